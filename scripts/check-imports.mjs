@@ -1,0 +1,127 @@
+// Who may import what under src/, as ONE table. A reader who follows an event from receive/ to deliver/ moves forward
+// only; this keeps it so. Usage: node scripts/check-imports.mjs [root]
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, posix, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseSync } from "oxc-parser";
+
+const PORTS = ["store/store.ts", "queue/queue.ts", "deliver/senders/sender.ts"];
+
+/**
+ * The first line whose `from` fits a file decides which files of src/ it may import (its own `from` always).
+ * A trailing slash means everything below; a path with `.ts` means that file; "" means anything.
+ */
+const DIRECTIONS = [
+  { from: "domain/", may: [] },
+  { from: "config/", may: ["domain/"] },
+  { from: "telemetry/", may: ["domain/", ...PORTS] },
+  { from: "store/store.ts", may: ["domain/"] },
+  { from: "store/sqlite/", may: ["domain/", "store/store.ts"] },
+  { from: "store/postgres/", may: ["domain/", "store/store.ts"] },
+  { from: "queue/", may: ["domain/"] },
+  { from: "deliver/senders/sender.ts", may: ["domain/"] },
+  { from: "deliver/senders/", may: ["domain/", "deliver/http-client.ts", "deliver/address-guard.ts"] },
+  { from: "receive/", may: ["domain/", "telemetry/", "route/", "deliver/", ...PORTS] },
+  { from: "route/", may: ["domain/", "telemetry/", "deliver/", ...PORTS] },
+  { from: "deliver/", may: ["domain/", "telemetry/", ...PORTS] },
+  { from: "manage/", may: ["domain/", "telemetry/", "route/", "deliver/", ...PORTS] },
+  { from: "http/", may: ["domain/", "telemetry/", "receive/", "route/", "deliver/", "manage/", ...PORTS] },
+  { from: "cli/", may: [""] },
+  {
+    from: "gateway.ts",
+    may: ["domain/", "config/", "telemetry/", "store/", "queue/", "receive/", "route/", "deliver/", "manage/", "http/"],
+  },
+];
+
+const OUTGOING = ["deliver/http-client.ts", "cli/api-client.ts"];
+const SERVERS = ["http/", "cli/sink.ts"];
+
+/** Packages, and names of packages, that only some files may import. Types are free. */
+const RESERVED = [
+  { package: "undici", only: OUTGOING, why: "everything that leaves goes through deliver/http-client.ts" },
+  { package: /^node:https?$/, names: ["createServer", "Server"], only: SERVERS, why: "only http/ and the sink listen" },
+  {
+    package: /^node:https?$/,
+    names: ["request", "get", "Agent", "globalAgent", "ClientRequest", "*"],
+    only: OUTGOING,
+    why: "everything that leaves goes through deliver/http-client.ts",
+  },
+  { package: "node:http2", only: [], why: "everything that leaves goes through deliver/http-client.ts" },
+  { package: "node:process", names: ["env", "*"], only: ["config/"], why: "only config/ reads the environment" },
+  { package: "@photostructure/sqlite", only: ["store/sqlite/"], why: "only the driver knows its database" },
+  { package: "pg", only: ["store/postgres/"], why: "only the driver knows its database" },
+];
+
+/** The only built-in modules that pure rules may use. */
+const PURE_BUILT_INS = ["node:buffer", "node:crypto", "node:util"];
+
+function complaintsAbout(file, source) {
+  return importsOf(file, source).flatMap((imported) =>
+    imported.specifier.startsWith(".") ? wrongDirection(file, imported) : reserved(file, imported),
+  );
+}
+
+function wrongDirection(file, { specifier }) {
+  const target = posix.normalize(posix.join(posix.dirname(file), specifier));
+  if (target.startsWith("..")) return [`imports ${specifier}, which is outside of src/`];
+  const rule = DIRECTIONS.find(({ from }) => covers(from, file));
+  if (rule === undefined) return ["has no line in the table of scripts/check-imports.mjs: say what it may import"];
+  if ([rule.from, ...rule.may].some((allowed) => covers(allowed, target))) return [];
+  return [`imports ${target}: ${rule.from} may import ${rule.may.join(", ") || "nothing but itself"}`];
+}
+
+function reserved(file, { specifier, names }) {
+  const complaints = RESERVED.filter(
+    (rule) =>
+      (typeof rule.package === "string" ? rule.package === specifier : rule.package.test(specifier)) &&
+      (rule.names === undefined ? names.length > 0 : names.some((name) => rule.names.includes(name))) &&
+      !rule.only.some((allowed) => covers(allowed, file)),
+  ).map(({ why }) => `imports ${names.join(", ")} of ${specifier}: ${why}`);
+  if (covers("domain/", file) && specifier.startsWith("node:") && !PURE_BUILT_INS.includes(specifier)) {
+    complaints.push(`imports ${specifier}: domain/ is pure`);
+  }
+  return complaints;
+}
+
+function covers(pattern, file) {
+  return pattern === "" || (pattern.endsWith("/") ? file.startsWith(pattern) : file === pattern);
+}
+
+/** `names` holds what is imported as values; "*" stands for the whole module. */
+function importsOf(file, source) {
+  const { module, errors } = parseSync(file, source);
+  if (errors.length > 0) throw new Error(`${file}: ${errors[0].message}`);
+  const isValue = (entry) => !entry.isType;
+  const nameOf = ({ kind, name }) => (kind === "Name" ? name : "*");
+  const statics = module.staticImports.map(({ moduleRequest, entries }) => ({
+    specifier: moduleRequest.value,
+    names: entries.length === 0 ? ["*"] : entries.filter(isValue).map((entry) => nameOf(entry.importName)),
+  }));
+  const exports = module.staticExports
+    .flatMap(({ entries }) => entries)
+    .filter((entry) => entry.moduleRequest !== null)
+    .map((entry) => ({
+      specifier: entry.moduleRequest.value,
+      names: isValue(entry) ? [nameOf(entry.importName)] : [],
+    }));
+  const dynamics = module.dynamicImports
+    .map(({ moduleRequest: { start, end } }) => source.slice(start, end))
+    .filter((text) => /^["'`][^$]*["'`]$/.test(text))
+    .map((text) => ({ specifier: text.slice(1, -1), names: ["*"] }));
+  return [...statics, ...exports, ...dynamics];
+}
+
+function checkTree(root) {
+  const src = join(root, "src");
+  return readdirSync(src, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => relative(src, join(entry.parentPath, entry.name)).split(sep).join("/"))
+    .sort()
+    .flatMap((file) =>
+      complaintsAbout(file, readFileSync(join(src, file), "utf8")).map((complaint) => `src/${file} ${complaint}`),
+    );
+}
+
+const complaints = checkTree(process.argv[2] ?? dirname(dirname(fileURLToPath(import.meta.url))));
+for (const complaint of new Set(complaints)) process.stdout.write(`${complaint}\n`);
+process.exitCode = complaints.length === 0 ? 0 : 1;

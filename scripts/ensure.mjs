@@ -1,0 +1,40 @@
+// Makes a checkout ready to run, from nothing if need be: dependencies installed, sources built. Silent when all is
+// fresh. Uses nothing but Node itself, because it runs before there is a node_modules.
+import { mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build, isBuilt } from "./build.mjs";
+import { install, isInstalled } from "./install.mjs";
+import { withLock } from "./lock.mjs";
+import { runScript, ScriptFailure } from "./run.mjs";
+
+export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+
+export async function ensure() {
+  checkNodeVersion();
+  if (isInstalled(ROOT) && isBuilt(ROOT)) return;
+  await alone(async () => {
+    await install(ROOT);
+    await build(ROOT);
+  });
+}
+
+export async function ensureInstalled() {
+  checkNodeVersion();
+  if (!isInstalled(ROOT)) await alone(() => install(ROOT));
+}
+
+function alone(work) {
+  mkdirSync(join(ROOT, "dist"), { recursive: true });
+  return withLock(join(ROOT, "dist/.lock"), work, () => {
+    process.stderr.write("posthorn: waiting for another process to install or build …\n");
+  });
+}
+
+function checkNodeVersion() {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return;
+  throw new ScriptFailure(`needs Node.js 20.19 or newer; this is ${process.version}`, 3);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await runScript(() => ensure());

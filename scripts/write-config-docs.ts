@@ -1,0 +1,140 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { TSchema } from "typebox";
+import { describeExpected, type JsonSchema } from "../src/config/expected.ts";
+import { ClientSettings, SETTING_GROUPS, Settings, type SettingSchema } from "../src/config/schema.ts";
+
+/** Writes what users read about the settings from the schema: docs/configuration.md and .env.example. */
+
+const ROOT = new URL("../", import.meta.url);
+
+function formatDefault({ default: value, defaultText }: SettingSchema): string {
+  if (defaultText !== undefined) return defaultText;
+  if (value === undefined) return "–";
+  if (Array.isArray(value)) return value.length === 0 ? "none" : `\`${JSON.stringify(value)}\``;
+  return `\`${typeof value === "string" ? value : JSON.stringify(value)}\``;
+}
+
+function formatSettingsTable(prefix: string, settings: Record<string, TSchema>): string[] {
+  const rows = Object.entries(settings).map(([name, schema]) => {
+    const { env, secret, description } = schema as SettingSchema;
+    const names = secret === true ? `\`${env}\`, \`${env}_FILE\`` : `\`${env}\``;
+    return `| \`${prefix}${name}\` | ${names} | ${formatDefault(schema)} | ${description} |`;
+  });
+  return ["| in the yaml | environment | default | meaning |", "|---|---|---|---|", ...rows];
+}
+
+function formatFieldsTable(list: JsonSchema | undefined): string[] {
+  const { properties = {}, required = [] } = list?.items ?? {};
+  const rows = Object.entries(properties).map(([name, schema]) => {
+    const value = required.includes(name) ? "required" : formatDefault(schema);
+    const expected = schema.pattern === undefined ? describeExpected(schema) : `text like \`${schema.pattern}\``;
+    const { description } = schema;
+    const hasBoth = description !== undefined && schema.pattern === undefined;
+    const text = hasBoth ? `${description} (${expected})` : (description ?? expected);
+    return `| \`${name}\` | ${value} | ${text.replaceAll("|", "\\|")} |`;
+  });
+  return ["| field | default | meaning |", "|---|---|---|", ...rows];
+}
+
+function formatClientTable(): string[] {
+  const rows = Object.values<SettingSchema>(ClientSettings.properties).map(
+    (schema) => `| \`${schema.env}\` | ${formatDefault(schema)} | ${schema.description} |`,
+  );
+  return ["| environment | default | meaning |", "|---|---|---|", ...rows];
+}
+
+export function renderConfigDocs(): string {
+  const { sources, subscriptions } = Settings.properties as Record<string, TSchema> as Record<string, JsonSchema>;
+  const example = readFileSync(new URL("posthorn.example.yaml", ROOT), "utf8").trimEnd();
+  return [
+    "# Configuration",
+    "",
+    "<!-- Written by `tsx scripts/write-config-docs.ts` from src/config/schema.ts; edit the schema, not this page. -->",
+    "",
+    "Posthorn starts without any configuration. Settings are taken, the later before the earlier, from",
+    "",
+    "1. the defaults,",
+    "2. `posthorn.yaml` in the working directory, or the file that `--config FILE` names,",
+    "3. the environment; an empty variable counts as not set, lists are written with commas,",
+    "4. the flags of the command line.",
+    "",
+    "Unknown keys, wrong types and values out of range stop the start with exit code 3 and a list of everything that",
+    "is wrong, each with its place. `posthorn config show` prints what is in force and where it came from; secrets",
+    "are masked. Relative paths start at the working directory.",
+    "",
+    "In the yaml, `${NAME}` and `${NAME:-default}` are replaced in values, never in keys; `$$` is a dollar sign. The",
+    "default also stands in for an empty variable. Put quotes around variables inside `[…]`. A variable can only fill",
+    "in a value: it cannot add keys or items. Keys given twice are refused; `<<` has no meaning.",
+    "",
+    "Every secret may also be given as `NAME_FILE`, the path of a file that holds it.",
+    "",
+    ...SETTING_GROUPS.flatMap(({ title, prefix, settings }) => [
+      `## ${title}`,
+      "",
+      ...formatSettingsTable(prefix, settings),
+      "",
+    ]),
+    "## Declared sources",
+    "",
+    `\`sources\` is a list. ${sources?.description}.`,
+    "",
+    ...formatFieldsTable(sources),
+    "",
+    "## Declared subscriptions",
+    "",
+    `\`subscriptions\` is a list; names are unique per tenant. ${subscriptions?.description}.`,
+    "Give either `retry_policy`, or `retry_count` and `retry_interval`.",
+    "",
+    ...formatFieldsTable(subscriptions),
+    "",
+    "## Client commands",
+    "",
+    "The commands that talk to a running gateway read these from the environment:",
+    "",
+    ...formatClientTable(),
+    "",
+    "## Example",
+    "",
+    "```yaml",
+    example,
+    "```",
+    "",
+  ].join("\n");
+}
+
+function renderEnvExample(): string {
+  const groups = SETTING_GROUPS.map(({ title, settings }) => {
+    const lines = Object.values(settings).map((schema: SettingSchema) => {
+      const { default: value, defaultText, env } = schema;
+      return `#${env}=${value === undefined || defaultText !== undefined ? "" : String(value)}`;
+    });
+    return [`# ${title}`, ...lines, ""].join("\n");
+  });
+  return ["# Every setting by its environment name; docs/configuration.md explains them.", "", ...groups].join("\n");
+}
+
+const OUTPUTS = [
+  { file: "docs/configuration.md", render: renderConfigDocs },
+  { file: ".env.example", render: renderEnvExample },
+];
+
+export function findStaleFiles(): string[] {
+  return OUTPUTS.filter(({ file, render }) => {
+    try {
+      return readFileSync(new URL(file, ROOT), "utf8") !== render();
+    } catch {
+      return true;
+    }
+  }).map(({ file }) => file);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (process.argv.includes("--check")) {
+    const stale = findStaleFiles();
+    for (const file of stale) console.error(`${file} is stale; run \`tsx scripts/write-config-docs.ts\``);
+    process.exitCode = stale.length > 0 ? 1 : 0;
+  } else {
+    for (const { file, render } of OUTPUTS) writeFileSync(new URL(file, ROOT), render());
+  }
+}

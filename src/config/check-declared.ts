@@ -1,0 +1,40 @@
+import { Value } from "typebox/value";
+import { DEFAULT_TENANT, EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../domain/event.ts";
+import { SourceInput } from "../domain/source.ts";
+import { SubscriptionInput } from "../domain/subscription.ts";
+import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
+
+/** Says what is wrong with a field (or, without one, the whole) of a declared thing. */
+type Complain = (index: number, field: string, message: string) => void;
+
+const EVENT_TYPE = new RegExp(EVENT_TYPE_PATTERN);
+
+/** Items that do not fit their schema have been reported already and are passed over here. */
+export function checkDeclaredSources(items: readonly unknown[], complain: Complain): void {
+  const seen = new Map<string, number>();
+  for (const [index, item] of items.entries()) {
+    if (!Value.Check(SourceInput, item)) continue;
+    const first = seen.get(item.name);
+    if (first !== undefined) complain(index, "name", `sources[${first}] has the same name; names are unique`);
+    seen.set(item.name, first ?? index);
+
+    const eventType = item.event_type?.replaceAll("{source}", item.name);
+    if (eventType !== undefined && !(EVENT_TYPE.test(eventType) && eventType.length <= EVENT_TYPE_MAX_LENGTH)) {
+      complain(index, "event_type", "is not a type: write words of letters, digits, _ and - with dots between them");
+    }
+  }
+}
+
+export function checkDeclaredSubscriptions(items: readonly unknown[], complain: Complain): void {
+  const seen = new Map<string, number>();
+  for (const [index, item] of items.entries()) {
+    if (!Value.Check(SubscriptionInput, item)) continue;
+    const key = JSON.stringify([item.tenant_id ?? DEFAULT_TENANT, item.name]);
+    const first = seen.get(key);
+    if (first !== undefined) {
+      complain(index, "name", `subscriptions[${first}] has the same name; names are unique per tenant`);
+    }
+    seen.set(key, first ?? index);
+    for (const { field, message } of checkSubscriptionInput(item)) complain(index, field, message);
+  }
+}

@@ -1,0 +1,74 @@
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+import { findAt, setAt, SETTINGS } from "./settings-tree.ts";
+import { describeValue } from "./mask.ts";
+import { parseStoreUrl } from "./store-url.ts";
+
+type Tree = Record<string, unknown>;
+
+/** Says what is wrong with the setting at a path; whoever is given it knows the place. */
+type Complain = (path: string, message: string) => void;
+
+/** What the schema cannot say about single settings and their company; also brings paths and URLs into one form. */
+export function checkSettings(tree: Tree, cwd: string, complain: Complain): void {
+  for (const { path, keys, schema } of SETTINGS) {
+    const value = findAt(tree, keys);
+    if (schema.path === true && typeof value === "string") setAt(tree, keys, resolve(cwd, value));
+    if (schema.cidrs === true && Array.isArray(value)) checkCidrs(path, value, complain);
+  }
+  checkStoreUrl(tree, cwd, complain);
+  checkPublicUrl(tree, complain);
+  if (/bot/i.test(String(tree["user_agent"]))) {
+    complain("user_agent", "must not contain `bot`, which many firewalls refuse; choose another name");
+  }
+  if ((tree["tls_cert"] === undefined) !== (tree["tls_key"] === undefined)) {
+    const [given, missing] = tree["tls_cert"] === undefined ? ["tls_key", "tls_cert"] : ["tls_cert", "tls_key"];
+    complain(given, `needs ${missing} beside it; give both or neither`);
+  }
+  const headersTimeoutS = Number(findAt(tree, ["limits", "headers_timeout_s"]));
+  if (Number(findAt(tree, ["limits", "request_timeout_s"])) < headersTimeoutS) {
+    complain("limits.request_timeout_s", `must not be less than headers_timeout_s (${headersTimeoutS})`);
+  }
+}
+
+function checkCidrs(path: string, cidrs: readonly unknown[], complain: Complain): void {
+  for (const cidr of cidrs) {
+    if (typeof cidr === "string" && !isCidr(cidr)) {
+      complain(path, `${describeValue(cidr)} is not a CIDR; write for example 10.0.0.0/8, 192.168.1.5/32 or fd00::/8`);
+    }
+  }
+}
+
+function isCidr(text: string): boolean {
+  const [address, prefix, ...rest] = text.split("/");
+  if (address === undefined || prefix === undefined || rest.length > 0 || !/^\d{1,3}$/.test(prefix)) return false;
+  const version = isIP(address);
+  return version !== 0 && !address.includes("%") && Number(prefix) <= (version === 4 ? 32 : 128);
+}
+
+function checkStoreUrl(tree: Tree, cwd: string, complain: Complain): void {
+  const url = tree["store_url"];
+  if (typeof url !== "string") return;
+  const result = parseStoreUrl(url, cwd);
+  if ("problem" in result) complain("store_url", result.problem);
+  else tree["store_url"] = result.url;
+}
+
+function checkPublicUrl(tree: Tree, complain: Complain): void {
+  const text = tree["public_url"];
+  if (typeof text !== "string") return;
+  let parsed: URL;
+  try {
+    parsed = new URL(text);
+  } catch {
+    complain("public_url", `${describeValue(text)} is not a URL; write for example https://hooks.example.com`);
+    return;
+  }
+  if (parsed.protocol !== "https:" && parsed.protocol !== "http:") {
+    complain("public_url", `must begin with https:// or http://, not ${parsed.protocol}`);
+  } else if (parsed.username !== "" || parsed.password !== "" || parsed.search !== "" || parsed.hash !== "") {
+    complain("public_url", "must not have a user, a password, a query or a fragment");
+  } else {
+    tree["public_url"] = parsed.href.replace(/\/+$/, "");
+  }
+}

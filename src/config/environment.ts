@@ -1,0 +1,7 @@
+/** The only place that touches the environment of the process. */
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export function readEnvironment(): Environment {
+  return Object.freeze({ ...process.env });
+}

@@ -1,0 +1,69 @@
+import type { SettingSchema } from "./schema.ts";
+
+/** The JSON Schema keywords that the settings use. */
+export interface JsonSchema extends SettingSchema {
+  anyOf?: JsonSchema[];
+  const?: unknown;
+  properties?: Record<string, JsonSchema>;
+  patternProperties?: Record<string, JsonSchema>;
+  required?: string[];
+  items?: JsonSchema;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  minItems?: number;
+  maxItems?: number;
+  maxProperties?: number;
+}
+
+/** The schema itself or the one of its variants that has this type. */
+export function findVariant(schema: JsonSchema, type: "object" | "array"): JsonSchema | undefined {
+  return schema.type === type ? schema : schema.anyOf?.find((variant) => variant.type === type);
+}
+
+/** Says in words what a value must be: "a whole number from 0 to 65535". */
+export function describeExpected(schema: JsonSchema): string {
+  if (schema.anyOf !== undefined) return joinChoices(schema.anyOf.map(describeExpected));
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  switch (schema.type) {
+    case "boolean":
+      return "true or false";
+    case "integer":
+      return `a whole number${describeRange(schema.minimum, schema.maximum)}`;
+    case "number":
+      return `a number${describeRange(schema.minimum, schema.maximum)}`;
+    case "string":
+      return describeText(schema);
+    case "array":
+      return describeList(schema);
+    case "object":
+      return "a mapping (`name: value`)";
+    default:
+      return schema.type ?? "another value";
+  }
+}
+
+function joinChoices(choices: readonly string[]): string {
+  return choices.length < 2 ? choices.join("") : `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`;
+}
+
+function describeRange(minimum: number | undefined, maximum: number | undefined): string {
+  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
+  if (minimum !== undefined) return ` of at least ${minimum}`;
+  return maximum === undefined ? "" : ` of at most ${maximum}`;
+}
+
+function describeText(schema: JsonSchema): string {
+  if (schema.pattern !== undefined) return `text like ${schema.pattern}`;
+  const { minLength = 0, maxLength } = schema;
+  if (maxLength !== undefined) return `text of ${minLength} to ${maxLength} characters`;
+  return minLength > 0 ? "text that is not empty" : "text";
+}
+
+function describeList(schema: JsonSchema): string {
+  const { minItems = 0, maxItems } = schema;
+  const length = minItems > 0 && maxItems !== undefined ? ` of ${minItems} to ${maxItems}` : "";
+  return `a list${length}${schema.cidrs === true ? " of CIDRs" : ""}`;
+}

@@ -1,0 +1,104 @@
+import { Type } from "typebox";
+
+const MIB = 1_048_576;
+
+/** Bounds of the process: what it takes in, holds in memory and leaves free on the disk. */
+export const Limits = Type.Object(
+  {
+    max_connections: Type.Integer({
+      env: "POSTHORN_MAX_CONNECTIONS",
+      default: 10_000,
+      minimum: 1,
+      maximum: 1_000_000,
+      description: "Open inbound connections; more are closed at once",
+    }),
+    headers_timeout_s: Type.Number({
+      env: "POSTHORN_HEADERS_TIMEOUT_S",
+      default: 10,
+      minimum: 1,
+      maximum: 600,
+      description: "Seconds a sender has for the headers of a request",
+    }),
+    request_timeout_s: Type.Number({
+      env: "POSTHORN_REQUEST_TIMEOUT_S",
+      default: 30,
+      minimum: 1,
+      maximum: 3600,
+      description: "Seconds a sender has for a whole request; not less than `headers_timeout_s`",
+    }),
+    max_body_bytes: Type.Integer({
+      env: "POSTHORN_MAX_BODY_BYTES",
+      default: 2 * MIB,
+      minimum: 1,
+      maximum: 64 * MIB,
+      description: "Largest body of a received webhook where its source sets no `max_bytes`; a larger one gets 413",
+    }),
+    max_depth: Type.Integer({
+      env: "POSTHORN_MAX_DEPTH",
+      default: 128,
+      minimum: 1,
+      maximum: 10_000,
+      description: "Deepest nesting of a JSON or XML body; a deeper one gets 400",
+    }),
+    max_loop_lag_ms: Type.Integer({
+      env: "POSTHORN_MAX_LOOP_LAG_MS",
+      default: 200,
+      minimum: 10,
+      maximum: 60_000,
+      description: "When the process runs this late, new requests get 503 until it has caught up",
+    }),
+    shutdown_timeout_s: Type.Number({
+      env: "POSTHORN_SHUTDOWN_TIMEOUT_S",
+      default: 10,
+      minimum: 0,
+      maximum: 600,
+      description: "Seconds for attempts in flight to end after SIGTERM",
+    }),
+    disk_min_free_bytes: Type.Integer({
+      env: "POSTHORN_DISK_MIN_FREE_BYTES",
+      default: 256 * MIB,
+      minimum: 0,
+      description: "With less space free in the data dir, new events get 503 while deliveries go on",
+    }),
+    ballast_bytes: Type.Integer({
+      env: "POSTHORN_BALLAST_BYTES",
+      default: 16 * MIB,
+      minimum: 0,
+      description: "Size of a file kept in the data dir only to be given up when the disk is full",
+    }),
+    max_sockets: Type.Integer({
+      env: "POSTHORN_MAX_SOCKETS",
+      default: 1024,
+      minimum: 1,
+      maximum: 65_535,
+      description: "Open outbound connections, over all destinations",
+    }),
+    body_cache_bytes: Type.Integer({
+      env: "POSTHORN_BODY_CACHE_BYTES",
+      default: 64 * MIB,
+      minimum: 0,
+      description: "Memory for bodies that wait for delivery; beyond it a body is read again when it is sent",
+    }),
+    dedupe_horizon_days: Type.Number({
+      env: "POSTHORN_DEDUPE_HORIZON_DAYS",
+      default: 7,
+      minimum: 1,
+      maximum: 3650,
+      description: "Days for which the id of an event is remembered",
+    }),
+    log_file_max_bytes: Type.Integer({
+      env: "POSTHORN_LOG_FILE_MAX_BYTES",
+      default: 64 * MIB,
+      minimum: 4096,
+      description: "The log file is rotated before it grows beyond this",
+    }),
+    log_file_keep: Type.Integer({
+      env: "POSTHORN_LOG_FILE_KEEP",
+      default: 5,
+      minimum: 0,
+      maximum: 1000,
+      description: "Rotated log files kept beside the current one",
+    }),
+  },
+  { additionalProperties: false, default: {} },
+);

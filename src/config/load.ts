@@ -1,0 +1,164 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { TSchema } from "typebox";
+import { PosthornError } from "../domain/errors.ts";
+import { checkDeclaredSources, checkDeclaredSubscriptions } from "./check-declared.ts";
+import { checkSettings } from "./check-settings.ts";
+import type { Environment } from "./environment.ts";
+import type { JsonSchema } from "./expected.ts";
+import { findPlace, formatProblem, type Located, type LocatedMap, type Problem, type Report } from "./located.ts";
+import { parseYaml } from "./parse-yaml.ts";
+import { findUnknownVariables, readVariables } from "./read-variables.ts";
+import { readValue } from "./read-value.ts";
+import { Settings } from "./schema.ts";
+import { camelize, findAt, freezeDeep, setAt, SETTINGS, toCamelCase, type Config } from "./settings-tree.ts";
+
+const DEFAULT_FILE = "posthorn.yaml";
+
+/** Top-level settings by their camelCase names, as a command line gives them. */
+export type Flags = {
+  readonly [Name in Exclude<keyof Config, "limits" | "sources" | "subscriptions">]?:
+    | string
+    | number
+    | boolean
+    | undefined;
+};
+
+export interface LoadInput {
+  /** From `--config`; else `posthorn.yaml` in the working directory, if there is one. */
+  file?: string | undefined;
+  env: Environment;
+  flags?: Flags | undefined;
+  cwd: string;
+}
+
+export interface Origin {
+  from: "default" | "file" | "env" | "flag";
+  /** `posthorn.yaml:3:7`, `POSTHORN_PORT`, `--port`. */
+  place: string | undefined;
+}
+
+/** By the path of a setting in the yaml. */
+export type Origins = ReadonlyMap<string, Origin>;
+
+export interface LoadedConfig {
+  /** Deeply frozen. */
+  config: Config;
+  warnings: string[];
+  origins: Origins;
+}
+
+/** Defaults < file < environment < flags. Throws one error that lists everything that is wrong. */
+export function loadConfig(input: LoadInput): LoadedConfig {
+  const problems: Problem[] = [];
+  const report: Report = (problem) => problems.push(problem);
+  const origins = new Map<string, Origin>();
+
+  const file = readConfigFile(input, report);
+  const tree = applyDefaults(origins);
+  if (file !== undefined) applyFile(tree, file, origins, report);
+  for (const { setting, given } of readVariables(input.env, input.cwd, report)) {
+    applyGiven(tree, setting.path, given, "env", origins, report);
+  }
+  for (const setting of SETTINGS) {
+    const value = (input.flags as Record<string, unknown> | undefined)?.[toCamelCase(setting.path)];
+    if (value === undefined) continue;
+    const place = `--${setting.path.replaceAll("_", "-")}`;
+    const given: Located = { kind: "scalar", place, value: String(value), isText: true };
+    applyGiven(tree, setting.path, given, "flag", origins, report);
+  }
+
+  checkSettings(tree, input.cwd, (path, message) => {
+    const { from, place } = origins.get(path) ?? { from: "default", place: undefined };
+    report({ place: place ?? path, path: from === "file" ? path : "", message });
+  });
+  const complainOf = (list: string) => (index: number, field: string, message: string) => {
+    const place = findPlace(file, [list, index, ...field.split(/[.[\]]+/).filter((key) => key !== "")]);
+    report({ place: place ?? list, path: `${list}[${index}].${field}`, message });
+  };
+  checkDeclaredSources(tree["sources"] as unknown[], complainOf("sources"));
+  checkDeclaredSubscriptions(tree["subscriptions"] as unknown[], complainOf("subscriptions"));
+
+  if (problems.length > 0) throw createConfigError(problems);
+  const config = freezeDeep(camelize(tree as Settings));
+  return { config, warnings: [...findUnknownVariables(input.env), ...findWeaknesses(config)], origins };
+}
+
+function readConfigFile({ file, env, cwd }: LoadInput, report: Report): LocatedMap | undefined {
+  const name = file ?? DEFAULT_FILE;
+  let text: string;
+  try {
+    text = readFileSync(resolve(cwd, name), "utf8");
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? "error";
+    if (file === undefined && code === "ENOENT") return undefined;
+    report({ place: name, path: "", message: `cannot be read (${code}); check the path and its permissions` });
+    return undefined;
+  }
+  return parseYaml({ name, text }, env, report);
+}
+
+function applyDefaults(origins: Map<string, Origin>): Record<string, unknown> {
+  const tree: Record<string, unknown> = { sources: [], subscriptions: [] };
+  for (const { path, keys, schema } of SETTINGS) {
+    if (schema.default !== undefined) setAt(tree, keys, structuredClone(schema.default));
+    origins.set(path, { from: "default", place: undefined });
+  }
+  for (const list of ["sources", "subscriptions"]) origins.set(list, { from: "default", place: undefined });
+  return tree;
+}
+
+function applyFile(
+  tree: Record<string, unknown>,
+  file: LocatedMap,
+  origins: Map<string, Origin>,
+  report: Report,
+): void {
+  const given = readValue(Settings as TSchema as JsonSchema, file, "", report);
+  for (const path of origins.keys()) {
+    const keys = path.split(".");
+    const value = findAt(given, keys);
+    if (value === undefined) continue;
+    setAt(tree, keys, value);
+    origins.set(path, { from: "file", place: findPlace(file, keys) });
+  }
+}
+
+function applyGiven(
+  tree: Record<string, unknown>,
+  path: string,
+  given: Located,
+  from: "env" | "flag",
+  origins: Map<string, Origin>,
+  report: Report,
+): void {
+  const setting = SETTINGS.find((candidate) => candidate.path === path);
+  if (setting === undefined) return;
+  const value = readValue(setting.schema, given, path, (problem) => report({ ...problem, path: "" }));
+  if (value === undefined) return;
+  setAt(tree, setting.keys, value);
+  origins.set(path, { from, place: given.place });
+}
+
+function createConfigError(problems: readonly Problem[]): PosthornError {
+  const lines = problems.map(formatProblem);
+  const [only] = lines;
+  const message =
+    lines.length === 1 && only !== undefined
+      ? `The configuration is not valid: ${only}`
+      : `The configuration has ${lines.length} errors:\n${lines.map((line) => `  ${line}`).join("\n")}`;
+  return new PosthornError("config_invalid", message, { details: { problems: lines } });
+}
+
+const WEAK_KEY_LENGTH = 24;
+
+function findWeaknesses(config: Config): string[] {
+  const warnings: string[] = [];
+  if (config.adminKey !== undefined && config.adminKey.length < WEAK_KEY_LENGTH) {
+    warnings.push(`admin_key: shorter than ${WEAK_KEY_LENGTH} characters; use a long random one`);
+  }
+  if (config.allowPrivateDestinations === true) {
+    warnings.push("allow_private_destinations: true lets deliveries reach every private network; for development only");
+  }
+  return warnings;
+}

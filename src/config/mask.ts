@@ -1,0 +1,26 @@
+import { createHash } from "node:crypto";
+
+/** How values are shown to people: secrets never, and neither what may carry one. */
+
+/** Headers of a subscription often hold the destination's credentials. */
+const SECRET_PATH = /(^|\.)(secrets?|headers)(\.|\[|$)/;
+
+export function isSecretPath(path: string): boolean {
+  return SECRET_PATH.test(path);
+}
+
+export function maskSecret(value: string): string {
+  return `set (sha256:${createHash("sha256").update(value).digest("hex").slice(0, 8)}…)`;
+}
+
+/** Takes credentials out of a URL: user and password, and the values in its query. */
+export function maskUrl(text: string): string {
+  return text.replace(/\/\/[^/?#\s]*@/g, "//***@").replace(/(\?|&)([^=&#\s]+)=[^&#\s]*/g, "$1$2=***");
+}
+
+const MAX_SHOWN = 80;
+
+export function describeValue(value: unknown): string {
+  const text = typeof value === "string" ? JSON.stringify(maskUrl(value)) : String(value);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}

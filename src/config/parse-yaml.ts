@@ -1,0 +1,85 @@
+import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, type Document, type Pair } from "yaml";
+import { expandVariables } from "./expand-variables.ts";
+import type { Environment } from "./environment.ts";
+import type { Located, LocatedEntry, LocatedMap, Report } from "./located.ts";
+
+/** Aliases of aliases grow without bound; no honest file comes near this. */
+const MAX_ALIASES = 1000;
+
+export interface YamlFile {
+  /** As the user names it. */
+  name: string;
+  text: string;
+}
+
+/**
+ * Parses a yaml file into values with places. Variables are expanded in the parsed strings, not in the text,
+ * so that a value from the environment can never add keys or structure.
+ */
+export function parseYaml(file: YamlFile, env: Environment, report: Report): LocatedMap | undefined {
+  const lines = new LineCounter();
+  const document = parseDocument(file.text, {
+    lineCounter: lines,
+    merge: false,
+    prettyErrors: false,
+    stringKeys: true,
+  });
+  const placeAt = (offset: number): string => {
+    const { line, col } = lines.linePos(offset);
+    return `${file.name}:${line}:${col}`;
+  };
+  for (const error of document.errors) {
+    report({ place: placeAt(error.pos[0]), path: "", message: error.message });
+  }
+  if (document.errors.length > 0) return undefined;
+
+  const reader = createNodeReader(document, placeAt, env, report);
+  const root = reader(document.contents, `${file.name}:1:1`, "");
+  if (root.kind === "map") return root;
+  if (root.kind === "list" || root.value !== null) {
+    report({ place: root.place, path: "", message: "expected settings as `name: value` at the top of the file" });
+  }
+  return undefined;
+}
+
+function createNodeReader(
+  document: Document.Parsed,
+  placeAt: (offset: number) => string,
+  env: Environment,
+  report: Report,
+): (node: unknown, outerPlace: string, path: string) => Located {
+  let aliases = 0;
+
+  function read(node: unknown, outerPlace: string, path: string): Located {
+    const place = hasRange(node) ? placeAt(node.range[0]) : outerPlace;
+    if (isAlias(node)) {
+      aliases += 1;
+      if (aliases === MAX_ALIASES) report({ place, path, message: "the aliases in this file expand too far" });
+      return read(aliases < MAX_ALIASES ? node.resolve(document) : null, place, path);
+    }
+    if (isMap(node)) {
+      return { kind: "map", place, entries: node.items.map((pair) => readEntry(pair, place, path)) };
+    }
+    if (isSeq(node)) {
+      return { kind: "list", place, items: node.items.map((item, index) => read(item, place, `${path}[${index}]`)) };
+    }
+    const value = isScalar(node) ? node.value : null;
+    if (typeof value !== "string") return { kind: "scalar", place, value, isText: false };
+
+    const { text, hasVariable, errors } = expandVariables(value, env);
+    for (const message of errors) report({ place, path, message });
+    return { kind: "scalar", place, value: text, isText: hasVariable };
+  }
+
+  function readEntry(pair: Pair, mapPlace: string, mapPath: string): LocatedEntry {
+    const key = isScalar(pair.key) ? String(pair.key.value) : String(pair.key);
+    const keyPlace = hasRange(pair.key) ? placeAt(pair.key.range[0]) : mapPlace;
+    return { key, keyPlace, value: read(pair.value, keyPlace, mapPath === "" ? key : `${mapPath}.${key}`) };
+  }
+
+  return read;
+}
+
+function hasRange(node: unknown): node is { range: [number, number, number] } {
+  return typeof node === "object" && node !== null && Array.isArray((node as { range?: unknown }).range);
+}

@@ -1,0 +1,100 @@
+import { Value } from "typebox/value";
+import { describeExpected, findVariant, type JsonSchema } from "./expected.ts";
+import type { Located, LocatedList, LocatedMap, LocatedScalar, Report } from "./located.ts";
+import { describeValue, isSecretPath } from "./mask.ts";
+import { suggestName } from "./nearest-name.ts";
+
+/**
+ * Reads a given value by its schema. Reports everything that is wrong with it, each with its place, and returns
+ * what is right: wrong parts are left out.
+ */
+export function readValue(schema: JsonSchema, node: Located, path: string, report: Report): unknown {
+  if (node.kind === "scalar") return readScalar(schema, node, path, report);
+  const variant = findVariant(schema, node.kind === "map" ? "object" : "array");
+  if (variant === undefined) {
+    const given = node.kind === "map" ? "it is a mapping" : "it is a list";
+    report({ place: node.place, path, message: `expected ${describeExpected(schema)}, but ${given}` });
+    return undefined;
+  }
+  return node.kind === "map" ? readMap(variant, node, path, report) : readList(variant, node, path, report);
+}
+
+function readScalar(schema: JsonSchema, node: LocatedScalar, path: string, report: Report): unknown {
+  const value = node.isText ? convertText(schema, String(node.value)) : node.value;
+  if (Value.Check(schema, value)) return value;
+  // A section whose lines are all commented out is an empty section.
+  if (value === null && (schema.type === "object" || schema.type === "array")) return undefined;
+
+  const isSecret = schema.secret === true || isSecretPath(path);
+  const given = value === null ? "empty" : isSecret ? "another (not shown: secret)" : describeValue(value);
+  const hint = schema.hint === undefined ? "" : `; ${schema.hint}`;
+  report({ place: node.place, path, message: `expected ${describeExpected(schema)}, but it is ${given}${hint}` });
+  return undefined;
+}
+
+function readMap(schema: JsonSchema, node: LocatedMap, path: string, report: Report): unknown {
+  const pathOf = (key: string): string => (path === "" ? key : `${path}.${key}`);
+  const free = Object.values(schema.patternProperties ?? {})[0];
+  const known = schema.properties ?? {};
+  const read: [string, unknown][] = [];
+  for (const { key, keyPlace, value } of node.entries) {
+    const inner = free ?? (Object.hasOwn(known, key) ? known[key] : undefined);
+    if (inner === undefined) {
+      const message = `unknown key${suggestName(key, Object.keys(known))}`;
+      report({ place: keyPlace, path: pathOf(key), message });
+      continue;
+    }
+    const result = readValue(inner, value, pathOf(key), report);
+    if (result !== undefined) read.push([key, result]);
+  }
+  if (path !== "") {
+    for (const key of schema.required ?? []) {
+      if (known[key]?.default === undefined && !node.entries.some((entry) => entry.key === key)) {
+        report({ place: node.place, path: pathOf(key), message: "is missing" });
+      }
+    }
+  }
+  if (schema.maxProperties !== undefined && node.entries.length > schema.maxProperties) {
+    report({ place: node.place, path, message: `has more than ${schema.maxProperties} entries` });
+  }
+  return Object.fromEntries(read);
+}
+
+function readList(schema: JsonSchema, node: LocatedList, path: string, report: Report): unknown {
+  const { items, minItems = 0, maxItems = Infinity } = schema;
+  if (node.items.length < minItems || node.items.length > maxItems) {
+    const message = `expected ${describeExpected(schema)}, but it has ${node.items.length}`;
+    report({ place: node.place, path, message });
+  }
+  if (items === undefined) return [];
+  return node.items.map((item, index) => readValue(items, item, `${path}[${index}]`, report));
+}
+
+/** Text from the environment, a flag or a variable takes the type that the schema asks for, if it can. */
+function convertText(schema: JsonSchema, text: string): unknown {
+  if (schema.anyOf !== undefined) {
+    for (const variant of schema.anyOf) {
+      const value = convertText(variant, text);
+      if (Value.Check(variant, value)) return value;
+    }
+    return text;
+  }
+  const word = text.trim().toLowerCase();
+  switch (schema.type) {
+    case "integer":
+    case "number":
+      return /^-?\d+(\.\d+)?$/.test(word) ? Number(word) : text;
+    case "boolean":
+      if (word === "true" || word === "1") return true;
+      return word === "false" || word === "0" ? false : text;
+    case "null":
+      return word === "null" ? null : text;
+    case "array": {
+      const parts = text.split(",").map((part) => part.trim());
+      const { items } = schema;
+      return parts.filter((part) => part !== "").map((part) => (items === undefined ? part : convertText(items, part)));
+    }
+    default:
+      return text;
+  }
+}

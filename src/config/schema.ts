@@ -1,0 +1,231 @@
+import { Type, type Static, type TSchema } from "typebox";
+import { SourceInput } from "../domain/source.ts";
+import { SubscriptionInput } from "../domain/subscription.ts";
+import { Limits } from "./limits.ts";
+import { VERSION } from "./version.ts";
+
+/** Every setting is written down here once: type, default, environment name, validation and documentation. */
+
+/** What a setting carries beside its JSON Schema. */
+export interface SettingSchema extends TSchema {
+  type?: string;
+  description?: string;
+  default?: unknown;
+  env?: string;
+  /** Never shown; may also be given as `<env>_FILE`. */
+  secret?: boolean;
+  /** A path in the file system, made absolute from the working directory. */
+  path?: boolean;
+  /** Each item must be a CIDR. */
+  cidrs?: boolean;
+  /** How the docs name a default that is not constant. */
+  defaultText?: string;
+  /** What to do when the value is wrong. */
+  hint?: string;
+}
+
+const Cidrs = Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 1000 });
+
+const listening = {
+  host: Type.String({
+    env: "POSTHORN_HOST",
+    default: "127.0.0.1",
+    pattern: "^[^\\s/]{1,255}$",
+    hint: "give a host name or an address, without scheme and port",
+    description: "Address to listen on",
+  }),
+  port: Type.Integer({
+    env: "POSTHORN_PORT",
+    default: 8080,
+    minimum: 0,
+    maximum: 65_535,
+    description: "Port to listen on; 0 takes any free one and prints it",
+  }),
+  tls_cert: Type.Optional(
+    Type.String({
+      env: "POSTHORN_TLS_CERT",
+      path: true,
+      minLength: 1,
+      description: "PEM file with the certificate chain; with `tls_key` the gateway speaks https itself",
+    }),
+  ),
+  tls_key: Type.Optional(
+    Type.String({
+      env: "POSTHORN_TLS_KEY",
+      path: true,
+      minLength: 1,
+      description: "PEM file with the private key of `tls_cert`",
+    }),
+  ),
+  public_url: Type.Optional(
+    Type.String({
+      env: "POSTHORN_PUBLIC_URL",
+      maxLength: 2048,
+      minLength: 1,
+      description: "How the world reaches the gateway, for example `https://hooks.example.com`",
+    }),
+  ),
+  trusted_proxies: Type.Array(Cidrs.items, {
+    maxItems: 1000,
+    env: "POSTHORN_TRUSTED_PROXIES",
+    cidrs: true,
+    default: [],
+    description: "CIDRs whose `X-Forwarded-*` headers are believed",
+  }),
+};
+
+const storage = {
+  data_dir: Type.String({
+    env: "POSTHORN_DATA_DIR",
+    path: true,
+    default: "./data",
+    minLength: 1,
+    description: "Folder of the SQLite files and of generated keys",
+  }),
+  store_url: Type.String({
+    env: "POSTHORN_STORE_URL",
+    default: "sqlite:",
+    maxLength: 4096,
+    description: "`sqlite:` keeps the database in the data dir, `sqlite:PATH` in a file of your choice",
+  }),
+};
+
+const keys = {
+  admin_key: Type.Optional(
+    Type.String({
+      env: "POSTHORN_ADMIN_KEY",
+      secret: true,
+      pattern: "^[\\x21-\\x7e]{8,256}$",
+      defaultText: "generated at the first start",
+      hint: "give 8 to 256 printable characters without spaces",
+      description: "A fixed admin key, for automation",
+    }),
+  ),
+  master_key: Type.Optional(
+    Type.String({
+      env: "POSTHORN_MASTER_KEY",
+      secret: true,
+      pattern: "^[\\x21-\\x7e]{32,512}$",
+      defaultText: "generated, in a 0600 file in the data dir",
+      hint: "give at least 32 random characters, as `openssl rand -base64 32` prints them",
+      description: "Encrypts secrets at rest; at least 32 random characters",
+    }),
+  ),
+};
+
+const receiving = {
+  any_source: Type.Boolean({
+    env: "POSTHORN_ANY_SOURCE",
+    default: true,
+    description: "The `*` source: `/webhook/NAME` takes webhooks for names that are not declared",
+  }),
+};
+
+const destinations = {
+  allow_private_destinations: Type.Union([Type.Boolean(), Cidrs], {
+    env: "POSTHORN_ALLOW_PRIVATE_DESTINATIONS",
+    cidrs: true,
+    default: false,
+    description: "CIDRs of private networks that deliveries may reach, or `true` for all of them (development only)",
+  }),
+  allow_http_destinations: Type.Boolean({
+    env: "POSTHORN_ALLOW_HTTP_DESTINATIONS",
+    default: false,
+    description: "Whether deliveries may go out without TLS",
+  }),
+  user_agent: Type.String({
+    env: "POSTHORN_USER_AGENT",
+    default: `Posthorn/${VERSION}`,
+    defaultText: "`Posthorn/<version>`",
+    pattern: "^[\\x21-\\x7e]([\\x20-\\x7e]{0,198}[\\x21-\\x7e])?$",
+    hint: "give 1 to 200 printable ASCII characters",
+    description: "`User-Agent` of deliveries; must not contain `bot`, which many firewalls refuse",
+  }),
+};
+
+const operation = {
+  role: Type.Literal("all", {
+    env: "POSTHORN_ROLE",
+    default: "all",
+    hint: "other roles need a shared store or a broker, which this version does not have",
+    description: "What this process does: `all` receives, stores and delivers",
+  }),
+  log_level: Type.Union(
+    [
+      Type.Literal("fatal"),
+      Type.Literal("error"),
+      Type.Literal("warn"),
+      Type.Literal("info"),
+      Type.Literal("debug"),
+      Type.Literal("trace"),
+    ],
+    { env: "POSTHORN_LOG_LEVEL", default: "info", description: "The least severe level that is logged" },
+  ),
+  log_file: Type.Optional(
+    Type.String({
+      env: "POSTHORN_LOG_FILE",
+      path: true,
+      minLength: 1,
+      description: "Also log to this file, as JSON; it is rotated by size",
+    }),
+  ),
+  status_public: Type.Boolean({
+    env: "POSTHORN_STATUS_PUBLIC",
+    default: false,
+    description: "Whether `/status` is open without a key",
+  }),
+  metrics_public: Type.Boolean({
+    env: "POSTHORN_METRICS_PUBLIC",
+    default: false,
+    description: "Whether `/metrics` is open without a key",
+  }),
+};
+
+export const Settings = Type.Object(
+  {
+    ...listening,
+    ...storage,
+    ...keys,
+    ...receiving,
+    ...destinations,
+    ...operation,
+    limits: Limits,
+    sources: Type.Array(SourceInput, {
+      default: [],
+      maxItems: 10_000,
+      description: "Sources declared here are read-only by API",
+    }),
+    subscriptions: Type.Array(SubscriptionInput, {
+      default: [],
+      maxItems: 10_000,
+      description: "Subscriptions declared here are read-only by API",
+    }),
+  },
+  { additionalProperties: false },
+);
+export type Settings = Static<typeof Settings>;
+
+/** What the command line's client commands read; no part of the gateway's own configuration. */
+export const ClientSettings = Type.Object({
+  url: Type.Optional(
+    Type.String({
+      env: "POSTHORN_URL",
+      defaultText: "the local gateway",
+      description: "The gateway that client commands talk to",
+    }),
+  ),
+  api_key: Type.Optional(
+    Type.String({ env: "POSTHORN_API_KEY", secret: true, description: "The key that client commands use" }),
+  ),
+});
+
+/** The order of the documentation; settings of a prefix lie in a section of that name in the yaml. */
+export const SETTING_GROUPS: readonly { title: string; prefix: string; settings: Record<string, TSchema> }[] = [
+  { title: "Listening", prefix: "", settings: listening },
+  { title: "Storage", prefix: "", settings: storage },
+  { title: "Keys", prefix: "", settings: keys },
+  { title: "Receiving", prefix: "", settings: receiving },
+  { title: "Destinations", prefix: "", settings: destinations },
+  { title: "Operation", prefix: "", settings: operation },
+  { title: "Limits", prefix: "limits.", settings: Limits.properties },
+];

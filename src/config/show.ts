@@ -1,0 +1,63 @@
+import type { SubscriptionInput } from "../domain/subscription.ts";
+import type { Origin, Origins } from "./load.ts";
+import { maskSecret, maskUrl } from "./mask.ts";
+import { findAt, SETTINGS, toCamelCase, type Config } from "./settings-tree.ts";
+
+/** The effective configuration for people (or, as JSON, for programs), without its secrets. */
+export function showConfig(config: Config, origins: Origins, options: { json: boolean }): string {
+  const rows = SETTINGS.map(({ path, keys, schema }) => {
+    const value = findAt(config, keys.map(toCamelCase));
+    const shown = schema.secret === true && typeof value === "string" ? maskSecret(value) : value;
+    return { path, value: shown ?? null, origin: getOrigin(origins, path) };
+  });
+  const sources = config.sources.map((source) => ({ ...source }));
+  const subscriptions = config.subscriptions.map(maskSubscription);
+
+  if (options.json) {
+    const settings = Object.fromEntries(rows.map(({ path, value, origin }) => [path, { value, ...origin }]));
+    return JSON.stringify({ settings, sources, subscriptions }, null, 2);
+  }
+  const width = Math.max(...rows.map(({ path }) => path.length));
+  return [
+    ...rows.map(({ path, value, origin }) => `${path.padEnd(width)}  ${formatValue(value)}  (${formatOrigin(origin)})`),
+    ...formatDeclared("sources", sources, getOrigin(origins, "sources")),
+    ...formatDeclared("subscriptions", subscriptions, getOrigin(origins, "subscriptions")),
+  ].join("\n");
+}
+
+function getOrigin(origins: Origins, path: string): Origin {
+  return origins.get(path) ?? { from: "default", place: undefined };
+}
+
+function formatOrigin({ from, place }: Origin): string {
+  return place === undefined ? from : `${from} ${place}`;
+}
+
+function formatValue(value: unknown): string {
+  if (value === null) return "not set";
+  return Array.isArray(value) ? (value.length === 0 ? "none" : value.join(", ")) : String(value);
+}
+
+function formatDeclared(title: string, items: readonly Record<string, unknown>[], origin: Origin): string[] {
+  if (items.length === 0) return [`${title}: none  (${formatOrigin(origin)})`];
+  const lines = items.map((item) => {
+    const { name, ...fields } = item;
+    const facts = Object.entries(fields).map(
+      ([field, value]) => `${field}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+    );
+    return `  ${String(name)}  ${facts.join("  ")}`;
+  });
+  return [`${title}: ${items.length}  (${formatOrigin(origin)})`, ...lines];
+}
+
+/** Headers often hold the destination's credentials, so that none of their values is shown. */
+function maskSubscription(subscription: SubscriptionInput): Record<string, unknown> {
+  const shown: Record<string, unknown> = { ...subscription, url: maskUrl(subscription.url) };
+  if (subscription.secret !== undefined) shown["secret"] = maskSecret(subscription.secret);
+  if (subscription.headers !== undefined) {
+    shown["headers"] = Object.fromEntries(
+      Object.entries(subscription.headers).map(([name, value]) => [name, maskSecret(value)]),
+    );
+  }
+  return shown;
+}

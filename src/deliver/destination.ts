@@ -1,0 +1,110 @@
+import { isIP } from "node:net";
+import { PosthornError } from "../domain/errors.ts";
+import { type AddressGuard, PRIVATE_SETTING } from "./address-guard.ts";
+
+/** What a user may write as a destination: rules on the URL and on the headers sent with every attempt. */
+
+export const HTTP_SETTING = "POSTHORN_ALLOW_HTTP_DESTINATIONS";
+
+export interface DestinationRules {
+  allowHttp: boolean;
+  guard: AddressGuard;
+}
+
+/** Ports at 1024 and above where databases, brokers and administration listen, never webhook receivers. */
+const INTERNAL_PORTS: ReadonlySet<number> = new Set([
+  1433, 1521, 2049, 2181, 2375, 2376, 2377, 2379, 2380, 3306, 3389, 4222, 4369, 5432, 5671, 5672, 5900, 5984, 5985,
+  5986, 6000, 6379, 6380, 6443, 7000, 7001, 7199, 8300, 8301, 8500, 8600, 9042, 9092, 9160, 9200, 9300, 10250, 10255,
+  11211, 15672, 25672, 26379, 27017, 27018, 27019, 28017, 50000, 61616,
+]);
+
+export function parseDestination(text: string, rules: DestinationRules): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const problem = url === undefined ? "it is not a URL." : findProblem(url, rules);
+  if (url === undefined || problem !== undefined) {
+    throw new PosthornError("invalid_field", `The destination cannot be used: ${problem}`, { field: "url" });
+  }
+  return url;
+}
+
+/** What speaks against a destination, as far as it can be known without asking the DNS. */
+export function findProblem(url: URL, rules: DestinationRules): string | undefined {
+  if (url.protocol !== "https:" && url.protocol !== "http:") return `its scheme is ${url.protocol} and not https:.`;
+  if (url.protocol === "http:" && !rules.allowHttp) return `it is not https; ${HTTP_SETTING}=true allows http.`;
+  if (url.username !== "" || url.password !== "") return "it has a user name or password in it; use a header.";
+  if (url.href.includes("#")) return "it has a fragment (#…), which is never sent.";
+  const host = url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;
+  return isIP(host) > 0 ? findAddressProblem(host, portOf(url), rules.guard) : findNameProblem(url, rules.guard);
+}
+
+/** Also for addresses that a name led to: only then is it known whether the port may be used there. */
+export function findAddressProblem(address: string, port: number, guard: AddressGuard): string | undefined {
+  const verdict = guard.judge(address);
+  if (!verdict.allowed) return verdict.reason;
+  return verdict.opened ? undefined : findPortProblem(port);
+}
+
+export function portOf(url: URL): number {
+  if (url.port !== "") return Number(url.port);
+  return url.protocol === "https:" ? 443 : 80;
+}
+
+function findNameProblem(url: URL, guard: AddressGuard): string | undefined {
+  // Whatever the name, the addresses it leads to are judged when a connection is made.
+  if (guard.opensPrivate) return undefined;
+  const name = url.hostname.replace(/\.+$/, "");
+  if (!name.includes(".") || /\.(?:localhost|local|internal)$/.test(name)) {
+    return `${JSON.stringify(name)} is a name of a private network; ${PRIVATE_SETTING} allows some or all of them.`;
+  }
+  return findPortProblem(portOf(url));
+}
+
+function findPortProblem(port: number): string | undefined {
+  if (port === 80 || port === 443 || (port >= 1024 && !INTERNAL_PORTS.has(port))) return undefined;
+  return `port ${port} is not one that webhooks go to, except at addresses that ${PRIVATE_SETTING} names.`;
+}
+
+const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
+/** What would let a line end early or mean something else to the next reader. */
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+const FRAMING =
+  /^(?:host|(?:content|transfer)-encoding|content-length|connection|keep-alive|upgrade|te|trailer|expect)$/;
+const ROUTING = /^(?:proxy-.*|forwarded|x-forwarded-.*|x-real-ip|via)$/;
+/** With one of these, a cloud's metadata service would believe that the request comes from the machine's owner. */
+const CLOUD_METADATA = /^(?:metadata|metadata-.*|x-metadata-.*|x-google-metadata-.*|x-aws-ec2-.*|x-identity-header)$/;
+/** Names with "signature" in them are kept for `signature_header`. */
+const OURS = /^(?:content-type|accept-encoding|traceparent|tracestate|webhook-.*|x-webhook-.*|.*signature.*)$/;
+const NEVER_THE_SIGNATURE =
+  /^(?:content-type|accept-encoding|trace.*|user-agent|webhook-.*|x-webhook-(?:id|event|timestamp|attempt))$/;
+
+export function checkHeaders(headers: Readonly<Record<string, string>>): void {
+  const seen = new Set<string>();
+  for (const [name, value] of Object.entries(headers)) {
+    const lowerName = name.toLowerCase();
+    let problem = findHeaderProblem(lowerName, OURS);
+    if (!HEADER_VALUE.test(value))
+      problem ??= "has a value with line breaks, NUL or other characters that cannot be sent";
+    if (seen.has(lowerName)) problem ??= "is given twice";
+    seen.add(lowerName);
+    if (problem !== undefined) throw headerError("headers", name, problem);
+  }
+}
+
+/** The one header whose name users choose, and whose value is ours. */
+export function checkSignatureHeader(name: string): void {
+  const problem = findHeaderProblem(name.toLowerCase(), NEVER_THE_SIGNATURE);
+  if (problem !== undefined) throw headerError("signature_header", name, problem);
+}
+
+function findHeaderProblem(lowerName: string, ours: RegExp): string | undefined {
+  if (!HEADER_NAME.test(lowerName)) return "has a name that HTTP does not allow";
+  if (FRAMING.test(lowerName)) return "belongs to the connection and cannot be chosen";
+  if (ROUTING.test(lowerName)) return "speaks for a proxy and cannot be chosen";
+  if (CLOUD_METADATA.test(lowerName)) return "is one that cloud metadata services trust";
+  return ours.test(lowerName) ? "is set by the gateway" : undefined;
+}
+
+function headerError(field: string, name: string, problem: string): PosthornError {
+  return new PosthornError("invalid_field", `The header ${JSON.stringify(name)} ${problem}.`, { field });
+}

@@ -1,0 +1,68 @@
+import { isIPv4, isIPv6 } from "node:net";
+
+/** IP addresses as bytes: 4 of them or 16. An IPv4-mapped IPv6 address is the IPv4 address inside it. */
+export type IpBytes = readonly number[];
+
+export interface IpRange {
+  bytes: IpBytes;
+  bits: number;
+}
+
+export function parseIp(text: string): IpBytes | undefined {
+  if (isIPv4(text)) return text.split(".").map(Number);
+  const zoneAt = text.indexOf("%");
+  const address = zoneAt < 0 ? text : text.slice(0, zoneAt);
+  if (!isIPv6(address)) return undefined;
+  const bytes = expandIpv6(address);
+  return isMapped(bytes) ? bytes.slice(12) : bytes;
+}
+
+/** `10.0.0.0/8`, `fd00::/8`, or one address. Bits beyond the prefix are ignored. */
+export function parseIpRange(text: string): IpRange | undefined {
+  const slashAt = text.indexOf("/");
+  const address = slashAt < 0 ? text : text.slice(0, slashAt);
+  const bytes = parseIp(address);
+  if (bytes === undefined || address.includes("%")) return undefined;
+  const maxBits = bytes.length * 8;
+  if (slashAt < 0) return { bytes, bits: maxBits };
+  const prefix = text.slice(slashAt + 1);
+  if (!/^\d{1,3}$/.test(prefix)) return undefined;
+  const isMappedRange = bytes.length === 4 && address.includes(":");
+  const bits = Number(prefix) - (isMappedRange ? 96 : 0);
+  return bits < 0 || bits > maxBits ? undefined : { bytes, bits };
+}
+
+export function isInRange(address: IpBytes, range: IpRange): boolean {
+  if (address.length !== range.bytes.length) return false;
+  let bits = range.bits;
+  for (let at = 0; bits > 0; at++, bits -= 8) {
+    const mask = bits >= 8 ? 0xff : 0xff & (0xff << (8 - bits));
+    if ((((address[at] ?? 0) ^ (range.bytes[at] ?? 0)) & mask) !== 0) return false;
+  }
+  return true;
+}
+
+export function isSameIp(one: IpBytes, other: IpBytes): boolean {
+  return one.length === other.length && one.every((value, at) => value === other[at]);
+}
+
+function expandIpv6(address: string): number[] {
+  const [head = "", tail] = address.split("::");
+  const before = readGroups(head);
+  const after = tail === undefined ? [] : readGroups(tail);
+  const zeros = Array.from({ length: 16 - before.length - after.length }, () => 0);
+  return [...before, ...zeros, ...after];
+}
+
+function readGroups(text: string): number[] {
+  if (text === "") return [];
+  return text.split(":").flatMap((group) => {
+    if (group.includes(".")) return group.split(".").map(Number);
+    const value = Number.parseInt(group, 16);
+    return [value >> 8, value & 0xff];
+  });
+}
+
+function isMapped(bytes: IpBytes): boolean {
+  return bytes.slice(0, 10).every((value) => value === 0) && bytes[10] === 0xff && bytes[11] === 0xff;
+}

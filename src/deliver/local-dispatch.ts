@@ -1,0 +1,58 @@
+import type { Clock } from "../domain/clock.ts";
+import { formatDeliveryId } from "../domain/ids.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { ClaimedDelivery, Store } from "../store/store.ts";
+import type { Dispatch } from "./dispatch.ts";
+import type { AttemptReport, Sender } from "./senders/sender.ts";
+
+export interface LocalDispatchOptions {
+  senders: Record<Subscription["kind"], Sender>;
+  store: Pick<Store, "loadBody">;
+  clock: Clock;
+}
+
+/** Sends from this process. */
+export function createLocalDispatch({ senders, store, clock }: LocalDispatchOptions): Dispatch {
+  function send(delivery: ClaimedDelivery, subscription: Subscription, body: Uint8Array, done: Done): void {
+    const attempt = {
+      deliveryId: formatDeliveryId(delivery.eventSeq, delivery.subscriptionSeq),
+      number: delivery.attemptCount + 1,
+      event: { ...delivery.event, body },
+      subscription,
+    };
+    senders[subscription.kind].send([attempt], (reports) => {
+      const report = reports[0];
+      done(report ?? failedHere(subscription, "the sender reported nothing"));
+    });
+  }
+
+  function failedHere(subscription: Subscription, error: string): AttemptReport {
+    return {
+      outcome: { kind: "error", error },
+      startedAt: clock.wall(),
+      durationMs: 0,
+      url: subscription.url,
+      address: undefined,
+      requestHeaders: "{}",
+    };
+  }
+
+  return {
+    send(delivery, subscription, done) {
+      const { body } = delivery.event;
+      if (body !== undefined) return send(delivery, subscription, body, done);
+      store.loadBody(delivery.eventSeq).then(
+        (loaded) => {
+          if (loaded !== undefined) send(delivery, subscription, loaded, done);
+          else done(failedHere(subscription, "the event's body was erased"));
+        },
+        (error: unknown) => done(failedHere(subscription, `the body could not be loaded: ${String(error)}`)),
+      );
+    },
+    async close() {
+      await Promise.all(Object.values(senders).map((sender) => sender.close()));
+    },
+  };
+}
+
+type Done = (report: AttemptReport) => void;

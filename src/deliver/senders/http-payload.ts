@@ -1,0 +1,84 @@
+import { isUtf8 } from "node:buffer";
+import { hash } from "node:crypto";
+import type { EventContent } from "../../domain/event.ts";
+import type { Subscription } from "../../domain/subscription.ts";
+
+/** The body that a destination receives. Raw bytes are handed on as they are; an envelope is put around them. */
+export interface Payload {
+  body: Uint8Array;
+  contentType: string;
+}
+
+const JSON_TYPE = "application/json";
+const UNKNOWN_TYPE = "application/octet-stream";
+const BRACE = 0x7d;
+const NULL_DATA = Buffer.from("null", "latin1");
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** What is the same in all deliveries of one event, made once: an event can have a thousand. */
+interface Envelope {
+  /** From the second member up to the data. */
+  head: string;
+  data: Uint8Array;
+}
+
+const envelopes = new WeakMap<EventContent, Envelope>();
+
+export function buildPayload(deliveryId: string, event: EventContent, format: Subscription["format"]): Payload {
+  const isRaw = format === "raw" || (format === "auto" && event.origin === "webhook");
+  if (isRaw) return { body: event.body, contentType: event.contentType ?? UNKNOWN_TYPE };
+  let envelope = envelopes.get(event);
+  if (envelope === undefined) {
+    envelope = buildEnvelope(event);
+    envelopes.set(event, envelope);
+  }
+  const { head, data } = envelope;
+  const start = `{"webhook_id":${JSON.stringify(deliveryId)},${head}`;
+  const startBytes = Buffer.byteLength(start);
+  const body = Buffer.allocUnsafe(startBytes + data.length + 1);
+  body.write(start, "utf8");
+  body.set(data, startBytes);
+  body[body.length - 1] = BRACE;
+  return { body, contentType: JSON_TYPE };
+}
+
+/** W3C Trace Context: all deliveries of an event belong to one trace, each attempt is a span of its own. */
+export function buildTraceparent(deliveryId: string, attempt: number, eventId: string): string {
+  const traceId = hash("sha256", eventId, "hex").slice(0, 32);
+  const spanId = hash("sha256", `${deliveryId}.${attempt}`, "hex").slice(0, 16);
+  return `00-${traceId}-${spanId}-01`;
+}
+
+function buildEnvelope(event: EventContent): Envelope {
+  const { name, data } = buildData(event);
+  const facts = [
+    `"event":${JSON.stringify(event.type)}`,
+    `"event_id":${JSON.stringify(event.id)}`,
+    `"timestamp":"${new Date(event.occurredAt).toISOString()}"`,
+    `"${name}":`,
+  ];
+  return { head: facts.join(","), data };
+}
+
+/** JSON goes in as the bytes it came in, so that numbers beyond 2^53 and the order of members survive. */
+function buildData(event: EventContent): { name: string; data: Uint8Array } {
+  const body = Buffer.from(event.body.buffer, event.body.byteOffset, event.body.byteLength);
+  if (body.length === 0) return { name: "data", data: NULL_DATA };
+  if (event.origin === "publish") return { name: "data", data: body };
+  if (!isUtf8(body) || body.includes(0)) {
+    return { name: "data_base64", data: Buffer.from(`"${body.toString("base64")}"`, "latin1") };
+  }
+  const json = body.subarray(0, 3).equals(BYTE_ORDER_MARK) ? body.subarray(3) : body;
+  const isJson = /^[^;]*json/i.test(event.contentType ?? "json") && isWellFormed(json);
+  return { name: "data", data: isJson ? json : Buffer.from(JSON.stringify(body.toString("utf8")), "utf8") };
+}
+
+/** One body that is not JSON after all would make the whole envelope unreadable. */
+function isWellFormed(text: Buffer): boolean {
+  try {
+    JSON.parse(text.toString("utf8"));
+    return true;
+  } catch {
+    return false;
+  }
+}

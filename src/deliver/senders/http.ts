@@ -1,0 +1,158 @@
+import type { Clock } from "../../domain/clock.ts";
+import { isCredentialHeader } from "../../domain/credential-header.ts";
+import type { Outcome, Response } from "../../domain/outcome.ts";
+import { parseRetryAfter } from "../../domain/retry-policy.ts";
+import { createSigner, type Signer } from "../../domain/signature.ts";
+import type { Subscription } from "../../domain/subscription.ts";
+import type { HttpClient, HttpResponse, HttpResult } from "../http-client.ts";
+import { buildPayload, buildTraceparent } from "./http-payload.ts";
+import type { Attempt, AttemptReport, Sender } from "./sender.ts";
+
+export interface HttpSenderOptions {
+  /** Closed together with the sender. */
+  client: HttpClient;
+  clock: Clock;
+  userAgent: string;
+}
+
+/** What all attempts for one subscription have in common. */
+interface Prepared {
+  signer: Signer;
+  /** Flat, as the client takes them. */
+  headers: readonly string[];
+  /** The same as the members of a JSON object, secrets masked, without the braces. */
+  recorded: string;
+}
+
+const MASK = "***";
+
+export function openHttpSender(options: HttpSenderOptions): Sender {
+  const { client, clock, userAgent } = options;
+  const prepared = new WeakMap<Subscription, Prepared>();
+
+  function prepare(subscription: Subscription): Prepared {
+    const known = prepared.get(subscription);
+    if (known !== undefined) return known;
+    const headers: Record<string, string> = { ...subscription.headers };
+    const hasOwnAgent = Object.keys(headers).some((name) => name.toLowerCase() === "user-agent");
+    if (!hasOwnAgent) headers["User-Agent"] = userAgent;
+    const made = {
+      signer: createSigner(subscription.secrets),
+      headers: Object.entries(headers).flat(),
+      recorded: maskedJson(headers).slice(1, -1),
+    };
+    prepared.set(subscription, made);
+    return made;
+  }
+
+  function sendOne(attempt: Attempt, startedAt: number, done: (report: AttemptReport) => void): void {
+    const { deliveryId, number, event, subscription } = attempt;
+    const { signer, headers: common, recorded } = prepare(subscription);
+    const { body, contentType } = buildPayload(deliveryId, event, subscription.format);
+    const timestampS = String(Math.floor(startedAt / 1000));
+    const { seed, standard } = signer.sign(event.id, Number(timestampS), body);
+    const attemptNumber = String(number);
+    const traceparent = buildTraceparent(deliveryId, number, event.id);
+    const headers = [
+      "Content-Type",
+      contentType,
+      "X-Webhook-ID",
+      deliveryId,
+      "X-Webhook-Event",
+      event.type,
+      "X-Webhook-Timestamp",
+      timestampS,
+      "X-Webhook-Attempt",
+      attemptNumber,
+      subscription.signatureHeader,
+      seed,
+      "webhook-id",
+      event.id,
+      "webhook-timestamp",
+      timestampS,
+      "webhook-signature",
+      standard,
+      "traceparent",
+      traceparent,
+    ];
+    const requestHeaders = `{${toMembers(headers)},${recorded}}`;
+    for (const text of common) headers.push(text);
+    const startedNow = clock.now();
+    const { url, timeoutMs } = subscription;
+    client.request({ method: "POST", url, headers, body, timeoutMs }, (result) => {
+      done({
+        outcome: toOutcome(result, clock),
+        startedAt,
+        durationMs: Math.max(0, clock.now() - startedNow),
+        url: result.kind === "response" ? result.url : url,
+        address: result.address,
+        requestHeaders,
+      });
+    });
+  }
+
+  return {
+    limits: { maxBatch: 1 },
+    send(attempts, done) {
+      const [attempt] = attempts;
+      const startedAt = clock.wall();
+      if (attempt === undefined || attempts.length > 1) {
+        setImmediate(() => done(attempts.map((each) => failedReport(each, startedAt, "one delivery at a time"))));
+        return;
+      }
+      try {
+        sendOne(attempt, startedAt, (report) => done([report]));
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        setImmediate(() => done([failedReport(attempt, startedAt, reason)]));
+      }
+    },
+    close: () => client.close(),
+  };
+}
+
+function failedReport(attempt: Attempt, startedAt: number, error: string): AttemptReport {
+  const outcome: Outcome = { kind: "error", error };
+  const { url } = attempt.subscription;
+  return { outcome, startedAt, durationMs: 0, url, address: undefined, requestHeaders: "{}" };
+}
+
+function toOutcome(result: HttpResult, clock: Clock): Outcome {
+  if (result.kind !== "response") {
+    const { kind, error } = result;
+    const response = result.response === undefined ? undefined : toResponse(result.response);
+    return kind === "timed_out" ? { kind, error, response } : { kind, error };
+  }
+  const { status, headers } = result;
+  const response = toResponse(result);
+  if (status >= 200 && status < 300) return { kind: "delivered", response };
+  const error = result.error === undefined ? `answered ${status}` : `answered ${status}; ${result.error}`;
+  if (status === 410) return { kind: "gone", response, error };
+  const isPacing = status === 429 || status === 503;
+  const retryAfterMs = isPacing ? parseRetryAfter(headers["retry-after"], clock.wall()) : undefined;
+  return { kind: "refused", response, error, retryAfterMs };
+}
+
+function toResponse({ status, headers, body }: HttpResponse): Response {
+  return { status, headers: maskedJson(headers), body };
+}
+
+function maskedJson(headers: Readonly<Record<string, string>>): string {
+  let shown = headers;
+  for (const name in headers) {
+    if (isCredentialHeader(name)) shown = { ...shown, [name]: MASK };
+  }
+  return JSON.stringify(shown);
+}
+
+/** What needs no escape is most of it, and a test for that is cheaper than `JSON.stringify`. */
+const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+
+function toMembers(flat: readonly string[]): string {
+  let members = "";
+  for (let at = 0; at < flat.length; at += 2) {
+    const value = flat[at + 1] ?? "";
+    members += `${at === 0 ? "" : ","}"${flat[at]}":${PLAIN.test(value) ? `"${value}"` : JSON.stringify(value)}`;
+  }
+  return members;
+}

@@ -1,0 +1,40 @@
+import type { EventContent } from "../../domain/event.ts";
+import type { Outcome } from "../../domain/outcome.ts";
+import type { Subscription } from "../../domain/subscription.ts";
+
+/** One try of one delivery: all that a sender needs to know. */
+export interface Attempt {
+  deliveryId: string;
+  /** From 1; goes on counting over replays. */
+  number: number;
+  event: EventContent;
+  subscription: Subscription;
+}
+
+/** What was done, for the attempt's record. */
+export interface AttemptReport {
+  outcome: Outcome;
+  /** Unix ms (`Clock.wall`). */
+  startedAt: number;
+  durationMs: number;
+  url: string;
+  /** The IP address connected to, when a connection was made. */
+  address: string | undefined;
+  /** As JSON text of an object, secrets masked. */
+  requestHeaders: string;
+}
+
+/**
+ * Makes attempts at destinations of one kind.
+ */
+export interface Sender {
+  readonly limits: { readonly maxBatch: number };
+  /**
+   * Makes one attempt at one destination for 1..`maxBatch` deliveries of one lane and reports on each, in the order
+   * given. Calls `done` exactly once, within the subscription's timeout plus one second; never throws and never
+   * reports a destination's fault as an exception. A callback and not a promise: this is the hottest call there is.
+   */
+  send(attempts: readonly Attempt[], done: (reports: readonly AttemptReport[]) => void): void;
+  /** Ends at once what is still in flight (reported as `error`) and frees sockets. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,15 @@
+const CREDENTIAL = /auth|cookie|token|secret|passw|credential|session|(?:api|access|private|subscription)[-_]?key/i;
+const MAX_CACHED_NAMES = 1000;
+/** Names repeat from request to request. */
+const cache = new Map<string, boolean>();
+
+/** Whether a header's name suggests a secret: such values are masked, and not carried over to another origin. */
+export function isCredentialHeader(name: string): boolean {
+  let isCredential = cache.get(name);
+  if (isCredential === undefined) {
+    isCredential = CREDENTIAL.test(name);
+    if (cache.size >= MAX_CACHED_NAMES) cache.clear();
+    cache.set(name, isCredential);
+  }
+  return isCredential;
+}

@@ -1,0 +1,9 @@
+/** What an event is known by, within its tenant. The first part is a source's name; published events have none. */
+
+export function publishKey(eventId: string): string {
+  return `\0${eventId}`;
+}
+
+export function webhookKey(source: string, senderId: string): string {
+  return `${source}\0${senderId}`;
+}

@@ -1,0 +1,79 @@
+import type { Priority } from "./event.ts";
+import { PosthornError } from "./errors.ts";
+
+/** A delivery is one event for one subscription: its states, and its place in the lane. */
+
+export const DELIVERY_STATES = ["pending", "sending", "delivered", "dead", "cancelled"] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+export const DELIVERY_ACTS = ["claim", "succeed", "retry", "give_up", "recover", "cancel", "replay"] as const;
+export type DeliveryAct = (typeof DELIVERY_ACTS)[number];
+
+export const DEAD_REASONS = [
+  "refused",
+  "retries_exhausted",
+  "gone",
+  "expired",
+  "held_too_long",
+  "poison",
+  "blocked",
+] as const;
+export type DeadReason = (typeof DEAD_REASONS)[number];
+
+const TRANSITIONS: Record<DeliveryAct, Partial<Record<DeliveryState, DeliveryState>>> = {
+  claim: { pending: "sending" },
+  succeed: { sending: "delivered" },
+  retry: { sending: "pending" },
+  // A delivery that waits can die too: it expired, or was held too long.
+  give_up: { sending: "dead", pending: "dead" },
+  // After a crash nobody knows what became of an attempt, so it is made again.
+  recover: { sending: "pending" },
+  // An operator may skip a dead letter that blocks its ordering key.
+  cancel: { pending: "cancelled", sending: "cancelled", dead: "cancelled" },
+  replay: { delivered: "pending", dead: "pending", cancelled: "pending" },
+};
+
+export function nextState(from: DeliveryState, act: DeliveryAct): DeliveryState {
+  const to = TRANSITIONS[act][from];
+  if (to === undefined) {
+    throw new PosthornError("illegal_transition", `A delivery that is ${from} does not allow ${act}.`, {
+      details: { state: from, act },
+    });
+  }
+  return to;
+}
+
+export function isTerminal(state: DeliveryState): boolean {
+  return state !== "pending" && state !== "sending";
+}
+
+/** What was cancelled by hand is neither open nor a failure. */
+export type EventStatus = "PENDING" | "COMPLETED" | "FAILED";
+
+export function deriveEventStatus(counts: {
+  open: number;
+  delivered: number;
+  dead: number;
+  cancelled: number;
+}): EventStatus {
+  if (counts.open > 0) return "PENDING";
+  return counts.dead > 0 ? "FAILED" : "COMPLETED";
+}
+
+export const PRIORITY_OFFSET_MS: Readonly<Record<Priority, number>> = {
+  critical: 0,
+  high: 1_000,
+  normal: 5_000,
+  low: 60_000,
+};
+export const RETRY_OFFSET_MS = 30_000;
+/** A delivery's rank is never further than this after the time when it is due. */
+export const MAX_RANK_OFFSET_MS = PRIORITY_OFFSET_MS.low + RETRY_OFFSET_MS;
+
+/** Priority, ageing and "first tries before retries" in one number: whatever waits long enough comes first. */
+export function rankOf(nextAttemptAt: number, priority: Priority, isRetry: boolean): number {
+  return nextAttemptAt + PRIORITY_OFFSET_MS[priority] + (isRetry ? RETRY_OFFSET_MS : 0);
+}
+
+/** A delivery that was being sent each of this many times when the gateway stopped is taken to be the cause. */
+export const MAX_RECOVERIES = 5;

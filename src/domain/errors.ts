@@ -1,0 +1,72 @@
+/** Every way in which the gateway says no, in one table; docs/errors.md explains each row to users. */
+
+export interface ErrorRow {
+  status: number;
+  title: string;
+  /** For errors that end a command; 1 when not given. */
+  exitCode?: number;
+}
+
+const ROWS = {
+  bad_request: { status: 400, title: "The request cannot be understood" },
+  unreadable_body: { status: 400, title: "The body is not well-formed" },
+  ambiguous_length: { status: 400, title: "The request has both Content-Length and Transfer-Encoding" },
+  unauthorized: { status: 401, title: "A valid key is required" },
+  bad_signature: { status: 401, title: "The signature does not match" },
+  forbidden: { status: 403, title: "The key does not allow this" },
+  address_not_allowed: { status: 403, title: "The address is not allowed" },
+  not_found: { status: 404, title: "There is no such thing" },
+  unknown_source: { status: 404, title: "There is no such source" },
+  method_not_allowed: { status: 405, title: "The method is not allowed here" },
+  request_timeout: { status: 408, title: "The request took too long" },
+  conflict: { status: 409, title: "The request conflicts with what exists" },
+  managed_by_config: { status: 409, title: "The configuration file owns this" },
+  illegal_transition: { status: 409, title: "The delivery's state does not allow this" },
+  gone: { status: 410, title: "The source is closed" },
+  too_large: { status: 413, title: "The body is too large" },
+  unsupported_encoding: { status: 415, title: "The content encoding is not supported" },
+  invalid_field: { status: 422, title: "A field is not valid" },
+  headers_too_large: { status: 431, title: "The headers are too large" },
+  too_many_requests: { status: 429, title: "Too many requests" },
+  internal_error: { status: 500, title: "The gateway made a mistake" },
+  unavailable: { status: 503, title: "The gateway cannot take this now" },
+  overloaded: { status: 503, title: "The gateway is overloaded" },
+  store_full: { status: 503, title: "The gateway's disk is full" },
+  shutting_down: { status: 503, title: "The gateway is shutting down" },
+  source_paused: { status: 503, title: "The source is paused" },
+  config_invalid: { status: 500, title: "The configuration is not valid", exitCode: 3 },
+  data_dir_in_use: { status: 500, title: "Another gateway uses the data directory", exitCode: 3 },
+  data_dir_not_writable: { status: 500, title: "The data directory cannot be written", exitCode: 3 },
+  port_in_use: { status: 500, title: "The port is in use", exitCode: 3 },
+  store_corrupt: { status: 500, title: "The database is damaged", exitCode: 1 },
+  store_unsafe: { status: 500, title: "The database cannot keep its promises here", exitCode: 1 },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ROWS;
+
+export const ERRORS: Readonly<Record<ErrorCode, Readonly<ErrorRow>>> = ROWS;
+
+export interface ErrorOptions {
+  cause?: unknown;
+  /** The field at fault, by its name on the wire. */
+  field?: string | undefined;
+  /** More facts for the one who asked; never a secret. */
+  details?: Record<string, unknown> | undefined;
+  retryAfterS?: number | undefined;
+}
+
+export class PosthornError extends Error {
+  override readonly name = "PosthornError";
+  readonly code: ErrorCode;
+  readonly field: string | undefined;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+  readonly retryAfterS: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+    super(message, "cause" in options ? { cause: options.cause } : undefined);
+    this.code = code;
+    this.field = options.field;
+    this.details = options.details;
+    this.retryAfterS = options.retryAfterS;
+  }
+}

@@ -1,0 +1,89 @@
+import { EVENT_TYPE_MAX_LENGTH } from "./event.ts";
+import { PosthornError } from "./errors.ts";
+
+/** Topic patterns: `*` is one word, `#` any number of words, none included; a lone `*` means everything. */
+export interface Pattern {
+  readonly text: string;
+  readonly words: readonly string[];
+  /** Without a wildcard a pattern is compared as a whole. */
+  readonly isLiteral: boolean;
+}
+
+/** Told by the gateway about itself: whoever subscribes to everything does not mean these. */
+export const GATEWAY_EVENT_TYPES = [
+  "webhook.suspended",
+  "webhook.resumed",
+  "webhook.failing",
+  "webhook.secret_rotating",
+  "webhook.delivery_dead",
+  "gateway.mode_changed",
+  "source.disabled",
+  "alert.fired",
+  "alert.cleared",
+  "test.event",
+] as const;
+
+const gatewayEventTypes: ReadonlySet<string> = new Set(GATEWAY_EVENT_TYPES);
+const WORD = /^[A-Za-z0-9_-]+$/;
+
+/** Only the exact names: `webhook.{source}` is what received webhooks are called by default. */
+export function isGatewayEventType(type: string): boolean {
+  return gatewayEventTypes.has(type);
+}
+
+export function parsePattern(text: string): Pattern {
+  if (text.length > EVENT_TYPE_MAX_LENGTH) {
+    throw invalid(`A pattern has at most ${EVENT_TYPE_MAX_LENGTH} characters, this one has ${text.length}.`);
+  }
+  if (text === "*") return { text, words: ["#"], isLiteral: false };
+  const words: string[] = [];
+  for (const word of text.split(".")) {
+    if (word !== "*" && word !== "#" && !WORD.test(word)) {
+      throw invalid(
+        `${JSON.stringify(text)} is not a pattern: ${JSON.stringify(word)} is not a word. ` +
+          "Use words of letters, digits, _ and -, or * for one word, or # for any number, with dots between them.",
+      );
+    }
+    if (word !== "#" || words.at(-1) !== "#") words.push(word);
+  }
+  return { text, words, isLiteral: !words.some(isWildcard) };
+}
+
+export function matchesPattern(pattern: Pattern, eventType: string): boolean {
+  if (pattern.isLiteral) return pattern.text === eventType;
+  if (isGatewayEventType(eventType) && isWildcard(pattern.words[0])) return false;
+  return matchesWords(pattern.words, eventType.split("."));
+}
+
+/** Only the latest `#` is ever widened: if it cannot be made to fit, no earlier one can. So n × m steps at most. */
+function matchesWords(pattern: readonly string[], words: readonly string[]): boolean {
+  let at = 0;
+  let hashAt = -1;
+  let resumeAt = 0;
+  let wordAt = 0;
+  while (wordAt < words.length) {
+    const expected = pattern[at];
+    if (expected === "#") {
+      hashAt = at++;
+      resumeAt = wordAt;
+    } else if (expected === "*" || expected === words[wordAt]) {
+      at++;
+      wordAt++;
+    } else if (hashAt >= 0) {
+      at = hashAt + 1;
+      wordAt = ++resumeAt;
+    } else {
+      return false;
+    }
+  }
+  while (pattern[at] === "#") at++;
+  return at === pattern.length;
+}
+
+function isWildcard(word: string | undefined): boolean {
+  return word === "*" || word === "#";
+}
+
+function invalid(message: string): PosthornError {
+  return new PosthornError("invalid_field", message, { field: "events" });
+}

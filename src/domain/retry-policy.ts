@@ -1,0 +1,107 @@
+import type { Random } from "./clock.ts";
+import type { RetryPolicySpec } from "./subscription.ts";
+
+/** The waits between one try and the next; there is one try more than there are waits. */
+export type RetryPolicy = { readonly delaysMs: readonly number[] };
+
+const JITTER = 0.2;
+const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
+
+const MINUTE_S = 60;
+const HOUR_S = 3600;
+
+const SMARTSHEET_ROUNDS = 10;
+/** Tries 0, 1 and 4 s into a round, then 30 s until the next round; after the last try there is none. */
+const SMARTSHEET_DELAYS_S = Array.from({ length: SMARTSHEET_ROUNDS }, () => [1, 3, 30])
+  .flat()
+  .slice(0, -1);
+
+const NAMED_POLICIES: Readonly<Record<Extract<RetryPolicySpec, string>, RetryPolicy>> = {
+  standard: fromSeconds([
+    5,
+    5 * MINUTE_S,
+    30 * MINUTE_S,
+    2 * HOUR_S,
+    5 * HOUR_S,
+    10 * HOUR_S,
+    14 * HOUR_S,
+    20 * HOUR_S,
+    24 * HOUR_S,
+  ]),
+  dairy: fromSeconds([30, 2 * MINUTE_S, 10 * MINUTE_S]),
+  proxy: fromSeconds([30, 30, 30, 30]),
+  smartsheet: fromSeconds(SMARTSHEET_DELAYS_S),
+};
+
+export function resolveRetryPolicy(spec: RetryPolicySpec): RetryPolicy {
+  return typeof spec === "string" ? NAMED_POLICIES[spec] : fromSeconds(spec.delays_s);
+}
+
+/** `retry_count` retries after the first try, each `retry_interval` seconds after the one before. */
+export function fixedInterval(retryCount: number, retryIntervalS: number): RetryPolicySpec {
+  return { delays_s: Array.from({ length: retryCount }, () => retryIntervalS) };
+}
+
+/**
+ * How long to wait after a failed try, or undefined when it was the last. `attemptsMade` counts the tries since the
+ * delivery was made or replayed, from 1.
+ */
+export function nextDelayMs(
+  policy: RetryPolicy,
+  attemptsMade: number,
+  random: Random,
+  retryAfterMs = 0,
+): number | undefined {
+  const stepMs = policy.delaysMs[attemptsMade - 1];
+  if (stepMs === undefined) return undefined;
+  const jitteredMs = stepMs + Math.floor(stepMs * JITTER * random.next());
+  return Math.max(jitteredMs, Math.min(retryAfterMs, MAX_RETRY_AFTER_MS));
+}
+
+/** The wait that a `Retry-After` header asks for. What is malformed, or already past, asks for nothing. */
+export function parseRetryAfter(value: string | undefined, wallMs: number): number | undefined {
+  const text = value?.trim();
+  if (text === undefined || text === "") return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text) * 1000;
+  const at = parseHttpDate(text, wallMs);
+  return at === undefined || at <= wallMs ? undefined : at - wallMs;
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** RFC 9110 §5.6.7: the preferred form and the two obsolete ones (RFC 850, asctime) that must be read as well. */
+const DATE_FORMS = [
+  /^[A-Z][a-z]{2}, (?<day>\d\d) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) (?<time>\d\d:\d\d:\d\d) GMT$/,
+  /^[A-Z][a-z]{5,8}, (?<day>\d\d)-(?<month>[A-Z][a-z]{2})-(?<year>\d\d) (?<time>\d\d:\d\d:\d\d) GMT$/,
+  /^[A-Z][a-z]{2} (?<month>[A-Z][a-z]{2}) (?<day>[ \d]\d) (?<time>\d\d:\d\d:\d\d) (?<year>\d{4})$/,
+];
+
+function parseHttpDate(text: string, wallMs: number): number | undefined {
+  for (const form of DATE_FORMS) {
+    const parts = form.exec(text)?.groups;
+    if (parts === undefined) continue;
+    const { day = "", month = "", year = "", time = "" } = parts;
+    const monthIndex = MONTHS.indexOf(month);
+    const fullYear = year.length === 4 ? Number(year) : fullYearOf(Number(year), wallMs);
+    const [hours = 0, minutes = 0, seconds = 0] = time.split(":").map(Number);
+    if (monthIndex < 0 || hours > 23 || minutes > 59 || seconds > 60) return undefined;
+    const isRealDay = Number(day) >= 1 && Number(day) <= daysIn(fullYear, monthIndex);
+    return isRealDay ? Date.UTC(fullYear, monthIndex, Number(day), hours, minutes, seconds) : undefined;
+  }
+  return undefined;
+}
+
+/** A two-digit year that seems more than 50 years ahead is the most recent past one with those digits. */
+function fullYearOf(twoDigits: number, wallMs: number): number {
+  const thisYear = new Date(wallMs).getUTCFullYear();
+  const year = thisYear - (thisYear % 100) + twoDigits;
+  return year > thisYear + 50 ? year - 100 : year;
+}
+
+function daysIn(year: number, monthIndex: number): number {
+  return new Date(Date.UTC(year, monthIndex + 1, 0)).getUTCDate();
+}
+
+function fromSeconds(delaysS: readonly number[]): RetryPolicy {
+  return { delaysMs: delaysS.map((seconds) => Math.round(seconds * 1000)) };
+}

@@ -1,0 +1,107 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { Random } from "./clock.ts";
+import { PosthornError } from "./errors.ts";
+import { createHmacKey } from "./hmac.ts";
+
+/** How deliveries are signed: by the header of the seed, and by Standard Webhooks beside it. */
+
+const SECRET_PREFIX = "whsec_";
+const SECRET_BYTES = 32;
+const MIN_SECRET_BYTES = 24;
+const MAX_SECRET_BYTES = 64;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
+
+export function createSecret(random: Random): string {
+  return SECRET_PREFIX + Buffer.from(random.bytes(SECRET_BYTES)).toString("base64");
+}
+
+/** The key inside `whsec_…`. `Buffer.from` takes anything for base64 and would sign with a garbled or empty key. */
+export function decodeSecret(secret: string): Buffer {
+  const text = secret.slice(SECRET_PREFIX.length);
+  const isWellFormed = secret.startsWith(SECRET_PREFIX) && secret.length <= 100 && BASE64.test(text);
+  const key = Buffer.from(isWellFormed ? text : "", "base64");
+  if (key.length < MIN_SECRET_BYTES || key.length > MAX_SECRET_BYTES) {
+    throw new PosthornError(
+      "invalid_field",
+      `A secret is ${SECRET_PREFIX} and the base64 of ${MIN_SECRET_BYTES} to ${MAX_SECRET_BYTES} bytes.`,
+      { field: "secret" },
+    );
+  }
+  return key;
+}
+
+export interface Signer {
+  /** `seed` is made with the first secret, `standard` with each of them. */
+  sign(id: string, timestampS: number, body: Uint8Array): { seed: string; standard: string };
+}
+
+export function createSigner(secrets: readonly string[]): Signer {
+  const [current] = secrets;
+  if (current === undefined) throw new PosthornError("internal_error", "A signer needs at least one secret.");
+  // The seed's verifier uses the secret as it is shown, prefix and all.
+  const seedKey = createHmacKey(Buffer.from(current, "utf8"));
+  const standardKeys = secrets.map((secret) => createHmacKey(decodeSecret(secret)));
+  return {
+    sign(id, timestampS, body) {
+      const signed = `${id}.${timestampS}.`;
+      let standard = "";
+      for (const key of standardKeys) {
+        standard += `${standard === "" ? "v1," : " v1,"}${key.digest(signed, body, "base64")}`;
+      }
+      return { seed: `sha256=${seedKey.digest("", body, "hex")}`, standard };
+    },
+  };
+}
+
+export type SeedAlgorithm = "sha1" | "sha256" | "sha384" | "sha512";
+
+/** The seed's own rules: `algorithm=hex` or hex alone, lower case, and no other algorithm than the expected one. */
+export function verifySeed(
+  body: Uint8Array,
+  header: string | undefined,
+  secret: string,
+  algorithm: SeedAlgorithm = "sha256",
+): boolean {
+  if (header === undefined) return false;
+  const equalsAt = header.indexOf("=");
+  if (equalsAt >= 0 && header.slice(0, equalsAt) !== algorithm) return false;
+  const expected = createHmac(algorithm, secret).update(body).digest("hex");
+  return isSame(header.slice(equalsAt + 1), expected);
+}
+
+export interface StandardHeaders {
+  id: string | undefined;
+  timestamp: string | undefined;
+  signature: string | undefined;
+}
+
+/** Standard Webhooks v1: any of the signatures by any of the secrets, not too old and not from the future. */
+export function verifyStandard(
+  headers: StandardHeaders,
+  body: Uint8Array,
+  secrets: readonly string[],
+  wallMs: number,
+  toleranceMs = 300_000,
+): boolean {
+  const { id, timestamp, signature } = headers;
+  if (!id || timestamp === undefined || signature === undefined) return false;
+  // With a dot in the id the same bytes could be read as another id, time and body.
+  if (id.includes(".") || !/^\d{1,12}$/.test(timestamp)) return false;
+  if (Math.abs(wallMs - Number(timestamp) * 1000) > toleranceMs) return false;
+  const given = signature.split(" ").filter((part) => part.startsWith("v1,"));
+  let isValid = false;
+  for (const secret of secrets) {
+    const expected = `v1,${createHmacKey(decodeSecret(secret)).digest(`${id}.${timestamp}.`, body, "base64")}`;
+    for (const part of given) {
+      if (isSame(part, expected)) isValid = true;
+    }
+  }
+  return isValid;
+}
+
+/** In constant time for texts of one length; `timingSafeEqual` throws when the lengths differ. */
+function isSame(given: string, expected: string): boolean {
+  const givenBytes = Buffer.from(given, "utf8");
+  const expectedBytes = Buffer.from(expected, "utf8");
+  return givenBytes.length === expectedBytes.length && timingSafeEqual(givenBytes, expectedBytes);
+}

@@ -1,0 +1,139 @@
+import { Type, type Static } from "typebox";
+import { DEFAULT_TENANT } from "./event.ts";
+
+/** One schema gives the type, the validation, the defaults, the OpenAPI text and the docs. */
+
+export const SUBSCRIPTION_STATUSES = ["active", "inactive", "suspended"] as const;
+export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
+
+const RetryPolicySpec = Type.Union(
+  [
+    Type.Union([Type.Literal("standard"), Type.Literal("dairy"), Type.Literal("proxy"), Type.Literal("smartsheet")]),
+    Type.Object(
+      {
+        delays_s: Type.Array(Type.Number({ minimum: 0, maximum: 604_800 }), { maxItems: 100 }),
+      },
+      { additionalProperties: false },
+    ),
+  ],
+  { description: "A named policy, or the waits in seconds between one attempt and the next" },
+);
+export type RetryPolicySpec = Static<typeof RetryPolicySpec>;
+
+/** What a user may set, in the API and in posthorn.yaml alike. */
+export const SubscriptionInput = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 200, description: "A name for people; unique per tenant" }),
+    tenant_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, default: DEFAULT_TENANT })),
+    kind: Type.Optional(Type.Literal("http", { default: "http" })),
+    url: Type.String({ minLength: 1, maxLength: 2048, description: "Where deliveries are sent" }),
+    events: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+      minItems: 1,
+      maxItems: 200,
+      description: "Topic patterns: `*` is one word, `#` any number of words; a lone `*` means everything",
+    }),
+    status: Type.Optional(
+      Type.Union([Type.Literal("active"), Type.Literal("inactive")], {
+        default: "active",
+        description: "`inactive` holds deliveries until it is `active` again",
+      }),
+    ),
+    format: Type.Optional(
+      Type.Union([Type.Literal("auto"), Type.Literal("envelope"), Type.Literal("raw")], {
+        default: "auto",
+        description: "`auto`: raw for received webhooks, an envelope for published events",
+      }),
+    ),
+    signature_header: Type.Optional(
+      Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$", default: "X-Webhook-Signature" }),
+    ),
+    secret: Type.Optional(
+      Type.String({
+        pattern: "^whsec_[A-Za-z0-9+/]{32,88}={0,2}$",
+        description: "`whsec_` and base64 of 24 to 64 bytes; generated when not given; shown only in the answer",
+      }),
+    ),
+    retry_policy: Type.Optional(RetryPolicySpec),
+    retry_count: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, description: "Retries after the first try" })),
+    retry_interval: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 604_800, description: "Seconds between tries, with `retry_count`" }),
+    ),
+    retry_on: Type.Optional(
+      Type.Object(
+        {
+          statuses: Type.Optional(Type.Array(Type.Integer({ minimum: 200, maximum: 599 }), { maxItems: 50 })),
+          body_contains: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+        },
+        { additionalProperties: false, description: "More answers that count as failures to retry" },
+      ),
+    ),
+    timeout: Type.Optional(Type.Number({ minimum: 1, maximum: 300, default: 30, description: "Seconds per attempt" })),
+    rate_limit: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()], {
+        default: null,
+        description: "Attempts per minute; null for no limit",
+      }),
+    ),
+    concurrency: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1000, default: 32, description: "Attempts in flight at once" }),
+    ),
+    ordered: Type.Optional(
+      Type.Boolean({ default: false, description: "Strict first-in-first-out for each ordering key" }),
+    ),
+    on_dead_head: Type.Optional(
+      Type.Union([Type.Literal("block"), Type.Literal("skip")], {
+        default: "block",
+        description: "What the followers of a dead letter do in an ordered subscription",
+      }),
+    ),
+    max_age_s: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 1, maximum: 31_536_000 }), Type.Null()], {
+        default: null,
+        description: "Older deliveries become dead letters (`expired`)",
+      }),
+    ),
+    headers: Type.Optional(
+      Type.Record(Type.String(), Type.String({ maxLength: 4096 }), {
+        default: {},
+        maxProperties: 50,
+        description: "Sent with every attempt",
+      }),
+    ),
+    description: Type.Optional(Type.String({ maxLength: 2000 })),
+  },
+  { additionalProperties: false },
+);
+export type SubscriptionInput = Static<typeof SubscriptionInput>;
+
+/** A subscription as the engine uses it: defaults filled in, the secret in clear, in memory only. */
+export interface Subscription {
+  /** The store's own number for it; the key of its lane. */
+  seq: number;
+  id: string;
+  tenantId: string;
+  name: string;
+  kind: "http";
+  url: string;
+  events: readonly string[];
+  status: SubscriptionStatus;
+  format: "auto" | "envelope" | "raw";
+  signatureHeader: string;
+  /** The first is current; the seed's header is made with it. */
+  secrets: readonly string[];
+  retryPolicy: RetryPolicySpec;
+  retryOn: { statuses: readonly number[]; bodyContains: string | undefined };
+  timeoutMs: number;
+  rateLimitPerMinute: number | undefined;
+  concurrency: number;
+  ordered: boolean;
+  onDeadHead: "block" | "skip";
+  maxAgeMs: number | undefined;
+  headers: Readonly<Record<string, string>>;
+  description: string | undefined;
+  managedBy: ManagedBy;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** Who may change a thing: the API, or the configuration file; once it left the file, the API again. */
+export type ManagedBy = "api" | "config" | "former_config";

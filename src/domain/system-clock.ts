@@ -1,0 +1,77 @@
+import { randomFillSync } from "node:crypto";
+import type { Clock, Random } from "./clock.ts";
+
+/** Real time and real chance. */
+
+export interface SystemClockOptions {
+  /** What `now()` starts from; the wall clock when not given. */
+  startAt?: number;
+  wall?: () => number;
+  /** Milliseconds from any origin that never go back. */
+  monotonic?: () => number;
+  setTimeout?: (run: () => void, delayMs: number) => unknown;
+  clearTimeout?: (handle: unknown) => void;
+}
+
+/** `now()` runs at 0.9 to 1.1 times the true speed until it agrees with the wall clock again. */
+const MAX_SLEW = 0.1;
+/** A wait is divided, so that a timer set before the speed changed is late by 6 s at most, and none exceeds 2^31 ms. */
+const MAX_WAIT_MS = 60_000;
+
+export function createSystemClock(options: SystemClockOptions = {}): Clock {
+  const wall = options.wall ?? Date.now;
+  const monotonic = options.monotonic ?? (() => performance.now());
+  const arm = options.setTimeout ?? ((run: () => void, delayMs: number) => setTimeout(run, delayMs).unref());
+  const disarm = options.clearTimeout ?? ((handle: unknown) => clearTimeout(handle as NodeJS.Timeout));
+
+  let lastMonotonic = monotonic();
+  let current = options.startAt ?? wall();
+
+  function now(): number {
+    const reading = monotonic();
+    const elapsedMs = reading - lastMonotonic;
+    if (elapsedMs > 0) {
+      lastMonotonic = reading;
+      current += elapsedMs;
+      const maxShiftMs = elapsedMs * MAX_SLEW;
+      current += Math.max(-maxShiftMs, Math.min(maxShiftMs, wall() - current));
+    }
+    return Math.floor(current);
+  }
+
+  return {
+    wall,
+    now,
+    setTimer(at, run) {
+      const waitMs = () => Math.max(0, Math.min(at - now(), MAX_WAIT_MS));
+      const wake = () => {
+        if (now() < at) handle = arm(wake, waitMs());
+        else run();
+      };
+      let handle = arm(wake, waitMs());
+      return { cancel: () => disarm(handle) };
+    },
+  };
+}
+
+const RANDOM_BLOCK_BYTES = 4096;
+
+export function createSystemRandom(): Random {
+  const block = new Uint8Array(RANDOM_BLOCK_BYTES);
+  let offset = RANDOM_BLOCK_BYTES;
+  return {
+    next: Math.random,
+    bytes(length) {
+      if (length > RANDOM_BLOCK_BYTES / 4) return randomFillSync(new Uint8Array(length));
+      if (offset + length > RANDOM_BLOCK_BYTES) {
+        randomFillSync(block);
+        offset = 0;
+      }
+      const drawn = block.slice(offset, offset + length);
+      // What was handed out may become a secret: no second copy of it stays behind.
+      block.fill(0, offset, offset + length);
+      offset += length;
+      return drawn;
+    },
+  };
+}

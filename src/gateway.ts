@@ -1,0 +1,358 @@
+import { accessSync, constants, mkdirSync } from "node:fs";
+import { networkInterfaces } from "node:os";
+import type { IncomingMessage } from "node:http";
+import type { Config } from "./config/settings-tree.ts";
+import { getDatabasePath } from "./config/store-url.ts";
+import { createAddressGuard } from "./deliver/address-guard.ts";
+import { parseDestination } from "./deliver/destination.ts";
+import { openHttpClient } from "./deliver/http-client.ts";
+import { createLocalDispatch } from "./deliver/local-dispatch.ts";
+import { createScheduler } from "./deliver/scheduler.ts";
+import { openHttpSender } from "./deliver/senders/http.ts";
+import { PosthornError } from "./domain/errors.ts";
+import { createIdSource } from "./domain/ids.ts";
+import { createSystemClock, createSystemRandom } from "./domain/system-clock.ts";
+import { createClientAddress } from "./http/client-address.ts";
+import { createIntake } from "./http/intake.ts";
+import { presentDelivery } from "./http/present/delivery.ts";
+import { addDeliveryRoutes } from "./http/routes/deliveries.ts";
+import { addEventRoutes } from "./http/routes/events.ts";
+import { addOperationRoutes } from "./http/routes/operation.ts";
+import { addRequestRoutes } from "./http/routes/requests.ts";
+import { addSubscriptionRoutes } from "./http/routes/subscriptions.ts";
+import { createHttpServer } from "./http/server.ts";
+import { openDiskWatch } from "./manage/disk-watch.ts";
+import { loadOrCreateMasterKey } from "./manage/key-files.ts";
+import { openKeys } from "./manage/keys.ts";
+import { createReplays } from "./manage/replays.ts";
+import { createSecretBox } from "./manage/secret-box.ts";
+import { openSources } from "./manage/sources.ts";
+import { createStatus } from "./manage/status.ts";
+import { openSubscriptions } from "./manage/subscriptions.ts";
+import { startUpkeep } from "./manage/upkeep.ts";
+import { DEFAULT_PUBLISH_LIMITS } from "./receive/publish-item.ts";
+import { createPublisher } from "./receive/publish.ts";
+import { createWebhookReceiver } from "./receive/webhook.ts";
+import { createFanOut, type IncomingEvent, type IngestResult } from "./route/fan-out.ts";
+import { createRouter } from "./route/router.ts";
+import { lockDataDir } from "./store/sqlite/data-dir-lock.ts";
+import { openSqliteStore } from "./store/sqlite/open.ts";
+import type { Logger } from "./telemetry/logger.ts";
+import { watchLoopLag } from "./telemetry/loop-lag.ts";
+import { createMetrics } from "./telemetry/metrics.ts";
+
+/** The composition root: the only file that knows every part. */
+export interface Gateway {
+  readonly url: string;
+  /** The admin key that was made because there was none; shown once. */
+  readonly newAdminKey: string | undefined;
+  /** Takes over what the configuration declares now. */
+  reload(config: Config): Promise<void>;
+  /** Deliveries first, the listener last. Resolves when everything is on disk. */
+  stop(): Promise<void>;
+}
+
+export interface GatewayOptions {
+  logger: Logger;
+  /** A listening socket that was handed over, by systemd for instance. */
+  listenFd?: number | undefined;
+  /** The disk failed; the process must end at once with a code that is not 0. */
+  onFatal: (error: PosthornError) => void;
+  /** Each breaks a promise, to show that the test of that promise can fail. For tests only. */
+  broken?: BrokenPromises | undefined;
+}
+
+export interface BrokenPromises {
+  synchronous?: "NORMAL" | "OFF";
+  answerBeforeCommit?: boolean;
+  forgetDedupe?: boolean;
+  ignoreOrder?: boolean;
+}
+
+const MAX_PUBLISH_BYTES = 16 * 1024 * 1024;
+const HTTP_CLOSE_MS = 1500;
+
+export async function startGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
+  const { logger, broken } = options;
+  const { limits } = config;
+  prepareDataDir(config.dataDir);
+  const lock = lockDataDir(config.dataDir);
+
+  const store = await openSqliteStore({
+    file: getDatabasePath(config),
+    wall: Date.now,
+    dedupeHorizonMs: limits.dedupeHorizonDays * 86_400_000,
+    synchronous: broken?.synchronous,
+    onFatal(error) {
+      logger.fatal({ error }, "the store failed");
+      options.onFatal(error);
+    },
+  });
+  const clock = createSystemClock({ startAt: Math.max(Date.now(), store.lastKnownNow) });
+  const random = createSystemRandom();
+  const createId = createIdSource(clock, random);
+  const metrics = createMetrics();
+  const loopLag = watchLoopLag();
+  const disk = openDiskWatch({
+    dataDir: config.dataDir,
+    minFreeBytes: limits.diskMinFreeBytes,
+    ballastBytes: limits.ballastBytes,
+    clock,
+    onChange: (isLow, freeBytes) => {
+      if (isLow) logger.warn({ free_bytes: freeBytes }, "disk is nearly full, new events are refused");
+      else logger.info({ free_bytes: freeBytes }, "disk has room again");
+    },
+  });
+  const masterKey = config.masterKey ?? loadOrCreateMasterKey(config.dataDir);
+  const secretBox = createSecretBox(masterKey);
+  const keys = await openKeys({ store, clock, createId, adminKey: config.adminKey });
+
+  const guard = createAddressGuard({ allowPrivate: config.allowPrivateDestinations, ownAddresses: listOwnAddresses });
+  const client = openHttpClient({ guard, allowHttp: config.allowHttpDestinations, clock, maxSockets: limits.maxSockets });
+  const sender = openHttpSender({ client, clock, userAgent: config.userAgent });
+  const dispatch = createLocalDispatch({ senders: { http: sender }, store, clock });
+
+  const router = createRouter();
+  const subscriptions = await openSubscriptions({
+    store,
+    clock,
+    random,
+    secretBox,
+    createId,
+    checkDestination: (url) => void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }),
+    onChange(subscription) {
+      router.update(subscriptions.list(undefined));
+      scheduler.refresh(subscription.seq);
+    },
+  });
+  const scheduler = createScheduler({
+    store,
+    dispatch,
+    clock,
+    random,
+    findSubscription: subscriptions.find,
+    findSavedBreaker: subscriptions.findSavedBreaker,
+    maxInFlight: limits.maxSockets,
+    maxBodyBytes: limits.bodyCacheBytes,
+    onAttempt(subscription, delivery, report, { settlement }) {
+      upkeep.noteWork();
+      const { verdict, attempt } = settlement;
+      metrics.countAttempt({
+        subscriptionId: subscription.id,
+        eventType: delivery.event.type,
+        result: attempt.result,
+        isRetry: delivery.attemptCount > 0,
+        durationMs: report.durationMs,
+        dwellMs: verdict === "delivered" ? clock.wall() - delivery.event.receivedAt : undefined,
+      });
+      if (verdict === "dead") {
+        const facts = { event_id: delivery.event.id, subscription: subscription.name, reason: settlement.deadReason };
+        logger.warn({ ...facts, detail: attempt.error }, "delivery is dead");
+      }
+    },
+    onBreaker(subscription, change, breaker) {
+      const facts = { subscription: subscription.name, url: subscription.url };
+      if (change === "opened") logger.warn({ ...facts, reason: breaker.lastError }, "destination is down, queueing");
+      else logger.info(facts, "destination is back");
+      subscriptions.saveBreaker(subscription, breaker).catch(logFault);
+    },
+    onSuspend(subscription, reason) {
+      logger.warn({ subscription: subscription.name, reason }, "subscription is suspended");
+      subscriptions.setStatus(subscription, "suspended").catch(logFault);
+    },
+  });
+  const warnUnmatched = createUnmatchedWarning(logger, () => clock.now());
+  const fanOut = createFanOut({ store, router, scheduler, clock, onUnmatched: warnUnmatched });
+  const upkeep = startUpkeep({ store, clock, onFault: logFault });
+  const sources = await openSources({ store, clock, anySource: config.anySource, maxBytes: limits.maxBodyBytes });
+  const replays = createReplays({
+    store,
+    subscriptions,
+    clock,
+    onDue: (subscription) => scheduler.notePending(subscription, clock.now()),
+  });
+
+  let isShuttingDown = false;
+  const accept = (event: IncomingEvent, done: (result: IngestResult) => void) => {
+    upkeep.noteWork();
+    const answer = (result: IngestResult) => {
+      metrics.countEvent(result.kind);
+      if (result.kind === "failed" && result.error.code === "store_full") disk.noteFull();
+      done(result);
+    };
+    if (broken?.forgetDedupe === true) event.dedupeKey = undefined;
+    if (broken?.ignoreOrder === true) event.orderingKey = createId("evt");
+    if (broken?.answerBeforeCommit === true) {
+      fanOut.accept(event, () => undefined);
+      return answer({ kind: "stored", eventId: event.id, deliveries: 1 });
+    }
+    fanOut.accept(event, answer);
+  };
+  const authenticate = (request: IncomingMessage) => {
+    const key = readKey(request);
+    return key === undefined ? undefined : keys.authenticate(key);
+  };
+  const clientAddress = createClientAddress(config.trustedProxies);
+  const webhooks = createWebhookReceiver({
+    findSource: sources.find,
+    accept,
+    logRequest: store.logRequest,
+    clock,
+    createId,
+    maxDepth: limits.maxDepth,
+  });
+  const publisher = createPublisher({
+    accept,
+    clock,
+    createId,
+    limits: { ...DEFAULT_PUBLISH_LIMITS, maxDepth: limits.maxDepth },
+  });
+  const intake = createIntake({
+    webhooks,
+    publisher,
+    authenticate,
+    clientAddress,
+    findTrouble,
+    clock,
+    maxPublishBytes: MAX_PUBLISH_BYTES,
+    onRequest: metrics.countRequest,
+    onFault: logFault,
+  });
+
+  function findTrouble(): PosthornError | undefined {
+    if (isShuttingDown) return new PosthornError("shutting_down", "The gateway is shutting down.", { retryAfterS: 2 });
+    if (disk.isLow) {
+      return new PosthornError("store_full", "The gateway's disk is nearly full.", { retryAfterS: 5 });
+    }
+    if (loopLag.lagMs > limits.maxLoopLagMs) {
+      return new PosthornError("overloaded", "The gateway is overloaded.", { retryAfterS: 1 });
+    }
+    return undefined;
+  }
+
+  function logFault(error: unknown): void {
+    logger.error({ error }, "unexpected fault");
+  }
+
+  const http = createHttpServer({
+    intake,
+    authenticate,
+    tls:
+      config.tlsCert === undefined || config.tlsKey === undefined
+        ? undefined
+        : { certFile: config.tlsCert, keyFile: config.tlsKey },
+    headersTimeoutMs: limits.headersTimeoutS * 1000,
+    requestTimeoutMs: limits.requestTimeoutS * 1000,
+    maxConnections: limits.maxConnections,
+    onFault: (error, { method, url }) => logger.error({ error, method, url }, "request failed"),
+  });
+  const status = createStatus({ store, scheduler, subscriptions, disk, loopLag, metrics, isReady: () => !isShuttingDown });
+  const present = (delivery: Parameters<typeof presentDelivery>[0]) =>
+    presentDelivery(delivery, {
+      subscription: subscriptions.find(delivery.subscriptionSeq),
+      breaker: scheduler.findBreaker(delivery.subscriptionSeq),
+    });
+  addOperationRoutes(http.app, {
+    readiness: status.readiness,
+    status: status.status,
+    metrics: status.metrics,
+    statusIsPublic: config.statusPublic,
+    metricsArePublic: config.metricsPublic,
+  });
+  addEventRoutes(http.app, { store, replays, presentDelivery: present });
+  addDeliveryRoutes(http.app, { store, subscriptions, replays, presentDelivery: present });
+  addRequestRoutes(http.app, { store, sources });
+  addSubscriptionRoutes(http.app, { subscriptions, store });
+
+  async function applyDeclared(declared: Pick<Config, "sources" | "subscriptions">): Promise<void> {
+    const left = {
+      sources: (await sources.applyDeclared(declared.sources)).left,
+      subscriptions: (await subscriptions.applyDeclared(declared.subscriptions)).left,
+    };
+    for (const name of left.sources) logger.warn({ source: name }, "source left the configuration and is paused");
+    for (const name of left.subscriptions) {
+      logger.warn({ subscription: name }, "subscription left the configuration and is inactive");
+    }
+  }
+
+  const recovered = await store.recover(clock.now());
+  if (recovered.recovered + recovered.poisoned > 0) logger.warn(recovered, "deliveries were interrupted, going on");
+  await applyDeclared(config);
+  router.update(subscriptions.list(undefined));
+  await fanOut.resume();
+  await scheduler.start();
+  void subscriptions.resume().catch(logFault);
+
+  const newAdminKey = keys.hasAny ? undefined : await keys.create({ name: "first admin key", scopes: ["admin"] });
+  const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
+  logger.info({ url, store: store.info.driver, sync_mode: store.info.syncMode }, "gateway is listening");
+  if (config.anySource && !isLoopback(config.host)) {
+    logger.warn({ host: config.host }, "any source name is taken from beyond this machine; see any_source");
+  }
+
+  return {
+    url,
+    newAdminKey,
+    reload: applyDeclared,
+    async stop() {
+      const startedAt = clock.now();
+      logger.info("gateway is stopping");
+      await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));
+      isShuttingDown = true;
+      await http.close(HTTP_CLOSE_MS);
+      await fanOut.settled();
+      upkeep.stop();
+      disk.close();
+      loopLag.stop();
+      await client.close();
+      await store.close();
+      lock.release();
+      logger.info({ duration_ms: Math.round(clock.now() - startedAt) }, "gateway has stopped");
+    },
+  };
+}
+
+function prepareDataDir(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new PosthornError(
+      "data_dir_not_writable",
+      `The data directory ${path} cannot be written (${(error as Error).message}). ` +
+        "Give this user the right to, or choose another with POSTHORN_DATA_DIR.",
+      { cause: error },
+    );
+  }
+}
+
+function readKey(request: IncomingMessage): string | undefined {
+  const { authorization } = request.headers;
+  if (authorization !== undefined && /^bearer /i.test(authorization)) return authorization.slice(7).trim();
+  const key = request.headers["x-api-key"];
+  return typeof key === "string" ? key : undefined;
+}
+
+function listOwnAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || host.startsWith("127.");
+}
+
+const WARN_AGAIN_MS = 60_000;
+const MAX_WARNED = 1000;
+
+/** Once a minute for each type: enough to see it, not enough to flood the log. */
+function createUnmatchedWarning(logger: Logger, now: () => number): (event: IncomingEvent) => void {
+  const warnedAt = new Map<string, number>();
+  return ({ id, type, tenantId }) => {
+    const key = `${tenantId}\0${type}`;
+    if (now() - (warnedAt.get(key) ?? Number.NEGATIVE_INFINITY) < WARN_AGAIN_MS) return;
+    if (warnedAt.size >= MAX_WARNED) warnedAt.clear();
+    warnedAt.set(key, now());
+    logger.warn({ event_id: id, event_type: type, tenant_id: tenantId }, "nobody subscribes to this event");
+  };
+}
+

@@ -1,0 +1,30 @@
+import type { IncomingMessage } from "node:http";
+import { BlockList, isIP, isIPv6 } from "node:net";
+
+/** Who sent a request: `X-Forwarded-For` is believed only as far as trusted proxies wrote it. */
+export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
+  if (trustedProxies.length === 0) return (request) => plain(request.socket.remoteAddress ?? "");
+  const trusted = new BlockList();
+  for (const cidr of trustedProxies) {
+    const [address = "", bits] = cidr.split("/");
+    const family = isIPv6(address) ? "ipv6" : "ipv4";
+    trusted.addSubnet(address, Number(bits ?? (family === "ipv6" ? 128 : 32)), family);
+  }
+  const isTrusted = (address: string) => trusted.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+
+  return (request) => {
+    let address = plain(request.socket.remoteAddress ?? "");
+    const forwarded = request.headers["x-forwarded-for"];
+    const hops = (Array.isArray(forwarded) ? forwarded.join(",") : (forwarded ?? "")).split(",").reverse();
+    for (const hop of hops) {
+      const next = plain(hop.trim());
+      if (!isTrusted(address) || isIP(next) === 0) break;
+      address = next;
+    }
+    return address;
+  };
+}
+
+function plain(address: string): string {
+  return address.startsWith("::ffff:") ? address.slice(7) : address;
+}

@@ -1,0 +1,64 @@
+import { formatDeliveryId } from "../../domain/ids.ts";
+import type { Subscription } from "../../domain/subscription.ts";
+import type { BreakerState } from "../../deliver/breaker.ts";
+import type { AttemptRecord, StoredDelivery } from "../../store/store.ts";
+import { isoTime } from "./time.ts";
+
+/** Why a pending delivery waits is not written on a million rows: it follows from its subscription. */
+export interface HoldFacts {
+  subscription: Subscription | undefined;
+  breaker: BreakerState | undefined;
+}
+
+export function presentDelivery(delivery: StoredDelivery, hold: HoldFacts) {
+  return {
+    id: formatDeliveryId(delivery.eventSeq, delivery.subscriptionSeq),
+    event_id: delivery.eventId,
+    event_type: delivery.eventType,
+    tenant_id: delivery.tenantId,
+    subscription_id: delivery.subscriptionId,
+    status: delivery.state,
+    hold_reason: holdReason(delivery, hold),
+    generation: delivery.generation,
+    attempt_count: delivery.attemptCount,
+    next_attempt_at: isoTime(delivery.nextAttemptAt) ?? null,
+    last_error: delivery.lastError ?? null,
+    dead_reason: delivery.deadReason ?? null,
+    created_at: isoTime(delivery.createdAt),
+    completed_at: isoTime(delivery.completedAt) ?? null,
+  };
+}
+
+function holdReason(delivery: StoredDelivery, { subscription, breaker }: HoldFacts): string | null {
+  if (delivery.state !== "pending") return null;
+  if (subscription?.status === "inactive") return "paused";
+  if (subscription?.status === "suspended") return "suspended";
+  if (breaker?.isOpen === true) return "destination_down";
+  return delivery.waitsForKey ? "ordering_key" : null;
+}
+
+const MAX_SHOWN_TEXT = 8192;
+
+export function presentAttempt(attempt: AttemptRecord & { number: number }) {
+  return {
+    number: attempt.number,
+    started_at: isoTime(attempt.startedAt),
+    duration_ms: attempt.durationMs,
+    result: attempt.result,
+    url: attempt.url ?? null,
+    address: attempt.address ?? null,
+    request_headers: parseHeaders(attempt.requestHeaders),
+    response_code: attempt.responseCode ?? null,
+    response_headers: parseHeaders(attempt.responseHeaders),
+    response_body:
+      attempt.responseBody === undefined
+        ? null
+        : Buffer.from(attempt.responseBody).toString("utf8").slice(0, MAX_SHOWN_TEXT),
+    error: attempt.error ?? null,
+    trigger: attempt.trigger,
+  };
+}
+
+function parseHeaders(text: string | undefined): unknown {
+  return text === undefined ? null : (JSON.parse(text) as unknown);
+}

@@ -1,0 +1,65 @@
+import { deriveEventStatus } from "../../domain/delivery.ts";
+import type { StoredEvent } from "../../store/store.ts";
+import { isoTime } from "./time.ts";
+
+/** The one mapping of an event to the wire. */
+export function presentEvent(event: StoredEvent) {
+  const details = event.details === undefined ? {} : (JSON.parse(event.details) as PublishedDetails);
+  const request = event.request === undefined ? undefined : (JSON.parse(event.request) as RequestDetails);
+  return {
+    event_id: event.id,
+    event_type: event.type,
+    event_version: event.version,
+    source: event.source,
+    source_id: details.source_id,
+    tenant_id: event.tenantId,
+    user_id: details.user_id,
+    session_id: details.session_id,
+    priority: event.priority,
+    ordering_key: event.orderingKey ?? null,
+    timestamp: isoTime(event.occurredAt),
+    deliver_at: isoTime(details.deliver_at),
+    expires_at: isoTime(details.expires_at),
+    metadata: details.metadata,
+    status: deriveEventStatus(event),
+    unmatched: event.deliveryCount === 0,
+    received_at: isoTime(event.receivedAt),
+    published_at: isoTime(event.publishedAt),
+    content_type: event.contentType ?? null,
+    size: event.size,
+    headers: request?.headers,
+    delivery_count: event.deliveryCount,
+  };
+}
+
+interface PublishedDetails {
+  source_id?: string;
+  user_id?: string;
+  session_id?: string;
+  deliver_at?: number;
+  expires_at?: number;
+  metadata?: unknown;
+}
+
+interface RequestDetails {
+  headers: Record<string, string>;
+}
+
+/** A JSON body goes out as the text that came in: numbers beyond 2^53 survive. */
+export function presentBody(event: StoredEvent, body: Uint8Array | undefined): string {
+  if (body === undefined) return `"payload":null`;
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
+  const text = bytes.toString("utf8");
+  if (!Buffer.from(text, "utf8").equals(bytes)) return `"payload_base64":${JSON.stringify(bytes.toString("base64"))}`;
+  return `"payload":${isJson(event, text) ? text : JSON.stringify(text)}`;
+}
+
+function isJson(event: StoredEvent, text: string): boolean {
+  if (event.contentType !== undefined && !/[/+]json\b/i.test(event.contentType)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,48 @@
+import type { Subscription } from "../../domain/subscription.ts";
+import { isCredentialHeader } from "../../domain/credential-header.ts";
+import type { Settings } from "../../manage/subscriptions.ts";
+import type { DeliveryCounters } from "../../store/store.ts";
+import { isoTime } from "./time.ts";
+
+/** The one mapping of a subscription to the wire. Never the secret: the answer to create adds it. */
+export function presentSubscription(subscription: Subscription, settings: Settings, counters?: DeliveryCounters) {
+  const isFixed = settings.retry_count !== undefined || settings.retry_interval !== undefined;
+  return {
+    id: subscription.id,
+    tenant_id: subscription.tenantId,
+    name: subscription.name,
+    kind: subscription.kind,
+    url: subscription.url,
+    events: subscription.events,
+    status: subscription.status,
+    format: subscription.format,
+    signature_header: subscription.signatureHeader,
+    ...(isFixed
+      ? { retry_count: settings.retry_count ?? 3, retry_interval: settings.retry_interval ?? 60 }
+      : { retry_policy: subscription.retryPolicy }),
+    retry_on: settings.retry_on ?? null,
+    timeout: subscription.timeoutMs / 1000,
+    rate_limit: subscription.rateLimitPerMinute ?? null,
+    concurrency: subscription.concurrency,
+    ordered: subscription.ordered,
+    on_dead_head: subscription.onDeadHead,
+    max_age_s: subscription.maxAgeMs === undefined ? null : subscription.maxAgeMs / 1000,
+    headers: Object.fromEntries(
+      Object.entries(subscription.headers).map(([name, value]) => [name, isCredentialHeader(name) ? "***" : value]),
+    ),
+    description: subscription.description ?? null,
+    managed_by: subscription.managedBy,
+    created_at: isoTime(subscription.createdAt),
+    updated_at: isoTime(subscription.updatedAt),
+    ...(counters && {
+      stats: {
+        delivery_count: counters.attempts,
+        success_count: counters.attempts - counters.failures,
+        failure_count: counters.failures,
+        last_delivery: isoTime(counters.lastAttemptAt) ?? null,
+        open_count: counters.created - counters.delivered - counters.dead - counters.cancelled,
+        dead_count: counters.dead,
+      },
+    }),
+  };
+}

@@ -1,0 +1,51 @@
+import type { ServerResponse } from "node:http";
+import { ERRORS, PosthornError } from "../domain/errors.ts";
+
+/** RFC 9457. The only place where an error becomes a status. */
+export interface Problem {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+const DEFAULT_RETRY_AFTER_S = 5;
+
+export function toProblem(error: unknown, requestId?: string): Problem {
+  const known = error instanceof PosthornError ? error : undefined;
+  const code = known?.code ?? "internal_error";
+  const { status } = ERRORS[code];
+  const headers: Record<string, string> = { "content-type": "application/problem+json" };
+  if (status === 503 || status === 429) headers["retry-after"] = String(known?.retryAfterS ?? DEFAULT_RETRY_AFTER_S);
+  if (status === 401) headers["www-authenticate"] = "Bearer";
+  const allow = known?.details?.["allow"];
+  if (status === 405 && Array.isArray(allow)) headers["allow"] = allow.join(", ");
+  return { status, headers, body: JSON.stringify({ ...describeError(error), ...(requestId && { request_id: requestId }) }) };
+}
+
+/** The problem as a value, for one item of a batch too. What we did not foresee stays in the log. */
+export function describeError(error: unknown): Record<string, unknown> {
+  const known = error instanceof PosthornError ? error : undefined;
+  const code = known?.code ?? "internal_error";
+  const { status, title } = ERRORS[code];
+  const { type: _, title: __, ...details } = known?.details ?? {};
+  return {
+    type: `urn:posthorn:error:${code}`,
+    title,
+    status,
+    code,
+    detail: known?.message ?? "Something went wrong inside the gateway. It was logged.",
+    ...(known?.field !== undefined && { field: known.field }),
+    ...details,
+  };
+}
+
+export function sendProblem(response: ServerResponse, error: unknown, options?: { close?: boolean }): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const problem = toProblem(error);
+  if (options?.close === true) problem.headers["connection"] = "close";
+  response.writeHead(problem.status, { ...problem.headers, "content-length": Buffer.byteLength(problem.body) });
+  response.end(problem.body);
+}

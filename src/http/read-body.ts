@@ -1,0 +1,52 @@
+import type { IncomingMessage } from "node:http";
+import { PosthornError } from "../domain/errors.ts";
+
+/**
+ * Collects a body up to a size. Longer ones are refused as soon as it is known, never cut: by their declared length
+ * before anything is read, else by counting.
+ */
+export function readBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  done: (body: Buffer) => void,
+  fail: (error: PosthornError) => void,
+): void {
+  const declared = Number(request.headers["content-length"] ?? 0);
+  if (declared > maxBytes) return fail(tooLarge(maxBytes, declared));
+
+  let chunks: Buffer[] | undefined;
+  let first: Buffer | undefined;
+  let size = 0;
+  let isOver = false;
+  request.on("data", (chunk: Buffer) => {
+    if (isOver) return;
+    size += chunk.length;
+    if (size > maxBytes) {
+      isOver = true;
+      fail(tooLarge(maxBytes, size));
+    } else if (first === undefined) {
+      first = chunk;
+    } else {
+      chunks ??= [first];
+      chunks.push(chunk);
+    }
+  });
+  request.on("end", () => {
+    if (isOver) return;
+    isOver = true;
+    done(chunks === undefined ? (first ?? Buffer.alloc(0)) : Buffer.concat(chunks, size));
+  });
+  request.on("close", () => {
+    if (isOver) return;
+    isOver = true;
+    fail(new PosthornError("bad_request", "The connection ended before the body was complete. Send it again."));
+  });
+}
+
+function tooLarge(maxBytes: number, size: number): PosthornError {
+  return new PosthornError(
+    "too_large",
+    `The body is larger than the ${maxBytes} bytes that are taken here (${size} or more). Send less, or raise max_bytes.`,
+    { details: { max_bytes: maxBytes } },
+  );
+}

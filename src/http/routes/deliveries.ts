@@ -1,0 +1,96 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { Type, type Static } from "typebox";
+import { DELIVERY_STATES } from "../../domain/delivery.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import { parseDeliveryId } from "../../domain/ids.ts";
+import type { Replays } from "../../manage/replays.ts";
+import type { Subscriptions } from "../../manage/subscriptions.ts";
+import type { DeliveryFilter, Store, StoredDelivery } from "../../store/store.ts";
+import { presentAttempt } from "../present/delivery.ts";
+import { PageQuery, pageOf, presentPage } from "./paging.ts";
+
+const Filter = {
+  ...PageQuery,
+  subscription_id: Type.Optional(Type.String({ maxLength: 128 })),
+  tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
+};
+const DeadLetterQuery = Type.Object(Filter, { additionalProperties: false });
+const ListQuery = Type.Object(
+  { ...Filter, status: Type.Optional(Type.Union(DELIVERY_STATES.map((state) => Type.Literal(state)))) },
+  { additionalProperties: false },
+);
+const ReplayBody = Type.Object({ id: Type.String({ maxLength: 64 }) }, { additionalProperties: false });
+
+export interface DeliveryRoutesOptions {
+  store: Store;
+  subscriptions: Subscriptions;
+  replays: Replays;
+  presentDelivery: (delivery: StoredDelivery) => object;
+}
+
+export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesOptions): void {
+  const { store, subscriptions, replays, presentDelivery } = options;
+
+  function toFilter(query: Static<typeof DeadLetterQuery>, request: FastifyRequest): DeliveryFilter {
+    const tenantId = request.caller?.tenantId ?? query.tenant_id;
+    const { subscription_id: id } = query;
+    return { tenantId, subscriptionSeq: id === undefined ? undefined : subscriptions.getById(id, tenantId).seq };
+  }
+
+  async function getDelivery(id: string, request: FastifyRequest): Promise<StoredDelivery> {
+    const key = parseDeliveryId(id);
+    const delivery = key === undefined ? undefined : await store.findDelivery(key);
+    const tenantId = request.caller?.tenantId;
+    if (delivery === undefined || (tenantId !== undefined && delivery.tenantId !== tenantId)) {
+      throw new PosthornError("not_found", `There is no delivery ${id}.`);
+    }
+    return delivery;
+  }
+
+  app.get<{ Querystring: Static<typeof ListQuery> }>(
+    "/api/v1/deliveries",
+    { config: { scope: "read" }, schema: { querystring: ListQuery } },
+    async (request) => {
+      const filter = { ...toFilter(request.query, request), state: request.query.status };
+      return presentPage(await store.listDeliveries(filter, pageOf(request.query)), presentDelivery);
+    },
+  );
+
+  app.get<{ Params: { id: string } }>("/api/v1/deliveries/:id", { config: { scope: "read" } }, async (request) => {
+    const delivery = await getDelivery(request.params.id, request);
+    const attempts = await store.listAttempts(delivery);
+    return { ...presentDelivery(delivery), attempts: attempts.map(presentAttempt) };
+  });
+
+  app.post<{ Params: { id: string } }>(
+    "/api/v1/deliveries/:id/retry",
+    { config: { scope: "admin" } },
+    async (request, reply) => {
+      const delivery = await getDelivery(request.params.id, request);
+      return reply.code(202).send(presentDelivery(await replays.retry(delivery)));
+    },
+  );
+
+  app.post<{ Params: { id: string } }>("/api/v1/deliveries/:id/cancel", { config: { scope: "admin" } }, async (request) => {
+    return presentDelivery(await replays.cancel(await getDelivery(request.params.id, request)));
+  });
+
+  app.get<{ Querystring: Static<typeof DeadLetterQuery> }>(
+    "/api/v1/dead-letters",
+    { config: { scope: "read" }, schema: { querystring: DeadLetterQuery } },
+    async (request) =>
+      presentPage(await store.listDeadLetters(toFilter(request.query, request), pageOf(request.query)), presentDelivery),
+  );
+
+  app.post<{ Body: Static<typeof ReplayBody> }>(
+    "/api/v1/dead-letters/replay",
+    { config: { scope: "admin" }, schema: { body: ReplayBody } },
+    async (request, reply) => {
+      const delivery = await getDelivery(request.body.id, request);
+      if (delivery.state !== "dead") {
+        throw new PosthornError("illegal_transition", `The delivery ${request.body.id} is ${delivery.state}, not dead.`);
+      }
+      return reply.code(202).send(presentDelivery(await replays.retry(delivery)));
+    },
+  );
+}

@@ -1,0 +1,75 @@
+import type { FastifyInstance } from "fastify";
+import { Type, type Static } from "typebox";
+import { PosthornError } from "../../domain/errors.ts";
+import type { Replays } from "../../manage/replays.ts";
+import type { EventFilter, Store, StoredDelivery, StoredEvent } from "../../store/store.ts";
+import { presentBody, presentEvent } from "../present/event.ts";
+import { PageQuery, pageOf, presentPage } from "./paging.ts";
+
+const ListQuery = Type.Object(
+  {
+    ...PageQuery,
+    event_type: Type.Optional(Type.String({ maxLength: 255 })),
+    source: Type.Optional(Type.String({ maxLength: 128 })),
+    tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
+    since: Type.Optional(Type.String({ format: "date-time" })),
+    until: Type.Optional(Type.String({ format: "date-time" })),
+  },
+  { additionalProperties: false },
+);
+
+const ReplayBody = Type.Object(
+  {
+    subscription_id: Type.Optional(
+      Type.String({ maxLength: 128, description: "Only this one; it need not have had the event before" }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export interface EventRoutesOptions {
+  store: Store;
+  replays: Replays;
+  presentDelivery: (delivery: StoredDelivery) => object;
+}
+
+export function addEventRoutes(app: FastifyInstance, { store, replays, presentDelivery }: EventRoutesOptions): void {
+  app.get<{ Querystring: Static<typeof ListQuery> }>(
+    "/api/v1/events",
+    { config: { scope: "read" }, schema: { querystring: ListQuery } },
+    async ({ query, caller }) => {
+      const filter: EventFilter = {
+        tenantId: caller?.tenantId ?? query.tenant_id,
+        type: query.event_type,
+        source: query.source,
+        since: query.since === undefined ? undefined : Date.parse(query.since),
+        until: query.until === undefined ? undefined : Date.parse(query.until),
+      };
+      return presentPage(await store.listEvents(filter, pageOf(query)), presentEvent);
+    },
+  );
+
+  app.get<{ Params: { id: string } }>("/api/v1/events/:id", { config: { scope: "read" } }, async (request, reply) => {
+    const event = await getEvent(request.params.id, request.caller?.tenantId);
+    const deliveries = await store.listDeliveriesOfEvent(event.seq);
+    const shown = JSON.stringify({ ...presentEvent(event), deliveries: deliveries.map(presentDelivery) });
+    const body = presentBody(event, await store.loadBody(event.seq));
+    return reply.type("application/json").send(`${shown.slice(0, -1)},${body}}`);
+  });
+
+  app.post<{ Params: { id: string }; Body: Static<typeof ReplayBody> | undefined }>(
+    "/api/v1/events/:id/replay",
+    { config: { scope: "admin" }, schema: { body: Type.Union([ReplayBody, Type.Null()]) } },
+    async (request, reply) => {
+      const event = await getEvent(request.params.id, request.caller?.tenantId);
+      const deliveries = await replays.replayEvent(event, request.body?.subscription_id);
+      return reply.code(202).send({ event_id: event.id, deliveries: deliveries.map(presentDelivery) });
+    },
+  );
+
+  async function getEvent(id: string, tenantId: string | undefined): Promise<StoredEvent> {
+    const event = await store.findEvent(id, tenantId);
+    if (event === undefined) throw new PosthornError("not_found", `There is no event ${id}.`);
+    return event;
+  }
+}

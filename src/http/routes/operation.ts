@@ -1,0 +1,29 @@
+import type { FastifyInstance } from "fastify";
+
+/** How the gateway is: for load balancers, for people, for Prometheus. */
+export interface OperationRoutesOptions {
+  readiness: () => Promise<Readiness>;
+  status: () => Promise<object>;
+  metrics: () => Promise<{ text: string; contentType: string }>;
+  statusIsPublic: boolean;
+  metricsArePublic: boolean;
+}
+
+export interface Readiness {
+  isReady: boolean;
+  report: object;
+}
+
+export function addOperationRoutes(app: FastifyInstance, options: OperationRoutesOptions): void {
+  app.get("/health", async () => ({ status: "ok" }));
+  app.get("/livez", async () => ({ status: "ok" }));
+  app.get("/readyz", async (_request, reply) => {
+    const { isReady, report } = await options.readiness();
+    return reply.code(isReady ? 200 : 503).send(report);
+  });
+  app.get("/status", { config: options.statusIsPublic ? {} : { scope: "read" } }, () => options.status());
+  app.get("/metrics", { config: options.metricsArePublic ? {} : { scope: "read" } }, async (_request, reply) => {
+    const { text, contentType } = await options.metrics();
+    return reply.type(contentType).send(text);
+  });
+}

@@ -1,0 +1,198 @@
+import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { PosthornError } from "../domain/errors.ts";
+import { allows, type Caller, type Scope } from "../manage/keys.ts";
+import type { Intake } from "./intake.ts";
+import { toProblem } from "./problem.ts";
+import { compileValidator } from "./validation.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Undefined: open to everybody. */
+    scope?: Scope;
+  }
+  interface FastifyRequest {
+    caller: Caller | undefined;
+  }
+}
+
+export interface HttpServer {
+  readonly app: FastifyInstance;
+  listen(at: { host: string; port: number; fd: number | undefined }): Promise<string>;
+  /** Takes no new connections and lets open requests finish, but waits no longer than this. */
+  close(deadlineMs: number): Promise<void>;
+}
+
+export interface HttpServerOptions {
+  intake: Intake;
+  authenticate: (request: IncomingMessage) => Caller | undefined | Promise<Caller | undefined>;
+  tls: { certFile: string; keyFile: string } | undefined;
+  headersTimeoutMs: number;
+  requestTimeoutMs: number;
+  maxConnections: number;
+  onFault: (error: unknown, request: Pick<IncomingMessage, "method" | "url">) => void;
+}
+
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { intake } = options;
+  let node: Server | undefined;
+
+  const app = fastify({
+    serverFactory(handler) {
+      node = createNodeServer(options, (request, response) => {
+        if (!intake.handle(request, response)) handler(request, response);
+      });
+      return node;
+    },
+    bodyLimit: 1024 * 1024,
+    routerOptions: { ignoreTrailingSlash: true },
+  });
+  app.setValidatorCompiler(compileValidator);
+  app.decorateRequest("caller", undefined);
+  app.addHook("onRequest", async (request) => {
+    const { scope } = request.routeOptions.config;
+    if (scope !== undefined) request.caller = await authorize(request, scope);
+  });
+  app.setErrorHandler((error, request, reply) => {
+    const problem = toProblem(fromFastify(error));
+    if (problem.status >= 500) options.onFault(error, request.raw);
+    return reply.code(problem.status).headers(problem.headers).send(problem.body);
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const problem = toProblem(new PosthornError("not_found", `There is nothing at ${request.method} ${request.url}.`));
+    return reply.code(problem.status).headers(problem.headers).send(problem.body);
+  });
+
+  async function authorize(request: FastifyRequest, scope: Scope): Promise<Caller> {
+    const caller = await options.authenticate(request.raw);
+    if (caller === undefined) throw new PosthornError("unauthorized", "Send a valid key as Authorization: Bearer KEY.");
+    if (!allows(caller, scope)) throw new PosthornError("forbidden", `This key lacks the scope ${scope}.`);
+    return caller;
+  }
+
+  return {
+    app,
+    async listen({ host, port, fd }) {
+      await app.ready();
+      const server = node as Server;
+      await new Promise<void>((resolve, reject) => {
+        server.once("error", reject);
+        const listening = () => {
+          server.off("error", reject);
+          resolve();
+        };
+        if (fd === undefined) server.listen({ host, port, backlog: 1024 }, listening);
+        else server.listen({ fd }, listening);
+      }).catch((error: NodeJS.ErrnoException) => {
+        throw explainListenError(error, host, port);
+      });
+      return describeAddress(server, options.tls !== undefined);
+    },
+    async close(deadlineMs) {
+      const server = node as Server;
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+      server.closeIdleConnections();
+      const sweep = setInterval(() => server.closeIdleConnections(), 50);
+      const cut = setTimeout(() => server.closeAllConnections(), deadlineMs);
+      await closed;
+      clearInterval(sweep);
+      clearTimeout(cut);
+      await app.close();
+    },
+  };
+}
+
+function createNodeServer(options: HttpServerOptions, handler: (req: IncomingMessage, res: ServerResponse) => void): Server {
+  const settings = {
+    headersTimeout: options.headersTimeoutMs,
+    requestTimeout: options.requestTimeoutMs,
+    connectionsCheckingInterval: 1000,
+    keepAliveTimeout: 65_000,
+    noDelay: true,
+  };
+  const { tls } = options;
+  const server =
+    tls === undefined
+      ? createServer(settings, handler)
+      : createTlsServer({ ...settings, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) }, handler);
+  server.maxConnections = options.maxConnections;
+  // A client that asks first gets its answer, or 413, before it sends the body.
+  server.on("checkContinue", handler);
+  server.on("clientError", answerUnparsable);
+  return server;
+}
+
+/** What was no HTTP request never reaches a handler. */
+function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const problem = toProblem(explainUnparsable(error));
+  const head = Object.entries(problem.headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(
+    `HTTP/1.1 ${problem.status} Refused\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(problem.body)}\r\n` +
+      `${head.join("")}\r\n${problem.body}`,
+  );
+}
+
+function explainUnparsable(error: NodeJS.ErrnoException): PosthornError {
+  switch (error.code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new PosthornError("headers_too_large", "The headers are larger than 16 KB. Send fewer.");
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new PosthornError("request_timeout", "The request was not complete in time. Send it again, faster.");
+    case "HPE_INVALID_TRANSFER_ENCODING":
+    case "HPE_UNEXPECTED_CONTENT_LENGTH":
+      return new PosthornError(
+        "ambiguous_length",
+        "Content-Length and Transfer-Encoding contradict each other. Send one of them.",
+      );
+    default:
+      return new PosthornError("bad_request", `This is not a valid HTTP request (${error.message}).`);
+  }
+}
+
+function fromFastify(error: unknown): unknown {
+  if (error instanceof PosthornError) return error;
+  const { code, message } = error as { code?: string; message: string };
+  switch (code) {
+    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+      return new PosthornError("unsupported_encoding", "Send the body as application/json.");
+    case "FST_ERR_CTP_BODY_TOO_LARGE":
+      return new PosthornError("too_large", "The body is larger than 1 MiB.");
+    case "FST_ERR_CTP_EMPTY_JSON_BODY":
+    case "FST_ERR_CTP_INVALID_JSON_BODY":
+    case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
+      return new PosthornError("unreadable_body", message);
+    default:
+      return error instanceof SyntaxError ? new PosthornError("unreadable_body", message) : error;
+  }
+}
+
+function explainListenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const place = `${host}:${port}`;
+  switch (error.code) {
+    case "EADDRINUSE":
+      return new PosthornError("port_in_use", `${place} is in use. Stop what listens there, or choose another with POSTHORN_PORT.`);
+    case "EACCES":
+      return new PosthornError("config_invalid", `Listening on ${place} is not permitted. Choose a port of 1024 or above.`);
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return new PosthornError("config_invalid", `${host} is no address of this machine. Set POSTHORN_HOST to one that is.`);
+    default:
+      return error;
+  }
+}
+
+function describeAddress(server: Server, isTls: boolean): string {
+  const address = server.address() as AddressInfo | string | null;
+  if (address === null || typeof address === "string") return String(address);
+  const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  return `${isTls ? "https" : "http"}://${host}:${address.port}`;
+}

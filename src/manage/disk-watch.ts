@@ -1,0 +1,87 @@
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock, Timer } from "../domain/clock.ts";
+
+/**
+ * A full disk cannot be freed through SQL: even a DELETE needs room. So the gateway stops accepting while there is
+ * still some, and holds a ballast that it can drop to record what is under way.
+ */
+export interface DiskWatch {
+  /** Below the high-water mark: nothing new is accepted, deliveries go on. */
+  readonly isLow: boolean;
+  readonly freeBytes: number;
+  /** A write found no room: drops the ballast and looks again at once. */
+  noteFull(): void;
+  close(): void;
+}
+
+export interface DiskWatchOptions {
+  dataDir: string;
+  minFreeBytes: number;
+  ballastBytes: number;
+  clock: Clock;
+  onChange: (isLow: boolean, freeBytes: number) => void;
+}
+
+const LOOK_EVERY_MS = 1000;
+
+export function openDiskWatch(options: DiskWatchOptions): DiskWatch {
+  const { dataDir, minFreeBytes, ballastBytes, clock } = options;
+  const ballast = join(dataDir, "ballast");
+  let isLow = false;
+  let freeBytes = Number.POSITIVE_INFINITY;
+  let timer: Timer | undefined;
+
+  function measure(): number {
+    const { bavail, bsize } = statfsSync(dataDir);
+    return bavail * bsize;
+  }
+
+  function hasBallast(): boolean {
+    return (statSync(ballast, { throwIfNoEntry: false })?.size ?? 0) >= ballastBytes;
+  }
+
+  function fillBallast(): void {
+    try {
+      const file = openSync(ballast, "w", 0o600);
+      try {
+        const block = Buffer.alloc(Math.min(ballastBytes, 1024 * 1024));
+        for (let written = 0; written < ballastBytes; written += block.length) writeSync(file, block);
+        fsyncSync(file);
+      } finally {
+        closeSync(file);
+      }
+    } catch {
+      rmSync(ballast, { force: true });
+    }
+  }
+
+  function look(): void {
+    freeBytes = measure();
+    if (freeBytes < ballastBytes) rmSync(ballast, { force: true });
+    const low = freeBytes < minFreeBytes;
+    // Only with room to spare: else the ballast itself would bring the disk under the mark again.
+    if (ballastBytes > 0 && freeBytes > minFreeBytes + 2 * ballastBytes && !hasBallast()) fillBallast();
+    if (low !== isLow) {
+      isLow = low;
+      options.onChange(low, freeBytes);
+    }
+    timer = clock.setTimer(clock.now() + LOOK_EVERY_MS, look);
+  }
+  look();
+
+  return {
+    get isLow() {
+      return isLow;
+    },
+    get freeBytes() {
+      return freeBytes;
+    },
+    noteFull() {
+      rmSync(ballast, { force: true });
+      timer?.cancel();
+      look();
+    },
+    close: () => timer?.cancel(),
+  };
+}

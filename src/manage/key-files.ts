@@ -1,0 +1,29 @@
+import { randomBytes } from "node:crypto";
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** Files that only the gateway's user may read. */
+export function writePrivateFile(path: string, text: string): void {
+  const temporary = `${path}.${process.pid}.tmp`;
+  const handle = openSync(temporary, "w", 0o600);
+  try {
+    writeSync(handle, text);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+  chmodSync(temporary, 0o600);
+  renameSync(temporary, path);
+  const folder = openSync(dirname(path), "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+export function loadOrCreateMasterKey(dataDir: string): string {
+  const path = join(dataDir, "master.key");
+  if (!existsSync(path)) writePrivateFile(path, `${randomBytes(32).toString("base64")}\n`);
+  return readFileSync(path, "utf8").trim();
+}

@@ -1,0 +1,71 @@
+import type { Clock } from "../domain/clock.ts";
+import { PosthornError } from "../domain/errors.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { DeliveryKey, Store, StoredDelivery, StoredEvent } from "../store/store.ts";
+import type { Subscriptions } from "./subscriptions.ts";
+
+/** What people do to single deliveries. */
+export interface Replays {
+  retry(key: DeliveryKey): Promise<StoredDelivery>;
+  cancel(key: DeliveryKey): Promise<StoredDelivery>;
+  /** To every subscription that had it, or to the one named, whether it had it or not. */
+  replayEvent(event: StoredEvent, subscriptionId: string | undefined): Promise<readonly StoredDelivery[]>;
+}
+
+export interface ReplaysOptions {
+  store: Store;
+  subscriptions: Subscriptions;
+  clock: Clock;
+  onDue: (subscription: Subscription) => void;
+}
+
+export function createReplays({ store, subscriptions, clock, onDue }: ReplaysOptions): Replays {
+  async function find(key: DeliveryKey): Promise<StoredDelivery> {
+    const delivery = await store.findDelivery(key);
+    if (delivery === undefined) throw new PosthornError("not_found", "There is no such delivery.");
+    return delivery;
+  }
+
+  function getSubscription(seq: number): Subscription {
+    const subscription = subscriptions.find(seq);
+    if (subscription === undefined) throw new PosthornError("conflict", "The subscription of this delivery was deleted.");
+    return subscription;
+  }
+
+  async function replay(event: StoredEvent, subscription: Subscription): Promise<StoredDelivery> {
+    const key = { eventSeq: event.seq, subscriptionSeq: subscription.seq };
+    const { maxAgeMs, ordered } = subscription;
+    const expiresAt = maxAgeMs === undefined ? undefined : clock.now() + maxAgeMs;
+    await store.replay(key, { ordered, expiresAt }, clock.now());
+    onDue(subscription);
+    return find(key);
+  }
+
+  return {
+    async retry(key) {
+      const subscription = getSubscription(key.subscriptionSeq);
+      await store.retryDelivery(key, clock.now());
+      onDue(subscription);
+      return find(key);
+    },
+    async cancel(key) {
+      await store.cancelDelivery(key, clock.now());
+      const subscription = subscriptions.find(key.subscriptionSeq);
+      // The next of its ordering key may go now.
+      if (subscription !== undefined) onDue(subscription);
+      return find(key);
+    },
+    async replayEvent(event, subscriptionId) {
+      if (subscriptionId !== undefined) {
+        return [await replay(event, subscriptions.getById(subscriptionId, event.tenantId))];
+      }
+      const replayed: StoredDelivery[] = [];
+      for (const delivery of await store.listDeliveriesOfEvent(event.seq)) {
+        const subscription = subscriptions.find(delivery.subscriptionSeq);
+        if (subscription === undefined || delivery.state === "pending" || delivery.state === "sending") continue;
+        replayed.push(await replay(event, subscription));
+      }
+      return replayed;
+    },
+  };
+}

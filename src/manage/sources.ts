@@ -1,0 +1,94 @@
+import { DEFAULT_TENANT } from "../domain/event.ts";
+import { SOURCE_NAME_PATTERN, type Place, type Source, type SourceInput } from "../domain/source.ts";
+import type { Clock } from "../domain/clock.ts";
+import { parsePointer } from "../receive/json-pointer.ts";
+import type { SourceRow, Store } from "../store/store.ts";
+
+/** Where webhooks come from: the declared ones, and any other name while the `*` source is on. */
+export interface Sources {
+  find(name: string): Source | undefined;
+  list(): readonly Source[];
+  /** Takes over what the configuration declares; says which left it. */
+  applyDeclared(declared: readonly SourceInput[]): Promise<{ left: readonly string[] }>;
+}
+
+export interface SourcesOptions {
+  store: Pick<Store, "loadSources" | "saveSource">;
+  clock: Pick<Clock, "wall">;
+  anySource: boolean;
+  maxBytes: number;
+}
+
+const NAME = new RegExp(SOURCE_NAME_PATTERN);
+/** Names that only the `*` source answers to are remembered, up to a bound. */
+const MAX_REMEMBERED = 1000;
+
+export async function openSources({ store, clock, anySource, maxBytes }: SourcesOptions): Promise<Sources> {
+  const declared = new Map<string, Source>();
+  const undeclared = new Map<string, Source>();
+  for (const row of await store.loadSources()) declared.set(row.name, fromRow(row));
+
+  function fromRow(row: SourceRow): Source {
+    return toSource(JSON.parse(row.settings) as SourceInput, true);
+  }
+
+  function toSource(input: SourceInput, isDeclared: boolean): Source {
+    return {
+      name: input.name,
+      kind: "generic",
+      tenantId: input.tenant_id ?? DEFAULT_TENANT,
+      status: input.status ?? "active",
+      maxBytes: input.max_bytes ?? maxBytes,
+      methods: input.methods ?? ["POST"],
+      eventType: (input.event_type ?? "webhook.{source}").replaceAll("{source}", input.name),
+      idFrom: parsePlace(input.id_from),
+      orderingKeyFrom: parsePlace(input.ordering_key_from),
+      priorityFrom: parsePlace(input.priority_from),
+      declared: isDeclared,
+    };
+  }
+
+  async function save(input: SourceInput): Promise<void> {
+    await store.saveSource({
+      name: input.name,
+      settings: JSON.stringify(input),
+      managedBy: "config",
+      updatedAt: clock.wall(),
+    });
+    declared.set(input.name, toSource(input, true));
+    undeclared.delete(input.name);
+  }
+
+  return {
+    find(name) {
+      const known = declared.get(name) ?? undeclared.get(name);
+      if (known !== undefined || !anySource || !NAME.test(name)) return known;
+      const source = toSource({ name }, false);
+      if (undeclared.size >= MAX_REMEMBERED) undeclared.clear();
+      undeclared.set(name, source);
+      return source;
+    },
+    list: () => [...declared.values()],
+    async applyDeclared(inputs) {
+      const names = new Set(inputs.map(({ name }) => name));
+      const left: string[] = [];
+      for (const row of await store.loadSources()) {
+        const settings = JSON.parse(row.settings) as SourceInput;
+        if (row.managedBy !== "config" || names.has(row.name) || settings.status === "paused") continue;
+        // Its senders get 503 and try again: nothing is lost if it left the file by mistake.
+        await save({ ...settings, status: "paused" });
+        left.push(row.name);
+      }
+      for (const input of inputs) await save(input);
+      return { left };
+    },
+  };
+}
+
+function parsePlace(text: string | undefined): Place | undefined {
+  if (text === undefined) return undefined;
+  const [where, rest] = [text.slice(0, text.indexOf(":")), text.slice(text.indexOf(":") + 1)];
+  return where === "header"
+    ? { in: "header", name: rest.toLowerCase() }
+    : { in: "body", pointer: parsePointer(rest) };
+}

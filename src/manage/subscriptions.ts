@@ -1,0 +1,265 @@
+import type { Clock, Random } from "../domain/clock.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { DEFAULT_TENANT } from "../domain/event.ts";
+import { stableId } from "../domain/ids.ts";
+import { fixedInterval } from "../domain/retry-policy.ts";
+import { createSecret } from "../domain/signature.ts";
+import type { ManagedBy, Subscription, SubscriptionInput, SubscriptionStatus } from "../domain/subscription.ts";
+import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
+import type { BreakerState } from "../deliver/breaker.ts";
+import type { Store, SubscriptionRow } from "../store/store.ts";
+import type { SecretBox } from "./secret-box.ts";
+
+export type SubscriptionChange = Partial<SubscriptionInput>;
+
+/** The subscriptions, in memory for the engine and in the store for good. */
+export interface Subscriptions {
+  find(seq: number): Subscription | undefined;
+  findById(id: string, tenantId: string | undefined): Subscription | undefined;
+  getById(id: string, tenantId: string | undefined): Subscription;
+  /** By age. */
+  list(tenantId: string | undefined): readonly Subscription[];
+  /** What the user set, for showing. */
+  settingsOf(subscription: Subscription): Settings;
+  create(input: SubscriptionInput): Promise<Subscription>;
+  change(subscription: Subscription, change: SubscriptionChange): Promise<Subscription>;
+  setStatus(subscription: Subscription, status: SubscriptionStatus): Promise<Subscription>;
+  /** Open deliveries are cancelled; resolves to how many. */
+  remove(subscription: Subscription): Promise<number>;
+  saveBreaker(subscription: Subscription, breaker: BreakerState): Promise<void>;
+  findSavedBreaker(seq: number): BreakerState | undefined;
+  /** Takes over what the configuration declares; says which left it. */
+  applyDeclared(declared: readonly SubscriptionInput[]): Promise<{ left: readonly string[] }>;
+  /** Goes on with what a crash interrupted. */
+  resume(): Promise<void>;
+}
+
+export type Settings = Omit<SubscriptionInput, "secret" | "status">;
+
+export interface SubscriptionsOptions {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  secretBox: SecretBox;
+  createId: (prefix: "sub") => string;
+  /** Refuses a destination that may not be reached. */
+  checkDestination: (url: string) => void;
+  onChange: (subscription: Subscription) => void;
+}
+
+export async function openSubscriptions(options: SubscriptionsOptions): Promise<Subscriptions> {
+  const { store, clock, random, secretBox } = options;
+  const bySeq = new Map<number, Subscription>();
+  const settings = new Map<number, Settings>();
+  const breakers = new Map<number, BreakerState>();
+  const deleted = new Set<number>();
+
+  for (const row of await store.loadSubscriptions()) {
+    if (row.deletedAt !== undefined) {
+      deleted.add(row.seq);
+      continue;
+    }
+    remember(row, JSON.parse(secretBox.open(row.secrets, ownerOf(row))) as string[]);
+    if (row.breaker !== undefined) breakers.set(row.seq, JSON.parse(row.breaker) as BreakerState);
+  }
+
+  function remember(row: SubscriptionRow, secrets: readonly string[]): Subscription {
+    const input = JSON.parse(row.settings) as Settings;
+    const subscription = toSubscription(row, input, secrets);
+    bySeq.set(row.seq, subscription);
+    settings.set(row.seq, input);
+    return subscription;
+  }
+
+  function check(input: SubscriptionInput): void {
+    const [problem] = checkSubscriptionInput(input);
+    if (problem !== undefined) {
+      throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}`, { field: problem.field });
+    }
+    options.checkDestination(input.url);
+  }
+
+  async function insert(input: SubscriptionInput, id: string, managedBy: ManagedBy): Promise<Subscription> {
+    check(input);
+    const { secret, status, ...rest } = input;
+    const secrets = [secret ?? createSecret(random)];
+    const at = clock.wall();
+    const row = {
+      id,
+      tenantId: input.tenant_id ?? DEFAULT_TENANT,
+      name: input.name,
+      status: status ?? "active",
+      settings: JSON.stringify(rest),
+      managedBy,
+      createdAt: at,
+      updatedAt: at,
+    };
+    const sealed = { ...row, secrets: secretBox.seal(JSON.stringify(secrets), ownerOf(row)) };
+    const seq = await store.insertSubscription(sealed);
+    return announce(remember({ ...sealed, seq, breaker: undefined, deletedAt: undefined }, secrets));
+  }
+
+  function announce(subscription: Subscription): Subscription {
+    options.onChange(subscription);
+    return subscription;
+  }
+
+  async function update(subscription: Subscription, input: SubscriptionInput, managedBy: ManagedBy) {
+    check(input);
+    const { secret, status, ...rest } = input;
+    const secrets = secret === undefined ? subscription.secrets : [secret];
+    const at = clock.wall();
+    const row = {
+      name: input.name,
+      status: status ?? subscription.status,
+      settings: JSON.stringify(rest),
+      secrets: secretBox.seal(JSON.stringify(secrets), ownerOf(subscription)),
+      managedBy,
+    };
+    await store.updateSubscription(subscription.seq, row, at);
+    const { seq, id, tenantId, createdAt } = subscription;
+    const fixed = { seq, id, tenantId, createdAt, updatedAt: at, breaker: undefined, deletedAt: undefined };
+    const changed = announce(remember({ ...row, ...fixed }, secrets));
+    if (subscription.ordered && subscription.onDeadHead === "block" && changed.onDeadHead === "skip") {
+      await store.skipDeadHeads(seq, clock.now());
+      announce(changed);
+    }
+    return changed;
+  }
+
+  async function setStatus(subscription: Subscription, status: SubscriptionStatus): Promise<Subscription> {
+    const at = clock.wall();
+    await store.updateSubscription(subscription.seq, { status }, at);
+    const changed = { ...(bySeq.get(subscription.seq) ?? subscription), status, updatedAt: at };
+    bySeq.set(subscription.seq, changed);
+    return announce(changed);
+  }
+
+  async function cancelOpen(seq: number): Promise<number> {
+    let total = 0;
+    for (;;) {
+      const count = await store.cancelLane(seq, clock.now());
+      if (count === 0) return total;
+      total += count;
+    }
+  }
+
+  function findById(id: string, tenantId: string | undefined): Subscription | undefined {
+    for (const subscription of bySeq.values()) {
+      if (subscription.id === id) return tenantId === undefined || tenantId === subscription.tenantId ? subscription : undefined;
+    }
+    return undefined;
+  }
+
+  return {
+    find: (seq) => bySeq.get(seq),
+    findById,
+    getById(id, tenantId) {
+      const subscription = findById(id, tenantId);
+      if (subscription === undefined) throw new PosthornError("not_found", `There is no subscription ${id}.`);
+      return subscription;
+    },
+    list: (tenantId) => [...bySeq.values()].filter((one) => tenantId === undefined || one.tenantId === tenantId),
+    settingsOf: (subscription) => settings.get(subscription.seq) as Settings,
+    create: (input) => insert(input, options.createId("sub"), "api"),
+    async change(subscription, change) {
+      refuseManaged(subscription);
+      const current = settings.get(subscription.seq) as Settings;
+      return update(subscription, mergeChange(current, change), "api");
+    },
+    setStatus,
+    async remove(subscription) {
+      refuseManaged(subscription);
+      await store.deleteSubscription(subscription.seq, clock.wall());
+      bySeq.delete(subscription.seq);
+      announce(subscription);
+      return cancelOpen(subscription.seq);
+    },
+    async saveBreaker(subscription, breaker) {
+      await store.updateSubscription(subscription.seq, { breaker: JSON.stringify(breaker) }, subscription.updatedAt);
+    },
+    findSavedBreaker: (seq) => breakers.get(seq),
+    async applyDeclared(declared) {
+      const ids = new Set<string>();
+      for (const input of declared) {
+        const id = stableId("sub", `${input.tenant_id ?? DEFAULT_TENANT}\0${input.name}`);
+        ids.add(id);
+        const known = findById(id, undefined);
+        if (known === undefined) {
+          await insert(input, id, "config");
+        } else {
+          // A status that an operator or a failing destination set stays; one that came back to the file starts anew.
+          const returned = known.managedBy === "former_config" ? { status: "active" as const } : {};
+          await update(known, { ...returned, ...input }, "config");
+        }
+      }
+      const left = [...bySeq.values()].filter(({ managedBy, id }) => managedBy === "config" && !ids.has(id));
+      for (const subscription of left) {
+        await store.updateSubscription(subscription.seq, { managedBy: "former_config" }, clock.wall());
+        bySeq.set(subscription.seq, { ...subscription, managedBy: "former_config" });
+        await setStatus(subscription, "inactive");
+      }
+      return { left: left.map(({ name }) => name) };
+    },
+    async resume() {
+      for (const seq of deleted) await cancelOpen(seq);
+    },
+  };
+}
+
+function refuseManaged(subscription: Subscription): void {
+  if (subscription.managedBy !== "config") return;
+  throw new PosthornError(
+    "managed_by_config",
+    `The subscription "${subscription.name}" is declared in posthorn.yaml. Change it there and reload with SIGHUP.`,
+  );
+}
+
+/** One way to retry at a time: a change of the one takes the other away. */
+function mergeChange(current: Settings, change: SubscriptionChange): SubscriptionInput {
+  const merged: SubscriptionInput = { ...current, ...change };
+  if (change.retry_policy !== undefined && change.retry_count === undefined && change.retry_interval === undefined) {
+    delete merged.retry_count;
+    delete merged.retry_interval;
+  }
+  if (change.retry_policy === undefined && (change.retry_count ?? change.retry_interval) !== undefined) {
+    delete merged.retry_policy;
+  }
+  return merged;
+}
+
+function ownerOf(row: { tenantId: string; id: string }): string {
+  return `subscription/${row.tenantId}/${row.id}`;
+}
+
+function toSubscription(row: SubscriptionRow, input: Settings, secrets: readonly string[]): Subscription {
+  const isFixed = input.retry_count !== undefined || input.retry_interval !== undefined;
+  return {
+    seq: row.seq,
+    id: row.id,
+    tenantId: row.tenantId,
+    name: row.name,
+    kind: "http",
+    url: input.url,
+    events: input.events,
+    status: row.status as SubscriptionStatus,
+    format: input.format ?? "auto",
+    signatureHeader: input.signature_header ?? "X-Webhook-Signature",
+    secrets,
+    retryPolicy: isFixed
+      ? fixedInterval(input.retry_count ?? 3, input.retry_interval ?? 60)
+      : (input.retry_policy ?? "standard"),
+    retryOn: { statuses: input.retry_on?.statuses ?? [], bodyContains: input.retry_on?.body_contains },
+    timeoutMs: (input.timeout ?? 30) * 1000,
+    rateLimitPerMinute: input.rate_limit ?? undefined,
+    concurrency: input.concurrency ?? 32,
+    ordered: input.ordered ?? false,
+    onDeadHead: input.on_dead_head ?? "block",
+    maxAgeMs: input.max_age_s === undefined || input.max_age_s === null ? undefined : input.max_age_s * 1000,
+    headers: input.headers ?? {},
+    description: input.description,
+    managedBy: row.managedBy,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+  };
+}

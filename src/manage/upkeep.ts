@@ -1,0 +1,48 @@
+import type { Clock, Timer } from "../domain/clock.ts";
+import type { Store } from "../store/store.ts";
+
+/** Small things that must happen from time to time, while there is anything to do. */
+export interface Upkeep {
+  /** Something was written: scheduling time is worth noting. */
+  noteWork(): void;
+  stop(): void;
+}
+
+export interface UpkeepOptions {
+  store: Pick<Store, "expire" | "noteNow">;
+  clock: Clock;
+  onFault: (error: unknown) => void;
+}
+
+const EVERY_MS = 5000;
+
+export function startUpkeep({ store, clock, onFault }: UpkeepOptions): Upkeep {
+  let hasWorked = true;
+  let timer: Timer | undefined;
+  let isStopped = false;
+
+  async function round(): Promise<void> {
+    while (!isStopped && (await store.expire(clock.now())) > 0);
+    if (!hasWorked || isStopped) return;
+    hasWorked = false;
+    await store.noteNow(clock.now());
+  }
+
+  function schedule(): void {
+    if (isStopped) return;
+    timer = clock.setTimer(clock.now() + EVERY_MS, () => {
+      round().catch(onFault).finally(schedule);
+    });
+  }
+  schedule();
+
+  return {
+    noteWork() {
+      hasWorked = true;
+    },
+    stop() {
+      isStopped = true;
+      timer?.cancel();
+    },
+  };
+}

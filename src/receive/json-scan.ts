@@ -1,0 +1,157 @@
+/**
+ * Reads a text as JSON (RFC 8259) without building anything from it: cheaper than JSON.parse, which also takes a depth
+ * of a million that nothing can walk later, and it knows where and why a text is refused.
+ */
+export class JsonFault extends Error {
+  readonly position: number;
+  constructor(position: number, reason: string) {
+    super(reason);
+    this.position = position;
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+const WORDS = new Map([
+  [0x74, Buffer.from("true")],
+  [0x66, Buffer.from("false")],
+  [0x6e, Buffer.from("null")],
+]);
+
+/** Throws a JsonFault unless everything from `start` on is one JSON value. The text must be UTF-8. */
+export function scanJson(text: Uint8Array, start: number, maxDepth: number): void {
+  const first = skipSpace(text, start);
+  if (first >= text.length) throw new JsonFault(first, "no value: the text is empty");
+  const end = skipSpace(text, scanValue(text, first, 0, maxDepth));
+  if (end < text.length) throw new JsonFault(end, "expected nothing after the end of the value");
+}
+
+/** Each scan returns the offset behind what it has read. The recursion ends at the greatest depth. */
+function scanValue(text: Uint8Array, at: number, depth: number, maxDepth: number): number {
+  if (at >= text.length) throw missing(text, at, "a value");
+  const byte = text[at] as number;
+  if (byte === QUOTE) return scanString(text, at);
+  if (byte === OPEN_BRACE) return scanObject(text, at, depth, maxDepth);
+  if (byte === OPEN_BRACKET) return scanArray(text, at, depth, maxDepth);
+  return isDigit(byte) || byte === MINUS ? scanNumber(text, at) : scanWord(text, at);
+}
+
+function scanObject(text: Uint8Array, from: number, depth: number, maxDepth: number): number {
+  if (depth === maxDepth) throw tooDeep(from, maxDepth);
+  let at = skipSpace(text, from + 1);
+  if (at < text.length && text[at] === CLOSE_BRACE) return at + 1;
+  for (;;) {
+    if (at >= text.length || text[at] !== QUOTE) throw missing(text, at, "a name in double quotes");
+    at = skipSpace(text, scanString(text, at));
+    if (at >= text.length || text[at] !== COLON) throw missing(text, at, "':'");
+    at = skipSpace(text, scanValue(text, skipSpace(text, at + 1), depth + 1, maxDepth));
+    if (at >= text.length) throw missing(text, at, "',' or '}'");
+    const byte = text[at] as number;
+    if (byte === CLOSE_BRACE) return at + 1;
+    if (byte !== COMMA) throw missing(text, at, "',' or '}'");
+    at = skipSpace(text, at + 1);
+  }
+}
+
+function scanArray(text: Uint8Array, from: number, depth: number, maxDepth: number): number {
+  if (depth === maxDepth) throw tooDeep(from, maxDepth);
+  let at = skipSpace(text, from + 1);
+  if (at < text.length && text[at] === CLOSE_BRACKET) return at + 1;
+  for (;;) {
+    at = skipSpace(text, scanValue(text, at, depth + 1, maxDepth));
+    if (at >= text.length) throw missing(text, at, "',' or ']'");
+    const byte = text[at] as number;
+    if (byte === CLOSE_BRACKET) return at + 1;
+    if (byte !== COMMA) throw missing(text, at, "',' or ']'");
+    at = skipSpace(text, at + 1);
+  }
+}
+
+function tooDeep(at: number, maxDepth: number): JsonFault {
+  return new JsonFault(at, `nested deeper than ${maxDepth} levels`);
+}
+
+function missing(text: Uint8Array, at: number, what: string): JsonFault {
+  return new JsonFault(at, at < text.length ? `expected ${what}` : `the text ends where ${what} is expected`);
+}
+
+function skipSpace(text: Uint8Array, from: number): number {
+  const end = text.length;
+  let at = from;
+  for (; at < end; at++) {
+    const byte = text[at] as number;
+    if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) break;
+  }
+  return at;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= ZERO && byte <= 0x39;
+}
+
+function scanDigits(text: Uint8Array, from: number): number {
+  let at = from;
+  while (at < text.length && isDigit(text[at] as number)) at++;
+  if (at === from) throw missing(text, at, "a digit");
+  return at;
+}
+
+function scanNumber(text: Uint8Array, from: number): number {
+  let at = text[from] === MINUS ? from + 1 : from;
+  const hasLeadingZero = at < text.length && text[at] === ZERO;
+  const whole = at;
+  at = scanDigits(text, at);
+  if (hasLeadingZero && at > whole + 1) throw new JsonFault(whole + 1, "a digit after a leading zero");
+  if (at < text.length && text[at] === 0x2e) at = scanDigits(text, at + 1);
+  if (at < text.length && ((text[at] as number) | 0x20) === 0x65) {
+    at++;
+    if (at < text.length && (text[at] === 0x2b || text[at] === MINUS)) at++;
+    at = scanDigits(text, at);
+  }
+  return at;
+}
+
+function scanWord(text: Uint8Array, from: number): number {
+  const word = WORDS.get(text[from] as number);
+  if (word === undefined) throw missing(text, from, "a value");
+  for (let i = 1; i < word.length; i++) {
+    if (from + i >= text.length || text[from + i] !== word[i]) throw missing(text, from + i, `'${word.toString()}'`);
+  }
+  return from + word.length;
+}
+
+function scanString(text: Uint8Array, from: number): number {
+  const end = text.length;
+  for (let at = from + 1; at < end; at++) {
+    const byte = text[at] as number;
+    if (byte === QUOTE) return at + 1;
+    if (byte === BACKSLASH) at = scanEscape(text, at + 1) - 1;
+    else if (byte < 0x20) throw new JsonFault(at, "a control character inside a string (write it as \\u00XX)");
+  }
+  throw missing(text, end, "the closing '\"' of a string");
+}
+
+function scanEscape(text: Uint8Array, at: number): number {
+  const letter = at < text.length ? String.fromCharCode(text[at] as number) : "";
+  if (letter === "u") {
+    for (let digit = at + 1; digit <= at + 4; digit++) {
+      if (digit >= text.length || !isHexDigit(text[digit] as number)) throw missing(text, digit, "a hexadecimal digit");
+    }
+    return at + 5;
+  }
+  if (letter === "" || !'"\\/bfnrt'.includes(letter)) throw missing(text, at, "one of \"\\/bfnrtu after '\\'");
+  return at + 1;
+}
+
+function isHexDigit(byte: number): boolean {
+  return isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
+}

@@ -1,0 +1,101 @@
+import type { Clock } from "../domain/clock.ts";
+import { publishKey } from "../domain/dedupe-key.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { DEFAULT_TENANT } from "../domain/event.ts";
+import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
+import { parsePublishBody } from "./publish-body.ts";
+import type { PublishItem, PublishLimits } from "./publish-item.ts";
+
+/** One answer per published event, in the order given. */
+export type PublishResult = IngestResult | { kind: "refused"; error: PosthornError };
+
+export interface Publisher {
+  /** `done` is called once, when every event that could be accepted is on disk. */
+  publish(body: Buffer, boundTenant: string | undefined, done: (results: PublishAnswer) => void): void;
+}
+
+export interface PublishAnswer {
+  isBatch: boolean;
+  results: readonly PublishResult[];
+}
+
+export interface PublisherOptions {
+  accept: (event: IncomingEvent, done: (result: IngestResult) => void) => void;
+  clock: Clock;
+  createId: (prefix: "evt") => string;
+  limits: PublishLimits;
+}
+
+export function createPublisher({ accept, clock, createId, limits }: PublisherOptions): Publisher {
+  function toEvent(item: PublishItem, boundTenant: string | undefined): IncomingEvent {
+    if (boundTenant !== undefined && item.tenantId !== undefined && item.tenantId !== boundTenant) {
+      throw new PosthornError("forbidden", `This key is bound to the tenant ${boundTenant}; leave tenant_id out.`, {
+        field: "tenant_id",
+      });
+    }
+    const wall = clock.wall();
+    const now = clock.now();
+    return {
+      id: item.eventId ?? createId("evt"),
+      givenId: item.eventId !== undefined,
+      type: item.eventType,
+      version: item.eventVersion,
+      source: item.source,
+      tenantId: boundTenant ?? item.tenantId ?? DEFAULT_TENANT,
+      priority: item.priority,
+      origin: "publish",
+      occurredAt: item.timestamp ?? wall,
+      receivedAt: wall,
+      // Others' times are wall times; scheduling has its own, which does not jump.
+      dueAt: item.deliverAt === undefined ? now : Math.max(now, now + item.deliverAt - wall),
+      expiresAt: item.expiresAt === undefined ? undefined : now + item.expiresAt - wall,
+      orderingKey: item.orderingKey,
+      dedupeKey: item.eventId === undefined ? undefined : publishKey(item.eventId),
+      contentType: "application/json",
+      request: undefined,
+      details: describe(item),
+      body: item.payload,
+    };
+  }
+
+  return {
+    publish(body, boundTenant, done) {
+      const { batch, items } = parsePublishBody(body, limits);
+      const results: PublishResult[] = [];
+      let waiting = items.length;
+      const answer = (index: number, result: PublishResult) => {
+        results[index] = result;
+        if (--waiting === 0) done({ isBatch: batch, results });
+      };
+      if (waiting === 0) return done({ isBatch: batch, results });
+      items.forEach((item, index) => {
+        try {
+          if (item instanceof PosthornError) throw item;
+          accept(toEvent(item, boundTenant), (result) => answer(index, result));
+        } catch (error) {
+          if (!(error instanceof PosthornError)) throw error;
+          answer(index, { kind: "refused", error });
+        }
+      });
+    },
+  };
+}
+
+/** What the publisher said beyond what the engine needs, as JSON; metadata stays the text that it was. */
+function describe(item: PublishItem): string | undefined {
+  const parts: string[] = [];
+  const add = (name: string, value: string | undefined) => {
+    if (value !== undefined) parts.push(`"${name}":${value}`);
+  };
+  add("source_id", quote(item.sourceId));
+  add("user_id", quote(item.userId));
+  add("session_id", quote(item.sessionId));
+  add("deliver_at", item.deliverAt === undefined ? undefined : String(item.deliverAt));
+  add("expires_at", item.expiresAt === undefined ? undefined : String(item.expiresAt));
+  add("metadata", item.metadata);
+  return parts.length === 0 ? undefined : `{${parts.join(",")}}`;
+}
+
+function quote(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : JSON.stringify(text);
+}

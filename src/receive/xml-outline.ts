@@ -1,0 +1,143 @@
+import { bomLength, faultAt, type TextFault } from "./unreadable.ts";
+
+/**
+ * Reads no more of an XML text than its encoding, its prolog and its tags: a document type or too deep a nesting
+ * must be refused before a parser sees it.
+ */
+export interface XmlOutline {
+  /** What the parser must be told; undefined where it finds out by itself. */
+  encoding: string | undefined;
+  fault: TextFault | undefined;
+}
+
+/** One unit is one byte or one UTF-16 code unit; every mark of XML's syntax is one unit in all of them. */
+interface Units {
+  text: string;
+  skippedBytes: number;
+  bytesPerUnit: 1 | 2;
+}
+
+/** ASCII inside, so that the scan below sees the same tags as the parser. EBCDIC, UTF-7 and ISO-2022 are not. */
+const ASCII_SUPERSETS =
+  /^(utf-?8|us-ascii|ascii|iso-8859-\d{1,2}|latin1|windows-125\d|koi8-[ru]|shift_jis|euc-(jp|kr)|gb2312|gbk|gb18030|big5)$/i;
+
+export function outlineXml(body: Buffer, charset: string | undefined, maxDepth: number): XmlOutline {
+  const units = readUnits(body);
+  if (units === undefined) return { encoding: undefined, fault: faultAt(body, 0, "text in UTF-32, which is not read") };
+  const fail = (at: number, reason: string): XmlOutline => ({
+    encoding: undefined,
+    fault: faultAtUnit(body, units, at, reason),
+  });
+
+  const declared = declaredEncoding(units.text);
+  let encoding: string | undefined;
+  if (units.bytesPerUnit === 2) {
+    if (declared !== undefined && !/^utf-16(le|be)?$/i.test(declared)) {
+      return fail(0, `text in UTF-16 that declares the encoding "${declared}"`);
+    }
+  } else {
+    // The document's own word goes before the header's: frameworks add a charset that nobody checked.
+    const named = declared ?? (bomLength(body) > 0 ? undefined : charset);
+    if (named !== undefined && !ASCII_SUPERSETS.test(named)) {
+      return fail(0, `the encoding "${named}", which is not supported or not that of the text,`);
+    }
+    encoding = declared === undefined ? named : undefined;
+  }
+  const found = scanTags(units.text, maxDepth);
+  return found === undefined ? { encoding, fault: undefined } : fail(found.at, found.reason);
+}
+
+function readUnits(body: Buffer): Units | undefined {
+  const [a, b, c, d] = body;
+  const isZeroPair = (left: number | undefined, right: number | undefined): boolean => left === 0 && right === 0;
+  if (isZeroPair(a, b) || (isZeroPair(c, d) && (a === 0xff || b === 0))) return undefined;
+  if (a === 0xff && b === 0xfe) return { text: body.toString("utf16le", 2), skippedBytes: 2, bytesPerUnit: 2 };
+  if (a === 0xfe && b === 0xff) return { text: decodeBigEndian(body, 2), skippedBytes: 2, bytesPerUnit: 2 };
+  if (a === 0 && b !== undefined) return { text: decodeBigEndian(body, 0), skippedBytes: 0, bytesPerUnit: 2 };
+  if (b === 0) return { text: body.toString("utf16le"), skippedBytes: 0, bytesPerUnit: 2 };
+  const skippedBytes = bomLength(body);
+  return { text: body.toString("latin1", skippedBytes), skippedBytes, bytesPerUnit: 1 };
+}
+
+function decodeBigEndian(body: Buffer, start: number): string {
+  const even = start + ((body.length - start) & ~1);
+  return Buffer.from(body.subarray(start, even)).swap16().toString("utf16le");
+}
+
+function declaredEncoding(text: string): string | undefined {
+  if (!text.startsWith("<?xml")) return undefined;
+  const end = text.indexOf("?>");
+  return /\sencoding\s*=\s*["']([^"']*)["']/.exec(text.slice(0, end === -1 ? 256 : end))?.[1];
+}
+
+/** Stops without a fault at anything malformed: the parser will stop there too, and says it better. */
+function scanTags(text: string, maxDepth: number): { at: number; reason: string } | undefined {
+  const first = text.search(/[^ \t\r\n]/);
+  if (first === -1) return { at: text.length, reason: "no element: the text is empty" };
+  if (text[first] !== "<") return { at: first, reason: "expected '<'" };
+  let depth = 0;
+  let at = first;
+  while (at !== -1) {
+    const next = text[at + 1];
+    if (next === "!") {
+      if (/^<!doctype/i.test(text.slice(at, at + 9))) {
+        return { at, reason: "a document type declaration (DOCTYPE), which is not accepted" };
+      }
+      at = text.startsWith("<!--", at) ? after(text, "-->", at + 4) : after(text, "]]>", at + 9);
+    } else if (next === "?") {
+      at = after(text, "?>", at + 2);
+    } else if (next === "/") {
+      depth--;
+      at = after(text, ">", at + 2);
+    } else {
+      const end = tagEnd(text, at + 1);
+      if (end !== -1 && text[end - 1] !== "/" && ++depth > maxDepth) {
+        return { at, reason: `nested deeper than ${maxDepth} levels` };
+      }
+      at = end;
+    }
+    if (at !== -1) at = text.indexOf("<", at);
+  }
+  return undefined;
+}
+
+function after(text: string, mark: string, from: number): number {
+  const at = text.indexOf(mark, from);
+  return at === -1 ? -1 : at + mark.length;
+}
+
+/** The `>` of a start tag; one inside an attribute's quotes is none. */
+function tagEnd(text: string, from: number): number {
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x3e) return at;
+    if (code === 0x22 || code === 0x27) {
+      at = text.indexOf(code === 0x22 ? '"' : "'", at + 1);
+      if (at === -1) return -1;
+    }
+  }
+  return -1;
+}
+
+function faultAtUnit(body: Buffer, units: Units, at: number, reason: string): TextFault {
+  const position = units.skippedBytes + at * units.bytesPerUnit;
+  if (units.bytesPerUnit === 1) return faultAt(body, position, reason);
+  const before = units.text.slice(0, at).split("\n");
+  return { position, line: before.length, column: (before.at(-1)?.length ?? 0) + 1, reason };
+}
+
+/** The byte where the parser stopped; it counts lines and characters. */
+export function parserFault(body: Buffer, line: number, column: number, reason: string): TextFault {
+  const units = readUnits(body) ?? { text: "", skippedBytes: 0, bytesPerUnit: 1 };
+  let at = 0;
+  for (let passed = 1; passed < line; passed++) {
+    const end = units.text.indexOf("\n", at);
+    if (end === -1) break;
+    at = end + 1;
+  }
+  for (let passed = 1; passed < column && at < units.text.length; passed++) {
+    at++;
+    while (units.bytesPerUnit === 1 && (units.text.charCodeAt(at) & 0xc0) === 0x80) at++;
+  }
+  return { position: units.skippedBytes + at * units.bytesPerUnit, line, column, reason };
+}

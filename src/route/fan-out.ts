@@ -1,0 +1,139 @@
+import type { Clock } from "../domain/clock.ts";
+import type { PosthornError } from "../domain/errors.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { Scheduler } from "../deliver/scheduler.ts";
+import type { NewDelivery, NewEvent, Store } from "../store/store.ts";
+import type { Router } from "./router.ts";
+
+export type IncomingEvent = Omit<NewEvent, "fanOutCursor">;
+
+export type IngestResult =
+  | { kind: "stored"; eventId: string; deliveries: number }
+  | { kind: "duplicate"; eventId: string }
+  | { kind: "failed"; error: PosthornError };
+
+/** From an event to deliveries, in one transaction with it; a fan-out too large for one goes on from a cursor. */
+export interface FanOut {
+  /** `done` is called when event and deliveries are on disk. */
+  accept(event: IncomingEvent, done: (result: IngestResult) => void): void;
+  /** Completes what a crash interrupted. Before anything new is accepted. */
+  resume(): Promise<void>;
+  /** Resolves when every fan-out that was begun is complete. */
+  settled(): Promise<void>;
+}
+
+export interface FanOutOptions {
+  store: Store;
+  router: Router;
+  scheduler: Pick<Scheduler, "reserve" | "unreserve" | "born" | "notePending">;
+  clock: Clock;
+  onUnmatched?: ((event: IncomingEvent) => void) | undefined;
+}
+
+export function createFanOut({ store, router, scheduler, clock, onUnmatched }: FanOutOptions): FanOut {
+  const maxDeliveries = store.limits.maxRows - 1;
+  const running = new Set<Promise<void>>();
+
+  function toDelivery(subscription: Subscription, event: Ageing, claim: boolean): NewDelivery {
+    const { maxAgeMs, seq, ordered } = subscription;
+    const oldAt = maxAgeMs === undefined ? undefined : Math.max(event.receivedAt, event.dueAt) + maxAgeMs;
+    const expiresAt =
+      oldAt === undefined || event.expiresAt === undefined ? (oldAt ?? event.expiresAt) : Math.min(oldAt, event.expiresAt);
+    return { subscriptionSeq: seq, claim, ordered, expiresAt };
+  }
+
+  function accept(event: IncomingEvent, done: (result: IngestResult) => void): void {
+    const subscriptions = router.match(event.tenantId, event.type);
+    const first = subscriptions.length > maxDeliveries ? takeFirst(subscriptions) : subscriptions;
+    const deliveries = first.map((subscription) =>
+      toDelivery(subscription, event, scheduler.reserve(subscription, event.dueAt, event.body.length)),
+    );
+    const isPartial = first.length < subscriptions.length;
+    const cursor = isPartial ? (first.at(-1)?.seq ?? 0) : undefined;
+    store.accept({ ...event, fanOutCursor: cursor }, deliveries, (result) => {
+      if (result.kind === "stored") {
+        handOver(event, result.eventSeq, first, deliveries, result.claimed);
+        if (cursor !== undefined) continueLater(result.eventSeq, event, subscriptions.slice(first.length));
+        if (subscriptions.length === 0) onUnmatched?.(event);
+        done({ kind: "stored", eventId: event.id, deliveries: subscriptions.length });
+      } else {
+        deliveries.forEach(({ claim }, i) => claim && scheduler.unreserve(first[i] as Subscription));
+        done(result);
+      }
+    });
+  }
+
+  /** All ordered ones go with the event itself: a later event must not find its predecessor's delivery missing. */
+  function takeFirst(subscriptions: readonly Subscription[]): readonly Subscription[] {
+    const ordered = subscriptions.findIndex((subscription) => !subscription.ordered);
+    return subscriptions.slice(0, Math.max(maxDeliveries, ordered));
+  }
+
+  function handOver(
+    event: IncomingEvent,
+    eventSeq: number,
+    subscriptions: readonly Subscription[],
+    deliveries: readonly NewDelivery[],
+    claimed: readonly boolean[],
+  ): void {
+    for (let i = 0; i < subscriptions.length; i++) {
+      const subscription = subscriptions[i] as Subscription;
+      if (claimed[i] === true) {
+        scheduler.born({
+          eventSeq,
+          subscriptionSeq: subscription.seq,
+          generation: 1,
+          attemptCount: 0,
+          uncountedAttempts: 0,
+          trigger: "first",
+          event: { ...event, size: event.body.length },
+        });
+      } else if (deliveries[i]?.claim === true) {
+        scheduler.unreserve(subscription);
+      } else {
+        scheduler.notePending(subscription, event.dueAt);
+      }
+    }
+  }
+
+  function continueLater(eventSeq: number, event: Ageing, rest: readonly Subscription[]): void {
+    const work = continueFanOut(eventSeq, event, rest).catch(() => undefined);
+    running.add(work);
+    void work.then(() => running.delete(work));
+  }
+
+  async function continueFanOut(eventSeq: number, event: Ageing, rest: readonly Subscription[]): Promise<void> {
+    for (let from = 0; from < rest.length || from === 0; from += maxDeliveries) {
+      const step = rest.slice(from, from + maxDeliveries);
+      const isLast = from + maxDeliveries >= rest.length;
+      await store.fanOut(
+        eventSeq,
+        step.map((subscription) => toDelivery(subscription, event, false)),
+        isLast ? undefined : step.at(-1)?.seq,
+      );
+      for (const subscription of step) scheduler.notePending(subscription, event.dueAt);
+    }
+  }
+
+  return {
+    accept,
+    async resume() {
+      for (const event of await store.loadUnfinishedFanOuts()) {
+        // Those that came later were not asked for this event.
+        const rest = router
+          .match(event.tenantId, event.type)
+          .filter(({ seq, createdAt, ordered }) => (ordered || seq > event.cursor) && createdAt <= event.publishedAt);
+        await continueFanOut(event.eventSeq, { ...event, dueAt: clock.now() }, rest);
+      }
+    },
+    async settled() {
+      await Promise.all(running);
+    },
+  };
+}
+
+interface Ageing {
+  receivedAt: number;
+  expiresAt: number | undefined;
+  dueAt: number;
+}

@@ -1,0 +1,203 @@
+import { createHmac } from "node:crypto";
+import { rankOf } from "../../domain/delivery.ts";
+import { isGeneratedId } from "../../domain/ids.ts";
+import { PRIORITIES, type Priority } from "../../domain/event.ts";
+import type { NewDelivery, NewEvent } from "../store.ts";
+import type { Stored } from "./batch.ts";
+import type { Database } from "./connection.ts";
+import type { CounterDeltas } from "./counters.ts";
+import type { Moves } from "./move.ts";
+
+/** Larger bodies stand apart, so that reading events does not drag them along. */
+export const INLINE_BODY_BYTES = 16_384;
+
+export interface Accept {
+  accept(event: NewEvent, deliveries: readonly NewDelivery[], wall: number): Stored;
+  /** Whether it was born as being sent; undefined when the event already had it. */
+  insertDelivery(to: DeliveryTarget, delivery: NewDelivery, createdAt: number): boolean | undefined;
+  fanOut(eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined, wall: number): void;
+  /** Sequence numbers given out by a transaction that did not commit are free again. */
+  rollback(): void;
+}
+
+/** What a delivery inherits from its event. */
+interface DeliveryTarget {
+  eventSeq: number;
+  dueAt: number;
+  priority: Priority;
+  orderingKey: string | undefined;
+}
+
+export interface AcceptOptions {
+  dedupeHorizonMs: number;
+  hashKey: Uint8Array;
+}
+
+export function createAccept(
+  db: Database,
+  counters: CounterDeltas,
+  moves: Pick<Moves, "isNext">,
+  options: AcceptOptions,
+): Accept {
+  const insertEvent = db.prepare(`
+    insert into events (seq, id, given_id, type, version, source, tenant_id, priority, origin, occurred_at, received_at,
+      published_at, due_at, expires_at, ordering_key, dedupe_key, content_type, request, details, delivery_count,
+      fan_out_cursor, size, body)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const insertBody = db.prepare("insert into bodies (event_seq, body) values (?, ?)");
+  const insertRow = db.prepare(`
+    insert into deliveries (event_seq, subscription_seq, state, ordered, generation, attempt_count, uncounted_attempts,
+      recoveries, next_trigger, next_attempt_at, rank, queued_key, expires_at, created_at)
+    values (?, ?, ?, ?, 1, 0, 0, 0, 0, ?, ?, ?, ?, ?) on conflict do nothing`);
+  const findByHash = db.prepare(`
+    select e.id, e.tenant_id, e.dedupe_key, e.received_at from dedupe d left join events e on e.seq = d.event_seq
+    where d.hash = ?`);
+  const saveHash = db.prepare("insert or replace into dedupe (hash, event_seq) values (?, ?)");
+  const findGenerated = db.prepare("select 1 from events where id = ? and given_id = 0 and tenant_id = ?");
+  const findEvent = db.prepare("select priority, ordering_key, due_at from events where seq = ?");
+  const moveCursor = db.prepare(
+    "update events set fan_out_cursor = ?, delivery_count = delivery_count + ? where seq = ?",
+  );
+
+  let lastSeq = readLastSeq();
+  function readLastSeq(): number {
+    return (db.prepare("select max(seq) as seq from events").get() as { seq: number | null }).seq ?? 0;
+  }
+
+  /** The id of the event that already has this key, or the free place where its hash goes. */
+  function lookUpKey(event: NewEvent, key: string): { knownAs: string } | { freeHash: bigint } {
+    const bytes = Buffer.from(key);
+    let hash = hashKey(options.hashKey, event.tenantId, key);
+    for (;;) {
+      const row = findByHash.get(hash) as KnownKey | undefined;
+      if (row === undefined || row.dedupe_key === null) return { freeHash: hash };
+      if (bytes.equals(row.dedupe_key) && row.tenant_id === event.tenantId) {
+        const isFresh = event.receivedAt - row.received_at <= options.dedupeHorizonMs;
+        return isFresh ? { knownAs: row.id } : { freeHash: hash };
+      }
+      hash += 1n;
+    }
+  }
+
+  function insertDelivery(to: DeliveryTarget, delivery: NewDelivery, createdAt: number): boolean | undefined {
+    const { subscriptionSeq } = delivery;
+    const key = delivery.ordered ? (to.orderingKey ?? "") : null;
+    const isHead = key === null || moves.isNext(subscriptionSeq, key, to.eventSeq);
+    const isClaimed = isHead && delivery.claim;
+    const { changes } = insertRow.run(
+      to.eventSeq,
+      subscriptionSeq,
+      isClaimed ? 1 : 0,
+      delivery.ordered ? 1 : 0,
+      to.dueAt,
+      isHead ? rankOf(to.dueAt, to.priority, false) : null,
+      key,
+      delivery.expiresAt ?? null,
+      createdAt,
+    );
+    if (changes === 0) return undefined;
+    counters.addDelivery(subscriptionSeq, "created", 1);
+    return isClaimed;
+  }
+
+  return {
+    accept(event, deliveries, wall) {
+      const key = event.dedupeKey;
+      let freeHash: bigint | undefined;
+      if (key !== undefined) {
+        const found = lookUpKey(event, key);
+        if ("knownAs" in found) return reportDuplicate(event, found.knownAs);
+        freeHash = found.freeHash;
+      }
+      // A sender may hand back an id that this gateway made.
+      if (
+        event.givenId &&
+        isGeneratedId(event.id, "evt") &&
+        findGenerated.get(event.id, event.tenantId) !== undefined
+      ) {
+        return reportDuplicate(event, event.id);
+      }
+      const seq = ++lastSeq;
+      const isLarge = event.body.length > INLINE_BODY_BYTES;
+      insertEvent.run(
+        seq,
+        event.id,
+        event.givenId ? 1 : 0,
+        event.type,
+        event.version,
+        event.source,
+        event.tenantId,
+        PRIORITIES.indexOf(event.priority),
+        event.origin === "webhook" ? 0 : 1,
+        event.occurredAt,
+        event.receivedAt,
+        wall,
+        event.dueAt,
+        event.expiresAt ?? null,
+        event.orderingKey ?? null,
+        key === undefined ? null : Buffer.from(key),
+        event.contentType ?? null,
+        event.request ?? null,
+        event.details ?? null,
+        deliveries.length,
+        event.fanOutCursor ?? null,
+        event.body.length,
+        isLarge ? null : event.body,
+      );
+      if (isLarge) insertBody.run(seq, event.body);
+      if (freeHash !== undefined) saveHash.run(freeHash, seq);
+      const to = { eventSeq: seq, dueAt: event.dueAt, priority: event.priority, orderingKey: event.orderingKey };
+      const claimed = deliveries.map((delivery) => insertDelivery(to, delivery, wall) === true);
+      counters.addEvent(event.tenantId, "accepted");
+      if (deliveries.length === 0) counters.addEvent(event.tenantId, "unmatched");
+      return { eventSeq: seq, claimed };
+    },
+
+    insertDelivery,
+
+    fanOut(eventSeq, deliveries, cursor, wall) {
+      const event = findEvent.get(eventSeq) as FanOutRow | undefined;
+      if (event === undefined) return;
+      const to = {
+        eventSeq,
+        dueAt: event.due_at,
+        priority: PRIORITIES[event.priority] ?? "normal",
+        orderingKey: event.ordering_key ?? undefined,
+      };
+      let added = 0;
+      for (const delivery of deliveries) {
+        // Nobody waits to hear that one of these was claimed.
+        if (insertDelivery(to, { ...delivery, claim: false }, wall) !== undefined) added++;
+      }
+      moveCursor.run(cursor ?? null, added, eventSeq);
+    },
+
+    rollback() {
+      lastSeq = readLastSeq();
+    },
+  };
+
+  function reportDuplicate(event: NewEvent, knownAs: string): Stored {
+    counters.addEvent(event.tenantId, "duplicates");
+    return { duplicateOf: knownAs };
+  }
+}
+
+interface KnownKey {
+  id: string;
+  tenant_id: string;
+  dedupe_key: Uint8Array | null;
+  received_at: number;
+}
+
+interface FanOutRow {
+  priority: number;
+  ordering_key: string | null;
+  due_at: number;
+}
+
+/** Keyed, so that a sender cannot make keys that collide; 62 bits: SQLite's integer key, with room to step on. */
+export function hashKey(secret: Uint8Array, tenantId: string, key: string): bigint {
+  const digest = createHmac("sha1", secret).update(`${tenantId}\0${key}`).digest();
+  return digest.readBigInt64BE(0) & 0x3fff_ffff_ffff_ffffn;
+}

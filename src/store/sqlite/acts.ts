@@ -1,0 +1,173 @@
+import {
+  DELIVERY_STATES,
+  isTerminal,
+  nextState,
+  rankOf,
+  type DeadReason,
+  type DeliveryState,
+} from "../../domain/delivery.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import { formatDeliveryId } from "../../domain/ids.ts";
+import { PRIORITIES } from "../../domain/event.ts";
+import type { DeliveryKey } from "../store.ts";
+import type { Accept } from "./accept.ts";
+import type { Database } from "./connection.ts";
+import type { DeliveryRow, Moves } from "./move.ts";
+
+/** How many rows a bulk act changes in one transaction. */
+const STEP = 500;
+
+export function createActs(db: Database, moves: Moves, accept: Accept) {
+  const selectLane = db.prepare(`
+    select event_seq from deliveries where subscription_seq = ?1 and state in (0, 1) and rank is not null
+    union all select event_seq from deliveries where subscription_seq = ?1 and queued_key is not null and rank is null
+    limit ${STEP}`);
+  const selectDeadHeads = db.prepare(`
+    select event_seq from deliveries where subscription_seq = ? and queued_key is not null and state = 3`);
+  const leaveKeyQueue = db.prepare(
+    "update deliveries set queued_key = null where event_seq = ? and subscription_seq = ?",
+  );
+  const selectExpired = db.prepare(`
+    select event_seq, subscription_seq from deliveries
+    where expires_at is not null and state < 2 and state = 0 and expires_at <= ? order by expires_at limit ${STEP}`);
+  const releaseRow = db.prepare(
+    "update deliveries set state = 0 where event_seq = ? and subscription_seq = ? and state = 1 and generation = ?",
+  );
+  const selectRetries = db.prepare(`
+    select d.event_seq, e.priority from deliveries d join events e on e.seq = d.event_seq
+    where d.subscription_seq = ? and d.state = 0 and d.rank is not null and d.next_attempt_at > ?
+      and d.attempt_count > 0 order by d.rank limit ${STEP}`);
+  const hasten = db.prepare(
+    "update deliveries set next_attempt_at = ?, rank = ? where event_seq = ? and subscription_seq = ?",
+  );
+  const selectEvent = db.prepare("select priority, ordering_key from events where seq = ?");
+  const addToCount = db.prepare("update events set delivery_count = delivery_count + 1 where seq = ?");
+
+  function getRow(key: DeliveryKey): DeliveryRow {
+    const row = moves.find(key.eventSeq, key.subscriptionSeq);
+    if (row === undefined) {
+      throw new PosthornError(
+        "not_found",
+        `There is no delivery ${formatDeliveryId(key.eventSeq, key.subscriptionSeq)}.`,
+      );
+    }
+    return row;
+  }
+
+  function kill(row: DeliveryRow, reason: DeadReason, error: string, now: number): void {
+    moves.end(row, "dead", { now, attemptCount: row.attempt_count, deadReason: reason, error, leavesKeyQueue: true });
+  }
+
+  function skipDeadHead(row: DeliveryRow, now: number): void {
+    leaveKeyQueue.run(row.event_seq, row.subscription_seq);
+    if (row.queued_key !== null) moves.moveUp(row.subscription_seq, row.queued_key, now);
+  }
+
+  return {
+    retryDelivery(key: DeliveryKey, now: number): DeliveryState {
+      const row = getRow(key);
+      const state = stateOf(row);
+      if (isTerminal(state)) {
+        // A time that is over would end it again at once.
+        const expiresAt = row.expires_at !== null && row.expires_at > now ? row.expires_at : undefined;
+        moves.reopen(row, now, "manual", { ordered: row.ordered === 1, expiresAt });
+      } else if (state === "pending" && row.rank !== null) {
+        moves.makeDue(row, now, "manual", {
+          generation: row.generation,
+          attemptCount: row.attempt_count,
+          uncountedAttempts: row.uncounted_attempts,
+          recoveries: row.recoveries,
+          error: undefined,
+        });
+      } else {
+        const why = state === "sending" ? "it is being sent now" : "another of its ordering key is ahead of it";
+        throw new PosthornError("illegal_transition", `The delivery cannot be retried: ${why}.`);
+      }
+      return state;
+    },
+
+    cancelDelivery(key: DeliveryKey, now: number): void {
+      const row = getRow(key);
+      nextState(stateOf(row), "cancel");
+      if (stateOf(row) === "dead" && row.queued_key === null) {
+        throw new PosthornError(
+          "illegal_transition",
+          "A dead letter can be cancelled only while it blocks its ordering key.",
+        );
+      }
+      moves.end(row, "cancelled", { now, attemptCount: row.attempt_count, leavesKeyQueue: true });
+    },
+
+    replay(key: DeliveryKey, options: { ordered: boolean; expiresAt: number | undefined }, now: number): void {
+      const row = moves.find(key.eventSeq, key.subscriptionSeq);
+      if (row !== undefined) {
+        nextState(stateOf(row), "replay");
+        return moves.reopen(row, now, "replay", options);
+      }
+      const event = selectEvent.get(key.eventSeq) as { priority: number; ordering_key: string | null } | undefined;
+      if (event === undefined) throw new PosthornError("not_found", "The event of this delivery no longer exists.");
+      accept.insertDelivery(
+        {
+          eventSeq: key.eventSeq,
+          dueAt: now,
+          priority: PRIORITIES[event.priority] ?? "normal",
+          orderingKey: event.ordering_key ?? undefined,
+        },
+        { subscriptionSeq: key.subscriptionSeq, claim: false, ...options },
+        now,
+      );
+      addToCount.run(key.eventSeq);
+    },
+
+    release(deliveries: readonly (DeliveryKey & { generation: number })[]): void {
+      for (const d of deliveries) releaseRow.run(d.eventSeq, d.subscriptionSeq, d.generation);
+    },
+
+    cancelLane(subscriptionSeq: number, now: number): number {
+      const rows = selectLane.all(subscriptionSeq) as unknown as { event_seq: number }[];
+      for (const { event_seq } of rows) {
+        const row = getRow({ eventSeq: event_seq, subscriptionSeq });
+        if (stateOf(row) === "dead") skipDeadHead(row, now);
+        else moves.end(row, "cancelled", { now, attemptCount: row.attempt_count, leavesKeyQueue: true });
+      }
+      return rows.length;
+    },
+
+    makeRetriesDue(subscriptionSeq: number, now: number): number {
+      const rows = selectRetries.all(subscriptionSeq, now) as unknown as DueRetry[];
+      for (const { event_seq, priority } of rows) {
+        hasten.run(now, rankOf(now, PRIORITIES[priority] ?? "normal", true), event_seq, subscriptionSeq);
+      }
+      return rows.length;
+    },
+
+    skipDeadHeads(subscriptionSeq: number, now: number): number {
+      const heads = selectDeadHeads.all(subscriptionSeq) as unknown as { event_seq: number }[];
+      for (const { event_seq } of heads) skipDeadHead(getRow({ eventSeq: event_seq, subscriptionSeq }), now);
+      return heads.length;
+    },
+
+    expire(now: number): number {
+      const rows = selectExpired.all(now) as unknown as { event_seq: number; subscription_seq: number }[];
+      for (const { event_seq, subscription_seq } of rows) expireOne(event_seq, subscription_seq, now);
+      return rows.length;
+    },
+
+    expireOne,
+  };
+
+  function expireOne(eventSeq: number, subscriptionSeq: number, now: number): void {
+    kill(getRow({ eventSeq, subscriptionSeq }), "expired", "it was not delivered before its time was over", now);
+  }
+}
+
+interface DueRetry {
+  event_seq: number;
+  priority: number;
+}
+
+export type ActsOfStore = ReturnType<typeof createActs>;
+
+function stateOf(row: DeliveryRow): DeliveryState {
+  return DELIVERY_STATES[row.state] ?? "pending";
+}

@@ -1,0 +1,220 @@
+import { DEAD_REASONS } from "../../domain/delivery.ts";
+import { PRIORITIES } from "../../domain/event.ts";
+import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
+import { ATTEMPT_TRIGGERS, type ClaimedDelivery, type NewDelivery, type NewEvent, type Settlement } from "../store.ts";
+import type { AcceptItem } from "./batch.ts";
+import { createPacker, createUnpacker, need, type Packer, type Unpacker } from "./packing.ts";
+
+/** The hot parts of a batch, and of its answer, as bytes; each pair of functions mirrors the other line by line. */
+
+const VERDICTS = ["delivered", "retry", "dead"] as const;
+
+export function packAccepts(items: readonly AcceptItem[]): ArrayBuffer {
+  const packer = createPacker(items.reduce((sum, { event }) => sum + event.body.length + 1024, 0));
+  packer.uint(items.length);
+  for (const { event, deliveries } of items) {
+    packEvent(packer, event);
+    packer.uint(deliveries.length);
+    for (const delivery of deliveries) packDelivery(packer, delivery);
+  }
+  return packer.finish();
+}
+
+export function unpackAccepts(packed: ArrayBuffer): AcceptItem[] {
+  const unpacker = createUnpacker(packed);
+  const items: AcceptItem[] = [];
+  for (let left = unpacker.uint(); left > 0; left--) {
+    const event = unpackEvent(unpacker);
+    const deliveries: NewDelivery[] = [];
+    for (let more = unpacker.uint(); more > 0; more--) deliveries.push(unpackDelivery(unpacker));
+    items.push({ event, deliveries });
+  }
+  return items;
+}
+
+function packEvent(packer: Packer, event: NewEvent): void {
+  packer.text(event.id);
+  packer.byte(event.givenId ? 1 : 0);
+  packer.text(event.type);
+  packer.text(event.version);
+  packer.text(event.source);
+  packer.text(event.tenantId);
+  packer.byte(PRIORITIES.indexOf(event.priority));
+  packer.byte(event.origin === "webhook" ? 0 : 1);
+  packer.float(event.occurredAt);
+  packer.float(event.receivedAt);
+  packer.float(event.dueAt);
+  packer.float(event.expiresAt);
+  packer.text(event.orderingKey);
+  packer.text(event.dedupeKey);
+  packer.text(event.contentType);
+  packer.text(event.request);
+  packer.text(event.details);
+  packer.float(event.fanOutCursor);
+  packer.bytes(event.body);
+}
+
+function unpackEvent(unpacker: Unpacker): NewEvent {
+  return {
+    id: need(unpacker.text()),
+    givenId: unpacker.byte() === 1,
+    type: need(unpacker.text()),
+    version: need(unpacker.text()),
+    source: need(unpacker.text()),
+    tenantId: need(unpacker.text()),
+    priority: need(PRIORITIES[unpacker.byte()]),
+    origin: unpacker.byte() === 0 ? "webhook" : "publish",
+    occurredAt: need(unpacker.float()),
+    receivedAt: need(unpacker.float()),
+    dueAt: need(unpacker.float()),
+    expiresAt: unpacker.float(),
+    orderingKey: unpacker.text(),
+    dedupeKey: unpacker.text(),
+    contentType: unpacker.text(),
+    request: unpacker.text(),
+    details: unpacker.text(),
+    fanOutCursor: unpacker.float(),
+    body: need(unpacker.bytes()),
+  };
+}
+
+function packDelivery(packer: Packer, delivery: NewDelivery): void {
+  packer.uint(delivery.subscriptionSeq);
+  packer.byte((delivery.claim ? 1 : 0) | (delivery.ordered ? 2 : 0));
+  packer.float(delivery.expiresAt);
+}
+
+function unpackDelivery(unpacker: Unpacker): NewDelivery {
+  const subscriptionSeq = unpacker.uint();
+  const flags = unpacker.byte();
+  return { subscriptionSeq, claim: (flags & 1) !== 0, ordered: (flags & 2) !== 0, expiresAt: unpacker.float() };
+}
+
+export function packSettles(items: readonly Settlement[]): ArrayBuffer {
+  const packer = createPacker(items.length * 1024);
+  packer.uint(items.length);
+  for (const s of items) {
+    packer.float(s.eventSeq);
+    packer.uint(s.subscriptionSeq);
+    packer.uint(s.generation);
+    packer.uint(s.attemptNumber);
+    packer.byte(VERDICTS.indexOf(s.verdict));
+    packer.float(s.nextAttemptAt);
+    packer.byte(s.deadReason === undefined ? DEAD_REASONS.length : DEAD_REASONS.indexOf(s.deadReason));
+    packer.byte((s.leavesKeyQueue ? 1 : 0) | (s.claimNext ? 2 : 0));
+    packer.float(s.now);
+    packer.float(s.attempt.startedAt);
+    packer.float(s.attempt.durationMs);
+    packer.byte(ATTEMPT_RESULTS.indexOf(s.attempt.result));
+    packer.byte(ATTEMPT_TRIGGERS.indexOf(s.attempt.trigger));
+    packer.text(s.attempt.url);
+    packer.text(s.attempt.address);
+    packer.text(s.attempt.requestHeaders);
+    packer.float(s.attempt.responseCode);
+    packer.text(s.attempt.responseHeaders);
+    packer.bytes(s.attempt.responseBody);
+    packer.text(s.attempt.error);
+  }
+  return packer.finish();
+}
+
+export function unpackSettles(packed: ArrayBuffer): Settlement[] {
+  const unpacker = createUnpacker(packed);
+  const items: Settlement[] = [];
+  for (let left = unpacker.uint(); left > 0; left--) items.push(unpackSettle(unpacker));
+  return items;
+}
+
+function unpackSettle(unpacker: Unpacker): Settlement {
+  const eventSeq = need(unpacker.float());
+  const subscriptionSeq = unpacker.uint();
+  const generation = unpacker.uint();
+  const attemptNumber = unpacker.uint();
+  const verdict = need(VERDICTS[unpacker.byte()]);
+  const nextAttemptAt = unpacker.float();
+  const deadReason = DEAD_REASONS[unpacker.byte()];
+  const flags = unpacker.byte();
+  return {
+    eventSeq,
+    subscriptionSeq,
+    generation,
+    attemptNumber,
+    verdict,
+    nextAttemptAt,
+    deadReason,
+    leavesKeyQueue: (flags & 1) !== 0,
+    claimNext: (flags & 2) !== 0,
+    now: need(unpacker.float()),
+    attempt: {
+      startedAt: need(unpacker.float()),
+      durationMs: need(unpacker.float()),
+      result: need(ATTEMPT_RESULTS[unpacker.byte()]),
+      trigger: need(ATTEMPT_TRIGGERS[unpacker.byte()]),
+      url: unpacker.text(),
+      address: unpacker.text(),
+      requestHeaders: unpacker.text(),
+      responseCode: unpacker.float(),
+      responseHeaders: unpacker.text(),
+      responseBody: unpacker.bytes(),
+      error: unpacker.text(),
+    },
+  };
+}
+
+export function packClaimed(items: readonly ClaimedDelivery[]): ArrayBuffer {
+  const packer = createPacker(items.reduce((sum, { event }) => sum + (event.body?.length ?? 0) + 512, 0));
+  packer.uint(items.length);
+  for (const { event, ...delivery } of items) {
+    packer.float(delivery.eventSeq);
+    packer.uint(delivery.subscriptionSeq);
+    packer.uint(delivery.generation);
+    packer.uint(delivery.attemptCount);
+    packer.uint(delivery.uncountedAttempts);
+    packer.byte(ATTEMPT_TRIGGERS.indexOf(delivery.trigger));
+    packer.text(event.id);
+    packer.text(event.type);
+    packer.text(event.version);
+    packer.text(event.source);
+    packer.text(event.tenantId);
+    packer.byte(PRIORITIES.indexOf(event.priority));
+    packer.byte(event.origin === "webhook" ? 0 : 1);
+    packer.text(event.orderingKey);
+    packer.float(event.occurredAt);
+    packer.float(event.receivedAt);
+    packer.text(event.contentType);
+    packer.uint(event.size);
+    packer.bytes(event.body);
+  }
+  return packer.finish();
+}
+
+export function unpackClaimed(packed: ArrayBuffer): ClaimedDelivery[] {
+  const unpacker = createUnpacker(packed);
+  const items: ClaimedDelivery[] = [];
+  for (let left = unpacker.uint(); left > 0; left--) {
+    items.push({
+      eventSeq: need(unpacker.float()),
+      subscriptionSeq: unpacker.uint(),
+      generation: unpacker.uint(),
+      attemptCount: unpacker.uint(),
+      uncountedAttempts: unpacker.uint(),
+      trigger: need(ATTEMPT_TRIGGERS[unpacker.byte()]),
+      event: {
+        id: need(unpacker.text()),
+        type: need(unpacker.text()),
+        version: need(unpacker.text()),
+        source: need(unpacker.text()),
+        tenantId: need(unpacker.text()),
+        priority: need(PRIORITIES[unpacker.byte()]),
+        origin: unpacker.byte() === 0 ? "webhook" : "publish",
+        orderingKey: unpacker.text(),
+        occurredAt: need(unpacker.float()),
+        receivedAt: need(unpacker.float()),
+        contentType: unpacker.text(),
+        size: unpacker.uint(),
+        body: unpacker.bytes(),
+      },
+    });
+  }
+  return items;
+}

@@ -1,0 +1,30 @@
+import type { NewDelivery } from "../store.ts";
+import type { Accept } from "./accept.ts";
+import type { ActsOfStore } from "./acts.ts";
+import { createConfigurationWrites } from "./configuration.ts";
+import type { Database } from "./connection.ts";
+import type { Recover } from "./recover.ts";
+
+/** The writes that are not on the way of every event: called by name, each in the same transactions as the rest. */
+export function createCommands(db: Database, parts: { accept: Accept; acts: ActsOfStore; recover: Recover }) {
+  const { accept, acts, recover } = parts;
+  return {
+    ...createConfigurationWrites(db),
+    retryDelivery: acts.retryDelivery,
+    cancelDelivery: acts.cancelDelivery,
+    replay: acts.replay,
+    release: acts.release,
+    cancelLane: acts.cancelLane,
+    makeRetriesDue: acts.makeRetriesDue,
+    skipDeadHeads: acts.skipDeadHeads,
+    expire: acts.expire,
+    loadLanes: recover.loadLanes,
+    recover: (now: number, wall: number) => recover.recover(now, wall),
+    fanOut: (eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined, wall: number) =>
+      accept.fanOut(eventSeq, deliveries, cursor, wall),
+  };
+}
+
+export type Commands = ReturnType<typeof createCommands>;
+export type CommandName = keyof Commands;
+export type CommandResult = unknown;

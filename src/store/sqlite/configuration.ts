@@ -1,0 +1,185 @@
+import { PosthornError } from "../../domain/errors.ts";
+import type { ManagedBy } from "../../domain/subscription.ts";
+import type { KeyRow, SourceRow, SubscriptionRow } from "../store.ts";
+import type { Database } from "./connection.ts";
+
+type SubscriptionChange = Partial<
+  Pick<SubscriptionRow, "name" | "status" | "settings" | "secrets" | "managedBy" | "breaker">
+>;
+
+export function createConfigurationWrites(db: Database) {
+  const insertSubscription = db.prepare(`
+    insert into subscriptions (id, tenant_id, name, status, settings, secrets, managed_by, created_at, updated_at)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const updateSubscription = db.prepare(`
+    update subscriptions set name = coalesce(?, name), status = coalesce(?, status), settings = coalesce(?, settings),
+      secrets = coalesce(?, secrets), managed_by = coalesce(?, managed_by), breaker = coalesce(?, breaker),
+      updated_at = ?
+    where seq = ?`);
+  const reviveSubscription = db.prepare(`
+    update subscriptions set tenant_id = ?, name = ?, status = ?, settings = ?, secrets = ?, managed_by = ?,
+      breaker = null, created_at = ?, updated_at = ?, deleted_at = null
+    where id = ? and deleted_at is not null returning seq`);
+  const findSameName = db.prepare(
+    "select id from subscriptions where tenant_id = ? and name = ? and deleted_at is null and seq <> ?",
+  );
+  const findTenant = db.prepare("select tenant_id from subscriptions where seq = ?");
+  const deleteSubscription = db.prepare("update subscriptions set deleted_at = ?, status = 'inactive' where seq = ?");
+  const saveSource = db.prepare(
+    "insert or replace into sources (name, settings, managed_by, updated_at) values (?, ?, ?, ?)",
+  );
+  const insertKey = db.prepare(`
+    insert into keys (id, hash, name, scopes, tenant_id, created_at, expires_at, revoked_at)
+    values (?, ?, ?, ?, ?, ?, ?, ?)`);
+  const selectMeta = db.prepare("select value from meta where key = ?");
+  const insertMeta = db.prepare("insert into meta (key, value) values (?, ?)");
+  const saveLatest = db.prepare(`
+    insert into meta (key, value) values (?, ?)
+    on conflict do update set value = max(cast(value as integer), excluded.value)`);
+
+  function refuseSameName(tenantId: string, name: string, seq: number): void {
+    if (findSameName.get(tenantId, name, seq) === undefined) return;
+    throw new PosthornError(
+      "conflict",
+      `The tenant ${tenantId} already has a subscription named "${name}". Choose another name.`,
+    );
+  }
+
+  return {
+    insertSubscription(row: Omit<SubscriptionRow, "seq" | "deletedAt" | "breaker">): number {
+      refuseSameName(row.tenantId, row.name, 0);
+      const { id, tenantId, name, status, settings, secrets, managedBy, createdAt, updatedAt } = row;
+      const values = [tenantId, name, status, settings, secrets, managedBy, createdAt, updatedAt] as const;
+      // What is declared in the configuration has the same id whenever it comes back.
+      const revived = reviveSubscription.get(...values, id) as { seq: number } | undefined;
+      return revived?.seq ?? Number(insertSubscription.run(id, ...values).lastInsertRowid);
+    },
+
+    updateSubscription(seq: number, change: SubscriptionChange, updatedAt: number): void {
+      if (change.name !== undefined) {
+        const owner = findTenant.get(seq) as { tenant_id: string } | undefined;
+        if (owner === undefined)
+          throw new PosthornError("not_found", `There is no subscription with the number ${seq}.`);
+        refuseSameName(owner.tenant_id, change.name, seq);
+      }
+      updateSubscription.run(
+        change.name ?? null,
+        change.status ?? null,
+        change.settings ?? null,
+        change.secrets ?? null,
+        change.managedBy ?? null,
+        change.breaker ?? null,
+        updatedAt,
+        seq,
+      );
+    },
+
+    deleteSubscription(seq: number, at: number): void {
+      deleteSubscription.run(at, seq);
+    },
+
+    saveSource(row: SourceRow): void {
+      saveSource.run(row.name, row.settings, row.managedBy, row.updatedAt);
+    },
+
+    insertKey(row: KeyRow): void {
+      insertKey.run(
+        row.id,
+        row.hash,
+        row.name,
+        row.scopes,
+        row.tenantId ?? null,
+        row.createdAt,
+        row.expiresAt ?? null,
+        row.revokedAt ?? null,
+      );
+    },
+
+    loadOrSave(name: string, value: string): string {
+      const row = selectMeta.get(name) as { value: string } | undefined;
+      if (row === undefined) insertMeta.run(name, value);
+      return row?.value ?? value;
+    },
+
+    noteNow(now: number): void {
+      saveLatest.run("last_known_now", now);
+    },
+  };
+}
+
+export function createConfigurationReads(db: Database) {
+  return {
+    loadSubscriptions(): SubscriptionRow[] {
+      const rows = db.prepare("select * from subscriptions order by seq").all() as unknown as SubscriptionSql[];
+      return rows.map((row) => ({
+        seq: row.seq,
+        id: row.id,
+        tenantId: row.tenant_id,
+        name: row.name,
+        status: row.status,
+        settings: row.settings,
+        secrets: row.secrets,
+        managedBy: row.managed_by,
+        breaker: row.breaker ?? undefined,
+        createdAt: row.created_at,
+        updatedAt: row.updated_at,
+        deletedAt: row.deleted_at ?? undefined,
+      }));
+    },
+    loadSources(): SourceRow[] {
+      const rows = db.prepare("select * from sources").all() as unknown as SourceSql[];
+      return rows.map((row) => ({
+        name: row.name,
+        settings: row.settings,
+        managedBy: row.managed_by,
+        updatedAt: row.updated_at,
+      }));
+    },
+    loadKeys(): KeyRow[] {
+      const rows = db.prepare("select * from keys").all() as unknown as KeySql[];
+      return rows.map((row) => ({
+        id: row.id,
+        hash: row.hash,
+        name: row.name,
+        scopes: row.scopes,
+        tenantId: row.tenant_id ?? undefined,
+        createdAt: row.created_at,
+        expiresAt: row.expires_at ?? undefined,
+        revokedAt: row.revoked_at ?? undefined,
+      }));
+    },
+  };
+}
+
+interface SubscriptionSql {
+  seq: number;
+  id: string;
+  tenant_id: string;
+  name: string;
+  status: string;
+  settings: string;
+  secrets: Uint8Array;
+  managed_by: ManagedBy;
+  breaker: string | null;
+  created_at: number;
+  updated_at: number;
+  deleted_at: number | null;
+}
+
+interface SourceSql {
+  name: string;
+  settings: string;
+  managed_by: ManagedBy;
+  updated_at: number;
+}
+
+interface KeySql {
+  id: string;
+  hash: Uint8Array;
+  name: string;
+  scopes: string;
+  tenant_id: string | null;
+  created_at: number;
+  expires_at: number | null;
+  revoked_at: number | null;
+}

@@ -1,0 +1,136 @@
+import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
+import { readFileSync, readdirSync } from "node:fs";
+import { PosthornError } from "../../domain/errors.ts";
+import { isCorruption } from "./faults.ts";
+
+export type Database = DatabaseSyncInstance;
+export type Statement = ReturnType<Database["prepare"]>;
+
+/** Earlier ones can lose pages when two connections checkpoint. */
+const MIN_VERSION = [3, 51, 3];
+const SYNC_MODES = ["OFF", "NORMAL", "FULL", "EXTRA"];
+
+export interface ConnectionOptions {
+  file: string;
+  /** For tests only: anything below FULL loses acknowledged events in a power cut. */
+  synchronous?: "FULL" | "NORMAL" | "OFF" | undefined;
+}
+
+export interface WriteConnection {
+  db: Database;
+  version: string;
+  syncMode: string;
+}
+
+export function openWriteConnection(options: ConnectionOptions): WriteConnection {
+  return explainCorruption(options.file, () => {
+    const db = new DatabaseSync(options.file, { timeout: 5000 });
+    try {
+      return configure(db, options.synchronous ?? "FULL");
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}
+
+function configure(db: Database, wanted: string): WriteConnection {
+  db.exec(`
+    pragma page_size = 4096;
+    pragma journal_mode = wal;
+    pragma synchronous = ${wanted};
+    pragma wal_autocheckpoint = 1000;
+    pragma journal_size_limit = 67108864;
+    pragma cache_size = -65536;
+    pragma temp_store = memory;
+  `);
+  const version = checkVersion(db);
+  // The builds for Node default to NORMAL in WAL mode, and the setting is per connection: trust only what it says.
+  const syncMode = SYNC_MODES[Number(readPragma(db, "synchronous"))] ?? "unknown";
+  const journal = String(readPragma(db, "journal_mode"));
+  if (syncMode !== wanted || journal !== "wal") {
+    throw new PosthornError(
+      "store_unsafe",
+      `SQLite runs with journal_mode=${journal} and synchronous=${syncMode}, but wal and ${wanted} were asked for. ` +
+        "Put the data directory on a local file system that supports them.",
+    );
+  }
+  migrate(db);
+  return { db, version, syncMode };
+}
+
+export function openReadConnection(file: string): Database {
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
+  db.exec("pragma cache_size = -16384; pragma query_only = on;");
+  return db;
+}
+
+function readPragma(db: Database, name: string): unknown {
+  return Object.values(db.prepare(`pragma ${name}`).get() as Record<string, unknown>)[0];
+}
+
+function checkVersion(db: Database): string {
+  const { version } = db.prepare("select sqlite_version() as version").get() as { version: string };
+  refuseOldVersion(version);
+  return version;
+}
+
+export function refuseOldVersion(version: string): void {
+  const parts = version.split(".").map(Number);
+  for (let i = 0; i < MIN_VERSION.length; i++) {
+    const [have, want] = [parts[i] ?? 0, MIN_VERSION[i] ?? 0];
+    if (have > want) break;
+    if (have < want) {
+      throw new PosthornError(
+        "store_unsafe",
+        `SQLite ${version} can lose pages; ${MIN_VERSION.join(".")} or later is needed.`,
+      );
+    }
+  }
+}
+
+const MIGRATIONS = new URL("../migrations/sqlite/", import.meta.url);
+
+/** Forward only; each in one transaction that first writes its own version row. */
+function migrate(db: Database): void {
+  db.exec("create table if not exists migrations (version integer primary key, name text not null) strict");
+  const done =
+    (db.prepare("select max(version) as version from migrations").get() as { version: number | null }).version ?? 0;
+  const files = readdirSync(MIGRATIONS)
+    .filter((name) => name.endsWith(".sql"))
+    .sort();
+  const newest = Number(files.at(-1)?.slice(0, 4) ?? 0);
+  if (done > newest) {
+    throw new PosthornError(
+      "store_unsafe",
+      `The database was written by a newer release (schema ${done}, this one knows ${newest}). Start that release.`,
+    );
+  }
+  for (const name of files) {
+    const version = Number(name.slice(0, 4));
+    if (version <= done) continue;
+    db.exec("begin immediate");
+    try {
+      db.prepare("insert into migrations (version, name) values (?, ?)").run(version, name);
+      db.exec(readFileSync(new URL(name, MIGRATIONS), "utf8"));
+      db.exec("commit");
+    } catch (error) {
+      db.exec("rollback");
+      throw error;
+    }
+  }
+}
+
+export function explainCorruption<T>(file: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (!isCorruption(error)) throw error;
+    throw new PosthornError(
+      "store_corrupt",
+      `The database ${file} is damaged (${(error as Error).message}). Nothing was changed. ` +
+        "Keep a copy of the data directory, then restore a backup or move the files away.",
+      { cause: error },
+    );
+  }
+}

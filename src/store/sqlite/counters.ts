@@ -1,0 +1,77 @@
+import type { Database } from "./connection.ts";
+
+export type DeliveryCounter = "created" | "delivered" | "dead" | "cancelled" | "attempts" | "failures";
+export type EventCounter = "accepted" | "unmatched" | "duplicates";
+
+const DELIVERY_COUNTERS: readonly DeliveryCounter[] = [
+  "created",
+  "delivered",
+  "dead",
+  "cancelled",
+  "attempts",
+  "failures",
+];
+const EVENT_COUNTERS: readonly EventCounter[] = ["accepted", "unmatched", "duplicates"];
+
+/** Collects changes while a transaction runs and writes each counter once, before it commits. */
+export interface CounterDeltas {
+  addDelivery(subscriptionSeq: number, counter: DeliveryCounter, by: number): void;
+  addEvent(tenantId: string, counter: EventCounter): void;
+  noteAttempt(subscriptionSeq: number, at: number): void;
+  write(): void;
+  discard(): void;
+}
+
+interface DeliveryDelta extends Record<DeliveryCounter, number> {
+  lastAttemptAt: number | null;
+}
+
+export function createCounterDeltas(db: Database): CounterDeltas {
+  const deliveries = new Map<number, DeliveryDelta>();
+  const events = new Map<string, Record<EventCounter, number>>();
+
+  const writeDelivery = db.prepare(`
+    insert into counters (subscription_seq, tenant_id, ${DELIVERY_COUNTERS.join(", ")}, last_attempt_at)
+    values (?1, coalesce((select tenant_id from subscriptions where seq = ?1), ''), ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    on conflict (subscription_seq) do update set
+      ${DELIVERY_COUNTERS.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")},
+      last_attempt_at = coalesce(excluded.last_attempt_at, last_attempt_at)`);
+  const writeEvent = db.prepare(`
+    insert into event_counters (tenant_id, ${EVENT_COUNTERS.join(", ")}) values (?, ?, ?, ?)
+    on conflict (tenant_id) do update set
+      ${EVENT_COUNTERS.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")}`);
+
+  function deliveryDelta(seq: number): DeliveryDelta {
+    let delta = deliveries.get(seq);
+    if (delta === undefined) {
+      delta = { created: 0, delivered: 0, dead: 0, cancelled: 0, attempts: 0, failures: 0, lastAttemptAt: null };
+      deliveries.set(seq, delta);
+    }
+    return delta;
+  }
+
+  return {
+    addDelivery(seq, counter, by) {
+      deliveryDelta(seq)[counter] += by;
+    },
+    noteAttempt(seq, at) {
+      deliveryDelta(seq).lastAttemptAt = at;
+    },
+    addEvent(tenantId, counter) {
+      let delta = events.get(tenantId);
+      if (delta === undefined) events.set(tenantId, (delta = { accepted: 0, unmatched: 0, duplicates: 0 }));
+      delta[counter]++;
+    },
+    write() {
+      for (const [seq, d] of deliveries) {
+        writeDelivery.run(seq, d.created, d.delivered, d.dead, d.cancelled, d.attempts, d.failures, d.lastAttemptAt);
+      }
+      for (const [tenantId, d] of events) writeEvent.run(tenantId, d.accepted, d.unmatched, d.duplicates);
+      this.discard();
+    },
+    discard() {
+      deliveries.clear();
+      events.clear();
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { PosthornError } from "../../domain/errors.ts";
+
+/** What an error of SQLite means for the batch in which it happened. */
+export type Fault =
+  /** The state of the disk is unknown or bad: stop, and recover at the next start. Never retry an fsync. */
+  | "fatal"
+  /** Nothing was written; there is no room. */
+  | "full"
+  /** Nothing was written; somebody else holds the database. */
+  | "busy"
+  /** This item alone cannot be written. */
+  | "item";
+
+const PRIMARY_CODES: Record<number, Fault> = {
+  5: "busy",
+  6: "busy",
+  7: "busy", // NOMEM
+  8: "fatal", // READONLY
+  10: "fatal", // IOERR
+  11: "fatal", // CORRUPT
+  13: "full",
+  14: "fatal", // CANTOPEN
+  15: "busy", // PROTOCOL
+  26: "fatal", // NOTADB
+};
+
+export class FatalFault extends Error {}
+
+export function judgeFault(error: unknown): Fault {
+  if (error instanceof FatalFault) return "fatal";
+  const code = sqliteCode(error);
+  return code === undefined ? "item" : (PRIMARY_CODES[code & 0xff] ?? "item");
+}
+
+export function isCorruption(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code !== undefined && ((code & 0xff) === 11 || (code & 0xff) === 26);
+}
+
+function sqliteCode(error: unknown): number | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  const { errcode } = error as { errcode?: unknown };
+  return typeof errcode === "number" ? errcode : undefined;
+}
+
+/** A fault in a form that crosses threads. */
+export interface FaultReport {
+  fault: Fault;
+  message: string;
+  code?: PosthornError["code"] | undefined;
+  field?: string | undefined;
+  details?: PosthornError["details"] | undefined;
+  retryAfterS?: number | undefined;
+}
+
+export function reportFault(error: unknown): FaultReport {
+  const report: FaultReport = {
+    fault: judgeFault(error),
+    message: error instanceof Error ? error.message : String(error),
+  };
+  if (!(error instanceof PosthornError)) return report;
+  const { code, field, details, retryAfterS } = error;
+  return { ...report, code, field, details, retryAfterS };
+}
+
+export function faultError(report: FaultReport): PosthornError {
+  if (report.code !== undefined) return new PosthornError(report.code, report.message, report);
+  switch (report.fault) {
+    case "full":
+      return new PosthornError("store_full", `The disk is full (${report.message}). Free space on the data disk.`, {
+        retryAfterS: 5,
+      });
+    case "busy":
+    case "fatal":
+      return new PosthornError("unavailable", `The store cannot write now (${report.message}).`, { retryAfterS: 5 });
+    case "item":
+      return new PosthornError("internal_error", `The store refused one item (${report.message}).`);
+  }
+}

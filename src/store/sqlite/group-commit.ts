@@ -1,0 +1,179 @@
+import type { PosthornError } from "../../domain/errors.ts";
+import type { ClaimRequest, ClaimResult, LoggedRequest, Settlement, Settled } from "../store.ts";
+import type { AcceptItem, BatchResult, Command, OrFault, Stored, WriteBatch } from "./batch.ts";
+import { faultError, type FaultReport } from "./faults.ts";
+import { failAll } from "./writer.ts";
+
+/** One transaction holds at most this; what is more waits for the next. */
+export const BATCH_LIMITS = { maxRows: 5000, maxBytes: 4 * 1024 * 1024 } as const;
+/** Refused requests are a log: beyond what waits here, new ones are dropped. */
+const MAX_WAITING_REQUESTS = 1000;
+const CLOSED: FaultReport = { fault: "busy", message: "The store is closed.", code: "shutting_down", retryAfterS: 5 };
+
+/** Commits one batch at a time. */
+export interface BatchPort {
+  post(batch: WriteBatch, done: (result: BatchResult) => void): void;
+}
+
+type Waiting<Item, Result> = { item: Item; done: (result: OrFault<Result>) => void };
+
+export interface GroupCommit {
+  accept(item: AcceptItem, done: (result: OrFault<Stored>) => void): void;
+  settle(item: Settlement, done: (result: OrFault<Settled>) => void): void;
+  claim(item: ClaimRequest, done: (result: OrFault<ClaimResult>) => void): void;
+  command(command: Command): Promise<unknown>;
+  logRequest(request: LoggedRequest): void;
+  /** Refuses what comes from now on and resolves when everything that came before is written. */
+  drain(): Promise<void>;
+}
+
+export interface GroupCommitOptions {
+  port: BatchPort;
+  wall: () => number;
+  onFatal: (error: PosthornError) => void;
+}
+
+/** Everything that wants to be written while one batch is on its way rides in the next: one fsync for all of it. */
+export function createGroupCommit({ port, wall, onFatal }: GroupCommitOptions): GroupCommit {
+  let settles: Waiting<Settlement, Settled>[] = [];
+  let accepts: Waiting<AcceptItem, Stored>[] = [];
+  let commands: Waiting<Command, { value: unknown }>[] = [];
+  let claims: Waiting<ClaimRequest, ClaimResult>[] = [];
+  let requests: LoggedRequest[] = [];
+  let requestBytes = 0;
+  let isCommitting = false;
+  let isScheduled = false;
+  let closedBy: FaultReport | undefined;
+  let onIdle: (() => void) | undefined;
+
+  function add<Item, Result>(list: Waiting<Item, Result>[], item: Item, done: (result: OrFault<Result>) => void): void {
+    if (closedBy !== undefined) return done({ failed: closedBy });
+    list.push({ item, done });
+    schedule();
+  }
+
+  function schedule(): void {
+    if (isCommitting || isScheduled) return;
+    isScheduled = true;
+    setImmediate(commit);
+  }
+
+  function hasWork(): boolean {
+    return settles.length + accepts.length + commands.length + claims.length + requests.length > 0;
+  }
+
+  function commit(): void {
+    isScheduled = false;
+    if (isCommitting || !hasWork()) return;
+    isCommitting = true;
+    const taken = take();
+    port.post(taken.batch, (result) => {
+      isCommitting = false;
+      if (result.fatal !== undefined) stop(result.fatal);
+      // The next batch leaves before the answers to this one are given, so that the disk does not wait for them.
+      else commit();
+      taken.answer(result);
+      if (result.fatal !== undefined) onFatal(faultError(result.fatal));
+      if (!isCommitting && !hasWork()) onIdle?.();
+    });
+  }
+
+  function take() {
+    const budget = { rows: BATCH_LIMITS.maxRows, bytes: BATCH_LIMITS.maxBytes };
+    const takenSettles = spend(settles, budget, costOfSettle);
+    const takenAccepts = spend(accepts, budget, costOfAccept);
+    const takenCommands = spend(commands, budget, costOfCommand);
+    settles = settles.slice(takenSettles.length);
+    accepts = accepts.slice(takenAccepts.length);
+    commands = commands.slice(takenCommands.length);
+    const [takenClaims, takenRequests] = [claims, requests];
+    claims = [];
+    requests = [];
+    requestBytes = 0;
+    return {
+      batch: {
+        wall: wall(),
+        settles: takenSettles.map(({ item }) => item),
+        accepts: takenAccepts.map(({ item }) => item),
+        commands: takenCommands.map(({ item }) => item),
+        claims: takenClaims.map(({ item }) => item),
+        requests: takenRequests,
+      },
+      answer(result: BatchResult) {
+        hand(takenAccepts, result.accepts);
+        hand(takenSettles, result.settles);
+        hand(takenCommands, result.commands);
+        hand(takenClaims, result.claims);
+      },
+    };
+  }
+
+  function stop(report: FaultReport): void {
+    closedBy ??= report;
+    const rest = take();
+    rest.answer(failAll(rest.batch, report));
+    if (hasWork()) stop(report);
+  }
+
+  return {
+    accept: (item, done) => add(accepts, item, done),
+    settle: (item, done) => add(settles, item, done),
+    claim: (item, done) => add(claims, item, done),
+    command: (command) =>
+      new Promise((resolve, reject) => {
+        add(commands, command, (result) =>
+          "failed" in result ? reject(faultError(result.failed)) : resolve(result.value),
+        );
+      }),
+    logRequest(request) {
+      if (closedBy !== undefined || requests.length >= MAX_WAITING_REQUESTS) return;
+      if (requestBytes >= BATCH_LIMITS.maxBytes) return;
+      requestBytes += request.facts.length + (request.body?.length ?? 0);
+      requests.push(request);
+      schedule();
+    },
+    async drain() {
+      closedBy ??= CLOSED;
+      await new Promise<void>((resolve) => {
+        onIdle = resolve;
+        if (!isCommitting && !hasWork()) resolve();
+      });
+    },
+  };
+}
+
+type Cost = readonly [rows: number, bytes: number];
+
+function costOfSettle({ attempt }: Settlement): Cost {
+  return [2, 1024 + (attempt.responseBody?.length ?? 0)];
+}
+
+function costOfAccept({ event, deliveries }: AcceptItem): Cost {
+  return [1 + deliveries.length, event.body.length + (event.request?.length ?? 0) + (event.details?.length ?? 0)];
+}
+
+/** What a command is given as a list is rows: the deliveries of a fan-out, those that are given back. */
+function costOfCommand({ args }: Command): Cost {
+  return [args.reduce((rows: number, arg) => rows + (Array.isArray(arg) ? arg.length : 0), 1), 0];
+}
+
+function spend<Item, Result>(
+  list: readonly Waiting<Item, Result>[],
+  budget: { rows: number; bytes: number },
+  cost: (item: Item) => Cost,
+): Waiting<Item, Result>[] {
+  const taken: Waiting<Item, Result>[] = [];
+  for (const waiting of list) {
+    const [rows, bytes] = cost(waiting.item);
+    // One item always goes, however large: else it would never.
+    if (taken.length > 0 && (budget.rows < rows || budget.bytes < bytes)) break;
+    budget.rows -= rows;
+    budget.bytes -= bytes;
+    taken.push(waiting);
+  }
+  return taken;
+}
+
+function hand<Item, Result>(waiting: readonly Waiting<Item, Result>[], results: readonly OrFault<Result>[]): void {
+  waiting.forEach(({ done }, i) => done(results[i] as OrFault<Result>));
+}

@@ -1,0 +1,184 @@
+import type { DeadReason } from "../../domain/delivery.ts";
+import { rankOf } from "../../domain/delivery.ts";
+import { PRIORITIES } from "../../domain/event.ts";
+import { ATTEMPT_TRIGGERS, type AttemptTrigger } from "../store.ts";
+import type { Database } from "./connection.ts";
+import type { CounterDeltas } from "./counters.ts";
+
+/** How a delivery changes its place: every write of `deliveries.state` outside of claiming is one of these. */
+export interface Moves {
+  find(eventSeq: number, subscriptionSeq: number): DeliveryRow | undefined;
+  /** Ends it. Returns the delivery of its ordering key that moved up, if any. */
+  end(row: DeliveryRow, state: EndState, options: EndOptions): KeyFollower | undefined;
+  /** Puts one that holds a place in its lane back there, due at `dueAt`. */
+  makeDue(row: DeliveryRow, dueAt: number, trigger: AttemptTrigger, change: DueChange): void;
+  /** Opens a terminal one again, one generation higher; when it is ordered, it goes where its ordering key lets it. */
+  reopen(row: DeliveryRow, now: number, trigger: AttemptTrigger, options: ReopenOptions): void;
+  /** Lets the first of an ordering key into the lane, if nothing holds it back. */
+  moveUp(subscriptionSeq: number, key: string, now: number): KeyFollower | undefined;
+  /** Whether an event's delivery may go: no other of its ordering key is under way, and none before it blocks it. */
+  isNext(subscriptionSeq: number, key: string, eventSeq: number): boolean;
+}
+
+export interface DeliveryRow {
+  event_seq: number;
+  subscription_seq: number;
+  state: number;
+  generation: number;
+  attempt_count: number;
+  uncounted_attempts: number;
+  recoveries: number;
+  next_attempt_at: number | null;
+  rank: number | null;
+  queued_key: string | null;
+  ordered: number;
+  expires_at: number | null;
+  priority: number;
+  ordering_key: string | null;
+}
+
+export interface KeyFollower {
+  eventSeq: number;
+  subscriptionSeq: number;
+}
+
+export type EndState = "delivered" | "dead" | "cancelled";
+export const STATE_NUMBERS = { pending: 0, sending: 1, delivered: 2, dead: 3, cancelled: 4 } as const;
+
+export interface EndOptions {
+  now: number;
+  attemptCount: number;
+  deadReason?: DeadReason | undefined;
+  error?: string | undefined;
+  leavesKeyQueue: boolean;
+}
+
+export interface ReopenOptions {
+  ordered: boolean;
+  expiresAt: number | undefined;
+}
+
+export interface DueChange {
+  generation: number;
+  attemptCount: number;
+  uncountedAttempts: number;
+  recoveries: number;
+  error: string | undefined;
+}
+
+export function createMoves(db: Database, counters: CounterDeltas): Moves {
+  const selectRow = db.prepare(`
+    select d.event_seq, d.subscription_seq, d.state, d.generation, d.attempt_count, d.uncounted_attempts, d.recoveries,
+      d.next_attempt_at, d.rank, d.queued_key, d.ordered, d.expires_at, e.priority, e.ordering_key
+    from deliveries d join events e on e.seq = d.event_seq where d.event_seq = ? and d.subscription_seq = ?`);
+  const endRow = db.prepare(`
+    update deliveries set state = ?, attempt_count = ?, rank = null, next_attempt_at = null, queued_key = ?,
+      completed_at = ?, dead_reason = ?, last_error = ?
+    where event_seq = ? and subscription_seq = ?`);
+  const dueRow = db.prepare(`
+    update deliveries set state = 0, generation = ?, attempt_count = ?, uncounted_attempts = ?, recoveries = ?,
+      next_attempt_at = ?, next_trigger = ?, rank = ?, last_error = ?, completed_at = null, dead_reason = null
+    where event_seq = ? and subscription_seq = ?`);
+  const reopenRow = db.prepare(`
+    update deliveries set state = 0, generation = generation + 1, uncounted_attempts = attempt_count, recoveries = 0,
+      next_attempt_at = ?, next_trigger = ?, rank = ?, queued_key = ?, ordered = ?, expires_at = ?, last_error = null,
+      completed_at = null, dead_reason = null
+    where event_seq = ? and subscription_seq = ?`);
+  const findHindrance = db.prepare(`
+    select 1 from deliveries where subscription_seq = ?1 and queued_key = ?2 and event_seq <> ?3
+      and (event_seq < ?3 or rank is not null) limit 1`);
+  const selectFirstOfKey = db.prepare(`
+    select d.event_seq, d.state, d.rank, d.next_attempt_at, e.priority
+    from deliveries d join events e on e.seq = d.event_seq
+    where d.subscription_seq = ? and d.queued_key = ? order by d.event_seq limit 1`);
+  const setRank = db.prepare("update deliveries set rank = ? where event_seq = ? and subscription_seq = ?");
+
+  function moveUp(subscriptionSeq: number, key: string, now: number): KeyFollower | undefined {
+    const first = selectFirstOfKey.get(subscriptionSeq, key) as unknown as FirstOfKey | undefined;
+    if (first === undefined || first.state !== 0 || first.rank !== null) return undefined;
+    if (!isNext(subscriptionSeq, key, first.event_seq)) return undefined;
+    const rank = rankOf(first.next_attempt_at ?? now, PRIORITIES[first.priority] ?? "normal", false);
+    setRank.run(rank, first.event_seq, subscriptionSeq);
+    return { eventSeq: first.event_seq, subscriptionSeq };
+  }
+
+  function isNext(subscriptionSeq: number, key: string, eventSeq: number): boolean {
+    return findHindrance.get(subscriptionSeq, key, eventSeq) === undefined;
+  }
+
+  return {
+    find: (eventSeq, subscriptionSeq) => selectRow.get(eventSeq, subscriptionSeq) as unknown as DeliveryRow | undefined,
+
+    end(row, state, options) {
+      const { event_seq: eventSeq, subscription_seq: subscriptionSeq, queued_key: key } = row;
+      const keptKey = state === "dead" && !options.leavesKeyQueue ? key : null;
+      endRow.run(
+        STATE_NUMBERS[state],
+        options.attemptCount,
+        keptKey,
+        options.now,
+        options.deadReason ?? null,
+        options.error ?? null,
+        eventSeq,
+        subscriptionSeq,
+      );
+      uncount(row);
+      counters.addDelivery(subscriptionSeq, state, 1);
+      // Also behind a dead letter that stays: one that was opened again may stand before it.
+      return key === null ? undefined : moveUp(subscriptionSeq, key, options.now);
+    },
+
+    makeDue(row, dueAt, trigger, change) {
+      const isRetry = change.attemptCount > change.uncountedAttempts;
+      dueRow.run(
+        change.generation,
+        change.attemptCount,
+        change.uncountedAttempts,
+        change.recoveries,
+        dueAt,
+        ATTEMPT_TRIGGERS.indexOf(trigger),
+        rankOf(dueAt, PRIORITIES[row.priority] ?? "normal", isRetry),
+        change.error ?? null,
+        row.event_seq,
+        row.subscription_seq,
+      );
+      uncount(row);
+    },
+
+    reopen(row, now, trigger, { ordered, expiresAt }) {
+      const { event_seq: eventSeq, subscription_seq: subscriptionSeq } = row;
+      const key = ordered ? (row.ordering_key ?? "") : null;
+      const mayGo = key === null || isNext(subscriptionSeq, key, eventSeq);
+      reopenRow.run(
+        now,
+        ATTEMPT_TRIGGERS.indexOf(trigger),
+        mayGo ? rankOf(now, PRIORITIES[row.priority] ?? "normal", false) : null,
+        key,
+        ordered ? 1 : 0,
+        expiresAt ?? null,
+        eventSeq,
+        subscriptionSeq,
+      );
+      uncount(row);
+      if (row.queued_key !== null && key === null) moveUp(subscriptionSeq, row.queued_key, now);
+    },
+
+    moveUp,
+    isNext,
+  };
+
+  /** Counters of terminal states say how many are in that state now. */
+  function uncount(row: DeliveryRow): void {
+    if (row.state === STATE_NUMBERS.delivered) counters.addDelivery(row.subscription_seq, "delivered", -1);
+    if (row.state === STATE_NUMBERS.dead) counters.addDelivery(row.subscription_seq, "dead", -1);
+    if (row.state === STATE_NUMBERS.cancelled) counters.addDelivery(row.subscription_seq, "cancelled", -1);
+  }
+}
+
+interface FirstOfKey {
+  event_seq: number;
+  state: number;
+  rank: number | null;
+  next_attempt_at: number | null;
+  priority: number;
+}

@@ -1,0 +1,125 @@
+import { randomBytes } from "node:crypto";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { PosthornError } from "../../domain/errors.ts";
+import type { Store } from "../store.ts";
+import type { Commands } from "./commands.ts";
+import { faultError } from "./faults.ts";
+import { BATCH_LIMITS, createGroupCommit } from "./group-commit.ts";
+import { openLocalReader, openLocalWriter, startReaderThread, startWriterThread, type Read } from "./threads.ts";
+
+export interface SqliteStoreOptions {
+  file: string;
+  wall: () => number;
+  dedupeHorizonMs: number;
+  /** The disk failed: whether the last batch is on it is unknown. The process must end. */
+  onFatal: (error: PosthornError) => void;
+  /** Default true. Without threads everything runs in the caller's turn, for simulations. */
+  thread?: boolean | undefined;
+  /** For tests only. */
+  synchronous?: "FULL" | "NORMAL" | "OFF" | undefined;
+}
+
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { file, thread = true } = options;
+  const isNew = !existsSync(file);
+  mkdirSync(dirname(file), { recursive: true });
+  const writerOptions = {
+    file,
+    synchronous: options.synchronous,
+    dedupeHorizonMs: options.dedupeHorizonMs,
+    hashKeyHex: randomBytes(32).toString("hex"),
+  };
+  const writer = thread ? await startWriterThread(writerOptions) : openLocalWriter(writerOptions);
+  // A file whose directory entry is not on disk is not on disk.
+  if (isNew) syncDirectory(dirname(file));
+  const reader = thread ? startReaderThread(file) : openLocalReader(file);
+  const commits = createGroupCommit({ port: writer, wall: options.wall, onFatal: options.onFatal });
+
+  const write = <Name extends keyof Commands>(name: Name, ...args: Parameters<Commands[Name]>) =>
+    commits.command({ name, args }) as Promise<ReturnType<Commands[Name]>>;
+  let closing: Promise<void> | undefined;
+  const read: Read = (name, ...args) =>
+    closing === undefined
+      ? reader.read(name, ...args)
+      : Promise.reject(new PosthornError("shutting_down", "The store is closed.", { retryAfterS: 5 }));
+
+  async function close(): Promise<void> {
+    await commits.drain();
+    await reader.close();
+    await writer.close();
+  }
+
+  return {
+    info: { driver: "sqlite", version: writer.info.version, syncMode: writer.info.syncMode },
+    limits: BATCH_LIMITS,
+    lastKnownNow: writer.info.lastKnownNow,
+
+    accept(event, deliveries, done) {
+      commits.accept({ event, deliveries }, (result) => {
+        if ("failed" in result) done({ kind: "failed", error: faultError(result.failed) });
+        else if ("duplicateOf" in result) done({ kind: "duplicate", eventId: result.duplicateOf });
+        else done({ kind: "stored", eventSeq: result.eventSeq, claimed: result.claimed });
+      });
+    },
+    claim(request, done) {
+      commits.claim(request, (result) =>
+        done("failed" in result ? { claimed: [], expired: 0, nextDueAt: request.now + 1000 } : result),
+      );
+    },
+    settle(settlement, done) {
+      commits.settle(settlement, (result) => done("failed" in result ? { failed: faultError(result.failed) } : result));
+    },
+    logRequest: commits.logRequest,
+
+    fanOut: (eventSeq, deliveries, cursor) => write("fanOut", eventSeq, deliveries, cursor, options.wall()),
+    loadUnfinishedFanOuts: () => read("loadUnfinishedFanOuts"),
+    release: (deliveries) => write("release", deliveries),
+    recover: (now) => write("recover", now, options.wall()),
+    loadLanes: () => write("loadLanes"),
+    expire: (now) => write("expire", now),
+    noteNow: (now) => write("noteNow", now),
+
+    retryDelivery: (key, now) => write("retryDelivery", key, now),
+    cancelDelivery: (key, now) => write("cancelDelivery", key, now),
+    replay: (key, replayOptions, now) => write("replay", key, replayOptions, now),
+    cancelLane: (seq, now) => write("cancelLane", seq, now),
+    makeRetriesDue: (seq, now) => write("makeRetriesDue", seq, now),
+    skipDeadHeads: (seq, now) => write("skipDeadHeads", seq, now),
+
+    insertSubscription: (row) => write("insertSubscription", row),
+    updateSubscription: (seq, change, updatedAt) => write("updateSubscription", seq, change, updatedAt),
+    deleteSubscription: (seq, at) => write("deleteSubscription", seq, at),
+    saveSource: (row) => write("saveSource", row),
+    insertKey: (row) => write("insertKey", row),
+    loadOrSave: (name, value) => write("loadOrSave", name, value),
+    loadSubscriptions: () => read("loadSubscriptions"),
+    loadSources: () => read("loadSources"),
+    loadKeys: () => read("loadKeys"),
+
+    findEvent: (id, tenantId) => read("findEvent", id, tenantId),
+    loadBody: (eventSeq) => read("loadBody", eventSeq),
+    listEvents: (filter, page) => read("listEvents", filter, page),
+    listDeliveriesOfEvent: (eventSeq) => read("listDeliveriesOfEvent", eventSeq),
+    findDelivery: (key) => read("findDelivery", key),
+    listAttempts: (key) => read("listAttempts", key),
+    listDeliveries: (filter, page) => read("listDeliveries", filter, page),
+    listDeadLetters: (filter, page) => read("listDeadLetters", filter, page),
+    listRequests: (source, page) => read("listRequests", source, page),
+    findRequest: (id) => read("findRequest", id),
+    loadCounters: () => read("loadCounters"),
+    countOpenDeliveries: () => read("countOpenDeliveries"),
+    findImbalance: () => read("findImbalance"),
+
+    close: () => (closing ??= close()),
+  };
+}
+
+function syncDirectory(path: string): void {
+  const handle = openSync(path, "r");
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

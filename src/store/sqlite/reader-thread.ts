@@ -1,0 +1,29 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { openReadConnection } from "./connection.ts";
+import { reportFault } from "./faults.ts";
+import { createReadModels } from "./read-models.ts";
+
+export interface ReadCall {
+  id: number;
+  name: string;
+  args: readonly unknown[];
+}
+
+const port = parentPort;
+if (port === null) throw new Error("reader-thread.ts is started as a thread");
+
+const db = openReadConnection((workerData as { file: string }).file);
+const reads = createReadModels(db) as unknown as Record<string, (...args: readonly unknown[]) => unknown>;
+
+port.on("message", (call: ReadCall | "close") => {
+  if (call === "close") {
+    db.close();
+    port.close();
+    return;
+  }
+  try {
+    port.postMessage({ id: call.id, value: reads[call.name]?.(...call.args) });
+  } catch (error) {
+    port.postMessage({ id: call.id, failed: reportFault(error) });
+  }
+});

@@ -1,0 +1,86 @@
+import { MAX_RECOVERIES } from "../../domain/delivery.ts";
+import type { Database } from "./connection.ts";
+import type { Moves } from "./move.ts";
+import type { Settle } from "./settle.ts";
+
+const STOPPED = "gateway stopped";
+
+export interface Recover {
+  recover(now: number, wall: number): { recovered: number; poisoned: number };
+  loadLanes(): { subscriptionSeq: number; nextDueAt: number }[];
+}
+
+export function createRecover(
+  db: Database,
+  moves: Moves,
+  settle: Settle,
+  nextDueAt: (subscriptionSeq: number) => number | undefined,
+): Recover {
+  const selectSubscriptions = db.prepare("select seq from subscriptions");
+  const selectSending = db.prepare(
+    "select event_seq from deliveries where subscription_seq = ? and state = 1 and rank is not null",
+  );
+
+  function subscriptionSeqs(): number[] {
+    return (selectSubscriptions.all() as unknown as { seq: number }[]).map((row) => row.seq);
+  }
+
+  return {
+    recover(now, wall) {
+      const counts = { recovered: 0, poisoned: 0 };
+      for (const subscriptionSeq of subscriptionSeqs()) {
+        for (const { event_seq } of selectSending.all(subscriptionSeq) as unknown as { event_seq: number }[]) {
+          const row = moves.find(event_seq, subscriptionSeq);
+          if (row === undefined) continue;
+          const next = row.attempt_count + 1;
+          const number = settle.recordAttempt(event_seq, subscriptionSeq, next, stoppedAttempt(wall));
+          if (row.recoveries + 1 >= MAX_RECOVERIES) {
+            const error = `the gateway stopped ${MAX_RECOVERIES} times in a row while sending this`;
+            moves.end(row, "dead", {
+              now: wall,
+              attemptCount: number,
+              deadReason: "poison",
+              error,
+              leavesKeyQueue: false,
+            });
+            counts.poisoned++;
+          } else {
+            moves.makeDue(row, now, "retry", {
+              generation: row.generation,
+              attemptCount: number,
+              uncountedAttempts: row.uncounted_attempts + number - row.attempt_count,
+              recoveries: row.recoveries + 1,
+              error: STOPPED,
+            });
+            counts.recovered++;
+          }
+        }
+      }
+      return counts;
+    },
+    loadLanes() {
+      const lanes = [];
+      for (const subscriptionSeq of subscriptionSeqs()) {
+        const dueAt = nextDueAt(subscriptionSeq);
+        if (dueAt !== undefined) lanes.push({ subscriptionSeq, nextDueAt: dueAt });
+      }
+      return lanes;
+    },
+  };
+}
+
+function stoppedAttempt(wall: number) {
+  return {
+    startedAt: wall,
+    durationMs: 0,
+    result: "error" as const,
+    trigger: "retry" as const,
+    url: undefined,
+    address: undefined,
+    requestHeaders: undefined,
+    responseCode: undefined,
+    responseHeaders: undefined,
+    responseBody: undefined,
+    error: STOPPED,
+  };
+}

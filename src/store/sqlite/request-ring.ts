@@ -1,0 +1,64 @@
+import { REQUEST_OUTCOMES, type LoggedRequest } from "../store.ts";
+import type { Database } from "./connection.ts";
+
+/** A flood of bad requests must not fill the disk: each source keeps its newest. */
+const RING = { maxRows: 1000, maxBytes: 64 * 1024 * 1024 };
+
+interface RingSize {
+  rows: number;
+  bytes: number;
+}
+
+export interface RequestRing {
+  insert(request: LoggedRequest): void;
+  rollback(): void;
+}
+
+export function createRequestRing(db: Database): RequestRing {
+  const insert = db.prepare(`
+    insert into requests (id, ring, source, received_at, facts, outcome, cause, event_id, size, body)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const measure = db.prepare(
+    "select count(*) as rows, coalesce(sum(length(facts) + coalesce(length(body), 0)), 0) as bytes from requests where ring = ?",
+  );
+  const selectOldest = db.prepare(`
+    select seq, length(facts) + coalesce(length(body), 0) as bytes from requests where ring = ? order by seq limit 1`);
+  const remove = db.prepare("delete from requests where seq = ?");
+  const sizes = new Map<string, RingSize>();
+
+  function sizeOf(ring: string): RingSize {
+    let size = sizes.get(ring);
+    if (size === undefined) sizes.set(ring, (size = measure.get(ring) as unknown as RingSize));
+    return size;
+  }
+
+  return {
+    insert(request) {
+      const size = sizeOf(request.ring);
+      insert.run(
+        request.id,
+        request.ring,
+        request.source,
+        request.receivedAt,
+        request.facts,
+        REQUEST_OUTCOMES.indexOf(request.outcome),
+        request.cause,
+        request.eventId ?? null,
+        request.size,
+        request.body ?? null,
+      );
+      size.rows++;
+      size.bytes += request.facts.length + (request.body?.length ?? 0);
+      while (size.rows > RING.maxRows || (size.bytes > RING.maxBytes && size.rows > 1)) {
+        const oldest = selectOldest.get(request.ring) as { seq: number; bytes: number } | undefined;
+        if (oldest === undefined) break;
+        remove.run(oldest.seq);
+        size.rows--;
+        size.bytes -= oldest.bytes;
+      }
+    },
+    rollback() {
+      sizes.clear();
+    },
+  };
+}

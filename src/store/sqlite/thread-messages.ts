@@ -1,0 +1,105 @@
+/** How a batch and its answer travel between threads: hot parts packed and transferred, the rest cloned. */
+import type { ClaimRequest, ClaimResult, LoggedRequest, Settled } from "../store.ts";
+import { packAccepts, packClaimed, packSettles, unpackAccepts, unpackClaimed, unpackSettles } from "./batch-packing.ts";
+import type { BatchResult, Command, OrFault, Stored, WriteBatch } from "./batch.ts";
+import type { FaultReport } from "./faults.ts";
+
+export interface BatchMessage {
+  wall: number;
+  accepts: ArrayBuffer;
+  settles: ArrayBuffer;
+  commands: Command[];
+  requests: LoggedRequest[];
+  claims: ClaimRequest[];
+}
+
+export interface ResultMessage {
+  /** Sequence numbers; negative ones point into `special`. */
+  accepts: Float64Array;
+  /** Whether the deliveries of the accepted events, in order, were claimed. */
+  claimedAtBirth: Uint8Array;
+  special: OrFault<Stored>[];
+  /** Undefined where nothing follows: the usual case. */
+  settles: (OrFault<Omit<Settled, "next"> & { hasNext: boolean }> | undefined)[];
+  commands: BatchResult["commands"];
+  claims: OrFault<Omit<ClaimResult, "claimed"> & { count: number }>[];
+  /** Of claims first, then of settles. */
+  claimed: ArrayBuffer;
+  fatal: FaultReport | undefined;
+}
+
+export function toBatchMessage(batch: WriteBatch): { message: BatchMessage; transfer: ArrayBuffer[] } {
+  const accepts = packAccepts(batch.accepts);
+  const settles = packSettles(batch.settles);
+  const { wall, commands, requests, claims } = batch;
+  return { message: { wall, accepts, settles, commands, requests, claims }, transfer: [accepts, settles] };
+}
+
+export function fromBatchMessage(message: BatchMessage): WriteBatch {
+  const { wall, commands, requests, claims } = message;
+  const accepts = unpackAccepts(message.accepts);
+  return { wall, accepts, settles: unpackSettles(message.settles), commands, requests, claims };
+}
+
+export function toResultMessage(result: BatchResult): { message: ResultMessage; transfer: ArrayBuffer[] } {
+  const accepts = new Float64Array(result.accepts.length);
+  const special: OrFault<Stored>[] = [];
+  const births: number[] = [];
+  result.accepts.forEach((stored, i) => {
+    if ("eventSeq" in stored) {
+      accepts[i] = stored.eventSeq;
+      for (const isClaimed of stored.claimed) births.push(isClaimed ? 1 : 0);
+    } else {
+      accepts[i] = -special.push(stored);
+    }
+  });
+  const claimedAtBirth = Uint8Array.from(births);
+  const handedOver = [
+    ...result.claims.flatMap((claim) => ("failed" in claim ? [] : claim.claimed)),
+    ...result.settles.flatMap((settle) => ("failed" in settle || settle.next === undefined ? [] : [settle.next])),
+  ];
+  const claimed = packClaimed(handedOver);
+  const message: ResultMessage = {
+    accepts,
+    claimedAtBirth,
+    special,
+    settles: result.settles.map((settle) => {
+      if ("failed" in settle) return settle;
+      if (settle.applied && settle.next === undefined && !settle.movedUp) return undefined;
+      return { applied: settle.applied, movedUp: settle.movedUp, hasNext: settle.next !== undefined };
+    }),
+    commands: result.commands,
+    claims: result.claims.map((claim) => {
+      if ("failed" in claim) return claim;
+      return { count: claim.claimed.length, expired: claim.expired, nextDueAt: claim.nextDueAt };
+    }),
+    claimed,
+    fatal: result.fatal,
+  };
+  return { message, transfer: [accepts.buffer, claimedAtBirth.buffer as ArrayBuffer, claimed] };
+}
+
+const NOTHING_FOLLOWS: Settled = { applied: true, next: undefined, movedUp: false };
+
+export function fromResultMessage(message: ResultMessage, batch: WriteBatch): BatchResult {
+  const handedOver = unpackClaimed(message.claimed);
+  let next = 0;
+  const claims = message.claims.map((claim): OrFault<ClaimResult> => {
+    if ("failed" in claim) return claim;
+    const claimed = handedOver.slice(next, (next += claim.count));
+    return { claimed, expired: claim.expired, nextDueAt: claim.nextDueAt };
+  });
+  const settles = message.settles.map((settle): OrFault<Settled> => {
+    if (settle === undefined) return NOTHING_FOLLOWS;
+    if ("failed" in settle) return settle;
+    const follower = settle.hasNext ? handedOver[next++] : undefined;
+    return { applied: settle.applied, movedUp: settle.movedUp, next: follower };
+  });
+  let birth = 0;
+  const accepts = batch.accepts.map(({ deliveries }, i): OrFault<Stored> => {
+    const seq = message.accepts[i] ?? 0;
+    if (seq < 0) return message.special[-seq - 1] as OrFault<Stored>;
+    return { eventSeq: seq, claimed: deliveries.map(() => message.claimedAtBirth[birth++] === 1) };
+  });
+  return { accepts, settles, claims, commands: message.commands, fatal: message.fatal };
+}

@@ -1,0 +1,167 @@
+import type { ClaimResult, Settled } from "../store.ts";
+import { createAccept } from "./accept.ts";
+import { createActs } from "./acts.ts";
+import type { BatchResult, Command, OrFault, Stored, WriteBatch } from "./batch.ts";
+import { createClaim } from "./claim.ts";
+import { createCommands, type CommandResult } from "./commands.ts";
+import { openWriteConnection, type ConnectionOptions, type Database } from "./connection.ts";
+import { createCounterDeltas } from "./counters.ts";
+import { FatalFault, judgeFault, reportFault, type FaultReport } from "./faults.ts";
+import { createMoves } from "./move.ts";
+import { createRecover } from "./recover.ts";
+import { createRequestRing } from "./request-ring.ts";
+import { createSettle } from "./settle.ts";
+
+export interface WriterOptions extends ConnectionOptions {
+  dedupeHorizonMs: number;
+  /** Made at the first start, 32 bytes as hex; a later start keeps the one it finds. */
+  hashKeyHex: string;
+}
+
+export interface WriterInfo {
+  version: string;
+  syncMode: string;
+  lastKnownNow: number;
+}
+
+/** Owns the write connection and the checkpoints. One batch is one transaction and one fsync. */
+export interface Writer {
+  readonly info: WriterInfo;
+  commit(batch: WriteBatch): BatchResult;
+  close(): void;
+}
+
+type Run<Item, Result> = (item: Item, wall: number) => Result;
+
+export function openWriter(options: WriterOptions): Writer {
+  const { db, version, syncMode } = openWriteConnection(options);
+  try {
+    return createWriter(db, { version, syncMode }, options);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, options: WriterOptions): Writer {
+  const hashKeyHex = keepMeta("dedupe_hash_key", options.hashKeyHex);
+  const counters = createCounterDeltas(db);
+  const moves = createMoves(db, counters);
+  const accept = createAccept(db, counters, moves, {
+    dedupeHorizonMs: options.dedupeHorizonMs,
+    hashKey: Buffer.from(hashKeyHex, "hex"),
+  });
+  const acts = createActs(db, moves, accept);
+  const claim = createClaim(db, acts.expireOne);
+  const settle = createSettle(db, moves, claim, counters);
+  const recover = createRecover(db, moves, settle, claim.nextDueAt);
+  const commands = createCommands(db, { accept, acts, recover });
+  const ring = createRequestRing(db);
+
+  const runSettle: Run<WriteBatch["settles"][number], Settled> = (item) => settle.settle(item);
+  const runAccept: Run<WriteBatch["accepts"][number], Stored> = (item, wall) =>
+    accept.accept(item.event, item.deliveries, wall);
+  const runCommand: Run<Command, { value: CommandResult }> = ({ name, args }) => {
+    const command = commands[name] as (...args: readonly unknown[]) => CommandResult;
+    return { value: command(...args) };
+  };
+  const runClaim: Run<WriteBatch["claims"][number], ClaimResult> = (item) => claim.claim(item);
+  const runRequest: Run<WriteBatch["requests"][number], undefined> = (item) => {
+    ring.insert(item);
+    return undefined;
+  };
+
+  function inTransaction<T>(run: () => T): T {
+    db.exec("begin immediate");
+    try {
+      const result = run();
+      counters.write();
+      db.exec("commit");
+      return result;
+    } catch (error) {
+      undo(error);
+      throw error;
+    }
+  }
+
+  function undo(error: unknown): void {
+    counters.discard();
+    ring.rollback();
+    try {
+      if (db.isTransaction) db.exec("rollback");
+      accept.rollback();
+    } catch (undoError) {
+      // What the next transaction would start from is unknown.
+      throw new FatalFault("a transaction could not be rolled back", { cause: new AggregateError([error, undoError]) });
+    }
+  }
+
+  function commitAll(batch: WriteBatch): BatchResult {
+    return inTransaction(() => {
+      const all = <Item, Result>(items: readonly Item[], run: Run<Item, Result>) =>
+        items.map((item) => run(item, batch.wall));
+      const settles = all(batch.settles, runSettle);
+      const accepts = all(batch.accepts, runAccept);
+      const done = all(batch.commands, runCommand);
+      all(batch.requests, runRequest);
+      return { settles, accepts, commands: done, claims: all(batch.claims, runClaim), fatal: undefined };
+    });
+  }
+
+  /** One item of the batch cannot be written: each gets a transaction of its own, so that its neighbours are stored. */
+  function commitEach(batch: WriteBatch): BatchResult {
+    let fatal: FaultReport | undefined;
+    const each = <Item, Result>(items: readonly Item[], run: Run<Item, Result>): OrFault<Result>[] =>
+      items.map((item) => {
+        if (fatal !== undefined) return { failed: fatal };
+        try {
+          return inTransaction(() => run(item, batch.wall));
+        } catch (error) {
+          const failed = reportFault(error);
+          if (failed.fault === "fatal") fatal = failed;
+          return { failed };
+        }
+      });
+    const settles = each(batch.settles, runSettle);
+    const accepts = each(batch.accepts, runAccept);
+    const done = each(batch.commands, runCommand);
+    each(batch.requests, runRequest);
+    return { settles, accepts, commands: done, claims: each(batch.claims, runClaim), fatal };
+  }
+
+  function keepMeta(key: string, value: string): string {
+    db.prepare("insert or ignore into meta (key, value) values (?, ?)").run(key, value);
+    return String((db.prepare("select value from meta where key = ?").get(key) as { value: unknown }).value);
+  }
+
+  return {
+    info: { ...sqlite, lastKnownNow: Number(keepMeta("last_known_now", "0")) },
+    commit(batch) {
+      try {
+        return commitAll(batch);
+      } catch (error) {
+        const fault = judgeFault(error);
+        if (fault === "item") return commitEach(batch);
+        return failAll(batch, reportFault(error));
+      }
+    },
+    close() {
+      try {
+        db.exec("pragma wal_checkpoint(truncate)");
+      } finally {
+        db.close();
+      }
+    },
+  };
+}
+
+export function failAll(batch: WriteBatch, failed: FaultReport): BatchResult {
+  const fail = (items: readonly unknown[]) => items.map(() => ({ failed }));
+  return {
+    settles: fail(batch.settles),
+    accepts: fail(batch.accepts),
+    commands: fail(batch.commands),
+    claims: fail(batch.claims),
+    fatal: failed.fault === "fatal" ? failed : undefined,
+  };
+}

@@ -1,0 +1,388 @@
+/**
+ * The store is the event log and all state: the truth, and the only scheduler. Every call that writes joins the next
+ * group commit; what it reports is durable when it reports it.
+ */
+import type { DeadReason, DeliveryState } from "../domain/delivery.ts";
+import type { EventContent, EventOrigin, Priority } from "../domain/event.ts";
+import type { PosthornError } from "../domain/errors.ts";
+import type { AttemptResult } from "../domain/outcome.ts";
+import type { ManagedBy } from "../domain/subscription.ts";
+
+export interface Store extends Configuration, ReadModels, Acts {
+  readonly info: StoreInfo;
+  /** As data: what one transaction may hold. */
+  readonly limits: { readonly maxRows: number; readonly maxBytes: number };
+
+  /**
+   * Writes event, dedupe key and deliveries in one transaction. A known dedupe key changes nothing and is reported as
+   * a duplicate. A failure concerns this event alone and leaves no trace of it.
+   */
+  accept(event: NewEvent, deliveries: readonly NewDelivery[], done: (result: AcceptResult) => void): void;
+  /**
+   * Adds deliveries to an event whose fan-out is not complete, and moves its cursor; `cursor` undefined completes it.
+   */
+  fanOut(eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined): Promise<void>;
+  /** Events whose fan-out a crash interrupted. */
+  loadUnfinishedFanOuts(): Promise<readonly UnfinishedFanOut[]>;
+
+  /**
+   * Marks up to `limit` due deliveries of a lane as being sent, by rank, and hands them over. Expired ones among them
+   * become dead letters instead.
+   */
+  claim(request: ClaimRequest, done: (result: ClaimResult) => void): void;
+  /**
+   * Records an attempt and moves its delivery on, if generation and attempt are still those that were handed over;
+   * else only the attempt is recorded. The next of its ordering key moves up in the same transaction. After `failed`
+   * nothing is recorded, and the same settlement may be offered again.
+   */
+  settle(settlement: Settlement, done: (result: SettleResult) => void): void;
+
+  /** Gives claimed deliveries back unsent, as they were; those that changed meanwhile stay as they are. */
+  release(deliveries: readonly Pick<ClaimedDelivery, "eventSeq" | "subscriptionSeq" | "generation">[]): Promise<void>;
+  /** After a crash: what was being sent is pending again, with an attempt that says so; after 5 times it is dead. */
+  recover(now: number): Promise<{ recovered: number; poisoned: number }>;
+  /** Lanes that have open deliveries, each with the time from which one may go. */
+  loadLanes(): Promise<readonly { subscriptionSeq: number; nextDueAt: number }[]>;
+  /** Dead-letters open deliveries whose time is over, wherever they wait; at most one transaction's worth. */
+  expire(now: number): Promise<number>;
+
+  /** Keeps a refused or ignored request in its source's ring. May be dropped under load: it is a log. */
+  logRequest(request: LoggedRequest): void;
+
+  /** The latest scheduling time noted before this start; scheduling time never goes back. */
+  readonly lastKnownNow: number;
+  noteNow(now: number): Promise<void>;
+  /** Rejects further writes, waits for those under way, checkpoints, closes. */
+  close(): Promise<void>;
+}
+
+export interface StoreInfo {
+  driver: string;
+  version: string;
+  syncMode: string;
+}
+
+export interface NewEvent {
+  id: string;
+  /** True when the sender chose the id: then `dedupeKey` holds it. */
+  givenId: boolean;
+  type: string;
+  version: string;
+  source: string;
+  tenantId: string;
+  priority: Priority;
+  origin: EventOrigin;
+  occurredAt: number;
+  receivedAt: number;
+  /** In scheduling time. */
+  dueAt: number;
+  expiresAt: number | undefined;
+  orderingKey: string | undefined;
+  dedupeKey: string | undefined;
+  contentType: string | undefined;
+  /** JSON of the request it came with; undefined for published events. */
+  request: string | undefined;
+  /** JSON of what else the publisher said: source_id, user_id, session_id, metadata, deliver_at. */
+  details: string | undefined;
+  body: Uint8Array;
+  /** The last subscription of `deliveries`, when more are to follow by `fanOut`. */
+  fanOutCursor: number | undefined;
+}
+
+export interface NewDelivery {
+  subscriptionSeq: number;
+  /** The lane would send it at once: born as being sent. In an ordered lane only when its key's queue is empty. */
+  claim: boolean;
+  ordered: boolean;
+  expiresAt: number | undefined;
+}
+
+export type AcceptResult =
+  /** `claimed[i]`: the i-th delivery was born as being sent. */
+  | { kind: "stored"; eventSeq: number; claimed: readonly boolean[] }
+  | { kind: "duplicate"; eventId: string }
+  | { kind: "failed"; error: PosthornError };
+
+export interface UnfinishedFanOut {
+  eventSeq: number;
+  type: string;
+  tenantId: string;
+  receivedAt: number;
+  publishedAt: number;
+  expiresAt: number | undefined;
+  cursor: number;
+}
+
+export interface ClaimRequest {
+  subscriptionSeq: number;
+  limit: number;
+  now: number;
+}
+
+export interface ClaimResult {
+  claimed: readonly ClaimedDelivery[];
+  expired: number;
+  /**
+   * When the next pending one of the lane is due; when some are due already, the time of one of them. Undefined when
+   * none is left.
+   */
+  nextDueAt: number | undefined;
+}
+
+/** A delivery that is to be sent now. */
+export interface ClaimedDelivery {
+  eventSeq: number;
+  subscriptionSeq: number;
+  generation: number;
+  /** Attempts made so far, over all generations. */
+  attemptCount: number;
+  /** Those that the retry schedule does not count. */
+  uncountedAttempts: number;
+  trigger: AttemptTrigger;
+  /** The body is undefined when it is large: it is loaded when sent. */
+  event: Omit<EventContent, "body"> & { body: Uint8Array | undefined; size: number };
+}
+
+export const ATTEMPT_TRIGGERS = ["first", "retry", "manual", "replay"] as const;
+export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];
+
+export interface Settlement {
+  eventSeq: number;
+  subscriptionSeq: number;
+  generation: number;
+  /** The number of the attempt that was made. */
+  attemptNumber: number;
+  verdict: "delivered" | "retry" | "dead";
+  /** With `retry`, in scheduling time. */
+  nextAttemptAt: number | undefined;
+  deadReason: DeadReason | undefined;
+  /** False when a dead letter keeps its place and blocks its ordering key. */
+  leavesKeyQueue: boolean;
+  /** The lane would send the next of the ordering key at once. */
+  claimNext: boolean;
+  now: number;
+  attempt: AttemptRecord;
+}
+
+export interface AttemptRecord {
+  startedAt: number;
+  durationMs: number;
+  result: AttemptResult;
+  trigger: AttemptTrigger;
+  url: string | undefined;
+  address: string | undefined;
+  requestHeaders: string | undefined;
+  responseCode: number | undefined;
+  responseHeaders: string | undefined;
+  responseBody: Uint8Array | undefined;
+  error: string | undefined;
+}
+
+export type SettleResult = Settled | { failed: PosthornError };
+
+export interface Settled {
+  /** False when the delivery was cancelled or replayed meanwhile. */
+  applied: boolean;
+  /** The next of the ordering key, when `claimNext` was set and there is one. */
+  next: ClaimedDelivery | undefined;
+  /** The next of the ordering key moved up but was not claimed. */
+  movedUp: boolean;
+}
+
+export const REQUEST_OUTCOMES = ["accepted", "rejected", "ignored"] as const;
+export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
+
+export interface LoggedRequest {
+  id: string;
+  /** The declared source's name; `*` for all undeclared ones together. */
+  ring: string;
+  source: string;
+  receivedAt: number;
+  /** JSON: method, path, query, headers, remote_address. */
+  facts: string;
+  outcome: Exclude<RequestOutcome, "accepted">;
+  cause: string;
+  eventId: string | undefined;
+  size: number;
+  body: Uint8Array | undefined;
+}
+
+/** What an operator may do to single deliveries. Each is durable when it resolves. */
+export interface Acts {
+  /** Makes a pending delivery due now, or opens a dead or cancelled one again. */
+  retryDelivery(key: DeliveryKey, now: number): Promise<DeliveryState>;
+  cancelDelivery(key: DeliveryKey, now: number): Promise<void>;
+  /** Opens a terminal delivery again with its generation one higher; makes it when the event never had one. */
+  replay(key: DeliveryKey, options: { ordered: boolean; expiresAt: number | undefined }, now: number): Promise<void>;
+  /** Cancels open deliveries of a subscription, at most one transaction's worth; resolves to how many. */
+  cancelLane(subscriptionSeq: number, now: number): Promise<number>;
+  /** Makes waiting retries of a subscription due now, at most one transaction's worth; resolves to how many. */
+  makeRetriesDue(subscriptionSeq: number, now: number): Promise<number>;
+  /** Lets the followers of dead heads go, after `on_dead_head` became `skip`. */
+  skipDeadHeads(subscriptionSeq: number, now: number): Promise<number>;
+}
+
+export interface DeliveryKey {
+  eventSeq: number;
+  subscriptionSeq: number;
+}
+
+export interface Configuration {
+  loadSubscriptions(): Promise<readonly SubscriptionRow[]>;
+  insertSubscription(row: Omit<SubscriptionRow, "seq" | "deletedAt" | "breaker">): Promise<number>;
+  updateSubscription(
+    seq: number,
+    change: Partial<Pick<SubscriptionRow, "name" | "status" | "settings" | "secrets" | "managedBy" | "breaker">>,
+    updatedAt: number,
+  ): Promise<void>;
+  deleteSubscription(seq: number, at: number): Promise<void>;
+  loadSources(): Promise<readonly SourceRow[]>;
+  saveSource(row: SourceRow): Promise<void>;
+  loadKeys(): Promise<readonly KeyRow[]>;
+  insertKey(row: KeyRow): Promise<void>;
+  /** A value that is made once and then stays: the first to write wins, and that value is returned. */
+  loadOrSave(name: string, value: string): Promise<string>;
+}
+
+export interface SubscriptionRow {
+  seq: number;
+  id: string;
+  tenantId: string;
+  name: string;
+  status: string;
+  /** JSON of what the user set, without the secret. */
+  settings: string;
+  /** Encrypted by the caller. */
+  secrets: Uint8Array;
+  managedBy: ManagedBy;
+  /** JSON of the breaker's state, so that it survives a restart. */
+  breaker: string | undefined;
+  createdAt: number;
+  updatedAt: number;
+  deletedAt: number | undefined;
+}
+
+export interface SourceRow {
+  name: string;
+  settings: string;
+  managedBy: ManagedBy;
+  updatedAt: number;
+}
+
+export interface KeyRow {
+  id: string;
+  hash: Uint8Array;
+  name: string;
+  scopes: string;
+  tenantId: string | undefined;
+  createdAt: number;
+  expiresAt: number | undefined;
+  revokedAt: number | undefined;
+}
+
+/** Reads for people and programs. Never on the way of an event; served apart from the writes. */
+export interface ReadModels {
+  findEvent(id: string, tenantId: string | undefined): Promise<StoredEvent | undefined>;
+  loadBody(eventSeq: number): Promise<Uint8Array | undefined>;
+  listEvents(filter: EventFilter, page: Page): Promise<PageOf<StoredEvent>>;
+  listDeliveriesOfEvent(eventSeq: number): Promise<readonly StoredDelivery[]>;
+  findDelivery(key: DeliveryKey): Promise<StoredDelivery | undefined>;
+  listAttempts(key: DeliveryKey): Promise<readonly (AttemptRecord & { number: number })[]>;
+  listDeliveries(filter: DeliveryFilter, page: Page): Promise<PageOf<StoredDelivery>>;
+  listDeadLetters(filter: DeliveryFilter, page: Page): Promise<PageOf<StoredDelivery>>;
+  listRequests(source: string | undefined, page: Page): Promise<PageOf<StoredRequest>>;
+  findRequest(id: string): Promise<StoredRequest | undefined>;
+  loadCounters(): Promise<Counters>;
+  countOpenDeliveries(): Promise<number>;
+  /** Conservation: deliveries open by the counters, less those that are found row by row. Must be 0. */
+  findImbalance(): Promise<number>;
+}
+
+export interface Page {
+  limit: number;
+  cursor: string | undefined;
+}
+
+export interface PageOf<Row> {
+  rows: readonly Row[];
+  /** Undefined on the last page. */
+  nextCursor: string | undefined;
+}
+
+export interface EventFilter {
+  tenantId?: string | undefined;
+  type?: string | undefined;
+  source?: string | undefined;
+  since?: number | undefined;
+  until?: number | undefined;
+}
+
+export interface DeliveryFilter {
+  tenantId?: string | undefined;
+  subscriptionSeq?: number | undefined;
+  state?: DeliveryState | undefined;
+}
+
+export interface StoredEvent {
+  seq: number;
+  id: string;
+  type: string;
+  version: string;
+  source: string;
+  tenantId: string;
+  priority: Priority;
+  origin: EventOrigin;
+  occurredAt: number;
+  receivedAt: number;
+  publishedAt: number;
+  expiresAt: number | undefined;
+  orderingKey: string | undefined;
+  contentType: string | undefined;
+  request: string | undefined;
+  details: string | undefined;
+  deliveryCount: number;
+  size: number;
+  open: number;
+  delivered: number;
+  dead: number;
+  cancelled: number;
+}
+
+export interface StoredDelivery extends DeliveryKey {
+  eventId: string;
+  eventType: string;
+  tenantId: string;
+  subscriptionId: string;
+  state: DeliveryState;
+  generation: number;
+  attemptCount: number;
+  nextAttemptAt: number | undefined;
+  /** Another of its ordering key is ahead of it. */
+  waitsForKey: boolean;
+  createdAt: number;
+  completedAt: number | undefined;
+  deadReason: DeadReason | undefined;
+  lastError: string | undefined;
+}
+
+export type StoredRequest = Omit<LoggedRequest, "body" | "outcome" | "cause"> & {
+  outcome: RequestOutcome;
+  cause: string | undefined;
+};
+
+export interface Counters {
+  events: readonly { tenantId: string; accepted: number; unmatched: number; duplicates: number }[];
+  deliveries: readonly DeliveryCounters[];
+}
+
+export interface DeliveryCounters {
+  subscriptionSeq: number;
+  tenantId: string;
+  created: number;
+  delivered: number;
+  dead: number;
+  cancelled: number;
+  attempts: number;
+  failures: number;
+  lastAttemptAt: number | undefined;
+}

@@ -1,0 +1,119 @@
+import { closeSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+
+/** A log file rotated by size. Trouble with the disk costs log lines, never the gateway. */
+export interface LogFile {
+  /** Takes a line with its newline; it reaches the file at the end of this turn of the event loop. */
+  write(line: string): void;
+  flush(): void;
+  close(): void;
+}
+
+export interface LogFileOptions {
+  path: string;
+  maxBytes: number;
+  /** Rotated files kept: `path.1` is the youngest, `path.<keep>` the oldest. */
+  keep: number;
+  /** Called once when writing begins to fail. */
+  onTrouble(error: NodeJS.ErrnoException): void;
+  /** Makes the line that tells of lost lines, once writing works again. */
+  formatLoss(lines: number): string;
+}
+
+const MAX_WAITING_CHARACTERS = 65_536;
+
+export function openLogFile(options: LogFileOptions): LogFile {
+  const { path, maxBytes, keep } = options;
+  let fd: number | undefined;
+  let sizeBytes = 0;
+  let rotateAtBytes = maxBytes;
+  let waiting: string[] = [];
+  let waitingCharacters = 0;
+  let timer: NodeJS.Immediate | undefined;
+  let lostLines = 0;
+  let isLineTorn = false;
+  let isClosed = false;
+
+  function open(): number {
+    mkdirSync(dirname(path), { recursive: true });
+    const opened = openSync(path, "a", 0o640);
+    const stats = fstatSync(opened);
+    sizeBytes = stats.size;
+    // A device or a pipe under this name is not ours to move away.
+    rotateAtBytes = stats.isFile() ? maxBytes : Infinity;
+    return opened;
+  }
+
+  function rotate(): void {
+    if (fd !== undefined) closeSync(fd);
+    fd = undefined;
+    let failure: unknown;
+    try {
+      if (keep === 0) rmSync(path, { force: true });
+      for (let number = keep - 1; number >= 0; number--) {
+        renameIfThere(number === 0 ? path : `${path}.${number}`, `${path}.${number + 1}`);
+      }
+    } catch (error) {
+      failure = error;
+    }
+    fd = open();
+    // A folder that forbids renaming must not be asked again at every line.
+    if (failure !== undefined) rotateAtBytes = sizeBytes + maxBytes;
+  }
+
+  function append(text: string): void {
+    const bytes = Buffer.from(text);
+    fd ??= open();
+    if (sizeBytes > 0 && sizeBytes + bytes.length > rotateAtBytes) rotate();
+    let written = 0;
+    try {
+      while (written < bytes.length) written += writeSync(fd, bytes, written);
+    } finally {
+      sizeBytes += written;
+      if (written > 0) isLineTorn = bytes[written - 1] !== 0x0a;
+    }
+  }
+
+  function flush(): void {
+    if (timer !== undefined) clearImmediate(timer);
+    timer = undefined;
+    if (waiting.length === 0) return;
+    const lines = waiting;
+    waiting = [];
+    waitingCharacters = 0;
+    try {
+      const loss = lostLines > 0 ? options.formatLoss(lostLines) : "";
+      append((isLineTorn ? "\n" : "") + loss + lines.join(""));
+      lostLines = 0;
+    } catch (error) {
+      const isNew = lostLines === 0;
+      lostLines += lines.length;
+      if (isNew) options.onTrouble(error as NodeJS.ErrnoException);
+    }
+  }
+
+  return {
+    write(line) {
+      if (isClosed) return;
+      waiting.push(line);
+      waitingCharacters += line.length;
+      if (waitingCharacters >= MAX_WAITING_CHARACTERS) flush();
+      else timer ??= setImmediate(flush);
+    },
+    flush,
+    close() {
+      flush();
+      isClosed = true;
+      if (fd !== undefined) closeSync(fd);
+      fd = undefined;
+    },
+  };
+}
+
+function renameIfThere(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}

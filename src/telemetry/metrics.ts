@@ -1,0 +1,121 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+
+/** The numbers of the gateway, by the seeds' names and its own. */
+export interface Metrics {
+  readonly contentType: string;
+  countRequest(outcome: string): void;
+  countEvent(kind: "stored" | "duplicate" | "failed"): void;
+  countAttempt(attempt: AttemptFacts): void;
+  /** Everything in Prometheus' text form, with what is read rather than counted. */
+  scrape(values: GaugeValues): Promise<string>;
+}
+
+export interface AttemptFacts {
+  subscriptionId: string;
+  eventType: string;
+  result: string;
+  isRetry: boolean;
+  durationMs: number;
+  /** From acceptance to delivery; undefined unless it was delivered. */
+  dwellMs: number | undefined;
+}
+
+export interface GaugeValues {
+  openDeliveries: number;
+  deadLetters: number;
+  activeSubscriptions: number;
+  inFlight: number;
+  openBreakers: number;
+  freeDiskBytes: number;
+  loopLagMs: number;
+  /** created − (delivered + dead + cancelled + open), counted independently: must be 0. */
+  imbalance: number;
+}
+
+/** A label value beyond this many is told as `other`. */
+const MAX_LABELS = 1000;
+const LATENCY_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const capIds = createLabelCap();
+  const capTypes = createLabelCap();
+
+  const requests = new Counter({
+    name: "posthorn_requests_total",
+    help: "Inbound webhook requests by outcome",
+    labelNames: ["outcome"],
+    registers,
+  });
+  const events = new Counter({
+    name: "posthorn_events_total",
+    help: "Events by what became of them at the door",
+    labelNames: ["result"],
+    registers,
+  });
+  const deliveries = new Counter({
+    name: "webhook_delivery_total",
+    help: "Attempts by result",
+    labelNames: ["webhook_id", "event_type", "status"],
+    registers,
+  });
+  const successes = new Counter({ name: "webhook_delivery_success", help: "Successful attempts", registers });
+  const retries = new Counter({ name: "webhook_retry_total", help: "Attempts that were not the first", registers });
+  const latency = new Histogram({
+    name: "webhook_delivery_latency_seconds",
+    help: "Duration of attempts",
+    labelNames: ["webhook_id"],
+    buckets: LATENCY_BUCKETS,
+    registers,
+  });
+  const dwell = new Histogram({
+    name: "posthorn_accept_to_delivered_seconds",
+    help: "From acceptance of an event to its delivery",
+    buckets: [...LATENCY_BUCKETS, 60, 600, 3600, 86_400],
+    registers,
+  });
+  const gauges: Record<keyof GaugeValues, Gauge> = {
+    openDeliveries: gauge("posthorn_open_deliveries", "Deliveries that are pending or being sent"),
+    deadLetters: gauge("dlq_messages", "Dead letters"),
+    activeSubscriptions: gauge("webhook_active_subscriptions", "Subscriptions that are active"),
+    inFlight: gauge("posthorn_attempts_in_flight", "Attempts under way"),
+    openBreakers: gauge("posthorn_destinations_down", "Subscriptions whose destination is down (QUEUE mode)"),
+    freeDiskBytes: gauge("posthorn_disk_free_bytes", "Room on the data disk"),
+    loopLagMs: gauge("posthorn_loop_lag_ms", "How late the event loop is"),
+    imbalance: gauge("posthorn_conservation_imbalance", "Deliveries created less those accounted for; must be 0"),
+  };
+
+  function gauge(name: string, help: string): Gauge {
+    return new Gauge({ name, help, registers });
+  }
+
+  return {
+    contentType: registry.contentType,
+    countRequest: (outcome) => requests.inc({ outcome }),
+    countEvent: (result) => events.inc({ result }),
+    countAttempt(attempt) {
+      const id = capIds(attempt.subscriptionId);
+      deliveries.inc({ webhook_id: id, event_type: capTypes(attempt.eventType), status: attempt.result });
+      latency.observe({ webhook_id: id }, attempt.durationMs / 1000);
+      if (attempt.isRetry) retries.inc();
+      if (attempt.result === "success") successes.inc();
+      if (attempt.dwellMs !== undefined) dwell.observe(attempt.dwellMs / 1000);
+    },
+    async scrape(values) {
+      for (const [name, one] of Object.entries(gauges)) one.set(values[name as keyof GaugeValues]);
+      return registry.metrics();
+    },
+  };
+}
+
+function createLabelCap(): (value: string) => string {
+  const seen = new Set<string>();
+  return (value) => {
+    if (seen.has(value)) return value;
+    if (seen.size >= MAX_LABELS) return "other";
+    seen.add(value);
+    return value;
+  };
+}

@@ -1,0 +1,55 @@
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import type { Store } from "../../src/store/store.ts";
+import { NOON } from "../support/store-fixtures.ts";
+import { storeContract } from "./store-contract.ts";
+import { DEDUPE_HORIZON_MS, type StoreHarness } from "./store/harness.ts";
+
+function createHarness(thread: boolean): StoreHarness {
+  function openIn(folder: string): Promise<Store> {
+    return openSqliteStore({
+      file: join(folder, "posthorn.db"),
+      wall: () => NOON,
+      dedupeHorizonMs: DEDUPE_HORIZON_MS,
+      onFatal: (error) => {
+        throw error;
+      },
+      thread,
+    });
+  }
+
+  return {
+    async open() {
+      const root = mkdtempSync(join(tmpdir(), "posthorn-store-"));
+      let folder = join(root, "0");
+      let store = await openIn(folder);
+      const left: Store[] = [];
+      return {
+        get store() {
+          return store;
+        },
+        async reopen() {
+          await store.close();
+          return (store = await openIn(folder));
+        },
+        /** The files as they are at this moment are what a killed process leaves. */
+        async kill() {
+          left.push(store);
+          const copy = join(root, String(left.length));
+          cpSync(folder, copy, { recursive: true });
+          folder = copy;
+          return (store = await openIn(folder));
+        },
+        async remove() {
+          await Promise.all([...left, store].map((one) => one.close()));
+          rmSync(root, { recursive: true });
+        },
+      };
+    },
+  };
+}
+
+storeContract("SQLite in its threads", createHarness(true));
+storeContract("SQLite in the caller's turn", createHarness(false));

@@ -1,0 +1,208 @@
+import { describe, expect, it } from "vitest";
+import { publishKey, webhookKey } from "../../../src/domain/dedupe-key.ts";
+import { accept, claim, newDelivery, newEvent, NOON, stored } from "../../support/store-fixtures.ts";
+import { DEDUPE_HORIZON_MS, inFreshPlace, insertLane, useStore, type StoreHarness } from "./harness.ts";
+
+const BODIES: readonly (readonly [string, Uint8Array])[] = [
+  ["no bytes at all", new Uint8Array(0)],
+  ["every byte there is", Uint8Array.from({ length: 256 }, (_, i) => i)],
+  ["16 KB", new Uint8Array(16_384).fill(7)],
+  ["one byte more than 16 KB", new Uint8Array(16_385).fill(8)],
+  ["2 MB", Uint8Array.from({ length: 2 * 1024 * 1024 }, (_, i) => (i * 31) & 255)],
+];
+
+export function acceptContract(harness: StoreHarness): void {
+  describe("accept", () => {
+    const shared = useStore(harness);
+
+    it("stores the event with all it says of itself, visible when it is answered", async () => {
+      const event = newEvent({
+        version: "2",
+        priority: "high",
+        origin: "publish",
+        occurredAt: NOON - 5,
+        expiresAt: NOON + 60_000,
+        orderingKey: "customer-1",
+        contentType: "text/plain",
+        details: '{"user_id":"u"}',
+      });
+      const lane = await shared.newLane();
+      const seq = await stored(shared.store, event, [newDelivery(lane, { expiresAt: NOON + 9 })]);
+
+      const found = await shared.store.findEvent(event.id, "default");
+      const { body, givenId, dueAt, dedupeKey, fanOutCursor, ...said } = event;
+      const counts = { deliveryCount: 1, open: 1, delivered: 0, dead: 0, cancelled: 0 };
+      expect(found).toEqual({ ...said, ...counts, seq, size: body.length, publishedAt: NOON });
+      expect(await shared.store.listDeliveriesOfEvent(seq)).toEqual([
+        expect.objectContaining({ subscriptionSeq: lane, state: "pending", generation: 1, nextAttemptAt: dueAt }),
+      ]);
+      expect([givenId, dedupeKey, fanOutCursor]).toEqual([false, undefined, undefined]);
+    });
+
+    it.each(BODIES)("keeps a body of %s as it came", async (_, body) => {
+      const lane = await shared.newLane();
+      const seq = await stored(shared.store, newEvent({ body }), [newDelivery(lane)]);
+      const [claimed] = (await claim(shared.store, lane)).claimed;
+      expect(Buffer.from((await shared.store.loadBody(seq)) ?? []).equals(body)).toBe(true);
+      expect(claimed?.event.size).toBe(body.length);
+      if (claimed?.event.body !== undefined) expect(Buffer.from(claimed.event.body).equals(body)).toBe(true);
+      else expect(body.length).toBeGreaterThan(16_384);
+    });
+
+    it("stores an event that nobody asked for and counts it as unmatched", async () => {
+      await stored(shared.store, newEvent({ tenantId: "lonely" }));
+      const counters = (await shared.store.loadCounters()).events.find(({ tenantId }) => tenantId === "lonely");
+      expect(counters).toEqual({ tenantId: "lonely", accepted: 1, unmatched: 1, duplicates: 0 });
+    });
+
+    it("answers in the order of the calls", async () => {
+      const order: number[] = [];
+      const waiting: Promise<void>[] = [];
+      for (let i = 0; i < 6; i++) {
+        const body = new Uint8Array(1_500_000);
+        waiting.push(accept(shared.store, newEvent({ body })).then(() => void order.push(i)));
+      }
+      await Promise.all(waiting);
+      expect(order).toEqual([0, 1, 2, 3, 4, 5]);
+    });
+
+    it("fails an event that cannot be written alone and leaves no trace of it", async () => {
+      const lane = await shared.newLane();
+      const bad = newEvent({ occurredAt: NOON + 0.5, dedupeKey: publishKey("bad") });
+      const results = await Promise.all([
+        accept(shared.store, newEvent({ id: "before", dedupeKey: publishKey("before"), givenId: true }), [
+          newDelivery(lane),
+        ]),
+        accept(shared.store, bad, [newDelivery(lane)]),
+        accept(shared.store, newEvent({ id: "after", dedupeKey: publishKey("after"), givenId: true }), [
+          newDelivery(lane),
+        ]),
+      ]);
+      expect(results.map(({ kind }) => kind)).toEqual(["stored", "failed", "stored"]);
+      expect(results[1]).toMatchObject({ error: { code: "internal_error" } });
+      expect(await shared.store.findEvent(bad.id, undefined)).toBeUndefined();
+      expect((await claim(shared.store, lane)).claimed.map(({ event }) => event.id)).toEqual(["before", "after"]);
+      expect(await accept(shared.store, { ...bad, occurredAt: NOON }, [])).toMatchObject({ kind: "stored" });
+    });
+
+    it("gives birth as being sent where it is asked to, and as pending elsewhere", async () => {
+      const [sent, waits] = [await shared.newLane(), await shared.newLane()];
+      const result = await accept(shared.store, newEvent(), [newDelivery(sent, { claim: true }), newDelivery(waits)]);
+      expect(result).toMatchObject({ claimed: [true, false] });
+      expect((await claim(shared.store, sent)).claimed).toHaveLength(0);
+      expect((await claim(shared.store, waits)).claimed).toHaveLength(1);
+    });
+  });
+
+  describe("a dedupe key", () => {
+    const shared = useStore(harness);
+    let lastKey = 0;
+    const newKey = () => webhookKey("shop", `call-${++lastKey}`);
+
+    it("makes a second event a duplicate of the first and changes nothing", async () => {
+      const lane = await shared.newLane({ tenantId: "twice" });
+      const [first, second] = ["one", "two"].map((text) =>
+        newEvent({ tenantId: "twice", dedupeKey: webhookKey("shop", "1"), body: Buffer.from(text) }),
+      ) as [ReturnType<typeof newEvent>, ReturnType<typeof newEvent>];
+      const seq = await stored(shared.store, first, [newDelivery(lane)]);
+      expect(await accept(shared.store, second, [newDelivery(lane)])).toEqual({ kind: "duplicate", eventId: first.id });
+      expect(await shared.store.findEvent(second.id, undefined)).toBeUndefined();
+      expect(Buffer.from((await shared.store.loadBody(seq)) ?? []).toString()).toBe("one");
+      expect((await claim(shared.store, lane)).claimed).toHaveLength(1);
+      const counters = (await shared.store.loadCounters()).events.find(({ tenantId }) => tenantId === "twice");
+      expect(counters).toMatchObject({ accepted: 1, duplicates: 1 });
+    });
+
+    it("is the tenant's own, and the source's own", async () => {
+      const dedupeKey = newKey();
+      await stored(shared.store, newEvent({ dedupeKey }));
+      await stored(shared.store, newEvent({ dedupeKey, tenantId: "other" }));
+      await stored(shared.store, newEvent({ dedupeKey: dedupeKey.replace("shop", "till"), source: "till" }));
+      expect(await accept(shared.store, newEvent({ dedupeKey, tenantId: "other" }))).toMatchObject({
+        kind: "duplicate",
+      });
+    });
+
+    it("is forgotten after the horizon and not before", async () => {
+      const dedupeKey = newKey();
+      await stored(shared.store, newEvent({ dedupeKey, receivedAt: NOON }));
+      const last = newEvent({ dedupeKey, receivedAt: NOON + DEDUPE_HORIZON_MS });
+      expect(await accept(shared.store, last)).toMatchObject({ kind: "duplicate" });
+      const late = newEvent({ dedupeKey, receivedAt: NOON + DEDUPE_HORIZON_MS + 1 });
+      await stored(shared.store, late);
+      expect(await accept(shared.store, { ...late, id: "x" })).toEqual({ kind: "duplicate", eventId: late.id });
+    });
+
+    it("lets one of many that race win, however they fall into batches", async () => {
+      const dedupeKey = newKey();
+      const race: Promise<{ kind: string }>[] = [];
+      for (let round = 0; round < 5; round++) {
+        for (let i = 0; i < 10; i++) race.push(accept(shared.store, newEvent({ dedupeKey })));
+        await new Promise(setImmediate);
+      }
+      const kinds = (await Promise.all(race)).map(({ kind }) => kind);
+      expect(kinds.filter((kind) => kind === "stored")).toHaveLength(1);
+      expect(kinds.filter((kind) => kind === "duplicate")).toHaveLength(49);
+    });
+
+    it("is remembered after a close and after a crash", () =>
+      inFreshPlace(harness, async (place) => {
+        const dedupeKey = newKey();
+        const event = newEvent({ dedupeKey });
+        await stored(place.store, event);
+        expect(await accept(await place.reopen(), newEvent({ dedupeKey }))).toEqual({
+          kind: "duplicate",
+          eventId: event.id,
+        });
+        expect(await accept(await place.kill(), newEvent({ dedupeKey }))).toMatchObject({ kind: "duplicate" });
+      }));
+
+    it("of a published event is its id, also when this gateway had made that id for the tenant", async () => {
+      const generated = newEvent();
+      await stored(shared.store, generated);
+      const handedBack = newEvent({ id: generated.id, givenId: true, dedupeKey: publishKey(generated.id) });
+      expect(await accept(shared.store, handedBack)).toEqual({ kind: "duplicate", eventId: generated.id });
+      await stored(shared.store, { ...handedBack, tenantId: "other" });
+      expect(await shared.store.findEvent(generated.id, "other")).toMatchObject({ tenantId: "other" });
+      expect(await shared.store.findEvent(generated.id, "default")).toMatchObject({ tenantId: "default" });
+    });
+  });
+
+  describe("fan-out in steps", () => {
+    it("goes on from its cursor after a crash, and does nothing twice", () =>
+      inFreshPlace(harness, async ({ store, kill }) => {
+        const lanes = [await insertLane(store), await insertLane(store), await insertLane(store)] as const;
+        const event = newEvent({ fanOutCursor: lanes[0], priority: "low", expiresAt: NOON + 99 });
+        const seq = await stored(store, event, [newDelivery(lanes[0])]);
+        await stored(store, newEvent(), [newDelivery(lanes[0])]);
+        const { type, tenantId, receivedAt, expiresAt } = event;
+        const unfinished = {
+          eventSeq: seq,
+          type,
+          tenantId,
+          receivedAt,
+          publishedAt: NOON,
+          expiresAt,
+          cursor: lanes[0],
+        };
+        const left = await kill();
+        expect(await left.loadUnfinishedFanOuts()).toEqual([unfinished]);
+        expect(await left.findEvent(event.id, undefined)).toMatchObject({ open: 2, deliveryCount: 1 });
+
+        const step = [newDelivery(lanes[0]), newDelivery(lanes[1], { claim: true })];
+        await left.fanOut(seq, step, lanes[1]);
+        await left.fanOut(seq, step, lanes[1]);
+        expect(await left.loadUnfinishedFanOuts()).toEqual([{ ...unfinished, cursor: lanes[1] }]);
+        await left.fanOut(seq, [newDelivery(lanes[2], { expiresAt: NOON + 50 })], undefined);
+        expect(await left.loadUnfinishedFanOuts()).toEqual([]);
+        expect(await left.findEvent(event.id, undefined)).toMatchObject({ open: 3, deliveryCount: 3 });
+        for (const lane of lanes.slice(1)) {
+          expect((await claim(left, lane)).claimed).toEqual([
+            expect.objectContaining({ eventSeq: seq, attemptCount: 0 }),
+          ]);
+        }
+        const { deliveries } = await left.loadCounters();
+        expect(deliveries.map(({ created }) => created)).toEqual([2, 1, 1]);
+      }));
+  });
+}

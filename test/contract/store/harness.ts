@@ -1,0 +1,60 @@
+import { afterAll, beforeAll } from "vitest";
+import type { Store, SubscriptionRow } from "../../../src/store/store.ts";
+import { newSubscription } from "../../support/store-fixtures.ts";
+
+/** What a driver gives to its contract: a way to open it where nothing was before. */
+export interface StoreHarness {
+  open(): Promise<StorePlace>;
+}
+
+/** One place where data is kept, and the store that is open on it. */
+export interface StorePlace {
+  readonly store: Store;
+  /** Closes the store and opens it again in the same place. */
+  reopen(): Promise<Store>;
+  /** Ends the store as a crash of its process would, and opens what it left behind. */
+  kill(): Promise<Store>;
+  /** Closes the store and removes the place. */
+  remove(): Promise<void>;
+}
+
+export const DEDUPE_HORIZON_MS = 7 * 24 * 3_600_000;
+
+/** One store for all tests of a suite, each with a lane or a tenant of its own. */
+export interface SharedStore {
+  readonly store: Store;
+  newLane(change?: Partial<SubscriptionRow>): Promise<number>;
+}
+
+export function useStore(harness: StoreHarness): SharedStore {
+  let place: StorePlace | undefined;
+  beforeAll(async () => {
+    place = await harness.open();
+  });
+  afterAll(() => place?.remove());
+
+  const shared = {
+    get store(): Store {
+      if (place === undefined) throw new Error("the store is opened before the first test");
+      return place.store;
+    },
+    newLane: (change?: Partial<SubscriptionRow>) => insertLane(shared.store, change),
+  };
+  return shared;
+}
+
+/** Runs a test on a place of its own. */
+export async function inFreshPlace(harness: StoreHarness, run: (place: StorePlace) => Promise<void>): Promise<void> {
+  const place = await harness.open();
+  try {
+    await run(place);
+  } finally {
+    await place.remove();
+  }
+}
+
+let lastLane = 0;
+
+export function insertLane(store: Store, change: Partial<SubscriptionRow> = {}): Promise<number> {
+  return store.insertSubscription(newSubscription(`lane-${++lastLane}`, change));
+}

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCommand, type Finished } from "../../support/run-command.ts";
+import { openSampleFolder, PROJECT_ROOT, type SampleCheckout } from "../../support/sample-checkout.ts";
+
+/** Each line: a file, what it imports, and the complaint that this must bring. */
+const VIOLATIONS: [file: string, source: string, complaint: string][] = [
+  ["domain/a.ts", `import { x } from "../store/store.ts";`, "imports store/store.ts: domain/ may import nothing but"],
+  ["domain/b.ts", `import { readFile } from "node:fs";`, "imports node:fs: domain/ is pure"],
+  ["config/a.ts", `import { x } from "../http/server.ts";`, "imports http/server.ts: config/ may import domain/"],
+  ["telemetry/a.ts", `import { x } from "../deliver/lane.ts";`, "imports deliver/lane.ts"],
+  ["store/store.ts", `import type { X } from "../deliver/lane.ts";`, "imports deliver/lane.ts: store/store.ts may"],
+  ["store/sqlite/a.ts", `import { x } from "../../manage/keys.ts";`, "imports manage/keys.ts: store/sqlite/ may"],
+  ["store/postgres/a.ts", `import { x } from "../sqlite/accept.ts";`, "imports store/sqlite/accept.ts"],
+  ["queue/a.ts", `import { x } from "../store/store.ts";`, "imports store/store.ts: queue/ may import domain/"],
+  ["deliver/senders/sender.ts", `import type { X } from "../lane.ts";`, "imports deliver/lane.ts"],
+  [
+    "deliver/senders/a.ts",
+    `import { x } from "../scheduler.ts";`,
+    "imports deliver/scheduler.ts: deliver/senders/ may",
+  ],
+  ["receive/a.ts", `import { x } from "../http/server.ts";`, "imports http/server.ts: receive/ may import"],
+  ["receive/b.ts", `export { x } from "../store/sqlite/open.ts";`, "imports store/sqlite/open.ts: receive/ may import"],
+  ["route/a.ts", `import { x } from "../receive/a.ts";`, "imports receive/a.ts: route/ may import"],
+  ["deliver/a.ts", `import { x } from "../receive/a.ts";`, "imports receive/a.ts: deliver/ may import"],
+  ["deliver/b.ts", `const x = await import("../http/server.ts");`, "imports http/server.ts: deliver/ may import"],
+  ["manage/a.ts", `import { x } from "../http/server.ts";`, "imports http/server.ts: manage/ may import"],
+  ["http/a.ts", `import { x } from "../gateway.ts";`, "imports gateway.ts: http/ may import"],
+  ["http/b.ts", `import { x } from "../config/load.ts";`, "imports config/load.ts: http/ may import"],
+  ["gateway.ts", `import { x } from "./cli/main.ts";`, "imports cli/main.ts: gateway.ts may import"],
+  ["cli/a.ts", `import { x } from "../../test/support/x.ts";`, "which is outside of src/"],
+  ["elsewhere/a.ts", `import { x } from "../domain/event.ts";`, "has no line in the table"],
+  ["manage/b.ts", `import { request } from "undici";`, "imports request of undici: everything that leaves"],
+  ["manage/c.ts", `import { get } from "node:https";`, "imports get of node:https: everything that leaves"],
+  ["manage/d.ts", `import http from "node:http";`, "imports * of node:http: everything that leaves"],
+  ["manage/e.ts", `import { connect } from "node:http2";`, "imports connect of node:http2"],
+  ["deliver/c.ts", `import { createServer } from "node:http";`, "imports createServer of node:http: only http/"],
+  ["deliver/d.ts", `import { env } from "node:process";`, "imports env of node:process: only config/"],
+  ["manage/f.ts", `import { DatabaseSync } from "@photostructure/sqlite";`, "only the driver knows its database"],
+  ["manage/g.ts", `import { Pool } from "pg";`, "imports Pool of pg: only the driver knows its database"],
+];
+
+const ALLOWED: [file: string, source: string][] = [
+  ["domain/fine.ts", `import { createHmac } from "node:crypto"; import { x } from "./event.ts";`],
+  ["store/sqlite/fine.ts", `import type { Store } from "../store.ts"; import { x } from "./accept.ts";`],
+  ["store/sqlite/database.ts", `import { DatabaseSync } from "@photostructure/sqlite";`],
+  ["deliver/senders/http.ts", `import { x } from "../http-client.ts"; import type { Sender } from "./sender.ts";`],
+  ["deliver/http-client.ts", `import { Agent } from "undici"; import { Agent as Other } from "node:https";`],
+  [
+    "receive/fine.ts",
+    `import type { Store } from "../store/store.ts"; import type { IncomingMessage } from "node:http";`,
+  ],
+  ["receive/text.ts", `// import { x } from "../http/server.ts";\nexport const text = 'from "../http/server.ts"';`],
+  ["http/server.ts", `import { createServer } from "node:http"; import { x } from "../receive/fine.ts";`],
+  ["cli/start.ts", `import { openGateway } from "../gateway.ts";`],
+];
+
+describe("the directions of imports", () => {
+  let sample: SampleCheckout;
+  let result: Finished;
+  beforeAll(async () => {
+    sample = await openSampleFolder();
+    for (const [file, source] of [...VIOLATIONS, ...ALLOWED]) await sample.write(`src/${file}`, source);
+    result = await runCommand(process.execPath, ["scripts/check-imports.mjs", sample.root], PROJECT_ROOT);
+  });
+  afterAll(() => sample.remove());
+
+  it.each(VIOLATIONS)("forbid what src/%s does: %s", (file, _source, complaint) => {
+    const line = result.stdout.split("\n").find((text) => text.startsWith(`src/${file} `));
+    expect(line).toContain(complaint);
+    expect(result.exitCode).toBe(1);
+  });
+
+  it.each(ALLOWED)("allow what src/%s does: %s", (file) => {
+    expect(result.stdout).not.toContain(`src/${file} `);
+  });
+});

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCommand } from "../../support/run-command.ts";
+import { openSampleCheckout, type SampleCheckout } from "../../support/sample-checkout.ts";
+
+let checkout: SampleCheckout;
+beforeAll(async () => {
+  checkout = await openSampleCheckout("");
+  await runCommand(process.execPath, ["scripts/ensure.mjs"], checkout.root);
+});
+afterAll(() => checkout.remove());
+
+type Status = "passed" | "failed" | "skipped";
+
+function test(status: Status, meta: object = {}): object {
+  return { status, fullName: `a ${status} test`, meta };
+}
+
+async function summarise(tests: object[] | undefined, env: NodeJS.ProcessEnv = {}, fileStatus = "passed") {
+  const report = tests && JSON.stringify({ testResults: [{ status: fileStatus, assertionResults: tests }] });
+  const result = await runCommand(process.execPath, ["scripts/test.mjs"], checkout.root, {
+    CI: "",
+    REPORT: report,
+    ...env,
+  });
+  return { exitCode: result.exitCode, lines: result.stdout.trim().split("\n") };
+}
+
+describe("the closing line of npm test", () => {
+  it("counts what passed, failed and was skipped", async () => {
+    const { exitCode, lines } = await summarise([test("passed"), test("passed"), test("skipped")]);
+    expect({ exitCode, last: lines.at(-1) }).toEqual({ exitCode: 0, last: "2 passed, 0 failed, 1 skipped" });
+  });
+
+  it("comes with a failing exit code when a test failed", async () => {
+    const { exitCode, lines } = await summarise([test("passed"), test("failed")], {}, "failed");
+    expect({ exitCode, last: lines.at(-1) }).toEqual({ exitCode: 1, last: "1 passed, 1 failed, 0 skipped" });
+  });
+
+  it("counts a file that failed outside of its tests as one failure", async () => {
+    const { exitCode, lines } = await summarise([test("passed")], {}, "failed");
+    expect({ exitCode, last: lines.at(-1) }).toEqual({ exitCode: 1, last: "1 passed, 1 failed, 0 skipped" });
+  });
+
+  it("comes with a failing exit code when no test ran", async () => {
+    const { exitCode, lines } = await summarise([test("skipped")]);
+    expect({ exitCode, lines }).toMatchObject({
+      exitCode: 1,
+      lines: expect.arrayContaining(["posthorn: no test ran"]),
+    });
+  });
+
+  it("comes with a failing exit code when the runner itself failed", async () => {
+    expect(await summarise(undefined, { VITEST_EXIT_CODE: "1" })).toMatchObject({ exitCode: 1 });
+    expect(await summarise([test("passed")], { VITEST_EXIT_CODE: "1" })).toMatchObject({ exitCode: 1 });
+  });
+
+  it("lets a missing service pass here with its reason printed, and fail where CI=true", async () => {
+    const tests = [
+      test("passed"),
+      test("skipped", { missingService: "PostgreSQL", skipReason: "PostgreSQL is not there" }),
+    ];
+    const here = await summarise(tests);
+    expect(here.exitCode).toBe(0);
+    expect(here.lines).toContain("skipped: a skipped test: PostgreSQL is not there");
+    expect(await summarise(tests, { CI: "true" })).toMatchObject({ exitCode: 1 });
+    expect(await summarise([test("passed"), test("skipped")], { CI: "true" })).toMatchObject({ exitCode: 0 });
+  });
+});
