@@ -1,5 +1,6 @@
 import { Value } from "typebox/value";
 import { DEFAULT_TENANT, EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../domain/event.ts";
+import { isGatewayEventType } from "../domain/pattern.ts";
 import { SourceInput } from "../domain/source.ts";
 import { SubscriptionInput } from "../domain/subscription.ts";
 import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
@@ -21,6 +22,9 @@ export function checkDeclaredSources(items: readonly unknown[], complain: Compla
     const eventType = item.event_type?.replaceAll("{source}", item.name);
     if (eventType !== undefined && !(EVENT_TYPE.test(eventType) && eventType.length <= EVENT_TYPE_MAX_LENGTH)) {
       complain(index, "event_type", "is not a type: write words of letters, digits, _ and - with dots between them");
+    }
+    if (isGatewayEventType(eventType ?? `webhook.${item.name}`)) {
+      complain(index, "event_type", "is a type of the gateway's own events; set another");
     }
   }
 }

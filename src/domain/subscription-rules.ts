@@ -1,4 +1,5 @@
 import { PosthornError } from "./errors.ts";
+import { findHeaderProblem, findSignatureHeaderProblem, isHeaderName } from "./outgoing-header.ts";
 import { parsePattern } from "./pattern.ts";
 import { decodeSecret } from "./signature.ts";
 import type { SubscriptionInput } from "./subscription.ts";
@@ -11,41 +12,7 @@ export interface FieldProblem {
   message: string;
 }
 
-const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
-const HEADER_VALUE = /^([\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?)?$/;
 const CONTROL = /[\p{Cc}\p{Cs}]/u;
-
-/** Headers that frame the message, route it, unlock a cloud's metadata service or are the gateway's own word. */
-const RESERVED_HEADERS: ReadonlySet<string> = new Set([
-  "host",
-  "content-length",
-  "content-encoding",
-  "content-type",
-  "transfer-encoding",
-  "connection",
-  "keep-alive",
-  "te",
-  "trailer",
-  "upgrade",
-  "expect",
-  "accept-encoding",
-  "user-agent",
-  "traceparent",
-  "forwarded",
-  "metadata",
-  "metadata-flavor",
-  "x-google-metadata-request",
-  "x-metadata-token",
-  "webhook-id",
-  "webhook-timestamp",
-  "webhook-signature",
-  "x-webhook-id",
-  "x-webhook-event",
-  "x-webhook-timestamp",
-  "x-webhook-attempt",
-  "x-webhook-signature",
-]);
-const RESERVED_PREFIXES = ["proxy-", "x-forwarded-", "x-aws-ec2-metadata-"];
 
 export function checkSubscriptionInput(input: SubscriptionInput): FieldProblem[] {
   return [
@@ -105,27 +72,23 @@ function checkSecret(secret: string | undefined): FieldProblem[] {
 function checkHeaders(input: SubscriptionInput): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const signatureHeader = input.signature_header?.toLowerCase();
+  const signatureProblem = signatureHeader === undefined ? undefined : findSignatureHeaderProblem(signatureHeader);
+  if (signatureProblem !== undefined) problems.push({ field: "signature_header", message: signatureProblem });
   const seen = new Set<string>();
-  if (signatureHeader !== undefined && signatureHeader !== "x-webhook-signature" && isReserved(signatureHeader)) {
-    problems.push({ field: "signature_header", message: "is a header that the gateway sets itself; choose another" });
-  }
   for (const [name, value] of Object.entries(input.headers ?? {})) {
-    const field = `headers.${name}`;
     const key = name.toLowerCase();
-    if (!HEADER_NAME.test(name)) {
-      problems.push({ field: "headers", message: `${JSON.stringify(name)} is not a header name` });
-    } else if (isReserved(key) || key === signatureHeader || key === `${signatureHeader}-next`) {
-      problems.push({ field, message: "is set by the gateway or would change where a request goes; leave it out" });
-    } else if (seen.has(key)) {
-      problems.push({ field, message: "is given twice; header names do not differ by case" });
-    } else if (!HEADER_VALUE.test(value)) {
-      problems.push({ field, message: "must be printable ASCII without spaces at its ends" });
-    }
+    const isSignature = key === signatureHeader || key === `${signatureHeader}-next`;
+    const message =
+      findHeaderProblem(name, value) ??
+      (isSignature ? "is set by the gateway" : undefined) ??
+      (seen.has(key) ? "is given twice; header names do not differ by case" : undefined);
     seen.add(key);
+    if (message === undefined) continue;
+    problems.push(
+      isHeaderName(name)
+        ? { field: `headers.${name}`, message }
+        : { field: "headers", message: `${JSON.stringify(name)} ${message}` },
+    );
   }
   return problems;
-}
-
-function isReserved(lowerCaseName: string): boolean {
-  return RESERVED_HEADERS.has(lowerCaseName) || RESERVED_PREFIXES.some((prefix) => lowerCaseName.startsWith(prefix));
 }

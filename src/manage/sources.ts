@@ -1,7 +1,8 @@
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import { SOURCE_NAME_PATTERN, type Place, type Source, type SourceInput } from "../domain/source.ts";
 import type { Clock } from "../domain/clock.ts";
-import { parsePointer } from "../receive/json-pointer.ts";
+import { isGatewayEventType } from "../domain/pattern.ts";
+import { parsePointer } from "../domain/json-pointer.ts";
 import type { SourceRow, Store } from "../store/store.ts";
 
 /** Where webhooks come from: the declared ones, and any other name while the `*` source is on. */
@@ -64,6 +65,8 @@ export async function openSources({ store, clock, anySource, maxBytes }: Sources
       const known = declared.get(name) ?? undeclared.get(name);
       if (known !== undefined || !anySource || !NAME.test(name)) return known;
       const source = toSource({ name }, false);
+      // Nobody may speak for the gateway by choosing a name.
+      if (isGatewayEventType(source.eventType)) return undefined;
       if (undeclared.size >= MAX_REMEMBERED) undeclared.clear();
       undeclared.set(name, source);
       return source;

@@ -1,6 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 import { publishKey } from "../domain/dedupe-key.ts";
 import { PosthornError } from "../domain/errors.ts";
+import { isGatewayEventType } from "../domain/pattern.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
 import { parsePublishBody } from "./publish-body.ts";
@@ -31,6 +32,11 @@ export function createPublisher({ accept, clock, createId, limits }: PublisherOp
     if (boundTenant !== undefined && item.tenantId !== undefined && item.tenantId !== boundTenant) {
       throw new PosthornError("forbidden", `This key is bound to the tenant ${boundTenant}; leave tenant_id out.`, {
         field: "tenant_id",
+      });
+    }
+    if (isGatewayEventType(item.eventType)) {
+      throw new PosthornError("invalid_field", `${item.eventType} is a type of the gateway's own events. Choose another.`, {
+        field: "event_type",
       });
     }
     const wall = clock.wall();

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/domain/errors.ts";
-import { parsePointer, scalarText, scalarTextAt, valueAt } from "../../../src/receive/json-pointer.ts";
+import { parsePointer } from "../../../src/domain/json-pointer.ts";
+import { scalarText, scalarTextAt, valueAt } from "../../../src/receive/json-pointer.ts";
 
 describe("JSON Pointers", () => {
   it("follow the examples of RFC 6901", () => {

@@ -1,0 +1,204 @@
+import { describe, expect, it } from "vitest";
+import { MAX_RECOVERIES } from "../../../src/domain/delivery.ts";
+import type { ClaimedDelivery, Store } from "../../../src/store/store.ts";
+import {
+  claim,
+  newAttempt,
+  newDeath,
+  newDelivery,
+  newEvent,
+  newRetry,
+  newSettlement,
+  NOON,
+  settle,
+  stored,
+} from "../../support/store-fixtures.ts";
+import { inFreshPlace, insertLane, useStore, type StoreHarness } from "./harness.ts";
+
+const APPLIED = { applied: true, next: undefined, movedUp: false };
+const TOO_LATE = { applied: false, next: undefined, movedUp: false };
+
+async function claimOnly(store: Store, lane: number, now = NOON): Promise<ClaimedDelivery> {
+  const [claimed] = (await claim(store, lane, { limit: 1, now })).claimed;
+  if (claimed === undefined) throw new Error("nothing was due");
+  return claimed;
+}
+
+export function settleContract(harness: StoreHarness): void {
+  describe("settle", () => {
+    const shared = useStore(harness);
+
+    async function sending(): Promise<ClaimedDelivery> {
+      const lane = await shared.newLane();
+      await stored(shared.store, newEvent(), [newDelivery(lane)]);
+      return claimOnly(shared.store, lane);
+    }
+    const countersOf = async (lane: number) =>
+      (await shared.store.loadCounters()).deliveries.find(({ subscriptionSeq }) => subscriptionSeq === lane);
+
+    it("records a delivered attempt whole and ends the delivery", async () => {
+      const delivery = await sending();
+      const attempt = newAttempt({
+        durationMs: 12.4,
+        requestHeaders: '{"a":"b"}',
+        responseHeaders: '{"c":"d"}',
+        responseBody: Uint8Array.from([0, 255]),
+      });
+      expect(await settle(shared.store, newSettlement(delivery, { attempt }))).toEqual(APPLIED);
+      const [recorded] = await shared.store.listAttempts(delivery);
+      expect({ ...recorded, responseBody: Buffer.from(recorded?.responseBody ?? []).toString("hex") }).toEqual({
+        ...attempt,
+        number: 1,
+        durationMs: 12,
+        responseBody: "00ff",
+      });
+      expect(await shared.store.findDelivery(delivery)).toMatchObject({
+        state: "delivered",
+        attemptCount: 1,
+        completedAt: NOON + 12,
+        waitsForKey: false,
+      });
+      expect(await countersOf(delivery.subscriptionSeq)).toMatchObject({
+        ...{ created: 1, delivered: 1, dead: 0, cancelled: 0, attempts: 1, failures: 0, lastAttemptAt: NOON },
+      });
+    });
+
+    it("puts a retry back into the lane at its time", async () => {
+      const delivery = await sending();
+      expect(await settle(shared.store, newRetry(delivery, NOON + 500))).toEqual(APPLIED);
+      const waiting = await shared.store.findDelivery(delivery);
+      expect(waiting).toMatchObject({ state: "pending", nextAttemptAt: NOON + 500, lastError: "timed out" });
+      const early = await claim(shared.store, delivery.subscriptionSeq, { now: NOON + 499 });
+      expect(early).toMatchObject({ claimed: [], nextDueAt: NOON + 500 });
+      const again = await claimOnly(shared.store, delivery.subscriptionSeq, NOON + 500);
+      expect(again).toMatchObject({ attemptCount: 1, uncountedAttempts: 0, trigger: "retry" });
+    });
+
+    it("makes a dead letter with its reason and its last error", async () => {
+      const delivery = await sending();
+      await settle(shared.store, newDeath(delivery, { deadReason: "gone" }));
+      const dead = await shared.store.findDelivery(delivery);
+      expect(dead).toMatchObject({ state: "dead", deadReason: "gone", lastError: "500", completedAt: NOON + 5 });
+      expect(await countersOf(delivery.subscriptionSeq)).toMatchObject({ dead: 1, attempts: 1, failures: 1 });
+    });
+
+    it("only records an attempt that comes a second time, and only once", async () => {
+      const delivery = await sending();
+      await settle(shared.store, newRetry(delivery, NOON + 1));
+      expect(await settle(shared.store, newSettlement(delivery))).toEqual(TOO_LATE);
+      expect(await shared.store.findDelivery(delivery)).toMatchObject({ state: "pending", attemptCount: 1 });
+      expect(await shared.store.listAttempts(delivery)).toHaveLength(1);
+      expect(await countersOf(delivery.subscriptionSeq)).toMatchObject({ attempts: 1 });
+    });
+
+    it("leaves a delivery cancelled that was cancelled while it was sent", async () => {
+      const delivery = await sending();
+      await shared.store.cancelDelivery(delivery, NOON);
+      expect(await settle(shared.store, newSettlement(delivery))).toEqual(TOO_LATE);
+      expect(await shared.store.findDelivery(delivery)).toMatchObject({ state: "cancelled", attemptCount: 1 });
+      expect(await shared.store.listAttempts(delivery)).toHaveLength(1);
+      expect(await countersOf(delivery.subscriptionSeq)).toMatchObject({ cancelled: 1, delivered: 0 });
+    });
+
+    it("keeps apart the late attempt of an earlier generation and the one under way", async () => {
+      const old = await sending();
+      await shared.store.cancelDelivery(old, NOON);
+      await shared.store.replay(old, { ordered: false, expiresAt: undefined }, NOON);
+      const current = await claimOnly(shared.store, old.subscriptionSeq);
+      expect(current).toMatchObject({ generation: 2, attemptCount: 0, trigger: "replay" });
+
+      const late = newAttempt({ startedAt: NOON - 9, error: "late", result: "failed" });
+      expect(await settle(shared.store, newDeath(old, { attempt: late }))).toEqual(TOO_LATE);
+      expect(await shared.store.findDelivery(old)).toMatchObject({ state: "sending" });
+      expect(await settle(shared.store, newRetry(current, NOON + 1))).toEqual(APPLIED);
+      const errors = (await shared.store.listAttempts(old)).map(({ number, error }) => [number, error]);
+      expect(errors).toEqual([
+        [1, "late"],
+        [2, "timed out"],
+      ]);
+      // The schedule counts one try of this generation.
+      const next = await claimOnly(shared.store, old.subscriptionSeq, NOON + 1);
+      expect(next.attemptCount - next.uncountedAttempts).toBe(1);
+    });
+  });
+
+  describe("recovery after a crash", () => {
+    it("makes what was being sent pending again, with an attempt that the schedule does not count", () =>
+      inFreshPlace(harness, async ({ store, kill }) => {
+        const [lane, other] = [await insertLane(store), await insertLane(store)];
+        const seq = await stored(store, newEvent(), [newDelivery(lane, { claim: true }), newDelivery(other)]);
+        const left = await kill();
+        expect((await claim(left, lane)).claimed).toEqual([]);
+        expect(await left.recover(NOON + 3)).toEqual({ recovered: 1, poisoned: 0 });
+        expect(await left.recover(NOON + 4)).toEqual({ recovered: 0, poisoned: 0 });
+        const [attempt] = await left.listAttempts({ eventSeq: seq, subscriptionSeq: lane });
+        expect(attempt).toMatchObject({ number: 1, result: "error", error: "gateway stopped" });
+        expect(await left.loadLanes()).toContainEqual({ subscriptionSeq: lane, nextDueAt: NOON + 3 });
+        const again = await claimOnly(left, lane, NOON + 3);
+        expect(again).toMatchObject({ generation: 1, attemptCount: 1, uncountedAttempts: 1 });
+      }));
+
+    it("takes a delivery for the cause when it happens as often as allowed in a row", () =>
+      inFreshPlace(harness, async ({ store }) => {
+        const lane = await insertLane(store);
+        const eventSeq = await stored(store, newEvent(), [newDelivery(lane)]);
+        for (let time = 1; time < MAX_RECOVERIES; time++) {
+          await claimOnly(store, lane);
+          expect(await store.recover(NOON)).toEqual({ recovered: 1, poisoned: 0 });
+        }
+        await claimOnly(store, lane);
+        expect(await store.recover(NOON)).toEqual({ recovered: 0, poisoned: 1 });
+        const dead = await store.findDelivery({ eventSeq, subscriptionSeq: lane });
+        expect(dead).toMatchObject({ state: "dead", deadReason: "poison", attemptCount: MAX_RECOVERIES });
+      }));
+
+    it("starts to count anew after an attempt that ended", () =>
+      inFreshPlace(harness, async ({ store }) => {
+        const lane = await insertLane(store);
+        await stored(store, newEvent(), [newDelivery(lane)]);
+        for (let time = 1; time < MAX_RECOVERIES; time++) {
+          await claimOnly(store, lane);
+          await store.recover(NOON);
+        }
+        await settle(store, newRetry(await claimOnly(store, lane), NOON));
+        await claimOnly(store, lane);
+        expect(await store.recover(NOON)).toEqual({ recovered: 1, poisoned: 0 });
+      }));
+  });
+
+  describe("a delivery whose time is over", () => {
+    const shared = useStore(harness);
+
+    it("becomes a dead letter instead of being claimed", async () => {
+      const lane = await shared.newLane();
+      const late = { expiresAt: NOON };
+      const eventSeq = await stored(shared.store, newEvent(), [newDelivery(lane, late)]);
+      await stored(shared.store, newEvent(), [newDelivery(lane, { expiresAt: NOON + 1 })]);
+      const result = await claim(shared.store, lane);
+      expect(result).toMatchObject({ claimed: [{ eventSeq: eventSeq + 1 }], expired: 1, nextDueAt: undefined });
+      const dead = await shared.store.findDelivery({ eventSeq, subscriptionSeq: lane });
+      expect(dead).toMatchObject({ state: "dead", deadReason: "expired", attemptCount: 0 });
+    });
+
+    it("is found by the sweep wherever it waits, unless it is being sent", async () => {
+      const [plain, ordered] = [await shared.newLane(), await shared.newLane()];
+      const queued = { ordered: true, expiresAt: NOON };
+      const first = await stored(shared.store, newEvent({ dueAt: NOON + 60_000 }), [
+        newDelivery(plain, { expiresAt: NOON }),
+        newDelivery(ordered, { ordered: true }),
+      ]);
+      const second = await stored(shared.store, newEvent(), [
+        newDelivery(plain, { expiresAt: NOON, claim: true }),
+        newDelivery(ordered, queued),
+      ]);
+      expect(await shared.store.expire(NOON - 1)).toBe(0);
+      expect(await shared.store.expire(NOON)).toBe(2);
+      const state = async (eventSeq: number, subscriptionSeq: number) =>
+        (await shared.store.findDelivery({ eventSeq, subscriptionSeq }))?.state;
+      expect(await state(first, plain)).toBe("dead");
+      expect(await state(first, ordered)).toBe("pending");
+      expect(await state(second, plain)).toBe("sending");
+      expect(await state(second, ordered)).toBe("dead");
+    });
+  });
+}
