@@ -356,8 +356,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const lane = subscription === undefined ? lanes.get(subscriptionSeq) : laneOf(subscription);
       if (lane === undefined) return;
       if (subscription !== undefined) {
-        lane.rate = rateOf(subscription, clock.now());
-        if (subscription.status === "active") spill(lane, clock.now());
+        const now = clock.now();
+        lane.rate = rateOf(subscription, now);
+        if (subscription.status === "active") spill(lane, now);
+        // Somebody has looked at it: it is tried at once, and the time to suspension starts anew.
+        if (lane.breaker.isOpen) Object.assign(lane.breaker, { openedAt: now, probeAt: now });
       }
       advance(lane);
     },

@@ -20,6 +20,20 @@ const MAX_REMEMBERED = 10_000;
 export function createRouter(): Router {
   let routes = new Map<string, Route[]>();
   let remembered = new Map<string, readonly Subscription[]>();
+  let changed: Iterable<Subscription> | undefined;
+
+  /** When it is needed: thousands of changes in a row cost one rebuild. */
+  function rebuild(subscriptions: Iterable<Subscription>): void {
+    changed = undefined;
+    routes = new Map();
+    remembered = new Map();
+    for (const subscription of subscriptions) {
+      const route = { subscription, patterns: subscription.events.map(parsePattern) };
+      const ofTenant = routes.get(subscription.tenantId);
+      if (ofTenant === undefined) routes.set(subscription.tenantId, [route]);
+      else ofTenant.push(route);
+    }
+  }
 
   function findAll(tenantId: string, eventType: string): Subscription[] {
     const found: Subscription[] = [];
@@ -31,6 +45,7 @@ export function createRouter(): Router {
 
   return {
     match(tenantId, eventType) {
+      if (changed !== undefined) rebuild(changed);
       const key = `${tenantId}\0${eventType}`;
       let found = remembered.get(key);
       if (found === undefined) {
@@ -40,14 +55,7 @@ export function createRouter(): Router {
       return found;
     },
     update(subscriptions) {
-      routes = new Map();
-      remembered = new Map();
-      for (const subscription of subscriptions) {
-        const route = { subscription, patterns: subscription.events.map(parsePattern) };
-        const ofTenant = routes.get(subscription.tenantId);
-        if (ofTenant === undefined) routes.set(subscription.tenantId, [route]);
-        else ofTenant.push(route);
-      }
+      changed = subscriptions;
     },
   };
 }

@@ -3,7 +3,7 @@
  * group commit; what it reports is durable when it reports it.
  */
 import type { DeadReason, DeliveryState } from "../domain/delivery.ts";
-import type { EventContent, EventOrigin, Priority } from "../domain/event.ts";
+import type { EventContent, EventFacts, EventOrigin } from "../domain/event.ts";
 import type { PosthornError } from "../domain/errors.ts";
 import type { AttemptResult } from "../domain/outcome.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
@@ -62,24 +62,14 @@ export interface StoreInfo {
   syncMode: string;
 }
 
-export interface NewEvent {
-  id: string;
+export interface NewEvent extends EventFacts {
   /** True when the sender chose the id: then `dedupeKey` holds it. */
   givenId: boolean;
-  type: string;
-  version: string;
-  source: string;
-  tenantId: string;
-  priority: Priority;
   origin: EventOrigin;
-  occurredAt: number;
-  receivedAt: number;
   /** In scheduling time. */
   dueAt: number;
   expiresAt: number | undefined;
-  orderingKey: string | undefined;
   dedupeKey: string | undefined;
-  contentType: string | undefined;
   /** JSON of the request it came with; undefined for published events. */
   request: string | undefined;
   /** JSON of what else the publisher said: source_id, user_id, session_id, metadata, deliver_at. */
@@ -323,21 +313,11 @@ export interface DeliveryFilter {
   state?: DeliveryState | undefined;
 }
 
-export interface StoredEvent {
+export interface StoredEvent extends EventFacts {
   seq: number;
-  id: string;
-  type: string;
-  version: string;
-  source: string;
-  tenantId: string;
-  priority: Priority;
   origin: EventOrigin;
-  occurredAt: number;
-  receivedAt: number;
   publishedAt: number;
   expiresAt: number | undefined;
-  orderingKey: string | undefined;
-  contentType: string | undefined;
   request: string | undefined;
   details: string | undefined;
   deliveryCount: number;

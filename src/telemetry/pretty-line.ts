@@ -30,7 +30,7 @@ function formatError(error: unknown): string[] {
 }
 
 /** What a sender wrote must not move the cursor, colour the screen or fake a line. */
-function escapeControls(text: string): string {
+export function escapeControls(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
     return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
   });

@@ -1,8 +1,10 @@
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterAll } from "vitest";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
+import { collectGarbage } from "../support/collect-garbage.ts";
 import { NOON } from "../support/store-fixtures.ts";
 import { storeContract } from "./store-contract.ts";
 import { DEDUPE_HORIZON_MS, type StoreHarness } from "./store/harness.ts";
@@ -50,6 +52,8 @@ function createHarness(thread: boolean): StoreHarness {
     },
   };
 }
+
+afterAll(collectGarbage);
 
 storeContract("SQLite in its threads", createHarness(true));
 storeContract("SQLite in the caller's turn", createHarness(false));

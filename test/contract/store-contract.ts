@@ -1,10 +1,24 @@
 import { describe } from "vitest";
 import { acceptContract } from "./store/accept.ts";
+import { actsContract } from "./store/acts.ts";
+import { configurationContract } from "./store/configuration.ts";
+import { conservationContract } from "./store/conservation.ts";
 import type { StoreHarness } from "./store/harness.ts";
+import { laneContract } from "./store/lanes.ts";
+import { orderContract } from "./store/order.ts";
+import { readsContract } from "./store/reads.ts";
+import { settleContract } from "./store/settle.ts";
 
 /** What every driver of the store promises, whatever it is made of. */
 export function storeContract(name: string, harness: StoreHarness): void {
   describe(`the store contract: ${name}`, () => {
     acceptContract(harness);
+    laneContract(harness);
+    orderContract(harness);
+    settleContract(harness);
+    actsContract(harness);
+    conservationContract(harness);
+    configurationContract(harness);
+    readsContract(harness);
   });
 }

@@ -5,9 +5,19 @@ import { SubscriptionInput, type Subscription } from "../../domain/subscription.
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import type { Store } from "../../store/store.ts";
 import { presentSubscription } from "../present/subscription.ts";
+import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
 const { tenant_id: _, ...changeable } = SubscriptionInput.properties;
 const SubscriptionChange = Type.Partial(Type.Object(changeable), { additionalProperties: false });
+
+const ListQuery = Type.Object(
+  {
+    ...PageQuery,
+    cursor: Type.Optional(Type.String({ pattern: "^[0-9]{1,15}$" })),
+    tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
+  },
+  { additionalProperties: false },
+);
 
 export interface SubscriptionRoutesOptions {
   subscriptions: Subscriptions;
@@ -37,16 +47,21 @@ export function addSubscriptionRoutes(app: FastifyInstance, { subscriptions, sto
     },
   );
 
-  app.get("/api/v1/subscriptions", { config: { scope: "read" } }, async ({ caller }) => {
-    const { deliveries } = await store.loadCounters();
-    const counters = new Map(deliveries.map((row) => [row.subscriptionSeq, row]));
-    return {
-      data: subscriptions
-        .list(caller?.tenantId)
-        .map((one) => presentSubscription(one, subscriptions.settingsOf(one), counters.get(one.seq) ?? NONE)),
-      next_cursor: null,
-    };
-  });
+  app.get<{ Querystring: Static<typeof ListQuery> }>(
+    "/api/v1/subscriptions",
+    { config: { scope: "read" }, schema: { querystring: ListQuery } },
+    async ({ caller, query }) => {
+      const { limit, cursor } = pageOf(query);
+      const rest = subscriptions.list(caller?.tenantId ?? query.tenant_id).filter(({ seq }) => seq > Number(cursor ?? 0));
+      const rows = rest.slice(0, limit);
+      const nextCursor = rest.length > limit ? String(rows.at(-1)?.seq) : undefined;
+      const { deliveries } = await store.loadCounters();
+      const counters = new Map(deliveries.map((row) => [row.subscriptionSeq, row]));
+      return presentPage({ rows, nextCursor }, (one) =>
+        presentSubscription(one, subscriptions.settingsOf(one), counters.get(one.seq) ?? NONE),
+      );
+    },
+  );
 
   app.get("/api/v1/subscriptions/:id", { config: { scope: "read" } }, (request) => present(get(request)));
 

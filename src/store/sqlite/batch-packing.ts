@@ -1,5 +1,5 @@
 import { DEAD_REASONS } from "../../domain/delivery.ts";
-import { PRIORITIES } from "../../domain/event.ts";
+import { PRIORITIES, type EventFacts, type EventOrigin } from "../../domain/event.ts";
 import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
 import { ATTEMPT_TRIGGERS, type ClaimedDelivery, type NewDelivery, type NewEvent, type Settlement } from "../store.ts";
 import type { AcceptItem } from "./batch.ts";
@@ -32,22 +32,42 @@ export function unpackAccepts(packed: ArrayBuffer): AcceptItem[] {
   return items;
 }
 
-function packEvent(packer: Packer, event: NewEvent): void {
+function packFacts(packer: Packer, event: EventFacts & { origin: EventOrigin }): void {
   packer.text(event.id);
-  packer.byte(event.givenId ? 1 : 0);
   packer.text(event.type);
   packer.text(event.version);
   packer.text(event.source);
   packer.text(event.tenantId);
   packer.byte(PRIORITIES.indexOf(event.priority));
   packer.byte(event.origin === "webhook" ? 0 : 1);
+  packer.text(event.orderingKey);
   packer.float(event.occurredAt);
   packer.float(event.receivedAt);
+  packer.text(event.contentType);
+}
+
+function unpackFacts(unpacker: Unpacker): EventFacts & { origin: EventOrigin } {
+  return {
+    id: need(unpacker.text()),
+    type: need(unpacker.text()),
+    version: need(unpacker.text()),
+    source: need(unpacker.text()),
+    tenantId: need(unpacker.text()),
+    priority: need(PRIORITIES[unpacker.byte()]),
+    origin: unpacker.byte() === 0 ? "webhook" : "publish",
+    orderingKey: unpacker.text(),
+    occurredAt: need(unpacker.float()),
+    receivedAt: need(unpacker.float()),
+    contentType: unpacker.text(),
+  };
+}
+
+function packEvent(packer: Packer, event: NewEvent): void {
+  packFacts(packer, event);
+  packer.byte(event.givenId ? 1 : 0);
   packer.float(event.dueAt);
   packer.float(event.expiresAt);
-  packer.text(event.orderingKey);
   packer.text(event.dedupeKey);
-  packer.text(event.contentType);
   packer.text(event.request);
   packer.text(event.details);
   packer.float(event.fanOutCursor);
@@ -56,21 +76,11 @@ function packEvent(packer: Packer, event: NewEvent): void {
 
 function unpackEvent(unpacker: Unpacker): NewEvent {
   return {
-    id: need(unpacker.text()),
+    ...unpackFacts(unpacker),
     givenId: unpacker.byte() === 1,
-    type: need(unpacker.text()),
-    version: need(unpacker.text()),
-    source: need(unpacker.text()),
-    tenantId: need(unpacker.text()),
-    priority: need(PRIORITIES[unpacker.byte()]),
-    origin: unpacker.byte() === 0 ? "webhook" : "publish",
-    occurredAt: need(unpacker.float()),
-    receivedAt: need(unpacker.float()),
     dueAt: need(unpacker.float()),
     expiresAt: unpacker.float(),
-    orderingKey: unpacker.text(),
     dedupeKey: unpacker.text(),
-    contentType: unpacker.text(),
     request: unpacker.text(),
     details: unpacker.text(),
     fanOutCursor: unpacker.float(),
@@ -171,17 +181,7 @@ export function packClaimed(items: readonly ClaimedDelivery[]): ArrayBuffer {
     packer.uint(delivery.attemptCount);
     packer.uint(delivery.uncountedAttempts);
     packer.byte(ATTEMPT_TRIGGERS.indexOf(delivery.trigger));
-    packer.text(event.id);
-    packer.text(event.type);
-    packer.text(event.version);
-    packer.text(event.source);
-    packer.text(event.tenantId);
-    packer.byte(PRIORITIES.indexOf(event.priority));
-    packer.byte(event.origin === "webhook" ? 0 : 1);
-    packer.text(event.orderingKey);
-    packer.float(event.occurredAt);
-    packer.float(event.receivedAt);
-    packer.text(event.contentType);
+    packFacts(packer, event);
     packer.uint(event.size);
     packer.bytes(event.body);
   }
@@ -200,17 +200,7 @@ export function unpackClaimed(packed: ArrayBuffer): ClaimedDelivery[] {
       uncountedAttempts: unpacker.uint(),
       trigger: need(ATTEMPT_TRIGGERS[unpacker.byte()]),
       event: {
-        id: need(unpacker.text()),
-        type: need(unpacker.text()),
-        version: need(unpacker.text()),
-        source: need(unpacker.text()),
-        tenantId: need(unpacker.text()),
-        priority: need(PRIORITIES[unpacker.byte()]),
-        origin: unpacker.byte() === 0 ? "webhook" : "publish",
-        orderingKey: unpacker.text(),
-        occurredAt: need(unpacker.float()),
-        receivedAt: need(unpacker.float()),
-        contentType: unpacker.text(),
+        ...unpackFacts(unpacker),
         size: unpacker.uint(),
         body: unpacker.bytes(),
       },

@@ -31,7 +31,10 @@ export function useStore(harness: StoreHarness): SharedStore {
   beforeAll(async () => {
     place = await harness.open();
   });
-  afterAll(() => place?.remove());
+  afterAll(async () => {
+    await place?.remove();
+    place = undefined;
+  });
 
   const shared = {
     get store(): Store {

@@ -84,12 +84,35 @@ export function laneContract(harness: StoreHarness): void {
       const event = newEvent({ priority: "high", orderingKey: "k", version: "3", body: Buffer.from("raw") });
       const eventSeq = await stored(shared.store, event, [newDelivery(lane)]);
       const [claimed] = (await claim(shared.store, lane)).claimed;
-      const { id, type, version, source, tenantId, priority, origin, orderingKey, occurredAt, receivedAt, contentType } =
-        event;
+      const {
+        id,
+        type,
+        version,
+        source,
+        tenantId,
+        priority,
+        origin,
+        orderingKey,
+        occurredAt,
+        receivedAt,
+        contentType,
+      } = event;
       expect({ ...claimed, event: { ...claimed?.event, body: undefined } }).toEqual({
         ...{ eventSeq, subscriptionSeq: lane, generation: 1, attemptCount: 0, uncountedAttempts: 0, trigger: "first" },
         event: {
-          ...{ id, type, version, source, tenantId, priority, origin, orderingKey, occurredAt, receivedAt, contentType },
+          ...{
+            id,
+            type,
+            version,
+            source,
+            tenantId,
+            priority,
+            origin,
+            orderingKey,
+            occurredAt,
+            receivedAt,
+            contentType,
+          },
           ...{ size: 3, body: undefined },
         },
       });

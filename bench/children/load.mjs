@@ -1,0 +1,161 @@
+// The load generator: prepared bytes over raw keep-alive sockets, so that it takes as little as possible of the cores
+// it shares with what it measures. Counts answers by status and measures each.
+import { connect } from "node:net";
+import { describeLatencies } from "../statistics.mjs";
+import { answerWith, nowUs } from "./answering.mjs";
+import { createBody, writeStamp } from "./stamp.mjs";
+
+const MAX_RESPONSE_BYTES = 64 * 1024;
+
+answerWith({
+  /** Each connection sends its next request when it has the answer to its last: for a time, or so many in all. */
+  async flood({ durationMs = Number.POSITIVE_INFINITY, count = Number.POSITIVE_INFINITY, ...target }) {
+    const run = await openRun(target);
+    const startedUs = nowUs();
+    const endsUs = startedUs + durationMs * 1000;
+    let sent = 0;
+    await new Promise((resolve) => {
+      let open = run.connections.length;
+      const next = (connection) => {
+        if (sent < count && nowUs() < endsUs) {
+          sent += 1;
+          connection.send(nowUs());
+        } else {
+          open -= 1;
+          if (open === 0) resolve();
+        }
+      };
+      for (const connection of run.connections) connection.onAnswer = next;
+      for (const connection of run.connections) next(connection);
+    });
+    return run.finish(startedUs);
+  },
+
+  /** A constant rate, whatever comes back: a request that finds no free connection waits, and its wait counts. */
+  async pace({ durationMs, ratePerS, ...target }) {
+    const run = await openRun(target);
+    const free = [...run.connections];
+    const waiting = [];
+    let answered = 0;
+    let onAnswered = () => {};
+    for (const connection of run.connections) {
+      connection.onAnswer = () => {
+        answered += 1;
+        if (waiting.length > 0) connection.send(waiting.shift());
+        else free.push(connection);
+        onAnswered();
+      };
+    }
+    const startedUs = nowUs();
+    const total = Math.round((ratePerS * durationMs) / 1000);
+    let sent = 0;
+    let latestUs = 0;
+    await new Promise((resolve) => {
+      onAnswered = () => {
+        if (sent === total && answered === total) resolve();
+      };
+      const timer = setInterval(() => {
+        const now = nowUs();
+        const due = Math.min(total, Math.floor(((now - startedUs) * ratePerS) / 1_000_000));
+        latestUs = Math.max(latestUs, now - startedUs - (sent / ratePerS) * 1_000_000);
+        for (; sent < due; sent += 1) {
+          const connection = free.pop();
+          if (connection === undefined) waiting.push(now);
+          else connection.send(now);
+        }
+        if (sent === total) clearInterval(timer);
+      }, 1);
+    });
+    return { ...run.finish(startedUs), generatorLateMs: latestUs / 1000 };
+  },
+});
+
+async function openRun({ port, path, connections, bodyBytes }) {
+  const body = createBody(bodyBytes);
+  const head = `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+  const request = Buffer.concat([Buffer.from(head), body]);
+  const tally = { statuses: {}, latenciesUs: [] };
+  const opened = await Promise.all(
+    Array.from({ length: connections }, () => openConnection(port, request, head.length, tally)),
+  );
+  return {
+    connections: opened,
+    finish(startedUs) {
+      const seconds = (nowUs() - startedUs) / 1_000_000;
+      for (const connection of opened) connection.close();
+      const ok = Object.entries(tally.statuses).reduce((sum, [status, n]) => sum + (status.startsWith("2") ? n : 0), 0);
+      return {
+        startedUs,
+        seconds,
+        ok,
+        refused: tally.latenciesUs.length - ok,
+        statuses: tally.statuses,
+        perSecond: ok / seconds,
+        ...describeLatencies(tally.latenciesUs),
+      };
+    },
+  };
+}
+
+function openConnection(port, request, bodyAt, tally) {
+  return new Promise((resolve, reject) => {
+    const buffer = Buffer.allocUnsafe(MAX_RESPONSE_BYTES);
+    let rest;
+    let stampUs = 0;
+    let isClosing = false;
+    // Its own copy, because the socket may still hold the last one when the stamp is written.
+    const own = Buffer.from(request);
+    const socket = connect({
+      host: "127.0.0.1",
+      port,
+      noDelay: true,
+      onread: {
+        buffer,
+        callback(length) {
+          const chunk = buffer.subarray(0, length);
+          rest = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
+          const end = findEnd(rest);
+          if (end === undefined) {
+            if (rest === chunk) rest = Buffer.from(chunk);
+            return true;
+          }
+          if (end !== rest.length) throw new Error("more came than one answer");
+          const status = rest.latin1Slice(9, 12);
+          rest = undefined;
+          tally.statuses[status] = (tally.statuses[status] ?? 0) + 1;
+          tally.latenciesUs.push(nowUs() - stampUs);
+          connection.onAnswer(connection);
+          return true;
+        },
+      },
+    });
+    const connection = {
+      onAnswer: undefined,
+      send(us) {
+        stampUs = us;
+        writeStamp(own, bodyAt, us);
+        socket.write(own);
+      },
+      close() {
+        isClosing = true;
+        socket.destroy();
+      },
+    };
+    socket.once("connect", () => resolve(connection));
+    socket.on("error", reject);
+    socket.on("close", () => {
+      if (!isClosing) throw new Error("the server closed a connection");
+    });
+  });
+}
+
+/** Where the answer ends, when all of it is there. */
+function findEnd(bytes) {
+  const headEnd = bytes.indexOf("\r\n\r\n");
+  if (headEnd < 0) return undefined;
+  const head = bytes.latin1Slice(0, headEnd);
+  const length = /\r\ncontent-length: *(\d+)/i.exec(head);
+  if (length === null) throw new Error(`an answer without content-length: ${head}`);
+  const end = headEnd + 4 + Number(length[1]);
+  return bytes.length < end ? undefined : end;
+}

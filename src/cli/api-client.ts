@@ -1,0 +1,93 @@
+import { CommandFailure } from "./failure.ts";
+
+/** Talks to our own gateway, and to nothing else: its address is the operator's own, so no guard stands between. */
+export interface ApiClient {
+  readonly url: string;
+  /** Throws what the gateway answered, as a failure, unless it is a success or in `expected`. */
+  get(path: string, query?: Query, expected?: readonly number[]): Promise<ApiAnswer>;
+  post(path: string, body?: string | Uint8Array<ArrayBuffer>, headers?: Record<string, string>): Promise<ApiAnswer>;
+}
+
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
+export interface ApiAnswer {
+  status: number;
+  /** As it came: numbers beyond 2^53 survive only here. */
+  text: string;
+  /** The gateway's clock. */
+  date: string | undefined;
+}
+
+const TIMEOUT_MS = 30_000;
+
+export function createApiClient(url: string, key: string | undefined): ApiClient {
+  async function request(path: string, init: RequestInit, expected: readonly number[] = []): Promise<ApiAnswer> {
+    const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(url + path, {
+        ...init,
+        headers: { ...(init.headers as Record<string, string> | undefined), ...authorization },
+        // A redirect is no answer of a gateway, and must not get the key.
+        redirect: "manual",
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      text = await response.text();
+    } catch (error) {
+      throw explainUnreachable(url, error);
+    }
+    if (!response.ok && !expected.includes(response.status)) throw explainAnswer(url, response.status, text);
+    return { status: response.status, text, date: response.headers.get("date") ?? undefined };
+  }
+
+  return {
+    url,
+    get(path, query = {}, expected) {
+      const given = Object.entries(query).filter(([, value]) => value !== undefined);
+      const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+      return request(search === "" ? path : `${path}?${search}`, { method: "GET" }, expected);
+    },
+    post: (path, body, headers) =>
+      request(path, { method: "POST", ...(body !== undefined && { body }), ...(headers && { headers }) }),
+  };
+}
+
+export function readAnswer<T>(client: ApiClient, answer: ApiAnswer): T {
+  try {
+    return JSON.parse(answer.text) as T;
+  } catch {
+    throw new CommandFailure(`What answers at ${client.url} is no Posthorn gateway. Check --url or POSTHORN_URL.`);
+  }
+}
+
+function explainUnreachable(url: string, error: unknown): CommandFailure {
+  const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
+  const reason = name === "TimeoutError" ? "no answer in time" : (cause?.code ?? cause?.message ?? message);
+  return new CommandFailure(
+    `Cannot reach a gateway at ${url} (${reason}). Start one with \`posthorn start\`, or name it with --url or POSTHORN_URL.`,
+  );
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  unauthorized:
+    "Give a key with --key or POSTHORN_API_KEY; `posthorn keys create --local` makes one on the gateway's machine.",
+  forbidden: "Use a key with the scope that is asked for.",
+  illegal_transition: "`posthorn deliveries show ID` tells its state.",
+};
+
+function explainAnswer(url: string, status: number, text: string): CommandFailure {
+  let problem: { code?: unknown; detail?: unknown };
+  try {
+    problem = JSON.parse(text) as typeof problem;
+  } catch {
+    problem = {};
+  }
+  const { code, detail } = problem;
+  if (typeof code !== "string" || typeof detail !== "string") {
+    return new CommandFailure(
+      `What answers at ${url} is no Posthorn gateway (status ${status}). Check --url or POSTHORN_URL.`,
+    );
+  }
+  return new CommandFailure([`${detail} (${code})`, HINTS[code]].filter((part) => part !== undefined).join(" "));
+}

@@ -1,0 +1,90 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { readEnvironment, type Environment } from "../config/environment.ts";
+import type { Config } from "../config/settings-tree.ts";
+import { createApiClient, type ApiClient } from "./api-client.ts";
+import { CommandFailure, EXIT_CONFIGURATION, usageFailure } from "./failure.ts";
+import { note } from "./output.ts";
+
+export interface ClientFlags {
+  url?: string;
+  key?: string;
+  json?: boolean;
+}
+
+/** Written at the first start when nobody was there to read the key on a terminal. */
+export const ADMIN_KEY_FILE = "admin.key";
+
+const KEY = /^[\x21-\x7e]{1,512}$/;
+
+/** The gateway that the flags, the environment or the configuration of this folder name. */
+export async function connect(flags: ClientFlags, options = { needsKey: true }): Promise<ApiClient> {
+  const env = readEnvironment();
+  const given = flags.url ?? findVariable(env, "POSTHORN_URL");
+  const url = given === undefined ? getLocalUrl(await loadLocalConfig(env)) : parseGatewayUrl(given);
+  const key = flags.key ?? findVariable(env, "POSTHORN_API_KEY") ?? readKeyFile(env);
+  if (key !== undefined && !KEY.test(key)) throw usageFailure("The key holds characters that no key has.");
+  if (key !== undefined || !options.needsKey) return createApiClient(url, key);
+  // The key of this machine's gateway is for no other one.
+  const isLocal = given === undefined || isLoopback(new URL(url).hostname);
+  return createApiClient(url, isLocal ? findLocalKey(await loadLocalConfig(env)) : undefined);
+}
+
+async function loadLocalConfig(env: Environment): Promise<Config> {
+  const { loadConfig } = await import("../config/load.ts");
+  return loadConfig({ env, cwd: process.cwd() }).config;
+}
+
+export function getLocalUrl({ host, port, tlsCert }: Pick<Config, "host" | "port" | "tlsCert">): string {
+  if (port === 0) {
+    throw new CommandFailure(
+      "The configuration leaves the port open (port 0). Name the gateway with --url or POSTHORN_URL.",
+      EXIT_CONFIGURATION,
+    );
+  }
+  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  const name = reachable.includes(":") ? `[${reachable}]` : reachable;
+  return `${tlsCert === undefined ? "http" : "https"}://${name}:${port}`;
+}
+
+function parseGatewayUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "") {
+    throw usageFailure(`"${text}" is no address of a gateway; write one like http://127.0.0.1:8080.`);
+  }
+  return url.href.replace(/\/+$/, "");
+}
+
+function findVariable(env: Environment, name: string): string | undefined {
+  return env[name] === "" ? undefined : env[name];
+}
+
+function readKeyFile(env: Environment): string | undefined {
+  const path = findVariable(env, "POSTHORN_API_KEY_FILE");
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new CommandFailure(`POSTHORN_API_KEY_FILE: cannot read ${path} (${code}).`, EXIT_CONFIGURATION);
+  }
+}
+
+function findLocalKey({ adminKey, dataDir }: Config): string | undefined {
+  if (adminKey !== undefined) {
+    note("using the admin key of the configuration");
+    return adminKey;
+  }
+  const path = join(dataDir, ADMIN_KEY_FILE);
+  try {
+    const key = readFileSync(path, "utf8").trim();
+    note(`using the key in ${path}`);
+    return key;
+  } catch {
+    return undefined;
+  }
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
+}

@@ -1,0 +1,32 @@
+import { ERRORS, PosthornError } from "../domain/errors.ts";
+
+/** Why a command ends without success: one line for people, and an exit code for scripts. */
+
+export const EXIT_FAILED = 1;
+export const EXIT_USAGE = 2;
+export const EXIT_CONFIGURATION = 3;
+
+export class CommandFailure extends Error {
+  override readonly name = "CommandFailure";
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number = EXIT_FAILED) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+export function usageFailure(message: string): CommandFailure {
+  return new CommandFailure(`${message} See \`posthorn --help\`.`, EXIT_USAGE);
+}
+
+export function findExitCode(error: unknown): number {
+  if (error instanceof CommandFailure) return error.exitCode;
+  return error instanceof PosthornError ? (ERRORS[error.code].exitCode ?? EXIT_FAILED) : EXIT_FAILED;
+}
+
+export function describeFailure(error: unknown): string {
+  if (error instanceof CommandFailure || error instanceof PosthornError) return error.message;
+  // A fault of ours: whoever reports it needs the place.
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

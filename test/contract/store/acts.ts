@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import type { Store } from "../../../src/store/store.ts";
+import {
+  accept,
+  claim,
+  newDeath,
+  newDelivery,
+  newEvent,
+  newRetry,
+  newSettlement,
+  NOON,
+  settle,
+  stored,
+} from "../../support/store-fixtures.ts";
+import { useStore, type StoreHarness } from "./harness.ts";
+
+const UNORDERED = { ordered: false, expiresAt: undefined };
+
+export function actsContract(harness: StoreHarness): void {
+  describe("what an operator does", () => {
+    const shared = useStore(harness);
+
+    async function pending(lane: number, expiresAt?: number) {
+      const eventSeq = await stored(shared.store, newEvent(), [newDelivery(lane, { expiresAt })]);
+      return { eventSeq, subscriptionSeq: lane };
+    }
+    async function dead(lane: number, expiresAt?: number) {
+      const key = await pending(lane, expiresAt);
+      await claim(shared.store, lane);
+      await settle(shared.store, newDeath(key));
+      return key;
+    }
+
+    it("retries a pending delivery now", async () => {
+      const lane = await shared.newLane();
+      const key = await pending(lane);
+      await claim(shared.store, lane);
+      await settle(shared.store, newRetry(key, NOON + 3_600_000));
+      expect(await shared.store.retryDelivery(key, NOON + 1)).toBe("pending");
+      const [again] = (await claim(shared.store, lane, { now: NOON + 1 })).claimed;
+      expect(again).toMatchObject({ generation: 1, attemptCount: 1, trigger: "manual" });
+    });
+
+    it("retries a dead letter in a new generation, with its whole schedule before it", async () => {
+      const lane = await shared.newLane();
+      const key = await dead(lane);
+      expect(await shared.store.retryDelivery(key, NOON)).toBe("dead");
+      const opened = await shared.store.findDelivery(key);
+      expect(opened).toMatchObject({ state: "pending", generation: 2, attemptCount: 1 });
+      expect([opened?.deadReason, opened?.completedAt, opened?.lastError]).toEqual([undefined, undefined, undefined]);
+      const [again] = (await claim(shared.store, lane)).claimed;
+      expect(again).toMatchObject({ generation: 2, attemptCount: 1, uncountedAttempts: 1, trigger: "manual" });
+    });
+
+    it("cannot retry what is being sent, nor what does not exist", async () => {
+      const lane = await shared.newLane();
+      const key = await pending(lane);
+      await claim(shared.store, lane);
+      await expect(shared.store.retryDelivery(key, NOON)).rejects.toMatchObject({ code: "illegal_transition" });
+      const nowhere = shared.store.retryDelivery({ ...key, eventSeq: 999_999 }, NOON);
+      await expect(nowhere).rejects.toMatchObject({ code: "not_found" });
+    });
+
+    it("cancels what is open and refuses what has ended", async () => {
+      const lane = await shared.newLane();
+      const [open, ended] = [await pending(lane), await dead(lane)];
+      await shared.store.cancelDelivery(open, NOON);
+      expect(await shared.store.findDelivery(open)).toMatchObject({ state: "cancelled", completedAt: NOON });
+      for (const key of [open, ended]) {
+        const again = shared.store.cancelDelivery(key, NOON);
+        await expect(again).rejects.toMatchObject({ code: "illegal_transition" });
+      }
+    });
+
+    it("replays a delivered one in a new generation and uncounts it until it is delivered again", async () => {
+      const lane = await shared.newLane();
+      const key = await pending(lane);
+      await claim(shared.store, lane);
+      await settle(shared.store, newSettlement(key));
+      await shared.store.replay(key, UNORDERED, NOON);
+      const counters = async () =>
+        (await shared.store.loadCounters()).deliveries.find(({ subscriptionSeq }) => subscriptionSeq === lane);
+      expect(await counters()).toMatchObject({ created: 1, delivered: 0 });
+      const [again] = (await claim(shared.store, lane)).claimed;
+      expect(again).toMatchObject({ generation: 2, attemptCount: 1, trigger: "replay" });
+      await settle(shared.store, newSettlement({ ...key, generation: 2, attemptCount: 1 }));
+      expect(await counters()).toMatchObject({ created: 1, delivered: 1, attempts: 2 });
+    });
+
+    it("replays to a subscription that never had the event", async () => {
+      const [old, lane] = [await shared.newLane(), await shared.newLane()];
+      const { eventSeq } = await pending(old);
+      const key = { eventSeq, subscriptionSeq: lane };
+      await shared.store.replay(key, { ordered: false, expiresAt: NOON + 70 }, NOON + 60);
+      expect(await shared.store.findDelivery(key)).toMatchObject({ state: "pending", nextAttemptAt: NOON + 60 });
+      expect((await claim(shared.store, lane, { now: NOON + 70 })).expired).toBe(1);
+      const { rows } = await shared.store.listEvents({}, { limit: 1, cursor: undefined });
+      expect(rows).toMatchObject([{ seq: eventSeq, deliveryCount: 2, open: 1, dead: 1 }]);
+      const nowhere = shared.store.replay({ ...key, eventSeq: 999_999 }, UNORDERED, NOON);
+      await expect(nowhere).rejects.toMatchObject({ code: "not_found" });
+    });
+
+    it("does not replay what is still open", async () => {
+      const key = await pending(await shared.newLane());
+      const replay = shared.store.replay(key, UNORDERED, NOON);
+      await expect(replay).rejects.toMatchObject({ code: "illegal_transition", details: { state: "pending" } });
+    });
+
+    it("opens an expired one again without ending it at once", async () => {
+      const lane = await shared.newLane();
+      const late = NOON + 100;
+      for (const open of [
+        (key: Parameters<Store["replay"]>[0]) => shared.store.replay(key, UNORDERED, late),
+        (key: Parameters<Store["replay"]>[0]) => shared.store.retryDelivery(key, late),
+      ]) {
+        const key = await pending(lane, NOON + 50);
+        expect((await claim(shared.store, lane, { now: late })).expired).toBe(1);
+        await open(key);
+        expect((await claim(shared.store, lane, { now: late })).claimed).toMatchObject([key]);
+      }
+    });
+
+    it("makes waiting retries of one subscription due, and nothing else", async () => {
+      const [lane, other] = [await shared.newLane(), await shared.newLane()];
+      for (const one of [lane, other]) {
+        const key = await pending(one);
+        await claim(shared.store, one);
+        await settle(shared.store, newRetry(key, NOON + 60_000));
+        await stored(shared.store, newEvent({ dueAt: NOON + 60_000 }), [newDelivery(one)]);
+      }
+      expect(await shared.store.makeRetriesDue(lane, NOON + 1)).toBe(1);
+      expect(await shared.store.makeRetriesDue(lane, NOON + 1)).toBe(0);
+      expect((await claim(shared.store, lane, { now: NOON + 1 })).claimed).toHaveLength(1);
+      expect((await claim(shared.store, other, { now: NOON + 1 })).claimed).toHaveLength(0);
+    });
+
+    it.each([{ ordered: false }, { ordered: true }])(
+      "cancels a whole lane step by step ($ordered)",
+      async ({ ordered }) => {
+        const lane = await shared.newLane();
+        const event = () => newEvent({ orderingKey: "k" });
+        await Promise.all(
+          Array.from({ length: 1200 }, () => accept(shared.store, event(), [newDelivery(lane, { ordered })])),
+        );
+        const [head] = (await claim(shared.store, lane, { limit: 1 })).claimed;
+        await settle(shared.store, newDeath(head as never, { leavesKeyQueue: false }));
+        const steps: number[] = [];
+        do steps.push(await shared.store.cancelLane(lane, NOON));
+        while (steps.at(-1) !== 0);
+        expect(steps.length).toBeGreaterThan(2);
+        const { deliveries } = await shared.store.loadCounters();
+        const counters = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === lane);
+        expect(counters).toMatchObject({ created: 1200, cancelled: 1199, dead: 1 });
+        expect((await claim(shared.store, lane)).nextDueAt).toBeUndefined();
+      },
+    );
+  });
+}

@@ -1,0 +1,72 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { DELIVERY_STATES } from "../../../src/domain/delivery.ts";
+import type { DeliveryCounters, Store, StoredDelivery } from "../../../src/store/store.ts";
+import { useStore, type StoreHarness } from "./harness.ts";
+import { operations, runOperations } from "./random-operations.ts";
+
+async function listLane(store: Store, subscriptionSeq: number): Promise<StoredDelivery[]> {
+  const rows: StoredDelivery[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.listDeliveries({ subscriptionSeq }, { limit: 50, cursor });
+    rows.push(...page.rows);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  return rows;
+}
+
+/** How far the counters of a subscription are from its rows. */
+function imbalance(counters: DeliveryCounters | undefined, rows: readonly StoredDelivery[]): Record<string, number> {
+  const { created = 0, delivered = 0, dead = 0, cancelled = 0 } = counters ?? {};
+  const counts = Object.fromEntries(
+    DELIVERY_STATES.map((one) => [one, rows.filter(({ state }) => state === one).length]),
+  );
+  const open = (counts["pending"] ?? 0) + (counts["sending"] ?? 0);
+  return {
+    created: created - rows.length,
+    delivered: delivered - (counts["delivered"] ?? 0),
+    dead: dead - (counts["dead"] ?? 0),
+    cancelled: cancelled - (counts["cancelled"] ?? 0),
+    open: created - delivered - dead - cancelled - open,
+  };
+}
+
+const BALANCED = { created: 0, delivered: 0, dead: 0, cancelled: 0, open: 0 };
+
+export function conservationContract(harness: StoreHarness): void {
+  describe("the counters", () => {
+    const shared = useStore(harness);
+
+    async function countersOf(lane: number): Promise<DeliveryCounters | undefined> {
+      return (await shared.store.loadCounters()).deliveries.find(({ subscriptionSeq }) => subscriptionSeq === lane);
+    }
+
+    it("agree with the rows, whatever happened: created = delivered + dead + cancelled + open", async () => {
+      await fc.assert(
+        fc.asyncProperty(operations, fc.boolean(), async (list, ordered) => {
+          const lane = await shared.newLane();
+          await runOperations(shared.store, lane, list, { ordered });
+          // What is still open at the end differs from run to run.
+          await runOperations(shared.store, lane, list.slice(0, 10), { ordered });
+          expect(imbalance(await countersOf(lane), await listLane(shared.store, lane))).toEqual(BALANCED);
+        }),
+        { numRuns: 8 },
+      );
+      const { deliveries } = await shared.store.loadCounters();
+      const open = deliveries.reduce((sum, c) => sum + c.created - c.delivered - c.dead - c.cancelled, 0);
+      expect(await shared.store.countOpenDeliveries()).toBe(open);
+    });
+
+    it("would be seen to be wrong if one were not counted", async () => {
+      const lane = await shared.newLane();
+      const [list] = fc.sample(operations, { seed: 3, numRuns: 1 });
+      await runOperations(shared.store, lane, list ?? [], { ordered: false });
+      const rows = await listLane(shared.store, lane);
+      const counters = await countersOf(lane);
+      expect(imbalance(counters, rows)).toEqual(BALANCED);
+      const skipped = { ...counters, delivered: (counters?.delivered ?? 0) - 1 } as DeliveryCounters;
+      expect(imbalance(skipped, rows)).toEqual({ ...BALANCED, delivered: -1, open: 1 });
+    });
+  });
+}

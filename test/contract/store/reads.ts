@@ -1,0 +1,180 @@
+import { describe, expect, it } from "vitest";
+import { publishKey } from "../../../src/domain/dedupe-key.ts";
+import type { Page, PageOf } from "../../../src/store/store.ts";
+import {
+  accept,
+  claim,
+  newDeath,
+  newDelivery,
+  newEvent,
+  newRequest,
+  newSettlement,
+  NOON,
+  offer,
+  settle,
+  stored,
+} from "../../support/store-fixtures.ts";
+import { inFreshPlace, insertLane, useStore, type StoreHarness } from "./harness.ts";
+
+/** Every page of a list, and how many rows each had. */
+async function readAll<Row>(list: (page: Page) => Promise<PageOf<Row>>, limit: number) {
+  const rows: Row[] = [];
+  const sizes: number[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await list({ limit, cursor });
+    rows.push(...page.rows);
+    sizes.push(page.rows.length);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  return { rows, sizes };
+}
+
+export function readsContract(harness: StoreHarness): void {
+  describe("reads", () => {
+    const shared = useStore(harness);
+
+    it("list events newest first, page by page, by what is asked for", async () => {
+      const seqs: number[] = [];
+      for (let i = 0; i < 5; i++) {
+        const event = newEvent({
+          tenantId: "pages",
+          type: i === 2 ? "odd" : "even",
+          source: `s${i}`,
+          receivedAt: NOON + i,
+        });
+        seqs.push(await stored(shared.store, event));
+      }
+      const list = async (filter: object) =>
+        readAll((page) => shared.store.listEvents({ tenantId: "pages", ...filter }, page), 2);
+      const all = await list({});
+      expect(all.rows.map(({ seq }) => seq)).toEqual(seqs.toReversed());
+      expect(all.sizes).toEqual([2, 2, 1]);
+      expect((await list({ type: "odd" })).rows).toHaveLength(1);
+      expect((await list({ source: "s4" })).rows).toHaveLength(1);
+      expect((await list({ since: NOON + 1, until: NOON + 3 })).sizes).toEqual([2]);
+      expect((await list({ tenantId: "nobody" })).rows).toEqual([]);
+    });
+
+    it("list deliveries and dead letters page by page, of a tenant, a subscription, a state", async () => {
+      const [lane, other] = [await shared.newLane({ tenantId: "d" }), await shared.newLane({ tenantId: "d" })];
+      const seqs: number[] = [];
+      for (let i = 0; i < 5; i++) {
+        const event = newEvent({ tenantId: "d" });
+        seqs.push(await stored(shared.store, event, [newDelivery(lane), newDelivery(other)]));
+      }
+      const { claimed } = await claim(shared.store, lane, { limit: 3 });
+      for (const one of claimed) await settle(shared.store, newDeath(one));
+
+      const all = await readAll((page) => shared.store.listDeliveries({ tenantId: "d" }, page), 3);
+      expect(all.sizes).toEqual([3, 3, 3, 1]);
+      expect(new Set(all.rows.map(({ eventSeq, subscriptionSeq }) => `${eventSeq}.${subscriptionSeq}`)).size).toBe(10);
+      const open = { tenantId: "d", subscriptionSeq: lane, state: "pending" } as const;
+      const waiting = await readAll((page) => shared.store.listDeliveries(open, page), 1);
+      expect(waiting.rows.map(({ eventSeq }) => eventSeq)).toEqual([seqs[4], seqs[3]]);
+      const dead = await readAll((page) => shared.store.listDeadLetters({ tenantId: "d" }, page), 2);
+      expect(dead.rows.map(({ eventSeq }) => eventSeq)).toEqual([seqs[2], seqs[1], seqs[0]]);
+      expect(dead.rows[0]).toMatchObject({
+        subscriptionSeq: lane,
+        state: "dead",
+        tenantId: "d",
+        eventType: "order.created",
+      });
+      expect(
+        (await shared.store.listDeadLetters({ subscriptionSeq: other }, { limit: 9, cursor: undefined })).rows,
+      ).toEqual([]);
+    });
+
+    it.each(["", "x", "-1", "1.5.2.7", "1e3", " 1"])("refuse %j as a cursor, and name the field", async (cursor) => {
+      const page = { limit: 5, cursor };
+      for (const list of [
+        shared.store.listEvents({}, page),
+        shared.store.listDeliveries({}, page),
+        shared.store.listDeadLetters({}, page),
+        shared.store.listRequests(undefined, page),
+      ]) {
+        await expect(list).rejects.toMatchObject({ code: "invalid_field", field: "cursor" });
+      }
+    });
+
+    it("find an event by the id it was given or got, for its own tenant only", async () => {
+      const generated = newEvent({ tenantId: "mine" });
+      const given = newEvent({ id: "order-7", givenId: true, dedupeKey: publishKey("order-7"), tenantId: "mine" });
+      for (const event of [generated, given]) {
+        const seq = await stored(shared.store, event);
+        expect(await shared.store.findEvent(event.id, "mine")).toMatchObject({ seq, id: event.id });
+        expect(await shared.store.findEvent(event.id, undefined)).toMatchObject({ seq });
+        expect(await shared.store.findEvent(event.id, "yours")).toBeUndefined();
+      }
+      expect(await shared.store.findEvent("order-8", undefined)).toBeUndefined();
+    });
+
+    it("show how an event's deliveries stand", async () => {
+      const lanes = [await shared.newLane(), await shared.newLane(), await shared.newLane(), await shared.newLane()];
+      const event = newEvent();
+      const eventSeq = await stored(
+        shared.store,
+        event,
+        lanes.map((lane) => newDelivery(lane, { claim: true })),
+      );
+      const [delivered = 0, dead = 0, cancelled = 0] = lanes;
+      await settle(shared.store, newSettlement({ eventSeq, subscriptionSeq: delivered }));
+      await settle(shared.store, newDeath({ eventSeq, subscriptionSeq: dead }));
+      await shared.store.cancelDelivery({ eventSeq, subscriptionSeq: cancelled }, NOON);
+      const counts = { deliveryCount: 4, open: 1, delivered: 1, dead: 1, cancelled: 1 };
+      expect(await shared.store.findEvent(event.id, undefined)).toMatchObject(counts);
+      const states = (await shared.store.listDeliveriesOfEvent(eventSeq)).map(({ state }) => state);
+      expect(states).toEqual(["delivered", "dead", "cancelled", "sending"]);
+    });
+
+    it("find the request of an accepted event and a refused one", async () => {
+      const event = newEvent({ request: '{"method":"POST","path":"/webhook/shop"}', body: Buffer.from("abc") });
+      await stored(shared.store, event);
+      const { body, ...refused } = newRequest("req_refused", { ring: "*", source: "unknown", eventId: "evt_1" });
+      shared.store.logRequest({ ...refused, body });
+      await shared.store.noteNow(NOON);
+      expect(await shared.store.findRequest("req_refused")).toEqual(refused);
+      expect(await shared.store.findRequest(event.id.replace("evt_", "req_"))).toEqual({
+        ...{ id: event.id.replace("evt_", "req_"), ring: "shop", source: "shop", receivedAt: NOON },
+        ...{ facts: event.request, outcome: "accepted", cause: undefined, eventId: event.id, size: 3 },
+      });
+      expect(await shared.store.findRequest(event.id)).toBeUndefined();
+      expect(await shared.store.findRequest("req_none")).toBeUndefined();
+    });
+
+    it("list refused requests newest first, by source", async () => {
+      for (let i = 0; i < 5; i++) shared.store.logRequest(newRequest(`req_${i}`, { source: "till", ring: "till" }));
+      await shared.store.noteNow(NOON);
+      const { rows, sizes } = await readAll((page) => shared.store.listRequests("till", page), 2);
+      expect(rows.map(({ id }) => id)).toEqual(["req_4", "req_3", "req_2", "req_1", "req_0"]);
+      expect(sizes).toEqual([2, 2, 1]);
+      const { rows: all } = await shared.store.listRequests(undefined, { limit: 9, cursor: undefined });
+      expect(all.length).toBeGreaterThan(5);
+    });
+  });
+
+  describe("close", () => {
+    it("writes what was asked for before, and refuses what is asked for after", () =>
+      inFreshPlace(harness, async (place) => {
+        const { store } = place;
+        const lane = await insertLane(store);
+        const event = newEvent();
+        const before = accept(store, event, [newDelivery(lane)]);
+        const closed = store.close();
+        const during = accept(store, newEvent());
+        expect(await before).toMatchObject({ kind: "stored" });
+        expect(await during).toMatchObject({ kind: "failed", error: { code: "shutting_down" } });
+        await closed;
+        await store.close();
+
+        const refused = { code: "shutting_down", retryAfterS: expect.any(Number) };
+        expect(await accept(store, newEvent())).toMatchObject({ kind: "failed", error: refused });
+        const late = newSettlement({ eventSeq: 1, subscriptionSeq: lane });
+        expect(await offer(store, late)).toMatchObject({ failed: refused });
+        expect((await claim(store, lane)).claimed).toEqual([]);
+        await expect(store.noteNow(NOON)).rejects.toMatchObject(refused);
+        await expect(store.findEvent(event.id, undefined)).rejects.toMatchObject(refused);
+        expect(await (await place.reopen()).findEvent(event.id, undefined)).toMatchObject({ open: 1 });
+      }));
+  });
+}

@@ -1,0 +1,281 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../support/api-client.ts";
+import { openRawSocket, rawRequest, type RawSocket } from "../support/raw-socket.ts";
+import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+
+const MAX_BYTES = 10_000;
+const YAML = `
+limits:
+  max_body_bytes: ${MAX_BYTES}
+  headers_timeout_s: 1
+  request_timeout_s: 2
+  max_connections: 30
+`;
+
+describe("the server's limits", () => {
+  let gateway: TestGateway;
+  let sockets: RawSocket[] = [];
+
+  beforeAll(async () => {
+    gateway = await startTestGateway({ yaml: YAML });
+  });
+  afterEach(() => {
+    for (const socket of sockets) socket.destroy();
+    sockets = [];
+  });
+  afterAll(() => gateway.close());
+
+  async function open(): Promise<RawSocket> {
+    const socket = await openRawSocket(gateway.port);
+    sockets.push(socket);
+    return socket;
+  }
+
+  async function countEvents(source: string): Promise<number> {
+    return ((await gateway.get(`/api/v1/events?source=${source}`)).json["data"] as unknown[]).length;
+  }
+
+  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+  const CHUNKED = "host: gateway.test\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n";
+
+  describe("on the size of a body", () => {
+    it("takes a body of exactly the cap, declared or in chunks", async () => {
+      const socket = await open();
+      const body = "x".repeat(MAX_BYTES);
+      socket.write(rawRequest("/webhook/cap", body, { "content-type": "text/plain" }));
+      expect((await socket.answer()).status).toBe(202);
+      socket.write(`POST /webhook/cap HTTP/1.1\r\n${CHUNKED}`, chunk(body.slice(0, 9000)), chunk(body.slice(9000)), "0\r\n\r\n");
+      const answer = await socket.answer();
+      expect(answer.status).toBe(202);
+      expect(await gateway.event(String(answer.json["event_id"]))).toMatchObject({ size: MAX_BYTES, payload: body });
+    });
+
+    it("refuses a declared length over the cap before anything is sent", async () => {
+      const socket = await open();
+      socket.write(`POST /webhook/declared HTTP/1.1\r\nhost: a\r\ncontent-length: ${MAX_BYTES + 1}\r\n\r\n`);
+      const answer = await socket.answer();
+      expect([answer.status, answer.json["code"], answer.json["max_bytes"]]).toEqual([413, "too_large", MAX_BYTES]);
+      expect(answer.headers["connection"]).toBe("close");
+      await socket.closed();
+      expect(await countEvents("declared")).toBe(0);
+    });
+
+    it("counts chunks and refuses as soon as there is one byte too many; nothing of it is kept", async () => {
+      const socket = await open();
+      socket.write(`POST /webhook/chunked HTTP/1.1\r\n${CHUNKED}`, chunk("x".repeat(MAX_BYTES)));
+      socket.write(chunk("y"));
+      const answer = await socket.answer();
+      expect([answer.status, answer.json["code"]]).toEqual([413, "too_large"]);
+      await socket.closed();
+      expect(await countEvents("chunked")).toBe(0);
+      await until(async () => (await gateway.refused("chunked"))[0]?.cause === "too_large");
+    });
+
+    it("lets a sender that goes on sending read the refusal", async () => {
+      for (let round = 0; round < 10; round++) {
+        const socket = await open();
+        socket.write(`POST /webhook/eager HTTP/1.1\r\nhost: a\r\ncontent-length: 3000000\r\n\r\n`, Buffer.alloc(3_000_000, "x"));
+        expect((await socket.answer()).status).toBe(413);
+        await socket.closed();
+      }
+      const answer = await gateway.webhook("eager", "x".repeat(5_000_000), { "content-type": "text/plain" });
+      expect(answer.status).toBe(413);
+    });
+
+    it("has a cap of its own for published events and for the rest of the API", async () => {
+      const large = { event_type: "a.b", payload: { text: "x".repeat(1_048_576) } };
+      const published = await gateway.publish(large);
+      expect([published.status, published.json["code"], published.json["field"]]).toEqual([413, "too_large", "payload"]);
+      const socket = await open();
+      const key = `authorization: Bearer ${ADMIN_KEY}\r\n`;
+      socket.write(`POST /api/v1/events HTTP/1.1\r\nhost: a\r\n${key}content-length: 16777217\r\n\r\n`);
+      expect((await socket.answer()).status).toBe(413);
+      const subscription = await gateway.post("/api/v1/subscriptions", { name: "x".repeat(1_100_000) });
+      expect([subscription.status, subscription.json["code"]]).toEqual([413, "too_large"]);
+      const many = await gateway.publish(Array.from({ length: 1001 }, () => ({ event_type: "a.b", payload: {} })));
+      expect([many.status, many.json["max_items"]]).toEqual([413, 1000]);
+    });
+  });
+
+  describe("on what is a request", () => {
+    it.each([
+      ["both", "content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"],
+      ["both, the other way round", "transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n"],
+      ["two lengths", "content-length: 5\r\ncontent-length: 6\r\n\r\nabcde"],
+    ])("refuses Content-Length with Transfer-Encoding: %s", async (_, rest) => {
+      const socket = await open();
+      socket.write(`POST /webhook/smuggled HTTP/1.1\r\nhost: a\r\n${rest}`);
+      const answer = await socket.answer();
+      expect([answer.status, answer.json["code"]]).toEqual([400, "ambiguous_length"]);
+      expect(answer.headers["content-type"]).toBe("application/problem+json");
+      await socket.closed();
+      expect(await countEvents("smuggled")).toBe(0);
+    });
+
+    it.each([
+      ["a length that is no number", "POST /webhook/odd HTTP/1.1\r\nhost: a\r\ncontent-length: x\r\n\r\n", 400],
+      ["a transfer encoding that is not known", "POST /webhook/odd HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip\r\n\r\n", 400],
+      ["NUL in a header", "POST /webhook/odd HTTP/1.1\r\nhost: a\r\nwebhook-id: a\0b\r\n\r\n", 400],
+      ["a bare line feed in a header", "POST /webhook/odd HTTP/1.1\r\nhost: a\r\nx-a: b\n c\r\n\r\n", 400],
+      ["no host", "POST /webhook/odd HTTP/1.1\r\ncontent-length: 0\r\n\r\n", 400],
+      ["no HTTP at all", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400],
+      ["a chunk size that is no number", `POST /webhook/odd HTTP/1.1\r\n${CHUNKED}zz\r\n`, 400],
+      ["headers without an end", `POST /webhook/odd HTTP/1.1\r\nhost: a\r\nx-a: ${"x".repeat(20_000)}`, 431],
+      ["a line without an end", `POST /webhook/${"x".repeat(20_000)}`, 431],
+      ["an expectation that is not known", "POST /webhook/odd HTTP/1.1\r\nhost: a\r\nexpect: a-miracle\r\ncontent-length: 2\r\n\r\n{}", 417],
+    ])("refuses %s and closes", async (_, text, status) => {
+      const socket = await open();
+      socket.write(Buffer.from(text, "latin1"));
+      const answer = await socket.answer();
+      expect(answer.status).toBe(status);
+      if (status !== 417) {
+        expect(answer.headers["content-type"]).toBe("application/problem+json");
+        await socket.closed();
+      }
+      expect(await countEvents("odd")).toBe(0);
+    });
+  });
+
+  describe("on time", () => {
+    it("answers 408 when the headers do not come", async () => {
+      const socket = await open();
+      socket.write("POST /webhook/slow HTTP/1.1\r\nhost: a\r\n");
+      const answer = await socket.answer();
+      expect([answer.status, answer.json["code"]]).toEqual([408, "request_timeout"]);
+      await socket.closed();
+    });
+
+    it("answers 408 when the body does not come, however it drips", async () => {
+      const socket = await open();
+      socket.write("POST /webhook/slow HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n");
+      const drip = setInterval(() => socket.write("x"), 50);
+      const answer = await socket.answer();
+      clearInterval(drip);
+      expect([answer.status, answer.json["code"]]).toEqual([408, "request_timeout"]);
+      await socket.closed();
+      expect(await countEvents("slow")).toBe(0);
+    });
+
+    it("frees the connection although the sender neither reads nor closes", async () => {
+      const socket = await open();
+      socket.socket.pause();
+      socket.write("POST /webhook/slow HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n");
+      // A closed connection answers a write with a reset; a half-open one takes it.
+      const drip = setInterval(() => socket.write("x"), 50);
+      await new Promise((resolve) => socket.socket.once("close", resolve));
+      clearInterval(drip);
+    });
+  });
+
+  it("closes connections beyond the cap at once, and takes new ones when some have gone", async () => {
+    const held = await Promise.all(Array.from({ length: 30 }, open));
+    // Connections of other tests may linger in the client's pool; the cap counts all.
+    const extra = await Promise.all(Array.from({ length: 10 }, open));
+    await Promise.all(extra.map((socket) => socket.closed()));
+    for (const socket of held) socket.destroy();
+    await until(async () => (await gateway.get("/health").catch(() => undefined))?.status === 200);
+  });
+
+  describe("on asking first", () => {
+    const ask = (path: string, length: number) =>
+      `POST ${path} HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-type: application/json\r\n` +
+      `authorization: Bearer ${ADMIN_KEY}\r\ncontent-length: ${length}\r\n\r\n`;
+
+    it("says go on to a body that it will take", async () => {
+      const subscription = '{"name":"asked","url":"http://127.0.0.1:9/","events":["none.at.all"]}';
+      for (const [path, body, status] of [
+        ["/webhook/asks", "{}", 202],
+        ["/api/v1/events", '{"event_type":"a.b","payload":{}}', 202],
+        ["/api/v1/subscriptions", subscription, 201],
+      ] as const) {
+        const socket = await open();
+        socket.write(ask(path, body.length));
+        expect([path, await socket.continued()]).toEqual([path, true]);
+        socket.write(body);
+        expect([path, (await socket.answer()).status]).toEqual([path, status]);
+      }
+    });
+
+    it("says no at once to one that it will not take", async () => {
+      for (const [path, length, status] of [
+        ["/webhook/asks", MAX_BYTES + 1, 413],
+        ["/webhook/BAD", 2, 404],
+      ] as const) {
+        const socket = await open();
+        socket.write(ask(path, length));
+        expect(await socket.continued().catch(() => false)).toBe(false);
+        await socket.closed();
+        expect([path, status]).toEqual([path, status]);
+      }
+    });
+  });
+
+  describe("on one connection", () => {
+    it("goes on after a refusal whose body was read", async () => {
+      const socket = await open();
+      socket.write(rawRequest("/webhook/kept", "{broken", { "content-type": "application/json" }));
+      expect((await socket.answer()).status).toBe(400);
+      socket.write(rawRequest("/webhook/kept", "{}", { "content-type": "application/json" }));
+      expect((await socket.answer()).status).toBe(202);
+      socket.write("GET /api/v1/events/none HTTP/1.1\r\nhost: a\r\n\r\n");
+      expect((await socket.answer()).status).toBe(401);
+      socket.write(rawRequest("/webhook/kept", "{}", { "content-type": "application/json" }));
+      expect((await socket.answer()).status).toBe(202);
+    });
+
+    it("answers what is sent without waiting in the order sent", async () => {
+      const socket = await open();
+      const bodies = Array.from({ length: 50 }, (_, i) => (i % 5 === 0 ? "{broken" : `{"n":${i}}`));
+      socket.write(bodies.map((body) => rawRequest("/webhook/piped", body, { "content-type": "application/json" })).join(""));
+      for (const [i, body] of bodies.entries()) {
+        const answer = await socket.answer();
+        expect([i, answer.status]).toEqual([i, body === "{broken" ? 400 : 202]);
+        if (answer.status === 202) {
+          expect(await gateway.event(String(answer.json["event_id"]))).toMatchObject({ payload: { n: i } });
+        }
+      }
+    });
+
+    it("never gives the refusal of garbage as the answer to the request before it", async () => {
+      for (let round = 0; round < 20; round++) {
+        const socket = await open();
+        const id = `before-garbage-${round}`;
+        const good = rawRequest("/webhook/piped", "{}", { "content-type": "application/json", "webhook-id": id });
+        socket.write(`${good}no http\r\n\r\n`);
+        const first = await socket.answer().catch(() => undefined);
+        // No answer at all is honest too: the sender asks again.
+        expect([undefined, 202]).toContain(first?.status);
+      }
+    });
+  });
+});
+
+describe("an overloaded gateway", () => {
+  it("sheds load with 503 before it reads the body, and recovers", async () => {
+    const gateway = await startTestGateway({ env: { MAX_LOOP_LAG_MS: 100 } });
+    expect((await gateway.webhook("busy", "{}")).status).toBe(202);
+    const hook = await openRawSocket(gateway.port);
+    const publisher = await openRawSocket(gateway.port);
+    await until(() => true);
+    hook.write("POST /webhook/busy HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n");
+    publisher.write(
+      `POST /api/v1/events HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${ADMIN_KEY}\r\ncontent-length: 1000\r\n\r\n`,
+    );
+    await new Promise<void>((resolve) => {
+      // After the writes have left and before the server looks at them.
+      setImmediate(() => {
+        const end = performance.now() + 400;
+        while (performance.now() < end);
+        resolve();
+      });
+    });
+    for (const socket of [hook, publisher]) {
+      const answer = await socket.answer();
+      expect([answer.status, answer.json["code"], answer.headers["retry-after"]]).toEqual([503, "overloaded", "1"]);
+      socket.destroy();
+    }
+    expect((await gateway.get("/health")).status).toBe(200);
+    await until(async () => (await gateway.webhook("busy", "{}")).status === 202);
+    await gateway.close();
+  });
+});

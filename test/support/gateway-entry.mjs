@@ -1,0 +1,31 @@
+// The gateway as a process of its own, from the build, with the promises that a negative control wants broken.
+// usage: node gateway-entry.mjs '{"synchronous":"OFF"}'
+import { loadConfig } from "../../dist/config/load.js";
+import { startGateway } from "../../dist/gateway.js";
+import { createLogger } from "../../dist/telemetry/logger.js";
+
+const broken = JSON.parse(process.argv[2] ?? "{}");
+const { config } = loadConfig({ env: process.env, cwd: process.cwd() });
+const logger = createLogger({ level: config.logLevel, maxBytes: 1_000_000, keep: 1, pretty: false });
+
+try {
+  const gateway = await startGateway(config, {
+    logger,
+    broken,
+    // The refusals that were just given leave in this turn of the loop.
+    onFatal: () => setImmediate(() => process.exit(1)),
+  });
+  process.on("SIGTERM", () => {
+    gateway.stop().then(
+      () => process.exit(0),
+      (error) => {
+        logger.fatal({ error }, "stopping failed");
+        process.exit(1);
+      },
+    );
+  });
+  process.stdout.write(`ready ${gateway.url}\n`);
+} catch (error) {
+  process.stderr.write(`posthorn: ${error.message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,71 @@
+import { DatabaseSync } from "@photostructure/sqlite";
+import { createHash } from "node:crypto";
+import { DELIVERY_STATES } from "../../src/domain/delivery.ts";
+import type { Books, DeliveryFacts, EventFacts, TenantCounts } from "./accounting.ts";
+import { collectGarbage } from "./collect-garbage.ts";
+
+/** What a database says, read by SQL and not by the code under test. */
+export function readStoreFacts(file: string): Pick<Books, "events" | "counts"> {
+  const facts = read(file);
+  collectGarbage();
+  return facts;
+}
+
+function read(file: string): Pick<Books, "events" | "counts"> {
+  const db = new DatabaseSync(file);
+  try {
+    const deliveries = new Map<number, DeliveryFacts[]>();
+    const rows = db.prepare(`
+      select d.event_seq, s.name, d.state, d.generation,
+        (select count(*) from attempts a where a.event_seq = d.event_seq and a.subscription_seq = d.subscription_seq
+          and a.error = 'gateway stopped') as interruptions
+      from deliveries d join subscriptions s on s.seq = d.subscription_seq`);
+    for (const row of rows.all() as unknown as DeliveryRow[]) {
+      const fact = {
+        subscription: row.name,
+        state: DELIVERY_STATES[row.state] ?? "pending",
+        generation: row.generation,
+        interruptions: row.interruptions,
+      };
+      const known = deliveries.get(row.event_seq);
+      if (known === undefined) deliveries.set(row.event_seq, [fact]);
+      else known.push(fact);
+    }
+    const events: EventFacts[] = [];
+    const stored = db.prepare(`
+      select e.seq, e.id, e.tenant_id, coalesce(e.body, b.body) as body
+      from events e left join bodies b on b.event_seq = e.seq`);
+    for (const row of stored.all() as unknown as EventRow[]) {
+      events.push({
+        eventId: row.id,
+        seq: row.seq,
+        tenantId: row.tenant_id,
+        hash: createHash("sha256").update(row.body).digest("base64url"),
+        deliveries: deliveries.get(row.seq) ?? [],
+      });
+    }
+    const counts = db.prepare(`
+      select e.tenant_id as tenantId, e.accepted, coalesce(sum(c.created), 0) as created,
+        coalesce(sum(c.delivered), 0) as delivered, coalesce(sum(c.dead), 0) as dead,
+        coalesce(sum(c.cancelled), 0) as cancelled
+      from event_counters e left join counters c on c.tenant_id = e.tenant_id group by e.tenant_id`);
+    return { events, counts: (counts.all() as unknown as TenantCounts[]).map((row) => ({ ...row })) };
+  } finally {
+    db.close();
+  }
+}
+
+interface DeliveryRow {
+  event_seq: number;
+  name: string;
+  state: number;
+  generation: number;
+  interruptions: number;
+}
+
+interface EventRow {
+  seq: number;
+  id: string;
+  tenant_id: string;
+  body: Uint8Array;
+}

@@ -1,0 +1,164 @@
+import { DatabaseSync } from "@photostructure/sqlite";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadConfig } from "../../src/config/load.ts";
+import type { Config } from "../../src/config/settings-tree.ts";
+import { startGateway, type BrokenPromises, type Gateway } from "../../src/gateway.ts";
+import { createApiKey, type Scope } from "../../src/manage/keys.ts";
+import { createLogger } from "../../src/telemetry/logger.ts";
+import { createApiClient, type ApiClient } from "./api-client.ts";
+
+/** A whole gateway in this process, on a free port of loopback and with a folder of its own. */
+export interface TestGateway extends ApiClient {
+  readonly url: string;
+  readonly port: number;
+  readonly dataDir: string;
+  /** What it logged so far, over all its starts. */
+  readonly log: readonly LogLine[];
+  /** The same as text, for finding what must not be there. */
+  logText(): string;
+  /** What called for the end of the process. */
+  readonly fatal: readonly Error[];
+  /** Makes a key as the command line does, behind the gateway's back. */
+  createKey(scopes: readonly Scope[], tenantId?: string): string;
+  /** A client with another key, or without one. */
+  as(key: string | undefined): ApiClient;
+  /** Takes over another `posthorn.yaml` while it runs. */
+  reload(yaml: string): Promise<void>;
+  /** Ends it and starts it again on the same folder; the port stays. */
+  restart(change?: Pick<TestGatewayOptions, "yaml" | "env" | "broken">): Promise<void>;
+  stop(): Promise<void>;
+  /** Ends it, if that was not done, and removes its folder. */
+  close(): Promise<void>;
+}
+
+export interface TestGatewayOptions {
+  /** The text of `posthorn.yaml`. */
+  yaml?: string;
+  /** More settings, by their environment names without `POSTHORN_`. */
+  env?: Readonly<Record<string, string | number | boolean>>;
+  broken?: BrokenPromises;
+  listenFd?: number;
+}
+
+export interface LogLine {
+  level: string;
+  msg: string;
+  [field: string]: unknown;
+}
+
+export const ADMIN_KEY = "test-admin-key-0123456789";
+
+export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-gateway-"));
+  const dataDir = join(folder, "data");
+  const lines: string[] = [];
+  const fatal: Error[] = [];
+  let current = { ...options };
+  let gateway: Gateway | undefined;
+  let url = "";
+
+  function load(): Config {
+    const file = join(folder, "posthorn.yaml");
+    writeFileSync(file, current.yaml ?? "");
+    const settings = Object.entries(current.env ?? {}).map(([name, value]) => [`POSTHORN_${name}`, String(value)]);
+    const env = {
+      POSTHORN_PORT: url === "" ? "0" : new URL(url).port,
+      POSTHORN_DATA_DIR: dataDir,
+      POSTHORN_ADMIN_KEY: ADMIN_KEY,
+      POSTHORN_ALLOW_PRIVATE_DESTINATIONS: "true",
+      POSTHORN_ALLOW_HTTP_DESTINATIONS: "true",
+      POSTHORN_BALLAST_BYTES: "0",
+      POSTHORN_DISK_MIN_FREE_BYTES: "0",
+      // Slow machines and the test itself, on the same loop, are no overload.
+      POSTHORN_MAX_LOOP_LAG_MS: "60000",
+      ...Object.fromEntries(settings),
+    };
+    return loadConfig({ env, cwd: folder, file }).config;
+  }
+
+  async function start(): Promise<void> {
+    const config = load();
+    const logger = createLogger({
+      level: config.logLevel,
+      maxBytes: config.limits.logFileMaxBytes,
+      keep: 1,
+      pretty: false,
+      stdout: { write: (line) => lines.push(line) },
+    });
+    const started = await startGateway(config, {
+      logger,
+      listenFd: current.listenFd,
+      broken: current.broken,
+      onFatal: (error) => fatal.push(error),
+    });
+    url = started.url;
+    gateway = {
+      ...started,
+      async stop() {
+        await started.stop();
+        logger.close();
+      },
+    };
+  }
+
+  async function stop(): Promise<void> {
+    const running = gateway;
+    gateway = undefined;
+    await running?.stop();
+  }
+
+  const place = { url: () => url };
+  await start().catch((error: unknown) => {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  });
+  return {
+    ...createApiClient(place, ADMIN_KEY),
+    get url() {
+      return url;
+    },
+    get port() {
+      return Number(new URL(url).port);
+    },
+    dataDir,
+    get log() {
+      return lines.map((line) => JSON.parse(line) as LogLine);
+    },
+    logText: () => lines.join(""),
+    fatal,
+    createKey: (scopes, tenantId) => insertKey(join(dataDir, "posthorn.db"), scopes, tenantId),
+    as: (key) => createApiClient(place, key),
+    async reload(yaml) {
+      current = { ...current, yaml };
+      await gateway?.reload(load());
+    },
+    async restart(change = {}) {
+      await stop();
+      current = { ...current, ...change };
+      await start();
+    },
+    stop,
+    async close() {
+      await stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Without a prepared statement: one keeps its file open until it is collected as garbage. */
+function insertKey(file: string, scopes: readonly Scope[], tenantId: string | undefined): string {
+  const id = `key_${process.hrtime.bigint()}`;
+  const { key, row } = createApiKey({ id, name: id, scopes, tenantId, createdAt: Date.now() });
+  const hash = Buffer.from(row.hash).toString("hex");
+  const tenant = tenantId === undefined ? "null" : `'${tenantId}'`;
+  const db = new DatabaseSync(file, { timeout: 5000 });
+  try {
+    db.exec(`insert into keys (id, hash, name, scopes, tenant_id, created_at)
+      values ('${id}', x'${hash}', '${id}', '${row.scopes}', ${tenant}, ${row.createdAt})`);
+  } finally {
+    db.close();
+  }
+  return key;
+}
