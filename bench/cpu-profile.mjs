@@ -1,41 +1,61 @@
-// Reads the CPU profiles that Node wrote for each thread of a process, and says where the time went.
+// Reads the CPU profiles that Node wrote for each thread of a process, and says where the time of a while went.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-const NOT_WORK = new Set(["(idle)", "(program)", "(root)"]);
+const TOP = 25;
+const TOP_OWNERS = 20;
 
-export function readProfiles(dir) {
+/** `fromUs` and `toUs` in the monotonic clock, which the profiles use too. */
+export function readProfiles(dir, fromUs, toUs) {
   return readdirSync(dir)
     .filter((name) => name.endsWith(".cpuprofile"))
-    .map((name) => summarize(JSON.parse(readFileSync(join(dir, name), "utf8"))));
+    .map((name) => summarize(JSON.parse(readFileSync(join(dir, name), "utf8")), fromUs, toUs));
 }
 
-function summarize({ nodes, samples, timeDeltas }) {
-  const selfUs = new Map();
+function summarize({ nodes, samples, timeDeltas, startTime }, fromUs, toUs) {
   const byId = new Map(nodes.map((node) => [node.id, node]));
+  for (const node of nodes) for (const child of node.children ?? []) byId.get(child).parent = node;
+  const self = new Map();
+  const owners = new Map();
+  const add = (map, name, us) => map.set(name, (map.get(name) ?? 0) + us);
   let idleUs = 0;
-  let nativeUs = 0;
   let busyUs = 0;
+  let at = startTime;
   samples.forEach((id, i) => {
-    const { functionName, url, lineNumber } = byId.get(id).callFrame;
-    const us = timeDeltas[i];
-    if (functionName === "(idle)") idleUs += us;
-    else busyUs += us;
-    if (functionName === "(program)") nativeUs += us;
-    if (NOT_WORK.has(functionName)) return;
-    const place = url === "" ? "" : ` ${shorten(url)}:${lineNumber + 1}`;
-    const name = `${functionName || "(anonymous)"}${place}`;
-    selfUs.set(name, (selfUs.get(name) ?? 0) + us);
+    at += timeDeltas[i];
+    if (at < fromUs || at > toUs) return;
+    // A sample stands for the time until the next one.
+    const us = Math.max(0, timeDeltas[i + 1] ?? 0);
+    const node = byId.get(id);
+    if (node.callFrame.functionName === "(idle)") {
+      idleUs += us;
+      return;
+    }
+    busyUs += us;
+    add(self, nameOf(node), us);
+    add(owners, nameOf(findOwner(node)), us);
   });
-  const urls = new Set(nodes.map(({ callFrame }) => callFrame.url));
+  const sorted = (map) => [...map].map(([name, us]) => ({ name, us })).sort((a, b) => b.us - a.us);
   return {
-    thread: nameThread([...urls]),
-    idleMs: idleUs / 1000,
-    busyMs: busyUs / 1000,
-    /** Outside of JavaScript and not attributed: libuv, sockets, garbage collection apart. */
-    programMs: nativeUs / 1000,
-    functions: [...selfUs].map(([name, us]) => ({ name, ms: us / 1000 })).sort((a, b) => b.ms - a.ms),
+    thread: nameThread(nodes.map(({ callFrame }) => callFrame.url)),
+    idleUs,
+    busyUs,
+    self: sorted(self),
+    owners: sorted(owners),
   };
+}
+
+/** The nearest function of the gateway itself that this was done for; else what was nearest to the event loop. */
+function findOwner(node) {
+  for (let at = node; at !== undefined; at = at.parent) if (at.callFrame.url.includes("/dist/")) return at;
+  let top = node;
+  while (top.parent?.parent !== undefined) top = top.parent;
+  return top;
+}
+
+function nameOf({ callFrame: { functionName, url, lineNumber } }) {
+  const place = url === "" ? "" : ` ${url.replace(/^.*\/(node_modules\/|(?=dist\/))/, "")}:${lineNumber + 1}`;
+  return `${functionName || "(anonymous)"}${place}`;
 }
 
 function nameThread(urls) {
@@ -44,19 +64,14 @@ function nameThread(urls) {
   return "main thread";
 }
 
-function shorten(url) {
-  return url.replace(/^.*\/node_modules\//, "").replace(/^.*\/dist\//, "dist/");
-}
-
-export function formatProfile({ thread, idleMs, busyMs, programMs, functions }, { title, events, top = 25 }) {
-  const share = (ms) => `${((100 * ms) / busyMs).toFixed(1)} %`.padStart(7);
-  const lines = functions.slice(0, top).map(({ name, ms }) => {
-    const perEvent = `${((1000 * ms) / events).toFixed(2)} µs`.padStart(9);
-    return `  ${share(ms)} ${perEvent}  ${name}`;
-  });
+export function formatProfile({ thread, idleUs, busyUs, self, owners }, { title, events }) {
+  const line = ({ name, us }) =>
+    `  ${`${((100 * us) / busyUs).toFixed(1)} %`.padStart(7)} ${`${(us / events).toFixed(2)} µs`.padStart(9)}  ${name}`;
   return [
-    `${title}, ${thread}: busy ${Math.round(busyMs)} ms, idle ${Math.round(idleMs)} ms, ${events} events`,
-    `  ${share(programMs)} ${`${((1000 * programMs) / events).toFixed(2)} µs`.padStart(9)}  (program: sockets, libuv, SQLite's disk)`,
-    ...lines,
+    `${title}, ${thread}: ${(busyUs / events).toFixed(1)} µs per event; busy ${((100 * busyUs) / (busyUs + idleUs)).toFixed(0)} %`,
+    " by function itself",
+    ...self.slice(0, TOP).map(line),
+    " by the gateway's function it was done for",
+    ...owners.slice(0, TOP_OWNERS).map(line),
   ].join("\n");
 }

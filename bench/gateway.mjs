@@ -15,6 +15,8 @@ const COMMAND = existsSync(CLI)
   : [fileURLToPath(new URL("launch.mjs", import.meta.url))];
 const START_TIMEOUT_MS = 60_000;
 const DRAIN_TIMEOUT_MS = 600_000;
+/** Linux counts CPU time for users in hundredths of a second. */
+const MS_PER_TICK = 10;
 
 /** `preload` is a library for LD_PRELOAD; `profileDir` takes a CPU profile of every thread. */
 export async function startGateway({ dataDir, preload, preloadEnv = {}, profileDir }) {
@@ -52,7 +54,10 @@ export async function startGateway({ dataDir, preload, preloadEnv = {}, profileD
       ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text.slice(0, 500)}`);
+    if (!response.ok) {
+      const message = `${method} ${path} answered ${response.status}: ${text.slice(0, 500)}`;
+      throw Object.assign(new Error(message), { status: response.status });
+    }
     return JSON.parse(text);
   }
 
@@ -79,6 +84,16 @@ export async function startGateway({ dataDir, preload, preloadEnv = {}, profileD
       const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
       const read = (name) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
       return { now: read("VmRSS"), peak: read("VmHWM") };
+    },
+    /** CPU time so far, of the main thread and of all others. */
+    cpuMs() {
+      const read = (path) => {
+        const fields = readFileSync(path, "utf8").split(") ")[1].split(" ");
+        return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
+      };
+      const all = read(`/proc/${child.pid}/stat`);
+      const main = read(`/proc/${child.pid}/task/${child.pid}/stat`);
+      return { main, others: all - main };
     },
     async stop() {
       child.kill("SIGTERM");

@@ -5,34 +5,40 @@ import { formatProfile, readProfiles } from "./cpu-profile.mjs";
 import { runEndToEnd, target } from "./figures/end-to-end.mjs";
 
 export async function profile(bench) {
-  await profileRun(bench, "ingest (subscription inactive)", async ({ load, gateway, subscription }) => {
-    await gateway.api("POST", `/api/v1/subscriptions/${subscription.id}/pause`);
-    return (await load.ask("flood", { ...target(gateway.port), durationMs: bench.plan.roundMs * 2 })).ok;
+  const { plan } = bench;
+  const flood = async ({ load, gateway }) =>
+    (await load.ask("flood", { ...target(gateway.port), durationMs: plan.roundMs * 2 })).ok;
+  await profileRun(bench, "ingest, subscription inactive", async (parts) => {
+    await parts.gateway.api("POST", `/api/v1/subscriptions/${parts.subscription.id}/pause`);
+    return flood(parts);
   });
-  await profileRun(bench, "ingest", async ({ load, gateway }) => {
-    return (await load.ask("flood", { ...target(gateway.port), durationMs: bench.plan.roundMs * 2 })).ok;
-  });
+  await profileRun(bench, "ingest", flood);
   await profileRun(bench, "end to end", async (parts) => {
-    const count = bench.plan.events * 2;
-    await runEndToEnd(parts, count);
-    return count;
+    await runEndToEnd(parts, plan.events);
+    return plan.events;
   });
 }
 
 async function profileRun(bench, title, run) {
-  const name = `profile-${title.replaceAll(/[^a-z]+/g, "-")}`;
+  const name = `profile ${title}`.replaceAll(/[^a-z]+/g, "-");
   const profileDir = join(bench.dir, `${name}.profiles`);
   mkdirSync(profileDir);
   const sink = await bench.startSink();
   const load = await bench.startChild("load");
   const gateway = await bench.startGateway(name, { profileDir });
   const subscription = await gateway.subscribe({ name: "sink", url: sink.url, events: ["webhook.bench"] });
-  const startedAt = performance.now();
-  const events = await run({ sink, load, gateway, subscription });
-  const seconds = (performance.now() - startedAt) / 1000;
+  const parts = { sink, load, gateway, subscription };
+  await runEndToEnd(parts, bench.plan.events / 2);
+  const fromUs = monotonicUs();
+  const events = await run(parts);
+  const toUs = monotonicUs();
   await bench.stopAll();
-  bench.say(`\n${title}: ${events} events in ${seconds.toFixed(1)} s (with the profiler's own cost)`);
-  for (const thread of readProfiles(profileDir)) {
+  bench.say(`\n${title}: ${events} events in ${((toUs - fromUs) / 1e6).toFixed(1)} s, with the profiler's own cost`);
+  for (const thread of readProfiles(profileDir, fromUs, toUs)) {
     if (thread.thread !== "reader thread") bench.say(`\n${formatProfile(thread, { title, events })}`);
   }
+}
+
+function monotonicUs() {
+  return Number(process.hrtime.bigint() / 1000n);
 }

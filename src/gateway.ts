@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync } from "node:fs";
+import { accessSync, constants } from "node:fs";
 import { networkInterfaces } from "node:os";
 import type { IncomingMessage } from "node:http";
 import type { Config } from "./config/settings-tree.ts";
@@ -33,9 +33,11 @@ import { startUpkeep } from "./manage/upkeep.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "./receive/publish-item.ts";
 import { createPublisher } from "./receive/publish.ts";
 import { createWebhookReceiver } from "./receive/webhook.ts";
+import { createXmlChecker } from "./receive/xml-check.ts";
 import { createFanOut, type IncomingEvent, type IngestResult } from "./route/fan-out.ts";
 import { createRouter } from "./route/router.ts";
 import { lockDataDir } from "./store/sqlite/data-dir-lock.ts";
+import { makeDurableDirectory } from "./store/sqlite/durable-directory.ts";
 import { openSqliteStore } from "./store/sqlite/open.ts";
 import type { Logger } from "./telemetry/logger.ts";
 import { watchLoopLag } from "./telemetry/loop-lag.ts";
@@ -193,6 +195,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     return key === undefined ? undefined : keys.authenticate(key);
   };
   const clientAddress = createClientAddress(config.trustedProxies);
+  const xml = createXmlChecker();
   const webhooks = createWebhookReceiver({
     findSource: sources.find,
     accept,
@@ -200,6 +203,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     clock,
     createId,
     maxDepth: limits.maxDepth,
+    xml,
   });
   const publisher = createPublisher({
     accept,
@@ -277,14 +281,16 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
 
   const recovered = await store.recover(clock.now());
   if (recovered.recovered + recovered.poisoned > 0) logger.warn(recovered, "deliveries were interrupted, going on");
+  if (recovered.poisoned > 0) await subscriptions.skipDeadHeads();
   await applyDeclared(config);
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
   await scheduler.start();
   void subscriptions.resume().catch(logFault);
 
-  const newAdminKey = keys.hasAny ? undefined : await keys.create({ name: "first admin key", scopes: ["admin"] });
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
+  // Not before: a start that fails here would have made a key that nobody ever sees.
+  const newAdminKey = keys.hasAny ? undefined : await keys.create({ name: "first admin key", scopes: ["admin"] });
   logger.info({ url, store: store.info.driver, sync_mode: store.info.syncMode }, "gateway is listening");
   if (config.anySource && !isLoopback(config.host)) {
     logger.warn({ host: config.host }, "any source name is taken from beyond this machine; see any_source");
@@ -300,6 +306,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));
       isShuttingDown = true;
       await http.close(HTTP_CLOSE_MS);
+      await xml.close();
       await fanOut.settled();
       upkeep.stop();
       disk.close();
@@ -314,7 +321,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
 
 function prepareDataDir(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeDurableDirectory(path);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new PosthornError(

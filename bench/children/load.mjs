@@ -6,6 +6,7 @@ import { answerWith, nowUs } from "./answering.mjs";
 import { createBody, writeStamp } from "./stamp.mjs";
 
 const MAX_RESPONSE_BYTES = 64 * 1024;
+const RESEND_AFTER_MS = 100;
 
 answerWith({
   /** Each connection sends its next request when it has the answer to its last: for a time, or so many in all. */
@@ -25,7 +26,14 @@ answerWith({
           if (open === 0) resolve();
         }
       };
-      for (const connection of run.connections) connection.onAnswer = next;
+      for (const connection of run.connections) {
+        connection.onAnswer = (_, isOk) => {
+          if (isOk) return next(connection);
+          // What was refused is sent again, as senders do.
+          sent -= 1;
+          setTimeout(next, RESEND_AFTER_MS, connection);
+        };
+      }
       for (const connection of run.connections) next(connection);
     });
     return run.finish(startedUs);
@@ -97,14 +105,49 @@ async function openRun({ port, path, connections, bodyBytes }) {
   };
 }
 
-function openConnection(port, request, bodyAt, tally) {
+/** One request at a time. Where the server closes after an answer, a new socket takes the place of the old one. */
+async function openConnection(port, request, bodyAt, tally) {
+  // Its own copy, because the socket may still hold the last one when the stamp is written.
+  const own = Buffer.from(request);
+  let stampUs = 0;
+  let isClosing = false;
+  let socket = await openSocket(port, take);
+
+  function take(status, isLast) {
+    tally.statuses[status] = (tally.statuses[status] ?? 0) + 1;
+    tally.latenciesUs.push(nowUs() - stampUs);
+    const isOk = status.startsWith("2");
+    if (!isLast) {
+      connection.onAnswer(connection, isOk);
+      return;
+    }
+    socket.destroy();
+    void openSocket(port, take).then((opened) => {
+      socket = opened;
+      if (isClosing) socket.destroy();
+      else connection.onAnswer(connection, isOk);
+    });
+  }
+
+  const connection = {
+    onAnswer: undefined,
+    send(us) {
+      stampUs = us;
+      writeStamp(own, bodyAt, us);
+      socket.write(own);
+    },
+    close() {
+      isClosing = true;
+      socket.destroy();
+    },
+  };
+  return connection;
+}
+
+function openSocket(port, take) {
   return new Promise((resolve, reject) => {
     const buffer = Buffer.allocUnsafe(MAX_RESPONSE_BYTES);
     let rest;
-    let stampUs = 0;
-    let isClosing = false;
-    // Its own copy, because the socket may still hold the last one when the stamp is written.
-    const own = Buffer.from(request);
     const socket = connect({
       host: "127.0.0.1",
       port,
@@ -114,48 +157,34 @@ function openConnection(port, request, bodyAt, tally) {
         callback(length) {
           const chunk = buffer.subarray(0, length);
           rest = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
-          const end = findEnd(rest);
-          if (end === undefined) {
+          const answer = parseAnswer(rest);
+          if (answer === undefined) {
             if (rest === chunk) rest = Buffer.from(chunk);
             return true;
           }
-          if (end !== rest.length) throw new Error("more came than one answer");
-          const status = rest.latin1Slice(9, 12);
+          if (answer.end !== rest.length) throw new Error("more came than one answer");
           rest = undefined;
-          tally.statuses[status] = (tally.statuses[status] ?? 0) + 1;
-          tally.latenciesUs.push(nowUs() - stampUs);
-          connection.onAnswer(connection);
+          take(answer.status, answer.isLast);
           return true;
         },
       },
     });
-    const connection = {
-      onAnswer: undefined,
-      send(us) {
-        stampUs = us;
-        writeStamp(own, bodyAt, us);
-        socket.write(own);
-      },
-      close() {
-        isClosing = true;
-        socket.destroy();
-      },
-    };
-    socket.once("connect", () => resolve(connection));
+    socket.once("connect", () => resolve(socket));
     socket.on("error", reject);
-    socket.on("close", () => {
-      if (!isClosing) throw new Error("the server closed a connection");
+    socket.on("end", () => {
+      if (!socket.destroyed) throw new Error("the server closed a connection without saying so");
     });
   });
 }
 
-/** Where the answer ends, when all of it is there. */
-function findEnd(bytes) {
+/** Undefined until all of it is there. */
+function parseAnswer(bytes) {
   const headEnd = bytes.indexOf("\r\n\r\n");
   if (headEnd < 0) return undefined;
   const head = bytes.latin1Slice(0, headEnd);
   const length = /\r\ncontent-length: *(\d+)/i.exec(head);
   if (length === null) throw new Error(`an answer without content-length: ${head}`);
   const end = headEnd + 4 + Number(length[1]);
-  return bytes.length < end ? undefined : end;
+  if (bytes.length < end) return undefined;
+  return { end, status: head.slice(9, 12), isLast: /\r\nconnection: *close/i.test(head) };
 }

@@ -86,8 +86,14 @@ async function publish(gateway, count) {
   const loop = async () => {
     while (left > 0) {
       left -= BATCH;
-      const { events } = await gateway.api("POST", "/api/v1/events", batch);
-      if (events.some(({ event_id }) => event_id === undefined)) throw new Error("an event was not taken");
+      try {
+        const { events } = await gateway.api("POST", "/api/v1/events", batch);
+        if (events.some(({ event_id }) => event_id === undefined)) throw new Error("an event was not taken");
+      } catch (error) {
+        if (error.status !== 503) throw error;
+        left += BATCH;
+        await wait(SAMPLE_MS);
+      }
     }
   };
   await Promise.all(Array.from({ length: PUBLISHERS }, loop));

@@ -1,6 +1,6 @@
 import { CONNECTIONS } from "../plan.mjs";
 import { median } from "../statistics.mjs";
-import { runEndToEnd, target } from "./end-to-end.mjs";
+import { describeRefused, runEndToEnd, target } from "./end-to-end.mjs";
 
 const SHARE = 0.3;
 
@@ -21,7 +21,7 @@ export async function measureLatency(bench) {
   const pace = async (port) => {
     await sink.ask("reset", { measureAge: true });
     const run = await load.ask("pace", { ...target(port), ratePerS, durationMs: plan.paceMs / 2 });
-    await sink.ask("reach", run.count);
+    await sink.ask("reach", run.ok);
     return { ages: await sink.ask("ages"), answers: run };
   };
   const rounds = [];
@@ -39,7 +39,7 @@ export async function measureLatency(bench) {
         must: 5,
         aim: 2,
         isLowerBetter: true,
-        note: `${p99("gateway").toFixed(1)} ms ÷ ${p99("bare").toFixed(1)} ms at ${ratePerS}/s`,
+        note: `${p99("gateway").toFixed(1)} ms ÷ ${p99("bare").toFixed(1)} ms at ${ratePerS}/s${describeRefused(rounds.map(({ gateway: { answers } }) => answers))}`,
       },
     ],
     details: { ratePerS, rounds },

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { median } from "../statistics.mjs";
-import { runEndToEnd } from "./end-to-end.mjs";
+import { describeRefused, runEndToEnd } from "./end-to-end.mjs";
 
 const ADDED_US = 5000;
 
@@ -34,7 +34,7 @@ export async function measureSlowDisk(bench) {
         unit: "/s",
         must: 3000,
         aim: 5000,
-        note: `accepted at ${accepted}/s`,
+        note: `accepted at ${accepted}/s${describeRefused(rounds.map(({ ingest }) => ingest))}`,
       },
       { figure: "  answer p99", value: p99, unit: "ms", must: 100, aim: 50, isLowerBetter: true },
     ],

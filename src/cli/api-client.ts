@@ -45,7 +45,7 @@ export function createApiClient(url: string, key: string | undefined): ApiClient
     url,
     get(path, query = {}, expected) {
       const given = Object.entries(query).filter(([, value]) => value !== undefined);
-      const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+      const search = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join("&");
       return request(search === "" ? path : `${path}?${search}`, { method: "GET" }, expected);
     },
     post: (path, body, headers) =>

@@ -20,7 +20,14 @@ const MAX_CELL_CHARACTERS = 60;
 export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const shown = [headings, ...rows.map((row) => row.map((cell) => shorten(escapeControls(cell), MAX_CELL_CHARACTERS)))];
   const widths = headings.map((_, column) => Math.max(...shown.map((row) => row[column]?.length ?? 0)));
-  return shown.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join("\n");
+  return shown
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
 }
 
 /** `name  value` lines; a value that is not there is left out. */

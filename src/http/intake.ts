@@ -31,6 +31,9 @@ export interface IntakeOptions {
 const WEBHOOK = "/webhook/";
 const EVENTS = "/api/v1/events";
 
+/** What of a path that Fastify knows is answered here. */
+export const HOT_ROUTES = [{ url: EVENTS, method: "POST" }];
+
 export function createIntake(options: IntakeOptions): Intake {
   const { webhooks, publisher, findTrouble } = options;
 
@@ -129,7 +132,6 @@ export function createIntake(options: IntakeOptions): Intake {
       options.onRequest("internal_error");
       options.onFault(error);
     }
-    // What is left of the body is not worth reading.
     sendProblem(response, error, { close: close || response.req.complete === false });
   }
 
@@ -165,10 +167,14 @@ function splitPath(url: string): { source: string; path: string; query: string }
   };
 }
 
-function refuseEncoding(request: IncomingMessage): void {
-  const encoding = request.headers["content-encoding"];
-  if (encoding === undefined || encoding === "" || encoding.toLowerCase() === "identity") return;
-  throw new PosthornError("unsupported_encoding", `The content encoding "${encoding}" is not taken. Send the body as it is.`);
+export function refuseEncoding({ headers }: IncomingMessage): void {
+  const encoding = headers["content-encoding"] ?? "";
+  const transfer = headers["transfer-encoding"];
+  // Node undoes the chunks and leaves what else was done to the body.
+  const isPlain = transfer === undefined || transfer.toLowerCase() === "chunked";
+  if (isPlain && (encoding === "" || encoding.toLowerCase() === "identity")) return;
+  const given = isPlain ? encoding : transfer;
+  throw new PosthornError("unsupported_encoding", `The encoding "${given}" is not taken. Send the body as it is.`);
 }
 
 /** Our own trouble is no entry in the sender's log. */

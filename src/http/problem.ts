@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
 
 /** RFC 9457. The only place where an error becomes a status. */
@@ -39,6 +39,10 @@ export function describeError(error: unknown): Record<string, unknown> {
   };
 }
 
+/** How long a sender that is still writing may take to notice that it was refused. */
+export const LINGER_MS = 2000;
+
+/** `close` when the body was not read: what is left of it is not worth keeping the connection for. */
 export function sendProblem(response: ServerResponse, error: unknown, options?: { close?: boolean }): void {
   if (response.headersSent) {
     response.destroy();
@@ -47,5 +51,25 @@ export function sendProblem(response: ServerResponse, error: unknown, options?: 
   const problem = toProblem(error);
   if (options?.close === true) problem.headers["connection"] = "close";
   response.writeHead(problem.status, { ...problem.headers, "content-length": Buffer.byteLength(problem.body) });
-  response.end(problem.body);
+  if (options?.close === true && isStillSending(response.req)) endLate(response, problem.body);
+  else response.end(problem.body);
+}
+
+function isStillSending(request: IncomingMessage): boolean {
+  const { expect, "content-length": length = "0", "transfer-encoding": transfer } = request.headers;
+  return !request.complete && expect === undefined && (transfer !== undefined || length !== "0");
+}
+
+/**
+ * Closing a connection with unread bytes resets it, and senders that are still writing then see a broken pipe instead
+ * of the answer. So the rest is thrown away for a moment first.
+ */
+function endLate(response: ServerResponse, body: string): void {
+  response.write(body);
+  const end = () => {
+    clearTimeout(timer);
+    response.end();
+  };
+  const timer = setTimeout(end, LINGER_MS).unref();
+  response.req.once("end", end).once("close", end).resume();
 }

@@ -1,12 +1,14 @@
-import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
-import { PosthornError } from "../domain/errors.ts";
+import type { AddressInfo } from "node:net";
+import { ERRORS, PosthornError } from "../domain/errors.ts";
 import { allows, type Caller, type Scope } from "../manage/keys.ts";
-import type { Intake } from "./intake.ts";
-import { toProblem } from "./problem.ts";
+import { watchMethods } from "./allowed-methods.ts";
+import { HOT_ROUTES, refuseEncoding, type Intake } from "./intake.ts";
+import { sendProblem } from "./problem.ts";
+import { answerUnparsable } from "./unparsable.ts";
 import { compileValidator } from "./validation.ts";
 
 declare module "fastify" {
@@ -36,6 +38,9 @@ export interface HttpServerOptions {
   onFault: (error: unknown, request: Pick<IncomingMessage, "method" | "url">) => void;
 }
 
+/** Ids of events have up to 128 characters, and each may be written as three. */
+const MAX_PARAMETER_LENGTH = 512;
+
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { intake } = options;
   let node: Server | undefined;
@@ -43,28 +48,41 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const app = fastify({
     serverFactory(handler) {
       node = createNodeServer(options, (request, response) => {
-        if (!intake.handle(request, response)) handler(request, response);
+        if (intake.handle(request, response)) return;
+        if (request.headers.expect !== undefined) response.writeContinue();
+        handler(request, response);
       });
       return node;
     },
     bodyLimit: 1024 * 1024,
-    routerOptions: { ignoreTrailingSlash: true },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
+    frameworkErrors: refuse,
   });
+  const allowedMethods = watchMethods(app, HOT_ROUTES);
   app.setValidatorCompiler(compileValidator);
   app.decorateRequest("caller", undefined);
   app.addHook("onRequest", async (request) => {
     const { scope } = request.routeOptions.config;
+    refuseEncoding(request.raw);
     if (scope !== undefined) request.caller = await authorize(request, scope);
   });
-  app.setErrorHandler((error, request, reply) => {
-    const problem = toProblem(fromFastify(error));
-    if (problem.status >= 500) options.onFault(error, request.raw);
-    return reply.code(problem.status).headers(problem.headers).send(problem.body);
-  });
+  app.setErrorHandler(refuse);
   app.setNotFoundHandler((request, reply) => {
-    const problem = toProblem(new PosthornError("not_found", `There is nothing at ${request.method} ${request.url}.`));
-    return reply.code(problem.status).headers(problem.headers).send(problem.body);
+    const { method, url } = request;
+    const allow = allowedMethods(url.split("?", 1)[0] ?? url);
+    const error =
+      allow.length === 0
+        ? new PosthornError("not_found", `There is nothing at ${method} ${url}.`)
+        : new PosthornError("method_not_allowed", `${method} is not taken here.`, { details: { allow } });
+    refuse(error, request, reply);
   });
+
+  function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const known = fromFastify(error);
+    if (!(known instanceof PosthornError) || ERRORS[known.code].status >= 500) options.onFault(error, request.raw);
+    reply.hijack();
+    sendProblem(reply.raw, known, { close: !request.raw.complete });
+  }
 
   async function authorize(request: FastifyRequest, scope: Scope): Promise<Caller> {
     const caller = await options.authenticate(request.raw);
@@ -127,37 +145,6 @@ function createNodeServer(options: HttpServerOptions, handler: (req: IncomingMes
   return server;
 }
 
-/** What was no HTTP request never reaches a handler. */
-function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const problem = toProblem(explainUnparsable(error));
-  const head = Object.entries(problem.headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(
-    `HTTP/1.1 ${problem.status} Refused\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(problem.body)}\r\n` +
-      `${head.join("")}\r\n${problem.body}`,
-  );
-}
-
-function explainUnparsable(error: NodeJS.ErrnoException): PosthornError {
-  switch (error.code) {
-    case "HPE_HEADER_OVERFLOW":
-      return new PosthornError("headers_too_large", "The headers are larger than 16 KB. Send fewer.");
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return new PosthornError("request_timeout", "The request was not complete in time. Send it again, faster.");
-    case "HPE_INVALID_TRANSFER_ENCODING":
-    case "HPE_UNEXPECTED_CONTENT_LENGTH":
-      return new PosthornError(
-        "ambiguous_length",
-        "Content-Length and Transfer-Encoding contradict each other. Send one of them.",
-      );
-    default:
-      return new PosthornError("bad_request", `This is not a valid HTTP request (${error.message}).`);
-  }
-}
-
 function fromFastify(error: unknown): unknown {
   if (error instanceof PosthornError) return error;
   const { code, message } = error as { code?: string; message: string };
@@ -170,6 +157,9 @@ function fromFastify(error: unknown): unknown {
     case "FST_ERR_CTP_INVALID_JSON_BODY":
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
       return new PosthornError("unreadable_body", message);
+    case "FST_ERR_BAD_URL":
+    case "FST_ERR_MAX_PARAM_LENGTH":
+      return new PosthornError("bad_request", `The URL cannot be understood (${message}).`);
     default:
       return error instanceof SyntaxError ? new PosthornError("unreadable_body", message) : error;
   }

@@ -30,6 +30,8 @@ export interface Subscriptions {
   findSavedBreaker(seq: number): BreakerState | undefined;
   /** Takes over what the configuration declares; says which left it. */
   applyDeclared(declared: readonly SubscriptionInput[]): Promise<{ left: readonly string[] }>;
+  /** After a recovery: dead letters that it made block nobody who asked for `skip`. */
+  skipDeadHeads(): Promise<void>;
   /** Goes on with what a crash interrupted. */
   resume(): Promise<void>;
 }
@@ -200,6 +202,11 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
         await setStatus(subscription, "inactive");
       }
       return { left: left.map(({ name }) => name) };
+    },
+    async skipDeadHeads() {
+      for (const { seq, ordered, onDeadHead } of bySeq.values()) {
+        if (ordered && onDeadHead === "skip") await store.skipDeadHeads(seq, clock.now());
+      }
     },
     async resume() {
       for (const seq of deleted) await cancelOpen(seq);

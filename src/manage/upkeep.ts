@@ -12,11 +12,12 @@ export interface UpkeepOptions {
   store: Pick<Store, "expire" | "noteNow">;
   clock: Clock;
   onFault: (error: unknown) => void;
+  everyMs?: number | undefined;
 }
 
 const EVERY_MS = 5000;
 
-export function startUpkeep({ store, clock, onFault }: UpkeepOptions): Upkeep {
+export function startUpkeep({ store, clock, onFault, everyMs = EVERY_MS }: UpkeepOptions): Upkeep {
   let hasWorked = true;
   let timer: Timer | undefined;
   let isStopped = false;
@@ -30,7 +31,7 @@ export function startUpkeep({ store, clock, onFault }: UpkeepOptions): Upkeep {
 
   function schedule(): void {
     if (isStopped) return;
-    timer = clock.setTimer(clock.now() + EVERY_MS, () => {
+    timer = clock.setTimer(clock.now() + everyMs, () => {
       round().catch(onFault).finally(schedule);
     });
   }

@@ -23,6 +23,28 @@ export function memberSpans(json: Buffer, start: number, end: number): Map<strin
   return spans;
 }
 
+/** The value of one member, of a repeated name the last, without a list of all of them. */
+export function findMember(json: Buffer, start: number, end: number, name: string): Span | undefined {
+  const wanted = Buffer.from(name);
+  let found: Span | undefined;
+  let at = skipSpace(json, skipSpace(json, start, end) + 1, end);
+  while (at < end && json[at] === 0x22) {
+    const nameEnd = skipString(json, at, end);
+    const valueStart = skipSpace(json, skipSpace(json, nameEnd, end) + 1, end);
+    const valueEnd = skipValue(json, valueStart, end);
+    if (isNamed(json, at, nameEnd, name, wanted)) found = { start: valueStart, end: valueEnd };
+    at = skipSpace(json, skipSpace(json, valueEnd, end) + 1, end);
+  }
+  return found;
+}
+
+/** An escape makes a name longer, by six bytes for one at most. */
+function isNamed(json: Buffer, start: number, end: number, name: string, wanted: Buffer): boolean {
+  const byteLength = end - start - 2;
+  if (byteLength === wanted.length) return json.compare(wanted, 0, wanted.length, start + 1, end - 1) === 0;
+  return byteLength > wanted.length && byteLength <= 6 * wanted.length && readString(json, start, end) === name;
+}
+
 /** The elements of an array, at most `maxElements` of them. */
 export function elementSpans(json: Buffer, start: number, end: number, maxElements = Infinity): Span[] {
   const spans: Span[] = [];
@@ -45,6 +67,12 @@ export function skipSpace(json: Uint8Array, from: number, end = json.length): nu
   let at = from;
   while (at < end && (json[at] as number) <= 0x20) at++;
   return at;
+}
+
+export function trimEnd(json: Uint8Array): number {
+  let end = json.length;
+  while (end > 0 && (json[end - 1] as number) <= 0x20) end--;
+  return end;
 }
 
 function skipString(json: Uint8Array, from: number, end: number): number {

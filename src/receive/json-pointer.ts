@@ -1,54 +1,33 @@
-import { elementSpans, memberSpans, skipSpace, type Span } from "./json-members.ts";
+import { elementSpans, findMember, readString, skipSpace, trimEnd, type Span } from "./json-members.ts";
 import { bomLength } from "./unreadable.ts";
 
-/** Reads values by JSON Pointer out of a body. */
-
-/** The value at a pointer; undefined where there is none. Sees own properties only. */
-export function valueAt(value: unknown, pointer: readonly string[]): unknown {
-  let found = value;
-  for (const token of pointer) {
-    if (typeof found !== "object" || found === null) return undefined;
-    if (Array.isArray(found)) {
-      if (!isIndex(token)) return undefined;
-      found = (found as unknown[])[Number(token)];
-    } else {
-      if (!Object.hasOwn(found, token)) return undefined;
-      found = (found as Record<string, unknown>)[token];
-    }
-  }
-  return found;
-}
-
-/** A string as it is, a number or a boolean as its text; nothing else has one. */
-export function scalarText(value: unknown): string | undefined {
-  if (typeof value === "string") return value;
-  return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
-}
-
 /**
- * The text of the scalar at a pointer of `value`, which was parsed from `json`. A number that a float may have
- * rounded is read again as it was written: ids beyond 2^53 are common.
+ * The text of the scalar at a JSON Pointer, in a body that is known to be JSON: a string as it is, a number or a
+ * boolean as its text; nothing else has one. It is cut out of the bytes, because a value built from two megabytes of
+ * brackets keeps the loop busy for 100 ms, and because ids beyond 2^53 are common.
  */
-export function scalarTextAt(json: Buffer, value: unknown, pointer: readonly string[]): string | undefined {
-  const found = valueAt(value, pointer);
-  if (typeof found !== "number" || Number.isSafeInteger(found)) return scalarText(found);
-  const span = findSpan(json, pointer);
-  return span === undefined ? undefined : json.toString("latin1", span.start, span.end).trim();
-}
-
-function findSpan(json: Buffer, pointer: readonly string[]): Span | undefined {
-  let span: Span | undefined = { start: bomLength(json), end: json.length };
+export function scalarTextAt(json: Buffer, pointer: readonly string[]): string | undefined {
+  let span: Span | undefined = { start: skipSpace(json, bomLength(json)), end: trimEnd(json) };
   for (const token of pointer) {
+    span = stepInto(json, span, token);
     if (span === undefined) return undefined;
-    span =
-      json[skipSpace(json, span.start)] === 0x5b
-        ? elementSpans(json, span.start, span.end, Number(token) + 1)[Number(token)]
-        : memberSpans(json, span.start, span.end).get(token);
   }
-  return span;
+  return scalarText(json, span);
 }
 
-/** Canonical: no sign, no leading zero. */
-function isIndex(token: string): boolean {
-  return /^(0|[1-9][0-9]*)$/.test(token);
+function stepInto(json: Buffer, { start, end }: Span, token: string): Span | undefined {
+  if (json[start] === 0x7b) return findMember(json, start, end, token);
+  // An index is canonical: no sign, no leading zero.
+  if (json[start] !== 0x5b || !/^(0|[1-9][0-9]{0,8})$/.test(token)) return undefined;
+  return elementSpans(json, start, end, Number(token) + 1)[Number(token)];
+}
+
+function scalarText(json: Buffer, { start, end }: Span): string | undefined {
+  const text = json.toString("latin1", start, Math.min(end, start + 1));
+  if (text === '"') return readString(json, start, end);
+  if (text === "{" || text === "[" || text === "n") return undefined;
+  const written = json.toString("latin1", start, end);
+  const number = Number(written);
+  // 1.0 and 1 are one id; what a float would round stays as it was written.
+  return Number.isSafeInteger(number) ? String(number) : written;
 }

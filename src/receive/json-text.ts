@@ -16,11 +16,6 @@ export function checkJsonText(body: Buffer, maxDepth: number): void {
   }
 }
 
-/** The value of a body that has passed the check. */
-export function parseJsonText(body: Buffer): unknown {
-  return JSON.parse(body.toString("utf8", bomLength(body)));
-}
-
 function utf16Reason(body: Uint8Array): string | undefined {
   const [first, second] = body;
   const hasBom = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);

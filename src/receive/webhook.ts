@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Clock } from "../domain/clock.ts";
 import { webhookKey } from "../domain/dedupe-key.ts";
-import { PosthornError } from "../domain/errors.ts";
+import { ERRORS, PosthornError } from "../domain/errors.ts";
 import { PRIORITIES, type Priority } from "../domain/event.ts";
 import type { Place, Source } from "../domain/source.ts";
 import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
@@ -10,6 +10,7 @@ import type { LoggedRequest } from "../store/store.ts";
 import { scalarTextAt } from "./json-pointer.ts";
 import { describeRequest, type RequestFacts } from "./request-facts.ts";
 import { checkWellFormed, type WellFormed } from "./well-formed.ts";
+import type { XmlChecker } from "./xml-check.ts";
 
 /** One inbound request with its raw bytes. */
 export interface WebhookRequest extends RequestFacts {
@@ -37,6 +38,7 @@ export interface WebhookReceiverOptions {
   clock: Clock;
   createId: (prefix: "evt" | "req") => string;
   maxDepth: number;
+  xml: Pick<XmlChecker, "check">;
 }
 
 const MAX_KEY_LENGTH = 255;
@@ -44,12 +46,12 @@ const MAX_KEY_LENGTH = 255;
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
-  const { findSource, accept, clock, createId, maxDepth } = options;
+  const { findSource, accept, clock, createId, maxDepth, xml } = options;
 
   function receive(request: WebhookRequest, done: (result: WebhookResult) => void): void {
     let checked: WellFormed | Promise<WellFormed>;
     try {
-      checked = checkWellFormed(request.body, request.headers["content-type"], { maxDepth });
+      checked = checkWellFormed(request.body, request.headers["content-type"], xml, { maxDepth });
     } catch (error) {
       return refuse(request, error, done);
     }
@@ -103,7 +105,9 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
 
   function refuse(request: WebhookRequest, error: unknown, done: (result: WebhookResult) => void): void {
     const known = error instanceof PosthornError ? error : undefined;
-    if (known !== undefined) log(request, known.code, request.body, request.body.length);
+    // Our own trouble is no entry in the sender's log.
+    const isSendersFault = known !== undefined && ERRORS[known.code].status < 500;
+    if (isSendersFault) log(request, known.code, request.body, request.body.length);
     done({
       kind: "refused",
       error: known ?? new PosthornError("internal_error", "The webhook could not be read.", { cause: error }),
@@ -173,7 +177,7 @@ function readHeader(request: WebhookRequest, name: string): string | undefined {
 }
 
 function readBody(pointer: readonly string[], request: WebhookRequest, form: WellFormed): string | undefined {
-  return form.kind === "json" ? scalarTextAt(request.body, form.value, pointer) : undefined;
+  return form.kind === "json" ? scalarTextAt(request.body, pointer) : undefined;
 }
 
 /** An unknown word is no reason to refuse a webhook: it goes as normal. */

@@ -1,24 +1,11 @@
 import { isAscii } from "node:buffer";
 import { findBodyKind } from "./content-type.ts";
-import { checkJsonText, parseJsonText } from "./json-text.ts";
+import { checkJsonText } from "./json-text.ts";
 import { faultAt, unreadableBody } from "./unreadable.ts";
-import { findXmlReader, loadXmlReader } from "./xml-text.ts";
+import type { XmlChecker } from "./xml-check.ts";
 
-export type WellFormed = JsonBody | { readonly kind: "xml" } | { readonly kind: "other" };
-
-/** Only a few sources look into a body, and building its value costs twice as much as checking its text. */
-export class JsonBody {
-  readonly kind = "json";
-  readonly #text: Buffer;
-  #value: unknown;
-
-  constructor(text: Buffer) {
-    this.#text = text;
-  }
-
-  get value(): unknown {
-    return (this.#value ??= parseJsonText(this.#text));
-  }
+export interface WellFormed {
+  readonly kind: "json" | "xml" | "other";
 }
 
 export interface TextLimits {
@@ -27,37 +14,27 @@ export interface TextLimits {
 
 export const DEFAULT_TEXT_LIMITS: TextLimits = { maxDepth: 128 };
 
+const JSON_BODY: WellFormed = { kind: "json" };
+const XML_BODY: WellFormed = { kind: "xml" };
 const OTHER: WellFormed = { kind: "other" };
-const XML: WellFormed = { kind: "xml" };
 
 /**
  * Checks a body that is JSON or XML by its content type, or by its looks when it has none; any other type is taken as
- * it is. Throws `unreadable_body`. A promise comes back only for the first XML, while its reader is being loaded.
+ * it is. Throws `unreadable_body`. A promise comes back only for XML.
  */
 export function checkWellFormed(
   body: Buffer,
   contentType: string | undefined,
+  xml: Pick<XmlChecker, "check">,
   limits: TextLimits = DEFAULT_TEXT_LIMITS,
 ): WellFormed | Promise<WellFormed> {
   const { format, charset } = findBodyKind(body, contentType);
   if (format === "json") {
     if (charset !== undefined) checkJsonCharset(body, charset);
     checkJsonText(body, limits.maxDepth);
-    return new JsonBody(body);
+    return JSON_BODY;
   }
-  return format === "xml" ? checkXml(body, charset, limits.maxDepth) : OTHER;
-}
-
-function checkXml(body: Buffer, charset: string | undefined, maxDepth: number): WellFormed | Promise<WellFormed> {
-  const reader = findXmlReader();
-  if (reader === undefined) {
-    return loadXmlReader().then((loaded) => {
-      loaded.check(body, charset, maxDepth);
-      return XML;
-    });
-  }
-  reader.check(body, charset, maxDepth);
-  return XML;
+  return format === "xml" ? xml.check(body, charset, limits.maxDepth).then(() => XML_BODY) : OTHER;
 }
 
 /** JSON is UTF-8, whatever is claimed; a wrong claim does no harm as long as every byte is ASCII. */

@@ -13,17 +13,8 @@ const FATAL = 3;
 /** Its tree takes up to twenty times the size of a text, in memory that the parser never gives back. */
 const MAX_XML_BYTES = 8_388_608;
 
-let reader: XmlReader | undefined;
-let loading: Promise<XmlReader> | undefined;
-
-/** Most gateways never see XML: its parser takes some 70 ms to load, so it is not loaded before the first one. */
-export function loadXmlReader(): Promise<XmlReader> {
-  loading ??= import("libxml2-wasm").then((libxml) => (reader = createXmlReader(libxml)));
-  return loading;
-}
-
-export function findXmlReader(): XmlReader | undefined {
-  return reader;
+export async function loadXmlReader(): Promise<XmlReader> {
+  return createXmlReader(await import("libxml2-wasm"));
 }
 
 function createXmlReader(libxml: typeof Libxml): XmlReader {

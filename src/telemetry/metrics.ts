@@ -40,9 +40,6 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
-  const capIds = createLabelCap();
-  const capTypes = createLabelCap();
-
   const requests = new Counter({
     name: "posthorn_requests_total",
     help: "Inbound webhook requests by outcome",
@@ -87,18 +84,28 @@ export function createMetrics(): Metrics {
     imbalance: gauge("posthorn_conservation_imbalance", "Deliveries created less those accounted for; must be 0"),
   };
 
+  // Finding a counter by its labels costs more than counting: each is looked up once.
+  const requestCounters = remember((outcome) => requests.labels({ outcome }));
+  const eventCounters = remember((result) => events.labels({ result }));
+  const subscriptionMeters = remember((id) => ({
+    latency: latency.labels({ webhook_id: id }),
+    attempts: remember((type) =>
+      remember((status) => deliveries.labels({ webhook_id: id, event_type: type, status })),
+    ),
+  }));
+
   function gauge(name: string, help: string): Gauge {
     return new Gauge({ name, help, registers });
   }
 
   return {
     contentType: registry.contentType,
-    countRequest: (outcome) => requests.inc({ outcome }),
-    countEvent: (result) => events.inc({ result }),
+    countRequest: (outcome) => requestCounters(outcome).inc(),
+    countEvent: (result) => eventCounters(result).inc(),
     countAttempt(attempt) {
-      const id = capIds(attempt.subscriptionId);
-      deliveries.inc({ webhook_id: id, event_type: capTypes(attempt.eventType), status: attempt.result });
-      latency.observe({ webhook_id: id }, attempt.durationMs / 1000);
+      const subscription = subscriptionMeters(attempt.subscriptionId);
+      subscription.attempts(attempt.eventType)(attempt.result).inc();
+      subscription.latency.observe(attempt.durationMs / 1000);
       if (attempt.isRetry) retries.inc();
       if (attempt.result === "success") successes.inc();
       if (attempt.dwellMs !== undefined) dwell.observe(attempt.dwellMs / 1000);
@@ -110,12 +117,12 @@ export function createMetrics(): Metrics {
   };
 }
 
-function createLabelCap(): (value: string) => string {
-  const seen = new Set<string>();
-  return (value) => {
-    if (seen.has(value)) return value;
-    if (seen.size >= MAX_LABELS) return "other";
-    seen.add(value);
-    return value;
+function remember<Meter>(make: (label: string) => Meter): (label: string) => Meter {
+  const known = new Map<string, Meter>();
+  return (label) => {
+    const name = known.has(label) || known.size < MAX_LABELS ? label : "other";
+    let meter = known.get(name);
+    if (meter === undefined) known.set(name, (meter = make(name)));
+    return meter;
   };
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ERRORS } from "../../src/domain/errors.ts";
 import type { Answer, ApiClient } from "../support/api-client.ts";
+import { openRawSocket } from "../support/raw-socket.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 /** Each row of "bad input gets", against the real server. */
@@ -118,6 +119,10 @@ describe("bad input", () => {
         "unsupported_encoding",
       );
     }
+    const transfer = await openRawSocket(gateway.port);
+    transfer.write("POST /webhook/any HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n");
+    expect((await transfer.answer()).status).toBe(415);
+    transfer.destroy();
     const identity = { ...headers, "content-encoding": "identity" };
     expect((await gateway.request("POST", "/webhook/any", { body: "{}", headers: identity })).status).toBe(202);
     const form = { body: "a=1", headers: { "content-type": "application/x-www-form-urlencoded" } };

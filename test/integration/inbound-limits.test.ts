@@ -114,10 +114,9 @@ describe("the server's limits", () => {
 
     it.each([
       ["a length that is no number", "POST /webhook/odd HTTP/1.1\r\nhost: a\r\ncontent-length: x\r\n\r\n", 400],
-      ["a transfer encoding that is not known", "POST /webhook/odd HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip\r\n\r\n", 400],
+      ["a transfer encoding that is not known", "POST /webhook/odd HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip\r\n\r\n", 415],
       ["NUL in a header", "POST /webhook/odd HTTP/1.1\r\nhost: a\r\nwebhook-id: a\0b\r\n\r\n", 400],
       ["a bare line feed in a header", "POST /webhook/odd HTTP/1.1\r\nhost: a\r\nx-a: b\n c\r\n\r\n", 400],
-      ["no host", "POST /webhook/odd HTTP/1.1\r\ncontent-length: 0\r\n\r\n", 400],
       ["no HTTP at all", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400],
       ["a chunk size that is no number", `POST /webhook/odd HTTP/1.1\r\n${CHUNKED}zz\r\n`, 400],
       ["headers without an end", `POST /webhook/odd HTTP/1.1\r\nhost: a\r\nx-a: ${"x".repeat(20_000)}`, 431],
@@ -190,7 +189,7 @@ describe("the server's limits", () => {
       ] as const) {
         const socket = await open();
         socket.write(ask(path, body.length));
-        expect([path, await socket.continued()]).toEqual([path, true]);
+        expect([path, (await socket.next()).status]).toEqual([path, 100]);
         socket.write(body);
         expect([path, (await socket.answer()).status]).toEqual([path, status]);
       }
@@ -200,12 +199,12 @@ describe("the server's limits", () => {
       for (const [path, length, status] of [
         ["/webhook/asks", MAX_BYTES + 1, 413],
         ["/webhook/BAD", 2, 404],
+        ["/api/v1/events", 20_000_000, 413],
       ] as const) {
         const socket = await open();
         socket.write(ask(path, length));
-        expect(await socket.continued().catch(() => false)).toBe(false);
+        expect([path, (await socket.next()).status]).toEqual([path, status]);
         await socket.closed();
-        expect([path, status]).toEqual([path, status]);
       }
     });
   });

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { vi } from "vitest";
 import type { BrokenPromises } from "../../src/gateway.ts";
 
 /** The gateway as a real child process, from the build, so that it can be killed, traced and started again. */
@@ -83,6 +84,18 @@ export function startGatewayProcess({ folder, env, broken, tracer = [] }: Gatewa
       return ended;
     },
   };
+}
+
+/** Resolves when no delivery is open any more. */
+export async function drained(url: string, timeoutMs = 60_000): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const response = await fetch(`${url}/status`, { headers: { "x-api-key": ADMIN_KEY } });
+      const { queue_length: open } = (await response.json()) as { queue_length: number };
+      if (open > 0) throw new Error(`${open} deliveries are still open`);
+    },
+    { timeout: timeoutMs, interval: 50 },
+  );
 }
 
 export interface DeclaredSubscription {

@@ -4,10 +4,10 @@ import { connect, type Socket } from "node:net";
 export interface RawSocket {
   readonly socket: Socket;
   write(...parts: (string | Uint8Array)[]): void;
-  /** The next answer that is no `100 Continue`; rejects when the connection ends before it. */
+  /** What comes next, be it `100 Continue`; rejects when the connection ends before it. */
+  next(): Promise<RawAnswer>;
+  /** The next final answer. */
   answer(): Promise<RawAnswer>;
-  /** Resolves when the next thing that comes is `100 Continue`. */
-  continued(): Promise<boolean>;
   /** Resolves when the other side has closed. */
   closed(): Promise<void>;
   destroy(): void;
@@ -45,7 +45,7 @@ export async function openRawSocket(port: number): Promise<RawSocket> {
     }
   });
 
-  async function take(): Promise<RawAnswer> {
+  async function next(): Promise<RawAnswer> {
     for (;;) {
       const found = readAnswer(received);
       if (found !== undefined) {
@@ -64,13 +64,13 @@ export async function openRawSocket(port: number): Promise<RawSocket> {
     write(...parts) {
       for (const part of parts) if (socket.writable) socket.write(part);
     },
+    next,
     async answer() {
       for (;;) {
-        const answer = await take();
+        const answer = await next();
         if (answer.status !== 100) return answer;
       }
     },
-    continued: async () => (await take()).status === 100,
     closed: () => closed,
     destroy: () => socket.destroy(),
   };

@@ -9,8 +9,8 @@ export interface RecordingSink {
   readonly arrivals: readonly Arrival[];
   /** What is answered from now on; 200 at first. */
   answerWith(status: number): void;
-  /** Resolves when the arrivals fulfil a condition, which is looked at after each. */
-  until(condition: (arrivals: readonly Arrival[]) => boolean): Promise<void>;
+  /** Resolves when this many attempts have come. */
+  received(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -44,10 +44,10 @@ export async function openRecordingSink(): Promise<RecordingSink> {
     answerWith(next) {
       status = next;
     },
-    until: (condition) =>
+    received: (count) =>
       new Promise((resolve) => {
         const look = (): void => {
-          if (!condition(arrivals)) return;
+          if (arrivals.length < count) return;
           waiting.delete(look);
           resolve();
         };

@@ -91,14 +91,18 @@ export function refuseOldVersion(version: string): void {
 
 const MIGRATIONS = new URL("../migrations/sqlite/", import.meta.url);
 
+export function listMigrations(): string[] {
+  return readdirSync(MIGRATIONS)
+    .filter((name) => name.endsWith(".sql"))
+    .sort();
+}
+
 /** Forward only; each in one transaction that first writes its own version row. */
 function migrate(db: Database): void {
   db.exec("create table if not exists migrations (version integer primary key, name text not null) strict");
   const done =
     (db.prepare("select max(version) as version from migrations").get() as { version: number | null }).version ?? 0;
-  const files = readdirSync(MIGRATIONS)
-    .filter((name) => name.endsWith(".sql"))
-    .sort();
+  const files = listMigrations();
   const newest = Number(files.at(-1)?.slice(0, 4) ?? 0);
   if (done > newest) {
     throw new PosthornError(

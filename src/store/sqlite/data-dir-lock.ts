@@ -1,14 +1,17 @@
 import { DatabaseSync } from "@photostructure/sqlite";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { PosthornError } from "../../domain/errors.ts";
 import { judgeFault } from "./faults.ts";
+
+const LOCK_FILE = "posthorn.lock";
 
 /**
  * One gateway per data directory. The lock is an open exclusive transaction on a small file: the operating system lets
  * go of it when the process ends, however it ends.
  */
 export function lockDataDir(dataDir: string): { release(): void } {
-  const db = new DatabaseSync(join(dataDir, "posthorn.lock"), { timeout: 0 });
+  const db = openLockFile(join(dataDir, LOCK_FILE));
   try {
     db.exec("begin exclusive");
   } catch (error) {
@@ -25,4 +28,32 @@ export function lockDataDir(dataDir: string): { release(): void } {
       db.close();
     },
   };
+}
+
+function openLockFile(path: string) {
+  try {
+    return new DatabaseSync(path, { timeout: 0 });
+  } catch (error) {
+    throw new PosthornError(
+      "data_dir_not_writable",
+      `The lock file ${path} cannot be opened (${(error as Error).message}). Give this user the right to write it.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Whether a gateway runs there; asked without taking the lock, so that one that is just starting is not in the way. */
+export function isDataDirLocked(dataDir: string): boolean {
+  const path = join(dataDir, LOCK_FILE);
+  if (!existsSync(path)) return false;
+  const db = new DatabaseSync(path, { readOnly: true, timeout: 0 });
+  try {
+    db.prepare("select count(*) from sqlite_master").get();
+    return false;
+  } catch (error) {
+    if (judgeFault(error) !== "busy") throw error;
+    return true;
+  } finally {
+    db.close();
+  }
 }

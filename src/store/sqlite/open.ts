@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { PosthornError } from "../../domain/errors.ts";
 import type { Store } from "../store.ts";
 import type { Commands } from "./commands.ts";
+import { makeDurableDirectory, syncDirectory } from "./durable-directory.ts";
 import { faultError } from "./faults.ts";
 import { BATCH_LIMITS, createGroupCommit } from "./group-commit.ts";
 import { openLocalReader, openLocalWriter, startReaderThread, startWriterThread, type Read } from "./threads.ts";
@@ -23,7 +24,7 @@ export interface SqliteStoreOptions {
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { file, thread = true } = options;
   const isNew = !existsSync(file);
-  mkdirSync(dirname(file), { recursive: true });
+  makeDurableDirectory(dirname(file));
   const writerOptions = {
     file,
     synchronous: options.synchronous,
@@ -31,7 +32,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     hashKeyHex: randomBytes(32).toString("hex"),
   };
   const writer = thread ? await startWriterThread(writerOptions) : openLocalWriter(writerOptions);
-  // A file whose directory entry is not on disk is not on disk.
   if (isNew) syncDirectory(dirname(file));
   const reader = thread ? startReaderThread(file) : openLocalReader(file);
   const commits = createGroupCommit({ port: writer, wall: options.wall, onFatal: options.onFatal });
@@ -113,13 +113,4 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
     close: () => (closing ??= close()),
   };
-}
-
-function syncDirectory(path: string): void {
-  const handle = openSync(path, "r");
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
 }

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { isTerminal, type DeliveryState } from "../../../src/domain/delivery.ts";
 import { PosthornError } from "../../../src/domain/errors.ts";
 import type { ClaimedDelivery, Store } from "../../../src/store/store.ts";
@@ -107,8 +107,13 @@ export async function runOperations(
     const { next } = await settle(
       store,
       newSettlement(one.handedOver as ClaimedDelivery, {
-        ...{ verdict, claimNext, now, leavesKeyQueue: leaves, nextAttemptAt: now + STEP_MS },
-        ...{ deadReason: verdict === "dead" ? "refused" : undefined, attempt: newAttempt({ startedAt: now }) },
+        verdict,
+        claimNext,
+        now,
+        leavesKeyQueue: leaves,
+        nextAttemptAt: now + STEP_MS,
+        deadReason: verdict === "dead" ? "refused" : undefined,
+        attempt: newAttempt({ startedAt: now }),
       }),
     );
     handOver(next);

@@ -135,8 +135,15 @@ export function readsContract(harness: StoreHarness): void {
       await shared.store.noteNow(NOON);
       expect(await shared.store.findRequest("req_refused")).toEqual(refused);
       expect(await shared.store.findRequest(event.id.replace("evt_", "req_"))).toEqual({
-        ...{ id: event.id.replace("evt_", "req_"), ring: "shop", source: "shop", receivedAt: NOON },
-        ...{ facts: event.request, outcome: "accepted", cause: undefined, eventId: event.id, size: 3 },
+        id: event.id.replace("evt_", "req_"),
+        ring: "shop",
+        source: "shop",
+        receivedAt: NOON,
+        facts: event.request,
+        outcome: "accepted",
+        cause: undefined,
+        eventId: event.id,
+        size: 3,
       });
       expect(await shared.store.findRequest(event.id)).toBeUndefined();
       expect(await shared.store.findRequest("req_none")).toBeUndefined();

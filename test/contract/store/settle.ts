@@ -59,7 +59,13 @@ export function settleContract(harness: StoreHarness): void {
         waitsForKey: false,
       });
       expect(await countersOf(delivery.subscriptionSeq)).toMatchObject({
-        ...{ created: 1, delivered: 1, dead: 0, cancelled: 0, attempts: 1, failures: 0, lastAttemptAt: NOON },
+        created: 1,
+        delivered: 1,
+        dead: 0,
+        cancelled: 0,
+        attempts: 1,
+        failures: 0,
+        lastAttemptAt: NOON,
       });
     });
 
@@ -124,10 +130,11 @@ export function settleContract(harness: StoreHarness): void {
 
   describe("recovery after a crash", () => {
     it("makes what was being sent pending again, with an attempt that the schedule does not count", () =>
-      inFreshPlace(harness, async ({ store, kill }) => {
+      inFreshPlace(harness, async (place) => {
+        const { store } = place;
         const [lane, other] = [await insertLane(store), await insertLane(store)];
         const seq = await stored(store, newEvent(), [newDelivery(lane, { claim: true }), newDelivery(other)]);
-        const left = await kill();
+        const left = await place.kill();
         expect((await claim(left, lane)).claimed).toEqual([]);
         expect(await left.recover(NOON + 3)).toEqual({ recovered: 1, poisoned: 0 });
         expect(await left.recover(NOON + 4)).toEqual({ recovered: 0, poisoned: 0 });

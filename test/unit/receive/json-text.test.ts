@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/domain/errors.ts";
 import { JsonFault, scanJson } from "../../../src/receive/json-scan.ts";
-import { checkJsonText, parseJsonText } from "../../../src/receive/json-text.ts";
+import { checkJsonText } from "../../../src/receive/json-text.ts";
 
 function refusal(text: string | Buffer, maxDepth = 128): PosthornError {
   try {
@@ -124,9 +124,7 @@ describe("JSON text", () => {
   });
 
   it("may begin with a byte order mark, which counts in positions but not in columns", () => {
-    const body = Buffer.from('\ufeff{"a":1}');
-    checkJsonText(body, 128);
-    expect(parseJsonText(body)).toEqual({ a: 1 });
+    expect(() => checkJsonText(Buffer.from('\ufeff{"a":1}'), 128)).not.toThrow();
     expect(refusal("\ufeff{x").details).toMatchObject({ position: 4, line: 1, column: 2 });
   });
 
@@ -136,12 +134,5 @@ describe("JSON text", () => {
     const reason = "text that looks like UTF-16 where UTF-8 is expected";
     expect(refusal(Buffer.from('\ufeff{"a":1}', "utf16le")).details).toMatchObject({ position: 0, reason });
     expect(refusal(Buffer.from('{"a":1}', "utf16le")).details).toMatchObject({ reason });
-  });
-
-  it("keeps __proto__ as a plain member", () => {
-    const value = parseJsonText(Buffer.from('{"__proto__":{"isAdmin":true},"a":1,"a":2}')) as Record<string, unknown>;
-    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
-    expect(value["isAdmin"]).toBeUndefined();
-    expect(value["a"]).toBe(2);
   });
 });

@@ -1,0 +1,142 @@
+import { Option, type Command } from "commander";
+import { suggestName } from "../config/nearest-name.ts";
+import { DELIVERY_STATES } from "../domain/delivery.ts";
+import { PRIORITIES } from "../domain/event.ts";
+import { usageFailure } from "./failure.ts";
+import type { SendFlags } from "./send.ts";
+
+/** The commands that talk to a running gateway. */
+export function addClientCommands(program: Command): void {
+  addClientOptions(program.command("status"))
+    .description("how the gateway is, and what waits for whom")
+    .action(async (flags: object) => (await import("./status.ts")).runStatus(flags));
+
+  addSend(program);
+  addEvents(program);
+  addDeliveries(program);
+
+  const dlq = program.command("dlq").description("dead letters: deliveries that are not tried again by themselves");
+  addListOptions(addClientOptions(dlq.command("list")))
+    .description("list dead letters, the latest first")
+    .option("--subscription <id>", "only those for this subscription")
+    .action(async (flags: object) => (await import("./deliveries.ts")).runListDeadLetters(flags));
+  addClientOptions(dlq.command("replay <id>"))
+    .description("deliver a dead letter once more, with a new round of retries")
+    .action(async (id: string, flags: object) => (await import("./deliveries.ts")).runReplayDeadLetter(id, flags));
+}
+
+function addSend(program: Command): void {
+  addClientOptions(program.command("send [event-type]"))
+    .description("publish an event, or post a webhook")
+    .option("-d, --data <json>", "the payload: JSON, @FILE, or - for standard input", "{}")
+    .option("--id <id>", "id of the event: the same one is taken once only")
+    .option("--ordering-key <key>", "events of one key reach an ordered subscription in order")
+    .addOption(new Option("--priority <priority>", "which waiting deliveries go first").choices(PRIORITIES))
+    .option("--source <name>", "which system says so")
+    .option("--tenant <tenant>", "whose event it is (for keys without a tenant)")
+    .option("--deliver-at <time>", "not before this time (RFC 3339)")
+    .option("--expires-at <time>", "not after this time (RFC 3339)")
+    .option("--metadata <json>", "more about the event, a JSON object")
+    .option("-n, --count <number>", "send it this many times; a given id gets a number", "1")
+    .option("--webhook <source>", "post the data to /webhook/SOURCE instead, as a provider would; needs no key")
+    .option("--content-type <type>", "content type of the webhook (default: application/json, if it is JSON)")
+    .option("-H, --header <name: value...>", "header of the webhook; may be given several times")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  posthorn send order.created --data '{"id": 7}' --ordering-key customer-3
+  posthorn send order.created --data @order.json --id order-7-created
+  posthorn send load.test --count 10000
+  posthorn send --webhook github --data @push.json -H 'X-GitHub-Event: push'`,
+    )
+    .action(async (eventType: string | undefined, flags: SendFlags) =>
+      (await import("./send.ts")).runSend(eventType, flags),
+    );
+}
+
+function addEvents(program: Command): void {
+  const events = program.command("events").description("list events, show one, replay one");
+  addListOptions(addClientOptions(events.command("list", { isDefault: true })))
+    .description("list events, the latest first")
+    .option("--type <type>", "only this event type")
+    .option("--source <name>", "only from this source")
+    .option("--since <time>", "received since then: RFC 3339, or 15m, 2h, 7d ago")
+    .option("--until <time>", "received before then")
+    .allowExcessArguments()
+    .action(async (flags: object, command: Command) => {
+      refuseWords(command, events);
+      await (await import("./events.ts")).runListEvents(flags);
+    });
+  addClientOptions(events.command("show <id>"))
+    .description("show an event with its deliveries and its payload")
+    .action(async (id: string, flags: object) => (await import("./events.ts")).runShowEvent(id, flags));
+  addClientOptions(events.command("replay <id>"))
+    .description("deliver an event again, to everyone who had it")
+    .option("--subscription <id>", "only to this one, whether it had the event or not")
+    .action(async (id: string, flags: object) => (await import("./events.ts")).runReplayEvent(id, flags));
+  events.addHelpText(
+    "after",
+    `
+Without a command it lists; \`posthorn events list --help\` has the filters.
+
+Examples:
+  posthorn events --type order.created --since 2h
+  posthorn events show evt_…
+  posthorn events replay evt_… --subscription sub_…`,
+  );
+}
+
+function addDeliveries(program: Command): void {
+  const deliveries = program.command("deliveries").description("list deliveries, show one, retry or cancel one");
+  addListOptions(addClientOptions(deliveries.command("list", { isDefault: true })))
+    .description("list deliveries, the latest first")
+    .addOption(new Option("--status <status>", "only in this state").choices(DELIVERY_STATES))
+    .option("--subscription <id>", "only those for this subscription")
+    .allowExcessArguments()
+    .action(async (flags: object, command: Command) => {
+      refuseWords(command, deliveries);
+      await (await import("./deliveries.ts")).runListDeliveries(flags);
+    });
+  addClientOptions(deliveries.command("show <id>"))
+    .description("show a delivery with its attempts")
+    .action(async (id: string, flags: object) => (await import("./deliveries.ts")).runShowDelivery(id, flags));
+  addClientOptions(deliveries.command("retry <id>"))
+    .description("try it now, whether it waits or has ended")
+    .action(async (id: string, flags: object) => (await import("./deliveries.ts")).runRetryDelivery(id, flags));
+  addClientOptions(deliveries.command("cancel <id>"))
+    .description("give it up")
+    .action(async (id: string, flags: object) => (await import("./deliveries.ts")).runCancelDelivery(id, flags));
+  deliveries.addHelpText(
+    "after",
+    `
+Without a command it lists; \`posthorn deliveries list --help\` has the filters.
+
+Examples:
+  posthorn deliveries --status pending
+  posthorn deliveries show dlv_…
+  posthorn deliveries retry dlv_…`,
+  );
+}
+
+function addClientOptions(command: Command): Command {
+  return command
+    .option("--url <url>", "the gateway (default: POSTHORN_URL, else the one configured in this folder)")
+    .option("--key <key>", "the key to use (default: POSTHORN_API_KEY, else the local gateway's own)")
+    .option("--json", "print JSON");
+}
+
+function addListOptions(command: Command): Command {
+  return command
+    .option("--tenant <tenant>", "only of this tenant")
+    .option("--limit <number>", "how many at most, up to 500", "50")
+    .option("--cursor <cursor>", "go on where the page before ended");
+}
+
+/** `posthorn events shwo` would otherwise be taken for the list with a word too many. */
+function refuseWords(list: Command, group: Command): void {
+  const [word] = list.args;
+  if (word === undefined) return;
+  const names = group.commands.map((command) => command.name());
+  throw usageFailure(`Unknown command "${group.name()} ${word}"${suggestName(word, names)}.`.replace(/\?\.$/, "?"));
+}

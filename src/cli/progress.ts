@@ -1,0 +1,27 @@
+/** A bar on stderr for what takes long; nothing where nobody watches. */
+export interface Progress {
+  show(done: number): void;
+  close(): void;
+}
+
+const WIDTH = 30;
+const EVERY_MS = 100;
+const CLEAR_LINE = "\r\u001b[K";
+
+export function openProgress(total: number): Progress {
+  let shownAt = performance.now();
+  let isShown = false;
+  return {
+    show(done) {
+      const now = performance.now();
+      if (!process.stderr.isTTY || now - shownAt < EVERY_MS) return;
+      shownAt = now;
+      isShown = true;
+      const filled = Math.floor((done * WIDTH) / total);
+      process.stderr.write(`${CLEAR_LINE}[${"#".repeat(filled).padEnd(WIDTH, ".")}] ${done} of ${total}`);
+    },
+    close() {
+      if (isShown) process.stderr.write(CLEAR_LINE);
+    },
+  };
+}

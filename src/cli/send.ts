@@ -1,0 +1,226 @@
+import { readFileSync } from "node:fs";
+import { readAnswer, type ApiClient } from "./api-client.ts";
+import { connect, type ClientFlags } from "./connect.ts";
+import { CommandFailure, EXIT_FAILED, usageFailure } from "./failure.ts";
+import { countOf, note, print, printJson } from "./output.ts";
+import { openProgress } from "./progress.ts";
+import { readCount } from "./read-number.ts";
+
+export interface SendFlags extends ClientFlags {
+  data: string;
+  count: string;
+  id?: string;
+  orderingKey?: string;
+  priority?: string;
+  source?: string;
+  tenant?: string;
+  deliverAt?: string;
+  expiresAt?: string;
+  metadata?: string;
+  webhook?: string;
+  contentType?: string;
+  header?: string[];
+}
+
+/** What the gateway says about one event; one that was refused is a problem. */
+interface Sent {
+  event_id?: string;
+  deliveries?: number;
+  duplicate?: boolean;
+  status?: string | number;
+  code?: string;
+  detail?: string;
+}
+
+const MAX_COUNT = 10_000_000;
+const MAX_BATCH_EVENTS = 500;
+const MAX_BATCH_BYTES = 8 * 1_048_576;
+const PARALLEL_WEBHOOKS = 16;
+/** Up to this many, each one is told. */
+const MAX_TOLD = 20;
+/** Written with --json, kept in memory until then. */
+const MAX_KEPT = 100_000;
+
+export async function runSend(eventType: string | undefined, flags: SendFlags): Promise<void> {
+  const count = readCount("--count", flags.count, { min: 1, max: MAX_COUNT });
+  const data = readData(flags.data);
+  const summary = createSummary(count);
+  const startedAt = performance.now();
+  if (flags.webhook === undefined) {
+    if (eventType === undefined) throw usageFailure("Name an event type, or a source with --webhook.");
+    refuseFlags(flags, ["contentType", "header"], "is for --webhook only");
+    await publish(await connect(flags), eventType, data, flags, count, summary);
+  } else {
+    if (eventType !== undefined) throw usageFailure("A webhook has no event type of its own: its source decides.");
+    const publishOnly = ["orderingKey", "priority", "source", "tenant", "deliverAt", "expiresAt", "metadata"] as const;
+    refuseFlags(flags, publishOnly, "cannot be used with --webhook");
+    await postWebhooks(await connect(flags, { needsKey: false }), flags.webhook, data, flags, count, summary);
+  }
+  summary.tell(flags.json === true, performance.now() - startedAt);
+}
+
+async function publish(
+  client: ApiClient,
+  eventType: string,
+  data: Buffer,
+  flags: SendFlags,
+  count: number,
+  summary: Summary,
+): Promise<void> {
+  checkJson("--data", data.toString("utf8"));
+  if (flags.metadata !== undefined) checkJson("--metadata", flags.metadata);
+  const headers = { "content-type": "application/json" };
+  const buildEvent = (number: number | undefined): Buffer => {
+    const fields = {
+      event_type: eventType,
+      event_id: numberId(flags.id, number),
+      ordering_key: flags.orderingKey,
+      priority: flags.priority,
+      source: flags.source,
+      tenant_id: flags.tenant,
+      deliver_at: flags.deliverAt,
+      expires_at: flags.expiresAt,
+    };
+    const metadata = flags.metadata === undefined ? "" : `,"metadata":${flags.metadata}`;
+    // The payload's own bytes: parsed and written again, numbers beyond 2^53 would change.
+    return Buffer.concat([
+      Buffer.from(`${JSON.stringify(fields).slice(0, -1)}${metadata},"payload":`),
+      data,
+      Buffer.from("}"),
+    ]);
+  };
+  if (count === 1) {
+    summary.add(
+      readAnswer<Sent>(client, await client.post("/api/v1/events", toBytes([buildEvent(undefined)]), headers)),
+    );
+    return;
+  }
+  const perBatch = Math.max(1, Math.min(MAX_BATCH_EVENTS, Math.floor(MAX_BATCH_BYTES / (data.length + 1024))));
+  for (let from = 0; from < count; from += perBatch) {
+    const size = Math.min(perBatch, count - from);
+    const parts = Array.from({ length: size }, (_, index) => [
+      Buffer.from(index === 0 ? "[" : ","),
+      buildEvent(from + index + 1),
+    ]);
+    const answer = await client.post("/api/v1/events", toBytes([...parts.flat(), Buffer.from("]")]), headers);
+    for (const sent of readAnswer<{ events: Sent[] }>(client, answer).events) summary.add(sent);
+  }
+}
+
+async function postWebhooks(
+  client: ApiClient,
+  source: string,
+  data: Buffer,
+  flags: SendFlags,
+  count: number,
+  summary: Summary,
+): Promise<void> {
+  const path = `/webhook/${source.split("/").map(encodeURIComponent).join("/")}`;
+  const contentType = flags.contentType ?? (isJson(data.toString("utf8")) ? "application/json" : undefined);
+  const headers: Record<string, string> = { ...(contentType !== undefined && { "content-type": contentType }) };
+  for (const header of flags.header ?? []) {
+    const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/.exec(header) ?? [];
+    if (name === undefined || value === undefined) throw usageFailure(`--header: "${header}" is not "Name: value".`);
+    headers[name] = value;
+  }
+  const body = toBytes([data]);
+  let next = 1;
+  const post = async (): Promise<void> => {
+    while (next <= count) {
+      const id = numberId(flags.id, count === 1 ? undefined : next);
+      next += 1;
+      const answer = await client.post(path, body, id === undefined ? headers : { ...headers, "webhook-id": id });
+      const sent = readAnswer<Sent>(client, answer);
+      summary.add({ ...sent, duplicate: sent.status === "duplicate" });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(PARALLEL_WEBHOOKS, count) }, post));
+}
+
+interface Summary {
+  add(sent: Sent): void;
+  tell(isJson: boolean, durationMs: number): void;
+}
+
+function createSummary(count: number): Summary {
+  const kept: Sent[] = [];
+  const totals: Totals = { sent: 0, deliveries: 0, duplicates: 0, refused: 0 };
+  let firstProblem: string | undefined;
+  const progress = openProgress(count);
+  return {
+    add(sent) {
+      if (kept.length < MAX_KEPT) kept.push(sent);
+      totals.sent += 1;
+      totals.deliveries += sent.deliveries ?? 0;
+      if (sent.duplicate === true) totals.duplicates += 1;
+      if (sent.event_id === undefined) {
+        totals.refused += 1;
+        firstProblem ??= `${sent.detail} (${sent.code})`;
+      }
+      progress.show(totals.sent);
+    },
+    tell(isJson, durationMs) {
+      progress.close();
+      if (isJson) printJson(count === 1 ? kept[0] : { ...totals, events: kept });
+      else if (count <= MAX_TOLD) for (const sent of kept) print(describeSent(sent));
+      if (!isJson && count > 1) note(describeTotals(totals, durationMs));
+      if (firstProblem !== undefined) throw new CommandFailure(firstProblem, EXIT_FAILED);
+    },
+  };
+}
+
+function describeSent({ event_id, deliveries = 0, duplicate, detail, code }: Sent): string {
+  if (event_id === undefined) return `refused: ${detail} (${code})`;
+  if (duplicate === true) return `${event_id}  duplicate: it was known already, nothing changed`;
+  return `${event_id}  ${countOf(deliveries, "delivery", "deliveries")}`;
+}
+
+interface Totals {
+  sent: number;
+  deliveries: number;
+  duplicates: number;
+  refused: number;
+}
+
+function describeTotals({ sent, deliveries, duplicates, refused }: Totals, ms: number): string {
+  const rate = Math.round((sent * 1000) / Math.max(1, ms));
+  const told = `${countOf(sent, "event")}, ${countOf(deliveries, "delivery", "deliveries")}`;
+  return `${told}, ${duplicates} duplicate, ${refused} refused in ${(ms / 1000).toFixed(1)} s (${rate} per second)`;
+}
+
+function numberId(id: string | undefined, number: number | undefined): string | undefined {
+  return id === undefined || number === undefined ? id : `${id}-${number}`;
+}
+
+function readData(text: string): Buffer {
+  if (text !== "-" && !text.startsWith("@")) return Buffer.from(text);
+  const file = text === "-" ? 0 : text.slice(1);
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw usageFailure(`--data: cannot read ${file === 0 ? "standard input" : file} (${(error as Error).message}).`);
+  }
+}
+
+function checkJson(flag: string, text: string): void {
+  if (!isJson(text)) throw usageFailure(`${flag} is not JSON; put it into quotes, or name a file with @FILE.`);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function refuseFlags(flags: SendFlags, names: readonly (keyof SendFlags)[], why: string): void {
+  const name = names.find((candidate) => flags[candidate] !== undefined);
+  if (name === undefined) return;
+  throw usageFailure(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${why}.`);
+}
+
+function toBytes(parts: readonly Buffer[]): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.concat(parts));
+}

@@ -1,0 +1,174 @@
+import { closeSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { readEnvironment, type Environment } from "../config/environment.ts";
+import { loadConfig, type LoadInput } from "../config/load.ts";
+import { VERSION } from "../config/version.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { startGateway, type Gateway } from "../gateway.ts";
+import { writePrivateFile } from "../manage/key-files.ts";
+import { createLogger, type Logger } from "../telemetry/logger.ts";
+import { ADMIN_KEY_FILE } from "./connect.ts";
+import { describeFailure, findExitCode } from "./failure.ts";
+import { formatFacts, note, print } from "./output.ts";
+
+export interface StartFlags {
+  config?: string;
+  port?: string;
+  host?: string;
+  dataDir?: string;
+  logLevel?: string;
+  role?: string;
+  json?: boolean;
+}
+
+/** The first descriptor that systemd hands over. */
+const FIRST_LISTEN_FD = 3;
+/** npm passes on a Ctrl+C that the terminal has already sent to the gateway itself: both are one wish. */
+const SAME_WISH_MS = 500;
+const STOP_GRACE_MS = 2000;
+
+/** Runs until a signal ends it; the process exits from here. */
+export async function runStart(flags: StartFlags): Promise<void> {
+  const { config: file, json, ...settings } = flags;
+  const env = readEnvironment();
+  const input: LoadInput = { env, cwd: process.cwd(), file, flags: settings };
+  const { config, warnings } = loadConfig(input);
+  const isTerminal = process.stdout.isTTY && json !== true;
+  const logger = createLogger({
+    level: config.logLevel,
+    file: config.logFile,
+    maxBytes: config.limits.logFileMaxBytes,
+    keep: config.limits.logFileKeep,
+    pretty: isTerminal,
+  });
+  for (const detail of warnings) logger.warn({ detail }, "configuration warning");
+
+  const exit = (code: number): never => {
+    logger.close();
+    process.exit(code);
+  };
+  const dieOf = (error: unknown): never => {
+    logger.fatal({ error }, "unexpected fault, the gateway ends");
+    return exit(1);
+  };
+  process.on("uncaughtException", dieOf);
+  process.on("unhandledRejection", dieOf);
+
+  const starting = startGateway(config, {
+    logger,
+    listenFd: findListenFd(env),
+    onFatal: () => exit(1),
+  });
+  obeySignals({ starting, logger, input, exit, isTerminal, stopWithinMs: config.limits.shutdownTimeoutS * 1000 });
+
+  try {
+    tell(await starting, config.dataDir, isTerminal);
+  } catch (error) {
+    if (!(error instanceof PosthornError)) logger.fatal({ error }, "the gateway could not start");
+    note(describeFailure(error));
+    // What was opened before it failed would keep the process alive.
+    exit(findExitCode(error));
+  }
+  // Ends with the process.
+  await new Promise<never>(() => undefined);
+}
+
+interface Obedience {
+  starting: Promise<Gateway>;
+  logger: Logger;
+  input: LoadInput;
+  isTerminal: boolean;
+  stopWithinMs: number;
+  exit: (code: number) => never;
+}
+
+function obeySignals({ starting, logger, input, isTerminal, stopWithinMs, exit }: Obedience): void {
+  let stoppingSince: number | undefined;
+  let reloading: Promise<unknown> = Promise.resolve();
+
+  function stop(signal: string): void {
+    if (stoppingSince !== undefined) {
+      if (performance.now() - stoppingSince < SAME_WISH_MS) return;
+      logger.warn({ signal }, "told again to stop, ending at once");
+      exit(1);
+    }
+    stoppingSince = performance.now();
+    // A start that fails has told why already.
+    starting
+      .then((gateway) => {
+        setTimeout(() => {
+          logger.error("the gateway did not stop in time");
+          exit(1);
+        }, stopWithinMs + STOP_GRACE_MS).unref();
+        return gateway.stop();
+      })
+      .then(() => exit(0))
+      .catch((error: unknown) => {
+        logger.fatal({ error }, "the gateway could not stop cleanly");
+        exit(1);
+      });
+  }
+
+  async function reload(): Promise<void> {
+    try {
+      const { config, warnings } = loadConfig(input);
+      for (const detail of warnings) logger.warn({ detail }, "configuration warning");
+      await (await starting).reload(config);
+      logger.info("configuration reloaded");
+    } catch (error) {
+      logger.error({ error }, "the configuration was not reloaded, the former one stays");
+    }
+  }
+
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
+  process.on("SIGHUP", (signal) => {
+    if (isTerminal && !hasTerminal()) return stop(signal);
+    reloading = reloading.then(reload);
+  });
+}
+
+/** A closed terminal sends SIGHUP too; a gateway that nobody can see or stop any more would keep the port. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** sd_listen_fds(3): the variables are meant for the process whose id they name, not for its children. */
+function findListenFd(env: Environment): number | undefined {
+  const isMeant = Number(env["LISTEN_PID"]) === process.pid && Number(env["LISTEN_FDS"]) >= 1;
+  return isMeant ? FIRST_LISTEN_FD : undefined;
+}
+
+function tell({ url, newAdminKey }: Gateway, dataDir: string, isTerminal: boolean): void {
+  if (!isTerminal) {
+    if (newAdminKey !== undefined) keepAdminKey(newAdminKey, dataDir);
+    return;
+  }
+  const facts = formatFacts([
+    ["  listening", url],
+    ["  data", dataDir],
+    ["  admin key", newAdminKey === undefined ? undefined : `${newAdminKey}  (shown only now: keep it)`],
+    ["  try", `curl -X POST ${url}/webhook/hello -H 'content-type: application/json' -d '{"hello":"world"}'`],
+    ["  stop", "Ctrl+C"],
+  ]);
+  print(`\n  Posthorn ${VERSION}\n${facts}\n`);
+}
+
+/** Nobody watches: the key goes where only the gateway's user can read it. */
+function keepAdminKey(key: string, dataDir: string): void {
+  const path = join(dataDir, ADMIN_KEY_FILE);
+  try {
+    writePrivateFile(path, `${key}\n`);
+    note(`the new admin key is in ${path}`);
+  } catch (error) {
+    note(
+      `the new admin key could not be kept in ${path} (${(error as Error).message}). ` +
+        "Make another with `posthorn keys create --local`.",
+    );
+  }
+}

@@ -1,0 +1,57 @@
+import { readAnswer } from "./api-client.ts";
+import { connect, type ClientFlags } from "./connect.ts";
+import { EXIT_FAILED } from "./failure.ts";
+import { countOf, formatAgo, formatBytes, formatFacts, formatTable, print, printJson } from "./output.ts";
+
+interface Readiness {
+  status: string;
+  store: { driver: string; version: string; sync_mode: string };
+  disk: { status: string; free_bytes: number };
+}
+
+interface Status {
+  mode: string;
+  queue_length: number;
+  last_error: string | null;
+  health: string;
+  targets: {
+    name: string;
+    mode: string;
+    since: string | null;
+    queue_length: number;
+    failures: number;
+    last_error: string | null;
+  }[];
+}
+
+export async function runStatus(flags: ClientFlags): Promise<void> {
+  const client = await connect(flags);
+  const ready = await client.get("/readyz", {}, [503]);
+  const readiness = readAnswer<Readiness>(client, ready);
+  const status = readAnswer<Status>(client, await client.get("/status"));
+  if (ready.status === 503) process.exitCode = EXIT_FAILED;
+  if (flags.json === true) return printJson({ url: client.url, readiness, status });
+
+  const { store, disk } = readiness;
+  print(
+    formatFacts([
+      ["gateway", `${client.url} (${readiness.status})`],
+      ["store", `${store.driver} ${store.version}, sync ${store.sync_mode}`],
+      ["disk", `${formatBytes(disk.free_bytes)} free (${disk.status})`],
+      ["mode", status.mode],
+      ["waiting", countOf(status.queue_length, "delivery", "deliveries")],
+      ["last error", status.last_error],
+    ]),
+  );
+  if (status.targets.length === 0) return;
+  const wallMs = Date.now();
+  const rows = status.targets.map((target) => [
+    target.name,
+    target.mode,
+    formatAgo(target.since, wallMs),
+    String(target.queue_length),
+    String(target.failures),
+    target.last_error ?? "-",
+  ]);
+  print(`\n${formatTable(["TARGET", "MODE", "SINCE", "WAITING", "FAILURES", "LAST ERROR"], rows)}`);
+}

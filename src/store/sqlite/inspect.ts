@@ -1,0 +1,51 @@
+import { existsSync, statSync } from "node:fs";
+import { listMigrations, openReadConnection, type Database } from "./connection.ts";
+import { createReadModels } from "./read-models.ts";
+
+/** What can be said about a database from outside, while a gateway runs on it or not. */
+export interface Inspection {
+  version: string;
+  journalMode: string;
+  schemaVersion: number;
+  /** The newest that this release knows. */
+  knownSchemaVersion: number;
+  /** Empty when every page is sound. */
+  damages: readonly string[];
+  sizeBytes: number;
+  openDeliveries: number;
+  /** What the counters say less what the rows say: must be 0. */
+  imbalance: number;
+  lastKnownNow: number;
+}
+
+const MAX_DAMAGES = 10;
+
+/** Undefined when there is no database yet. Writes nothing. */
+export function inspectDatabase(file: string): Inspection | undefined {
+  if (!existsSync(file)) return undefined;
+  const db = openReadConnection(file);
+  try {
+    const damages = readColumn(db, `pragma quick_check(${MAX_DAMAGES})`).filter((line) => line !== "ok");
+    const reads = createReadModels(db);
+    return {
+      version: String(readColumn(db, "select sqlite_version()")[0]),
+      journalMode: String(readColumn(db, "pragma journal_mode")[0]),
+      schemaVersion: Number(readColumn(db, "select max(version) from migrations")[0]),
+      knownSchemaVersion: Number(listMigrations().at(-1)?.slice(0, 4)),
+      damages: damages.map(String),
+      sizeBytes: statSync(file).size,
+      openDeliveries: reads.countOpenDeliveries(),
+      imbalance: reads.findImbalance(),
+      lastKnownNow: Number(readColumn(db, "select value from meta where key = 'last_known_now'")[0] ?? 0),
+    };
+  } finally {
+    db.close();
+  }
+}
+
+function readColumn(db: Database, sql: string): unknown[] {
+  return db
+    .prepare(sql)
+    .all()
+    .map((row) => Object.values(row as Record<string, unknown>)[0]);
+}

@@ -1,0 +1,139 @@
+/** Watches a simulated gateway at work and notes every promise that it breaks while it runs. */
+import type { BreakerState } from "../../src/deliver/breaker.ts";
+import type { SchedulerOptions } from "../../src/deliver/scheduler.ts";
+import { parseDeliveryId } from "../../src/domain/ids.ts";
+import { resolveRetryPolicy } from "../../src/domain/retry-policy.ts";
+import type { Subscription } from "../../src/domain/subscription.ts";
+import type { DeliveryKey } from "../../src/store/store.ts";
+import type { Arrival } from "../support/accounting.ts";
+import type { Sending } from "../support/simulated-destination.ts";
+import type { VirtualTime } from "../support/virtual-clock.ts";
+
+export interface Observer {
+  readonly arrivals: readonly Arrival[];
+  readonly violations: readonly string[];
+  readonly attempts: number;
+  readonly interruptedAccepted: number;
+  violation(text: string): void;
+  trace(text: string): void;
+  readonly tail: readonly string[];
+  sent(sending: Sending, facts: { now: number; breaker: BreakerState | undefined; inFlight: Iterable<Sending> }): void;
+  attempted: NonNullable<SchedulerOptions["onAttempt"]>;
+  breakerChanged: SchedulerOptions["onBreaker"];
+  /** An operator had his hand in it: its times are no longer those of the schedule. */
+  touched(key: DeliveryKey): void;
+  /** The gateway stopped while these were being sent. */
+  interrupted(inFlight: Iterable<Sending>, now: number): void;
+  interruptionsOf(deliveryId: string): number;
+  triesOf(key: DeliveryKey, generation: number): number;
+  lastSendAt(subscriptionSeq: number): number;
+}
+
+const TAIL_LINES = Number(process.env["SIM_TAIL"] ?? 80);
+
+export function createObserver(time: VirtualTime): Observer {
+  const arrivals: Arrival[] = [];
+  const violations: string[] = [];
+  const tail: string[] = [];
+  const notBefore = new Map<number, Map<number, number>>();
+  const tries = new Map<string, number>();
+  const interruptions = new Map<string, number>();
+  const lastSend = new Map<number, number>();
+  let attempts = 0;
+  let interruptedAccepted = 0;
+
+  function trace(text: string): void {
+    tail.push(`${(time.elapsedMs / 1000).toFixed(3).padStart(12)} s  ${text}`);
+    if (tail.length > TAIL_LINES) tail.shift();
+  }
+
+  function violation(text: string): void {
+    violations.push(`at ${(time.elapsedMs / 1000).toFixed(3)} s: ${text}`);
+    trace(`VIOLATION ${text}`);
+  }
+
+  function ofLane(seq: number): Map<number, number> {
+    let lane = notBefore.get(seq);
+    if (lane === undefined) notBefore.set(seq, (lane = new Map()));
+    return lane;
+  }
+
+  function checkConcurrency({ attempt }: Sending, facts: Parameters<Observer["sent"]>[1]): void {
+    const { subscription } = attempt;
+    const own = [...facts.inFlight].filter((other) => other.attempt.subscription.seq === subscription.seq);
+    const isOpen = facts.breaker?.isOpen === true;
+    if (own.length > Math.max(...own.map((other) => other.attempt.subscription.concurrency)) + (isOpen ? 1 : 0)) {
+      violation(`${subscription.name} has ${own.length} in flight`);
+    }
+    if (!isOpen) return;
+    const since = facts.breaker?.openedAt ?? 0;
+    const probes = own.filter((other) => (sentAt.get(other) ?? 0) >= since && probing.has(other));
+    if (probes.length > 0) violation(`${subscription.name} is probed by ${probes.length + 1} deliveries at once`);
+  }
+  const sentAt = new WeakMap<Sending, number>();
+  const probing = new WeakSet<Sending>();
+
+  return {
+    arrivals,
+    violations,
+    tail,
+    get attempts() {
+      return attempts;
+    },
+    get interruptedAccepted() {
+      return interruptedAccepted;
+    },
+    violation,
+    trace,
+    sent(sending, facts) {
+      const { attempt, hash, accepted } = sending;
+      const { subscription, event, deliveryId } = attempt;
+      const eventSeq = parseDeliveryId(deliveryId)?.eventSeq ?? 0;
+      const allowedAt = ofLane(subscription.seq).get(eventSeq);
+      trace(`send ${deliveryId}#${attempt.number} to ${subscription.name}: ${accepted ? "will be taken" : "will fail"}`);
+      if (allowedAt !== undefined && facts.now < allowedAt) {
+        violation(`${deliveryId}#${attempt.number} was sent ${allowedAt - facts.now} ms before its time`);
+      }
+      attempts++;
+      lastSend.set(subscription.seq, time.elapsedMs);
+      checkConcurrency(sending, facts);
+      sentAt.set(sending, facts.now);
+      if (facts.breaker?.isOpen === true) probing.add(sending);
+      arrivals.push({ eventId: event.id, subscription: subscription.id, attempt: attempt.number, hash, accepted });
+    },
+    attempted(subscription, delivery, report, { settlement }) {
+      const key = `${delivery.eventSeq} ${delivery.subscriptionSeq} ${delivery.generation}`;
+      const made = (tries.get(key) ?? 0) + 1;
+      tries.set(key, made);
+      trace(`  ${delivery.eventSeq}/${subscription.seq}#${settlement.attemptNumber} ${report.outcome.kind} → ${settlement.verdict}`);
+      if (made > allowedTries(subscription)) violation(`${key} was tried ${made} times`);
+      if (settlement.verdict === "dead" && settlement.deadReason === undefined) violation(`${key} died without a reason`);
+      if (settlement.nextAttemptAt !== undefined) {
+        ofLane(subscription.seq).set(delivery.eventSeq, settlement.nextAttemptAt);
+      }
+    },
+    breakerChanged(subscription, change) {
+      trace(`breaker of ${subscription.name} ${change}`);
+      // Its waiting retries are due now.
+      if (change === "closed") notBefore.delete(subscription.seq);
+    },
+    touched(key) {
+      notBefore.get(key.subscriptionSeq)?.delete(key.eventSeq);
+    },
+    interrupted(inFlight, now) {
+      for (const { attempt, accepted } of inFlight) {
+        interruptions.set(attempt.deliveryId, (interruptions.get(attempt.deliveryId) ?? 0) + 1);
+        if (accepted) interruptedAccepted++;
+      }
+      // What was due may have been claimed, and is due again after the restart, by a clock that may have been set back.
+      for (const lane of notBefore.values()) for (const [seq, at] of lane) if (at <= now) lane.delete(seq);
+    },
+    interruptionsOf: (deliveryId) => interruptions.get(deliveryId) ?? 0,
+    triesOf: (key, generation) => tries.get(`${key.eventSeq} ${key.subscriptionSeq} ${generation}`) ?? 0,
+    lastSendAt: (seq) => lastSend.get(seq) ?? Number.NEGATIVE_INFINITY,
+  };
+}
+
+export function allowedTries(subscription: Subscription): number {
+  return resolveRetryPolicy(subscription.retryPolicy).delaysMs.length + 1;
+}

@@ -1,0 +1,314 @@
+/** The gateway of a simulation with everything around it: senders, destinations, time, and what each of them knows. */
+import { PosthornError } from "../../src/domain/errors.ts";
+import type { Subscription, SubscriptionInput } from "../../src/domain/subscription.ts";
+import type { IngestResult } from "../../src/route/fan-out.ts";
+import type { PublishAnswer } from "../../src/receive/publish.ts";
+import type { SentEvent } from "../support/accounting.ts";
+import type { Chance } from "../support/chance.ts";
+import { createSimulatedSender, hashOf, type Destination, type SimulatedSender } from "../support/simulated-destination.ts";
+import { openSimulatedGateway, type BrokenParts, type SimulatedGateway } from "../support/simulated-gateway.ts";
+import { createVirtualTime, type VirtualTime } from "../support/virtual-clock.ts";
+import { createObserver, type Observer } from "./observer.ts";
+import { drawDestination, drawEvents, isWanted, MINUTE, type DrawnEvent, type Scenario } from "./scenario.ts";
+
+const START_AT = 1_760_000_000_000;
+
+export interface World {
+  readonly time: VirtualTime;
+  readonly scenario: Scenario;
+  readonly observer: Observer;
+  readonly gateway: SimulatedGateway;
+  readonly senders: readonly SentEvent[];
+  readonly crashes: number;
+  /** Every subscription there ever was, as it was last seen. */
+  readonly subscriptions: ReadonlyMap<string, Subscription>;
+  /** Deliveries (`eventSeq subscriptionSeq`) that an operator cancelled. */
+  readonly cancelled: Set<string>;
+  readonly deleted: Set<string>;
+  /** An operator replayed an event to a subscription that did not have it. */
+  noteNewDelivery(eventId: string): void;
+  createSubscription(input: SubscriptionInput): Promise<Subscription>;
+  publishAll(): void;
+  healDestinations(): void;
+  /** Ends the process in the middle of its work, and starts another one. */
+  crash(chance: Chance): Promise<void>;
+  restart(chance: Chance): Promise<void>;
+  /** Runs `act` between two moments. */
+  plan(at: number, act: () => Promise<void>): void;
+  runUntil(elapsedMs: number, isOver?: () => boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface WorldOptions {
+  folder: string;
+  chance: Chance;
+  scenario: Scenario;
+  broken: BrokenParts | undefined;
+}
+
+const nextTurn = () => new Promise<void>((resolve) => void setImmediate(resolve));
+
+export async function openWorld({ folder, chance, scenario, broken }: WorldOptions): Promise<World> {
+  const time = createVirtualTime(START_AT);
+  const observer = createObserver(time);
+  const destinations = new Map<string, Destination>();
+  const subscriptions = new Map<string, Subscription>();
+  const sent = new Map<string, SentEvent>();
+  const cancelled = new Set<string>();
+  const deleted = new Set<string>();
+  const planned: (() => Promise<void>)[] = [];
+  let isHealed = false;
+  let stamp = 0;
+  let crashes = 0;
+  let sender: SimulatedSender;
+  let gateway = await open();
+
+  function open(): Promise<SimulatedGateway> {
+    return openSimulatedGateway({
+      folder,
+      time,
+      chance,
+      createSender(clock, isAlive) {
+        const own = createSimulatedSender({
+          time,
+          isAlive,
+          findDestination: ({ subscription }) => destinations.get(subscription.id) as Destination,
+          onSend(sending) {
+            const breaker = gateway.scheduler.findBreaker(sending.attempt.subscription.seq);
+            observer.sent(sending, { now: clock.now(), breaker, inFlight: own.inFlight });
+            if (own.inFlight.size > scenario.maxInFlight + subscriptions.size) {
+              observer.violation(`${own.inFlight.size} are in flight`);
+            }
+          },
+        });
+        sender = own;
+        return own;
+      },
+      maxInFlight: scenario.maxInFlight,
+      maxBodyBytes: scenario.maxBodyBytes,
+      onFault: (error) => observer.violation(`a fault: ${describe(error)}`),
+      onAttempt: observer.attempted,
+      onBreaker: observer.breakerChanged,
+      onSuspend: ({ name }, reason) => observer.trace(`suspend ${name}: ${reason}`),
+      broken,
+    });
+  }
+
+  function publish(event: DrawnEvent): void {
+    const { publisher, subscriptions: known, fanOut, clock } = gateway;
+    const hash = hashOf(Buffer.from(event.payload));
+    const expected = known
+      .list(event.tenantId)
+      .filter((subscription) => isWanted(subscription.events, event.type)).length;
+    let record = sent.get(event.payload);
+    if (record === undefined) {
+      const { tenantId, orderingKey } = event;
+      const unanswered = { answer: "unknown", answeredAt: Number.POSITIVE_INFINITY, eventId: undefined } as const;
+      record = { hash, tenantId, orderingKey, sentAt: ++stamp, deliveries: undefined, ...unanswered };
+      sent.set(event.payload, record);
+    }
+    const mine = record;
+    const answered = (result: PublishAnswer["results"][number] | undefined) => noteAnswer(event, mine, expected, result);
+    if (event.eventId === undefined && event.expiresInMs === undefined && event.payload.length % 2 === 0) {
+      const dueAt = clock.now() + Math.round(event.deliverInMs ?? 0);
+      return fanOut.accept({ ...received(event, time.wall()), dueAt }, answered);
+    }
+    publisher.publish(Buffer.from(publishBody(event, time.wall())), undefined, ({ results }) => answered(results[0]));
+  }
+
+  function noteAnswer(
+    event: DrawnEvent,
+    record: SentEvent,
+    expected: number,
+    result: IngestResult | PublishAnswer["results"][number] | undefined,
+  ): void {
+    observer.trace(`publish ${event.eventId ?? ""}${event.payload.slice(0, 14)}: ${result?.kind}`);
+    if (result?.kind === "stored") {
+      if (record.answer === "acknowledged") observer.violation(`${result.eventId} was stored twice`);
+      if (result.deliveries !== expected) {
+        observer.violation(`${result.eventId} has ${result.deliveries} deliveries instead of ${expected}`);
+      }
+      Object.assign(record, { answer: "acknowledged", answeredAt: ++stamp, eventId: result.eventId });
+      record.deliveries = expected;
+    } else if (result?.kind === "duplicate") {
+      if (record.answer === "unknown") {
+        Object.assign(record, { answer: "acknowledged", answeredAt: ++stamp, eventId: result.eventId });
+      }
+    } else {
+      observer.violation(`an event was ${result?.kind}: ${describe(result && "error" in result ? result.error : result)}`);
+    }
+  }
+
+  /** Until nothing happens any more without the clock. */
+  async function settle(): Promise<void> {
+    do await nextTurn();
+    while (gateway.calls.open > 0);
+    await nextTurn();
+    if (gateway.calls.open > 0) await settle();
+  }
+
+  async function runUntil(end: number, isOver: () => boolean = () => false): Promise<void> {
+    for (let at = time.nextAt(); at !== undefined && at <= end && !isOver(); at = time.nextAt()) {
+      const { made } = gateway.calls;
+      time.step();
+      if (gateway.calls.made !== made) await settle();
+      for (let act = planned.shift(); act !== undefined; act = planned.shift()) {
+        await act();
+        await settle();
+      }
+    }
+    time.moveTo(end);
+  }
+
+  async function comeBack(afterChance: Chance): Promise<void> {
+    const downMs = afterChance.pick([0, 1_000, 10 * MINUTE]);
+    // Time passes for the destinations, but nothing else happens.
+    await runDeadTime(time.elapsedMs + downMs * afterChance.between(0, 1));
+    gateway = await open();
+    await settle();
+  }
+
+  /** What is planned for a time when no process runs happens right after it. */
+  async function runDeadTime(end: number): Promise<void> {
+    const later: (() => void)[] = [];
+    isDown = true;
+    whenUp = later;
+    for (let at = time.nextAt(); at !== undefined && at <= end; at = time.nextAt()) time.step();
+    isDown = false;
+    for (const run of later) time.after(1, run);
+  }
+  let isDown = false;
+  let whenUp: (() => void)[] = [];
+  const whileUp = (run: () => void) => () => (isDown ? void whenUp.push(run) : run());
+
+  return {
+    time,
+    scenario,
+    observer,
+    subscriptions,
+    cancelled,
+    deleted,
+    get gateway() {
+      return gateway;
+    },
+    get senders() {
+      return [...sent.values()];
+    },
+    get crashes() {
+      return crashes;
+    },
+    noteNewDelivery(eventId) {
+      for (const record of sent.values()) {
+        if (record.eventId === eventId && record.deliveries !== undefined) record.deliveries++;
+      }
+    },
+    async createSubscription(input) {
+      const { name } = input;
+      const destination = drawDestination(chance.fork(), time.elapsedMs, scenario.activeMs);
+      const subscription = await gateway.subscriptions.create(input);
+      if (isHealed) destination.moods = [];
+      destinations.set(subscription.id, destination);
+      subscriptions.set(subscription.id, subscription);
+      observer.trace(`create ${name} ${JSON.stringify({ ...input, name: undefined, url: undefined })}`);
+      return subscription;
+    },
+    publishAll() {
+      for (const event of drawEvents(chance.fork(), scenario)) {
+        for (const afterMs of [0, ...event.repeatsAfterMs]) {
+          time.after(event.at + afterMs - time.elapsedMs, whileUp(() => publish(event)));
+        }
+      }
+    },
+    healDestinations() {
+      isHealed = true;
+      observer.trace("destinations are healed");
+      for (const destination of destinations.values()) destination.moods = [];
+    },
+    async crash(crashChance) {
+      crashes++;
+      gateway.startDying(crashChance.pick(["lost", "unanswered"] as const));
+      // Its last moments: what it writes is lost, or nobody hears of it.
+      const end = time.elapsedMs + crashChance.pick([0, 5, 500]);
+      for (let at = time.nextAt(); at !== undefined && at <= end; at = time.nextAt()) {
+        time.step();
+        await nextTurn();
+      }
+      observer.trace(`crash with ${sender.inFlight.size} in flight`);
+      observer.interrupted(sender.inFlight, gateway.clock.now());
+      await gateway.kill();
+      await comeBack(crashChance);
+      observer.trace("started again");
+    },
+    async restart(restartChance) {
+      observer.trace("stop");
+      const before = gateway.clock.now();
+      const atStop = [...sender.inFlight];
+      let isStopped = false;
+      const cut = () => atStop.filter((sending) => sender.inFlight.has(sending));
+      const stopping = gateway.stop(20_000);
+      void stopping.then(() => (isStopped = true));
+      let left = cut();
+      while (!isStopped && time.nextAt() !== undefined) {
+        left = cut();
+        whenUp = [];
+        isDown = true;
+        time.step();
+        isDown = false;
+        for (const run of whenUp) time.after(60_000, run);
+        await settle();
+      }
+      await stopping;
+      observer.interrupted(left, before);
+      await comeBack(restartChance);
+      observer.trace("started again after a stop");
+    },
+    plan(at, act) {
+      time.after(at - time.elapsedMs, whileUp(() => void planned.push(act)));
+    },
+    runUntil,
+    async close() {
+      await gateway.kill();
+    },
+  };
+}
+
+function publishBody(event: DrawnEvent, wall: number): string {
+  const fields: Record<string, unknown> = {
+    event_type: event.type,
+    event_id: event.eventId,
+    tenant_id: event.tenantId,
+    priority: event.priority,
+    ordering_key: event.orderingKey,
+    deliver_at: event.deliverInMs === undefined ? undefined : new Date(wall + event.deliverInMs).toISOString(),
+    expires_at: event.expiresInMs === undefined ? undefined : new Date(wall + event.expiresInMs).toISOString(),
+  };
+  return `${JSON.stringify(fields).slice(0, -1)},"payload":${event.payload}}`;
+}
+
+/** As a webhook receiver would hand it over. */
+function received(event: DrawnEvent, wall: number) {
+  return {
+    id: `evt-${hashOf(Buffer.from(event.payload))}`,
+    givenId: false,
+    type: event.type,
+    version: "1.0",
+    source: "shop",
+    tenantId: event.tenantId,
+    priority: event.priority,
+    origin: "webhook" as const,
+    occurredAt: wall,
+    receivedAt: wall,
+    expiresAt: undefined,
+    orderingKey: event.orderingKey,
+    dedupeKey: undefined,
+    contentType: "application/json",
+    request: undefined,
+    details: undefined,
+    body: Buffer.from(event.payload),
+  };
+}
+
+function describe(error: unknown): string {
+  if (error instanceof PosthornError) return `${error.code}: ${error.message}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

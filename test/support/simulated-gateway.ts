@@ -1,0 +1,209 @@
+/** The whole engine on the real store, without threads and sockets, so that it lives in virtual time and can die. */
+import { join } from "node:path";
+import type { Clock } from "../../src/domain/clock.ts";
+import type { PosthornError } from "../../src/domain/errors.ts";
+import { createIdSource } from "../../src/domain/ids.ts";
+import { createLocalDispatch } from "../../src/deliver/local-dispatch.ts";
+import { createScheduler, type Scheduler, type SchedulerOptions } from "../../src/deliver/scheduler.ts";
+import type { Sender } from "../../src/deliver/senders/sender.ts";
+import { createReplays, type Replays } from "../../src/manage/replays.ts";
+import { createSecretBox } from "../../src/manage/secret-box.ts";
+import { openSubscriptions, type Subscriptions } from "../../src/manage/subscriptions.ts";
+import { startUpkeep } from "../../src/manage/upkeep.ts";
+import { DEFAULT_PUBLISH_LIMITS } from "../../src/receive/publish-item.ts";
+import { createPublisher, type Publisher } from "../../src/receive/publish.ts";
+import { createFanOut, type FanOut } from "../../src/route/fan-out.ts";
+import { createRouter } from "../../src/route/router.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Chance } from "./chance.ts";
+import { createVirtualClock, type VirtualTime } from "./virtual-clock.ts";
+
+export interface SimulatedGateway {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly subscriptions: Subscriptions;
+  readonly scheduler: Scheduler;
+  readonly fanOut: FanOut;
+  readonly publisher: Publisher;
+  readonly replays: Replays;
+  /** How often the store was called; what is still to be answered. */
+  readonly calls: { made: number; open: number };
+  /** From now on the process cannot write any more (`lost`), or no longer hears of it (`unanswered`). */
+  startDying(how: "lost" | "unanswered"): void;
+  /** What a killed process leaves: the files, and nothing that goes on. */
+  kill(): Promise<void>;
+  /** A graceful end. Virtual time must go on until it resolves. */
+  stop(deadlineMs: number): Promise<void>;
+}
+
+/** Each breaks a promise, to show that the simulation sees it. */
+export interface BrokenParts {
+  store?: (store: Store) => Store;
+  scheduler?: (scheduler: Scheduler) => Scheduler;
+  skipRecovery?: boolean;
+}
+
+export interface SimulatedGatewayOptions {
+  folder: string;
+  time: VirtualTime;
+  chance: Chance;
+  createSender: (clock: Clock, isAlive: () => boolean) => Sender;
+  maxInFlight: number;
+  maxBodyBytes: number;
+  onFault: (error: unknown) => void;
+  onAttempt?: SchedulerOptions["onAttempt"];
+  onBreaker?: SchedulerOptions["onBreaker"];
+  onSuspend?: SchedulerOptions["onSuspend"];
+  broken?: BrokenParts | undefined;
+}
+
+/** Longer than the gateway's own, because days pass here. */
+const UPKEEP_EVERY_MS = 60_000;
+
+export async function openSimulatedGateway(options: SimulatedGatewayOptions): Promise<SimulatedGateway> {
+  const { time, chance, onFault, broken } = options;
+  const life: Life = { state: "alive", calls: { made: 0, open: 0 } };
+  const isAlive = () => life.state !== "dead";
+  const opened = await openSqliteStore({
+    file: join(options.folder, "posthorn.db"),
+    wall: time.wall,
+    dedupeHorizonMs: 7 * 86_400_000,
+    thread: false,
+    synchronous: "OFF",
+    onFatal: onFault,
+  });
+  const store = watchCalls(broken?.store?.(opened) ?? opened, life);
+  const clock = mortalClock(createVirtualClock(time, Math.max(time.wall(), store.lastKnownNow)), isAlive);
+  const { random } = chance.fork();
+  const createId = createIdSource(clock, random);
+  const sender = options.createSender(clock, isAlive);
+  const dispatch = createLocalDispatch({ senders: { http: sender }, store, clock });
+  const router = createRouter();
+  const subscriptions = await openSubscriptions({
+    store,
+    clock,
+    random,
+    secretBox: createSecretBox("a master key for simulations"),
+    createId,
+    checkDestination: () => undefined,
+    onChange(subscription) {
+      router.update(subscriptions.list(undefined));
+      scheduler.refresh(subscription.seq);
+    },
+  });
+  const ownScheduler = createScheduler({
+    store,
+    dispatch,
+    clock,
+    random,
+    findSubscription: subscriptions.find,
+    findSavedBreaker: subscriptions.findSavedBreaker,
+    maxInFlight: options.maxInFlight,
+    maxBodyBytes: options.maxBodyBytes,
+    onAttempt(...facts) {
+      upkeep.noteWork();
+      options.onAttempt?.(...facts);
+    },
+    onBreaker(subscription, change, breaker) {
+      options.onBreaker?.(subscription, change, breaker);
+      subscriptions.saveBreaker(subscription, breaker).catch(onFault);
+    },
+    onSuspend(subscription, reason) {
+      options.onSuspend?.(subscription, reason);
+      subscriptions.setStatus(subscription, "suspended").catch(onFault);
+    },
+  });
+  const scheduler = broken?.scheduler?.(ownScheduler) ?? ownScheduler;
+  const fanOut = createFanOut({ store, router, scheduler, clock });
+  const upkeep = startUpkeep({ store, clock, onFault, everyMs: UPKEEP_EVERY_MS });
+  const replays = createReplays({
+    store,
+    subscriptions,
+    clock,
+    onDue: (subscription) => scheduler.notePending(subscription, clock.now()),
+  });
+  const publisher = createPublisher({ accept: fanOut.accept, clock, createId, limits: DEFAULT_PUBLISH_LIMITS });
+
+  if (broken?.skipRecovery !== true) await store.recover(clock.now());
+  router.update(subscriptions.list(undefined));
+  await fanOut.resume();
+  await scheduler.start();
+  void subscriptions.resume().catch(onFault);
+
+  return {
+    store,
+    clock,
+    subscriptions,
+    scheduler,
+    fanOut,
+    publisher,
+    replays,
+    calls: life.calls,
+    startDying(how) {
+      life.state = how;
+    },
+    async kill() {
+      life.state = "dead";
+      upkeep.stop();
+      // The disk keeps what was on its way to it; nobody hears of it.
+      await opened.close();
+    },
+    async stop(deadlineMs) {
+      await scheduler.stop(deadlineMs);
+      await fanOut.settled();
+      upkeep.stop();
+      await store.close();
+      life.state = "dead";
+    },
+  };
+}
+
+interface Life {
+  state: "alive" | "lost" | "unanswered" | "dead";
+  calls: { made: number; open: number };
+}
+
+type Call = (...args: unknown[]) => unknown;
+
+/** Counts what is open, and keeps answers from a process that has died. */
+function watchCalls(store: Store, life: Life): Store {
+  function watch(call: Call): Call {
+    return (...args) => {
+      life.calls.made++;
+      if (life.state === "dead" || life.state === "lost") return new Promise(() => undefined);
+      life.calls.open++;
+      const close = () => {
+        life.calls.open--;
+        return life.state === "alive";
+      };
+      const done = args.at(-1);
+      if (typeof done === "function") {
+        return call(...args.slice(0, -1), (result: unknown) => {
+          if (close()) (done as Call)(result);
+        });
+      }
+      const answer = call(...args);
+      if (!(answer instanceof Promise)) return void close();
+      return new Promise((resolve, reject) => {
+        answer.then(
+          (value) => close() && resolve(value),
+          (error: PosthornError) => close() && reject(error),
+        );
+      });
+    };
+  }
+  const watched = Object.entries(store).map(([name, member]: [string, unknown]) => [
+    name,
+    typeof member === "function" ? watch(member as Call) : member,
+  ]);
+  return Object.fromEntries(watched) as Store;
+}
+
+/** Timers of a dead process do not fire. */
+function mortalClock(clock: Clock, isAlive: () => boolean): Clock {
+  return {
+    ...clock,
+    setTimer: (at, run) => clock.setTimer(at, () => void (isAlive() && run())),
+  };
+}

@@ -1,0 +1,82 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { openReadConnection } from "../../../src/store/sqlite/connection.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
+import {
+  newAttempt,
+  newDeath,
+  newDelivery,
+  newEvent,
+  newRequest,
+  newSettlement,
+  newSubscription,
+  NOON,
+  settle,
+  stored,
+} from "../../support/store-fixtures.ts";
+import { useFolder } from "../../support/store-folder.ts";
+
+describe("the view event_log", () => {
+  const folder = useFolder();
+
+  it("has one line for each event and each ignored request, by the names of the specification", async () => {
+    const file = join(folder.path, "posthorn.db");
+    const options = { file, wall: () => NOON, dedupeHorizonMs: 1, onFatal: () => undefined, thread: false };
+    const store = await openSqliteStore(options);
+    folder.onEnd(() => store.close());
+    const lanes = [
+      await store.insertSubscription(newSubscription("a")),
+      await store.insertSubscription(newSubscription("b")),
+    ];
+    const born = lanes.map((lane) => newDelivery(lane, { claim: true }));
+    const [a = 0, b = 0] = lanes;
+    const settleAt = (eventSeq: number, lane: number, startedAt: number) =>
+      settle(
+        store,
+        newSettlement({ eventSeq, subscriptionSeq: lane }, { attempt: newAttempt({ startedAt, durationMs: 0 }) }),
+      );
+
+    const pending = await stored(store, newEvent({ id: "pending" }), born);
+    await settleAt(pending, a, NOON);
+    const failed = await stored(store, newEvent({ id: "failed" }), born);
+    await settleAt(failed, a, NOON);
+    await settle(store, newDeath({ eventSeq: failed, subscriptionSeq: b }));
+    const completed = await stored(store, newEvent({ id: "completed", receivedAt: NOON + 1 }), born);
+    await settleAt(completed, a, NOON + 1234);
+    await store.cancelDelivery({ eventSeq: completed, subscriptionSeq: b }, NOON + 7);
+    await stored(store, newEvent({ id: "unmatched" }));
+    await stored(store, newEvent({ id: "fanning", fanOutCursor: 1 }));
+    store.logRequest(newRequest("req_1", { outcome: "ignored", cause: "duplicate", eventId: "completed" }));
+    store.logRequest(newRequest("req_2", { outcome: "ignored", cause: "filtered" }));
+    store.logRequest(newRequest("req_3", { outcome: "rejected" }));
+    await store.noteNow(NOON);
+
+    const db = openReadConnection(file);
+    folder.onEnd(() => db.close());
+    const at = (time: number) => new Date(time).toISOString();
+    const line = (
+      event_id: string,
+      status: string,
+      received: number,
+      done: number | null,
+      event_type: string | null,
+    ) => ({
+      event_id,
+      source: "shop",
+      event_type,
+      status,
+      received_at: at(received),
+      completed_at: done === null ? null : at(done),
+    });
+    const type = "order.created";
+    expect(db.prepare("select * from event_log order by event_id, status").all()).toEqual([
+      line("completed", "COMPLETED", NOON + 1, NOON + 1234, type),
+      line("completed", "DUPLICATE", NOON, null, null),
+      line("failed", "FAILED", NOON, NOON + 5, type),
+      line("fanning", "PENDING", NOON, null, type),
+      line("pending", "PENDING", NOON, null, type),
+      line("req_2", "IGNORED", NOON, null, null),
+      line("unmatched", "COMPLETED", NOON, NOON, type),
+    ]);
+  });
+});

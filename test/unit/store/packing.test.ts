@@ -1,0 +1,206 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { DEAD_REASONS } from "../../../src/domain/delivery.ts";
+import { PRIORITIES } from "../../../src/domain/event.ts";
+import { ATTEMPT_RESULTS } from "../../../src/domain/outcome.ts";
+import {
+  packAccepts,
+  packClaimed,
+  packSettles,
+  unpackAccepts,
+  unpackClaimed,
+  unpackSettles,
+} from "../../../src/store/sqlite/batch-packing.ts";
+import type { BatchResult, WriteBatch } from "../../../src/store/sqlite/batch.ts";
+import { createPacker, createUnpacker } from "../../../src/store/sqlite/packing.ts";
+import {
+  fromBatchMessage,
+  fromResultMessage,
+  toBatchMessage,
+  toResultMessage,
+} from "../../../src/store/sqlite/thread-messages.ts";
+import { ATTEMPT_TRIGGERS } from "../../../src/store/store.ts";
+import { newAttempt, newDelivery, newEvent, newRequest, newSettlement, NOON } from "../../support/store-fixtures.ts";
+
+const text = fc.string({ unit: "binary" });
+const bytes = fc.uint8Array().map((one) => Buffer.from(one));
+const time = fc.integer({ min: 0, max: 2 ** 48 });
+const seq = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
+const small = fc.nat({ max: 0xffff_fffe });
+const orAbsent = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+const origin = fc.constantFrom("webhook" as const, "publish" as const);
+
+const event = fc.record({
+  id: text,
+  givenId: fc.boolean(),
+  type: text,
+  version: text,
+  source: text,
+  tenantId: text,
+  priority: fc.constantFrom(...PRIORITIES),
+  origin,
+  occurredAt: time,
+  receivedAt: time,
+  dueAt: time,
+  expiresAt: orAbsent(time),
+  orderingKey: orAbsent(text),
+  dedupeKey: orAbsent(text),
+  contentType: orAbsent(text),
+  request: orAbsent(text),
+  details: orAbsent(text),
+  body: bytes,
+  fanOutCursor: orAbsent(small),
+});
+const delivery = fc.record({
+  subscriptionSeq: small,
+  claim: fc.boolean(),
+  ordered: fc.boolean(),
+  expiresAt: orAbsent(time),
+});
+const settlement = fc.record({
+  eventSeq: seq,
+  subscriptionSeq: small,
+  generation: small,
+  attemptNumber: small,
+  verdict: fc.constantFrom("delivered" as const, "retry" as const, "dead" as const),
+  nextAttemptAt: orAbsent(time),
+  deadReason: orAbsent(fc.constantFrom(...DEAD_REASONS)),
+  leavesKeyQueue: fc.boolean(),
+  claimNext: fc.boolean(),
+  now: time,
+  attempt: fc.record({
+    startedAt: time,
+    durationMs: fc.double({ min: 0, max: 1e6, noNaN: true }),
+    result: fc.constantFrom(...ATTEMPT_RESULTS),
+    trigger: fc.constantFrom(...ATTEMPT_TRIGGERS),
+    url: orAbsent(text),
+    address: orAbsent(text),
+    requestHeaders: orAbsent(text),
+    responseCode: orAbsent(fc.integer({ min: 100, max: 599 })),
+    responseHeaders: orAbsent(text),
+    responseBody: orAbsent(bytes),
+    error: orAbsent(text),
+  }),
+});
+const claimed = fc.record({
+  eventSeq: seq,
+  subscriptionSeq: small,
+  generation: small,
+  attemptCount: small,
+  uncountedAttempts: small,
+  trigger: fc.constantFrom(...ATTEMPT_TRIGGERS),
+  event: fc.record({
+    id: text,
+    type: text,
+    version: text,
+    source: text,
+    tenantId: text,
+    priority: fc.constantFrom(...PRIORITIES),
+    origin,
+    orderingKey: orAbsent(text),
+    occurredAt: time,
+    receivedAt: time,
+    contentType: orAbsent(text),
+    size: small,
+    body: orAbsent(bytes),
+  }),
+});
+
+describe("packing", () => {
+  it("brings any event with its deliveries across unchanged", () => {
+    fc.assert(
+      fc.property(fc.array(fc.record({ event, deliveries: fc.array(delivery) })), (items) => {
+        expect(unpackAccepts(packAccepts(items))).toEqual(items);
+      }),
+    );
+  });
+
+  it("brings any settlement across unchanged", () => {
+    fc.assert(
+      fc.property(fc.array(settlement), (items) => {
+        expect(unpackSettles(packSettles(items))).toEqual(items);
+      }),
+    );
+  });
+
+  it("brings any claimed delivery across unchanged", () => {
+    fc.assert(
+      fc.property(fc.array(claimed), (items) => {
+        expect(unpackClaimed(packClaimed(items))).toEqual(items);
+      }),
+    );
+  });
+
+  it("tells an absent value from an empty one", () => {
+    const packer = createPacker(1);
+    packer.text("");
+    packer.text(undefined);
+    packer.bytes(new Uint8Array(0));
+    packer.bytes(undefined);
+    packer.float(0);
+    packer.float(undefined);
+    const unpacker = createUnpacker(packer.finish());
+    expect([unpacker.text(), unpacker.text(), unpacker.bytes()?.length, unpacker.bytes()]).toEqual([
+      "",
+      undefined,
+      0,
+      undefined,
+    ]);
+    expect([unpacker.float(), unpacker.float()]).toEqual([0, undefined]);
+  });
+
+  it("grows beyond what it expected", () => {
+    const packer = createPacker(1);
+    const long = "ä€😀".repeat(10_000);
+    packer.text(long);
+    packer.bytes(new Uint8Array(100_000).fill(3));
+    const unpacker = createUnpacker(packer.finish());
+    expect(unpacker.text()).toBe(long);
+    expect(unpacker.bytes()?.every((byte) => byte === 3)).toBe(true);
+  });
+});
+
+describe("a batch and its answer between threads", () => {
+  const batch: WriteBatch = {
+    wall: NOON,
+    settles: [1, 2, 3, 4].map((eventSeq) => newSettlement({ eventSeq, subscriptionSeq: 1 }, { attempt: newAttempt() })),
+    accepts: [
+      { event: newEvent(), deliveries: [newDelivery(1), newDelivery(2)] },
+      { event: newEvent(), deliveries: [newDelivery(1)] },
+      { event: newEvent(), deliveries: [] },
+      { event: newEvent(), deliveries: [newDelivery(3)] },
+    ],
+    commands: [{ name: "noteNow", args: [NOON] }],
+    requests: [newRequest("req_1")],
+    claims: [1, 2].map((subscriptionSeq) => ({ subscriptionSeq, limit: 1, now: NOON })),
+  };
+
+  it("is the same batch on the other side", () => {
+    const { message } = toBatchMessage(batch);
+    expect(fromBatchMessage(message)).toEqual(batch);
+  });
+
+  it("is the same answer on the other side, whatever kinds it mixes", () => {
+    const [first, second, third] = fc.sample(claimed, { numRuns: 3, seed: 1 });
+    const failed = { fault: "item" as const, message: "no" };
+    const result = {
+      settles: [
+        { applied: true, next: undefined, movedUp: false },
+        { applied: true, next: third, movedUp: false },
+        { failed },
+        { applied: false, next: undefined, movedUp: true },
+      ],
+      accepts: [
+        { eventSeq: 7, claimed: [true, false] },
+        { failed },
+        { duplicateOf: "evt_1" },
+        { eventSeq: 8, claimed: [true] },
+      ],
+      commands: [{ value: 5 }],
+      claims: [{ claimed: [first, second], expired: 1, nextDueAt: NOON }, { failed }],
+      fatal: undefined,
+    } as BatchResult;
+    const { message } = toResultMessage(result);
+    expect(fromResultMessage(message, batch)).toEqual(result);
+  });
+});

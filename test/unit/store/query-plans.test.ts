@@ -1,0 +1,99 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createAccept } from "../../../src/store/sqlite/accept.ts";
+import { createActs } from "../../../src/store/sqlite/acts.ts";
+import { createClaim } from "../../../src/store/sqlite/claim.ts";
+import { openWriteConnection, type Database } from "../../../src/store/sqlite/connection.ts";
+import { createCounterDeltas } from "../../../src/store/sqlite/counters.ts";
+import { createMoves } from "../../../src/store/sqlite/move.ts";
+import { createReadModels } from "../../../src/store/sqlite/read-models.ts";
+import { createRecover } from "../../../src/store/sqlite/recover.ts";
+import { createRequestRing } from "../../../src/store/sqlite/request-ring.ts";
+import { createSettle } from "../../../src/store/sqlite/settle.ts";
+import { NOON } from "../../support/store-fixtures.ts";
+import { useFolder } from "../../support/store-folder.ts";
+
+describe("the query plans", () => {
+  const folder = useFolder();
+
+  /** Each statement that `prepare` is asked for by the parts of the store, with its plan. */
+  function plansOf(use: (db: Database) => void): Map<string, string> {
+    const { db } = openWriteConnection({ file: join(folder.path, "posthorn.db") });
+    folder.onEnd(() => db.close());
+    db.exec("insert into meta (key, value) values ('dedupe_hash_key', '00')");
+    const plans = new Map<string, string>();
+    const watched = {
+      prepare(sql: string) {
+        const steps = db.prepare(`explain query plan ${sql}`).all() as unknown as { detail: string }[];
+        plans.set(sql.replaceAll(/\s+/g, " ").trim(), steps.map(({ detail }) => detail).join("; "));
+        return db.prepare(sql);
+      },
+    } as Database;
+    use(watched);
+    return plans;
+  }
+
+  function useWriter(db: Database): void {
+    const counters = createCounterDeltas(db);
+    const moves = createMoves(db, counters);
+    const accept = createAccept(db, counters, moves, { dedupeHorizonMs: 1, hashKey: new Uint8Array(32) });
+    const acts = createActs(db, moves, accept);
+    const claim = createClaim(db, acts.expireOne);
+    createRecover(db, moves, createSettle(db, moves, claim, counters), () => undefined);
+    createRequestRing(db);
+  }
+
+  function planOf(plans: Map<string, string>, ...words: readonly string[]): string {
+    const found = [...plans].filter(([sql]) => words.every((word) => sql.includes(word)));
+    expect(found, `statements with ${words.join(", ")}`).not.toHaveLength(0);
+    return found.map(([, plan]) => plan).join("\n");
+  }
+
+  it("claim by the index of the lanes alone, in its order", () => {
+    const plans = plansOf(useWriter);
+    const due = planOf(plans, "order by d.rank limit ?3");
+    expect(due).toContain("SEARCH d USING INDEX lanes (subscription_seq=? AND state=? AND rank");
+    expect(due).not.toContain("TEMP B-TREE");
+    const next = planOf(plans, "min(next_attempt_at)");
+    expect(next).toContain("USING COVERING INDEX lanes");
+    expect(planOf(plans, "state = 1 and rank is not null")).toContain("INDEX lanes");
+  });
+
+  it("find the head of a key, what has expired and what to cancel by their own indexes", () => {
+    const plans = plansOf(useWriter);
+    expect(planOf(plans, "queued_key = ? order by d.event_seq limit 1")).toContain("INDEX key_queues");
+    expect(planOf(plans, "event_seq < ?3 or rank")).toContain("INDEX key_queues (subscription_seq=? AND queued_key=?");
+    expect(planOf(plans, "state < 2 and state = 0 and expires_at")).toContain(
+      "INDEX expiring (expires_at>? AND expires_at<?)",
+    );
+    expect(planOf(plans, "union all")).toMatch(/INDEX lanes[\s\S]*INDEX key_queues/);
+  });
+
+  it("never scan a table that grows with the events, on the way of an event", () => {
+    const scans = [...plansOf(useWriter)].filter(([, plan]) =>
+      /SCAN (d|e|deliveries|events|attempts|bodies|dedupe)\b/.test(plan),
+    );
+    // The last sequence number is the end of its own table.
+    expect(scans.filter(([sql]) => sql !== "select max(seq) as seq from events")).toEqual([]);
+  });
+
+  it("read an event, dead letters and what a crash interrupted by index", () => {
+    const page = { limit: 10, cursor: undefined };
+    const plans = plansOf((db) => {
+      const reads = createReadModels(db);
+      reads.findEvent("evt_1", "default");
+      reads.listDeadLetters({ tenantId: "default" }, page);
+      reads.listDeadLetters({}, { limit: 10, cursor: `${NOON}.1.1` });
+      reads.listEvents({}, { limit: 10, cursor: "5" });
+      reads.listDeliveriesOfEvent(1);
+      reads.loadUnfinishedFanOuts();
+    });
+    expect(planOf(plans, "e.id = ?1")).toContain("INDEX events_by_id (id=?)");
+    expect(planOf(plans, "d.state = 3 and e.tenant_id")).toContain("INDEX dead_letters");
+    expect(planOf(plans, "d.state = 3 and (d.completed_at")).toContain("INDEX dead_letters (");
+    expect(planOf(plans, "d.state = 3 and")).not.toContain("TEMP B-TREE");
+    expect(planOf(plans, "e.seq < ?")).toContain("SEARCH e USING INTEGER PRIMARY KEY (rowid<?)");
+    expect(planOf(plans, "d.event_seq = ? order by")).toContain("PRIMARY KEY (event_seq=?)");
+    expect(planOf(plans, "fan_out_cursor is not null order by seq")).toContain("INDEX events_fanning_out");
+  });
+});

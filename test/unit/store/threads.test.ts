@@ -1,0 +1,33 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { PosthornError } from "../../../src/domain/errors.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
+import { accept, newEvent, NOON } from "../../support/store-fixtures.ts";
+import { useFolder } from "../../support/store-folder.ts";
+
+describe("a writer thread that dies", () => {
+  const folder = useFolder();
+
+  it("fails what waits and what comes, tells that the process must end, and can still be closed", async () => {
+    const fatal: PosthornError[] = [];
+    const store = await openSqliteStore({
+      file: join(folder.path, "posthorn.db"),
+      wall: () => NOON,
+      dedupeHorizonMs: 1,
+      onFatal: (error) => fatal.push(error),
+    });
+    folder.onEnd(() => store.close());
+    expect(await accept(store, newEvent())).toMatchObject({ kind: "stored" });
+    // No such priority exists: the thread cannot read its message.
+    const results = await Promise.all([
+      accept(store, newEvent({ priority: "none" as never })),
+      accept(store, newEvent()),
+      accept(store, newEvent()),
+    ]);
+    const failed = { kind: "failed", error: { code: "unavailable", retryAfterS: 5 } };
+    expect(results).toMatchObject([failed, failed, failed]);
+    expect(fatal).toMatchObject([{ code: "unavailable" }]);
+    expect(await accept(store, newEvent())).toMatchObject(failed);
+    await expect(store.noteNow(NOON)).rejects.toMatchObject({ code: "unavailable" });
+  });
+});

@@ -1,0 +1,151 @@
+import { truncateSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { publishKey } from "../../../src/domain/dedupe-key.ts";
+import { hashKey } from "../../../src/store/sqlite/accept.ts";
+import type { WriteBatch } from "../../../src/store/sqlite/batch.ts";
+import { openReadConnection } from "../../../src/store/sqlite/connection.ts";
+import { createReadModels } from "../../../src/store/sqlite/read-models.ts";
+import { openWriter } from "../../../src/store/sqlite/writer.ts";
+import { DatabaseSync } from "@photostructure/sqlite";
+import {
+  newDelivery,
+  newEvent,
+  newRequest,
+  newSettlement,
+  newSubscription,
+  NOON,
+} from "../../support/store-fixtures.ts";
+import { useFolder } from "../../support/store-folder.ts";
+
+const HASH_KEY = "ab".repeat(32);
+
+describe("the writer", () => {
+  const folder = useFolder();
+
+  function openBoth() {
+    const file = join(folder.path, "posthorn.db");
+    const writer = openWriter({ file, dedupeHorizonMs: 1000, hashKeyHex: HASH_KEY });
+    const db = openReadConnection(file);
+    const end = { close: () => writer.close() };
+    folder.onEnd(() => end.close());
+    folder.onEnd(() => db.close());
+    const commit = (batch: Partial<WriteBatch>) =>
+      writer.commit({ wall: NOON, settles: [], accepts: [], commands: [], requests: [], claims: [], ...batch });
+    const lane = (name: string) => {
+      const [result] = commit({ commands: [{ name: "insertSubscription", args: [newSubscription(name)] }] }).commands;
+      return (result as { value: number }).value;
+    };
+    return { commit, lane, reads: createReadModels(db), db, file, end };
+  }
+
+  /** Another program changes the file: the next write by the writer sees it. */
+  function change(file: string, sql: string): void {
+    const db = new DatabaseSync(file);
+    db.exec(sql);
+    db.close();
+  }
+
+  it("stores the neighbours of each kind of item that fails, and counts only what it stored", () => {
+    const { commit, lane, reads } = openBoth();
+    const seq = lane("one");
+    commit({ accepts: [1, 2].map(() => ({ event: newEvent(), deliveries: [newDelivery(seq, { claim: true })] })) });
+    const good = () => ({ event: newEvent(), deliveries: [newDelivery(seq)] });
+    const settle = (eventSeq: number, startedAt: number) => {
+      const settlement = newSettlement({ eventSeq, subscriptionSeq: seq });
+      return { ...settlement, attempt: { ...settlement.attempt, startedAt } };
+    };
+    const result = commit({
+      settles: [settle(1, NOON + 0.5), settle(2, NOON)],
+      accepts: [good(), { ...good(), event: newEvent({ dueAt: NOON + 0.5 }) }, good()],
+      commands: [
+        { name: "insertSubscription", args: [newSubscription("one")] },
+        { name: "loadOrSave", args: ["name", "value"] },
+      ],
+      requests: [newRequest("req_1"), { ...newRequest("req_2"), size: 0.5 }, newRequest("req_3")],
+      claims: [{ subscriptionSeq: seq, limit: 9, now: NOON }],
+    });
+    expect(result.fatal).toBeUndefined();
+    expect(result.settles).toEqual([{ failed: expect.anything() }, { applied: true, next: undefined, movedUp: false }]);
+    expect(result.accepts).toMatchObject([{ eventSeq: 3 }, { failed: { fault: "item" } }, { eventSeq: 4 }]);
+    expect(result.commands).toMatchObject([{ failed: { code: "conflict" } }, { value: "value" }]);
+    expect(result.claims).toMatchObject([{ claimed: [{ eventSeq: 3 }, { eventSeq: 4 }] }]);
+    expect(reads.loadCounters().deliveries).toMatchObject([{ created: 4, delivered: 1, attempts: 1 }]);
+    expect(reads.loadCounters().events).toMatchObject([{ accepted: 4 }]);
+    const { rows } = reads.listRequests(undefined, { limit: 9, cursor: undefined });
+    expect(rows.map(({ id }) => id)).toEqual(["req_3", "req_1"]);
+  });
+
+  it("leaves nothing of a batch behind that fails whole", () => {
+    const { commit, lane, reads, file } = openBoth();
+    const seq = lane("one");
+    change(file, "create trigger no before insert on events begin select raise(abort, 'not today'); end");
+    const accepts = [1, 2].map(() => ({ event: newEvent(), deliveries: [newDelivery(seq)] }));
+    expect(commit({ accepts }).accepts).toMatchObject([{ failed: { message: "not today" } }, { failed: {} }]);
+    expect(reads.loadCounters()).toEqual({ events: [], deliveries: [] });
+    change(file, "drop trigger no");
+    expect(commit({ accepts }).accepts).toMatchObject([{ eventSeq: 1 }, { eventSeq: 2 }]);
+  });
+
+  it("stops at a fault that leaves the disk unknown, and says so", () => {
+    const { commit, file, end } = openBoth();
+    // Another program's write makes the writer read again what it had in memory, and there it is gone.
+    change(file, "insert into meta (key, value) values ('x', 1)");
+    truncateSync(`${file}-wal`);
+    const accepts = [1, 2].map(() => ({ event: newEvent(), deliveries: [] }));
+    const { accepts: results, fatal } = commit({ accepts });
+    expect(fatal).toMatchObject({ fault: "fatal" });
+    expect(results).toEqual([{ failed: fatal }, { failed: fatal }]);
+    const { close } = end;
+    end.close = () => expect(close).toThrow("disk I/O error");
+  });
+
+  it("steps on when the place of a dedupe key is taken by another key", () => {
+    const { commit, reads, file } = openBoth();
+    const key = publishKey("order-1");
+    const place = hashKey(Buffer.from(HASH_KEY, "hex"), "default", key);
+    commit({ accepts: [{ event: newEvent({ id: "a", givenId: true, dedupeKey: publishKey("a") }), deliveries: [] }] });
+    change(file, `insert into dedupe (hash, event_seq) values (${place}, 1), (${place + 1n}, 1)`);
+    const event = newEvent({ id: "order-1", givenId: true, dedupeKey: key });
+    const twice = commit({ accepts: [event, { ...event }].map((one) => ({ event: one, deliveries: [] })) });
+    expect(twice.accepts).toEqual([{ eventSeq: 2, claimed: [] }, { duplicateOf: "order-1" }]);
+    expect(reads.findEvent("order-1", "default")).toMatchObject({ seq: 2 });
+    expect(reads.findEvent("a", "default")).toMatchObject({ seq: 1 });
+  });
+
+  it("keeps dedupe keys whole that hold NUL", () => {
+    const { commit } = openBoth();
+    const accepts = ["shop\0a\0b", "shop\0a\0c", "shop\0a\0b"].map((dedupeKey) => ({
+      event: newEvent({ dedupeKey }),
+      deliveries: [],
+    }));
+    const kinds = commit({ accepts }).accepts.map((one) => Object.keys(one)[0]);
+    expect(kinds).toEqual(["eventSeq", "eventSeq", "duplicateOf"]);
+  });
+
+  it("keeps the newest 1000 refused requests of each ring", () => {
+    const { commit, db } = openBoth();
+    for (let batch = 0; batch < 3; batch++) {
+      commit({ requests: Array.from({ length: 500 }, (_, i) => newRequest(`req_${batch * 500 + i}`)) });
+    }
+    commit({ requests: [newRequest("req_other", { ring: "other" })] });
+    const rings = db
+      .prepare("select ring, count(*) as rows, min(id) as first from requests group by ring order by ring")
+      .all();
+    expect(rings).toEqual([
+      { ring: "other", rows: 1, first: "req_other" },
+      { ring: "shop", rows: 1000, first: "req_1000" },
+    ]);
+  });
+
+  it("keeps at most 64 MB of refused requests in a ring, and always the newest", () => {
+    const { commit, db } = openBoth();
+    const total = () =>
+      (db.prepare("select sum(length(body)) as bytes from requests").get() as { bytes: number }).bytes;
+    const body = new Uint8Array(4 * 1024 * 1024);
+    for (let i = 0; i < 18; i++) commit({ requests: [newRequest(`req_${i}`, { body })] });
+    expect(total()).toBe(15 * body.length);
+    commit({ requests: [newRequest("req_huge", { body: new Uint8Array(65 * 1024 * 1024) })] });
+    expect(db.prepare("select id from requests").all()).toEqual([{ id: "req_huge" }]);
+  });
+});
