@@ -9,10 +9,7 @@ import { keepTrack } from "./children.mjs";
 
 const ADMIN_KEY = "bench-admin-key-0123456789abcdef";
 const AUTHORIZATION = { authorization: `Bearer ${ADMIN_KEY}` };
-const CLI = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
-const COMMAND = existsSync(CLI)
-  ? [fileURLToPath(new URL("../bin/posthorn.js", import.meta.url)), "start"]
-  : [fileURLToPath(new URL("launch.mjs", import.meta.url))];
+const COMMAND = fileURLToPath(new URL("../bin/posthorn.js", import.meta.url));
 const START_TIMEOUT_MS = 60_000;
 const DRAIN_TIMEOUT_MS = 600_000;
 /** Linux counts CPU time for users in hundredths of a second. */
@@ -26,7 +23,7 @@ export async function startGateway({ dataDir, preload, preloadEnv = {}, profileD
   const startedAt = performance.now();
   const profiling = profileDir === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileDir}`];
   const child = keepTrack(
-    spawn(process.execPath, [...profiling, ...COMMAND], {
+    spawn(process.execPath, [...profiling, COMMAND, "start"], {
       cwd: join(dataDir, ".."),
       stdio: ["ignore", log, log],
       env: {

@@ -16,11 +16,25 @@ export function formatTable(rows) {
     const unit = row.unit === undefined ? "" : ` ${row.unit}`;
     const sign = row.isLowerBetter === true ? "≤" : "≥";
     const bound = (value) => (value === undefined ? "" : `${sign} ${value.toLocaleString("en")}${unit}`);
-    return [row.figure, `${formatValue(row.value)}${unit}`, bound(row.must), bound(row.aim), judge(row), row.note ?? ""];
+    return [
+      row.figure,
+      `${formatValue(row.value)}${unit}`,
+      bound(row.must),
+      bound(row.aim),
+      judge(row),
+      row.note ?? "",
+    ];
   });
   const all = [["figure", "measured", "must", "aim", "", ""], ...lines];
   const widths = all[0].map((_, i) => Math.max(...all.map((line) => line[i].length)));
-  return all.map((line) => line.map((cell, i) => cell.padEnd(widths[i])).join("  ").trimEnd()).join("\n");
+  return all
+    .map((line) =>
+      line
+        .map((cell, i) => cell.padEnd(widths[i]))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
 }
 
 function formatValue(value) {

@@ -37,7 +37,9 @@ await runScript(async () => {
 
   const machine = describeMachine(dir);
   const { node, cpus, cpu, loadAverage, fsyncMedianMs } = machine;
-  bench.say(`Node ${node}, ${cpus} × ${cpu}, fsync ${fsyncMedianMs.toFixed(2)} ms, load average ${loadAverage.toFixed(1)}`);
+  bench.say(
+    `Node ${node}, ${cpus} × ${cpu}, fsync ${fsyncMedianMs.toFixed(2)} ms, load average ${loadAverage.toFixed(1)}`,
+  );
   if (options.isProfile) {
     await (await import("./profile.mjs")).profile(bench);
     return 0;

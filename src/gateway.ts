@@ -110,7 +110,12 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   const keys = await openKeys({ store, clock, createId, adminKey: config.adminKey });
 
   const guard = createAddressGuard({ allowPrivate: config.allowPrivateDestinations, ownAddresses: listOwnAddresses });
-  const client = openHttpClient({ guard, allowHttp: config.allowHttpDestinations, clock, maxSockets: limits.maxSockets });
+  const client = openHttpClient({
+    guard,
+    allowHttp: config.allowHttpDestinations,
+    clock,
+    maxSockets: limits.maxSockets,
+  });
   const sender = openHttpSender({ client, clock, userAgent: config.userAgent });
   const dispatch = createLocalDispatch({ senders: { http: sender }, store, clock });
 
@@ -250,7 +255,15 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     maxConnections: limits.maxConnections,
     onFault: (error, { method, url }) => logger.error({ error, method, url }, "request failed"),
   });
-  const status = createStatus({ store, scheduler, subscriptions, disk, loopLag, metrics, isReady: () => !isShuttingDown });
+  const status = createStatus({
+    store,
+    scheduler,
+    subscriptions,
+    disk,
+    loopLag,
+    metrics,
+    isReady: () => !isShuttingDown,
+  });
   const present = (delivery: Parameters<typeof presentDelivery>[0]) =>
     presentDelivery(delivery, {
       subscription: subscriptions.find(delivery.subscriptionSeq),
@@ -362,4 +375,3 @@ function createUnmatchedWarning(logger: Logger, now: () => number): (event: Inco
     logger.warn({ event_id: id, event_type: type, tenant_id: tenantId }, "nobody subscribes to this event");
   };
 }
-

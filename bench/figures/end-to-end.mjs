@@ -69,7 +69,10 @@ export function describeRefused(runs) {
 
 /** Steadier than a rate on a machine that has other things to do. */
 export function cpuPerEvent(before, after, events) {
-  return { main: (1000 * (after.main - before.main)) / events, others: (1000 * (after.others - before.others)) / events };
+  return {
+    main: (1000 * (after.main - before.main)) / events,
+    others: (1000 * (after.others - before.others)) / events,
+  };
 }
 
 export function target(port) {

@@ -110,7 +110,7 @@ function accept(store, hasId) {
     dueAt: now,
     expiresAt: undefined,
     orderingKey: undefined,
-    dedupeKey: hasId ? id : undefined,
+    dedupeKey: hasId ? publishKey(id) : undefined,
     contentType: "application/json",
     request: REQUEST,
     details: undefined,

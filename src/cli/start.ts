@@ -57,7 +57,8 @@ export async function runStart(flags: StartFlags): Promise<void> {
   const starting = startGateway(config, {
     logger,
     listenFd: findListenFd(env),
-    onFatal: () => exit(1),
+    // The refusals that were just given leave in this turn of the loop.
+    onFatal: () => void setImmediate(exit, 1),
   });
   obeySignals({ starting, logger, input, exit, isTerminal, stopWithinMs: config.limits.shutdownTimeoutS * 1000 });
 

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import type { TSchema } from "typebox";
 import { PosthornError } from "../domain/errors.ts";
 import { checkDeclaredSources, checkDeclaredSubscriptions } from "./check-declared.ts";
 import { checkSettings } from "./check-settings.ts";
@@ -114,7 +113,7 @@ function applyFile(
   origins: Map<string, Origin>,
   report: Report,
 ): void {
-  const given = readValue(Settings as TSchema as JsonSchema, file, "", report);
+  const given = readValue(Settings as unknown as JsonSchema, file, "", report);
   for (const path of origins.keys()) {
     const keys = path.split(".");
     const value = findAt(given, keys);

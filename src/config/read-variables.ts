@@ -37,7 +37,9 @@ export function readVariables(env: Environment, cwd: string, report: Report): Va
 }
 
 function readSecretFile(path: string, place: string, report: Report): string | undefined {
-  const complain = (message: string): undefined => void report({ place, path: "", message });
+  const complain = (message: string): undefined => {
+    report({ place, path: "", message });
+  };
   let content: Buffer;
   try {
     content = readFileSync(path);

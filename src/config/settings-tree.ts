@@ -40,7 +40,7 @@ export interface Setting {
 export const SETTINGS: readonly Setting[] = SETTING_GROUPS.flatMap(({ prefix, settings }) =>
   Object.entries(settings).map(([name, schema]) => {
     const path = prefix + name;
-    return { path, keys: path.split("."), schema: schema as SettingSchema };
+    return { path, keys: path.split("."), schema };
   }),
 );
 

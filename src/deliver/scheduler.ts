@@ -41,7 +41,9 @@ export interface SchedulerOptions {
   findSubscription: (seq: number) => Subscription | undefined;
   maxInFlight: number;
   maxBodyBytes: number;
-  onAttempt?: ((subscription: Subscription, delivery: ClaimedDelivery, report: AttemptReport, decision: Decision) => void) | undefined;
+  onAttempt?:
+    | ((subscription: Subscription, delivery: ClaimedDelivery, report: AttemptReport, decision: Decision) => void)
+    | undefined;
   /** The breaker as it was before a restart. */
   findSavedBreaker?: ((subscriptionSeq: number) => BreakerState | undefined) | undefined;
   onBreaker: (subscription: Subscription, change: "opened" | "closed", breaker: BreakerState) => void;
@@ -217,7 +219,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     watchDestination(lane, subscription, decision, now);
     options.onAttempt?.(subscription, delivery, report, decision);
     const { settlement } = decision;
-    settlement.claimNext = subscription.ordered && !isStopping && subscription.status === "active" && !lane.breaker.isOpen;
+    settlement.claimNext =
+      subscription.ordered && !isStopping && subscription.status === "active" && !lane.breaker.isOpen;
     if (settlement.claimNext) lane.reserved++;
     settle(lane, decision);
     advance(lane);
@@ -330,7 +333,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     reserve(subscription, dueAt, size) {
       const now = clock.now();
       const lane = laneOf(subscription);
-      const isBorn = dueAt <= now && bodyBytes + size <= options.maxBodyBytes && isOpenForBirth(lane, subscription, now);
+      const isBorn =
+        dueAt <= now && bodyBytes + size <= options.maxBodyBytes && isOpenForBirth(lane, subscription, now);
       if (isBorn) lane.reserved++;
       return isBorn;
     },

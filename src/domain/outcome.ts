@@ -21,14 +21,7 @@ export interface Response {
 }
 
 /** How an attempt is told to users (`attempts[].result`). */
-export const ATTEMPT_RESULTS = [
-  "success",
-  "failed",
-  "timeout",
-  "connection_error",
-  "blocked",
-  "error",
-] as const;
+export const ATTEMPT_RESULTS = ["success", "failed", "timeout", "connection_error", "blocked", "error"] as const;
 export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 
 export function attemptResult(outcome: Outcome): AttemptResult {

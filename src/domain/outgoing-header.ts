@@ -10,7 +10,8 @@ const ROUTING = /^(?:proxy-.*|forwarded|x-forwarded-.*|x-real-ip|via)$/;
 /** With one of these, a cloud's metadata service would believe that the request comes from the machine's owner. */
 const CLOUD_METADATA = /^(?:metadata|metadata-.*|x-metadata-.*|x-google-metadata-.*|x-aws-ec2-.*|x-identity-header)$/;
 /** Names with "signature" in them are kept for `signature_header`. */
-const OURS = /^(?:content-type|accept-encoding|user-agent|traceparent|tracestate|webhook-.*|x-webhook-.*|.*signature.*)$/;
+const OURS =
+  /^(?:content-type|accept-encoding|user-agent|traceparent|tracestate|webhook-.*|x-webhook-.*|.*signature.*)$/;
 const NEVER_THE_SIGNATURE =
   /^(?:content-type|accept-encoding|trace.*|user-agent|webhook-.*|x-webhook-(?:id|event|timestamp|attempt))$/;
 

@@ -24,7 +24,13 @@ export const SourceInput = Type.Object(
     max_bytes: Type.Optional(Type.Integer({ minimum: 1, maximum: 67_108_864, default: 2_097_152 })),
     methods: Type.Optional(
       Type.Array(
-        Type.Union([Type.Literal("POST"), Type.Literal("PUT"), Type.Literal("PATCH"), Type.Literal("DELETE"), Type.Literal("GET")]),
+        Type.Union([
+          Type.Literal("POST"),
+          Type.Literal("PUT"),
+          Type.Literal("PATCH"),
+          Type.Literal("DELETE"),
+          Type.Literal("GET"),
+        ]),
         { minItems: 1, default: ["POST"] },
       ),
     ),

@@ -44,9 +44,7 @@ export const SubscriptionInput = Type.Object(
         description: "`auto`: raw for received webhooks, an envelope for published events",
       }),
     ),
-    signature_header: Type.Optional(
-      Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$", default: "X-Webhook-Signature" }),
-    ),
+    signature_header: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$", default: "X-Webhook-Signature" })),
     secret: Type.Optional(
       Type.String({
         pattern: "^whsec_[A-Za-z0-9+/]{32,88}={0,2}$",

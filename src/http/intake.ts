@@ -44,7 +44,15 @@ export function createIntake(options: IntakeOptions): Intake {
     try {
       const source = webhooks.open(name, method);
       const remoteAddress = options.clientAddress(request);
-      facts = { source, method, path, query, remoteAddress, headers: request.headers, receivedAt: options.clock.wall() };
+      facts = {
+        source,
+        method,
+        path,
+        query,
+        remoteAddress,
+        headers: request.headers,
+        receivedAt: options.clock.wall(),
+      };
       refuseTrouble();
       refuseEncoding(request);
     } catch (error) {
@@ -52,9 +60,15 @@ export function createIntake(options: IntakeOptions): Intake {
       return refuse(response, error);
     }
     const known = facts;
-    takeBody(request, response, known.source.maxBytes, (body) => {
-      webhooks.receive({ ...known, body }, (result) => answerWebhook(response, result));
-    }, (error) => webhooks.log(known, error.code, undefined, Number(request.headers["content-length"] ?? 0)));
+    takeBody(
+      request,
+      response,
+      known.source.maxBytes,
+      (body) => {
+        webhooks.receive({ ...known, body }, (result) => answerWebhook(response, result));
+      },
+      (error) => webhooks.log(known, error.code, undefined, Number(request.headers["content-length"] ?? 0)),
+    );
   }
 
   function answerWebhook(response: ServerResponse, result: WebhookResult): void {
@@ -77,7 +91,10 @@ export function createIntake(options: IntakeOptions): Intake {
     const caller = options.authenticate(request);
     if (caller instanceof Promise) {
       // The body waits meanwhile: nobody reads it before the key is known.
-      caller.then((known) => publishAs(known, request, response), (error: unknown) => refuse(response, error));
+      caller.then(
+        (known) => publishAs(known, request, response),
+        (error: unknown) => refuse(response, error),
+      );
     } else {
       publishAs(caller, request, response);
     }
@@ -85,7 +102,8 @@ export function createIntake(options: IntakeOptions): Intake {
 
   function publishAs(caller: Caller | undefined, request: IncomingMessage, response: ServerResponse): void {
     try {
-      if (caller === undefined) throw new PosthornError("unauthorized", "Send a valid key as Authorization: Bearer KEY.");
+      if (caller === undefined)
+        throw new PosthornError("unauthorized", "Send a valid key as Authorization: Bearer KEY.");
       if (!allows(caller, "publish")) throw new PosthornError("forbidden", "This key lacks the scope publish.");
       refuseTrouble();
       refuseEncoding(request);
@@ -98,7 +116,8 @@ export function createIntake(options: IntakeOptions): Intake {
         publisher.publish(body, tenantId, ({ isBatch, results }) => {
           if (isBatch) return sendJson(response, 202, `{"events":[${results.map(describePublished).join(",")}]}`);
           const [result] = results;
-          if (result === undefined) return refuse(response, new PosthornError("internal_error", "Nothing was published."));
+          if (result === undefined)
+            return refuse(response, new PosthornError("internal_error", "Nothing was published."));
           if (result.kind === "refused" || result.kind === "failed") return refuse(response, result.error);
           sendJson(response, 202, describePublished(result));
         });
@@ -132,7 +151,7 @@ export function createIntake(options: IntakeOptions): Intake {
       options.onRequest("internal_error");
       options.onFault(error);
     }
-    sendProblem(response, error, { close: close || response.req.complete === false });
+    sendProblem(response, error, { close: close || !response.req.complete });
   }
 
   function refuseTrouble(): void {

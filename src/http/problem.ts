@@ -19,7 +19,11 @@ export function toProblem(error: unknown, requestId?: string): Problem {
   if (status === 401) headers["www-authenticate"] = "Bearer";
   const allow = known?.details?.["allow"];
   if (status === 405 && Array.isArray(allow)) headers["allow"] = allow.join(", ");
-  return { status, headers, body: JSON.stringify({ ...describeError(error), ...(requestId && { request_id: requestId }) }) };
+  return {
+    status,
+    headers,
+    body: JSON.stringify({ ...describeError(error), ...(requestId && { request_id: requestId }) }),
+  };
 }
 
 /** The problem as a value, for one item of a batch too. What we did not foresee stays in the log. */

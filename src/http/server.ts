@@ -2,7 +2,6 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
 import { allows, type Caller, type Scope } from "../manage/keys.ts";
 import { watchMethods } from "./allowed-methods.ts";
@@ -125,7 +124,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-function createNodeServer(options: HttpServerOptions, handler: (req: IncomingMessage, res: ServerResponse) => void): Server {
+function createNodeServer(
+  options: HttpServerOptions,
+  handler: (req: IncomingMessage, res: ServerResponse) => void,
+): Server {
   const settings = {
     headersTimeout: options.headersTimeoutMs,
     requestTimeout: options.requestTimeoutMs,
@@ -169,19 +171,28 @@ function explainListenError(error: NodeJS.ErrnoException, host: string, port: nu
   const place = `${host}:${port}`;
   switch (error.code) {
     case "EADDRINUSE":
-      return new PosthornError("port_in_use", `${place} is in use. Stop what listens there, or choose another with POSTHORN_PORT.`);
+      return new PosthornError(
+        "port_in_use",
+        `${place} is in use. Stop what listens there, or choose another with POSTHORN_PORT.`,
+      );
     case "EACCES":
-      return new PosthornError("config_invalid", `Listening on ${place} is not permitted. Choose a port of 1024 or above.`);
+      return new PosthornError(
+        "config_invalid",
+        `Listening on ${place} is not permitted. Choose a port of 1024 or above.`,
+      );
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
-      return new PosthornError("config_invalid", `${host} is no address of this machine. Set POSTHORN_HOST to one that is.`);
+      return new PosthornError(
+        "config_invalid",
+        `${host} is no address of this machine. Set POSTHORN_HOST to one that is.`,
+      );
     default:
       return error;
   }
 }
 
 function describeAddress(server: Server, isTls: boolean): string {
-  const address = server.address() as AddressInfo | string | null;
+  const address = server.address();
   if (address === null || typeof address === "string") return String(address);
   const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return `${isTls ? "https" : "http"}://${host}:${address.port}`;

@@ -16,7 +16,7 @@ for (const ajv of [bodies, parameters]) {
 export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
   const validate = (httpPart === "body" ? bodies : parameters).compile(schema);
   return (data) => {
-    if (validate(data)) return { value: data as unknown };
+    if (validate(data)) return { value: data };
     return { error: explain(validate) };
   };
 };
@@ -24,7 +24,10 @@ export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPa
 function explain(validate: ValidateFunction): Error {
   // A failed union lists every branch; the deepest complaint is nearest to what was meant.
   const errors = validate.errors ?? [];
-  const error = errors.reduce((best, one) => (one.instancePath.length > best.instancePath.length ? one : best), errors[0] as ErrorObject);
+  const error = errors.reduce(
+    (best, one) => (one.instancePath.length > best.instancePath.length ? one : best),
+    errors[0] as ErrorObject,
+  );
   const field = fieldOf(error);
   return new PosthornError("invalid_field", `${field === "" ? "The body" : field} ${describe(error)}.`, { field });
 }

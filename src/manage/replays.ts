@@ -28,7 +28,8 @@ export function createReplays({ store, subscriptions, clock, onDue }: ReplaysOpt
 
   function getSubscription(seq: number): Subscription {
     const subscription = subscriptions.find(seq);
-    if (subscription === undefined) throw new PosthornError("conflict", "The subscription of this delivery was deleted.");
+    if (subscription === undefined)
+      throw new PosthornError("conflict", "The subscription of this delivery was deleted.");
     return subscription;
   }
 

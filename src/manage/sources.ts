@@ -91,7 +91,5 @@ export async function openSources({ store, clock, anySource, maxBytes }: Sources
 function parsePlace(text: string | undefined): Place | undefined {
   if (text === undefined) return undefined;
   const [where, rest] = [text.slice(0, text.indexOf(":")), text.slice(text.indexOf(":") + 1)];
-  return where === "header"
-    ? { in: "header", name: rest.toLowerCase() }
-    : { in: "body", pointer: parsePointer(rest) };
+  return where === "header" ? { in: "header", name: rest.toLowerCase() } : { in: "body", pointer: parsePointer(rest) };
 }

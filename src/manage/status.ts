@@ -44,7 +44,9 @@ export function createStatus(options: StatusOptions): Status {
         last_error: breaker?.lastError ?? null,
       };
     });
-    return all.length <= MAX_LISTED_TARGETS ? all : all.filter(({ mode }) => mode === "QUEUE").slice(0, MAX_LISTED_TARGETS);
+    return all.length <= MAX_LISTED_TARGETS
+      ? all
+      : all.filter(({ mode }) => mode === "QUEUE").slice(0, MAX_LISTED_TARGETS);
   }
 
   return {

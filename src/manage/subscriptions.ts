@@ -148,7 +148,8 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
 
   function findById(id: string, tenantId: string | undefined): Subscription | undefined {
     for (const subscription of bySeq.values()) {
-      if (subscription.id === id) return tenantId === undefined || tenantId === subscription.tenantId ? subscription : undefined;
+      if (subscription.id === id)
+        return tenantId === undefined || tenantId === subscription.tenantId ? subscription : undefined;
     }
     return undefined;
   }

@@ -23,8 +23,9 @@ export function startUpkeep({ store, clock, onFault, everyMs = EVERY_MS }: Upkee
   let isStopped = false;
 
   async function round(): Promise<void> {
-    while (!isStopped && (await store.expire(clock.now())) > 0);
-    if (!hasWorked || isStopped) return;
+    let expired = 1;
+    while (expired > 0) expired = await store.expire(clock.now());
+    if (!hasWorked) return;
     hasWorked = false;
     await store.noteNow(clock.now());
   }

@@ -35,9 +35,13 @@ export function createPublisher({ accept, clock, createId, limits }: PublisherOp
       });
     }
     if (isGatewayEventType(item.eventType)) {
-      throw new PosthornError("invalid_field", `${item.eventType} is a type of the gateway's own events. Choose another.`, {
-        field: "event_type",
-      });
+      throw new PosthornError(
+        "invalid_field",
+        `${item.eventType} is a type of the gateway's own events. Choose another.`,
+        {
+          field: "event_type",
+        },
+      );
     }
     const wall = clock.wall();
     const now = clock.now();

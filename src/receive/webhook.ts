@@ -144,12 +144,18 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       }
       if (source.status === "closed") throw new PosthornError("gone", `The source "${name}" is closed.`);
       if (source.status === "paused") {
-        throw new PosthornError("source_paused", `The source "${name}" is paused. Try again later.`, { retryAfterS: 60 });
+        throw new PosthornError("source_paused", `The source "${name}" is paused. Try again later.`, {
+          retryAfterS: 60,
+        });
       }
       if (!source.methods.includes(method)) {
-        throw new PosthornError("method_not_allowed", `The source "${name}" takes ${source.methods.join(", ")}, not ${method}.`, {
-          details: { allow: source.methods },
-        });
+        throw new PosthornError(
+          "method_not_allowed",
+          `The source "${name}" takes ${source.methods.join(", ")}, not ${method}.`,
+          {
+            details: { allow: source.methods },
+          },
+        );
       }
       return source;
     },

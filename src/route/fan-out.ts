@@ -38,7 +38,9 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     const { maxAgeMs, seq, ordered } = subscription;
     const oldAt = maxAgeMs === undefined ? undefined : Math.max(event.receivedAt, event.dueAt) + maxAgeMs;
     const expiresAt =
-      oldAt === undefined || event.expiresAt === undefined ? (oldAt ?? event.expiresAt) : Math.min(oldAt, event.expiresAt);
+      oldAt === undefined || event.expiresAt === undefined
+        ? (oldAt ?? event.expiresAt)
+        : Math.min(oldAt, event.expiresAt);
     return { subscriptionSeq: seq, claim, ordered, expiresAt };
   }
 

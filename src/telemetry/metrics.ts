@@ -89,9 +89,7 @@ export function createMetrics(): Metrics {
   const eventCounters = remember((result) => events.labels({ result }));
   const subscriptionMeters = remember((id) => ({
     latency: latency.labels({ webhook_id: id }),
-    attempts: remember((type) =>
-      remember((status) => deliveries.labels({ webhook_id: id, event_type: type, status })),
-    ),
+    attempts: remember((type) => remember((status) => deliveries.labels({ webhook_id: id, event_type: type, status }))),
   }));
 
   function gauge(name: string, help: string): Gauge {

@@ -1,5 +1,6 @@
 // The gateway as a process of its own, from the build, with the promises that a negative control wants broken.
 // usage: node gateway-entry.mjs '{"synchronous":"OFF"}'
+import { describeFailure, findExitCode } from "../../dist/cli/failure.js";
 import { loadConfig } from "../../dist/config/load.js";
 import { startGateway } from "../../dist/gateway.js";
 import { createLogger } from "../../dist/telemetry/logger.js";
@@ -13,7 +14,7 @@ try {
     logger,
     broken,
     // The refusals that were just given leave in this turn of the loop.
-    onFatal: () => setImmediate(() => process.exit(1)),
+    onFatal: () => setImmediate(process.exit, 1),
   });
   process.on("SIGTERM", () => {
     gateway.stop().then(
@@ -26,6 +27,6 @@ try {
   });
   process.stdout.write(`ready ${gateway.url}\n`);
 } catch (error) {
-  process.stderr.write(`posthorn: ${error.message}\n`);
-  process.exitCode = 1;
+  process.stderr.write(`posthorn: ${describeFailure(error)}\n`);
+  process.exit(findExitCode(error));
 }

@@ -71,15 +71,22 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     },
   );
 
-  app.post<{ Params: { id: string } }>("/api/v1/deliveries/:id/cancel", { config: { scope: "admin" } }, async (request) => {
-    return presentDelivery(await replays.cancel(await getDelivery(request.params.id, request)));
-  });
+  app.post<{ Params: { id: string } }>(
+    "/api/v1/deliveries/:id/cancel",
+    { config: { scope: "admin" } },
+    async (request) => {
+      return presentDelivery(await replays.cancel(await getDelivery(request.params.id, request)));
+    },
+  );
 
   app.get<{ Querystring: Static<typeof DeadLetterQuery> }>(
     "/api/v1/dead-letters",
     { config: { scope: "read" }, schema: { querystring: DeadLetterQuery } },
     async (request) =>
-      presentPage(await store.listDeadLetters(toFilter(request.query, request), pageOf(request.query)), presentDelivery),
+      presentPage(
+        await store.listDeadLetters(toFilter(request.query, request), pageOf(request.query)),
+        presentDelivery,
+      ),
   );
 
   app.post<{ Body: Static<typeof ReplayBody> }>(
@@ -88,7 +95,10 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     async (request, reply) => {
       const delivery = await getDelivery(request.body.id, request);
       if (delivery.state !== "dead") {
-        throw new PosthornError("illegal_transition", `The delivery ${request.body.id} is ${delivery.state}, not dead.`);
+        throw new PosthornError(
+          "illegal_transition",
+          `The delivery ${request.body.id} is ${delivery.state}, not dead.`,
+        );
       }
       return reply.code(202).send(presentDelivery(await replays.retry(delivery)));
     },

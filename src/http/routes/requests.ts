@@ -26,11 +26,15 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources }: { sto
     },
   );
 
-  app.get<{ Params: { id: string } }>("/api/v1/requests/:id", { config: { scope: "read" } }, async ({ params, caller }) => {
-    const request = await store.findRequest(params.id);
-    if (request === undefined || !isVisible(request, caller?.tenantId)) {
-      throw new PosthornError("not_found", `There is no request ${params.id}.`);
-    }
-    return presentRequest(request);
-  });
+  app.get<{ Params: { id: string } }>(
+    "/api/v1/requests/:id",
+    { config: { scope: "read" } },
+    async ({ params, caller }) => {
+      const request = await store.findRequest(params.id);
+      if (request === undefined || !isVisible(request, caller?.tenantId)) {
+        throw new PosthornError("not_found", `There is no request ${params.id}.`);
+      }
+      return presentRequest(request);
+    },
+  );
 }

@@ -52,7 +52,9 @@ export function addSubscriptionRoutes(app: FastifyInstance, { subscriptions, sto
     { config: { scope: "read" }, schema: { querystring: ListQuery } },
     async ({ caller, query }) => {
       const { limit, cursor } = pageOf(query);
-      const rest = subscriptions.list(caller?.tenantId ?? query.tenant_id).filter(({ seq }) => seq > Number(cursor ?? 0));
+      const rest = subscriptions
+        .list(caller?.tenantId ?? query.tenant_id)
+        .filter(({ seq }) => seq > Number(cursor ?? 0));
       const rows = rest.slice(0, limit);
       const nextCursor = rest.length > limit ? String(rows.at(-1)?.seq) : undefined;
       const { deliveries } = await store.loadCounters();

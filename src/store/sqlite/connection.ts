@@ -119,7 +119,8 @@ function migrate(db: Database): void {
       db.exec(readFileSync(new URL(name, MIGRATIONS), "utf8"));
       db.exec("commit");
     } catch (error) {
-      db.exec("rollback");
+      // After a fault of the disk there may be nothing left to roll back.
+      if (db.isTransaction) db.exec("rollback");
       throw error;
     }
   }

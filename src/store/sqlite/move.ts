@@ -107,7 +107,7 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
   }
 
   return {
-    find: (eventSeq, subscriptionSeq) => selectRow.get(eventSeq, subscriptionSeq) as unknown as DeliveryRow | undefined,
+    find: (eventSeq, subscriptionSeq) => selectRow.get(eventSeq, subscriptionSeq) as DeliveryRow | undefined,
 
     end(row, state, options) {
       const { event_seq: eventSeq, subscription_seq: subscriptionSeq, queued_key: key } = row;

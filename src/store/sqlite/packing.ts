@@ -53,7 +53,7 @@ export function createPacker(expectedBytes: number): Packer {
       buffer.set(value, position);
       position += value.length;
     },
-    finish: () => buffer.buffer.slice(0, position) as ArrayBuffer,
+    finish: () => buffer.buffer.slice(0, position),
   };
 }
 

@@ -76,7 +76,7 @@ export function toResultMessage(result: BatchResult): { message: ResultMessage; 
     claimed,
     fatal: result.fatal,
   };
-  return { message, transfer: [accepts.buffer, claimedAtBirth.buffer as ArrayBuffer, claimed] };
+  return { message, transfer: [accepts.buffer, claimedAtBirth.buffer, claimed] };
 }
 
 const NOTHING_FOLLOWS: Settled = { applied: true, next: undefined, movedUp: false };

@@ -97,8 +97,10 @@ export async function startWriterThread(options: WriterOptions): Promise<WriterH
     },
     async close() {
       isClosing = true;
+      const lostBefore = lost;
       worker.postMessage("close");
       await ended;
+      if (lost !== undefined && lost !== lostBefore) throw faultError(lost);
     },
   };
 }

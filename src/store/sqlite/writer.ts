@@ -148,6 +148,9 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
     close() {
       try {
         db.exec("pragma wal_checkpoint(truncate)");
+      } catch (error) {
+        // With a full disk the log stays; everything is in it.
+        if (judgeFault(error) === "fatal") throw error;
       } finally {
         db.close();
       }

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { verifySeed } from "../support/verify-signature.ts";
+import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
+import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+
+describe("subscriptions", () => {
+  let gateway: TestGateway;
+  let sink: SinkServer;
+  let number = 0;
+  let name = "";
+
+  beforeAll(async () => {
+    [gateway, sink] = await Promise.all([startTestGateway(), openSinkServer()]);
+  });
+  beforeEach(() => {
+    name = `sub ${number++}`;
+  });
+  afterAll(() => Promise.all([gateway.close(), sink.close()]));
+
+  const path = (id: string) => `/api/v1/subscriptions/${id}`;
+  const patch = (id: string, body: object) =>
+    gateway.request("PATCH", path(id), { body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+
+  it("are made with defaults, and show the secret once", async () => {
+    const created = await gateway.subscribe({ name, url: sink.url, events: ["never.once"] });
+    expect(created).toMatchObject({
+      id: expect.stringMatching(/^sub_/),
+      tenant_id: "default",
+      name,
+      kind: "http",
+      status: "active",
+      format: "auto",
+      signature_header: "X-Webhook-Signature",
+      retry_policy: "standard",
+      timeout: 30,
+      rate_limit: null,
+      concurrency: 32,
+      ordered: false,
+      on_dead_head: "block",
+      max_age_s: null,
+      headers: {},
+      managed_by: "api",
+      stats: { delivery_count: 0, success_count: 0, failure_count: 0, last_delivery: null },
+      secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/),
+    });
+    const shown = await gateway.get(path(created.id));
+    expect(shown.status).toBe(200);
+    expect(shown.json).not.toHaveProperty("secret");
+    expect(shown.text).not.toContain(created.secret);
+    expect((await gateway.get("/api/v1/subscriptions")).text).not.toContain("whsec_");
+  });
+
+  it("keep a secret that was given, and sign with it", async () => {
+    const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+    const created = await gateway.subscribe({ name, url: sink.url, events: ["signed.event"], secret });
+    expect(created.secret).toBe(secret);
+    const before = sink.requests.length;
+    await gateway.publish({ event_type: "signed.event", payload: { n: 1 } });
+    const request = (await sink.received(before + 1)).at(-1);
+    expect(request?.headers["x-webhook-signature"]).toBe(verifySeed(secret, request?.body));
+  });
+
+  it("have names that are unique in their tenant", async () => {
+    await gateway.subscribe({ name, url: sink.url, events: ["never.once"] });
+    const again = await gateway.post("/api/v1/subscriptions", { name, url: sink.url, events: ["never.once"] });
+    expect([again.status, again.json["code"]]).toEqual([409, "conflict"]);
+    await gateway.subscribe({ name, url: sink.url, events: ["never.once"], tenant_id: "elsewhere" });
+    const other = await gateway.subscribe({ name: `${name} b`, url: sink.url, events: ["never.once"] });
+    expect((await patch(other.id, { name })).status).toBe(409);
+  });
+
+  it("change in part, and keep the rest", async () => {
+    const created = await gateway.subscribe({
+      name,
+      url: sink.url,
+      events: ["never.once"],
+      retry_count: 2,
+      retry_interval: 5,
+      headers: { "X-Team": "a" },
+    });
+    const changed = await patch(created.id, { timeout: 7, retry_policy: { delays_s: [1, 2] } });
+    expect(changed.status).toBe(200);
+    expect(changed.json).toMatchObject({ timeout: 7, retry_policy: { delays_s: [1, 2] }, headers: { "X-Team": "a" } });
+    expect(changed.json).not.toHaveProperty("retry_count");
+    expect((await patch(created.id, { retry_count: 1 })).json).toMatchObject({ retry_count: 1, retry_interval: 60 });
+    expect((await patch(created.id, { tenant_id: "other" })).json["field"]).toBe("tenant_id");
+    expect((await patch(created.id, { url: "nonsense" })).json["field"]).toBe("url");
+    await gateway.restart();
+    expect((await gateway.get(path(created.id))).json).toMatchObject({ timeout: 7, retry_count: 1, name });
+  });
+
+  it("get only what their patterns name", async () => {
+    const [one, many, all] = await Promise.all([
+      openSinkServer(),
+      openSinkServer(),
+      openSinkServer(),
+    ]);
+    await gateway.subscribe({ name: `${name} one`, url: one.url, events: ["shape.*"] });
+    await gateway.subscribe({ name: `${name} many`, url: many.url, events: ["shape.#"] });
+    const both = await gateway.subscribe({ name: `${name} both`, url: all.url, events: ["shape.round", "shape.#"] });
+    const counts = async (event_type: string) => (await gateway.publish({ event_type, payload: {} })).json["deliveries"];
+    expect(await counts("shape.round")).toBe(3);
+    expect(await counts("shape.round.big")).toBe(2);
+    expect(await counts("shape")).toBe(2);
+    expect(await counts("shapes.round")).toBe(0);
+    await patch(both.id, { events: ["shapes.round"] });
+    expect(await counts("shapes.round")).toBe(1);
+    await gateway.settled();
+    expect([one, many, all].map(({ requests }) => requests.length)).toEqual([1, 3, 4]);
+    await Promise.all([one.close(), many.close(), all.close()]);
+  });
+
+  it("hold deliveries while paused and send them when resumed", async () => {
+    const target = await openSinkServer();
+    const created = await gateway.subscribe({ name, url: target.url, events: ["held.event"] });
+    expect((await gateway.post(`${path(created.id)}/pause`)).json["status"]).toBe("inactive");
+    for (let n = 0; n < 5; n++) await gateway.publish({ event_type: "held.event", payload: { n } });
+    await gateway.restart();
+    const held = await gateway.deliveries(`subscription_id=${created.id}`);
+    expect(held.map(({ status, hold_reason }) => `${status} ${hold_reason}`)).toEqual(Array(5).fill("pending paused"));
+    expect(target.requests).toHaveLength(0);
+    expect((await gateway.post(`${path(created.id)}/resume`)).json["status"]).toBe("active");
+    await target.received(5);
+    await gateway.settled();
+    expect(target.requests).toHaveLength(5);
+    await target.close();
+  });
+
+  it("cancel what is open when they are deleted, and say how much", async () => {
+    const created = await gateway.subscribe({ name, url: sink.url, events: ["doomed.event"], status: "inactive" });
+    const published = await gateway.publish({ event_type: "doomed.event", payload: {} });
+    for (let n = 0; n < 1200; n += 400) {
+      await gateway.publish(Array.from({ length: 400 }, () => ({ event_type: "doomed.event", payload: {} })));
+    }
+    const answer = await gateway.request("DELETE", path(created.id));
+    expect([answer.status, answer.json]).toEqual([200, { id: created.id, cancelled_deliveries: 1201 }]);
+    expect((await gateway.get(path(created.id))).status).toBe(404);
+    const event = await gateway.event(String(published.json["event_id"]));
+    expect([event.status, event.deliveries[0]?.status]).toEqual(["COMPLETED", "cancelled"]);
+    expect((await gateway.publish({ event_type: "doomed.event", payload: {} })).json["deliveries"]).toBe(0);
+    const retried = await gateway.post(`/api/v1/deliveries/${event.deliveries[0]?.id}/retry`);
+    expect([retried.status, retried.json["code"]]).toEqual([409, "conflict"]);
+    // The name is free again.
+    await gateway.subscribe({ name, url: sink.url, events: ["never.once"] });
+    await gateway.settled();
+  });
+
+  it("may not go where the gateway may not go", async () => {
+    const strict = await startTestGateway({ env: { ALLOW_PRIVATE_DESTINATIONS: false, ALLOW_HTTP_DESTINATIONS: false } });
+    for (const url of ["http://example.com/", "https://127.0.0.1/", "https://[::1]/", "https://10.0.0.1/", "https://localhost/"]) {
+      const answer = await strict.post("/api/v1/subscriptions", { name, url, events: ["*"] });
+      expect([url, answer.status, answer.json["field"]]).toEqual([url, 422, "url"]);
+    }
+    await strict.close();
+  });
+
+  it("mask credentials in their headers, and send them", async () => {
+    const headers = { Authorization: "Bearer header-canary", "X-Api-Key": "key-canary", "X-Team": "red" };
+    const created = await gateway.subscribe({ name, url: sink.url, events: ["with.headers"], headers });
+    expect(created["headers"]).toEqual({ Authorization: "***", "X-Api-Key": "***", "X-Team": "red" });
+    const before = sink.requests.length;
+    await gateway.publish({ event_type: "with.headers", payload: {} });
+    const request = (await sink.received(before + 1)).at(-1);
+    expect(request?.headers).toMatchObject({ authorization: "Bearer header-canary", "x-api-key": "key-canary" });
+  });
+});
