@@ -2,15 +2,22 @@
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
+import { areBundled, isBundle, useBundles } from "./bundle-packages.mjs";
 import { run, ScriptFailure } from "./run.mjs";
 
 const STAMP = "dist/.posthorn-build";
-const CONFIGS = ["package-lock.json", "tsconfig.json", "tsconfig.build.json", "scripts/build.mjs"];
+const CONFIGS = [
+  "package-lock.json",
+  "tsconfig.json",
+  "tsconfig.build.json",
+  "scripts/build.mjs",
+  "scripts/bundle-packages.mjs",
+];
 
 export function isBuilt(root) {
   const stamp = join(root, STAMP);
   if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== hashOfInputs(root)) return false;
-  return outputs(root).every((output) => existsSync(output));
+  return areBundled(root) && outputs(root).every((output) => existsSync(output));
 }
 
 export async function build(root) {
@@ -25,6 +32,8 @@ export async function build(root) {
   if (exitCode !== 0) throw new ScriptFailure(`the build failed (tsc exit code ${exitCode})`, exitCode);
   copyOtherFiles(root);
   removeLeftOvers(root);
+  const builtFiles = outputs(root).filter((output) => output.endsWith(".js"));
+  await useBundles(root, builtFiles);
   writeFileSync(join(root, STAMP), hash);
 }
 
@@ -60,6 +69,7 @@ function copyOtherFiles(root) {
 function removeLeftOvers(root) {
   const wanted = new Set(outputs(root));
   for (const file of listFiles(join(root, "dist"))) {
+    if (isBundle(root, file)) continue;
     if (!wanted.has(file) && !wanted.has(file.replace(/\.map$/, ""))) rmSync(file);
   }
 }

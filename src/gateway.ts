@@ -170,13 +170,14 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   });
   const warnUnmatched = createUnmatchedWarning(logger, () => clock.now());
   const fanOut = createFanOut({ store, router, scheduler, clock, onUnmatched: warnUnmatched });
-  const upkeep = startUpkeep({ store, clock, onFault: logFault });
+  const upkeep = startUpkeep({ store, clock, onMovedUp: scheduler.refresh, onFault: logFault });
   const sources = await openSources({ store, clock, anySource: config.anySource, maxBytes: limits.maxBodyBytes });
   const replays = createReplays({
     store,
     subscriptions,
     clock,
     onDue: (subscription) => scheduler.notePending(subscription, clock.now()),
+    onCancelled: scheduler.withdraw,
   });
 
   let isShuttingDown = false;

@@ -53,9 +53,9 @@ export function createApiClient(url: string, key: string | undefined): ApiClient
   };
 }
 
-export function readAnswer<T>(client: ApiClient, answer: ApiAnswer): T {
+export function readAnswer(client: ApiClient, answer: ApiAnswer): unknown {
   try {
-    return JSON.parse(answer.text) as T;
+    return JSON.parse(answer.text) as unknown;
   } catch {
     throw new CommandFailure(`What answers at ${client.url} is no Posthorn gateway. Check --url or POSTHORN_URL.`);
   }

@@ -70,7 +70,7 @@ export async function runShowDelivery(id: string, flags: ClientFlags): Promise<v
   const client = await connect(flags);
   const answer = await client.get(`/api/v1/deliveries/${encodeURIComponent(id)}`);
   if (flags.json === true) return print(answer.text);
-  const delivery = readAnswer<DeliveryAnswer & { attempts: AttemptAnswer[] }>(client, answer);
+  const delivery = readAnswer(client, answer) as DeliveryAnswer & { attempts: AttemptAnswer[] };
   const wallMs = Date.now();
   print(
     formatFacts([
@@ -117,6 +117,6 @@ async function act(path: string, body: string | undefined, flags: ClientFlags): 
   const client = await connect(flags);
   const answer = await client.post(path, body, body === undefined ? {} : { "content-type": "application/json" });
   if (flags.json === true) return print(answer.text);
-  const delivery = readAnswer<DeliveryAnswer>(client, answer);
+  const delivery = readAnswer(client, answer) as DeliveryAnswer;
   print(`${delivery.id}: ${describeStatus(delivery)}`);
 }

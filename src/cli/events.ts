@@ -55,7 +55,7 @@ export async function runShowEvent(id: string, flags: ClientFlags): Promise<void
   const client = await connect(flags);
   const answer = await client.get(`/api/v1/events/${encodeURIComponent(id)}`);
   if (flags.json === true) return print(answer.text);
-  const event = readAnswer<EventAnswer>(client, answer);
+  const event = readAnswer(client, answer) as EventAnswer;
   const wallMs = Date.now();
   print(
     formatFacts([
@@ -84,7 +84,7 @@ export async function runReplayEvent(id: string, flags: ClientFlags & { subscrip
       ? await client.post(path)
       : await client.post(path, JSON.stringify({ subscription_id }), { "content-type": "application/json" });
   if (flags.json === true) return print(answer.text);
-  const { deliveries } = readAnswer<{ deliveries: DeliveryAnswer[] }>(client, answer);
+  const { deliveries } = readAnswer(client, answer) as { deliveries: DeliveryAnswer[] };
   print(`${id}: ${countOf(deliveries.length, "delivery", "deliveries")} opened again`);
   if (deliveries.length > 0) print(formatDeliveries(deliveries, Date.now()));
 }

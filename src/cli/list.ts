@@ -24,7 +24,7 @@ export async function printList<Row>(
   const { tenant: tenant_id, limit, cursor, json } = flags;
   const answer = await client.get(path, { ...query, tenant_id, limit, cursor });
   if (json === true) return print(answer.text);
-  const { data, next_cursor: next } = readAnswer<{ data: Row[]; next_cursor: string | null }>(client, answer);
+  const { data, next_cursor: next } = readAnswer(client, answer) as { data: Row[]; next_cursor: string | null };
   if (data.length === 0) return note("nothing found");
   const wallMs = Date.now();
   const headings = columns.map(({ heading }) => heading);

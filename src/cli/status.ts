@@ -27,8 +27,8 @@ interface Status {
 export async function runStatus(flags: ClientFlags): Promise<void> {
   const client = await connect(flags);
   const ready = await client.get("/readyz", {}, [503]);
-  const readiness = readAnswer<Readiness>(client, ready);
-  const status = readAnswer<Status>(client, await client.get("/status"));
+  const readiness = readAnswer(client, ready) as Readiness;
+  const status = readAnswer(client, await client.get("/status")) as Status;
   if (ready.status === 503) process.exitCode = EXIT_FAILED;
   if (flags.json === true) return printJson({ url: client.url, readiness, status });
 

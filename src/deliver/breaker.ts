@@ -15,8 +15,12 @@ export interface BreakerState {
   /** Slow start: until then at most `slowStartPerS`. */
   slowStartUntil: number;
   slowStartPerS: number;
-  /** Successes per second while it was well, a moving average. */
+  /** Successes per second while it was well, a moving average; and what is not yet counted into it. */
   averagePerS: number;
+  successes: number;
+  measuredAt: number;
+  /** The subscription is paused or suspended: the time does not count. */
+  isHeld: boolean;
   lastError: string | undefined;
 }
 
@@ -30,11 +34,12 @@ export const BREAKER = {
   /** Open for so long, the subscription is suspended. */
   suspendAfterMs: 72 * 3_600_000,
   averageOverMs: 60_000,
+  measureEveryMs: 1000,
 } as const;
 
 export type BreakerChange = "opened" | "closed" | "expired" | undefined;
 
-export function createBreakerState(): BreakerState {
+export function createBreakerState(now: number): BreakerState {
   return {
     isOpen: false,
     failures: 0,
@@ -44,6 +49,9 @@ export function createBreakerState(): BreakerState {
     slowStartUntil: 0,
     slowStartPerS: 0,
     averagePerS: 0,
+    successes: 0,
+    measuredAt: now,
+    isHeld: false,
     lastError: undefined,
   };
 }
@@ -51,8 +59,14 @@ export function createBreakerState(): BreakerState {
 /** Also for an answer that says nothing against the destination, such as a 400: it is reachable. */
 export function noteSuccess(state: BreakerState, now: number): BreakerChange {
   state.failures = 0;
-  if (!state.isOpen) return undefined;
+  if (!state.isOpen) {
+    measure(state, now);
+    return undefined;
+  }
   state.isOpen = false;
+  // The time in which it was down says nothing about its usual rate.
+  state.successes = 0;
+  state.measuredAt = now;
   state.failedProbes = 0;
   state.lastError = undefined;
   state.slowStartUntil = now + BREAKER.slowStartMs;
@@ -60,10 +74,20 @@ export function noteSuccess(state: BreakerState, now: number): BreakerChange {
   return "closed";
 }
 
-export function noteFailure(state: BreakerState, now: number, error: string, jitter: number): BreakerChange {
+export interface Failure {
+  now: number;
+  error: string;
+  /** Uniform in [0, 1). */
+  jitter: number;
+  isProbe: boolean;
+}
+
+export function noteFailure(state: BreakerState, { now, error, jitter, isProbe }: Failure): BreakerChange {
   state.failures++;
   state.lastError = error;
   if (state.isOpen) {
+    // What was in flight when it opened proves nothing new.
+    if (!isProbe) return undefined;
     state.failedProbes++;
     state.probeAt = now + probeDelayMs(state.failedProbes, jitter);
     return now - state.openedAt >= BREAKER.suspendAfterMs ? "expired" : undefined;
@@ -77,11 +101,29 @@ export function noteFailure(state: BreakerState, now: number, error: string, jit
   return "opened";
 }
 
-/** Counts successes of the last interval into the average. */
-export function noteRate(state: BreakerState, successes: number, elapsedMs: number): void {
-  if (elapsedMs <= 0) return;
+/** A probe that said nothing about the destination: the next one must not follow at once. */
+export function postponeProbe(state: BreakerState, now: number, jitter: number): void {
+  state.probeAt = now + probeDelayMs(state.failedProbes, jitter);
+}
+
+/** Sending goes on after it was paused or suspended: the destination gets its whole time again. */
+export function resumeBreaker(state: BreakerState, now: number): void {
+  if (state.isHeld && state.isOpen) {
+    state.openedAt = now;
+    state.failedProbes = 0;
+    state.probeAt = now;
+  }
+  state.isHeld = false;
+}
+
+function measure(state: BreakerState, now: number): void {
+  state.successes++;
+  const elapsedMs = now - state.measuredAt;
+  if (elapsedMs < BREAKER.measureEveryMs) return;
   const weight = Math.min(1, elapsedMs / BREAKER.averageOverMs);
-  state.averagePerS += weight * ((successes * 1000) / elapsedMs - state.averagePerS);
+  state.averagePerS += weight * ((state.successes * 1000) / elapsedMs - state.averagePerS);
+  state.successes = 0;
+  state.measuredAt = now;
 }
 
 function probeDelayMs(failedProbes: number, jitter: number): number {

@@ -1,7 +1,7 @@
 import type { Timer } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery } from "../store/store.ts";
-import { createBreakerState, type BreakerState } from "./breaker.ts";
+import type { BreakerState } from "./breaker.ts";
 import { createTokenBucket, type TokenBucket } from "./token-bucket.ts";
 
 /** The open deliveries of one subscription: what of them is in memory, and what keeps the rest waiting. */
@@ -22,7 +22,8 @@ export interface Lane {
   nextDueAt: number;
   /** The earliest due time that was spilled since the last claim left. */
   spilledDueAt: number;
-  breaker: BreakerState;
+  /** Outlives the lane. */
+  readonly breaker: BreakerState;
   isProbing: boolean;
   rate: TokenBucket | undefined;
   slowStart: TokenBucket | undefined;
@@ -30,14 +31,20 @@ export interface Lane {
   isQueued: boolean;
   wakeAt: number;
   timer: Timer | undefined;
-  successes: number;
-  measuredAt: number;
 }
 
-/** Claimed ahead of free slots, so that the next send does not wait for a commit. */
-export const CLAIM_AHEAD = 64;
+const MAX_CLAIMED_AHEAD = 64;
+const CLAIMED_AHEAD_PER_SLOT = 4;
 
-export function createLane(subscription: Subscription, now: number): Lane {
+/**
+ * Claimed ahead of free slots, so that the next send does not wait for a commit. Few where few go at once: what is
+ * claimed neither makes way for what is more urgent nor expires.
+ */
+export function claimsAhead({ concurrency }: Subscription): number {
+  return Math.min(MAX_CLAIMED_AHEAD, CLAIMED_AHEAD_PER_SLOT * concurrency);
+}
+
+export function createLane(subscription: Subscription, breaker: BreakerState, now: number): Lane {
   return {
     seq: subscription.seq,
     tenantId: subscription.tenantId,
@@ -49,32 +56,62 @@ export function createLane(subscription: Subscription, now: number): Lane {
     mayHaveMore: false,
     nextDueAt: 0,
     spilledDueAt: Number.POSITIVE_INFINITY,
-    breaker: createBreakerState(),
+    breaker,
     isProbing: false,
     rate: rateOf(subscription, now),
-    slowStart: undefined,
+    slowStart: now < breaker.slowStartUntil ? createTokenBucket(breaker.slowStartPerS, now) : undefined,
     isQueued: false,
     wakeAt: Number.POSITIVE_INFINITY,
     timer: undefined,
-    successes: 0,
-    measuredAt: now,
   };
 }
 
-export function rateOf(subscription: Subscription, now: number): TokenBucket | undefined {
+function rateOf(subscription: Subscription, now: number): TokenBucket | undefined {
   const perMinute = subscription.rateLimitPerMinute;
   return perMinute === undefined ? undefined : createTokenBucket(perMinute / 60, now);
 }
 
+/** Takes over a rate limit that was changed; tokens that were spent stay spent. */
+export function retune(lane: Lane, subscription: Subscription, now: number): void {
+  const perMinute = subscription.rateLimitPerMinute;
+  if (perMinute === undefined || lane.rate === undefined) lane.rate = rateOf(subscription, now);
+  else lane.rate.setRate(perMinute / 60, now);
+}
+
+/** When rate limit and slow start let the next delivery go. */
+export function gateOpensAt(lane: Lane, now: number): number {
+  endSlowStart(lane, now);
+  return Math.max(lane.rate?.readyAt(now) ?? now, lane.slowStart?.readyAt(now) ?? now);
+}
+
+/** How many deliveries rate limit and slow start let go now. */
+export function allowance(lane: Lane, now: number): number {
+  endSlowStart(lane, now);
+  const { rate, slowStart } = lane;
+  return Math.min(
+    rate?.available(now) ?? Number.POSITIVE_INFINITY,
+    slowStart?.available(now) ?? Number.POSITIVE_INFINITY,
+  );
+}
+
+/** Until when a lane without work must be remembered, lest its limits are forgotten with it. */
+export function remembersUntil(lane: Lane, now: number): number {
+  endSlowStart(lane, now);
+  return Math.max(lane.rate?.fullAt(now) ?? now, lane.slowStart === undefined ? now : lane.breaker.slowStartUntil);
+}
+
+function endSlowStart(lane: Lane, now: number): void {
+  if (lane.slowStart !== undefined && now >= lane.breaker.slowStartUntil) lane.slowStart = undefined;
+}
+
 /** A lane without work is forgotten, unless its destination is in trouble. */
 export function isIdle(lane: Lane): boolean {
-  return (
-    lane.unsettled + occupied(lane) === 0 &&
-    !lane.mayHaveMore &&
-    !lane.breaker.isOpen &&
-    lane.breaker.failures === 0 &&
-    lane.slowStart === undefined
-  );
+  return lane.unsettled + occupied(lane) === 0 && !lane.mayHaveMore && !lane.breaker.isOpen;
+}
+
+/** Claimed, or about to be, and not yet sent. */
+export function held(lane: Lane): number {
+  return lane.reserved + lane.ready.length;
 }
 
 /** Deliveries of the lane that are in memory or on their way there. */

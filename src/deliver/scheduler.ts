@@ -1,9 +1,28 @@
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { ClaimedDelivery, Store } from "../store/store.ts";
-import { BREAKER, noteFailure, noteRate, noteSuccess, type BreakerState } from "./breaker.ts";
+import type { ClaimedDelivery, DeliveryKey, Store } from "../store/store.ts";
+import {
+  BREAKER,
+  createBreakerState,
+  noteFailure,
+  noteSuccess,
+  postponeProbe,
+  resumeBreaker,
+  type BreakerState,
+} from "./breaker.ts";
 import type { Dispatch } from "./dispatch.ts";
-import { CLAIM_AHEAD, createLane, isIdle, occupied, rateOf, type Lane } from "./lane.ts";
+import {
+  allowance,
+  claimsAhead,
+  createLane,
+  gateOpensAt,
+  held,
+  isIdle,
+  occupied,
+  remembersUntil,
+  retune,
+  type Lane,
+} from "./lane.ts";
 import { createSlots } from "./slots.ts";
 import { decide, type Decision } from "./settle.ts";
 import type { AttemptReport } from "./senders/sender.ts";
@@ -21,6 +40,8 @@ export interface Scheduler {
   born(delivery: ClaimedDelivery): void;
   /** The table holds a new pending delivery of this lane. */
   notePending(subscription: Subscription, dueAt: number): void;
+  /** The delivery was cancelled: it is not sent, if it has not been. */
+  withdraw(key: DeliveryKey): void;
   /** The subscription was changed, paused, resumed or deleted. */
   refresh(subscriptionSeq: number): void;
   /** Lanes as they are now, for status and metrics. */
@@ -50,62 +71,69 @@ export interface SchedulerOptions {
   onSuspend: (subscription: Subscription, reason: string) => void;
 }
 
-const SETTLE_AGAIN_MS = 1000;
+/** After a fault of the store. */
+const AGAIN_MS = 1000;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, dispatch, clock, random, findSubscription } = options;
   const lanes = new Map<number, Lane>();
+  const breakers = new Map<number, BreakerState>();
   const slots = createSlots(options.maxInFlight);
   let bodyBytes = 0;
-  const waitingForRoom = new Set<Lane>();
   let isStopping = false;
   let isRunning = false;
-  let unsettled = 0;
   let onQuiet: (() => void) | undefined;
 
   function laneOf(subscription: Subscription): Lane {
-    let lane = lanes.get(subscription.seq);
+    const { seq } = subscription;
+    let lane = lanes.get(seq);
     if (lane === undefined) {
-      lane = createLane(subscription, clock.now());
-      lane.breaker = options.findSavedBreaker?.(subscription.seq) ?? lane.breaker;
-      lanes.set(subscription.seq, lane);
+      const now = clock.now();
+      const breaker = breakers.get(seq) ?? options.findSavedBreaker?.(seq) ?? createBreakerState(now);
+      breakers.set(seq, breaker);
+      lanes.set(seq, (lane = createLane(subscription, breaker, now)));
     }
     return lane;
   }
 
   function isOpenForBirth(lane: Lane, subscription: Subscription, now: number): boolean {
     if (isStopping || subscription.status !== "active" || lane.breaker.isOpen || lane.mayHaveMore) return false;
-    if (occupied(lane) >= subscription.concurrency + CLAIM_AHEAD) return false;
+    if (occupied(lane) >= subscription.concurrency + claimsAhead(subscription) || roomFor(lane) <= 0) return false;
     // A delivery that has to wait for its token is better off unclaimed.
-    return lane.reserved + lane.ready.length === 0 || gateOpensAt(lane, now) <= now;
+    return held(lane) < allowance(lane, now);
   }
 
-  /** When rate limit and slow start let the next delivery go. */
-  function gateOpensAt(lane: Lane, now: number): number {
-    if (lane.slowStart !== undefined && now >= lane.breaker.slowStartUntil) lane.slowStart = undefined;
-    return Math.max(lane.rate?.readyAt(now) ?? now, lane.slowStart?.readyAt(now) ?? now);
+  /** However full the memory is, a lane may hold one: no lane ever waits for another to send. */
+  function roomFor(lane: Lane): number {
+    return Math.max(slots.claimRoom(), held(lane) + lane.claiming === 0 ? 1 : 0);
   }
 
   /** Brings the lane to where its next step is: a send, a claim, a timer, or oblivion. */
   function advance(lane: Lane): void {
     const subscription = findSubscription(lane.seq);
     if (subscription === undefined || subscription.status !== "active" || isStopping) {
-      giveBack(lane);
-      if (isIdle(lane) || subscription === undefined) forget(lane);
-      return;
+      return hold(lane, subscription);
     }
     const now = clock.now();
     if (lane.breaker.isOpen) return advanceOpen(lane, now);
     claimMore(lane, subscription, now);
-    if (lane.ready.length === 0) {
-      if (isIdle(lane)) forget(lane);
-      return;
-    }
+    if (lane.ready.length === 0) return rest(lane);
     if (lane.inFlight >= subscription.concurrency) return;
     const opensAt = gateOpensAt(lane, now);
     if (opensAt > now) return wakeAt(lane, opensAt);
     slots.enqueue(lane);
     run();
+  }
+
+  function hold(lane: Lane, subscription: Subscription | undefined): void {
+    giveBack(lane);
+    if (subscription?.status !== "active") lane.breaker.isHeld = true;
+    if (subscription === undefined) {
+      lane.mayHaveMore = false;
+      breakers.delete(lane.seq);
+    }
+    rest(lane);
+    noteQuiet();
   }
 
   function advanceOpen(lane: Lane, now: number): void {
@@ -117,16 +145,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function claimMore(lane: Lane, subscription: Subscription, now: number): void {
-    if (!lane.mayHaveMore || lane.claiming > 0 || lane.ready.length > CLAIM_AHEAD / 2) return;
+    if (!lane.mayHaveMore || lane.claiming > 0 || lane.ready.length > claimsAhead(subscription) / 2) return;
     if (lane.nextDueAt > now) return wakeAt(lane, lane.nextDueAt);
-    // Only as many as may go soon: a throttled lane claims for its next tokens and no more.
-    const isThrottled = lane.rate !== undefined || lane.slowStart !== undefined;
-    const opensAt = isThrottled ? gateOpensAt(lane, now) : now;
-    if (opensAt > now) return wakeAt(lane, opensAt);
-    const ahead = isThrottled ? 0 : CLAIM_AHEAD;
-    const room = Math.min(subscription.concurrency + ahead - occupied(lane), slots.claimRoom());
-    if (room > 0) startClaim(lane, isThrottled ? 1 : room, now);
-    else if (slots.claimRoom() <= 0) waitingForRoom.add(lane);
+    // Only as many as may go soon: a throttled lane claims for the tokens that it has and no more.
+    const tokens = allowance(lane, now) - held(lane);
+    if (tokens <= 0 && held(lane) === 0) return wakeAt(lane, gateOpensAt(lane, now));
+    const ahead = tokens < Number.POSITIVE_INFINITY ? 0 : claimsAhead(subscription);
+    const limit = Math.min(subscription.concurrency + ahead - occupied(lane), tokens, roomFor(lane));
+    if (limit > 0) startClaim(lane, limit, now);
   }
 
   function startClaim(lane: Lane, limit: number, now: number): void {
@@ -140,25 +166,22 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       lane.nextDueAt = Math.min(nextDueAt ?? Number.POSITIVE_INFINITY, lane.spilledDueAt);
       lane.mayHaveMore = lane.nextDueAt < Number.POSITIVE_INFINITY;
       for (const delivery of claimed) makeReady(lane, delivery);
-      if (lane.breaker.isOpen && lane.ready.length > 0 && !isStopping) probe(lane);
+      if (mayProbe(lane)) probe(lane);
       else advance(lane);
-      useRoom();
     });
   }
 
-  function useRoom(): void {
-    for (const lane of waitingForRoom) {
-      if (slots.claimRoom() <= 0) return;
-      waitingForRoom.delete(lane);
-      advance(lane);
-    }
+  /** What was claimed before it opened is no probe before its time. */
+  function mayProbe(lane: Lane): boolean {
+    if (!lane.breaker.isOpen || lane.isProbing || isStopping) return false;
+    return lane.ready.length > 0 && lane.breaker.probeAt <= clock.now();
   }
 
   function probe(lane: Lane): void {
     const subscription = findSubscription(lane.seq);
     if (subscription === undefined || subscription.status !== "active") return advance(lane);
     lane.isProbing = true;
-    sendNext(lane, subscription);
+    sendNext(lane, subscription, true);
     giveBack(lane);
   }
 
@@ -174,9 +197,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   function takeReady(lane: Lane): ClaimedDelivery | undefined {
     const delivery = lane.ready.shift();
     if (delivery === undefined) return undefined;
+    leaveMemory(delivery);
+    return delivery;
+  }
+
+  function leaveMemory(delivery: ClaimedDelivery): void {
     bodyBytes -= delivery.event.body?.length ?? 0;
     slots.claimed--;
-    return delivery;
   }
 
   /** Fills free slots: the tenant with the fewest in flight first, its lanes in turn. */
@@ -198,7 +225,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     return gateOpensAt(lane, now) <= now;
   }
 
-  function sendNext(lane: Lane, subscription: Subscription): void {
+  function sendNext(lane: Lane, subscription: Subscription, isProbe = false): void {
     const delivery = takeReady(lane);
     if (delivery === undefined) return;
     const now = clock.now();
@@ -207,25 +234,41 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     lane.inFlight++;
     lane.unsettled++;
     slots.occupy(lane.tenantId);
-    unsettled++;
-    dispatch.send(delivery, subscription, (report) => finish(lane, subscription, delivery, report));
+    dispatch.send(delivery, subscription, (report) => finish(lane, { delivery, subscription, report, isProbe }));
   }
 
-  function finish(lane: Lane, subscription: Subscription, delivery: ClaimedDelivery, report: AttemptReport): void {
+  function finish(lane: Lane, { delivery, report, isProbe, ...sent }: Finished): void {
     lane.inFlight--;
     slots.vacate(lane.tenantId);
     const now = clock.now();
+    // It may have been changed since: what follows goes by the rules of now.
+    const subscription = findSubscription(lane.seq) ?? sent.subscription;
     const decision = decide(delivery, subscription, report, { now, wall: clock.wall(), random });
-    watchDestination(lane, subscription, decision, now);
+    if (isProbe) lane.isProbing = false;
+    watchDestination(lane, subscription, decision, isProbe);
     options.onAttempt?.(subscription, delivery, report, decision);
     const { settlement } = decision;
-    settlement.claimNext =
-      subscription.ordered && !isStopping && subscription.status === "active" && !lane.breaker.isOpen;
-    if (settlement.claimNext) lane.reserved++;
+    settlement.claimNext = subscription.ordered && !decision.suspends && isOpenForNext(lane, subscription, now);
+    if (settlement.claimNext) keepPlace(lane);
     settle(lane, decision);
     advance(lane);
     run();
-    useRoom();
+  }
+
+  /** The next of an ordering key takes the place of the one that is done, if it may go at once. */
+  function isOpenForNext(lane: Lane, subscription: Subscription, now: number): boolean {
+    if (isStopping || subscription.status !== "active" || lane.breaker.isOpen) return false;
+    return held(lane) < allowance(lane, now);
+  }
+
+  function keepPlace(lane: Lane): void {
+    lane.reserved++;
+    slots.claimed++;
+  }
+
+  function freePlace(lane: Lane): void {
+    lane.reserved--;
+    slots.claimed--;
   }
 
   function settle(lane: Lane, decision: Decision): void {
@@ -233,7 +276,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       if ("failed" in result) {
         // What happened must be recorded; until it is, the delivery stays claimed.
         if (isStopping) return settled(lane, decision);
-        clock.setTimer(clock.now() + SETTLE_AGAIN_MS, () => settle(lane, decision));
+        clock.setTimer(clock.now() + AGAIN_MS, () => settle(lane, decision));
         return;
       }
       settled(lane, decision);
@@ -246,10 +289,19 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function settled(lane: Lane, decision: Decision): void {
-    unsettled--;
     lane.unsettled--;
-    if (decision.settlement.claimNext) lane.reserved--;
-    if (unsettled === 0) onQuiet?.();
+    if (decision.settlement.claimNext) freePlace(lane);
+    noteQuiet();
+  }
+
+  /** Whoever stops the scheduler waits until nothing is in flight, claimed or on its way to the store. */
+  function noteQuiet(): void {
+    if (isStopping && isQuiet()) onQuiet?.();
+  }
+
+  function isQuiet(): boolean {
+    for (const lane of lanes.values()) if (lane.unsettled + occupied(lane) > 0) return false;
+    return true;
   }
 
   function spill(lane: Lane, dueAt: number): void {
@@ -258,32 +310,29 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     lane.mayHaveMore = true;
   }
 
-  function watchDestination(lane: Lane, subscription: Subscription, decision: Decision, now: number): void {
-    lane.isProbing = false;
-    if (decision.suspends) options.onSuspend(subscription, decision.error ?? "gone");
-    if (decision.says === "nothing") return;
-    if (decision.says === "well") {
-      measureRate(lane, now);
-      if (noteSuccess(lane.breaker, now) !== "closed") return;
-      lane.slowStart = createTokenBucket(lane.breaker.slowStartPerS, now);
-      options.onBreaker(subscription, "closed", lane.breaker);
-      hastenRetries(lane);
+  function watchDestination(lane: Lane, subscription: Subscription, decision: Decision, isProbe: boolean): void {
+    const { breaker } = lane;
+    const { says, error } = decision;
+    const now = clock.now();
+    if (decision.suspends) options.onSuspend(subscription, error ?? "gone");
+    if (says === "nothing") {
+      if (isProbe) postponeProbe(breaker, now, random.next());
       return;
     }
-    const change = noteFailure(lane.breaker, now, decision.error ?? "failed", random.next());
-    if (change === "opened") options.onBreaker(subscription, "opened", lane.breaker);
+    if (says === "well") {
+      if (noteSuccess(breaker, now) !== "closed") return;
+      lane.slowStart = createTokenBucket(breaker.slowStartPerS, now);
+      options.onBreaker(subscription, "closed", breaker);
+      // A 500 shows that it answers, not that the others' time has come.
+      if (decision.settlement.verdict !== "retry") hastenRetries(lane);
+      return;
+    }
+    const change = noteFailure(breaker, { now, error: error ?? "failed", jitter: random.next(), isProbe });
+    if (change === "opened") options.onBreaker(subscription, "opened", breaker);
     if (change === "expired") {
       const hours = BREAKER.suspendAfterMs / 3_600_000;
-      options.onSuspend(subscription, `it could not be reached for ${hours} h: ${decision.error ?? ""}`);
+      options.onSuspend(subscription, `it could not be reached for ${hours} h: ${error ?? ""}`);
     }
-  }
-
-  function measureRate(lane: Lane, now: number): void {
-    lane.successes++;
-    if (now - lane.measuredAt < 1000) return;
-    noteRate(lane.breaker, lane.successes, now - lane.measuredAt);
-    lane.successes = 0;
-    lane.measuredAt = now;
   }
 
   /** The destination is back: what waited for a later try need not wait any longer. */
@@ -293,7 +342,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       lane.unsettled--;
       if (count > 0) spill(lane, clock.now());
       advance(lane);
-      if (count > 0 && !lane.breaker.isOpen) hastenRetries(lane);
+      // What failed since then has its own time.
+      if (count > 0 && lane.breaker.failures === 0) hastenRetries(lane);
     };
     store.makeRetriesDue(lane.seq, clock.now()).then(go, () => go(0));
   }
@@ -303,12 +353,19 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const given: ClaimedDelivery[] = [];
     for (let delivery = takeReady(lane); delivery !== undefined; delivery = takeReady(lane)) given.push(delivery);
     lane.unsettled++;
+    release(lane, given);
+  }
+
+  function release(lane: Lane, given: readonly ClaimedDelivery[]): void {
     const resume = () => {
       lane.unsettled--;
       spill(lane, clock.now());
-      if (!isStopping) advance(lane);
+      advance(lane);
     };
-    void store.release(given).then(resume, resume);
+    store.release(given).then(resume, () => {
+      if (isStopping) resume();
+      else clock.setTimer(clock.now() + AGAIN_MS, () => release(lane, given));
+    });
   }
 
   function wakeAt(lane: Lane, at: number): void {
@@ -322,11 +379,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     });
   }
 
-  function forget(lane: Lane): void {
+  /** Nothing to send: forgets the lane, unless something is still to come of it or its limits must be remembered. */
+  function rest(lane: Lane): void {
+    if (!isIdle(lane)) return;
+    const until = remembersUntil(lane, clock.now());
+    if (until > clock.now() && !isStopping) return wakeAt(lane, until);
     lane.timer?.cancel();
     lane.timer = undefined;
     lane.wakeAt = Number.POSITIVE_INFINITY;
-    if (lanes.get(lane.seq) === lane && isIdle(lane)) lanes.delete(lane.seq);
+    if (lanes.get(lane.seq) === lane) lanes.delete(lane.seq);
   }
 
   return {
@@ -335,18 +396,19 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const lane = laneOf(subscription);
       const isBorn =
         dueAt <= now && bodyBytes + size <= options.maxBodyBytes && isOpenForBirth(lane, subscription, now);
-      if (isBorn) lane.reserved++;
+      if (isBorn) keepPlace(lane);
+      else rest(lane);
       return isBorn;
     },
     unreserve(subscription) {
       const lane = laneOf(subscription);
-      lane.reserved--;
+      freePlace(lane);
       advance(lane);
     },
     born(delivery) {
       const lane = lanes.get(delivery.subscriptionSeq);
       if (lane === undefined) return;
-      lane.reserved--;
+      freePlace(lane);
       makeReady(lane, delivery);
       advance(lane);
     },
@@ -355,21 +417,28 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       spill(lane, dueAt);
       advance(lane);
     },
+    withdraw({ eventSeq, subscriptionSeq }) {
+      const lane = lanes.get(subscriptionSeq);
+      const at = lane?.ready.findIndex((delivery) => delivery.eventSeq === eventSeq) ?? -1;
+      if (lane === undefined || at === -1) return;
+      const [delivery] = lane.ready.splice(at, 1);
+      leaveMemory(delivery as ClaimedDelivery);
+      advance(lane);
+    },
     refresh(subscriptionSeq) {
       const subscription = findSubscription(subscriptionSeq);
       const lane = subscription === undefined ? lanes.get(subscriptionSeq) : laneOf(subscription);
-      if (lane === undefined) return;
-      if (subscription !== undefined) {
-        const now = clock.now();
-        lane.rate = rateOf(subscription, now);
-        if (subscription.status === "active") spill(lane, now);
-        // Somebody has looked at it: it is tried at once, and the time to suspension starts anew.
-        if (lane.breaker.isOpen) Object.assign(lane.breaker, { openedAt: now, probeAt: now });
+      if (lane === undefined) return void breakers.delete(subscriptionSeq);
+      const now = clock.now();
+      if (subscription !== undefined) retune(lane, subscription, now);
+      if (subscription?.status === "active") {
+        resumeBreaker(lane.breaker, now);
+        spill(lane, now);
       }
       advance(lane);
     },
     lanes: () => lanes.values(),
-    findBreaker: (seq) => lanes.get(seq)?.breaker,
+    findBreaker: (seq) => breakers.get(seq) ?? options.findSavedBreaker?.(seq),
     get inFlight() {
       return slots.inFlight;
     },
@@ -384,7 +453,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     async stop(deadlineMs) {
       isStopping = true;
       for (const lane of lanes.values()) advance(lane);
-      if (unsettled > 0) {
+      if (!isQuiet()) {
         await new Promise<void>((resolve) => {
           onQuiet = resolve;
           clock.setTimer(clock.now() + deadlineMs, resolve);
@@ -393,4 +462,12 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       await dispatch.close();
     },
   };
+}
+
+interface Finished {
+  delivery: ClaimedDelivery;
+  /** As it was when the attempt was made. */
+  subscription: Subscription;
+  report: AttemptReport;
+  isProbe: boolean;
 }

@@ -2,9 +2,16 @@
 export interface TokenBucket {
   /** When a token is there; at or before `now` it may be taken. */
   readyAt(now: number): number;
+  /** How many tokens are there. */
+  available(now: number): number;
+  /** When all tokens are back: from then on it is like a new one. */
+  fullAt(now: number): number;
   take(now: number): void;
-  setRate(perSecond: number): void;
+  setRate(perSecond: number, now: number): void;
 }
+
+/** Forgives rounding, so that a lane never wakes a moment too early for ever. */
+const ROUNDING = 0.0005;
 
 export function createTokenBucket(perSecond: number, now: number): TokenBucket {
   let rate = perSecond;
@@ -16,17 +23,24 @@ export function createTokenBucket(perSecond: number, now: number): TokenBucket {
     filledAt = at;
   }
 
+  function holdsAt(wanted: number, at: number): number {
+    fill(at);
+    return tokens + ROUNDING >= wanted ? at : at + Math.ceil(((wanted - tokens) * 1000) / rate);
+  }
+
   return {
-    readyAt(at) {
+    readyAt: (at) => holdsAt(1, at),
+    available(at) {
       fill(at);
-      // Half a thousandth of a token forgives rounding, so that a lane never wakes a moment too early for ever.
-      return tokens >= 0.9995 ? at : at + Math.ceil(((1 - tokens) * 1000) / rate);
+      return Math.max(0, Math.floor(tokens + ROUNDING));
     },
+    fullAt: (at) => holdsAt(Math.max(1, rate), at),
     take(at) {
       fill(at);
       tokens -= 1;
     },
-    setRate(next) {
+    setRate(next, at) {
+      fill(at);
       rate = next;
     },
   };

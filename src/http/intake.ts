@@ -30,6 +30,7 @@ export interface IntakeOptions {
 
 const WEBHOOK = "/webhook/";
 const EVENTS = "/api/v1/events";
+const EVENTS_OTHERWISE = /^\/api\/v1\/events\/?(\?|$)/;
 
 /** What of a path that Fastify knows is answered here. */
 export const HOT_ROUTES = [{ url: EVENTS, method: "POST" }];
@@ -114,6 +115,9 @@ export function createIntake(options: IntakeOptions): Intake {
     takeBody(request, response, options.maxPublishBytes, (body) => {
       try {
         publisher.publish(body, tenantId, ({ isBatch, results }) => {
+          const failed = results.find(({ kind }) => kind === "failed");
+          // Nothing was taken in and some of it by our own fault: not a success that only its parts deny.
+          if (failed?.kind === "failed" && !results.some(isTakenIn)) return refuse(response, failed.error);
           if (isBatch) return sendJson(response, 202, `{"events":[${results.map(describePublished).join(",")}]}`);
           const [result] = results;
           if (result === undefined)
@@ -166,7 +170,7 @@ export function createIntake(options: IntakeOptions): Intake {
         receiveWebhook(request, response, url);
         return true;
       }
-      if (request.method === "POST" && (url === EVENTS || url.startsWith(`${EVENTS}?`))) {
+      if (request.method === "POST" && (url === EVENTS || EVENTS_OTHERWISE.test(url))) {
         publish(request, response);
         return true;
       }
@@ -199,6 +203,10 @@ export function refuseEncoding({ headers }: IncomingMessage): void {
 /** Our own trouble is no entry in the sender's log. */
 function isSendersFault(error: unknown): error is PosthornError {
   return error instanceof PosthornError && error.code === "unsupported_encoding";
+}
+
+function isTakenIn({ kind }: PublishResult): boolean {
+  return kind === "stored" || kind === "duplicate";
 }
 
 function describePublished(result: PublishResult): string {

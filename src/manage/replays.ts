@@ -8,6 +8,8 @@ import type { Subscriptions } from "./subscriptions.ts";
 export interface Replays {
   retry(key: DeliveryKey): Promise<StoredDelivery>;
   cancel(key: DeliveryKey): Promise<StoredDelivery>;
+  /** Opens one that has ended again. */
+  replay(key: DeliveryKey): Promise<StoredDelivery>;
   /** To every subscription that had it, or to the one named, whether it had it or not. */
   replayEvent(event: StoredEvent, subscriptionId: string | undefined): Promise<readonly StoredDelivery[]>;
 }
@@ -17,9 +19,10 @@ export interface ReplaysOptions {
   subscriptions: Subscriptions;
   clock: Clock;
   onDue: (subscription: Subscription) => void;
+  onCancelled: (key: DeliveryKey) => void;
 }
 
-export function createReplays({ store, subscriptions, clock, onDue }: ReplaysOptions): Replays {
+export function createReplays({ store, subscriptions, clock, onDue, onCancelled }: ReplaysOptions): Replays {
   async function find(key: DeliveryKey): Promise<StoredDelivery> {
     const delivery = await store.findDelivery(key);
     if (delivery === undefined) throw new PosthornError("not_found", "There is no such delivery.");
@@ -33,8 +36,8 @@ export function createReplays({ store, subscriptions, clock, onDue }: ReplaysOpt
     return subscription;
   }
 
-  async function replay(event: StoredEvent, subscription: Subscription): Promise<StoredDelivery> {
-    const key = { eventSeq: event.seq, subscriptionSeq: subscription.seq };
+  async function replay(eventSeq: number, subscription: Subscription): Promise<StoredDelivery> {
+    const key = { eventSeq, subscriptionSeq: subscription.seq };
     const { maxAgeMs, ordered } = subscription;
     const expiresAt = maxAgeMs === undefined ? undefined : clock.now() + maxAgeMs;
     await store.replay(key, { ordered, expiresAt }, clock.now());
@@ -51,20 +54,22 @@ export function createReplays({ store, subscriptions, clock, onDue }: ReplaysOpt
     },
     async cancel(key) {
       await store.cancelDelivery(key, clock.now());
+      onCancelled(key);
       const subscription = subscriptions.find(key.subscriptionSeq);
       // The next of its ordering key may go now.
       if (subscription !== undefined) onDue(subscription);
       return find(key);
     },
+    replay: ({ eventSeq, subscriptionSeq }) => replay(eventSeq, getSubscription(subscriptionSeq)),
     async replayEvent(event, subscriptionId) {
       if (subscriptionId !== undefined) {
-        return [await replay(event, subscriptions.getById(subscriptionId, event.tenantId))];
+        return [await replay(event.seq, subscriptions.getById(subscriptionId, event.tenantId))];
       }
       const replayed: StoredDelivery[] = [];
       for (const delivery of await store.listDeliveriesOfEvent(event.seq)) {
         const subscription = subscriptions.find(delivery.subscriptionSeq);
         if (subscription === undefined || delivery.state === "pending" || delivery.state === "sending") continue;
-        replayed.push(await replay(event, subscription));
+        replayed.push(await replay(event.seq, subscription));
       }
       return replayed;
     },

@@ -1,5 +1,5 @@
 import type { Scheduler } from "../deliver/scheduler.ts";
-import type { Counters, DeliveryCounters, Store } from "../store/store.ts";
+import type { DeliveryCounters, Store } from "../store/store.ts";
 import type { LoopLag } from "../telemetry/loop-lag.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { DiskWatch } from "./disk-watch.ts";
@@ -8,7 +8,8 @@ import type { Subscriptions } from "./subscriptions.ts";
 /** What the gateway says about itself. */
 export interface Status {
   readiness(): Promise<{ isReady: boolean; report: object }>;
-  status(): Promise<object>;
+  /** Of the whole gateway, or of what belongs to one tenant. */
+  status(tenantId: string | undefined): Promise<object>;
   metrics(): Promise<{ text: string; contentType: string }>;
 }
 
@@ -28,9 +29,9 @@ const MAX_LISTED_TARGETS = 1000;
 export function createStatus(options: StatusOptions): Status {
   const { store, scheduler, subscriptions, disk, loopLag, metrics } = options;
 
-  function describeTargets(counters: Counters) {
-    const bySubscription = new Map(counters.deliveries.map((row) => [row.subscriptionSeq, row]));
-    const all = subscriptions.list(undefined).map((subscription) => {
+  function describeTargets(rows: readonly DeliveryCounters[], tenantId: string | undefined) {
+    const bySubscription = new Map(rows.map((row) => [row.subscriptionSeq, row]));
+    const all = subscriptions.list(tenantId).map((subscription) => {
       const breaker = scheduler.findBreaker(subscription.seq);
       const isOpen = breaker?.isOpen === true;
       return {
@@ -63,13 +64,14 @@ export function createStatus(options: StatusOptions): Status {
       };
     },
 
-    async status() {
-      const counters = await store.loadCounters();
-      const targets = describeTargets(counters);
+    async status(tenantId) {
+      const { deliveries } = await store.loadCounters();
+      const rows = tenantId === undefined ? deliveries : deliveries.filter((row) => row.tenantId === tenantId);
+      const targets = describeTargets(rows, tenantId);
       const troubled = targets.find(({ mode }) => mode === "QUEUE");
       return {
         mode: troubled === undefined ? "NORMAL" : "QUEUE",
-        queue_length: counters.deliveries.reduce((sum, row) => sum + openOf(row), 0),
+        queue_length: rows.reduce((sum, row) => sum + openOf(row), 0),
         last_error: targets.find(({ last_error }) => last_error !== null)?.last_error ?? null,
         health: troubled === undefined ? "ok" : "error",
         targets,

@@ -211,6 +211,11 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     },
     async resume() {
       for (const seq of deleted) await cancelOpen(seq);
+      for (const subscription of bySeq.values()) {
+        if (!subscription.ordered || subscription.onDeadHead === "block") continue;
+        // The store knows no settings: what it gave up at this start keeps its place.
+        if ((await store.skipDeadHeads(subscription.seq, clock.now())) > 0) announce(subscription);
+      }
     },
   };
 }

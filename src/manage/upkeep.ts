@@ -11,20 +11,25 @@ export interface Upkeep {
 export interface UpkeepOptions {
   store: Pick<Store, "expire" | "noteNow">;
   clock: Clock;
+  /** Lanes where the end of an expired delivery lets another one go. */
+  onMovedUp: (subscriptionSeq: number) => void;
   onFault: (error: unknown) => void;
   everyMs?: number | undefined;
 }
 
 const EVERY_MS = 5000;
 
-export function startUpkeep({ store, clock, onFault, everyMs = EVERY_MS }: UpkeepOptions): Upkeep {
+export function startUpkeep({ store, clock, onMovedUp, onFault, everyMs = EVERY_MS }: UpkeepOptions): Upkeep {
   let hasWorked = true;
   let timer: Timer | undefined;
   let isStopped = false;
 
   async function round(): Promise<void> {
-    let expired = 1;
-    while (expired > 0) expired = await store.expire(clock.now());
+    for (let isDone = false; !isDone; ) {
+      const { expired, movedUp } = await store.expire(clock.now());
+      movedUp.forEach((seq) => onMovedUp(seq));
+      isDone = expired === 0;
+    }
     if (!hasWorked) return;
     hasWorked = false;
     await store.noteNow(clock.now());
@@ -33,10 +38,15 @@ export function startUpkeep({ store, clock, onFault, everyMs = EVERY_MS }: Upkee
   function schedule(): void {
     if (isStopped) return;
     timer = clock.setTimer(clock.now() + everyMs, () => {
-      round().catch(onFault).finally(schedule);
+      round().catch(report).finally(schedule);
     });
   }
   schedule();
+
+  /** A store that is closed under it is no fault. */
+  function report(error: unknown): void {
+    if (!isStopped) onFault(error);
+  }
 
   return {
     noteWork() {

@@ -1,5 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
-import type { PosthornError } from "../domain/errors.ts";
+import { PosthornError } from "../domain/errors.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
 import type { NewDelivery, NewEvent, Store } from "../store/store.ts";
@@ -30,13 +30,16 @@ export interface FanOutOptions {
   onUnmatched?: ((event: IncomingEvent) => void) | undefined;
 }
 
+/** After a fault of the store. */
+const AGAIN_MS = 1000;
+
 export function createFanOut({ store, router, scheduler, clock, onUnmatched }: FanOutOptions): FanOut {
   const maxDeliveries = store.limits.maxRows - 1;
   const running = new Set<Promise<void>>();
 
   function toDelivery(subscription: Subscription, event: Ageing, claim: boolean): NewDelivery {
     const { maxAgeMs, seq, ordered } = subscription;
-    const oldAt = maxAgeMs === undefined ? undefined : Math.max(event.receivedAt, event.dueAt) + maxAgeMs;
+    const oldAt = maxAgeMs === undefined ? undefined : event.dueAt + maxAgeMs;
     const expiresAt =
       oldAt === undefined || event.expiresAt === undefined
         ? (oldAt ?? event.expiresAt)
@@ -51,7 +54,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
       toDelivery(subscription, event, scheduler.reserve(subscription, event.dueAt, event.body.length)),
     );
     const isPartial = first.length < subscriptions.length;
-    const cursor = isPartial ? (first.at(-1)?.seq ?? 0) : undefined;
+    const cursor = isPartial ? cursorAfter(first) : undefined;
     store.accept({ ...event, fanOutCursor: cursor }, deliveries, (result) => {
       if (result.kind === "stored") {
         handOver(event, result.eventSeq, first, deliveries, result.claimed);
@@ -67,7 +70,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
 
   /** All ordered ones go with the event itself: a later event must not find its predecessor's delivery missing. */
   function takeFirst(subscriptions: readonly Subscription[]): readonly Subscription[] {
-    const ordered = subscriptions.findIndex((subscription) => !subscription.ordered);
+    const ordered = subscriptions.filter((subscription) => subscription.ordered).length;
     return subscriptions.slice(0, Math.max(maxDeliveries, ordered));
   }
 
@@ -99,12 +102,22 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
   }
 
   function continueLater(eventSeq: number, event: Ageing, rest: readonly Subscription[]): void {
-    const work = continueFanOut(eventSeq, event, rest).catch(() => undefined);
+    let left = rest;
+    const work = continueFanOut(eventSeq, event, rest, (count) => (left = left.slice(count))).catch((error: unknown) => {
+      // When the gateway stops, `resume` goes on with it at the next start.
+      if (error instanceof PosthornError && error.code === "shutting_down") return;
+      clock.setTimer(clock.now() + AGAIN_MS, () => continueLater(eventSeq, event, left));
+    });
     running.add(work);
     void work.then(() => running.delete(work));
   }
 
-  async function continueFanOut(eventSeq: number, event: Ageing, rest: readonly Subscription[]): Promise<void> {
+  async function continueFanOut(
+    eventSeq: number,
+    event: Ageing,
+    rest: readonly Subscription[],
+    onStep?: (count: number) => void,
+  ): Promise<void> {
     for (let from = 0; from < rest.length || from === 0; from += maxDeliveries) {
       const step = rest.slice(from, from + maxDeliveries);
       const isLast = from + maxDeliveries >= rest.length;
@@ -113,6 +126,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
         step.map((subscription) => toDelivery(subscription, event, false)),
         isLast ? undefined : step.at(-1)?.seq,
       );
+      onStep?.(step.length);
       for (const subscription of step) scheduler.notePending(subscription, event.dueAt);
     }
   }
@@ -134,8 +148,13 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
   };
 }
 
+/** Only the unordered ones are by age, so only they can be gone on from. */
+function cursorAfter(subscriptions: readonly Subscription[]): number {
+  const last = subscriptions.at(-1);
+  return last === undefined || last.ordered ? 0 : last.seq;
+}
+
 interface Ageing {
-  receivedAt: number;
   expiresAt: number | undefined;
   dueAt: number;
 }

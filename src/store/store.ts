@@ -43,8 +43,11 @@ export interface Store extends Configuration, ReadModels, Acts {
   recover(now: number): Promise<{ recovered: number; poisoned: number }>;
   /** Lanes that have open deliveries, each with the time from which one may go. */
   loadLanes(): Promise<readonly { subscriptionSeq: number; nextDueAt: number }[]>;
-  /** Dead-letters open deliveries whose time is over, wherever they wait; at most one transaction's worth. */
-  expire(now: number): Promise<number>;
+  /**
+   * Dead-letters open deliveries whose time is over, wherever they wait; at most one transaction's worth. `movedUp` are
+   * the lanes where another of the same ordering key may go now.
+   */
+  expire(now: number): Promise<{ expired: number; movedUp: readonly number[] }>;
 
   /** Keeps a refused or ignored request in its source's ring. May be dropped under load: it is a log. */
   logRequest(request: LoggedRequest): void;

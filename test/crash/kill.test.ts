@@ -3,7 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { BrokenPromises } from "../../src/gateway.ts";
-import { checkAccounts, countDuplicates, describeViolations, type Books, type Violation } from "../support/accounting.ts";
+import {
+  checkAccounts,
+  countDuplicates,
+  describeViolations,
+  type Books,
+  type Violation,
+} from "../support/accounting.ts";
 import { databaseOf, drained, startGatewayProcess, writeGatewayFolder } from "../support/gateway-process.ts";
 import { sendLoad, type SentWebhook } from "../support/load.ts";
 import { openRecordingSink } from "../support/recording-sink.ts";
@@ -37,7 +43,12 @@ async function runKills(name: string, kills: number, broken?: BrokenPromises): P
     const gateway = startGatewayProcess({ folder });
     await drained(await gateway.ready);
     expect(await gateway.kill("SIGTERM")).toMatchObject({ code: 0 });
-    return { sent: ledger, arrivals: sink.arrivals, ...readStoreFacts(databaseOf(folder)), ordered: new Set(["ordered"]) };
+    return {
+      sent: ledger,
+      arrivals: sink.arrivals,
+      ...readStoreFacts(databaseOf(folder)),
+      ordered: new Set(["ordered"]),
+    };
   } finally {
     await sink.close();
   }
@@ -65,7 +76,7 @@ describe("kill -9 under load", () => {
       report(`R2 kill -9: ${lost} of ${count(acknowledged.length)} acknowledged events lost in ${KILLS} kills`);
       report(`R7 kill -9: ${disordered} order violations in ${count(deliveries.length)} deliveries`);
       report(`R8 kill -9: ${duplicates} duplicates, ${interrupted} attempts were in flight at a kill, ${dead} dead`);
-      expect(violations, describeViolations(violations)).toEqual([]);
+      expect(describeViolations(violations)).toBe("");
       expect(duplicates).toBeLessThanOrEqual(interrupted);
       expect(dead).toBe(0);
     },

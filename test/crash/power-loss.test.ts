@@ -59,8 +59,8 @@ async function recordGateway(name: string, broken?: BrokenPromises): Promise<Rec
     await sink.close();
   }
   const afterFirst = ops.slice(ops.findIndex(({ kind }) => kind === "acknowledge"));
-  const checkpointed = afterFirst.filter((op) => op.kind === "write" && op.path === databaseOf(folder));
-  expect(checkpointed.length, "the recording must hold a checkpoint").toBeGreaterThan(0);
+  const hasCheckpoint = afterFirst.some((op) => op.kind === "write" && op.path === databaseOf(folder));
+  expect({ hasCheckpoint }).toEqual({ hasCheckpoint: true });
   const acknowledged = ledger.flatMap(({ eventId, hash }) => (eventId === undefined ? [] : [[eventId, hash] as const]));
   expect(acknowledged).toHaveLength(EVENTS);
   return { folder, ops, hashes: new Map(acknowledged), masterKey: readFileSync(masterKeyOf(folder), "utf8") };
@@ -95,10 +95,10 @@ async function cutPower(recording: Recording, images: number, seed: number): Pro
       findings.lostEvents += found.lost;
       if (found.fault !== undefined) findings.broken.push(`image ${findings.images}, ${fate}: ${found.fault}`);
       rmSync(folder, { recursive: true, force: true });
-      if (findings.images % 50 === 0) collectGarbage();
+      if (findings.images % 50 === 0) await collectGarbage();
     }
   }
-  collectGarbage();
+  await collectGarbage();
   return findings;
 }
 
@@ -183,14 +183,17 @@ describe("power loss of the live server", () => {
     120_000 + IMAGES * 100,
   );
 
-  it.for(["NORMAL", "OFF"] as const)("is a test that can fail: synchronous=%s loses events", async (synchronous, context) => {
-    requireStrace(context);
-    const recording = await recordGateway(`control-${synchronous}`, { synchronous });
-    const { images, losing, broken } = await cutPower(recording, CONTROL_IMAGES, 1);
-    report(
-      `R1 control, synchronous=${synchronous}: ${losing} of ${images} images lack acknowledged events, ` +
-        `${broken.length} are damaged`,
-    );
-    expect(losing).toBeGreaterThan(images / 4);
-  });
+  it.for(["NORMAL", "OFF"] as const)(
+    "is a test that can fail: synchronous=%s loses events",
+    async (synchronous, context) => {
+      requireStrace(context);
+      const recording = await recordGateway(`control-${synchronous}`, { synchronous });
+      const { images, losing, broken } = await cutPower(recording, CONTROL_IMAGES, 1);
+      report(
+        `R1 control, synchronous=${synchronous}: ${losing} of ${images} images lack acknowledged events, ` +
+          `${broken.length} are damaged`,
+      );
+      expect(losing).toBeGreaterThan(images / 4);
+    },
+  );
 });

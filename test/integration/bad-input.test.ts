@@ -13,8 +13,8 @@ describe("bad input", () => {
 
   beforeAll(async () => {
     gateway = await startTestGateway({ yaml: "sources: [{ name: shop, id_from: 'body:/id', ordering_key_from: 'body:/key' }]" });
-    reader = gateway.as(gateway.createKey(["read"]));
-    publisher = gateway.as(gateway.createKey(["publish"]));
+    reader = gateway.as(await gateway.createKey(["read"]));
+    publisher = gateway.as(await gateway.createKey(["publish"]));
     nobody = gateway.as(undefined);
   });
   afterAll(() => gateway.close());

@@ -93,7 +93,7 @@ describe("publishing events", () => {
   });
 
   it("binds a key to its tenant", async () => {
-    const acme = gateway.as(gateway.createKey(["publish", "read"], "acme"));
+    const acme = gateway.as(await gateway.createKey(["publish", "read"], "acme"));
     const own = await acme.publish({ event_type: "order.created", payload: {}, event_id: "bound" });
     expect(own.json["deliveries"]).toBe(1);
     expect((await acme.event("bound"))["tenant_id"]).toBe("acme");

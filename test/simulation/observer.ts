@@ -29,7 +29,9 @@ export interface Observer {
   lastSendAt(subscriptionSeq: number): number;
 }
 
-const TAIL_LINES = Number(process.env["SIM_TAIL"] ?? 80);
+/** The gateway's clock follows a wall clock that jumped at this speed at most. */
+const FASTEST_CLOCK = 1.1;
+const TAIL_LINES = 80;
 
 export function createObserver(time: VirtualTime): Observer {
   const arrivals: Arrival[] = [];
@@ -39,6 +41,7 @@ export function createObserver(time: VirtualTime): Observer {
   const tries = new Map<string, number>();
   const interruptions = new Map<string, number>();
   const lastSend = new Map<number, number>();
+  const buckets = new Map<number, { tokens: number; at: number }>();
   let attempts = 0;
   let interruptedAccepted = 0;
 
@@ -73,6 +76,19 @@ export function createObserver(time: VirtualTime): Observer {
   const sentAt = new WeakMap<Sending, number>();
   const probing = new WeakSet<Sending>();
 
+  /** Every send but a probe must find a token; what a restart forgets is given again. */
+  function checkRate({ attempt }: Sending, isProbe: boolean): void {
+    const { seq, name, rateLimitPerMinute } = attempt.subscription;
+    if (rateLimitPerMinute === undefined) return void buckets.delete(seq);
+    const perS = rateLimitPerMinute / 60;
+    const full = Math.max(1, perS);
+    const bucket = buckets.get(seq) ?? { tokens: full, at: time.elapsedMs };
+    const filled = bucket.tokens + ((time.elapsedMs - bucket.at) * perS * FASTEST_CLOCK) / 1000;
+    const tokens = Math.min(full, filled) - 1;
+    buckets.set(seq, { tokens, at: time.elapsedMs });
+    if (tokens < -0.01 && !isProbe) violation(`${name} is sent more than ${rateLimitPerMinute} per minute`);
+  }
+
   return {
     arrivals,
     violations,
@@ -97,6 +113,7 @@ export function createObserver(time: VirtualTime): Observer {
       attempts++;
       lastSend.set(subscription.seq, time.elapsedMs);
       checkConcurrency(sending, facts);
+      checkRate(sending, facts.breaker?.isOpen === true);
       sentAt.set(sending, facts.now);
       if (facts.breaker?.isOpen === true) probing.add(sending);
       arrivals.push({ eventId: event.id, subscription: subscription.id, attempt: attempt.number, hash, accepted });
@@ -121,6 +138,7 @@ export function createObserver(time: VirtualTime): Observer {
       notBefore.get(key.subscriptionSeq)?.delete(key.eventSeq);
     },
     interrupted(inFlight, now) {
+      buckets.clear();
       for (const { attempt, accepted } of inFlight) {
         interruptions.set(attempt.deliveryId, (interruptions.get(attempt.deliveryId) ?? 0) + 1);
         if (accepted) interruptedAccepted++;

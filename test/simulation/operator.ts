@@ -57,7 +57,7 @@ export function createOperator(world: World, chance: Chance): Operator {
       observer.touched(key);
       observer.trace(`replay ${event.seq} to ${target.name}`);
       await replays.replayEvent(event, target.id);
-      if (isNew) world.noteNewDelivery(event.id);
+      if (isNew) world.noteNewDelivery(event.id, key);
     }
   }
 
@@ -118,7 +118,7 @@ export function createOperator(world: World, chance: Chance): Operator {
       for (let i = 0; i < scenario.crashCount; i++) {
         const own = chance.fork();
         const isGraceful = chance.isTrue(0.3);
-        world.plan(anyTime(), () => (isGraceful ? world.restart(own) : world.crash(own)));
+        world.planAccident(anyTime(), () => (isGraceful ? world.restart(own) : world.crash(own)));
       }
     },
     async tidyUp() {

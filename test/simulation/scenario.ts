@@ -30,6 +30,10 @@ export interface Scenario {
   tenants: readonly string[];
   maxInFlight: number;
   maxBodyBytes: number;
+  maxRows: number;
+  commitMs: number;
+  /** Between two events of a burst. */
+  maxPauseMs: number;
   eventCount: number;
   actCount: number;
   crashCount: number;
@@ -42,6 +46,9 @@ export function drawScenario(chance: Chance): Scenario {
     tenants: ["default", "acme", "umbrella"].slice(0, chance.whole(1, 3)),
     maxInFlight: chance.pick([2, 4, 16, 64]),
     maxBodyBytes: chance.pick([2_000, 100_000, 64 * 1024 * 1024]),
+    maxRows: chance.pick([3, 5_000]),
+    commitMs: chance.pick([0, 5, 50]),
+    maxPauseMs: chance.pick([0, 20, 2_000]),
     eventCount: chance.whole(40, 220),
     actCount: chance.whole(0, 40),
     crashCount: chance.isTrue(0.3) ? 0 : chance.whole(1, 6),
@@ -103,7 +110,7 @@ export function drawEvents(chance: Chance, scenario: Scenario): DrawnEvent[] {
   let at = 0;
   for (let i = 0; i < scenario.eventCount; i++) {
     // Bursts, with long waits between them.
-    at = chance.isTrue(0.15) ? chance.between(0, scenario.activeMs) : at + chance.between(0, 2_000);
+    at = chance.isTrue(0.15) ? chance.between(0, scenario.activeMs) : at + chance.between(0, scenario.maxPauseMs);
     const isGiven = chance.isTrue(0.3);
     const size = chance.isTrue(0.05) ? 40_000 : chance.whole(0, 300);
     events.push({

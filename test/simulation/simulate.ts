@@ -61,7 +61,7 @@ async function heal(world: World, tidyUp: () => Promise<void>): Promise<void> {
   world.healDestinations();
   const end = world.time.elapsedMs + HEALING_MS;
   while (world.time.elapsedMs < end && world.observer.violations.length === 0) {
-    await tidyUp();
+    await world.pump(tidyUp());
     planWatch(world, world.time.elapsedMs + MINUTE);
     await world.runUntil(world.time.elapsedMs + 30 * MINUTE);
     if ((await world.gateway.store.countOpenDeliveries()) === 0) break;

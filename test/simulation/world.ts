@@ -2,6 +2,7 @@
 import { PosthornError } from "../../src/domain/errors.ts";
 import type { Subscription, SubscriptionInput } from "../../src/domain/subscription.ts";
 import type { IngestResult } from "../../src/route/fan-out.ts";
+import type { DeliveryKey } from "../../src/store/store.ts";
 import type { PublishAnswer } from "../../src/receive/publish.ts";
 import type { SentEvent } from "../support/accounting.ts";
 import type { Chance } from "../support/chance.ts";
@@ -26,15 +27,20 @@ export interface World {
   readonly cancelled: Set<string>;
   readonly deleted: Set<string>;
   /** An operator replayed an event to a subscription that did not have it. */
-  noteNewDelivery(eventId: string): void;
+  noteNewDelivery(eventId: string, key: DeliveryKey): void;
+  /** Those deliveries, as `eventSeq subscriptionSeq`. */
+  readonly madeByReplay: ReadonlySet<string>;
   createSubscription(input: SubscriptionInput): Promise<Subscription>;
   publishAll(): void;
   healDestinations(): void;
   /** Ends the process in the middle of its work, and starts another one. */
   crash(chance: Chance): Promise<void>;
   restart(chance: Chance): Promise<void>;
-  /** Runs `act` between two moments. */
+  /** Runs `act`, and lets time pass until it is done. */
   plan(at: number, act: () => Promise<void>): void;
+  /** Runs `act`, which lets time pass by itself. */
+  planAccident(at: number, act: () => Promise<void>): void;
+  pump<T>(work: Promise<T>): Promise<T>;
   runUntil(elapsedMs: number, isOver?: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
@@ -56,25 +62,34 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
   const sent = new Map<string, SentEvent>();
   const cancelled = new Set<string>();
   const deleted = new Set<string>();
+  const madeByReplay = new Set<string>();
   const planned: (() => Promise<void>)[] = [];
   let isHealed = false;
   let stamp = 0;
   let crashes = 0;
   let sender: SimulatedSender;
-  let gateway = await open();
+  let calls = { made: 0, open: 0 };
+  const isBusy = () => calls.open > 0;
+  /** What would happen to a process that is not there happens right after its start. */
+  let isDown = false;
+  const whenUp: (() => void)[] = [];
+  const whileUp = (run: () => void) => () => (isDown ? void whenUp.push(run) : run());
+  let gateway = await pump(open());
 
-  function open(): Promise<SimulatedGateway> {
+  async function open(): Promise<SimulatedGateway> {
+    calls = { made: 0, open: 0 };
     return openSimulatedGateway({
       folder,
       time,
       chance,
-      createSender(clock, isAlive) {
+      calls,
+      createSender({ clock, isAlive, findBreaker }) {
         const own = createSimulatedSender({
           time,
           isAlive,
           findDestination: ({ subscription }) => destinations.get(subscription.id) as Destination,
           onSend(sending) {
-            const breaker = gateway.scheduler.findBreaker(sending.attempt.subscription.seq);
+            const breaker = findBreaker(sending.attempt.subscription.seq);
             observer.sent(sending, { now: clock.now(), breaker, inFlight: own.inFlight });
             if (own.inFlight.size > scenario.maxInFlight + subscriptions.size) {
               observer.violation(`${own.inFlight.size} are in flight`);
@@ -86,6 +101,8 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
       },
       maxInFlight: scenario.maxInFlight,
       maxBodyBytes: scenario.maxBodyBytes,
+      maxRows: scenario.maxRows,
+      commitMs: scenario.commitMs,
       onFault: (error) => observer.violation(`a fault: ${describe(error)}`),
       onAttempt: observer.attempted,
       onBreaker: observer.breakerChanged,
@@ -139,47 +156,44 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
     }
   }
 
+  /** Lets time pass until it is done. */
+  async function pump<T>(work: Promise<T>, beforeStep?: () => void): Promise<T> {
+    let isDone = false;
+    const done = work.finally(() => (isDone = true));
+    done.catch(() => undefined);
+    for (;;) {
+      await settle();
+      if (isDone || time.nextAt() === undefined) return done;
+      beforeStep?.();
+      time.step();
+    }
+  }
+
   /** Until nothing happens any more without the clock. */
   async function settle(): Promise<void> {
     do await nextTurn();
-    while (gateway.calls.open > 0);
+    while (isBusy());
     await nextTurn();
-    if (gateway.calls.open > 0) await settle();
+    if (isBusy()) await settle();
   }
 
   async function runUntil(end: number, isOver: () => boolean = () => false): Promise<void> {
     for (let at = time.nextAt(); at !== undefined && at <= end && !isOver(); at = time.nextAt()) {
-      const { made } = gateway.calls;
+      const { made } = calls;
       time.step();
-      if (gateway.calls.made !== made) await settle();
-      for (let act = planned.shift(); act !== undefined; act = planned.shift()) {
-        await act();
-        await settle();
-      }
+      if (calls.made !== made) await settle();
+      for (let act = planned.shift(); act !== undefined; act = planned.shift()) await act();
     }
     time.moveTo(end);
   }
 
-  async function comeBack(afterChance: Chance): Promise<void> {
-    const downMs = afterChance.pick([0, 1_000, 10 * MINUTE]);
-    // Time passes for the destinations, but nothing else happens.
-    await runDeadTime(time.elapsedMs + downMs * afterChance.between(0, 1));
-    gateway = await open();
-    await settle();
-  }
-
-  /** What is planned for a time when no process runs happens right after it. */
-  async function runDeadTime(end: number): Promise<void> {
-    const later: (() => void)[] = [];
-    isDown = true;
-    whenUp = later;
+  async function comeBack(downChance: Chance): Promise<void> {
+    const end = time.elapsedMs + downChance.pick([0, 1_000, 10 * MINUTE]) * downChance.between(0, 1);
     for (let at = time.nextAt(); at !== undefined && at <= end; at = time.nextAt()) time.step();
+    gateway = await pump(open());
     isDown = false;
-    for (const run of later) time.after(1, run);
+    for (const run of whenUp.splice(0)) time.after(1, run);
   }
-  let isDown = false;
-  let whenUp: (() => void)[] = [];
-  const whileUp = (run: () => void) => () => (isDown ? void whenUp.push(run) : run());
 
   return {
     time,
@@ -197,7 +211,9 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
     get crashes() {
       return crashes;
     },
-    noteNewDelivery(eventId) {
+    madeByReplay,
+    noteNewDelivery(eventId, { eventSeq, subscriptionSeq }) {
+      madeByReplay.add(`${eventSeq} ${subscriptionSeq}`);
       for (const record of sent.values()) {
         if (record.eventId === eventId && record.deliveries !== undefined) record.deliveries++;
       }
@@ -235,36 +251,27 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
       }
       observer.trace(`crash with ${sender.inFlight.size} in flight`);
       observer.interrupted(sender.inFlight, gateway.clock.now());
+      isDown = true;
       await gateway.kill();
       await comeBack(crashChance);
       observer.trace("started again");
     },
     async restart(restartChance) {
       observer.trace("stop");
-      const before = gateway.clock.now();
-      const atStop = [...sender.inFlight];
-      let isStopped = false;
-      const cut = () => atStop.filter((sending) => sender.inFlight.has(sending));
-      const stopping = gateway.stop(20_000);
-      void stopping.then(() => (isStopped = true));
-      let left = cut();
-      while (!isStopped && time.nextAt() !== undefined) {
-        left = cut();
-        whenUp = [];
-        isDown = true;
-        time.step();
-        isDown = false;
-        for (const run of whenUp) time.after(60_000, run);
-        await settle();
-      }
-      await stopping;
-      observer.interrupted(left, before);
+      isDown = true;
+      let left = [...sender.inFlight];
+      await pump(gateway.stop(20_000), () => (left = left.filter((sending) => sender.inFlight.has(sending))));
+      observer.interrupted(left, gateway.clock.now());
       await comeBack(restartChance);
       observer.trace("started again after a stop");
     },
     plan(at, act) {
+      time.after(at - time.elapsedMs, whileUp(() => void planned.push(() => pump(act()))));
+    },
+    planAccident(at, act) {
       time.after(at - time.elapsedMs, whileUp(() => void planned.push(act)));
     },
+    pump,
     runUntil,
     async close() {
       await gateway.kill();

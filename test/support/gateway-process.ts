@@ -38,7 +38,7 @@ export const dataDirOf = (folder: string) => join(folder, "data");
 export const databaseOf = (folder: string) => join(dataDirOf(folder), "posthorn.db");
 
 export function startGatewayProcess({ folder, env, broken, tracer = [] }: GatewayProcessOptions): GatewayProcess {
-  const [command = "", ...args] = [...tracer, process.execPath, ENTRY, JSON.stringify(broken ?? {})];
+  const [command, ...args] = [...tracer, process.execPath, ENTRY, JSON.stringify(broken ?? {})];
   const child = spawn(command, args, {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],

@@ -20,6 +20,7 @@ import type { Chance } from "./chance.ts";
 import { createVirtualClock, type VirtualTime } from "./virtual-clock.ts";
 
 export interface SimulatedGateway {
+  /** For those who look on: it answers without delay. */
   readonly store: Store;
   readonly clock: Clock;
   readonly subscriptions: Subscriptions;
@@ -27,8 +28,6 @@ export interface SimulatedGateway {
   readonly fanOut: FanOut;
   readonly publisher: Publisher;
   readonly replays: Replays;
-  /** How often the store was called; what is still to be answered. */
-  readonly calls: { made: number; open: number };
   /** From now on the process cannot write any more (`lost`), or no longer hears of it (`unanswered`). */
   startDying(how: "lost" | "unanswered"): void;
   /** What a killed process leaves: the files, and nothing that goes on. */
@@ -48,9 +47,15 @@ export interface SimulatedGatewayOptions {
   folder: string;
   time: VirtualTime;
   chance: Chance;
-  createSender: (clock: Clock, isAlive: () => boolean) => Sender;
+  createSender: (parts: SenderParts) => Sender;
+  /** How often the store was called; what it has not yet done. */
+  calls: { made: number; open: number };
   maxInFlight: number;
   maxBodyBytes: number;
+  /** How much fits into one transaction; with few, a fan-out goes on from its cursor. */
+  maxRows: number;
+  /** How long the store takes to answer. */
+  commitMs: number;
   onFault: (error: unknown) => void;
   onAttempt?: SchedulerOptions["onAttempt"];
   onBreaker?: SchedulerOptions["onBreaker"];
@@ -58,12 +63,22 @@ export interface SimulatedGatewayOptions {
   broken?: BrokenParts | undefined;
 }
 
+export interface SenderParts {
+  clock: Clock;
+  isAlive: () => boolean;
+  findBreaker: Scheduler["findBreaker"];
+}
+
 /** Longer than the gateway's own, because days pass here. */
-const UPKEEP_EVERY_MS = 60_000;
+const UPKEEP_EVERY_MS = 300_000;
 
 export async function openSimulatedGateway(options: SimulatedGatewayOptions): Promise<SimulatedGateway> {
   const { time, chance, onFault, broken } = options;
-  const life: Life = { state: "alive", calls: { made: 0, open: 0 } };
+  const life: Life = {
+    state: "alive",
+    calls: options.calls,
+    tell: (run) => (options.commitMs === 0 ? run() : void time.after(options.commitMs, run)),
+  };
   const isAlive = () => life.state !== "dead";
   const opened = await openSqliteStore({
     file: join(options.folder, "posthorn.db"),
@@ -73,11 +88,12 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     synchronous: "OFF",
     onFatal: onFault,
   });
-  const store = watchCalls(broken?.store?.(opened) ?? opened, life);
+  const limited = { ...opened, limits: { ...opened.limits, maxRows: options.maxRows } };
+  const store = watchCalls(broken?.store?.(limited) ?? limited, life);
   const clock = mortalClock(createVirtualClock(time, Math.max(time.wall(), store.lastKnownNow)), isAlive);
   const { random } = chance.fork();
   const createId = createIdSource(clock, random);
-  const sender = options.createSender(clock, isAlive);
+  const sender = options.createSender({ clock, isAlive, findBreaker: (seq) => scheduler.findBreaker(seq) });
   const dispatch = createLocalDispatch({ senders: { http: sender }, store, clock });
   const router = createRouter();
   const subscriptions = await openSubscriptions({
@@ -116,12 +132,13 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
   });
   const scheduler = broken?.scheduler?.(ownScheduler) ?? ownScheduler;
   const fanOut = createFanOut({ store, router, scheduler, clock });
-  const upkeep = startUpkeep({ store, clock, onFault, everyMs: UPKEEP_EVERY_MS });
+  const upkeep = startUpkeep({ store, clock, onMovedUp: scheduler.refresh, onFault, everyMs: UPKEEP_EVERY_MS });
   const replays = createReplays({
     store,
     subscriptions,
     clock,
     onDue: (subscription) => scheduler.notePending(subscription, clock.now()),
+    onCancelled: scheduler.withdraw,
   });
   const publisher = createPublisher({ accept: fanOut.accept, clock, createId, limits: DEFAULT_PUBLISH_LIMITS });
 
@@ -132,14 +149,13 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
   void subscriptions.resume().catch(onFault);
 
   return {
-    store,
+    store: opened,
     clock,
     subscriptions,
     scheduler,
     fanOut,
     publisher,
     replays,
-    calls: life.calls,
     startDying(how) {
       life.state = how;
     },
@@ -162,6 +178,8 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
 interface Life {
   state: "alive" | "lost" | "unanswered" | "dead";
   calls: { made: number; open: number };
+  /** Hands over an answer of the store. */
+  tell: (run: () => void) => void;
 }
 
 type Call = (...args: unknown[]) => unknown;
@@ -173,22 +191,25 @@ function watchCalls(store: Store, life: Life): Store {
       life.calls.made++;
       if (life.state === "dead" || life.state === "lost") return new Promise(() => undefined);
       life.calls.open++;
-      const close = () => {
+      const answered = (tell: () => void) => {
         life.calls.open--;
-        return life.state === "alive";
+        life.tell(() => {
+          life.calls.made++;
+          if (life.state === "alive") tell();
+        });
       };
       const done = args.at(-1);
       if (typeof done === "function") {
         return call(...args.slice(0, -1), (result: unknown) => {
-          if (close()) (done as Call)(result);
+          answered(() => (done as Call)(result));
         });
       }
       const answer = call(...args);
-      if (!(answer instanceof Promise)) return void close();
+      if (!(answer instanceof Promise)) return void life.calls.open--;
       return new Promise((resolve, reject) => {
         answer.then(
-          (value) => close() && resolve(value),
-          (error: PosthornError) => close() && reject(error),
+          (value) => answered(() => resolve(value)),
+          (error: PosthornError) => answered(() => reject(error)),
         );
       });
     };

@@ -5,9 +5,9 @@ import type { Books, DeliveryFacts, EventFacts, TenantCounts } from "./accountin
 import { collectGarbage } from "./collect-garbage.ts";
 
 /** What a database says, read by SQL and not by the code under test. */
-export function readStoreFacts(file: string): Pick<Books, "events" | "counts"> {
+export async function readStoreFacts(file: string): Promise<Pick<Books, "events" | "counts">> {
   const facts = read(file);
-  collectGarbage();
+  await collectGarbage();
   return facts;
 }
 

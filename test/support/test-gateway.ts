@@ -7,7 +7,7 @@ import type { Config } from "../../src/config/settings-tree.ts";
 import { startGateway, type BrokenPromises, type Gateway } from "../../src/gateway.ts";
 import { createApiKey, type Scope } from "../../src/manage/keys.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
-import { createApiClient, type ApiClient } from "./api-client.ts";
+import { createApiClient, until, type ApiClient } from "./api-client.ts";
 
 /** A whole gateway in this process, on a free port of loopback and with a folder of its own. */
 export interface TestGateway extends ApiClient {
@@ -20,8 +20,8 @@ export interface TestGateway extends ApiClient {
   logText(): string;
   /** What called for the end of the process. */
   readonly fatal: readonly Error[];
-  /** Makes a key as the command line does, behind the gateway's back. */
-  createKey(scopes: readonly Scope[], tenantId?: string): string;
+  /** Makes a key as the command line does, behind the gateway's back, and waits until it is known. */
+  createKey(scopes: readonly Scope[], tenantId?: string): Promise<string>;
   /** A client with another key, or without one. */
   as(key: string | undefined): ApiClient;
   /** Takes over another `posthorn.yaml` while it runs. */
@@ -128,7 +128,11 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     },
     logText: () => lines.join(""),
     fatal,
-    createKey: (scopes, tenantId) => insertKey(join(dataDir, "posthorn.db"), scopes, tenantId),
+    async createKey(scopes, tenantId) {
+      const key = insertKey(join(dataDir, "posthorn.db"), scopes, tenantId);
+      await until(async () => (await createApiClient(place, key).get("/status")).status !== 401);
+      return key;
+    },
     as: (key) => createApiClient(place, key),
     async reload(yaml) {
       current = { ...current, yaml };

@@ -100,7 +100,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
           `The delivery ${request.body.id} is ${delivery.state}, not dead.`,
         );
       }
-      return reply.code(202).send(presentDelivery(await replays.retry(delivery)));
+      return reply.code(202).send(presentDelivery(await replays.replay(delivery)));
     },
   );
 }

@@ -1,9 +1,11 @@
 import type { FastifyInstance } from "fastify";
+import { PosthornError } from "../../domain/errors.ts";
 
 /** How the gateway is: for load balancers, for people, for Prometheus. */
 export interface OperationRoutesOptions {
   readiness: () => Promise<Readiness>;
-  status: () => Promise<object>;
+  /** Of the whole gateway, or of what belongs to one tenant. */
+  status: (tenantId: string | undefined) => Promise<object>;
   metrics: () => Promise<{ text: string; contentType: string }>;
   statusIsPublic: boolean;
   metricsArePublic: boolean;
@@ -21,8 +23,13 @@ export function addOperationRoutes(app: FastifyInstance, options: OperationRoute
     const { isReady, report } = await options.readiness();
     return reply.code(isReady ? 200 : 503).send(report);
   });
-  app.get("/status", { config: options.statusIsPublic ? {} : { scope: "read" } }, () => options.status());
-  app.get("/metrics", { config: options.metricsArePublic ? {} : { scope: "read" } }, async (_request, reply) => {
+  app.get("/status", { config: options.statusIsPublic ? {} : { scope: "read" } }, ({ caller }) =>
+    options.status(caller?.tenantId),
+  );
+  app.get("/metrics", { config: options.metricsArePublic ? {} : { scope: "read" } }, async (request, reply) => {
+    if (request.caller?.tenantId !== undefined) {
+      throw new PosthornError("forbidden", "Metrics are of the whole gateway. Use a key that is bound to no tenant.");
+    }
     const { text, contentType } = await options.metrics();
     return reply.type(contentType).send(text);
   });

@@ -54,8 +54,8 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
     return row;
   }
 
-  function kill(row: DeliveryRow, reason: DeadReason, error: string, now: number): void {
-    moves.end(row, "dead", { now, attemptCount: row.attempt_count, deadReason: reason, error, leavesKeyQueue: true });
+  function kill(row: DeliveryRow, reason: DeadReason, error: string, now: number) {
+    return moves.end(row, "dead", { now, attemptCount: row.attempt_count, deadReason: reason, error, leavesKeyQueue: true });
   }
 
   function skipDeadHead(row: DeliveryRow, now: number): void {
@@ -147,17 +147,20 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
       return heads.length;
     },
 
-    expire(now: number): number {
+    expire(now: number): { expired: number; movedUp: number[] } {
       const rows = selectExpired.all(now) as unknown as { event_seq: number; subscription_seq: number }[];
-      for (const { event_seq, subscription_seq } of rows) expireOne(event_seq, subscription_seq, now);
-      return rows.length;
+      const movedUp = new Set<number>();
+      for (const { event_seq, subscription_seq } of rows) {
+        if (expireOne(event_seq, subscription_seq, now) !== undefined) movedUp.add(subscription_seq);
+      }
+      return { expired: rows.length, movedUp: [...movedUp] };
     },
 
     expireOne,
   };
 
-  function expireOne(eventSeq: number, subscriptionSeq: number, now: number): void {
-    kill(getRow({ eventSeq, subscriptionSeq }), "expired", "it was not delivered before its time was over", now);
+  function expireOne(eventSeq: number, subscriptionSeq: number, now: number) {
+    return kill(getRow({ eventSeq, subscriptionSeq }), "expired", "it was not delivered before its time was over", now);
   }
 }
 

@@ -7,7 +7,10 @@ import { openWriteConnection } from "./connection.ts";
 /** Adds a key beside a gateway that may be running: it finds the key when somebody uses it. */
 export function addKeyToDatabase(file: string, row: KeyRow): void {
   if (!existsSync(file)) {
-    throw new PosthornError("not_found", `There is no database ${file}. Start the gateway once, or name its --data-dir.`);
+    throw new PosthornError(
+      "not_found",
+      `There is no database ${file}. Start the gateway once, or name its --data-dir.`,
+    );
   }
   const { db } = openWriteConnection({ file });
   try {

@@ -1,5 +1,5 @@
 import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
-import { readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { PosthornError } from "../../domain/errors.ts";
 import { isCorruption } from "./faults.ts";
 
@@ -24,6 +24,7 @@ export interface WriteConnection {
 
 export function openWriteConnection(options: ConnectionOptions): WriteConnection {
   return explainCorruption(options.file, () => {
+    refuseDamaged(options.file);
     const db = new DatabaseSync(options.file, { timeout: 5000 });
     try {
       return configure(db, options.synchronous ?? "FULL");
@@ -34,12 +35,31 @@ export function openWriteConnection(options: ConnectionOptions): WriteConnection
   });
 }
 
+/** What a start reads before it writes. */
+const FIRST_READ = ["sqlite_master", "migrations", "meta", "subscriptions", "sources", "keys"]
+  .map((table) => `select * from ${table};`)
+  .concat("select max(seq) from events;");
+
+/** By a connection that cannot write: one that can would move the log into the damaged database when it closes. */
+function refuseDamaged(file: string): void {
+  if (!existsSync(file)) return;
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
+  try {
+    db.exec(FIRST_READ.join("\n"));
+  } catch (error) {
+    // A database that is new or older lacks tables; whatever else is wrong, the connection that writes will say.
+    if (isCorruption(error)) throw error;
+  } finally {
+    db.close();
+  }
+}
+
 function configure(db: Database, wanted: string): WriteConnection {
   db.exec(`
     pragma page_size = 4096;
     pragma journal_mode = wal;
     pragma synchronous = ${wanted};
-    pragma wal_autocheckpoint = 1000;
+    pragma wal_autocheckpoint = 0;
     pragma journal_size_limit = 67108864;
     pragma cache_size = -65536;
     pragma temp_store = memory;

@@ -24,6 +24,20 @@ const PRIMARY_CODES: Record<number, Fault> = {
   26: "fatal", // NOTADB
 };
 
+/** SQLite's own words: the driver's `all` and `iterate` throw errors that carry nothing else. */
+const PRIMARY_MESSAGES = new Map([
+  ["database is locked", 5],
+  ["database table is locked", 6],
+  ["out of memory", 7],
+  ["attempt to write a readonly database", 8],
+  ["disk I/O error", 10],
+  ["database disk image is malformed", 11],
+  ["database or disk is full", 13],
+  ["unable to open database file", 14],
+  ["locking protocol", 15],
+  ["file is not a database", 26],
+]);
+
 export class FatalFault extends Error {}
 
 export function judgeFault(error: unknown): Fault {
@@ -39,14 +53,16 @@ export function isCorruption(error: unknown): boolean {
 
 function sqliteCode(error: unknown): number | undefined {
   if (typeof error !== "object" || error === null) return undefined;
-  const { errcode } = error as { errcode?: unknown };
-  return typeof errcode === "number" ? errcode : undefined;
+  const { errcode, code, message } = error as { errcode?: unknown; code?: unknown; message?: unknown };
+  if (typeof errcode === "number") return errcode;
+  return code === "ERR_SQLITE_ERROR" ? PRIMARY_MESSAGES.get(String(message)) : undefined;
 }
 
 /** A fault in a form that crosses threads. */
 export interface FaultReport {
   fault: Fault;
   message: string;
+  isCorruption?: boolean | undefined;
   code?: PosthornError["code"] | undefined;
   field?: string | undefined;
   details?: PosthornError["details"] | undefined;
@@ -57,6 +73,7 @@ export function reportFault(error: unknown): FaultReport {
   const report: FaultReport = {
     fault: judgeFault(error),
     message: error instanceof Error ? error.message : String(error),
+    isCorruption: isCorruption(error),
   };
   if (!(error instanceof PosthornError)) return report;
   const { code, field, details, retryAfterS } = error;
@@ -72,6 +89,14 @@ export function faultError(report: FaultReport): PosthornError {
       });
     case "busy":
     case "fatal":
+      if (report.isCorruption === true) {
+        return new PosthornError(
+          "unavailable",
+          `The database is damaged (${report.message}). ` +
+            "Keep a copy of the data directory, then restore a backup or move the files away.",
+          { retryAfterS: 5 },
+        );
+      }
       return new PosthornError("unavailable", `The store cannot write now (${report.message}).`, { retryAfterS: 5 });
     case "item":
       return new PosthornError("internal_error", `The store refused one item (${report.message}).`);

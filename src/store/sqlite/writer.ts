@@ -4,7 +4,7 @@ import { createActs } from "./acts.ts";
 import type { BatchResult, Command, OrFault, Stored, WriteBatch } from "./batch.ts";
 import { createClaim } from "./claim.ts";
 import { createCommands, type CommandResult } from "./commands.ts";
-import { openWriteConnection, type ConnectionOptions, type Database } from "./connection.ts";
+import { explainCorruption, openWriteConnection, type ConnectionOptions, type Database } from "./connection.ts";
 import { createCounterDeltas } from "./counters.ts";
 import { FatalFault, judgeFault, reportFault, type FaultReport } from "./faults.ts";
 import { createMoves } from "./move.ts";
@@ -31,12 +31,15 @@ export interface Writer {
   close(): void;
 }
 
+/** Larger logs stall commits for longer when they are checkpointed. */
+const MAX_LOG_PAGES = 1000;
+
 type Run<Item, Result> = (item: Item, wall: number) => Result;
 
 export function openWriter(options: WriterOptions): Writer {
   const { db, version, syncMode } = openWriteConnection(options);
   try {
-    return createWriter(db, { version, syncMode }, options);
+    return explainCorruption(options.file, () => createWriter(db, { version, syncMode }, options));
   } catch (error) {
     db.close();
     throw error;
@@ -57,6 +60,8 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
   const recover = createRecover(db, moves, settle, claim.nextDueAt);
   const commands = createCommands(db, { accept, acts, recover });
   const ring = createRequestRing(db);
+  const readLog = db.prepare("pragma wal_checkpoint(noop)");
+  const checkpoint = db.prepare("pragma wal_checkpoint(passive)");
 
   const runSettle: Run<WriteBatch["settles"][number], Settled> = (item) => settle.settle(item);
   const runAccept: Run<WriteBatch["accepts"][number], Stored> = (item, wall) =>
@@ -129,6 +134,29 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
     return { settles, accepts, commands: done, claims: each(batch.claims, runClaim), fatal };
   }
 
+  function commitBatch(batch: WriteBatch): BatchResult {
+    try {
+      return commitAll(batch);
+    } catch (error) {
+      const fault = judgeFault(error);
+      if (fault === "item") return commitEach(batch);
+      return failAll(batch, reportFault(error));
+    }
+  }
+
+  /** By hand, because SQLite's own checkpoints after a commit say nothing of a failed sync. */
+  function checkpointLog(): FaultReport | undefined {
+    try {
+      const { log } = readLog.get() as { log: number };
+      if (log >= MAX_LOG_PAGES) checkpoint.get();
+    } catch (error) {
+      const failed = reportFault(error);
+      // With a full disk the log grows on; everything is in it.
+      if (failed.fault === "fatal") return failed;
+    }
+    return undefined;
+  }
+
   function keepMeta(key: string, value: string): string {
     db.prepare("insert or ignore into meta (key, value) values (?, ?)").run(key, value);
     return String((db.prepare("select value from meta where key = ?").get(key) as { value: unknown }).value);
@@ -137,13 +165,9 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
   return {
     info: { ...sqlite, lastKnownNow: Number(keepMeta("last_known_now", "0")) },
     commit(batch) {
-      try {
-        return commitAll(batch);
-      } catch (error) {
-        const fault = judgeFault(error);
-        if (fault === "item") return commitEach(batch);
-        return failAll(batch, reportFault(error));
-      }
+      const result = commitBatch(batch);
+      // What was committed is on disk whatever becomes of the checkpoint.
+      return result.fatal === undefined ? { ...result, fatal: checkpointLog() } : result;
     },
     close() {
       try {

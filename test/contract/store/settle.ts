@@ -198,8 +198,8 @@ export function settleContract(harness: StoreHarness): void {
         newDelivery(plain, { expiresAt: NOON, claim: true }),
         newDelivery(ordered, queued),
       ]);
-      expect(await shared.store.expire(NOON - 1)).toBe(0);
-      expect(await shared.store.expire(NOON)).toBe(2);
+      expect(await shared.store.expire(NOON - 1)).toEqual({ expired: 0, movedUp: [] });
+      expect(await shared.store.expire(NOON)).toEqual({ expired: 2, movedUp: [] });
       const state = async (eventSeq: number, subscriptionSeq: number) =>
         (await shared.store.findDelivery({ eventSeq, subscriptionSeq }))?.state;
       expect(await state(first, plain)).toBe("dead");

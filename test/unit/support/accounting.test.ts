@@ -101,9 +101,9 @@ describe("the accounting checker", () => {
       }),
     ).toEqual(["unexpected"]);
     expect(kindsAfter((books) => void change(books.arrivals, 0, { eventId: "evt_9" }))).toContain("unexpected");
-    expect(kindsAfter((books) => void books.arrivals.push({ ...(books.arrivals[0] as Arrival), subscription: "b" }))).toEqual(
-      ["unexpected"],
-    );
+    expect(
+      kindsAfter((books) => void books.arrivals.push({ ...(books.arrivals[0] as Arrival), subscription: "b" })),
+    ).toEqual(["unexpected"]);
     expect(kindsAfter((books) => void change(books.sent, 0, { tenantId: "acme" }))).toContain("unexpected");
   });
 
@@ -176,9 +176,9 @@ describe("the accounting checker", () => {
   });
 
   it("finds repeats that no crash explains, and attempts made twice", () => {
-    expect(
-      kindsAfter((books) => void books.arrivals.push({ ...(books.arrivals[2] as Arrival), attempt: 2 })),
-    ).toEqual(["repeated"]);
+    expect(kindsAfter((books) => void books.arrivals.push({ ...(books.arrivals[2] as Arrival), attempt: 2 }))).toEqual([
+      "repeated",
+    ]);
     expect(
       kindsAfter((books) => {
         const last = books.arrivals[2] as Arrival;
@@ -213,7 +213,9 @@ describe("the accounting checker", () => {
   it("counts duplicates over all deliveries", () => {
     const { arrivals } = goodBooks();
     const first = arrivals[0] as Arrival;
-    expect(countDuplicates([...arrivals, first, { ...first, accepted: false }, { ...first, subscription: "b" }])).toBe(1);
+    expect(countDuplicates([...arrivals, first, { ...first, accepted: false }, { ...first, subscription: "b" }])).toBe(
+      1,
+    );
   });
 
   it("describes the first few", () => {

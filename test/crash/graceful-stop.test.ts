@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { checkAccounts, countDuplicates, describeViolations, type Books } from "../support/accounting.ts";
+import { databaseOf, drained, startGatewayProcess, writeGatewayFolder } from "../support/gateway-process.ts";
+import { sendLoad, type SentWebhook } from "../support/load.ts";
+import { openRecordingSink } from "../support/recording-sink.ts";
+import { count, report } from "../support/report.ts";
+import { readStoreFacts } from "../support/store-facts.ts";
+
+const STOPS = 5;
+const STOP_WITHIN_MS = 10_000;
+const root = mkdtempSync(join(tmpdir(), "posthorn-stop-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+async function runStops(name: string, signal: "SIGTERM" | "SIGKILL"): Promise<{ books: Books; slowestMs: number }> {
+  const folder = join(root, name);
+  const sink = await openRecordingSink();
+  const ledger: SentWebhook[] = [];
+  let slowestMs = 0;
+  try {
+    writeGatewayFolder(folder, [
+      { name: "ordered", url: sink.urlOf("ordered"), ordered: true },
+      { name: "loose", url: sink.urlOf("loose") },
+    ]);
+    for (let stop = 0; stop < STOPS; stop++) {
+      const gateway = startGatewayProcess({ folder });
+      const url = await gateway.ready;
+      let toldAt = 0;
+      let answersLeft = 100 + Math.floor(Math.random() * 300);
+      const onAnswer = () => {
+        if (--answersLeft !== 0) return;
+        toldAt = performance.now();
+        void gateway.kill(signal);
+      };
+      await sendLoad({ url, connections: 8, maxEvents: 20_000, ledger, onAnswer });
+      const ended = await gateway.ended;
+      if (signal === "SIGTERM") expect(ended, ended.output).toMatchObject({ code: 0 });
+      slowestMs = Math.max(slowestMs, ended.endedAt - toldAt);
+    }
+    const gateway = startGatewayProcess({ folder });
+    await drained(await gateway.ready);
+    await gateway.kill("SIGTERM");
+    const books = {
+      sent: ledger,
+      arrivals: sink.arrivals,
+      ...readStoreFacts(databaseOf(folder)),
+      ordered: new Set(["ordered"]),
+    };
+    return { books, slowestMs };
+  } finally {
+    await sink.close();
+  }
+}
+
+describe("SIGTERM under load", () => {
+  it("ends with code 0 within 10 s, loses nothing and repeats nothing", async () => {
+    const { books, slowestMs } = await runStops("stopped", "SIGTERM");
+    const violations = checkAccounts({ ...books, maxDuplicates: 0 });
+    const acknowledged = books.sent.filter(({ answer }) => answer === "acknowledged").length;
+    const lost = violations.filter(({ kind }) => kind === "lost").length;
+    report(
+      `SIGTERM: ${lost} of ${count(acknowledged)} acknowledged events lost, ${countDuplicates(books.arrivals)} duplicates ` +
+        `in ${STOPS} stops, the slowest took ${Math.round(slowestMs)} ms`,
+    );
+    expect(describeViolations(violations)).toBe("");
+    expect(slowestMs).toBeLessThan(STOP_WITHIN_MS);
+  });
+
+  it("is a test that can fail: kill -9 repeats what was in flight", async () => {
+    const { books } = await runStops("killed", "SIGKILL");
+    const kinds = checkAccounts({ ...books, maxDuplicates: 0 }).map(({ kind }) => kind);
+    expect(kinds).toEqual(["too many duplicates"]);
+  });
+});

@@ -1,0 +1,203 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { BrokenPromises } from "../../src/gateway.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { checkAccounts, describeViolations, type Violation } from "../support/accounting.ts";
+import { databaseOf, startGatewayProcess, writeGatewayFolder, type Ended } from "../support/gateway-process.ts";
+import { faultCommand, readFaultTrace, type FaultTrace, type IoFault } from "../support/io-faults.ts";
+import { sendLoad, type SentWebhook } from "../support/load.ts";
+import { openRecordingSink, type RecordingSink } from "../support/recording-sink.ts";
+import { count, report } from "../support/report.ts";
+import { readStoreFacts } from "../support/store-facts.ts";
+import { requireStrace } from "../support/strace.ts";
+
+const ALL = process.env["IO_FAULTS"] === "all";
+const SAMPLES = 4;
+const AT_ONCE = 2;
+const EXIT_WITHIN_S = 1;
+
+const root = mkdtempSync(join(tmpdir(), "posthorn-faults-"));
+let sink: RecordingSink;
+let runs = 0;
+beforeAll(async () => {
+  sink = await openRecordingSink();
+});
+afterAll(async () => {
+  await sink.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+interface RunOptions {
+  broken?: BrokenPromises;
+  /** Only the calls of a later start are made to fail. */
+  isSecondStart?: boolean;
+  maxEvents?: number;
+  minBytes?: number;
+}
+
+interface Run {
+  fault: IoFault | undefined;
+  isListening: boolean;
+  sent: readonly SentWebhook[];
+  ended: Ended;
+  trace: FaultTrace;
+  violations: readonly Violation[];
+}
+
+/** From an empty folder to an orderly end, with one fault on the way; then a start on a disk that is well again. */
+async function runWithFault(fault: IoFault | undefined, options: RunOptions = {}): Promise<Run> {
+  const { broken, isSecondStart = false, maxEvents = 8, minBytes } = options;
+  const folder = join(root, `run-${++runs}`);
+  const subscription = `run-${runs}`;
+  writeGatewayFolder(folder, [{ name: subscription, url: sink.urlOf(subscription) }]);
+  if (isSecondStart) await startOnce(folder);
+  const traceFile = join(folder, "trace");
+  const gateway = startGatewayProcess({ folder, broken, tracer: faultCommand(folder, traceFile, fault) });
+  const sent: SentWebhook[] = [];
+  const url = await gateway.ready.catch(() => undefined);
+  if (url !== undefined) {
+    await sendLoad({ url, connections: 2, maxEvents, minBytes, maxBytes: (minBytes ?? 0) + 1000, ledger: sent });
+    await gateway.kill("SIGTERM");
+  }
+  const ended = await gateway.ended;
+  const trace = readFaultTrace(traceFile);
+  const violations = await checkAfterRestart(folder, subscription, sent, fault);
+  rmSync(folder, { recursive: true, force: true });
+  return { fault, isListening: url !== undefined, sent, ended, trace, violations };
+}
+
+async function startOnce(folder: string): Promise<void> {
+  const gateway = startGatewayProcess({ folder });
+  await gateway.ready;
+  await gateway.kill("SIGTERM");
+}
+
+async function checkAfterRestart(
+  folder: string,
+  subscription: string,
+  sent: readonly SentWebhook[],
+  fault: IoFault | undefined,
+): Promise<Violation[]> {
+  const file = databaseOf(folder);
+  const store = await openSqliteStore({
+    file,
+    wall: Date.now,
+    dedupeHorizonMs: 1000,
+    thread: false,
+    onFatal: () => undefined,
+  });
+  await store.recover(Date.now());
+  await store.close();
+  return checkAccounts({
+    // After an input or output error nobody knows; only a full disk is a refusal for certain.
+    sent: sent.map((each) =>
+      each.answer === "refused" && fault?.error === "EIO" ? { ...each, answer: "unknown" } : each,
+    ),
+    arrivals: sink.arrivals.filter((arrival) => arrival.subscription === subscription),
+    ...readStoreFacts(file),
+    ordered: new Set(),
+  });
+}
+
+function describeRun({ fault, sent, ended, violations }: Run): string {
+  const answers = sent.map(({ status }) => status ?? "none").join(" ");
+  return `${JSON.stringify(fault)}: ${answers}; code ${ended.code}; ${describeViolations(violations)}\n${ended.output}`;
+}
+
+function pickNumbers(total: number): number[] {
+  if (ALL || total <= SAMPLES) return Array.from({ length: total }, (_, i) => i + 1);
+  // The later ones more: at first only the empty database is made.
+  return Array.from({ length: SAMPLES }, (_, i) => Math.round(total * Math.sqrt((i + 0.5) / SAMPLES)));
+}
+
+const KINDS: readonly Pick<IoFault, "call" | "error">[] = [
+  { call: "fsync", error: "EIO" },
+  { call: "pwrite64", error: "EIO" },
+  { call: "pwrite64", error: "ENOSPC" },
+  ...(ALL ? (["pread64", "ftruncate", "openat"] as const).map((call) => ({ call, error: "EIO" }) as const) : []),
+];
+
+async function runAll(faults: readonly IoFault[]): Promise<Run[]> {
+  const done: Run[] = [];
+  const rest = [...faults];
+  const work = async () => {
+    for (let fault = rest.shift(); fault !== undefined; fault = rest.shift()) done.push(await runWithFault(fault));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return done.filter(({ trace }) => trace.failedAt !== undefined);
+}
+
+describe("every input and output of a short run failed, once and for good", () => {
+  it(
+    "loses nothing, acknowledges nothing that is not stored, and ends at once when a sync fails",
+    async (context) => {
+      requireStrace(context);
+      const { trace, violations } = await runWithFault(undefined);
+      expect(violations).toEqual([]);
+      const faults = KINDS.flatMap((kind) =>
+        pickNumbers(trace.counts[kind.call]).flatMap((number) =>
+          [false, true].map((forGood) => ({ ...kind, number, forGood })),
+        ),
+      );
+      const runs = await runAll(faults);
+
+      const bad = runs.filter((run) => run.violations.length > 0);
+      const sent = runs.flatMap((run) => run.sent);
+      const acknowledged = sent.filter(({ answer }) => answer === "acknowledged").length;
+      const exits = runs
+        .filter(({ fault }) => fault?.call === "fsync")
+        .map(({ trace: { endedAt, failedAt = 0 } }) => endedAt - failedAt);
+      const lost = bad.flatMap((run) => run.violations).filter(({ kind }) => kind === "lost").length;
+      report(
+        `R3 failed input and output: ${lost} of ${count(acknowledged)} acknowledged events lost in ${runs.length} runs ` +
+          `(${trace.counts.fsync} syncs, ${trace.counts.pwrite64} writes in one); ` +
+          `slowest exit after a failed sync ${Math.round(Math.max(...exits) * 1000)} ms`,
+      );
+      expect(bad.map(describeRun)).toEqual([]);
+      // R5: our own trouble is 503 with Retry-After, or no answer at all.
+      const answered = sent.filter(({ status }) => status !== undefined && status !== 202);
+      expect(answered.filter(({ status, retryAfter }) => status !== 503 || retryAfter === undefined)).toEqual([]);
+      for (const run of runs) {
+        if (run.fault?.call === "fsync") {
+          expect(run.ended.code, describeRun(run)).toBe(1);
+          expect(run.trace.endedAt - (run.trace.failedAt ?? 0), describeRun(run)).toBeLessThan(EXIT_WITHIN_S);
+        }
+        // A full disk stops only what wants to be written.
+        if (run.fault?.error === "ENOSPC" && run.isListening) expect(run.ended.code, describeRun(run)).toBe(0);
+      }
+      expect(
+        runs
+          .filter(({ fault }) => fault?.error === "ENOSPC")
+          .flatMap((run) => run.sent)
+          .some(({ status }) => status === 503),
+      ).toBe(true);
+    },
+    ALL ? 3_600_000 : 240_000,
+  );
+
+  it("ends at once when the sync of a checkpoint fails", async (context) => {
+    requireStrace(context);
+    const fault = { call: "fsync", error: "EIO", number: 1, forGood: false, files: "database" } as const;
+    const run = await runWithFault(fault, { isSecondStart: true, maxEvents: 500, minBytes: 15_000 });
+    expect(run.violations, describeRun(run)).toEqual([]);
+    expect(run.ended.code).toBe(1);
+    expect(run.trace.endedAt - (run.trace.failedAt ?? 0)).toBeLessThan(EXIT_WITHIN_S);
+    expect(run.sent.length).toBeLessThan(500);
+  });
+
+  it("is a test that can fail: an answer before the commit survives no failed write", async (context) => {
+    requireStrace(context);
+    let [lost, sent] = [0, 0];
+    // Which write is the first of an event depends on what the start writes.
+    for (let number = 8; lost === 0 && number < 80; number += 8) {
+      const fault = { call: "pwrite64", error: "EIO", number, forGood: true } as const;
+      const run = await runWithFault(fault, { broken: { answerBeforeCommit: true }, isSecondStart: true });
+      lost += run.violations.filter(({ kind }) => kind === "lost").length;
+      sent += run.sent.length;
+    }
+    report(`R3 control, answer before commit: ${lost} of ${sent} lost`);
+    expect(lost).toBeGreaterThan(0);
+  });
+});

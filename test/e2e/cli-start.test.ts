@@ -1,0 +1,218 @@
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo, type Server } from "node:net";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { LAUNCHER, openCliFolder, type CliFolder, type RunningGateway } from "../support/run-cli.ts";
+import { startCommand } from "../support/run-command.ts";
+import { openSinkServer } from "../support/sink-server.ts";
+import { skipBecause } from "../support/skip.ts";
+
+let folder: CliFolder;
+beforeEach(async () => {
+  folder = await openCliFolder();
+});
+afterEach(() => folder.remove());
+
+const dataFile = (name: string): string => join(folder.path, "data", name);
+
+async function answers(url: string): Promise<boolean> {
+  return (await fetch(`${url}/readyz`)).ok;
+}
+
+describe("posthorn start", () => {
+  it("is ready, and ends with 0 after SIGTERM", async () => {
+    const gateway = await folder.startGateway();
+    expect(await answers(gateway.url)).toBe(true);
+    expect((await gateway.stop()).exitCode).toBe(0);
+  });
+
+  it("writes the first admin key where only its user can read it, and never again", async () => {
+    const first = await folder.startGateway();
+    await first.printed(`the new admin key is in ${dataFile("admin.key")}`, "stderr");
+    const key = (await readFile(dataFile("admin.key"), "utf8")).trim();
+    expect((await stat(dataFile("admin.key"))).mode & 0o777).toBe(0o600);
+    const answer = await fetch(`${first.url}/status`, { headers: { authorization: `Bearer ${key}` } });
+    expect(answer.status).toBe(200);
+    const { stdout, stderr } = await first.stop();
+    expect(stdout + stderr).not.toContain(key);
+
+    const second = await folder.startGateway();
+    expect((await second.stop()).stderr).not.toContain("admin key");
+    expect((await readFile(dataFile("admin.key"), "utf8")).trim()).toBe(key);
+  });
+
+  it("shows the admin key on a terminal, once, and keeps no copy", async (context) => {
+    const command = `${process.execPath} ${LAUNCHER} start --port 0`;
+    const terminal = startCommand("script", ["-qec", command, "/dev/null"], folder.path, {});
+    const isThere = await Promise.race([
+      terminal.printed("Ctrl+C").then(() => true),
+      terminal.finished.catch(() => false),
+    ]);
+    if (isThere !== true) return skipBecause(context, "there is no script(1) to make a terminal with");
+    terminal.child.stdin?.write("\u0003");
+    const { exitCode, stdout } = await terminal.finished;
+    expect(exitCode).toBe(0);
+    expect(stdout.match(/admin key\s+phk_[\w-]{43}/g)).toHaveLength(1);
+    expect(stdout).toMatch(/INFO +gateway is listening/);
+    expect(stdout).toContain("curl -X POST http://127.0.0.1:");
+    await expect(stat(dataFile("admin.key"))).rejects.toThrow("ENOENT");
+  });
+
+  it("takes a signal that comes twice at once for one wish, as npm doubles a Ctrl+C", async () => {
+    const { child, finished } = await folder.startGateway();
+    child.kill("SIGINT");
+    child.kill("SIGTERM");
+    expect((await finished).exitCode).toBe(0);
+  });
+
+  it("ends at once with 1 when it is told again to stop", async () => {
+    const sink = await openSinkServer({ answer: "hang" });
+    try {
+      const gateway = await startDelivering(folder, sink.url);
+      await sink.received(1);
+      gateway.child.kill("SIGTERM");
+      await gateway.printed("gateway is stopping");
+      const startedAt = performance.now();
+      const insisting = setInterval(() => gateway.child.kill("SIGTERM"), 50);
+      const { exitCode } = await gateway.finished;
+      clearInterval(insisting);
+      expect(exitCode).toBe(1);
+      expect(performance.now() - startedAt).toBeLessThan(4000);
+    } finally {
+      await sink.close();
+    }
+  });
+
+  it("reloads what is declared on SIGHUP, and keeps the former when the new one is wrong", async () => {
+    const write = (name: string) =>
+      writeFile(join(folder.path, "posthorn.yaml"), `sources:\n  - name: ${name}\nany_source: false\n`);
+    await write("first");
+    const gateway = await folder.startGateway();
+    const post = async (source: string): Promise<number> =>
+      (await fetch(`${gateway.url}/webhook/${source}`, { method: "POST", body: "{}" })).status;
+    expect([await post("first"), await post("second")]).toEqual([202, 404]);
+
+    await write("second");
+    gateway.child.kill("SIGHUP");
+    await gateway.printed("configuration reloaded");
+    expect(await post("second")).toBe(202);
+
+    await write("[broken");
+    gateway.child.kill("SIGHUP");
+    await gateway.printed("the configuration was not reloaded");
+    expect(await post("second")).toBe(202);
+    expect((await gateway.stop()).exitCode).toBe(0);
+  });
+});
+
+describe("a start that cannot work", () => {
+  it("says in one line that the port is in use, ends with 3, and makes no key that nobody sees", async () => {
+    const other = await listen();
+    const port = String((other.address() as AddressInfo).port);
+    const { exitCode, stderr } = await folder.run(["start", "--port", port]);
+    await close(other);
+    expect(exitCode).toBe(3);
+    expect(stderr).toMatch(new RegExp(`^posthorn: 127\\.0\\.0\\.1:${port} is in use\\..*\\n$`));
+
+    const gateway = await folder.startGateway();
+    await gateway.printed("the new admin key is in", "stderr");
+    await gateway.stop();
+  });
+
+  it("says in one line that the data dir cannot be written, and ends with 3", async () => {
+    await writeFile(join(folder.path, "file"), "");
+    const { exitCode, stderr } = await folder.run(["start", "--port", "0", "--data-dir", "file/data"]);
+    expect(exitCode).toBe(3);
+    expect(stderr).toMatch(/^posthorn: The data directory \S+\/file\/data cannot be written .*\n$/);
+  });
+
+  it("says in one line that another gateway uses the data dir, and ends with 3 while the other goes on", async () => {
+    const gateway = await folder.startGateway();
+    const { exitCode, stderr } = await folder.run(["start", "--port", "0"]);
+    expect(exitCode).toBe(3);
+    expect(stderr).toMatch(/^posthorn: Another gateway is running on the data directory .*\n$/);
+    expect(await answers(gateway.url)).toBe(true);
+    await gateway.stop();
+  });
+
+  it.each([
+    ["no database at all", () => Buffer.from("this is not a database, but somebody's only copy of it\n".repeat(100))],
+    ["a damaged page", (sound: Buffer) => Buffer.from(sound).fill(0xa5, 100, 4096)],
+    ["a header cut off", (sound: Buffer) => sound.subarray(0, 50)],
+  ])("leaves a corrupt database as it is (%s), and ends with 1", async (_, damage) => {
+    const gateway = await folder.startGateway();
+    await gateway.stop();
+    const damaged = damage(await readFile(dataFile("posthorn.db")));
+    await writeFile(dataFile("posthorn.db"), damaged);
+
+    const { exitCode, stderr } = await folder.run(["start", "--port", "0"]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^posthorn: The database \S+ is damaged .*\n$/);
+    expect((await readFile(dataFile("posthorn.db"))).equals(damaged)).toBe(true);
+  });
+
+  it("lists everything that is wrong with the configuration, and ends with 3", async () => {
+    await writeFile(join(folder.path, "posthorn.yaml"), "prot: 1\nlog_level: loud\n");
+    const { exitCode, stderr } = await folder.run(["start", "--role", "worker"]);
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain("did you mean port?");
+    expect(stderr).toContain("log_level");
+    expect(stderr).toContain("--role");
+    await expect(stat(join(folder.path, "data"))).rejects.toThrow("ENOENT");
+  });
+});
+
+describe("systemd socket activation", () => {
+  it("listens on the socket that was handed over", async () => {
+    const { gateway, port } = await startWithSocket("LISTEN_PID=$$");
+    expect(gateway.url).toBe(`http://127.0.0.1:${port}`);
+    expect(await answers(gateway.url)).toBe(true);
+    expect((await gateway.stop()).exitCode).toBe(0);
+  });
+
+  it("leaves a socket alone that was meant for another process", async () => {
+    const { gateway, port } = await startWithSocket("LISTEN_PID=1");
+    expect(gateway.url).not.toBe(`http://127.0.0.1:${port}`);
+    expect((await gateway.stop()).exitCode).toBe(0);
+  });
+});
+
+/** The shell becomes the gateway, so that the variables can name its process. */
+async function startWithSocket(variable: string): Promise<{ gateway: RunningGateway; port: number }> {
+  const server = await listen();
+  const fd: unknown = Reflect.get(Reflect.get(server, "_handle") as object, "fd");
+  const { port } = server.address() as AddressInfo;
+  const line = `${variable} LISTEN_FDS=1 exec ${process.execPath} ${LAUNCHER} start --port 0`;
+  const command = startCommand("sh", ["-c", line], folder.path, {}, Number(fd));
+  await command.printed("gateway is listening");
+  await close(server);
+  const url = /"url":"([^"]+)"/.exec(command.output().stdout)?.[1] ?? "";
+  const stop = () => {
+    command.child.kill("SIGTERM");
+    return command.finished;
+  };
+  return { gateway: { ...command, url, stop }, port };
+}
+
+/** A gateway with one delivery under way. */
+async function startDelivering(at: CliFolder, sinkUrl: string): Promise<RunningGateway> {
+  const subscription = `  - { name: sink, url: "${sinkUrl}", events: ["#"] }`;
+  await writeFile(join(at.path, "posthorn.yaml"), `subscriptions:\n${subscription}\n`);
+  const gateway = await at.startGateway([], {
+    POSTHORN_ALLOW_HTTP_DESTINATIONS: "true",
+    POSTHORN_ALLOW_PRIVATE_DESTINATIONS: "true",
+  });
+  expect((await fetch(`${gateway.url}/webhook/any`, { method: "POST", body: "{}" })).status).toBe(202);
+  return gateway;
+}
+
+function listen(): Promise<Server> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.listen(0, "127.0.0.1", () => resolve(server));
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()));
+}

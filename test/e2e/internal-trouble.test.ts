@@ -1,0 +1,72 @@
+import { DatabaseSync } from "@photostructure/sqlite";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { report } from "../support/report.ts";
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from "../support/test-gateway.ts";
+
+/** R5: senders drop an event on 4xx, so none is answered for trouble of our own. */
+describe("trouble of the gateway itself", () => {
+  const ways: Record<string, (gateway: TestGateway, n: number) => Promise<{ status: number; headers: Headers }>> = {
+    webhook: (gateway, n) => gateway.webhook("any", `{"n":${n}}`, { "webhook-id": `id-${n}` }),
+    publish: (gateway, n) => gateway.publish({ event_type: "a.b", payload: { n } }),
+    batch: (gateway, n) => gateway.publish([{ event_type: "a.b", payload: { n } }]),
+  };
+  async function open(options: TestGatewayOptions = {}): Promise<TestGateway> {
+    const gateway = await startTestGateway(options);
+    onTestFinished(() => gateway.close());
+    return gateway;
+  }
+  const counts = { answers: 0, refused: 0, blamed: 0 };
+
+  async function check(gateway: TestGateway, way: string, n: number): Promise<number> {
+    const { status, headers } = await (ways[way] as (typeof ways)[string])(gateway, n);
+    counts.answers++;
+    if (status >= 400) counts.refused++;
+    if (status >= 400 && status < 500) counts.blamed++;
+    if (status === 503) expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    return status;
+  }
+
+  it("is answered 503 with Retry-After while the disk is nearly full; deliveries and reads go on", async () => {
+    const gateway = await open({ env: { DISK_MIN_FREE_BYTES: Number.MAX_SAFE_INTEGER } });
+    for (const way of Object.keys(ways)) expect([way, await check(gateway, way, 1)]).toEqual([way, 503]);
+    expect((await gateway.webhook("any", "{}")).json["code"]).toBe("store_full");
+    expect((await gateway.get("/readyz")).json).toMatchObject({ status: "degraded", disk: { status: "low" } });
+    expect((await gateway.get("/api/v1/events")).status).toBe(200);
+    expect(await gateway.refused("any")).toEqual([]);
+  });
+
+  it("is answered 503 while another process holds the database, and nothing is half done", async () => {
+    const gateway = await open();
+    await gateway.publish({ event_type: "a.b", payload: {} });
+    const other = new DatabaseSync(join(gateway.dataDir, "posthorn.db"), { timeout: 0 });
+    other.exec("begin immediate");
+    const answers = await Promise.all(Object.keys(ways).map((way) => check(gateway, way, 2)));
+    other.exec("rollback");
+    other.close();
+    expect(answers).toEqual([503, 503, 503]);
+    const known = ((await gateway.get("/api/v1/events")).json["data"] as unknown[]).length;
+    expect(known).toBe(1);
+    for (const way of Object.keys(ways)) expect([way, await check(gateway, way, 2)]).toEqual([way, 202]);
+  });
+
+  it("is answered 503 when the store has failed for good, and calls for the end of the process", async () => {
+    const gateway = await open();
+    const other = new DatabaseSync(join(gateway.dataDir, "posthorn.db"), { timeout: 5000 });
+    other.exec("alter table events rename to events_elsewhere");
+    for (const way of Object.keys(ways)) expect([way, await check(gateway, way, 3)]).toEqual([way, 503]);
+    expect(gateway.fatal).toHaveLength(1);
+    expect((await gateway.get("/api/v1/events")).status).toBe(500);
+    expect(gateway.log.map(({ msg }) => msg)).toEqual(expect.arrayContaining(["the store failed", "request failed"]));
+    other.exec("alter table events_elsewhere rename to events");
+    other.close();
+    await gateway.restart();
+    for (const way of Object.keys(ways)) expect([way, await check(gateway, way, 4)]).toEqual([way, 202]);
+  });
+
+  it("never blames the sender", () => {
+    report(`R5 4xx for internal trouble: ${counts.blamed} of ${counts.refused} refusals`);
+    expect(counts.blamed).toBe(0);
+    expect(counts.refused).toBeGreaterThan(5);
+  });
+});

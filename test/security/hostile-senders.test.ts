@@ -1,0 +1,135 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Pool } from "undici";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createApiClient, until, type ApiClient, type ShownRequest } from "../support/api-client.ts";
+import { ADMIN_KEY, startGatewayProcess } from "../support/gateway-process.ts";
+import { report } from "../support/report.ts";
+import { openSinkServer } from "../support/sink-server.ts";
+
+const HOSTILE = fileURLToPath(new URL("../support/hostile-senders.mjs", import.meta.url));
+const YAML = `
+sources:
+  - name: good
+  - name: keyed
+    id_from: body:/id
+    ordering_key_from: body:/0/id
+limits:
+  headers_timeout_s: 3
+  request_timeout_s: 5
+`;
+const PER_SECOND = 150;
+const ROUND_MS = 4000;
+/** Below this a difference says more about the machine than about the gateway. */
+const NOISE_MS = 15;
+
+interface Round {
+  p99: number;
+  failed: number;
+  loopMs: number;
+  rssMb: number;
+}
+
+/** R20 against the built gateway: what bad senders do to the good ones. */
+describe("hostile senders", () => {
+  it("cost the good ones no more than twice their time, and never hold the loop", { retry: 2 }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "posthorn-hostile-"));
+    writeFileSync(join(folder, "posthorn.yaml"), YAML);
+    const sink = await openSinkServer();
+    const gateway = startGatewayProcess({ folder, env: { POSTHORN_LOG_LEVEL: "error", POSTHORN_MAX_LOOP_LAG_MS: "200" } });
+    const url = await gateway.ready;
+    const pool = new Pool(url, { connections: 16, pipelining: 1 });
+    const client = createApiClient({ url: () => url }, ADMIN_KEY);
+    onTestFinished(async () => {
+      await pool.close();
+      await gateway.kill("SIGTERM");
+      await sink.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    await client.subscribe({ name: "good", url: sink.url, events: ["webhook.good"] });
+
+    await measure(pool, client);
+    const quiet: Round[] = [];
+    const attacked: Round[] = [];
+    for (let round = 0; round < 2; round++) {
+      quiet.push(await measure(pool, client));
+      const hostile = spawn(process.execPath, [HOSTILE, new URL(url).port], { stdio: "inherit" });
+      await until(async () => (await connectionsOf(client)) > 1500, 30_000, "the attack");
+      attacked.push(await measure(pool, client));
+      hostile.kill("SIGKILL");
+      await once(hostile, "exit");
+      await until(async () => (await connectionsOf(client)) < 100, 30_000, "the end of the attack");
+    }
+
+    const best = (rounds: readonly Round[], figure: keyof Round) => Math.min(...rounds.map((round) => round[figure]));
+    const [before, under, loopMs] = [best(quiet, "p99"), best(attacked, "p99"), best(attacked, "loopMs")];
+    report(
+      `R20 hostile senders: good p99 ${under.toFixed(1)} ms, quiet ${before.toFixed(1)} ms (${(under / before).toFixed(2)} ×); ` +
+        `loop blocked at most ${loopMs.toFixed(0)} ms (quiet ${best(quiet, "loopMs").toFixed(0)} ms); ` +
+        `RSS ${Math.max(...attacked.map(({ rssMb }) => rssMb)).toFixed(0)} MB`,
+    );
+    expect([...quiet, ...attacked].reduce((sum, { failed }) => sum + failed, 0)).toBe(0);
+    expect(under).toBeLessThanOrEqual(Math.max(2 * before, NOISE_MS));
+    expect(loopMs).toBeLessThanOrEqual(100);
+    expect(Math.max(...attacked.map(({ rssMb }) => rssMb))).toBeLessThan(512);
+
+    // However much was refused, no more than a ring of it is kept.
+    expect(await countRefused(client, "bad")).toBeLessThanOrEqual(1000);
+    await client.settled();
+  });
+
+  /** Good webhooks at a constant rate: what they took, and what the gateway says of its loop meanwhile. */
+  async function measure(pool: Pool, client: ApiClient): Promise<Round> {
+    await client.get("/metrics");
+    const times: number[] = [];
+    let failed = 0;
+    const running: Promise<void>[] = [];
+    const startedAt = performance.now();
+    for (let sent = 0; performance.now() - startedAt < ROUND_MS; sent++) {
+      const dueAt = startedAt + (sent * 1000) / PER_SECOND;
+      while (performance.now() < dueAt) await new Promise((resolve) => setTimeout(resolve, 1));
+      running.push(
+        pool
+          .request({ method: "POST", path: "/webhook/good", headers: { "content-type": "application/json" }, body: `{"n":${sent}}` })
+          .then(async ({ statusCode, body }) => {
+            await body.dump();
+            times.push(performance.now() - dueAt);
+            if (statusCode !== 202) failed++;
+          }),
+      );
+    }
+    await Promise.all(running);
+    const { text } = await client.get("/metrics");
+    times.sort((a, b) => a - b);
+    return {
+      p99: times[Math.floor(times.length * 0.99)] ?? Number.POSITIVE_INFINITY,
+      failed,
+      loopMs: metric(text, "nodejs_eventloop_lag_max_seconds") * 1000,
+      rssMb: metric(text, "process_resident_memory_bytes") / 1_048_576,
+    };
+  }
+
+  function metric(text: string, name: string): number {
+    return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+  }
+
+  async function connectionsOf(client: ApiClient): Promise<number> {
+    const { text } = await client.get("/metrics");
+    return metric(text, 'nodejs_active_resources{type="TCPSocketWrap"}') || 0;
+  }
+
+  async function countRefused(client: ApiClient, source: string): Promise<number> {
+    let found = 0;
+    let cursor = "";
+    for (;;) {
+      const { json } = await client.get(`/api/v1/sources/${source}/requests?limit=500${cursor}`);
+      found += (json["data"] as ShownRequest[]).length;
+      if (json["next_cursor"] === null) return found;
+      cursor = `&cursor=${String(json["next_cursor"])}`;
+    }
+  }
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import type { BrokenParts } from "../support/simulated-gateway.ts";
+import { describeFailure, describeRun, runSeeds } from "./seeds.ts";
+import { simulate } from "./simulate.ts";
+
+/** One seed again: SIM_SEED=17 npx vitest run test/simulation. Others: SIM_FROM=1000. */
+const only = process.env["SIM_SEED"];
+const FROM = Number(only ?? process.env["SIM_FROM"] ?? 1);
+const COUNT = only === undefined ? 200 : 1;
+const MIN_HOURS_PER_MINUTE = 1000;
+/** A broken part must show within so many worlds. */
+const CONTROL_SEEDS = 40;
+
+describe("a simulated gateway", () => {
+  it(`keeps its promises in ${COUNT} worlds from seed ${FROM} on`, async () => {
+    const run = await runSeeds({ from: FROM, count: COUNT });
+    process.stdout.write(`${describeRun(run)}\n`);
+    const [failed] = run.failed;
+    expect(failed === undefined ? "" : describeFailure(failed)).toBe("");
+    if (only === undefined) expect((run.hours * 60) / run.seconds).toBeGreaterThan(MIN_HOURS_PER_MINUTE);
+  });
+
+  it("goes the same way twice", async () => {
+    const [once, again] = [await simulate(FROM), await simulate(FROM)];
+    expect(again).toEqual(once);
+  });
+
+  const controls: Record<string, BrokenParts> = {
+    "ignores the order of a key": {
+      store: (store) => ({
+        ...store,
+        accept: (event, deliveries, done) =>
+          store.accept(
+            event,
+            deliveries.map((delivery) => ({ ...delivery, ordered: false })),
+            done,
+          ),
+      }),
+    },
+    "forgets what became of attempts": {
+      store: (store) => ({
+        ...store,
+        settle: (settlement, done) =>
+          settlement.eventSeq % 10 === 0
+            ? setImmediate(() => done({ applied: true, next: undefined, movedUp: false }))
+            : store.settle(settlement, done),
+      }),
+    },
+    "does not recover after a crash": { skipRecovery: true },
+    "takes a known id as a new one": {
+      store: (store) => ({
+        ...store,
+        accept: (event, deliveries, done) => store.accept({ ...event, dedupeKey: undefined }, deliveries, done),
+      }),
+    },
+    "forgets the lanes whose deliveries wait in the table": {
+      scheduler: (scheduler) => ({ ...scheduler, notePending: () => undefined }),
+    },
+    "does not wake a lane for its next retry": {
+      store: (store) => ({
+        ...store,
+        claim: (request, done) => store.claim(request, (result) => done({ ...result, nextDueAt: undefined })),
+      }),
+    },
+    "acknowledges what it does not keep": {
+      store: (store) => ({
+        ...store,
+        accept: (event, deliveries, done) =>
+          event.body.length % 20 === 0
+            ? setImmediate(() => done({ kind: "stored", eventSeq: 1, claimed: deliveries.map(() => false) }))
+            : store.accept(event, deliveries, done),
+      }),
+    },
+    "tells the scheduler nothing of what expired": {
+      scheduler: (scheduler) => ({ ...scheduler, refresh: () => undefined }),
+    },
+  };
+
+  for (const [what, broken] of Object.entries(controls)) {
+    it(`is caught when it ${what}`, async () => {
+      let caught: readonly string[] = [];
+      for (let seed = 1; seed <= CONTROL_SEEDS && caught.length === 0; seed++) {
+        caught = (await simulate(seed, broken)).violations;
+      }
+      expect(caught).not.toEqual([]);
+    });
+  }
+});

@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { createGovernor } from "../../../src/deliver/governor.ts";
+import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
+
+function build() {
+  const time = createVirtualTime(0);
+  const clock = createVirtualClock(time);
+  const state = { utilization: 1, resumed: 0 };
+  const governor = createGovernor({ clock, readUtilization: () => state.utilization });
+  governor.onResume(() => state.resumed++);
+  const sendAll = (limit: number) => {
+    let sent = 0;
+    while (sent < limit && governor.maySend()) sent++;
+    return sent;
+  };
+  const accept = (count: number) => {
+    for (let i = 0; i < count; i++) governor.noteAccepted();
+  };
+  return { endWindow: () => time.step(), state, governor, sendAll, accept };
+}
+
+describe("the governor", () => {
+  it("lets everything go while the loop has time to spare", () => {
+    const { endWindow, state, sendAll, accept } = build();
+    state.utilization = 0.5;
+    accept(1000);
+    endWindow();
+    expect(sendAll(5000)).toBe(5000);
+  });
+
+  it("gives deliveries a share of what is accepted while the loop is saturated", () => {
+    const { endWindow, sendAll, accept } = build();
+    accept(400);
+    endWindow();
+    expect(sendAll(5000)).toBe(100);
+  });
+
+  it("lets some go whatever comes in", () => {
+    const { endWindow, sendAll, accept } = build();
+    accept(1);
+    endWindow();
+    expect(sendAll(5000)).toBe(4);
+  });
+
+  it("does not hold back deliveries that saturate the loop by themselves", () => {
+    const { sendAll } = build();
+    expect(sendAll(5000)).toBe(5000);
+  });
+
+  it("calls back when attempts may go again", () => {
+    const { endWindow, state, sendAll, accept } = build();
+    accept(40);
+    endWindow();
+    expect(sendAll(5000)).toBe(10);
+    expect(state.resumed).toBe(0);
+    endWindow();
+    expect(state.resumed).toBe(1);
+    expect(sendAll(5000)).toBe(5000);
+  });
+});
