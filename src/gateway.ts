@@ -5,6 +5,7 @@ import type { Config } from "./config/settings-tree.ts";
 import { getDatabasePath } from "./config/store-url.ts";
 import { createAddressGuard } from "./deliver/address-guard.ts";
 import { parseDestination } from "./deliver/destination.ts";
+import { createGovernor } from "./deliver/governor.ts";
 import { openHttpClient } from "./deliver/http-client.ts";
 import { createLocalDispatch } from "./deliver/local-dispatch.ts";
 import { createScheduler } from "./deliver/scheduler.ts";
@@ -30,16 +31,17 @@ import { openSources } from "./manage/sources.ts";
 import { createStatus } from "./manage/status.ts";
 import { openSubscriptions } from "./manage/subscriptions.ts";
 import { startUpkeep } from "./manage/upkeep.ts";
+import { createBodyChecker } from "./receive/body-check.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "./receive/publish-item.ts";
 import { createPublisher } from "./receive/publish.ts";
 import { createWebhookReceiver } from "./receive/webhook.ts";
-import { createXmlChecker } from "./receive/xml-check.ts";
 import { createFanOut, type IncomingEvent, type IngestResult } from "./route/fan-out.ts";
 import { createRouter } from "./route/router.ts";
 import { lockDataDir } from "./store/sqlite/data-dir-lock.ts";
 import { makeDurableDirectory } from "./store/sqlite/durable-directory.ts";
 import { openSqliteStore } from "./store/sqlite/open.ts";
 import type { Logger } from "./telemetry/logger.ts";
+import { createUtilization } from "./telemetry/utilization.ts";
 import { watchLoopLag } from "./telemetry/loop-lag.ts";
 import { createMetrics } from "./telemetry/metrics.ts";
 
@@ -132,7 +134,9 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       scheduler.refresh(subscription.seq);
     },
   });
+  const governor = createGovernor({ clock, readUtilization: createUtilization() });
   const scheduler = createScheduler({
+    governor,
     store,
     dispatch,
     clock,
@@ -183,6 +187,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   let isShuttingDown = false;
   const accept = (event: IncomingEvent, done: (result: IngestResult) => void) => {
     upkeep.noteWork();
+    governor.noteAccepted();
     const answer = (result: IngestResult) => {
       metrics.countEvent(result.kind);
       if (result.kind === "failed" && result.error.code === "store_full") disk.noteFull();
@@ -201,15 +206,14 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     return key === undefined ? undefined : keys.authenticate(key);
   };
   const clientAddress = createClientAddress(config.trustedProxies);
-  const xml = createXmlChecker();
+  const bodies = createBodyChecker({ maxDepth: limits.maxDepth });
   const webhooks = createWebhookReceiver({
     findSource: sources.find,
     accept,
     logRequest: store.logRequest,
     clock,
     createId,
-    maxDepth: limits.maxDepth,
-    xml,
+    bodies,
   });
   const publisher = createPublisher({
     accept,
@@ -320,9 +324,10 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));
       isShuttingDown = true;
       await http.close(HTTP_CLOSE_MS);
-      await xml.close();
+      await bodies.close();
       await fanOut.settled();
       upkeep.stop();
+      governor.stop();
       disk.close();
       loopLag.stop();
       await client.close();

@@ -22,10 +22,11 @@ export interface GovernorOptions {
 
 const WINDOW_MS = 25;
 const SATURATED = 0.95;
-/** Attempts for each event that is accepted while saturated. */
-const SHARE = 0.25;
-/** Even then something goes out, whatever comes in. */
-const MIN_PER_WINDOW = 4;
+/** Less than this in a window is no flood: then deliveries themselves saturate the loop, and nobody waits for it. */
+const FLOOD = 50;
+/** Attempts for each event that is accepted in a flood; and what goes out in any case. */
+const SHARE = 1 / 3;
+const MIN_PER_WINDOW = 80;
 
 export function createGovernor({ clock, readUtilization }: GovernorOptions): Governor {
   let accepted = 0;
@@ -37,8 +38,8 @@ export function createGovernor({ clock, readUtilization }: GovernorOptions): Gov
   function watch(): void {
     timer ??= clock.setTimer(clock.now() + WINDOW_MS, () => {
       timer = undefined;
-      const isSaturated = readUtilization() >= SATURATED;
-      left = isSaturated && accepted > 0 ? Math.max(MIN_PER_WINDOW, accepted * SHARE) : Number.POSITIVE_INFINITY;
+      const isFlooded = readUtilization() >= SATURATED && accepted >= FLOOD;
+      left = isFlooded ? Math.max(MIN_PER_WINDOW, accepted * SHARE) : Number.POSITIVE_INFINITY;
       if (accepted > 0 || isRefusing) watch();
       accepted = 0;
       if (!isRefusing) return;

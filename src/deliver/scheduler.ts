@@ -23,6 +23,7 @@ import {
   retune,
   type Lane,
 } from "./lane.ts";
+import type { Governor } from "./governor.ts";
 import { createSlots } from "./slots.ts";
 import { decide, type Decision } from "./settle.ts";
 import type { AttemptReport } from "./senders/sender.ts";
@@ -62,6 +63,8 @@ export interface SchedulerOptions {
   findSubscription: (seq: number) => Subscription | undefined;
   maxInFlight: number;
   maxBodyBytes: number;
+  /** Holds attempts back while intake needs the machine. */
+  governor?: Governor | undefined;
   onAttempt?:
     | ((subscription: Subscription, delivery: ClaimedDelivery, report: AttemptReport, decision: Decision) => void)
     | undefined;
@@ -75,7 +78,7 @@ export interface SchedulerOptions {
 const AGAIN_MS = 1000;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
-  const { store, dispatch, clock, random, findSubscription } = options;
+  const { store, dispatch, clock, random, findSubscription, governor } = options;
   const lanes = new Map<number, Lane>();
   const breakers = new Map<number, BreakerState>();
   const slots = createSlots(options.maxInFlight);
@@ -210,7 +213,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   function run(): void {
     if (isRunning) return;
     isRunning = true;
-    for (let lane = slots.next(); lane !== undefined; lane = slots.next()) {
+    while (slots.hasNext && (governor?.maySend() ?? true)) {
+      const lane = slots.next() as Lane;
       const subscription = findSubscription(lane.seq);
       if (subscription !== undefined && canSend(lane, subscription)) sendNext(lane, subscription);
       advance(lane);
@@ -389,6 +393,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     lane.wakeAt = Number.POSITIVE_INFINITY;
     if (lanes.get(lane.seq) === lane) lanes.delete(lane.seq);
   }
+
+  governor?.onResume(run);
 
   return {
     reserve(subscription, dueAt, size) {

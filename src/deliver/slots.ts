@@ -12,6 +12,8 @@ export interface Slots {
   claimRoom(): number;
   /** The lane has something to send. */
   enqueue(lane: Lane): void;
+  /** A slot is free and a lane waits for it. */
+  readonly hasNext: boolean;
   next(): Lane | undefined;
   occupy(tenantId: string): void;
   vacate(tenantId: string): void;
@@ -63,6 +65,9 @@ export function createSlots(maxInFlight: number): Slots {
     },
     claimRoom: () => maxInFlight * CLAIMS_PER_SLOT - claimed,
     enqueue,
+    get hasNext() {
+      return inFlight < maxInFlight && waiting.size > 0;
+    },
     next() {
       if (inFlight >= maxInFlight) return undefined;
       const queue = fewestInFlight();

@@ -3,7 +3,7 @@ import { PosthornError } from "../domain/errors.ts";
 
 /**
  * Collects a body up to a size. Longer ones are refused as soon as it is known, never cut: by their declared length
- * before anything is read, else by counting.
+ * before anything is read, else by counting. When the connection ends before the body, nobody waits for an answer.
  */
 export function readBody(
   request: IncomingMessage,
@@ -35,11 +35,6 @@ export function readBody(
     if (isOver) return;
     isOver = true;
     done(chunks === undefined ? (first ?? Buffer.alloc(0)) : Buffer.concat(chunks, size));
-  });
-  request.on("close", () => {
-    if (isOver) return;
-    isOver = true;
-    fail(new PosthornError("bad_request", "The connection ended before the body was complete. Send it again."));
   });
 }
 

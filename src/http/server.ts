@@ -131,7 +131,8 @@ function createNodeServer(
   const settings = {
     headersTimeout: options.headersTimeoutMs,
     requestTimeout: options.requestTimeoutMs,
-    connectionsCheckingInterval: 1000,
+    // Often, so that senders who came together and all run out of time are not all thrown out in one turn.
+    connectionsCheckingInterval: 100,
     keepAliveTimeout: 65_000,
     noDelay: true,
   };

@@ -9,27 +9,51 @@ export interface ParserFault extends NodeJS.ErrnoException {
 }
 
 const lingering = new WeakSet<Socket>();
+const late: Socket[] = [];
+const THROWN_OUT_AT_ONCE = 50;
+const TIMED_OUT = formatRefusal(
+  new PosthornError("request_timeout", "The request was not complete in time. Send it again, faster."),
+);
 
 /** What was no HTTP request never reaches a handler. */
 export function answerUnparsable(error: ParserFault, socket: Socket): void {
   // More of the same; it is thrown away until the sender has seen its answer.
   if (lingering.has(socket)) return;
-  const response = openResponseOf(socket);
-  // What is written already still goes out.
-  if (response?.headersSent === true) return socket.destroySoon();
-  // A refusal now would be taken for the answer to the request before, which may be on disk in a moment.
-  if (error.code === "ECONNRESET" || !socket.writable || response?.req.complete === true) {
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return throwOutLater(socket);
+  if (isPastAnswering(socket)) return;
+  // What ended in the middle of a request is gone.
+  if (error.code === "ECONNRESET" || error.code === "HPE_INVALID_EOF_STATE") {
     socket.destroy();
     return;
   }
-  const problem = toProblem(explainUnparsable(error));
-  const head = Object.entries(problem.headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(
-    `HTTP/1.1 ${problem.status} Refused\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(problem.body)}\r\n` +
-      `${head.join("")}\r\n${problem.body}`,
-  );
+  socket.end(formatRefusal(explainUnparsable(error)));
   lingering.add(socket);
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
+
+/** Ends a connection that a refusal would come too late for, or would be misunderstood on. */
+function isPastAnswering(socket: Socket): boolean {
+  const response = openResponseOf(socket);
+  // What is written already still goes out.
+  if (response?.headersSent === true) socket.destroySoon();
+  // It would be taken for the answer to the request before, which may be on disk in a moment.
+  else if (!socket.writable || response?.req.complete === true) socket.destroy();
+  else return false;
+  return true;
+}
+
+/** Thousands may run out of time together; thrown out in one turn they would hold the loop. */
+function throwOutLater(socket: Socket): void {
+  if (late.push(socket) === 1) setImmediate(throwOutSome);
+}
+
+function throwOutSome(): void {
+  for (const socket of late.splice(0, THROWN_OUT_AT_ONCE)) {
+    if (isPastAnswering(socket)) continue;
+    socket.write(TIMED_OUT);
+    socket.destroySoon();
+  }
+  if (late.length > 0) setImmediate(throwOutSome);
 }
 
 /** The answer that this connection is waiting for; Node tells it to nobody, and takes the same look itself. */
@@ -37,12 +61,18 @@ function openResponseOf(socket: Socket): ServerResponse | undefined {
   return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }
 
+function formatRefusal(error: PosthornError): string {
+  const { status, headers, body } = toProblem(error);
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return (
+    `HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
+    `${head.join("")}\r\n${body}`
+  );
+}
+
 function explainUnparsable({ code, message, reason = "" }: ParserFault): PosthornError {
   if (code === "HPE_HEADER_OVERFLOW") {
     return new PosthornError("headers_too_large", "The headers are larger than 16 KB. Send fewer.");
-  }
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return new PosthornError("request_timeout", "The request was not complete in time. Send it again, faster.");
   }
   if (code === "HPE_UNEXPECTED_CONTENT_LENGTH" || reason.includes("can't be present with")) {
     return new PosthornError(

@@ -41,8 +41,11 @@ export function findMember(json: Buffer, start: number, end: number, name: strin
 /** An escape makes a name longer, by six bytes for one at most. */
 function isNamed(json: Buffer, start: number, end: number, name: string, wanted: Buffer): boolean {
   const byteLength = end - start - 2;
-  if (byteLength === wanted.length) return json.compare(wanted, 0, wanted.length, start + 1, end - 1) === 0;
-  return byteLength > wanted.length && byteLength <= 6 * wanted.length && readString(json, start, end) === name;
+  if (byteLength !== wanted.length) {
+    return byteLength > wanted.length && byteLength <= 6 * wanted.length && readString(json, start, end) === name;
+  }
+  for (let i = 0; i < byteLength; i++) if (json[start + 1 + i] !== wanted[i]) return false;
+  return true;
 }
 
 /** The elements of an array, at most `maxElements` of them. */

@@ -7,10 +7,9 @@ import { PRIORITIES, type Priority } from "../domain/event.ts";
 import type { Place, Source } from "../domain/source.ts";
 import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
 import type { LoggedRequest } from "../store/store.ts";
-import { scalarTextAt } from "./json-pointer.ts";
+import type { BodyChecker } from "./body-check.ts";
 import { describeRequest, type RequestFacts } from "./request-facts.ts";
-import { checkWellFormed, type WellFormed } from "./well-formed.ts";
-import type { XmlChecker } from "./xml-check.ts";
+import type { WellFormed } from "./well-formed.ts";
 
 /** One inbound request with its raw bytes. */
 export interface WebhookRequest extends RequestFacts {
@@ -37,8 +36,7 @@ export interface WebhookReceiverOptions {
   logRequest: (request: LoggedRequest) => void;
   clock: Clock;
   createId: (prefix: "evt" | "req") => string;
-  maxDepth: number;
-  xml: Pick<XmlChecker, "check">;
+  bodies: Pick<BodyChecker, "check">;
 }
 
 const MAX_KEY_LENGTH = 255;
@@ -46,12 +44,12 @@ const MAX_KEY_LENGTH = 255;
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
-  const { findSource, accept, clock, createId, maxDepth, xml } = options;
+  const { findSource, accept, clock, createId, bodies } = options;
 
   function receive(request: WebhookRequest, done: (result: WebhookResult) => void): void {
     let checked: WellFormed | Promise<WellFormed>;
     try {
-      checked = checkWellFormed(request.body, request.headers["content-type"], xml, { maxDepth });
+      checked = bodies.check(request.body, request.headers["content-type"], pointersOf(request.source));
     } catch (error) {
       return refuse(request, error, done);
     }
@@ -165,7 +163,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
 }
 
 function readPlace(place: Place, field: string, request: WebhookRequest, form: WellFormed): string | undefined {
-  const text = place.in === "header" ? readHeader(request, place.name) : readBody(place.pointer, request, form);
+  const text = place.in === "header" ? readHeader(request, place.name) : readBody(place, request, form);
   if (text === undefined) return undefined;
   if (text.length > MAX_KEY_LENGTH || UNPRINTABLE.test(text)) {
     throw new PosthornError(
@@ -182,8 +180,15 @@ function readHeader(request: WebhookRequest, name: string): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-function readBody(pointer: readonly string[], request: WebhookRequest, form: WellFormed): string | undefined {
-  return form.kind === "json" ? scalarTextAt(request.body, pointer) : undefined;
+function readBody(place: BodyPlace, request: WebhookRequest, form: WellFormed): string | undefined {
+  return form.texts[pointersOf(request.source).indexOf(place.pointer)];
+}
+
+type BodyPlace = Extract<Place, { in: "body" }>;
+
+function pointersOf({ idFrom, orderingKeyFrom, priorityFrom }: Source): readonly (readonly string[])[] {
+  const places = [idFrom, orderingKeyFrom, priorityFrom];
+  return places.filter((place): place is BodyPlace => place?.in === "body").map(({ pointer }) => pointer);
 }
 
 /** An unknown word is no reason to refuse a webhook: it goes as normal. */

@@ -1,40 +1,25 @@
 import { isAscii } from "node:buffer";
-import { findBodyKind } from "./content-type.ts";
+import { scalarTextAt } from "./json-pointer.ts";
 import { checkJsonText } from "./json-text.ts";
 import { faultAt, unreadableBody } from "./unreadable.ts";
-import type { XmlChecker } from "./xml-check.ts";
 
+/** What is known of a body that can be read. */
 export interface WellFormed {
   readonly kind: "json" | "xml" | "other";
+  /** The scalars at the pointers that were asked for, in their order; none of them in what is not JSON. */
+  readonly texts: readonly (string | undefined)[];
 }
 
-export interface TextLimits {
-  maxDepth: number;
-}
-
-export const DEFAULT_TEXT_LIMITS: TextLimits = { maxDepth: 128 };
-
-const JSON_BODY: WellFormed = { kind: "json" };
-const XML_BODY: WellFormed = { kind: "xml" };
-const OTHER: WellFormed = { kind: "other" };
-
-/**
- * Checks a body that is JSON or XML by its content type, or by its looks when it has none; any other type is taken as
- * it is. Throws `unreadable_body`. A promise comes back only for XML.
- */
-export function checkWellFormed(
+/** Throws `unreadable_body` unless the body is JSON. */
+export function checkJsonBody(
   body: Buffer,
-  contentType: string | undefined,
-  xml: Pick<XmlChecker, "check">,
-  limits: TextLimits = DEFAULT_TEXT_LIMITS,
-): WellFormed | Promise<WellFormed> {
-  const { format, charset } = findBodyKind(body, contentType);
-  if (format === "json") {
-    if (charset !== undefined) checkJsonCharset(body, charset);
-    checkJsonText(body, limits.maxDepth);
-    return JSON_BODY;
-  }
-  return format === "xml" ? xml.check(body, charset, limits.maxDepth).then(() => XML_BODY) : OTHER;
+  charset: string | undefined,
+  maxDepth: number,
+  pointers: readonly (readonly string[])[],
+): WellFormed {
+  if (charset !== undefined) checkJsonCharset(body, charset);
+  checkJsonText(body, maxDepth);
+  return { kind: "json", texts: pointers.map((pointer) => scalarTextAt(body, pointer)) };
 }
 
 /** JSON is UTF-8, whatever is claimed; a wrong claim does no harm as long as every byte is ASCII. */

@@ -1,7 +1,7 @@
 /** Watches a simulated gateway at work and notes every promise that it breaks while it runs. */
 import type { BreakerState } from "../../src/deliver/breaker.ts";
 import type { SchedulerOptions } from "../../src/deliver/scheduler.ts";
-import { parseDeliveryId } from "../../src/domain/ids.ts";
+import { formatDeliveryId, parseDeliveryId } from "../../src/domain/ids.ts";
 import { resolveRetryPolicy } from "../../src/domain/retry-policy.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import type { DeliveryKey } from "../../src/store/store.ts";
@@ -123,7 +123,8 @@ export function createObserver(time: VirtualTime): Observer {
       const made = (tries.get(key) ?? 0) + 1;
       tries.set(key, made);
       trace(`  ${delivery.eventSeq}/${subscription.seq}#${settlement.attemptNumber} ${report.outcome.kind} → ${settlement.verdict}`);
-      if (made > allowedTries(subscription)) violation(`${key} was tried ${made} times`);
+      const interrupted = interruptions.get(formatDeliveryId(delivery.eventSeq, subscription.seq)) ?? 0;
+      if (made > allowedTries(subscription) + interrupted) violation(`${key} was tried ${made} times`);
       if (settlement.verdict === "dead" && settlement.deadReason === undefined) violation(`${key} died without a reason`);
       if (settlement.nextAttemptAt !== undefined) {
         ofLane(subscription.seq).set(delivery.eventSeq, settlement.nextAttemptAt);
@@ -141,6 +142,7 @@ export function createObserver(time: VirtualTime): Observer {
       buckets.clear();
       for (const { attempt, accepted } of inFlight) {
         interruptions.set(attempt.deliveryId, (interruptions.get(attempt.deliveryId) ?? 0) + 1);
+        notBefore.get(attempt.subscription.seq)?.delete(parseDeliveryId(attempt.deliveryId)?.eventSeq ?? 0);
         if (accepted) interruptedAccepted++;
       }
       // What was due may have been claimed, and is due again after the restart, by a clock that may have been set back.

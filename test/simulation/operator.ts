@@ -20,7 +20,12 @@ export function createOperator(world: World, chance: Chance): Operator {
   const { scenario, observer, time } = world;
   let created = 0;
 
-  const anyTime = () => chance.between(0, scenario.activeMs);
+  /** Mostly when there is something to disturb. */
+  function anyTime(): number {
+    if (chance.isTrue(0.3)) return chance.between(0, scenario.activeMs);
+    return chance.pick(world.drawn).at + chance.between(0, chance.pick([10, 1_000, 60_000]));
+  }
+
   const live = () => world.gateway.subscriptions.list(undefined);
 
   async function create(): Promise<void> {

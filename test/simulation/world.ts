@@ -19,6 +19,8 @@ export interface World {
   readonly scenario: Scenario;
   readonly observer: Observer;
   readonly gateway: SimulatedGateway;
+  /** What will be published. */
+  readonly drawn: readonly DrawnEvent[];
   readonly senders: readonly SentEvent[];
   readonly crashes: number;
   /** Every subscription there ever was, as it was last seen. */
@@ -57,6 +59,7 @@ const nextTurn = () => new Promise<void>((resolve) => void setImmediate(resolve)
 export async function openWorld({ folder, chance, scenario, broken }: WorldOptions): Promise<World> {
   const time = createVirtualTime(START_AT);
   const observer = createObserver(time);
+  const drawn = drawEvents(chance.fork(), scenario);
   const destinations = new Map<string, Destination>();
   const subscriptions = new Map<string, Subscription>();
   const sent = new Map<string, SentEvent>();
@@ -199,6 +202,7 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
     time,
     scenario,
     observer,
+    drawn,
     subscriptions,
     cancelled,
     deleted,
@@ -229,7 +233,7 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
       return subscription;
     },
     publishAll() {
-      for (const event of drawEvents(chance.fork(), scenario)) {
+      for (const event of drawn) {
         for (const afterMs of [0, ...event.repeatsAfterMs]) {
           time.after(event.at + afterMs - time.elapsedMs, whileUp(() => publish(event)));
         }
@@ -245,12 +249,14 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
       gateway.startDying(crashChance.pick(["lost", "unanswered"] as const));
       // Its last moments: what it writes is lost, or nobody hears of it.
       const end = time.elapsedMs + crashChance.pick([0, 5, 500]);
+      const unsettled = new Set(sender.inFlight);
       for (let at = time.nextAt(); at !== undefined && at <= end; at = time.nextAt()) {
         time.step();
         await nextTurn();
+        for (const sending of sender.inFlight) unsettled.add(sending);
       }
-      observer.trace(`crash with ${sender.inFlight.size} in flight`);
-      observer.interrupted(sender.inFlight, gateway.clock.now());
+      observer.trace(`crash with ${unsettled.size} in flight`);
+      observer.interrupted(unsettled, gateway.clock.now());
       isDown = true;
       await gateway.kill();
       await comeBack(crashChance);

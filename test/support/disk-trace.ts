@@ -15,8 +15,7 @@ export type DiskOp =
   | { kind: "sync ends"; path: string }
   | { kind: "acknowledge"; eventId: string };
 
-const CALLS =
-  "mkdir,openat,rename,unlink,ftruncate,fsync,fdatasync,pwrite64,pwritev,write,writev,sendto,sendmsg";
+const CALLS = "mkdir,openat,rename,unlink,ftruncate,fsync,fdatasync,pwrite64,pwritev,write,writev,sendto,sendmsg";
 
 /** A command that runs the gateway under it. In the background (-D), so that the child process is the gateway. */
 export function traceCommand(outputFile: string): string[] {

@@ -1,13 +1,14 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/domain/errors.ts";
-import { checkWellFormed, type TextLimits, type WellFormed } from "../../../src/receive/well-formed.ts";
-import { createXmlChecker } from "../../../src/receive/xml-check.ts";
+import { createBodyChecker } from "../../../src/receive/body-check.ts";
+import type { WellFormed } from "../../../src/receive/well-formed.ts";
 
-const xml = createXmlChecker();
-afterAll(() => xml.close());
+const bodies = createBodyChecker({ maxDepth: 128 });
+const shallow = createBodyChecker({ maxDepth: 2 });
+afterAll(() => Promise.all([bodies.close(), shallow.close()]));
 
-function check(body: Buffer, contentType?: string, limits?: TextLimits): WellFormed | Promise<WellFormed> {
-  return checkWellFormed(body, contentType, xml, limits);
+function check(body: Buffer, contentType?: string): WellFormed | Promise<WellFormed> {
+  return bodies.check(body, contentType, []);
 }
 
 async function outcome(body: string | Buffer, contentType?: string): Promise<string> {
@@ -57,8 +58,8 @@ describe("checking that a body is well-formed", () => {
   });
 
   it("answers at once for all but XML", () => {
-    expect(check(Buffer.from('\ufeff{"id":7}'), "application/json")).toEqual({ kind: "json" });
-    expect(check(Buffer.from("<a/>"), "text/plain")).toEqual({ kind: "other" });
+    expect(check(Buffer.from('\ufeff{"id":7}'), "application/json")).toEqual({ kind: "json", texts: [] });
+    expect(check(Buffer.from("<a/>"), "text/plain")).toEqual({ kind: "other", texts: [] });
     expect(check(Buffer.from("<a/>"))).toBeInstanceOf(Promise);
   });
 
@@ -74,10 +75,9 @@ describe("checking that a body is well-formed", () => {
   });
 
   it("holds JSON and XML to the depth it is given", async () => {
-    const limits = { maxDepth: 2 };
-    expect(() => check(Buffer.from("[[[]]]"), undefined, limits)).toThrow(/deeper than 2 levels/);
-    expect(() => check(Buffer.from("[[]]"), undefined, limits)).not.toThrow();
-    await expect(async () => check(Buffer.from("<a><b><c></c></b></a>"), undefined, limits)).rejects.toThrow(
+    expect(() => shallow.check(Buffer.from("[[[]]]"), undefined, [])).toThrow(/deeper than 2 levels/);
+    expect(() => shallow.check(Buffer.from("[[]]"), undefined, [])).not.toThrow();
+    await expect(shallow.check(Buffer.from("<a><b><c></c></b></a>"), undefined, [])).rejects.toThrow(
       /deeper than 2 levels/,
     );
   });
