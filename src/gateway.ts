@@ -34,6 +34,7 @@ import { startUpkeep } from "./manage/upkeep.ts";
 import { createBodyChecker } from "./receive/body-check.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "./receive/publish-item.ts";
 import { createPublisher } from "./receive/publish.ts";
+import { createRequestLog } from "./receive/request-log.ts";
 import { createWebhookReceiver } from "./receive/webhook.ts";
 import { createFanOut, type IncomingEvent, type IngestResult } from "./route/fan-out.ts";
 import { createRouter } from "./route/router.ts";
@@ -210,7 +211,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   const webhooks = createWebhookReceiver({
     findSource: sources.find,
     accept,
-    logRequest: store.logRequest,
+    logRequest: createRequestLog(store.logRequest, clock.now),
     clock,
     createId,
     bodies,

@@ -24,6 +24,7 @@ import {
   type Lane,
 } from "./lane.ts";
 import type { Governor } from "./governor.ts";
+import { createMemory } from "./memory.ts";
 import { createSlots } from "./slots.ts";
 import { decide, type Decision } from "./settle.ts";
 import type { AttemptReport } from "./senders/sender.ts";
@@ -82,7 +83,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const lanes = new Map<number, Lane>();
   const breakers = new Map<number, BreakerState>();
   const slots = createSlots(options.maxInFlight);
-  let bodyBytes = 0;
+  const memory = createMemory(slots, options.maxBodyBytes);
   let isStopping = false;
   let isRunning = false;
   let onQuiet: (() => void) | undefined;
@@ -94,21 +95,18 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const now = clock.now();
       const breaker = breakers.get(seq) ?? options.findSavedBreaker?.(seq) ?? createBreakerState(now);
       breakers.set(seq, breaker);
-      lanes.set(seq, (lane = createLane(subscription, breaker, now)));
+      // The one at hand may be from before a change.
+      lanes.set(seq, (lane = createLane(findSubscription(seq) ?? subscription, breaker, now)));
     }
     return lane;
   }
 
   function isOpenForBirth(lane: Lane, subscription: Subscription, now: number): boolean {
     if (isStopping || subscription.status !== "active" || lane.breaker.isOpen || lane.mayHaveMore) return false;
-    if (occupied(lane) >= subscription.concurrency + claimsAhead(subscription) || roomFor(lane) <= 0) return false;
+    if (occupied(lane) >= subscription.concurrency + claimsAhead(subscription) || memory.roomFor(lane) <= 0)
+      return false;
     // A delivery that has to wait for its token is better off unclaimed.
     return held(lane) < allowance(lane, now);
-  }
-
-  /** However full the memory is, a lane may hold one: no lane ever waits for another to send. */
-  function roomFor(lane: Lane): number {
-    return Math.max(slots.claimRoom(), held(lane) + lane.claiming === 0 ? 1 : 0);
   }
 
   /** Brings the lane to where its next step is: a send, a claim, a timer, or oblivion. */
@@ -132,11 +130,25 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     giveBack(lane);
     if (subscription?.status !== "active") lane.breaker.isHeld = true;
     if (subscription === undefined) {
-      lane.mayHaveMore = false;
       breakers.delete(lane.seq);
+      if (lane.mayHaveMore) cancelLate(lane);
     }
     rest(lane);
     noteQuiet();
+  }
+
+  /** What was recorded for a subscription while it was being deleted. */
+  function cancelLate(lane: Lane): void {
+    if (isStopping) return;
+    lane.mayHaveMore = false;
+    lane.unsettled++;
+    const go = (count: number) => {
+      lane.unsettled--;
+      lane.mayHaveMore ||= count > 0;
+      advance(lane);
+    };
+    const tryAgain = () => void clock.setTimer(clock.now() + AGAIN_MS, () => go(1));
+    store.cancelLane(lane.seq, clock.now()).then(go, () => (isStopping ? go(0) : tryAgain()));
   }
 
   function advanceOpen(lane: Lane, now: number): void {
@@ -154,7 +166,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const tokens = allowance(lane, now) - held(lane);
     if (tokens <= 0 && held(lane) === 0) return wakeAt(lane, gateOpensAt(lane, now));
     const ahead = tokens < Number.POSITIVE_INFINITY ? 0 : claimsAhead(subscription);
-    const limit = Math.min(subscription.concurrency + ahead - occupied(lane), tokens, roomFor(lane));
+    const limit = Math.min(subscription.concurrency + ahead - occupied(lane), tokens, memory.roomFor(lane));
     if (limit > 0) startClaim(lane, limit, now);
   }
 
@@ -168,7 +180,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       // What was spilled since may have come too late for this claim to see it.
       lane.nextDueAt = Math.min(nextDueAt ?? Number.POSITIVE_INFINITY, lane.spilledDueAt);
       lane.mayHaveMore = lane.nextDueAt < Number.POSITIVE_INFINITY;
-      for (const delivery of claimed) makeReady(lane, delivery);
+      for (const delivery of claimed) memory.add(lane, delivery);
       if (mayProbe(lane)) probe(lane);
       else advance(lane);
     });
@@ -186,27 +198,6 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     lane.isProbing = true;
     sendNext(lane, subscription, true);
     giveBack(lane);
-  }
-
-  function makeReady(lane: Lane, delivery: ClaimedDelivery): void {
-    const size = delivery.event.body?.length ?? 0;
-    // Beyond the budget the body is loaded again when it is sent.
-    if (bodyBytes + size > options.maxBodyBytes) delivery.event.body = undefined;
-    else bodyBytes += size;
-    lane.ready.push(delivery);
-    slots.claimed++;
-  }
-
-  function takeReady(lane: Lane): ClaimedDelivery | undefined {
-    const delivery = lane.ready.shift();
-    if (delivery === undefined) return undefined;
-    leaveMemory(delivery);
-    return delivery;
-  }
-
-  function leaveMemory(delivery: ClaimedDelivery): void {
-    bodyBytes -= delivery.event.body?.length ?? 0;
-    slots.claimed--;
   }
 
   /** Fills free slots: the tenant with the fewest in flight first, its lanes in turn. */
@@ -230,7 +221,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function sendNext(lane: Lane, subscription: Subscription, isProbe = false): void {
-    const delivery = takeReady(lane);
+    const delivery = memory.takeFirst(lane);
     if (delivery === undefined) return;
     const now = clock.now();
     lane.rate?.take(now);
@@ -253,7 +244,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     options.onAttempt?.(subscription, delivery, report, decision);
     const { settlement } = decision;
     settlement.claimNext = subscription.ordered && !decision.suspends && isOpenForNext(lane, subscription, now);
-    if (settlement.claimNext) keepPlace(lane);
+    if (settlement.claimNext) memory.keepPlace(lane);
     settle(lane, decision);
     advance(lane);
     run();
@@ -265,16 +256,6 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     return held(lane) < allowance(lane, now);
   }
 
-  function keepPlace(lane: Lane): void {
-    lane.reserved++;
-    slots.claimed++;
-  }
-
-  function freePlace(lane: Lane): void {
-    lane.reserved--;
-    slots.claimed--;
-  }
-
   function settle(lane: Lane, decision: Decision): void {
     store.settle(decision.settlement, (result) => {
       if ("failed" in result) {
@@ -284,7 +265,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         return;
       }
       settled(lane, decision);
-      if (result.next !== undefined) makeReady(lane, result.next);
+      if (result.next !== undefined) memory.add(lane, result.next);
       const { verdict, nextAttemptAt } = decision.settlement;
       // Only now: a claim that is already on its way may be answered before this row is there.
       if (result.movedUp || verdict === "retry") spill(lane, verdict === "retry" ? (nextAttemptAt ?? 0) : clock.now());
@@ -294,7 +275,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   function settled(lane: Lane, decision: Decision): void {
     lane.unsettled--;
-    if (decision.settlement.claimNext) freePlace(lane);
+    if (decision.settlement.claimNext) memory.freePlace(lane);
     noteQuiet();
   }
 
@@ -355,7 +336,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   function giveBack(lane: Lane): void {
     if (lane.ready.length === 0) return;
     const given: ClaimedDelivery[] = [];
-    for (let delivery = takeReady(lane); delivery !== undefined; delivery = takeReady(lane)) given.push(delivery);
+    for (let delivery = memory.takeFirst(lane); delivery !== undefined; delivery = memory.takeFirst(lane))
+      given.push(delivery);
     lane.unsettled++;
     release(lane, given);
   }
@@ -400,22 +382,21 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     reserve(subscription, dueAt, size) {
       const now = clock.now();
       const lane = laneOf(subscription);
-      const isBorn =
-        dueAt <= now && bodyBytes + size <= options.maxBodyBytes && isOpenForBirth(lane, subscription, now);
-      if (isBorn) keepPlace(lane);
+      const isBorn = dueAt <= now && memory.hasRoomForBody(size) && isOpenForBirth(lane, subscription, now);
+      if (isBorn) memory.keepPlace(lane);
       else rest(lane);
       return isBorn;
     },
     unreserve(subscription) {
       const lane = laneOf(subscription);
-      freePlace(lane);
+      memory.freePlace(lane);
       advance(lane);
     },
     born(delivery) {
       const lane = lanes.get(delivery.subscriptionSeq);
       if (lane === undefined) return;
-      freePlace(lane);
-      makeReady(lane, delivery);
+      memory.freePlace(lane);
+      memory.add(lane, delivery);
       advance(lane);
     },
     notePending(subscription, dueAt) {
@@ -425,10 +406,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     },
     withdraw({ eventSeq, subscriptionSeq }) {
       const lane = lanes.get(subscriptionSeq);
-      const at = lane?.ready.findIndex((delivery) => delivery.eventSeq === eventSeq) ?? -1;
-      if (lane === undefined || at === -1) return;
-      const [delivery] = lane.ready.splice(at, 1);
-      leaveMemory(delivery as ClaimedDelivery);
+      if (lane === undefined || memory.take(lane, eventSeq) === undefined) return;
       advance(lane);
     },
     refresh(subscriptionSeq) {

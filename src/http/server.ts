@@ -56,6 +56,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     bodyLimit: 1024 * 1024,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
     frameworkErrors: refuse,
+    // Fastify's own would answer beside it.
+    clientErrorHandler: answerUnparsable,
   });
   const allowedMethods = watchMethods(app, HOT_ROUTES);
   app.setValidatorCompiler(compileValidator);
@@ -144,7 +146,6 @@ function createNodeServer(
   server.maxConnections = options.maxConnections;
   // A client that asks first gets its answer, or 413, before it sends the body.
   server.on("checkContinue", handler);
-  server.on("clientError", answerUnparsable);
   return server;
 }
 

@@ -21,18 +21,23 @@ const EVERY_MS = 5000;
 
 export function startUpkeep({ store, clock, onMovedUp, onFault, everyMs = EVERY_MS }: UpkeepOptions): Upkeep {
   let hasWorked = true;
+  let notedAt = Number.NEGATIVE_INFINITY;
   let timer: Timer | undefined;
   let isStopped = false;
 
   async function round(): Promise<void> {
-    for (let isDone = false; !isDone; ) {
+    for (let isDone = false; !isDone;) {
       const { expired, movedUp } = await store.expire(clock.now());
       movedUp.forEach((seq) => onMovedUp(seq));
       isDone = expired === 0;
     }
-    if (!hasWorked) return;
+    if (hasWorked) await note();
+  }
+
+  function note(): Promise<void> {
     hasWorked = false;
-    await store.noteNow(clock.now());
+    notedAt = clock.now();
+    return store.noteNow(notedAt);
   }
 
   function schedule(): void {
@@ -51,6 +56,8 @@ export function startUpkeep({ store, clock, onMovedUp, onFault, everyMs = EVERY_
   return {
     noteWork() {
       hasWorked = true;
+      // At once after a long rest: times are being written that the next start must not lie before.
+      if (clock.now() - notedAt >= everyMs) note().catch(report);
     },
     stop() {
       isStopped = true;

@@ -104,7 +104,8 @@ export function createBodyChecker({ maxDepth }: { maxDepth: number }): BodyCheck
     check(body, contentType, pointers) {
       const { format, charset } = findBodyKind(body, contentType);
       if (format === "other") return OTHER;
-      if (format === "json" && body.length <= MAX_ON_LOOP_BYTES) return checkJsonBody(body, charset, maxDepth, pointers);
+      if (format === "json" && body.length <= MAX_ON_LOOP_BYTES)
+        return checkJsonBody(body, charset, maxDepth, pointers);
       return checkApart({ body, format, charset, maxDepth, pointers });
     },
     async close() {

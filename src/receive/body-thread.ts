@@ -1,3 +1,4 @@
+import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import { PosthornError } from "../domain/errors.ts";
 import type { BodyCall, BodyReply, Refusal } from "./body-check.ts";
@@ -6,6 +7,9 @@ import { loadXmlReader, type XmlReader } from "./xml-text.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("body-thread.ts is started as a thread");
+
+// Only Linux has priorities for threads. Whoever sends bombs must not slow down those who do not.
+if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 let xml: Promise<XmlReader> | undefined;
 

@@ -103,11 +103,13 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
 
   function continueLater(eventSeq: number, event: Ageing, rest: readonly Subscription[]): void {
     let left = rest;
-    const work = continueFanOut(eventSeq, event, rest, (count) => (left = left.slice(count))).catch((error: unknown) => {
-      // When the gateway stops, `resume` goes on with it at the next start.
-      if (error instanceof PosthornError && error.code === "shutting_down") return;
-      clock.setTimer(clock.now() + AGAIN_MS, () => continueLater(eventSeq, event, left));
-    });
+    const work = continueFanOut(eventSeq, event, rest, (count) => (left = left.slice(count))).catch(
+      (error: unknown) => {
+        // When the gateway stops, `resume` goes on with it at the next start.
+        if (error instanceof PosthornError && error.code === "shutting_down") return;
+        clock.setTimer(clock.now() + AGAIN_MS, () => continueLater(eventSeq, event, left));
+      },
+    );
     running.add(work);
     void work.then(() => running.delete(work));
   }
@@ -135,10 +137,10 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     accept,
     async resume() {
       for (const event of await store.loadUnfinishedFanOuts()) {
-        // Those that came later were not asked for this event.
+        // One that was made in between gets it too: a wall clock that was set back must not decide who does not.
         const rest = router
           .match(event.tenantId, event.type)
-          .filter(({ seq, createdAt, ordered }) => (ordered || seq > event.cursor) && createdAt <= event.publishedAt);
+          .filter(({ seq, ordered }) => ordered || seq > event.cursor);
         await continueFanOut(event.eventSeq, { ...event, dueAt: clock.now() }, rest);
       }
     },

@@ -54,9 +54,14 @@ describe("what people and times do to deliveries", () => {
   });
 
   it("a delivery that waits is cancelled, and stays so", async () => {
-    const paused = await gateway.subscribe({ name: "paused", url: `${sink.url}/paused`, events: ["to.cancel"], status: "inactive" });
+    const paused = await gateway.subscribe({
+      name: "paused",
+      url: `${sink.url}/paused`,
+      events: ["to.cancel"],
+      status: "inactive",
+    });
     const id = idOf(await gateway.publish({ event_type: "to.cancel", payload: {} }));
-    const [{ id: delivery = "" } = {}] = (await gateway.event(id)).deliveries;
+    const { id: delivery } = await gateway.deliveryOf(id);
     const answer = await gateway.post(`/api/v1/deliveries/${delivery}/cancel`);
     expect([answer.status, answer.json["status"]]).toEqual([200, "cancelled"]);
     const again = await gateway.post(`/api/v1/deliveries/${delivery}/cancel`);
@@ -75,7 +80,7 @@ describe("what people and times do to deliveries", () => {
     await gateway.subscribe({ name: "slow", url: slow.url, events: ["in.flight"], retry_policy: { delays_s: [0.01] } });
     const id = idOf(await gateway.publish({ event_type: "in.flight", payload: {} }));
     await slow.received(1);
-    const [{ id: delivery = "" } = {}] = (await gateway.event(id)).deliveries;
+    const { id: delivery } = await gateway.deliveryOf(id);
     expect((await gateway.post(`/api/v1/deliveries/${delivery}/cancel`)).status).toBe(200);
     await until(async () => (await gateway.delivery(delivery)).attempts.length === 1);
     expect((await gateway.delivery(delivery)).status).toBe("cancelled");
@@ -100,12 +105,22 @@ describe("what people and times do to deliveries", () => {
 
   it("more urgent events overtake those that wait, and none starves", async () => {
     const target = await openSinkServer({ answer: { status: 200, delayMs: 5 } });
-    const { id } = await gateway.subscribe({ name: "urgent", url: target.url, events: ["prio.*"], status: "inactive", concurrency: 1 });
-    const publish = (priority: string, n: number) => gateway.publish({ event_type: "prio.event", priority, payload: { priority, n } });
-    for (const priority of ["low", "normal", "high", "critical"]) for (let n = 0; n < 3; n++) await publish(priority, n);
+    const { id } = await gateway.subscribe({
+      name: "urgent",
+      url: target.url,
+      events: ["prio.*"],
+      status: "inactive",
+      concurrency: 1,
+    });
+    const publish = (priority: string, n: number) =>
+      gateway.publish({ event_type: "prio.event", priority, payload: { priority, n } });
+    for (const priority of ["low", "normal", "high", "critical"])
+      for (let n = 0; n < 3; n++) await publish(priority, n);
     await gateway.post(`/api/v1/subscriptions/${id}/resume`);
     await target.received(12);
-    const order = target.requests.map(({ body }) => (JSON.parse(body.toString()) as { data: { priority: string } }).data.priority);
+    const order = target.requests.map(
+      ({ body }) => (JSON.parse(body.toString()) as { data: { priority: string } }).data.priority,
+    );
     expect(order).toEqual(["critical", "high", "normal", "low"].flatMap((priority) => Array(3).fill(priority)));
     await gateway.settled();
     await target.close();

@@ -35,43 +35,58 @@ describe("the bytes of a body", () => {
     return envelope.subarray(at + mark.length, envelope.length - 1);
   }
 
-  it(`arrive as they came in, ${count(BODIES)} odd ones; so do signatures over them`, { timeout: 3_600_000 }, async () => {
-    const next = createOddBodies(createSeededRandom(seed));
-    const sent = new Map<string, OddBody>();
-    for (let from = 0; from < BODIES; from += AT_ONCE) {
-      const bodies = Array.from({ length: Math.min(AT_ONCE, BODIES - from) }, next);
-      await Promise.all(
-        bodies.map(async (one) => {
-          const headers: Record<string, string> = one.contentType === undefined ? {} : { "content-type": one.contentType };
-          const answer = await gateway.request("POST", "/webhook/fuzz", { body: one.body, headers });
-          expect([answer.status, answer.status === 202 ? "" : `${answer.text} seed ${seed} ${one.body.toString("base64")}`]).toEqual([202, ""]);
-          sent.set(String(answer.json["event_id"]), one);
-        }),
-      );
-    }
-    await gateway.settled(600_000);
+  it(
+    `arrive as they came in, ${count(BODIES)} odd ones; so do signatures over them`,
+    { timeout: 3_600_000 },
+    async () => {
+      const next = createOddBodies(createSeededRandom(seed));
+      const sent = new Map<string, OddBody>();
+      for (let from = 0; from < BODIES; from += AT_ONCE) {
+        const bodies = Array.from({ length: Math.min(AT_ONCE, BODIES - from) }, next);
+        await Promise.all(
+          bodies.map(async (one) => {
+            const headers: Record<string, string> =
+              one.contentType === undefined ? {} : { "content-type": one.contentType };
+            const answer = await gateway.request("POST", "/webhook/fuzz", { body: one.body, headers });
+            expect([
+              answer.status,
+              answer.status === 202 ? "" : `${answer.text} seed ${seed} ${one.body.toString("base64")}`,
+            ]).toEqual([202, ""]);
+            sent.set(String(answer.json["event_id"]), one);
+          }),
+        );
+      }
+      await gateway.settled(600_000);
 
-    const idOf = ({ headers }: SinkRequest) => String(headers["webhook-id"]);
-    const changedRaw = raw.requests.filter((request) => {
-      const origin = sent.get(idOf(request));
-      return (
-        origin === undefined ||
-        hash(request.body) !== hash(origin.body) ||
-        request.headers["content-type"] !== (origin.contentType ?? "application/octet-stream")
+      const idOf = ({ headers }: SinkRequest) => String(headers["webhook-id"]);
+      const changedRaw = raw.requests.filter((request) => {
+        const origin = sent.get(idOf(request));
+        return (
+          origin === undefined ||
+          hash(request.body) !== hash(origin.body) ||
+          request.headers["content-type"] !== (origin.contentType ?? "application/octet-stream")
+        );
+      });
+      const changedWrapped = wrapped.requests.filter((request) => {
+        const origin = sent.get(idOf(request));
+        return origin === undefined || !isSame(request.body, origin);
+      });
+      const misSigned = [...raw.requests, ...wrapped.requests].filter(({ headers, body }) => {
+        const standard = verifyStandard(
+          SECRET,
+          String(headers["webhook-id"]),
+          String(headers["webhook-timestamp"]),
+          body,
+        );
+        return headers["x-webhook-signature"] !== verifySeed(SECRET, body) || headers["webhook-signature"] !== standard;
+      });
+      expect([raw.requests.length, wrapped.requests.length, sent.size]).toEqual([BODIES, BODIES, BODIES]);
+      report(
+        `R10 body bytes changed end to end: ${changedRaw.length} raw, ${changedWrapped.length} in envelopes, of ${count(BODIES)} (seed ${seed})`,
       );
-    });
-    const changedWrapped = wrapped.requests.filter((request) => {
-      const origin = sent.get(idOf(request));
-      return origin === undefined || !isSame(request.body, origin);
-    });
-    const misSigned = [...raw.requests, ...wrapped.requests].filter(({ headers, body }) => {
-      const standard = verifyStandard(SECRET, String(headers["webhook-id"]), String(headers["webhook-timestamp"]), body);
-      return headers["x-webhook-signature"] !== verifySeed(SECRET, body) || headers["webhook-signature"] !== standard;
-    });
-    expect([raw.requests.length, wrapped.requests.length, sent.size]).toEqual([BODIES, BODIES, BODIES]);
-    report(`R10 body bytes changed end to end: ${changedRaw.length} raw, ${changedWrapped.length} in envelopes, of ${count(BODIES)} (seed ${seed})`);
-    expect([changedRaw, changedWrapped, misSigned]).toEqual([[], [], []]);
-  });
+      expect([changedRaw, changedWrapped, misSigned]).toEqual([[], [], []]);
+    },
+  );
 
   /** Whether an envelope can be read, and holds exactly what came in. */
   function isSame(envelope: Buffer, { body, kind }: OddBody): boolean {
@@ -92,9 +107,13 @@ describe("the bytes of a body", () => {
       .map(({ body }) => body.toString().trim());
     expect(payloads.length).toBeGreaterThan(50);
     const [before, beforeWrapped] = [raw.requests.length, wrapped.requests.length];
-    const item = (payload: string, n: number) => ` {"payload" :\t${payload} , "event_type":"fuzz.published","event_id":"pub-${seed}-${n}"}`;
+    const item = (payload: string, n: number) =>
+      ` {"payload" :\t${payload} , "event_type":"fuzz.published","event_id":"pub-${seed}-${n}"}`;
     const body = `[${payloads.map(item).join(",")}]`;
-    const answer = await gateway.request("POST", "/api/v1/events", { body, headers: { "content-type": "application/json" } });
+    const answer = await gateway.request("POST", "/api/v1/events", {
+      body,
+      headers: { "content-type": "application/json" },
+    });
     expect(answer.status).toBe(202);
     await gateway.settled();
     const indexOf = ({ headers }: SinkRequest) => Number(String(headers["webhook-id"]).split("-").at(-1));

@@ -29,7 +29,9 @@ describe("an id that is sent many times", () => {
 
   const race = (gateway: TestGateway, id: string, racers = RACERS) =>
     Promise.all(
-      Array.from({ length: racers }, (_, n) => gateway.webhook("shop", JSON.stringify({ id, n }), { "x-event-id": id })),
+      Array.from({ length: racers }, (_, n) =>
+        gateway.webhook("shop", JSON.stringify({ id, n }), { "x-event-id": id }),
+      ),
     );
   const idOf = (body: string) => (JSON.parse(body) as { id: string }).id;
 
@@ -49,7 +51,9 @@ describe("an id that is sent many times", () => {
       expect(sink.requests).toHaveLength(rounds);
       const events = (await gateway.get("/api/v1/events?limit=500")).json["data"] as unknown[];
       expect(events).toHaveLength(rounds);
-      report(`R9 duplicate inbound ids delivered twice: ${repeats(sink, idOf)} of ${count(rounds * RACERS)} posts of ${rounds} ids`);
+      report(
+        `R9 duplicate inbound ids delivered twice: ${repeats(sink, idOf)} of ${count(rounds * RACERS)} posts of ${rounds} ids`,
+      );
     });
   });
 

@@ -35,7 +35,12 @@ describe("an ordered subscription", () => {
       },
     });
     const gateway = await startTestGateway({ yaml: YAML, broken });
-    await gateway.subscribe({ name: "rows", url: sink.url, ordered: true, retry_policy: { delays_s: Array(20).fill(0.05) } });
+    await gateway.subscribe({
+      name: "rows",
+      url: sink.url,
+      ordered: true,
+      retry_policy: { delays_s: Array(20).fill(0.05) },
+    });
     await Promise.all(
       Array.from({ length: KEYS }, async (_, key) => {
         for (let n = 0; n < PER_KEY; n++) {
@@ -63,7 +68,9 @@ describe("an ordered subscription", () => {
     const { accepted } = await run({});
     const violations = countViolations(accepted);
     const duplicates = accepted.length - new Set(accepted.map(({ key, n }) => `${key} ${n}`)).size;
-    report(`R7 order violations per key: ${violations} of ${count(accepted.length)} events of ${KEYS} keys, one attempt in ten failing`);
+    report(
+      `R7 order violations per key: ${violations} of ${count(accepted.length)} events of ${KEYS} keys, one attempt in ten failing`,
+    );
     report(`R8 duplicates without a fault of the gateway: ${duplicates} of ${count(accepted.length)}`);
     expect([violations, duplicates, accepted.length]).toEqual([0, 0, KEYS * PER_KEY]);
   });
@@ -83,7 +90,10 @@ describe("an ordered subscription", () => {
     return { gateway, sink, id };
   }
   const seen = (sink: SinkServer, key: string) =>
-    sink.requests.map(({ body }) => rowOf(body)).filter((row) => row.key === key).map(({ n }) => n);
+    sink.requests
+      .map(({ body }) => rowOf(body))
+      .filter((row) => row.key === key)
+      .map(({ n }) => n);
 
   it("blocks a key behind a dead letter, and no other key", async () => {
     const { gateway, sink } = await openBlocked({});
@@ -132,13 +142,17 @@ describe("an ordered subscription", () => {
   });
 
   it("keeps keys apart that differ beyond 2^53", async () => {
-    const sink = await openSinkServer({ answer: ({ body }) => (body.includes("992") ? { status: 400 } : { status: 200 }) });
+    const sink = await openSinkServer({
+      answer: ({ body }) => (body.includes("992") ? { status: 400 } : { status: 200 }),
+    });
     const gateway = await startTestGateway({ yaml: YAML });
     await gateway.subscribe({ name: "rows", url: sink.url, ordered: true });
     await gateway.webhook("rows", '{"key":9007199254740992}');
     await gateway.webhook("rows", '{"key":9007199254740993}');
     await sink.received(2);
-    expect((await gateway.event(String(sink.requests[1]?.headers["webhook-id"])))["ordering_key"]).toBe("9007199254740993");
+    expect((await gateway.event(String(sink.requests[1]?.headers["webhook-id"])))["ordering_key"]).toBe(
+      "9007199254740993",
+    );
     await Promise.all([gateway.close(), sink.close()]);
   });
 });

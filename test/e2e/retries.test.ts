@@ -5,7 +5,7 @@ import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 describe("a delivery that fails", () => {
   let gateway: TestGateway;
-  let sinks: SinkServer[] = [];
+  const sinks: SinkServer[] = [];
 
   beforeAll(async () => {
     gateway = await startTestGateway();
@@ -22,13 +22,16 @@ describe("a delivery that fails", () => {
     sinks.push(sink);
     const event_type = `${name}.happened`;
     const retry_policy = { delays_s: [0.02, 0.02] };
-    const subscription = await gateway.subscribe({ name, url: sink.url, events: [event_type], retry_policy, ...settings });
+    const subscription = await gateway.subscribe({
+      name,
+      url: sink.url,
+      events: [event_type],
+      retry_policy,
+      ...settings,
+    });
     const { json } = await gateway.publish({ event_type, payload: { name }, ...event });
     const eventId = String(json["event_id"]);
-    const find = async () => {
-      const [{ id = "" } = {}] = (await gateway.event(eventId)).deliveries;
-      return gateway.delivery(id);
-    };
+    const find = () => gateway.deliveryOf(eventId);
     const ended = async () => {
       await until(async () => !["pending", "sending"].includes((await find()).status));
       return find();
@@ -61,7 +64,9 @@ describe("a delivery that fails", () => {
       last_error: "answered 500",
     });
     expect((await gateway.event(eventId)).status).toBe("FAILED");
-    expect(gateway.log).toContainEqual(expect.objectContaining({ msg: "delivery is dead", event_id: eventId, reason: "retries_exhausted" }));
+    expect(gateway.log).toContainEqual(
+      expect.objectContaining({ msg: "delivery is dead", event_id: eventId, reason: "retries_exhausted" }),
+    );
   });
 
   it.each([400, 401, 404, 422, 501])("is tried or not as %s says", async (status) => {
@@ -73,7 +78,11 @@ describe("a delivery that fails", () => {
 
   it("counts more answers as failures where the subscription says so", async () => {
     const retry_on = { statuses: [404], body_contains: "starting up" };
-    const answers: SinkAnswer[] = [{ status: 404 }, { status: 200, body: "n8n is starting up. Please wait" }, { status: 200 }];
+    const answers: SinkAnswer[] = [
+      { status: 404 },
+      { status: 200, body: "n8n is starting up. Please wait" },
+      { status: 200 },
+    ];
     const { ended } = await deliver("retry-on", answers, { retry_on });
     const delivery = await ended();
     expect(delivery.attempts.map(({ result }) => result)).toEqual(["failed", "failed", "success"]);
@@ -84,7 +93,8 @@ describe("a delivery that fails", () => {
     await sink.received(1);
     await until(async () => (await find()).status === "pending");
     const delivery = await find();
-    const waitS = (Date.parse(String(delivery["next_attempt_at"])) - Date.parse(delivery.attempts[0]?.started_at ?? "")) / 1000;
+    const waitS =
+      (Date.parse(String(delivery["next_attempt_at"])) - Date.parse(delivery.attempts[0]?.started_at ?? "")) / 1000;
     expect(waitS).toBeGreaterThanOrEqual(599);
     expect(waitS).toBeLessThan(605);
     const ignored = await deliver("not-pacing", [{ status: 500, headers: { "retry-after": "600" } }, { status: 200 }]);
@@ -92,7 +102,9 @@ describe("a delivery that fails", () => {
   });
 
   it("is made due at once by a retry by hand", async () => {
-    const { find, ended, sink } = await deliver("by-hand", [{ status: 500 }, { status: 200 }], { retry_policy: { delays_s: [600] } });
+    const { find, ended, sink } = await deliver("by-hand", [{ status: 500 }, { status: 200 }], {
+      retry_policy: { delays_s: [600] },
+    });
     await sink.received(1);
     await until(async () => (await find()).status === "pending");
     const answer = await gateway.post(`/api/v1/deliveries/${(await find()).id}/retry`);
@@ -108,7 +120,9 @@ describe("a delivery that fails", () => {
     const { json } = await gateway.publish({ event_type: "gone.happened", payload: {} });
     const [held] = (await gateway.event(String(json["event_id"]))).deliveries;
     expect(held).toMatchObject({ status: "pending", hold_reason: "suspended" });
-    expect(gateway.log).toContainEqual(expect.objectContaining({ msg: "subscription is suspended", subscription: "gone" }));
+    expect(gateway.log).toContainEqual(
+      expect.objectContaining({ msg: "subscription is suspended", subscription: "gone" }),
+    );
     sink.answerWith({ status: 200 });
     await gateway.post(`${path}/resume`);
     await until(async () => (await gateway.delivery(held?.id ?? "")).status === "delivered");

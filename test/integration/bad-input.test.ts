@@ -12,18 +12,24 @@ describe("bad input", () => {
   let nobody: ApiClient;
 
   beforeAll(async () => {
-    gateway = await startTestGateway({ yaml: "sources: [{ name: shop, id_from: 'body:/id', ordering_key_from: 'body:/key' }]" });
+    gateway = await startTestGateway({
+      yaml: "sources: [{ name: shop, id_from: 'body:/id', ordering_key_from: 'body:/key' }]",
+    });
     reader = gateway.as(await gateway.createKey(["read"]));
     publisher = gateway.as(await gateway.createKey(["publish"]));
     nobody = gateway.as(undefined);
   });
   afterAll(() => gateway.close());
 
-  function expectProblem(answer: Answer, code: keyof typeof ERRORS, field?: string): void {
-    expect(answer.json).toMatchObject({ code, status: ERRORS[code].status, title: ERRORS[code].title });
-    expect(answer.status).toBe(ERRORS[code].status);
-    expect(answer.headers.get("content-type")).toMatch(/^application\/problem\+json/);
-    if (field !== undefined) expect(answer.json["field"]).toBe(field);
+  /** What of an answer makes it the right refusal. */
+  function problemOf({ status, headers, json }: Answer): object {
+    return { ...json, httpStatus: status, contentType: headers.get("content-type")?.split(";", 1)[0] };
+  }
+
+  function problem(code: keyof typeof ERRORS, field?: string): object {
+    const { status, title } = ERRORS[code];
+    const contentType = "application/problem+json";
+    return { httpStatus: status, contentType, code, status, title, ...(field !== undefined && { field }) };
   }
 
   const jsonBody = (body: string) => ({ body, headers: { "content-type": "application/json" } });
@@ -56,7 +62,7 @@ describe("bad input", () => {
     for (const [method, path] of routes) {
       const without = await nobody.request(method, path);
       expect([method, path, without.status]).toEqual([method, path, 401]);
-      expectProblem(without, "unauthorized");
+      expect(problemOf(without)).toMatchObject(problem("unauthorized"));
       expect(without.headers.get("www-authenticate")).toBe("Bearer");
       const wrong = await gateway.as("phk_wrong").request(method, path);
       expect([method, path, wrong.status]).toEqual([method, path, 401]);
@@ -72,19 +78,23 @@ describe("bad input", () => {
   });
 
   it("with a key of the wrong scope is 403", async () => {
-    expectProblem(await reader.publish({ event_type: "a.b", payload: {} }), "forbidden");
-    expectProblem(await reader.post("/api/v1/subscriptions", VALID), "forbidden");
-    expectProblem(await reader.post("/api/v1/dead-letters/replay", { id: "dlv_1" }), "forbidden");
-    expectProblem(await publisher.get("/api/v1/events"), "forbidden");
-    expectProblem(await publisher.get("/metrics"), "forbidden");
-    expectProblem(await publisher.request("DELETE", "/api/v1/subscriptions/sub_1"), "forbidden");
+    expect(problemOf(await reader.publish({ event_type: "a.b", payload: {} }))).toMatchObject(problem("forbidden"));
+    expect(problemOf(await reader.post("/api/v1/subscriptions", VALID))).toMatchObject(problem("forbidden"));
+    expect(problemOf(await reader.post("/api/v1/dead-letters/replay", { id: "dlv_1" }))).toMatchObject(
+      problem("forbidden"),
+    );
+    expect(problemOf(await publisher.get("/api/v1/events"))).toMatchObject(problem("forbidden"));
+    expect(problemOf(await publisher.get("/metrics"))).toMatchObject(problem("forbidden"));
+    expect(problemOf(await publisher.request("DELETE", "/api/v1/subscriptions/sub_1"))).toMatchObject(
+      problem("forbidden"),
+    );
     expect((await reader.get("/api/v1/events")).status).toBe(200);
     expect((await publisher.publish({ event_type: "a.b", payload: {} })).status).toBe(202);
   });
 
   it("at a path that is not there is 404, with a method that is not there 405", async () => {
-    expectProblem(await gateway.get("/api/v1/nothing"), "not_found");
-    expectProblem(await gateway.get("/webhook"), "not_found");
+    expect(problemOf(await gateway.get("/api/v1/nothing"))).toMatchObject(problem("not_found"));
+    expect(problemOf(await gateway.get("/webhook"))).toMatchObject(problem("not_found"));
     for (const [method, path, allow] of [
       ["PUT", "/api/v1/events", "GET, HEAD, POST"],
       ["DELETE", "/api/v1/events/evt_1", "GET, HEAD"],
@@ -94,18 +104,24 @@ describe("bad input", () => {
     ] as const) {
       const answer = await gateway.request(method, path);
       expect([method, path, answer.status]).toEqual([method, path, 405]);
-      expectProblem(answer, "method_not_allowed");
+      expect(problemOf(answer)).toMatchObject(problem("method_not_allowed"));
       expect(answer.headers.get("allow")).toBe(allow);
     }
   });
 
   it("that cannot be read as JSON is 400 with the place", async () => {
     const published = await gateway.request("POST", "/api/v1/events", jsonBody('{"event_type": }'));
-    expectProblem(published, "unreadable_body");
+    expect(problemOf(published)).toMatchObject(problem("unreadable_body"));
     expect(published.json).toMatchObject({ line: 1, column: 16, position: 15 });
-    expectProblem(await gateway.request("POST", "/api/v1/subscriptions", jsonBody('{"name": ')), "unreadable_body");
-    expectProblem(await gateway.request("POST", "/api/v1/subscriptions", jsonBody("")), "unreadable_body");
-    expectProblem(await gateway.request("POST", "/api/v1/events", jsonBody("")), "unreadable_body");
+    expect(problemOf(await gateway.request("POST", "/api/v1/subscriptions", jsonBody('{"name": ')))).toMatchObject(
+      problem("unreadable_body"),
+    );
+    expect(problemOf(await gateway.request("POST", "/api/v1/subscriptions", jsonBody("")))).toMatchObject(
+      problem("unreadable_body"),
+    );
+    expect(problemOf(await gateway.request("POST", "/api/v1/events", jsonBody("")))).toMatchObject(
+      problem("unreadable_body"),
+    );
     const poisoned = jsonBody('{"__proto__":{"x":1},"name":"a","url":"http://127.0.0.1:9","events":["*"]}');
     expect((await gateway.request("POST", "/api/v1/subscriptions", poisoned)).status).toBeLessThan(500);
   });
@@ -113,11 +129,14 @@ describe("bad input", () => {
   it("in an encoding that is not known is 415", async () => {
     const headers = { "content-encoding": "gzip", "content-type": "application/json" };
     for (const path of ["/webhook/any", "/api/v1/events", "/api/v1/subscriptions"]) {
-      expectProblem(await gateway.request("POST", path, { body: "{}", headers }), "unsupported_encoding");
-      expectProblem(
-        await gateway.request("POST", path, { body: "{}", headers: { ...headers, "content-encoding": "br, gzip" } }),
-        "unsupported_encoding",
+      expect(problemOf(await gateway.request("POST", path, { body: "{}", headers }))).toMatchObject(
+        problem("unsupported_encoding"),
       );
+      expect(
+        problemOf(
+          await gateway.request("POST", path, { body: "{}", headers: { ...headers, "content-encoding": "br, gzip" } }),
+        ),
+      ).toMatchObject(problem("unsupported_encoding"));
     }
     const transfer = await openRawSocket(gateway.port);
     transfer.write("POST /webhook/any HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n");
@@ -126,7 +145,9 @@ describe("bad input", () => {
     const identity = { ...headers, "content-encoding": "identity" };
     expect((await gateway.request("POST", "/webhook/any", { body: "{}", headers: identity })).status).toBe(202);
     const form = { body: "a=1", headers: { "content-type": "application/x-www-form-urlencoded" } };
-    expectProblem(await gateway.request("POST", "/api/v1/subscriptions", form), "unsupported_encoding");
+    expect(problemOf(await gateway.request("POST", "/api/v1/subscriptions", form))).toMatchObject(
+      problem("unsupported_encoding"),
+    );
   });
 
   it("in a field of a published event is 422 naming the field", async () => {
@@ -148,24 +169,38 @@ describe("bad input", () => {
       [{ event_type: "a.b", payload: {}, ordering_key: 5 }, "ordering_key"],
       [{ event_type: "a.b", payload: {}, colour: "red" }, "colour"],
     ];
-    for (const [event, field] of cases) expectProblem(await gateway.publish(event), "invalid_field", field);
-    for (const event of [5, "x", null, true]) expectProblem(await gateway.publish(event), "invalid_field");
+    for (const [event, field] of cases)
+      expect(problemOf(await gateway.publish(event))).toMatchObject(problem("invalid_field", field));
+    for (const event of [5, "x", null, true])
+      expect(problemOf(await gateway.publish(event))).toMatchObject(problem("invalid_field"));
   });
 
   it("with NUL in an id, a name or a type is 422", async () => {
     const event = { event_type: "a.b", payload: {} };
     for (const field of ["event_id", "event_type", "source", "tenant_id", "ordering_key", "user_id", "source_id"]) {
-      expectProblem(await gateway.publish({ ...event, [field]: "a\0b" }), "invalid_field", field);
+      expect(problemOf(await gateway.publish({ ...event, [field]: "a\0b" }))).toMatchObject(
+        problem("invalid_field", field),
+      );
     }
     for (const field of ["name", "tenant_id", "description"]) {
-      expectProblem(await gateway.post("/api/v1/subscriptions", { ...VALID, [field]: "a\0b" }), "invalid_field", field);
+      expect(problemOf(await gateway.post("/api/v1/subscriptions", { ...VALID, [field]: "a\0b" }))).toMatchObject(
+        problem("invalid_field", field),
+      );
     }
-    expectProblem(await gateway.post("/api/v1/subscriptions", { ...VALID, events: ["a.\0"] }), "invalid_field", "events[0]");
-    expectProblem(await gateway.webhook("shop", '{"id":"a\\u0000b"}'), "invalid_field", "id");
-    expectProblem(await gateway.webhook("shop", '{"id":"a","key":"\\u0000"}'), "invalid_field", "ordering_key");
-    expectProblem(await gateway.webhook("shop", '{"id":"a\\ud800b"}'), "invalid_field", "id");
+    expect(problemOf(await gateway.post("/api/v1/subscriptions", { ...VALID, events: ["a.\0"] }))).toMatchObject(
+      problem("invalid_field", "events[0]"),
+    );
+    expect(problemOf(await gateway.webhook("shop", '{"id":"a\\u0000b"}'))).toMatchObject(
+      problem("invalid_field", "id"),
+    );
+    expect(problemOf(await gateway.webhook("shop", '{"id":"a","key":"\\u0000"}'))).toMatchObject(
+      problem("invalid_field", "ordering_key"),
+    );
+    expect(problemOf(await gateway.webhook("shop", '{"id":"a\\ud800b"}'))).toMatchObject(
+      problem("invalid_field", "id"),
+    );
     for (const path of ["events/a%00b", "subscriptions/a%00b", "deliveries/a%00b", "requests/a%00b"]) {
-      expectProblem(await gateway.get(`/api/v1/${path}`), "not_found");
+      expect(problemOf(await gateway.get(`/api/v1/${path}`))).toMatchObject(problem("not_found"));
     }
     for (const path of ["events?source=%00", "events?event_type=%00", "events?tenant_id=%00"]) {
       expect((await gateway.get(`/api/v1/${path}`)).status).toBeLessThan(500);
@@ -197,7 +232,7 @@ describe("bad input", () => {
     for (const [change, field] of cases) {
       const answer = await gateway.post("/api/v1/subscriptions", { ...VALID, ...change });
       expect([change, answer.json["field"]]).toEqual([change, field]);
-      expectProblem(answer, "invalid_field", field);
+      expect(problemOf(answer)).toMatchObject(problem("invalid_field", field));
     }
     expect((await gateway.get("/api/v1/subscriptions")).json["data"]).toEqual([]);
   });
@@ -217,9 +252,11 @@ describe("bad input", () => {
       ["dead-letters?status=dead", "status"],
       ["sources/shop/requests?cursor=-1", "cursor"],
     ] as const) {
-      expectProblem(await gateway.get(`/api/v1/${path}`), "invalid_field", field);
+      expect(problemOf(await gateway.get(`/api/v1/${path}`))).toMatchObject(problem("invalid_field", field));
     }
-    expectProblem(await gateway.get("/api/v1/deliveries?subscription_id=sub_none"), "not_found");
+    expect(problemOf(await gateway.get("/api/v1/deliveries?subscription_id=sub_none"))).toMatchObject(
+      problem("not_found"),
+    );
   });
 
   it("that names what is not there is 404", async () => {
@@ -231,19 +268,26 @@ describe("bad input", () => {
       "subscriptions/sub_none",
       "sources/NOT-A-NAME/requests",
     ]) {
-      expectProblem(await gateway.get(`/api/v1/${path}`), "not_found");
+      expect(problemOf(await gateway.get(`/api/v1/${path}`))).toMatchObject(problem("not_found"));
     }
-    expectProblem(await gateway.post("/api/v1/deliveries/dlv_none/retry"), "not_found");
-    expectProblem(await gateway.post("/api/v1/deliveries/dlv_none/cancel"), "not_found");
-    expectProblem(await gateway.post("/api/v1/dead-letters/replay", { id: "dlv_none" }), "not_found");
-    expectProblem(await gateway.post("/api/v1/events/evt_none/replay"), "not_found");
-    expectProblem(await gateway.request("DELETE", "/api/v1/subscriptions/sub_none"), "not_found");
+    expect(problemOf(await gateway.post("/api/v1/deliveries/dlv_none/retry"))).toMatchObject(problem("not_found"));
+    expect(problemOf(await gateway.post("/api/v1/deliveries/dlv_none/cancel"))).toMatchObject(problem("not_found"));
+    expect(problemOf(await gateway.post("/api/v1/dead-letters/replay", { id: "dlv_none" }))).toMatchObject(
+      problem("not_found"),
+    );
+    expect(problemOf(await gateway.post("/api/v1/events/evt_none/replay"))).toMatchObject(problem("not_found"));
+    expect(problemOf(await gateway.request("DELETE", "/api/v1/subscriptions/sub_none"))).toMatchObject(
+      problem("not_found"),
+    );
   });
 
   it("in the URL itself is no server error", async () => {
     for (const path of ["/api/v1/events/%zz", "/%", "/api/v1/events?limit=%zz", `/api/v1/events/${"x".repeat(5000)}`]) {
       const answer = await gateway.get(path);
-      expect([path.slice(0, 40), answer.status]).toEqual([path.slice(0, 40), expect.toSatisfy((n) => n >= 400 && n < 500)]);
+      expect([path.slice(0, 40), answer.status]).toEqual([
+        path.slice(0, 40),
+        expect.toSatisfy((n) => n >= 400 && n < 500),
+      ]);
       expect(answer.headers.get("content-type")).toMatch(/^application\/problem\+json/);
     }
   });

@@ -59,7 +59,11 @@ describe("what the configuration declares", () => {
     await gateway.reload(SOURCES);
     expect(await find(gateway, "warehouse")).toMatchObject({ status: "inactive", managed_by: "former_config" });
     expect(gateway.log).toContainEqual(
-      expect.objectContaining({ level: "warn", subscription: "warehouse", msg: "subscription left the configuration and is inactive" }),
+      expect.objectContaining({
+        level: "warn",
+        subscription: "warehouse",
+        msg: "subscription left the configuration and is inactive",
+      }),
     );
     expect((await gateway.webhook("shop", '{"n":1}')).json["deliveries"]).toBe(1);
     await gateway.restart();

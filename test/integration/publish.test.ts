@@ -39,7 +39,9 @@ describe("publishing events", () => {
       expires_at: "2099-01-01T00:00:00Z",
     };
     const text = JSON.stringify({ ...event, user_id: 0 }).replace('"user_id":0', `"user_id":${event.user_id}`);
-    const answer = await raw(`${text.slice(0, -1)},"metadata":{"big":9007199254740993,"a":1},"payload":{"id": 9007199254740993}}`);
+    const answer = await raw(
+      `${text.slice(0, -1)},"metadata":{"big":9007199254740993,"a":1},"payload":{"id": 9007199254740993}}`,
+    );
     expect(answer.status).toBe(202);
     const shown = await gateway.get("/api/v1/events/all-fields");
     expect(shown.json).toMatchObject({
@@ -89,7 +91,9 @@ describe("publishing events", () => {
       expect.objectContaining({ code: "invalid_field", index: 4 }),
     ]);
     expect((await gateway.publish([])).json).toEqual({ events: [] });
-    expect((await gateway.publish(Array.from({ length: 1000 }, () => ({ event_type: "a.b", payload: {} })))).status).toBe(202);
+    expect(
+      (await gateway.publish(Array.from({ length: 1000 }, () => ({ event_type: "a.b", payload: {} })))).status,
+    ).toBe(202);
   });
 
   it("binds a key to its tenant", async () => {

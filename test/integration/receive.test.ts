@@ -162,7 +162,11 @@ describe("receiving webhooks", () => {
   });
 
   it("logs what it refused or ignored, with the cause, and masks credentials", async () => {
-    const headers = { authorization: "Bearer sender-canary", "x-hook-token": "token-canary", "x-order-event-id": "log-1" };
+    const headers = {
+      authorization: "Bearer sender-canary",
+      "x-hook-token": "token-canary",
+      "x-order-event-id": "log-1",
+    };
     await gateway.webhook("shop", "{broken", headers);
     await gateway.webhook("shop", "{}", headers);
     await gateway.webhook("shop", "{}", headers);

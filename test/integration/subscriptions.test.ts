@@ -90,15 +90,12 @@ describe("subscriptions", () => {
   });
 
   it("get only what their patterns name", async () => {
-    const [one, many, all] = await Promise.all([
-      openSinkServer(),
-      openSinkServer(),
-      openSinkServer(),
-    ]);
+    const [one, many, all] = await Promise.all([openSinkServer(), openSinkServer(), openSinkServer()]);
     await gateway.subscribe({ name: `${name} one`, url: one.url, events: ["shape.*"] });
     await gateway.subscribe({ name: `${name} many`, url: many.url, events: ["shape.#"] });
     const both = await gateway.subscribe({ name: `${name} both`, url: all.url, events: ["shape.round", "shape.#"] });
-    const counts = async (event_type: string) => (await gateway.publish({ event_type, payload: {} })).json["deliveries"];
+    const counts = async (event_type: string) =>
+      (await gateway.publish({ event_type, payload: {} })).json["deliveries"];
     expect(await counts("shape.round")).toBe(3);
     expect(await counts("shape.round.big")).toBe(2);
     expect(await counts("shape")).toBe(2);
@@ -146,8 +143,16 @@ describe("subscriptions", () => {
   });
 
   it("may not go where the gateway may not go", async () => {
-    const strict = await startTestGateway({ env: { ALLOW_PRIVATE_DESTINATIONS: false, ALLOW_HTTP_DESTINATIONS: false } });
-    for (const url of ["http://example.com/", "https://127.0.0.1/", "https://[::1]/", "https://10.0.0.1/", "https://localhost/"]) {
+    const strict = await startTestGateway({
+      env: { ALLOW_PRIVATE_DESTINATIONS: false, ALLOW_HTTP_DESTINATIONS: false },
+    });
+    for (const url of [
+      "http://example.com/",
+      "https://127.0.0.1/",
+      "https://[::1]/",
+      "https://10.0.0.1/",
+      "https://localhost/",
+    ]) {
       const answer = await strict.post("/api/v1/subscriptions", { name, url, events: ["*"] });
       expect([url, answer.status, answer.json["field"]]).toEqual([url, 422, "url"]);
     }

@@ -10,7 +10,9 @@ import { ADMIN_KEY, startTestGateway } from "../support/test-gateway.ts";
 describe("a secret", () => {
   it("is in no log line, no answer, no error and no metric", async () => {
     const sink = await openSinkServer({ answer: (_, index) => (index % 2 === 0 ? { status: 500 } : { status: 200 }) });
-    const gateway = await startTestGateway({ env: { LOG_LEVEL: "trace", MASTER_KEY: "canary-master-key-canary-master-key-0123" } });
+    const gateway = await startTestGateway({
+      env: { LOG_LEVEL: "trace", MASTER_KEY: "canary-master-key-canary-master-key-0123" },
+    });
     onTestFinished(() => Promise.all([gateway.close(), sink.close()]).then(() => undefined));
     const secret = `whsec_${Buffer.from("canary-subscription-secret-32byt").toString("base64")}`;
     const canaries = {
@@ -28,10 +30,22 @@ describe("a secret", () => {
     const answers: Answer[] = [];
     const keep = async (answer: Promise<Answer>) => void answers.push(await answer);
 
-    const headers = { Authorization: `Bearer ${canaries["outgoing credential"]}`, "X-Api-Key": canaries["outgoing credential"] };
-    const created = await gateway.subscribe({ name: "target", url: sink.url, secret, headers, retry_policy: { delays_s: [0.01] } });
+    const headers = {
+      Authorization: `Bearer ${canaries["outgoing credential"]}`,
+      "X-Api-Key": canaries["outgoing credential"],
+    };
+    const created = await gateway.subscribe({
+      name: "target",
+      url: sink.url,
+      secret,
+      headers,
+      retry_policy: { delays_s: [0.01] },
+    });
     expect(created.secret).toBe(secret);
-    sink.answerWith((_, index) => ({ status: index === 0 ? 500 : 200, headers: { "set-cookie": `a=${canaries["response cookie"]}` } }));
+    sink.answerWith((_, index) => ({
+      status: index === 0 ? 500 : 200,
+      headers: { "set-cookie": `a=${canaries["response cookie"]}` },
+    }));
     const inbound = {
       authorization: `Bearer ${canaries["sender's bearer"]}`,
       "x-hook-token": canaries["sender's token"],
@@ -41,11 +55,25 @@ describe("a secret", () => {
     await keep(gateway.webhook("hooks", "{broken", inbound));
     await keep(gateway.webhook("hooks", "{}", { ...inbound, "content-encoding": "gzip" }));
     await keep(gateway.as(canaries["read key"]).post("/api/v1/subscriptions", { name: "no" }));
-    await keep(gateway.post("/api/v1/subscriptions", { name: "bad", url: sink.url, events: ["*"], secret: `${secret}!` }));
-    await keep(gateway.post("/api/v1/subscriptions", { name: "bad", url: sink.url, events: ["*"], headers: { ...headers, "X-Bad": "\n" } }));
+    await keep(
+      gateway.post("/api/v1/subscriptions", { name: "bad", url: sink.url, events: ["*"], secret: `${secret}!` }),
+    );
+    await keep(
+      gateway.post("/api/v1/subscriptions", {
+        name: "bad",
+        url: sink.url,
+        events: ["*"],
+        headers: { ...headers, "X-Bad": "\n" },
+      }),
+    );
     const bad = { Authorization: `Bearer ${canaries["outgoing credential"]}\n` };
     await keep(gateway.post("/api/v1/subscriptions", { name: "bad", url: sink.url, events: ["*"], headers: bad }));
-    await keep(gateway.request("PATCH", `/api/v1/subscriptions/${created.id}`, { body: JSON.stringify({ secret }), headers: { "content-type": "application/json" } }));
+    await keep(
+      gateway.request("PATCH", `/api/v1/subscriptions/${created.id}`, {
+        body: JSON.stringify({ secret }),
+        headers: { "content-type": "application/json" },
+      }),
+    );
     await gateway.settled();
     await until(async () => (await gateway.refused("hooks")).length === 2);
 
@@ -73,12 +101,26 @@ describe("a secret", () => {
     expect(sink.requests[0]?.headers["authorization"]).toContain("canary-outgoing");
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(10);
 
-    const output = [gateway.logText(), ...answers.map(({ text, headers }) => text + JSON.stringify([...headers]))].join("\n");
-    const leaks = Object.entries(canaries).filter(([, canary]) => output.includes(canary)).map(([name]) => name);
-    report(`R22 secret canaries found in logs, answers, errors and metrics: ${leaks.length} of ${Object.keys(canaries).length}`);
+    const output = [gateway.logText(), ...answers.map(({ text, headers }) => text + JSON.stringify([...headers]))].join(
+      "\n",
+    );
+    const leaks = Object.entries(canaries)
+      .filter(([, canary]) => output.includes(canary))
+      .map(([name]) => name);
+    report(
+      `R22 secret canaries found in logs, answers, errors and metrics: ${leaks.length} of ${Object.keys(canaries).length}`,
+    );
     expect(leaks).toEqual([]);
 
-    const atRest = ["secret", "decoded secret", "admin key", "read key", "sender's bearer", "sender's token", "sender's cookie"] as const;
+    const atRest = [
+      "secret",
+      "decoded secret",
+      "admin key",
+      "read key",
+      "sender's bearer",
+      "sender's token",
+      "sender's cookie",
+    ] as const;
     for (const name of readdirSync(gateway.dataDir)) {
       const bytes = readFileSync(join(gateway.dataDir, name));
       expect([name, atRest.filter((canary) => bytes.includes(canaries[canary]))]).toEqual([name, []]);

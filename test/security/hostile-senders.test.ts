@@ -9,9 +9,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createApiClient, until, type ApiClient, type ShownRequest } from "../support/api-client.ts";
 import { ADMIN_KEY, startGatewayProcess } from "../support/gateway-process.ts";
 import { report } from "../support/report.ts";
+import { startCommand } from "../support/run-command.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 
 const HOSTILE = fileURLToPath(new URL("../support/hostile-senders.mjs", import.meta.url));
+const BYSTANDER = fileURLToPath(new URL("../support/bystander.mjs", import.meta.url));
 const YAML = `
 sources:
   - name: good
@@ -26,6 +28,7 @@ const PER_SECOND = 150;
 const ROUND_MS = 4000;
 /** Below this a difference says more about the machine than about the gateway. */
 const NOISE_MS = 15;
+const WARM_UP_MS = 1500;
 
 interface Round {
   p99: number;
@@ -40,7 +43,10 @@ describe("hostile senders", () => {
     const folder = mkdtempSync(join(tmpdir(), "posthorn-hostile-"));
     writeFileSync(join(folder, "posthorn.yaml"), YAML);
     const sink = await openSinkServer();
-    const gateway = startGatewayProcess({ folder, env: { POSTHORN_LOG_LEVEL: "error", POSTHORN_MAX_LOOP_LAG_MS: "200" } });
+    const gateway = startGatewayProcess({
+      folder,
+      env: { POSTHORN_LOG_LEVEL: "error", POSTHORN_MAX_LOOP_LAG_MS: "200" },
+    });
     const url = await gateway.ready;
     const pool = new Pool(url, { connections: 16, pipelining: 1 });
     const client = createApiClient({ url: () => url }, ADMIN_KEY);
@@ -52,29 +58,44 @@ describe("hostile senders", () => {
     });
     await client.subscribe({ name: "good", url: sink.url, events: ["webhook.good"] });
 
+    const elsewhere = startCommand(process.execPath, [BYSTANDER], folder, {});
+    onTestFinished(() => void elsewhere.child.kill());
+    let bystanderPort = 0;
+    elsewhere.child.stdout?.on("data", (text: string) => (bystanderPort = Number(/\d+/.exec(text)?.[0])));
+    await until(() => bystanderPort > 0);
+
+    /** One round while the hostile senders trouble whoever listens there. */
+    async function attack(port: number, isUnderWay: () => Promise<boolean>): Promise<Round> {
+      const hostile = spawn(process.execPath, [HOSTILE, String(port)], { stdio: "inherit" });
+      await until(isUnderWay, 30_000, "the attack");
+      const round = await measure(pool, client);
+      hostile.kill("SIGKILL");
+      await once(hostile, "exit");
+      return round;
+    }
+
     await measure(pool, client);
     const quiet: Round[] = [];
     const attacked: Round[] = [];
     for (let round = 0; round < 2; round++) {
-      quiet.push(await measure(pool, client));
-      const hostile = spawn(process.execPath, [HOSTILE, new URL(url).port], { stdio: "inherit" });
-      await until(async () => (await connectionsOf(client)) > 1500, 30_000, "the attack");
-      attacked.push(await measure(pool, client));
-      hostile.kill("SIGKILL");
-      await once(hostile, "exit");
+      // The senders themselves need a core: what that costs is not the gateway's doing.
+      const startedAt = performance.now();
+      quiet.push(await attack(bystanderPort, async () => performance.now() - startedAt > WARM_UP_MS));
+      attacked.push(await attack(Number(new URL(url).port), async () => (await connectionsOf(client)) > 1500));
       await until(async () => (await connectionsOf(client)) < 100, 30_000, "the end of the attack");
     }
 
     const best = (rounds: readonly Round[], figure: keyof Round) => Math.min(...rounds.map((round) => round[figure]));
-    const [before, under, loopMs] = [best(quiet, "p99"), best(attacked, "p99"), best(attacked, "loopMs")];
+    const [before, under] = [best(quiet, "p99"), best(attacked, "p99")];
+    const [loopBefore, loopUnder] = [best(quiet, "loopMs"), best(attacked, "loopMs")];
     report(
-      `R20 hostile senders: good p99 ${under.toFixed(1)} ms, quiet ${before.toFixed(1)} ms (${(under / before).toFixed(2)} ×); ` +
-        `loop blocked at most ${loopMs.toFixed(0)} ms (quiet ${best(quiet, "loopMs").toFixed(0)} ms); ` +
+      `R20 hostile senders: good p99 ${under.toFixed(1)} ms, ${before.toFixed(1)} ms while they trouble somebody else ` +
+        `(${(under / before).toFixed(2)} ×); loop blocked at most ${loopUnder.toFixed(0)} ms (${loopBefore.toFixed(0)} ms); ` +
         `RSS ${Math.max(...attacked.map(({ rssMb }) => rssMb)).toFixed(0)} MB`,
     );
     expect([...quiet, ...attacked].reduce((sum, { failed }) => sum + failed, 0)).toBe(0);
     expect(under).toBeLessThanOrEqual(Math.max(2 * before, NOISE_MS));
-    expect(loopMs).toBeLessThanOrEqual(100);
+    expect(loopUnder).toBeLessThanOrEqual(Math.max(100, 2 * loopBefore));
     expect(Math.max(...attacked.map(({ rssMb }) => rssMb))).toBeLessThan(768);
 
     // However much was refused, no more than a ring of it is kept.
@@ -94,7 +115,12 @@ describe("hostile senders", () => {
       while (performance.now() < dueAt) await new Promise((resolve) => setTimeout(resolve, 1));
       running.push(
         pool
-          .request({ method: "POST", path: "/webhook/good", headers: { "content-type": "application/json" }, body: `{"n":${sent}}` })
+          .request({
+            method: "POST",
+            path: "/webhook/good",
+            headers: { "content-type": "application/json" },
+            body: `{"n":${sent}}`,
+          })
           .then(async ({ statusCode, body }) => {
             await body.dump();
             times.push(performance.now() - dueAt);

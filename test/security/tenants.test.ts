@@ -55,7 +55,14 @@ describe("a key that is bound to one tenant", () => {
       if (answer.status !== 404 || answer.text.includes("victim")) leaks++;
       expect([method, path, answer.status]).toEqual([method, path, 404]);
     }
-    const lists = ["events", "events?tenant_id=victim", "deliveries", "deliveries?tenant_id=victim", "dead-letters?tenant_id=victim", "subscriptions?tenant_id=victim"];
+    const lists = [
+      "events",
+      "events?tenant_id=victim",
+      "deliveries",
+      "deliveries?tenant_id=victim",
+      "dead-letters?tenant_id=victim",
+      "subscriptions?tenant_id=victim",
+    ];
     for (const path of lists) {
       const { text, status } = await stranger.get(`/api/v1/${path}`);
       if (status !== 200 || text.includes("victim") || text.includes(subscription)) leaks++;
@@ -68,7 +75,12 @@ describe("a key that is bound to one tenant", () => {
   });
 
   it("cannot make a subscription for another tenant, nor see the whole gateway", async () => {
-    const answer = await stranger.post("/api/v1/subscriptions", { name: "x", url: sink.url, events: ["*"], tenant_id: "victim" });
+    const answer = await stranger.post("/api/v1/subscriptions", {
+      name: "x",
+      url: sink.url,
+      events: ["*"],
+      tenant_id: "victim",
+    });
     expect(answer.status).toBe(403);
     const { text } = await stranger.get("/status");
     expect(text).not.toContain("theirs");

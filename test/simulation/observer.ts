@@ -1,12 +1,12 @@
 /** Watches a simulated gateway at work and notes every promise that it breaks while it runs. */
-import type { BreakerState } from "../../src/deliver/breaker.ts";
 import type { SchedulerOptions } from "../../src/deliver/scheduler.ts";
 import { formatDeliveryId, parseDeliveryId } from "../../src/domain/ids.ts";
 import { resolveRetryPolicy } from "../../src/domain/retry-policy.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
-import type { DeliveryKey } from "../../src/store/store.ts";
+import type { ClaimedDelivery, DeliveryKey } from "../../src/store/store.ts";
 import type { Arrival } from "../support/accounting.ts";
 import type { Sending } from "../support/simulated-destination.ts";
+import type { SimulatedGatewayOptions } from "../support/simulated-gateway.ts";
 import type { VirtualTime } from "../support/virtual-clock.ts";
 
 export interface Observer {
@@ -17,7 +17,9 @@ export interface Observer {
   violation(text: string): void;
   trace(text: string): void;
   readonly tail: readonly string[];
-  sent(sending: Sending, facts: { now: number; breaker: BreakerState | undefined; inFlight: Iterable<Sending> }): void;
+  /** The scheduler lets a delivery go. */
+  dispatched: NonNullable<SimulatedGatewayOptions["onDispatch"]>;
+  sent(sending: Sending, facts: { now: number; inFlight: Iterable<Sending> }): void;
   attempted: NonNullable<SchedulerOptions["onAttempt"]>;
   breakerChanged: SchedulerOptions["onBreaker"];
   /** An operator had his hand in it: its times are no longer those of the schedule. */
@@ -41,7 +43,8 @@ export function createObserver(time: VirtualTime): Observer {
   const tries = new Map<string, number>();
   const interruptions = new Map<string, number>();
   const lastSend = new Map<number, number>();
-  const buckets = new Map<number, { tokens: number; at: number }>();
+  const buckets = new Map<number, { tokens: number; at: number; perS: number }>();
+  const probes = new Map<number, ClaimedDelivery>();
   let attempts = 0;
   let interruptedAccepted = 0;
 
@@ -61,31 +64,23 @@ export function createObserver(time: VirtualTime): Observer {
     return lane;
   }
 
-  function checkConcurrency({ attempt }: Sending, facts: Parameters<Observer["sent"]>[1]): void {
-    const { subscription } = attempt;
-    const own = [...facts.inFlight].filter((other) => other.attempt.subscription.seq === subscription.seq);
-    const isOpen = facts.breaker?.isOpen === true;
-    if (own.length > Math.max(...own.map((other) => other.attempt.subscription.concurrency)) + (isOpen ? 1 : 0)) {
-      violation(`${subscription.name} has ${own.length} in flight`);
-    }
-    if (!isOpen) return;
-    const since = facts.breaker?.openedAt ?? 0;
-    const probes = own.filter((other) => (sentAt.get(other) ?? 0) >= since && probing.has(other));
-    if (probes.length > 0) violation(`${subscription.name} is probed by ${probes.length + 1} deliveries at once`);
+  function checkConcurrency({ attempt }: Sending, inFlight: Iterable<Sending>): void {
+    const { seq, name } = attempt.subscription;
+    const own = [...inFlight].filter((other) => other.attempt.subscription.seq === seq);
+    const allowed = Math.max(...own.map((other) => other.attempt.subscription.concurrency));
+    if (own.length > allowed + 1) violation(`${name} has ${own.length} in flight`);
   }
-  const sentAt = new WeakMap<Sending, number>();
-  const probing = new WeakSet<Sending>();
 
   /** Every send but a probe must find a token; what a restart forgets is given again. */
-  function checkRate({ attempt }: Sending, isProbe: boolean): void {
-    const { seq, name, rateLimitPerMinute } = attempt.subscription;
+  function checkRate({ seq, name, rateLimitPerMinute }: Subscription, isProbe: boolean): void {
     if (rateLimitPerMinute === undefined) return void buckets.delete(seq);
     const perS = rateLimitPerMinute / 60;
     const full = Math.max(1, perS);
-    const bucket = buckets.get(seq) ?? { tokens: full, at: time.elapsedMs };
+    const known = buckets.get(seq);
+    const bucket = known?.perS === perS ? known : { tokens: full, at: time.elapsedMs };
     const filled = bucket.tokens + ((time.elapsedMs - bucket.at) * perS * FASTEST_CLOCK) / 1000;
     const tokens = Math.min(full, filled) - 1;
-    buckets.set(seq, { tokens, at: time.elapsedMs });
+    buckets.set(seq, { tokens, at: time.elapsedMs, perS });
     if (tokens < -0.01 && !isProbe) violation(`${name} is sent more than ${rateLimitPerMinute} per minute`);
   }
 
@@ -101,31 +96,40 @@ export function createObserver(time: VirtualTime): Observer {
     },
     violation,
     trace,
+    dispatched(subscription, delivery, breaker) {
+      checkRate(subscription, breaker?.isOpen === true);
+      if (breaker?.isOpen !== true) return;
+      if (probes.has(subscription.seq)) violation(`${subscription.name} is probed by two deliveries at once`);
+      probes.set(subscription.seq, delivery);
+    },
     sent(sending, facts) {
       const { attempt, hash, accepted } = sending;
       const { subscription, event, deliveryId } = attempt;
       const eventSeq = parseDeliveryId(deliveryId)?.eventSeq ?? 0;
       const allowedAt = ofLane(subscription.seq).get(eventSeq);
-      trace(`send ${deliveryId}#${attempt.number} to ${subscription.name}: ${accepted ? "will be taken" : "will fail"}`);
+      trace(
+        `send ${deliveryId}#${attempt.number} to ${subscription.name}: ${accepted ? "will be taken" : "will fail"}`,
+      );
       if (allowedAt !== undefined && facts.now < allowedAt) {
         violation(`${deliveryId}#${attempt.number} was sent ${allowedAt - facts.now} ms before its time`);
       }
       attempts++;
       lastSend.set(subscription.seq, time.elapsedMs);
-      checkConcurrency(sending, facts);
-      checkRate(sending, facts.breaker?.isOpen === true);
-      sentAt.set(sending, facts.now);
-      if (facts.breaker?.isOpen === true) probing.add(sending);
+      checkConcurrency(sending, facts.inFlight);
       arrivals.push({ eventId: event.id, subscription: subscription.id, attempt: attempt.number, hash, accepted });
     },
     attempted(subscription, delivery, report, { settlement }) {
       const key = `${delivery.eventSeq} ${delivery.subscriptionSeq} ${delivery.generation}`;
+      if (probes.get(subscription.seq) === delivery) probes.delete(subscription.seq);
       const made = (tries.get(key) ?? 0) + 1;
       tries.set(key, made);
-      trace(`  ${delivery.eventSeq}/${subscription.seq}#${settlement.attemptNumber} ${report.outcome.kind} → ${settlement.verdict}`);
+      trace(
+        `  ${delivery.eventSeq}/${subscription.seq}#${settlement.attemptNumber} ${report.outcome.kind} → ${settlement.verdict}`,
+      );
       const interrupted = interruptions.get(formatDeliveryId(delivery.eventSeq, subscription.seq)) ?? 0;
       if (made > allowedTries(subscription) + interrupted) violation(`${key} was tried ${made} times`);
-      if (settlement.verdict === "dead" && settlement.deadReason === undefined) violation(`${key} died without a reason`);
+      if (settlement.verdict === "dead" && settlement.deadReason === undefined)
+        violation(`${key} died without a reason`);
       if (settlement.nextAttemptAt !== undefined) {
         ofLane(subscription.seq).set(delivery.eventSeq, settlement.nextAttemptAt);
       }
@@ -140,6 +144,7 @@ export function createObserver(time: VirtualTime): Observer {
     },
     interrupted(inFlight, now) {
       buckets.clear();
+      probes.clear();
       for (const { attempt, accepted } of inFlight) {
         interruptions.set(attempt.deliveryId, (interruptions.get(attempt.deliveryId) ?? 0) + 1);
         notBefore.get(attempt.subscription.seq)?.delete(parseDeliveryId(attempt.deliveryId)?.eventSeq ?? 0);

@@ -4,7 +4,7 @@ import type { Subscription } from "../../src/domain/subscription.ts";
 import type { SubscriptionChange } from "../../src/manage/subscriptions.ts";
 import type { StoredDelivery } from "../../src/store/store.ts";
 import type { Chance } from "../support/chance.ts";
-import { drawSubscription, HOUR } from "./scenario.ts";
+import { drawSubscription, HOUR, MINUTE } from "./scenario.ts";
 import type { World } from "./world.ts";
 
 export interface Operator {
@@ -53,6 +53,8 @@ export function createOperator(world: World, chance: Chance): Operator {
     const { store, replays, subscriptions } = world.gateway;
     const event = delivery && (await store.findEvent(delivery.eventId, delivery.tenantId));
     if (event === undefined || delivery === undefined) return;
+    // Its fan-out may still be under way, and make the same delivery.
+    if (Math.abs(time.wall() - event.receivedAt) < MINUTE) return;
     const targets = chance.isTrue(0.5)
       ? subscriptions.list(event.tenantId).filter(() => chance.isTrue(0.5))
       : [subscriptions.find(delivery.subscriptionSeq)].filter((found) => found !== undefined);

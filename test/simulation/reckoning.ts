@@ -77,7 +77,9 @@ function checkIdle({ gateway, observer, scenario }: World): void {
     // It will find out that what it waits for was cancelled or has expired.
     const isWaiting = lane.timer !== undefined && lane.wakeAt > clock.now();
     if (Object.values(counts).some((count) => count !== 0) || !(lane.breaker.isOpen || isWaiting)) {
-      observer.violation(`lane ${seq} is not forgotten: ${JSON.stringify({ ...counts, mayHaveMore: lane.mayHaveMore })}`);
+      observer.violation(
+        `lane ${seq} is not forgotten: ${JSON.stringify({ ...counts, mayHaveMore: lane.mayHaveMore })}`,
+      );
     }
   }
   if (scheduler.inFlight !== 0) observer.violation(`${scheduler.inFlight} slots are taken`);
@@ -133,7 +135,7 @@ async function countTenants({ gateway }: World) {
 
 async function readAll<Row>(read: (page: Page) => Promise<PageOf<Row>>): Promise<Row[]> {
   const rows: Row[] = [];
-  for (let cursor: string | undefined; ; ) {
+  for (let cursor: string | undefined; ;) {
     const page = await read({ limit: 500, cursor });
     rows.push(...page.rows);
     if (page.nextCursor === undefined) return rows;

@@ -4,7 +4,7 @@ import type { SubscriptionInput } from "../../src/domain/subscription.ts";
 import type { Chance } from "../support/chance.ts";
 import { MOODS, type Destination, type Mood } from "../support/simulated-destination.ts";
 
-export const SECOND = 1000;
+const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 
@@ -79,7 +79,7 @@ const RARE_MOODS: readonly Mood[] = ["gone", "missing"];
 /** Well at first and from time to time; in trouble for minutes or hours in between. */
 export function drawDestination(chance: Chance, from: number, until: number): Destination {
   const moods: Destination["moods"] = [];
-  for (let at = from; at < until && !chance.isTrue(0.15); ) {
+  for (let at = from; at < until && !chance.isTrue(0.15);) {
     at += chance.between(0, 0.5) * (until - from);
     const mood = chance.pick(MOODS);
     if (RARE_MOODS.includes(mood) && chance.isTrue(0.7)) continue;

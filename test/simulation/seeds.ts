@@ -7,6 +7,8 @@ export interface SeedRun {
   count: number;
   hours: number;
   seconds: number;
+  /** Of the processor, which others may use as well. */
+  cpuSeconds: number;
   events: number;
   attempts: number;
   crashes: number;
@@ -22,6 +24,7 @@ export interface SeedRunOptions {
 
 export async function runSeeds({ from, count, broken, onReport }: SeedRunOptions): Promise<SeedRun> {
   const startedAt = performance.now();
+  const cpuBefore = process.cpuUsage();
   const failed: SimulationReport[] = [];
   const sum = { hours: 0, events: 0, attempts: 0, crashes: 0 };
   for (let seed = from; seed < from + count; seed++) {
@@ -33,7 +36,9 @@ export async function runSeeds({ from, count, broken, onReport }: SeedRunOptions
     sum.attempts += report.attempts;
     sum.crashes += report.crashes;
   }
-  return { from, count, ...sum, seconds: (performance.now() - startedAt) / 1000, failed };
+  const { user, system } = process.cpuUsage(cpuBefore);
+  const seconds = (performance.now() - startedAt) / 1000;
+  return { from, count, ...sum, seconds, cpuSeconds: (user + system) / 1_000_000, failed };
 }
 
 export function describeRun(run: SeedRun): string {

@@ -18,7 +18,14 @@ export function planWatch(world: World, at: number): void {
       const after = await findDue(world);
       for (const [delivery, seq] of before) {
         if (after.get(delivery) !== seq || observer.lastSendAt(seq) >= lookedAt) continue;
-        observer.violation(`${delivery} is due, and its lane stands still`);
+        const lane = [...gateway.scheduler.lanes()].find((candidate) => candidate.seq === seq);
+        const facts = JSON.stringify({
+          now: gateway.clock.now(),
+          ...lane,
+          timer: undefined,
+          ready: lane?.ready.length,
+        });
+        observer.violation(`${delivery} is due, and its lane stands still: ${facts}`);
       }
     });
   });

@@ -6,9 +6,15 @@ import type { DeliveryKey } from "../../src/store/store.ts";
 import type { PublishAnswer } from "../../src/receive/publish.ts";
 import type { SentEvent } from "../support/accounting.ts";
 import type { Chance } from "../support/chance.ts";
-import { createSimulatedSender, hashOf, type Destination, type SimulatedSender } from "../support/simulated-destination.ts";
+import {
+  createSimulatedSender,
+  hashOf,
+  type Destination,
+  type SimulatedSender,
+} from "../support/simulated-destination.ts";
 import { openSimulatedGateway, type BrokenParts, type SimulatedGateway } from "../support/simulated-gateway.ts";
 import { createVirtualTime, type VirtualTime } from "../support/virtual-clock.ts";
+import { nextTurn, settleCalls } from "../support/watched-store.ts";
 import { createObserver, type Observer } from "./observer.ts";
 import { drawDestination, drawEvents, isWanted, MINUTE, type DrawnEvent, type Scenario } from "./scenario.ts";
 
@@ -54,8 +60,6 @@ export interface WorldOptions {
   broken: BrokenParts | undefined;
 }
 
-const nextTurn = () => new Promise<void>((resolve) => void setImmediate(resolve));
-
 export async function openWorld({ folder, chance, scenario, broken }: WorldOptions): Promise<World> {
   const time = createVirtualTime(START_AT);
   const observer = createObserver(time);
@@ -72,7 +76,7 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
   let crashes = 0;
   let sender: SimulatedSender;
   let calls = { made: 0, open: 0 };
-  const isBusy = () => calls.open > 0;
+  const settle = () => settleCalls(() => calls);
   /** What would happen to a process that is not there happens right after its start. */
   let isDown = false;
   const whenUp: (() => void)[] = [];
@@ -86,14 +90,13 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
       time,
       chance,
       calls,
-      createSender({ clock, isAlive, findBreaker }) {
+      createSender({ clock, isAlive }) {
         const own = createSimulatedSender({
           time,
           isAlive,
           findDestination: ({ subscription }) => destinations.get(subscription.id) as Destination,
           onSend(sending) {
-            const breaker = findBreaker(sending.attempt.subscription.seq);
-            observer.sent(sending, { now: clock.now(), breaker, inFlight: own.inFlight });
+            observer.sent(sending, { now: clock.now(), inFlight: own.inFlight });
             if (own.inFlight.size > scenario.maxInFlight + subscriptions.size) {
               observer.violation(`${own.inFlight.size} are in flight`);
             }
@@ -107,6 +110,7 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
       maxRows: scenario.maxRows,
       commitMs: scenario.commitMs,
       onFault: (error) => observer.violation(`a fault: ${describe(error)}`),
+      onDispatch: observer.dispatched,
       onAttempt: observer.attempted,
       onBreaker: observer.breakerChanged,
       onSuspend: ({ name }, reason) => observer.trace(`suspend ${name}: ${reason}`),
@@ -115,7 +119,7 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
   }
 
   function publish(event: DrawnEvent): void {
-    const { publisher, subscriptions: known, fanOut, clock } = gateway;
+    const { publisher, subscriptions: known, accept, clock } = gateway;
     const hash = hashOf(Buffer.from(event.payload));
     const expected = known
       .list(event.tenantId)
@@ -128,10 +132,11 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
       sent.set(event.payload, record);
     }
     const mine = record;
-    const answered = (result: PublishAnswer["results"][number] | undefined) => noteAnswer(event, mine, expected, result);
+    const answered = (result: PublishAnswer["results"][number] | undefined) =>
+      noteAnswer(event, mine, expected, result);
     if (event.eventId === undefined && event.expiresInMs === undefined && event.payload.length % 2 === 0) {
       const dueAt = clock.now() + Math.round(event.deliverInMs ?? 0);
-      return fanOut.accept({ ...received(event, time.wall()), dueAt }, answered);
+      return accept({ ...received(event, time.wall()), dueAt }, answered);
     }
     publisher.publish(Buffer.from(publishBody(event, time.wall())), undefined, ({ results }) => answered(results[0]));
   }
@@ -155,7 +160,9 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
         Object.assign(record, { answer: "acknowledged", answeredAt: ++stamp, eventId: result.eventId });
       }
     } else {
-      observer.violation(`an event was ${result?.kind}: ${describe(result && "error" in result ? result.error : result)}`);
+      observer.violation(
+        `an event was ${result?.kind}: ${describe(result && "error" in result ? result.error : result)}`,
+      );
     }
   }
 
@@ -170,14 +177,6 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
       beforeStep?.();
       time.step();
     }
-  }
-
-  /** Until nothing happens any more without the clock. */
-  async function settle(): Promise<void> {
-    do await nextTurn();
-    while (isBusy());
-    await nextTurn();
-    if (isBusy()) await settle();
   }
 
   async function runUntil(end: number, isOver: () => boolean = () => false): Promise<void> {
@@ -235,7 +234,10 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
     publishAll() {
       for (const event of drawn) {
         for (const afterMs of [0, ...event.repeatsAfterMs]) {
-          time.after(event.at + afterMs - time.elapsedMs, whileUp(() => publish(event)));
+          time.after(
+            event.at + afterMs - time.elapsedMs,
+            whileUp(() => publish(event)),
+          );
         }
       }
     },
@@ -272,10 +274,16 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
       observer.trace("started again after a stop");
     },
     plan(at, act) {
-      time.after(at - time.elapsedMs, whileUp(() => void planned.push(() => pump(act()))));
+      time.after(
+        at - time.elapsedMs,
+        whileUp(() => void planned.push(() => pump(act()))),
+      );
     },
     planAccident(at, act) {
-      time.after(at - time.elapsedMs, whileUp(() => void planned.push(act)));
+      time.after(
+        at - time.elapsedMs,
+        whileUp(() => void planned.push(act)),
+      );
     },
     pump,
     runUntil,

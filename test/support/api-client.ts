@@ -13,6 +13,8 @@ export interface ApiClient {
   event(id: string): Promise<ShownEvent>;
   /** A delivery with its attempts. */
   delivery(id: string): Promise<ShownDelivery>;
+  /** The only delivery of an event, with its attempts. */
+  deliveryOf(eventId: string): Promise<ShownDelivery>;
   deliveries(query?: string): Promise<readonly ShownDelivery[]>;
   deadLetters(query?: string): Promise<readonly ShownDelivery[]>;
   refused(source: string): Promise<readonly ShownRequest[]>;
@@ -109,6 +111,9 @@ export function createApiClient(gateway: { url: () => string }, key: string | un
     return (await shown<{ data: Shape[] }>(path)).data;
   }
 
+  const event = (id: string) => shown<ShownEvent>(`/api/v1/events/${encodeURIComponent(id)}`);
+  const delivery = (id: string) => shown<ShownDelivery>(`/api/v1/deliveries/${id}`);
+
   return {
     request,
     get: (path) => request("GET", path),
@@ -121,8 +126,13 @@ export function createApiClient(gateway: { url: () => string }, key: string | un
       if (answer.status !== 201) throw new Error(`no subscription: ${answer.status} ${answer.text}`);
       return answer.json as ShownSubscription;
     },
-    event: (id) => shown(`/api/v1/events/${encodeURIComponent(id)}`),
-    delivery: (id) => shown(`/api/v1/deliveries/${id}`),
+    event,
+    delivery,
+    async deliveryOf(eventId) {
+      const [only, ...others] = (await event(eventId)).deliveries;
+      if (only === undefined || others.length > 0) throw new Error(`${eventId} has not one delivery`);
+      return delivery(only.id);
+    },
     deliveries: (query = "") => list(`/api/v1/deliveries?limit=500&${query}`),
     deadLetters: (query = "") => list(`/api/v1/dead-letters?limit=500&${query}`),
     refused: (source) => list(`/api/v1/sources/${source}/requests?limit=500`),

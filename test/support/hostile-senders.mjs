@@ -65,9 +65,9 @@ async function repeat(everyMs, act) {
 }
 
 for (let number = 0; number < SLOW_SOCKETS; number++) openSlowSocket(number);
-for (let lane = 0; lane < 3; lane++) {
-  void repeat(300, (number) => {
-    const [type, body] = BOMBS[(number * 3 + lane) % BOMBS.length];
+for (let lane = 0; lane < 2; lane++) {
+  void repeat(400, (number) => {
+    const [type, body] = BOMBS[(number * 2 + lane) % BOMBS.length];
     return post("/webhook/keyed", { "content-type": type, "content-length": body.length }, body);
   });
 }

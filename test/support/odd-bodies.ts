@@ -8,7 +8,17 @@ export interface OddBody {
 }
 
 const SPACES = ["", "", " ", "\n", "\r\n", "\t", "  \n\t "];
-const NUMBERS = ["0", "-0", "1e999", "9007199254740993", "12345678901234567890123", "0.1000", "-1.5E+10", "1E-400", "1.0"];
+const NUMBERS = [
+  "0",
+  "-0",
+  "1e999",
+  "9007199254740993",
+  "12345678901234567890123",
+  "0.1000",
+  "-1.5E+10",
+  "1E-400",
+  "1.0",
+];
 const TEXTS = [
   '""',
   '"a"',
@@ -26,7 +36,17 @@ const TEXTS = [
   '"\ufeff"',
 ];
 const NAMES = ['"id"', '"id"', '"a"', '"__proto__"', '"constructor"', '""', '"\\u0069d"', '"data"', '"webhook_id"'];
-const MARKUP = ["text", "&lt;&amp;", "&#x1F600;", "<![CDATA[<raw>&]]>", "<!-- note -->", "<b/>", "<c a='1' b=\"2\"> </c>", "é", "\r\n"];
+const MARKUP = [
+  "text",
+  "&lt;&amp;",
+  "&#x1F600;",
+  "<![CDATA[<raw>&]]>",
+  "<!-- note -->",
+  "<b/>",
+  "<c a='1' b=\"2\"> </c>",
+  "é",
+  "\r\n",
+];
 
 export function createOddBodies(random: Random): () => OddBody {
   const below = (limit: number) => Math.floor(random.next() * limit);
@@ -56,13 +76,27 @@ export function createOddBodies(random: Random): () => OddBody {
   }
 
   function xml(): OddBody {
-    const prolog = pick(["", '<?xml version="1.0"?>', '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n', "\ufeff"]);
+    const prolog = pick([
+      "",
+      '<?xml version="1.0"?>',
+      '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n',
+      "\ufeff",
+    ]);
     const text = `${prolog}<r xmlns="urn:odd">${many(6, () => pick(MARKUP)).join("")}</r>${pick(["", "\n", "<!-- end -->"])}`;
-    return { kind: "xml", contentType: pick(["application/xml", "text/xml; charset=utf-8", "image/svg+xml"]), body: Buffer.from(text) };
+    return {
+      kind: "xml",
+      contentType: pick(["application/xml", "text/xml; charset=utf-8", "image/svg+xml"]),
+      body: Buffer.from(text),
+    };
   }
 
   function other(): OddBody {
-    const types = ["application/octet-stream", "text/plain", "application/x-www-form-urlencoded", "application/x-protobuf"];
+    const types = [
+      "application/octet-stream",
+      "text/plain",
+      "application/x-www-form-urlencoded",
+      "application/x-protobuf",
+    ];
     const length = pick([0, 1, 2, 17, 500, 16_384, 16_385, 20_000]);
     const bytes = below(2) === 0 ? random.bytes(length) : Buffer.from("plain words\0é\n".repeat(length / 14));
     return { kind: "other", contentType: pick(types), body: Buffer.from(bytes) };

@@ -102,7 +102,7 @@ export function hashOf(body: Uint8Array): string {
   return createHash("sha1").update(body).digest("base64url").slice(0, 16);
 }
 
-export function moodAt({ moods }: Destination, elapsedMs: number): Mood {
+function moodAt({ moods }: Destination, elapsedMs: number): Mood {
   let mood: Mood = "well";
   for (const next of moods) if (next.from <= elapsedMs) mood = next.mood;
   return mood;

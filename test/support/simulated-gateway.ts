@@ -1,11 +1,13 @@
 /** The whole engine on the real store, without threads and sockets, so that it lives in virtual time and can die. */
 import { join } from "node:path";
 import type { Clock } from "../../src/domain/clock.ts";
-import type { PosthornError } from "../../src/domain/errors.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
+import type { BreakerState } from "../../src/deliver/breaker.ts";
+import type { Dispatch } from "../../src/deliver/dispatch.ts";
 import { createLocalDispatch } from "../../src/deliver/local-dispatch.ts";
 import { createScheduler, type Scheduler, type SchedulerOptions } from "../../src/deliver/scheduler.ts";
 import type { Sender } from "../../src/deliver/senders/sender.ts";
+import type { Subscription } from "../../src/domain/subscription.ts";
 import { createReplays, type Replays } from "../../src/manage/replays.ts";
 import { createSecretBox } from "../../src/manage/secret-box.ts";
 import { openSubscriptions, type Subscriptions } from "../../src/manage/subscriptions.ts";
@@ -15,9 +17,10 @@ import { createPublisher, type Publisher } from "../../src/receive/publish.ts";
 import { createFanOut, type FanOut } from "../../src/route/fan-out.ts";
 import { createRouter } from "../../src/route/router.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { ClaimedDelivery, Store } from "../../src/store/store.ts";
 import type { Chance } from "./chance.ts";
 import { createVirtualClock, type VirtualTime } from "./virtual-clock.ts";
+import { watchCalls, type Life } from "./watched-store.ts";
 
 export interface SimulatedGateway {
   /** For those who look on: it answers without delay. */
@@ -25,7 +28,7 @@ export interface SimulatedGateway {
   readonly clock: Clock;
   readonly subscriptions: Subscriptions;
   readonly scheduler: Scheduler;
-  readonly fanOut: FanOut;
+  readonly accept: FanOut["accept"];
   readonly publisher: Publisher;
   readonly replays: Replays;
   /** From now on the process cannot write any more (`lost`), or no longer hears of it (`unanswered`). */
@@ -57,6 +60,7 @@ export interface SimulatedGatewayOptions {
   /** How long the store takes to answer. */
   commitMs: number;
   onFault: (error: unknown) => void;
+  onDispatch?: (subscription: Subscription, delivery: ClaimedDelivery, breaker: BreakerState | undefined) => void;
   onAttempt?: SchedulerOptions["onAttempt"];
   onBreaker?: SchedulerOptions["onBreaker"];
   onSuspend?: SchedulerOptions["onSuspend"];
@@ -66,7 +70,6 @@ export interface SimulatedGatewayOptions {
 export interface SenderParts {
   clock: Clock;
   isAlive: () => boolean;
-  findBreaker: Scheduler["findBreaker"];
 }
 
 /** Longer than the gateway's own, because days pass here. */
@@ -93,8 +96,15 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
   const clock = mortalClock(createVirtualClock(time, Math.max(time.wall(), store.lastKnownNow)), isAlive);
   const { random } = chance.fork();
   const createId = createIdSource(clock, random);
-  const sender = options.createSender({ clock, isAlive, findBreaker: (seq) => scheduler.findBreaker(seq) });
-  const dispatch = createLocalDispatch({ senders: { http: sender }, store, clock });
+  const sender = options.createSender({ clock, isAlive });
+  const local = createLocalDispatch({ senders: { http: sender }, store, clock });
+  const dispatch: Dispatch = {
+    ...local,
+    send(delivery, subscription, done) {
+      options.onDispatch?.(subscription, delivery, scheduler.findBreaker(subscription.seq));
+      local.send(delivery, subscription, done);
+    },
+  };
   const router = createRouter();
   const subscriptions = await openSubscriptions({
     store,
@@ -140,7 +150,11 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     onDue: (subscription) => scheduler.notePending(subscription, clock.now()),
     onCancelled: scheduler.withdraw,
   });
-  const publisher = createPublisher({ accept: fanOut.accept, clock, createId, limits: DEFAULT_PUBLISH_LIMITS });
+  const accept: FanOut["accept"] = (event, done) => {
+    upkeep.noteWork();
+    fanOut.accept(event, done);
+  };
+  const publisher = createPublisher({ accept, clock, createId, limits: DEFAULT_PUBLISH_LIMITS });
 
   if (broken?.skipRecovery !== true) await store.recover(clock.now());
   router.update(subscriptions.list(undefined));
@@ -153,7 +167,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     clock,
     subscriptions,
     scheduler,
-    fanOut,
+    accept,
     publisher,
     replays,
     startDying(how) {
@@ -173,52 +187,6 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
       life.state = "dead";
     },
   };
-}
-
-interface Life {
-  state: "alive" | "lost" | "unanswered" | "dead";
-  calls: { made: number; open: number };
-  /** Hands over an answer of the store. */
-  tell: (run: () => void) => void;
-}
-
-type Call = (...args: unknown[]) => unknown;
-
-/** Counts what is open, and keeps answers from a process that has died. */
-function watchCalls(store: Store, life: Life): Store {
-  function watch(call: Call): Call {
-    return (...args) => {
-      life.calls.made++;
-      if (life.state === "dead" || life.state === "lost") return new Promise(() => undefined);
-      life.calls.open++;
-      const answered = (tell: () => void) => {
-        life.calls.open--;
-        life.tell(() => {
-          life.calls.made++;
-          if (life.state === "alive") tell();
-        });
-      };
-      const done = args.at(-1);
-      if (typeof done === "function") {
-        return call(...args.slice(0, -1), (result: unknown) => {
-          answered(() => (done as Call)(result));
-        });
-      }
-      const answer = call(...args);
-      if (!(answer instanceof Promise)) return void life.calls.open--;
-      return new Promise((resolve, reject) => {
-        answer.then(
-          (value) => answered(() => resolve(value)),
-          (error: PosthornError) => answered(() => reject(error)),
-        );
-      });
-    };
-  }
-  const watched = Object.entries(store).map(([name, member]: [string, unknown]) => [
-    name,
-    typeof member === "function" ? watch(member as Call) : member,
-  ]);
-  return Object.fromEntries(watched) as Store;
 }
 
 /** Timers of a dead process do not fire. */

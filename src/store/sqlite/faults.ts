@@ -73,7 +73,7 @@ export function reportFault(error: unknown): FaultReport {
   const report: FaultReport = {
     fault: judgeFault(error),
     message: error instanceof Error ? error.message : String(error),
-    isCorruption: isCorruption(error),
+    isCorruption: isCorruption(error) || undefined,
   };
   if (!(error instanceof PosthornError)) return report;
   const { code, field, details, retryAfterS } = error;

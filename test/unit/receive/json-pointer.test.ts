@@ -91,12 +91,16 @@ describe("scalar text", () => {
     const json = Buffer.from('{"id":1,"\\u0069d":2, "i\\u0064" : "three" ,"idd":4,"x":{"id":5}}');
     expect(scalarTextAt(json, ["id"])).toBe("three");
     fc.assert(
-      fc.property(fc.dictionary(fc.string({ unit: "binary" }), fc.string({ unit: "binary" })), fc.string(), (record, name) => {
-        const text = Buffer.from(JSON.stringify(record));
-        for (const key of [...Object.keys(record), name]) {
-          expect(scalarTextAt(text, [key])).toBe(Object.hasOwn(record, key) ? record[key] : undefined);
-        }
-      }),
+      fc.property(
+        fc.dictionary(fc.string({ unit: "binary" }), fc.string({ unit: "binary" })),
+        fc.string(),
+        (record, name) => {
+          const text = Buffer.from(JSON.stringify(record));
+          for (const key of [...Object.keys(record), name]) {
+            expect(scalarTextAt(text, [key])).toBe(Object.hasOwn(record, key) ? record[key] : undefined);
+          }
+        },
+      ),
     );
   });
 });

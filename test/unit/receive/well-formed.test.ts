@@ -69,9 +69,7 @@ describe("checking that a body is well-formed", () => {
     expect(() => check(Buffer.from('{"a":"é"}'), "application/json; charset=iso-8859-1")).toThrow(
       /text in the charset "iso-8859-1" where UTF-8 is expected at line 1, column 7 \(byte 6\)/,
     );
-    expect(() => check(Buffer.from("{}", "utf16le"), "application/json; charset=utf-16")).toThrow(
-      /looks like UTF-16/,
-    );
+    expect(() => check(Buffer.from("{}", "utf16le"), "application/json; charset=utf-16")).toThrow(/looks like UTF-16/);
   });
 
   it("holds JSON and XML to the depth it is given", async () => {

@@ -1,4 +1,7 @@
 import { DatabaseSync } from "@photostructure/sqlite";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/domain/errors.ts";
 import { FatalFault, faultError, isCorruption, judgeFault, reportFault } from "../../../src/store/sqlite/faults.ts";
@@ -42,6 +45,24 @@ describe("an error of SQLite", () => {
     expect(judgeFault(caught(() => insert.run(undefined as never, null)))).toBe("item");
     db.close();
     await collectGarbage();
+  });
+
+  it("is judged by its words where the driver gives no number", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "posthorn-"));
+    const file = join(folder, "damaged.db");
+    const whole = new DatabaseSync(file);
+    whole.exec("create table t (a); insert into t values (1)");
+    whole.close();
+    writeFileSync(file, readFileSync(file).fill(0xa5, 4096));
+    const damaged = new DatabaseSync(file);
+    const error = caught(() => damaged.prepare("select * from t").all());
+    expect(error).not.toHaveProperty("errcode");
+    expect(judgeFault(error)).toBe("fatal");
+    expect(isCorruption(error)).toBe(true);
+    expect(judgeFault(caught(() => damaged.prepare("select * from u").all()))).toBe("item");
+    damaged.close();
+    await collectGarbage();
+    rmSync(folder, { recursive: true });
   });
 
   it("is corruption only when the file is damaged or no database", () => {

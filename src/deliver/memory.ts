@@ -1,0 +1,55 @@
+import type { ClaimedDelivery } from "../store/store.ts";
+import { held, type Lane } from "./lane.ts";
+import type { Slots } from "./slots.ts";
+
+/** What is claimed and waits in memory for its turn: bounded in number over all lanes, and in bytes of bodies. */
+export interface Memory {
+  /** How many more a lane may claim. */
+  roomFor(lane: Lane): number;
+  hasRoomForBody(size: number): boolean;
+  /** Keeps a place for a delivery that is being recorded. */
+  keepPlace(lane: Lane): void;
+  freePlace(lane: Lane): void;
+  add(lane: Lane, delivery: ClaimedDelivery): void;
+  takeFirst(lane: Lane): ClaimedDelivery | undefined;
+  take(lane: Lane, eventSeq: number): ClaimedDelivery | undefined;
+}
+
+export function createMemory(slots: Slots, maxBodyBytes: number): Memory {
+  let bodyBytes = 0;
+
+  function takeAt(lane: Lane, at: number): ClaimedDelivery | undefined {
+    const delivery = at === 0 ? lane.ready.shift() : lane.ready.splice(at, 1)[0];
+    if (delivery === undefined) return undefined;
+    bodyBytes -= delivery.event.body?.length ?? 0;
+    slots.claimed--;
+    return delivery;
+  }
+
+  return {
+    // However full the memory is, a lane may hold one: no lane ever waits for another to send.
+    roomFor: (lane) => Math.max(slots.claimRoom(), held(lane) + lane.claiming === 0 ? 1 : 0),
+    hasRoomForBody: (size) => bodyBytes + size <= maxBodyBytes,
+    keepPlace(lane) {
+      lane.reserved++;
+      slots.claimed++;
+    },
+    freePlace(lane) {
+      lane.reserved--;
+      slots.claimed--;
+    },
+    add(lane, delivery) {
+      const size = delivery.event.body?.length ?? 0;
+      // Beyond the budget the body is loaded again when it is sent.
+      if (bodyBytes + size > maxBodyBytes) delivery.event.body = undefined;
+      else bodyBytes += size;
+      lane.ready.push(delivery);
+      slots.claimed++;
+    },
+    takeFirst: (lane) => takeAt(lane, 0),
+    take(lane, eventSeq) {
+      const at = lane.ready.findIndex((delivery) => delivery.eventSeq === eventSeq);
+      return at === -1 ? undefined : takeAt(lane, at);
+    },
+  };
+}

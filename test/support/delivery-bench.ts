@@ -1,0 +1,253 @@
+/** A scheduler on a real store in virtual time, with a dispatch that answers when the test says so. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach } from "vitest";
+import type { Clock } from "../../src/domain/clock.ts";
+import type { Outcome } from "../../src/domain/outcome.ts";
+import { createSeededRandom } from "../../src/domain/seeded-random.ts";
+import type { Subscription } from "../../src/domain/subscription.ts";
+import type { Dispatch } from "../../src/deliver/dispatch.ts";
+import { createScheduler, type Scheduler, type SchedulerOptions } from "../../src/deliver/scheduler.ts";
+import type { AttemptReport } from "../../src/deliver/senders/sender.ts";
+import { createFanOut, type FanOut, type IngestResult } from "../../src/route/fan-out.ts";
+import { createRouter } from "../../src/route/router.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import type { ClaimedDelivery, NewEvent, Store } from "../../src/store/store.ts";
+import { collectGarbage } from "./collect-garbage.ts";
+import { newEvent, newSubscription, NOON } from "./store-fixtures.ts";
+import { createVirtualClock, createVirtualTime, moveClock, type VirtualTime } from "./virtual-clock.ts";
+import { settleCalls, watchCalls, type Life } from "./watched-store.ts";
+
+export interface Flight {
+  readonly eventId: string;
+  readonly delivery: ClaimedDelivery;
+  readonly subscription: Subscription;
+  readonly startedAt: number;
+  answer(outcome?: Outcome): Promise<void>;
+}
+
+export interface DeliveryBench {
+  readonly time: VirtualTime;
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly scheduler: Scheduler;
+  readonly fanOut: FanOut;
+  /** What is in flight, oldest first. */
+  readonly flights: readonly Flight[];
+  /** Ids of events in the order in which they were sent. */
+  readonly sent: readonly string[];
+  /** What the scheduler told about breakers and suspensions. */
+  readonly told: readonly string[];
+  /** Answers every attempt after `afterMs`, until it is called again. */
+  answerWith(answer: ((flight: Flight) => Outcome | undefined) | undefined, afterMs?: number): void;
+  subscribe(change?: Partial<Subscription>): Promise<Subscription>;
+  subscriptions(): Iterable<Subscription>;
+  change(subscription: Subscription, change: Partial<Subscription>): Promise<Subscription>;
+  remove(subscription: Subscription): Promise<void>;
+  publish(change?: Partial<NewEvent>): Promise<IngestResult>;
+  /** Publishes one event for each id, all at once. */
+  publishAll(ids: readonly string[], change?: Partial<NewEvent>): Promise<void>;
+  stateOf(eventSeq: number, subscription: Pick<Subscription, "seq">): Promise<string | undefined>;
+  /** Until nothing happens any more without the clock. */
+  settle(): Promise<void>;
+  move(byMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const OK: Outcome = { kind: "delivered", response: response(200) };
+export const DOWN: Outcome = { kind: "unreachable", error: "connection refused" };
+
+export function refused(status: number): Outcome {
+  return { kind: "refused", response: response(status), error: String(status) };
+}
+
+export function gone(): Outcome {
+  return { kind: "gone", response: response(410), error: "410" };
+}
+
+function response(status: number) {
+  return { status, headers: "{}", body: new Uint8Array(0) };
+}
+
+export interface DeliveryBenchOptions extends Partial<
+  Pick<SchedulerOptions, "maxInFlight" | "maxBodyBytes" | "findSavedBreaker">
+> {
+  wrap?: (store: Store) => Store;
+}
+
+/** For a test file: every bench that it opens is closed after its test. */
+export function useDeliveryBench(): (options?: DeliveryBenchOptions) => Promise<DeliveryBench> {
+  let opened: DeliveryBench[] = [];
+  afterEach(async () => {
+    for (const bench of opened) await bench.close();
+    opened = [];
+  });
+  afterAll(collectGarbage);
+  return async (options) => {
+    const bench = await openDeliveryBench(options);
+    opened.push(bench);
+    return bench;
+  };
+}
+
+async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<DeliveryBench> {
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-bench-"));
+  const time = createVirtualTime(NOON);
+  const clock = createVirtualClock(time);
+  const life: Life = { state: "alive", calls: { made: 0, open: 0 }, tell: (run) => run() };
+  const file = join(folder, "posthorn.db");
+  const opened = await openSqliteStore({
+    file,
+    wall: time.wall,
+    dedupeHorizonMs: 86_400_000,
+    thread: false,
+    synchronous: "OFF",
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  const store = watchCalls(options.wrap?.(opened) ?? opened, life);
+  const subscriptions = new Map<number, Subscription>();
+  const flights: Flight[] = [];
+  const sent: string[] = [];
+  const told: string[] = [];
+  let respond: ((flight: Flight) => Outcome | undefined) | undefined;
+  let latencyMs = 1;
+
+  const settle = () => settleCalls(() => life.calls);
+  const dispatch: Dispatch = {
+    send(delivery, subscription, done) {
+      const startedAt = clock.now();
+      const finish = (outcome: Outcome) => {
+        const at = flights.indexOf(flight);
+        if (at === -1) return;
+        flights.splice(at, 1);
+        done(report(outcome, subscription, startedAt, clock.now() - startedAt));
+      };
+      const flight: Flight = {
+        eventId: delivery.event.id,
+        delivery,
+        subscription,
+        startedAt,
+        async answer(outcome = OK) {
+          finish(outcome);
+          await settle();
+        },
+      };
+      flights.push(flight);
+      sent.push(delivery.event.id);
+      const outcome = respond?.(flight);
+      if (outcome !== undefined) time.after(latencyMs, () => finish(outcome));
+    },
+    async close() {
+      for (const flight of flights.slice()) void flight.answer({ kind: "error", error: "stopped" });
+    },
+  };
+  const scheduler = createScheduler({
+    store,
+    dispatch,
+    clock,
+    random: createSeededRandom(1),
+    findSubscription: (seq) => subscriptions.get(seq),
+    maxInFlight: options.maxInFlight ?? 100,
+    maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
+    findSavedBreaker: options.findSavedBreaker,
+    onBreaker: (subscription, change) => void told.push(`${subscription.name} ${change}`),
+    onSuspend(subscription, reason) {
+      told.push(`${subscription.name} suspended: ${reason}`);
+      subscriptions.set(subscription.seq, { ...subscription, status: "suspended" });
+      scheduler.refresh(subscription.seq);
+    },
+  });
+  const router = createRouter();
+  const fanOut = createFanOut({ store, router, scheduler, clock });
+
+  function replace(subscription: Subscription): Subscription {
+    subscriptions.set(subscription.seq, subscription);
+    router.update([...subscriptions.values()]);
+    return subscription;
+  }
+
+  async function publish(change: Partial<NewEvent> = {}): Promise<IngestResult> {
+    const now = clock.now();
+    const { fanOutCursor: _, ...event } = newEvent({ receivedAt: now, dueAt: now, ...change });
+    const result = await new Promise<IngestResult>((resolve) => fanOut.accept(event, resolve));
+    await settle();
+    return result;
+  }
+
+  return {
+    time,
+    clock,
+    store,
+    scheduler,
+    fanOut,
+    flights,
+    sent,
+    told,
+    answerWith(answer, afterMs = 1) {
+      respond = answer;
+      latencyMs = afterMs;
+    },
+    async subscribe(change = {}) {
+      const name = change.name ?? `sub-${subscriptions.size + 1}`;
+      const tenantId = change.tenantId ?? "default";
+      const seq = await store.insertSubscription(newSubscription(name, { tenantId }));
+      return replace({ ...BASE, ...change, seq, id: `sub_${name}`, name, tenantId });
+    },
+    subscriptions: () => subscriptions.values(),
+    async change(subscription, change) {
+      const changed = replace({ ...subscription, ...change });
+      scheduler.refresh(changed.seq);
+      await settle();
+      return changed;
+    },
+    async remove({ seq }) {
+      subscriptions.delete(seq);
+      router.update([...subscriptions.values()]);
+      scheduler.refresh(seq);
+      await settle();
+    },
+    publish,
+    async publishAll(ids, change) {
+      await Promise.all(ids.map((id) => publish({ id, ...change })));
+    },
+    async stateOf(eventSeq, { seq }) {
+      return (await store.findDelivery({ eventSeq, subscriptionSeq: seq }))?.state;
+    },
+    settle,
+    move: (byMs) => moveClock(time, byMs, settle),
+    async close() {
+      await opened.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+function report(outcome: Outcome, { url }: Subscription, startedAt: number, durationMs: number): AttemptReport {
+  return { outcome, startedAt, durationMs, url, address: undefined, requestHeaders: "{}" };
+}
+
+const BASE: Omit<Subscription, "seq" | "id" | "name" | "tenantId"> = {
+  kind: "http",
+  url: "https://example.com/hook",
+  events: ["#"],
+  status: "active",
+  format: "auto",
+  signatureHeader: "X-Webhook-Signature",
+  secrets: [],
+  retryPolicy: { delays_s: [10, 100, 1000, 10_000] },
+  retryOn: { statuses: [], bodyContains: undefined },
+  timeoutMs: 30_000,
+  rateLimitPerMinute: undefined,
+  concurrency: 4,
+  ordered: false,
+  onDeadHead: "block",
+  maxAgeMs: undefined,
+  headers: {},
+  description: undefined,
+  managedBy: "api",
+  createdAt: NOON,
+  updatedAt: NOON,
+};

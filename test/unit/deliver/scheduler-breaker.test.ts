@@ -1,0 +1,197 @@
+import { describe, expect, it } from "vitest";
+import { BREAKER, createBreakerState } from "../../../src/deliver/breaker.ts";
+import { DOWN, gone, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
+import { NOON } from "../../support/store-fixtures.ts";
+
+const HOUR_MS = 3_600_000;
+const open = useDeliveryBench();
+const ids = (count: number, name = "e") => Array.from({ length: count }, (_, i) => `${name}-${i}`);
+
+describe("a destination that is down", () => {
+  it("is spared after three failures in a row: one probe at a time, the others wait unspent", async () => {
+    const bench = await open();
+    await bench.subscribe({ name: "shop", concurrency: 1 });
+    bench.answerWith(() => DOWN);
+    await bench.publishAll(ids(20));
+    await bench.move(100);
+    expect(bench.told).toEqual(["shop opened"]);
+    expect(bench.sent).toHaveLength(3);
+    await bench.move(BREAKER.firstProbeMs * 1.2);
+    expect(bench.sent).toHaveLength(4);
+    const attempted = new Set(bench.sent);
+    expect(attempted.size).toBe(4);
+    bench.answerWith(undefined);
+    await bench.move(10 * 60_000);
+    expect(bench.flights).toHaveLength(1);
+  });
+
+  it("is not probed sooner, nor twice, because of what was in flight when it went down", async () => {
+    const bench = await open();
+    await bench.subscribe({ name: "shop", concurrency: 8 });
+    await bench.publishAll(ids(20));
+    const before = [...bench.flights];
+    for (const flight of before.slice(0, 3)) await flight.answer(DOWN);
+    expect(bench.told).toEqual(["shop opened"]);
+    const atOpening = bench.sent.length;
+    for (const flight of before.slice(3, 5)) await flight.answer(DOWN);
+    await bench.move(BREAKER.firstProbeMs - 1);
+    expect(bench.sent).toHaveLength(atOpening);
+    await bench.move(BREAKER.firstProbeMs * 0.2 + 1);
+    expect(bench.sent).toHaveLength(atOpening + 1);
+    for (const flight of before.slice(5)) await flight.answer(DOWN);
+    await bench.move(BREAKER.maxProbeMs * 2);
+    expect(bench.sent).toHaveLength(atOpening + 1);
+  });
+
+  it("gets what waited as soon as it is back, but slowly at first", async () => {
+    const bench = await open();
+    await bench.subscribe({ name: "shop", concurrency: 50 });
+    bench.answerWith(() => DOWN);
+    await bench.publishAll(ids(3, "failed"));
+    await bench.move(10);
+    await bench.publishAll(ids(1500));
+    bench.answerWith(() => OK);
+    await bench.move(BREAKER.firstProbeMs * 1.2);
+    expect(bench.told).toEqual(["shop opened", "shop closed"]);
+    const atFirst = bench.sent.length;
+    await bench.move(30_000);
+    const perS = (bench.sent.length - atFirst) / 30;
+    expect(perS).toBeGreaterThan(9);
+    expect(perS).toBeLessThan(11);
+    await bench.move(40_000);
+    expect(await bench.store.countOpenDeliveries()).toBe(0);
+    expect([...bench.scheduler.lanes()]).toEqual([]);
+  });
+
+  it("is sent at most twice its average when it is back", async () => {
+    const bench = await open();
+    await bench.subscribe({ name: "shop", concurrency: 50 });
+    bench.answerWith(() => OK);
+    for (let second = 0; second < 180; second++) {
+      await bench.publishAll(ids(20, `s${second}`));
+      await bench.move(1000);
+    }
+    bench.answerWith(() => DOWN);
+    await bench.publishAll(ids(3, "failed"));
+    await bench.move(HOUR_MS);
+    await bench.publishAll(ids(3000, "waits"));
+    bench.answerWith(() => OK);
+    await bench.move(BREAKER.maxProbeMs * 1.2);
+    const atFirst = bench.sent.length;
+    await bench.move(10_000);
+    const perS = (bench.sent.length - atFirst) / 10;
+    expect(perS).toBeGreaterThan(30);
+    expect(perS).toBeLessThanOrEqual(41);
+  }, 60_000);
+
+  it("does not get its retries sooner because it answered 500", async () => {
+    const bench = await open();
+    await bench.subscribe({ name: "shop", concurrency: 1, retryPolicy: { delays_s: [3600, 3600] } });
+    bench.answerWith(() => DOWN);
+    await bench.publishAll(ids(3));
+    await bench.move(10);
+    bench.answerWith(() => refused(500));
+    await bench.publish({ id: "probe" });
+    await bench.move(BREAKER.firstProbeMs * 1.2);
+    expect(bench.told).toEqual(["shop opened", "shop closed"]);
+    await bench.move(60_000);
+    expect(bench.sent).toEqual([...ids(3), "probe"]);
+  });
+
+  it("is suspended after 72 hours, and has its whole time again when it is resumed", async () => {
+    const bench = await open();
+    const subscription = await bench.subscribe({ name: "shop", concurrency: 1, retryPolicy: { delays_s: [] } });
+    bench.answerWith(() => DOWN);
+    await bench.publishAll(ids(3));
+    for (let hour = 0; hour <= 75; hour++) {
+      await bench.publish({ id: `hour-${hour}` });
+      await bench.move(HOUR_MS);
+    }
+    expect(bench.told).toEqual(["shop opened", "shop suspended: it could not be reached for 72 h: connection refused"]);
+    expect(await bench.store.countOpenDeliveries()).toBeGreaterThan(0);
+    await bench.change(subscription, { status: "active" });
+    await bench.publish({ id: "again" });
+    await bench.move(HOUR_MS);
+    expect(bench.told).toHaveLength(2);
+  });
+
+  it("is remembered as down after a restart", async () => {
+    const saved = { ...createBreakerState(NOON), isOpen: true, failures: 3, openedAt: NOON, probeAt: NOON + 5_000 };
+    const bench = await open({ findSavedBreaker: () => saved });
+    await bench.subscribe({ name: "shop" });
+    bench.answerWith(() => OK);
+    await bench.publishAll(ids(5));
+    expect(bench.sent).toEqual([]);
+    await bench.move(5_000);
+    expect(bench.sent).toHaveLength(1);
+    await bench.move(1_000);
+    expect(bench.sent).toHaveLength(5);
+  });
+
+  it("says with 410 that it is gone, and is suspended", async () => {
+    const bench = await open();
+    const subscription = await bench.subscribe({ name: "shop", concurrency: 1 });
+    await bench.publishAll(ids(3));
+    await bench.flights[0]?.answer(gone());
+    expect(bench.told).toEqual(["shop suspended: 410"]);
+    expect(await Promise.all([1, 2, 3].map((seq) => bench.stateOf(seq, subscription)))).toEqual([
+      "dead",
+      "pending",
+      "pending",
+    ]);
+  });
+});
+
+describe("a rate limit", () => {
+  it("makes deliveries wait without spending an attempt", async () => {
+    const bench = await open();
+    const subscription = await bench.subscribe({ rateLimitPerMinute: 60, concurrency: 10 });
+    bench.answerWith(() => OK);
+    await bench.publishAll(ids(10));
+    expect(bench.sent).toHaveLength(1);
+    expect(await bench.stateOf(5, subscription)).toBe("pending");
+    for (let second = 1; second <= 9; second++) {
+      await bench.move(1000);
+      expect(bench.sent).toHaveLength(second + 1);
+    }
+    await bench.move(10);
+    expect((await bench.store.findDelivery({ eventSeq: 10, subscriptionSeq: subscription.seq }))?.attemptCount).toBe(1);
+  });
+
+  it("holds also when every delivery is done before the next one comes", async () => {
+    const bench = await open();
+    await bench.subscribe({ rateLimitPerMinute: 60 });
+    bench.answerWith(() => OK);
+    for (const id of ids(50)) {
+      await bench.publish({ id });
+      await bench.move(20);
+    }
+    expect(bench.sent.length).toBeLessThanOrEqual(2);
+    await bench.move(60_000);
+    expect(bench.sent).toHaveLength(50);
+    expect([...bench.scheduler.lanes()]).toEqual([]);
+  });
+
+  it("is not given anew by pausing and resuming", async () => {
+    const bench = await open();
+    let subscription = await bench.subscribe({ rateLimitPerMinute: 6 });
+    bench.answerWith(() => OK);
+    await bench.publishAll(ids(5));
+    for (let i = 0; i < 5; i++) {
+      subscription = await bench.change(subscription, { status: "inactive" });
+      subscription = await bench.change(subscription, { status: "active" });
+    }
+    expect(bench.sent).toHaveLength(1);
+  });
+
+  it("reaches a high rate", async () => {
+    const bench = await open();
+    await bench.subscribe({ rateLimitPerMinute: 60_000, concurrency: 100, status: "active" });
+    bench.answerWith(() => OK);
+    for (let burst = 0; burst < 10; burst++) {
+      await bench.publishAll(ids(30, `b${burst}`));
+      await bench.move(50);
+    }
+    expect(bench.sent).toHaveLength(300);
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import { decide } from "../../../src/deliver/settle.ts";
+import type { Outcome } from "../../../src/domain/outcome.ts";
+import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
+import type { Subscription } from "../../../src/domain/subscription.ts";
+import type { ClaimedDelivery } from "../../../src/store/store.ts";
+import { DOWN, gone, OK, refused } from "../../support/delivery-bench.ts";
+
+const NOW = 1_000_000;
+const random = createSeededRandom(1);
+
+function decideOn(outcome: Outcome, delivery: Partial<ClaimedDelivery> = {}, subscription: Partial<Subscription> = {}) {
+  const claimed = {
+    eventSeq: 7,
+    subscriptionSeq: 3,
+    generation: 2,
+    attemptCount: 0,
+    uncountedAttempts: 0,
+    trigger: "first",
+  };
+  const settings = { retryPolicy: { delays_s: [10, 60] }, retryOn: { statuses: [] }, onDeadHead: "block" };
+  return decide(
+    { ...claimed, ...delivery } as ClaimedDelivery,
+    { ...settings, ...subscription } as Subscription,
+    {
+      outcome,
+      startedAt: NOW - 5,
+      durationMs: 5,
+      url: "https://example.com",
+      address: undefined,
+      requestHeaders: "{}",
+    },
+    { now: NOW, wall: NOW, random },
+  );
+}
+
+describe("what follows from an attempt", () => {
+  it("is the end of a delivery that was taken", () => {
+    const { settlement, says, suspends } = decideOn(OK);
+    expect(settlement).toMatchObject({
+      eventSeq: 7,
+      subscriptionSeq: 3,
+      generation: 2,
+      attemptNumber: 1,
+      verdict: "delivered",
+      leavesKeyQueue: true,
+      attempt: { result: "success", responseCode: 200 },
+    });
+    expect({ says, suspends }).toEqual({ says: "well", suspends: false });
+  });
+
+  it("is another try after the wait that its number asks for", () => {
+    const first = decideOn(DOWN).settlement;
+    const second = decideOn(DOWN, { attemptCount: 1 }).settlement;
+    expect([first.verdict, second.verdict]).toEqual(["retry", "retry"]);
+    expect(first.nextAttemptAt).toBeGreaterThanOrEqual(NOW + 10_000);
+    expect(first.nextAttemptAt).toBeLessThanOrEqual(NOW + 12_000);
+    expect(second.nextAttemptAt).toBeGreaterThanOrEqual(NOW + 60_000);
+  });
+
+  it("is not another try sooner than Retry-After says", () => {
+    const busy: Outcome = { ...refused(503), kind: "refused", retryAfterMs: 3_600_000 } as Outcome;
+    expect(decideOn(busy).settlement.nextAttemptAt).toBe(NOW + 3_600_000);
+  });
+
+  it("is a dead letter with its reason when the tries are used up", () => {
+    const { settlement } = decideOn(DOWN, { attemptCount: 2 });
+    expect(settlement).toMatchObject({ verdict: "dead", deadReason: "retries_exhausted", leavesKeyQueue: false });
+  });
+
+  it("does not count the tries before a replay, nor those that a crash interrupted", () => {
+    expect(decideOn(DOWN, { attemptCount: 5, uncountedAttempts: 4 }).settlement.verdict).toBe("retry");
+    expect(decideOn(DOWN, { attemptCount: 5, uncountedAttempts: 3 }).settlement.verdict).toBe("dead");
+  });
+
+  it("lets the followers of a dead head go only where they may skip it", () => {
+    expect(decideOn(refused(400)).settlement.leavesKeyQueue).toBe(false);
+    expect(decideOn(refused(400), {}, { onDeadHead: "skip" }).settlement.leavesKeyQueue).toBe(true);
+  });
+
+  it("tells what the answer says about the destination", () => {
+    const says = (outcome: Outcome) => decideOn(outcome).says;
+    expect([says(refused(503)), says(DOWN), says({ kind: "timed_out", error: "late" })]).toEqual(["ill", "ill", "ill"]);
+    expect([says(refused(500)), says(refused(404))]).toEqual(["well", "well"]);
+    expect([says({ kind: "error", error: "ours" }), says({ kind: "blocked", error: "private" })]).toEqual([
+      "nothing",
+      "nothing",
+    ]);
+  });
+
+  it("suspends a subscription whose destination is gone", () => {
+    expect(decideOn(gone())).toMatchObject({ suspends: true, settlement: { verdict: "dead", deadReason: "gone" } });
+  });
+
+  it("does not call a 200 that means failure a success", () => {
+    const retryOn = { statuses: [200], bodyContains: undefined };
+    const { settlement, says } = decideOn(OK, {}, { retryOn });
+    expect(settlement).toMatchObject({ verdict: "retry", attempt: { result: "failed", responseCode: 200 } });
+    expect(says).toBe("ill");
+  });
+});

@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import { PosthornError } from "../../../src/domain/errors.ts";
+import { createFanOut } from "../../../src/route/fan-out.ts";
+import { createRouter } from "../../../src/route/router.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { OK, useDeliveryBench, type DeliveryBench } from "../../support/delivery-bench.ts";
+
+const open = useDeliveryBench();
+
+/** Three rows are an event and two deliveries. */
+const few = (store: Store): Store => ({ ...store, limits: { maxRows: 3, maxBytes: 1_000_000 } });
+
+async function deliveriesOf(bench: DeliveryBench, eventSeq: number): Promise<number[]> {
+  const deliveries = await bench.store.listDeliveriesOfEvent(eventSeq);
+  return deliveries.map(({ subscriptionSeq }) => subscriptionSeq);
+}
+
+describe("fan-out", () => {
+  it("makes a delivery for everyone who wants the event, in one transaction with it", async () => {
+    const bench = await open();
+    await bench.subscribe({ events: ["order.*"] });
+    await bench.subscribe({ events: ["invoice.*"] });
+    await bench.subscribe({ status: "inactive" });
+    await bench.subscribe({ tenantId: "other" });
+    expect(await bench.publish({ type: "order.paid" })).toMatchObject({ kind: "stored", deliveries: 2 });
+    expect(await deliveriesOf(bench, 1)).toEqual([1, 3]);
+  });
+
+  it("tells of an event that nobody wants", async () => {
+    const bench = await open();
+    expect(await bench.publish({ id: "a" })).toEqual({ kind: "stored", eventId: "a", deliveries: 0 });
+  });
+
+  it("goes on beyond what one transaction holds", async () => {
+    const bench = await open({ wrap: few });
+    bench.answerWith(() => OK);
+    for (let i = 0; i < 9; i++) await bench.subscribe();
+    expect(await bench.publish()).toMatchObject({ deliveries: 9 });
+    await bench.move(10);
+    expect(await deliveriesOf(bench, 1)).toHaveLength(9);
+    expect(await bench.store.loadUnfinishedFanOuts()).toEqual([]);
+    expect(bench.sent).toHaveLength(9);
+  });
+
+  it("makes all ordered deliveries with the event, so that a later event finds them", async () => {
+    const rows: number[] = [];
+    const bench = await open({
+      wrap: (store) => ({
+        ...few(store),
+        accept(event, deliveries, done) {
+          rows.push(deliveries.length);
+          store.accept(event, deliveries, done);
+        },
+      }),
+    });
+    for (let i = 0; i < 5; i++) await bench.subscribe({ ordered: true });
+    await bench.publish();
+    await bench.subscribe({ ordered: false });
+    await bench.publish();
+    expect(rows).toEqual([5, 5]);
+    expect(await deliveriesOf(bench, 2)).toHaveLength(6);
+  });
+
+  it("goes on at the next start with those who have nothing yet", async () => {
+    let isStopping = true;
+    const stopped = () => Promise.reject(new PosthornError("shutting_down", "The store is closed."));
+    const bench = await open({
+      wrap: (store) => ({ ...few(store), fanOut: (...args) => (isStopping ? stopped() : store.fanOut(...args)) }),
+    });
+    // The ordered ones come first, though they are younger.
+    for (let i = 0; i < 6; i++) await bench.subscribe({ ordered: i > 2 });
+    await bench.publish();
+    expect(await deliveriesOf(bench, 1)).toEqual([4, 5, 6]);
+    isStopping = false;
+    const router = createRouter();
+    router.update([...bench.subscriptions()]);
+    const { store, scheduler, clock } = bench;
+    await createFanOut({ store, router, scheduler, clock }).resume();
+    expect(await deliveriesOf(bench, 1)).toHaveLength(6);
+  });
+
+  it("tries again when the store cannot write the rest", async () => {
+    let faults = 2;
+    const bench = await open({
+      wrap: (store) => ({
+        ...few(store),
+        fanOut: (...args) =>
+          faults-- > 0 ? Promise.reject(new PosthornError("store_full", "The disk is full.")) : store.fanOut(...args),
+      }),
+    });
+    for (let i = 0; i < 7; i++) await bench.subscribe();
+    await bench.publish();
+    await bench.move(5_000);
+    expect(await deliveriesOf(bench, 1)).toHaveLength(7);
+  });
+
+  it("cancels what it makes for a subscription that was deleted meanwhile", async () => {
+    const bench = await open({ wrap: few });
+    const subscriptions = [];
+    for (let i = 0; i < 5; i++) subscriptions.push(await bench.subscribe());
+    const [, , , , last] = subscriptions;
+    const publishing = bench.publish();
+    if (last !== undefined) await bench.remove(last);
+    await publishing;
+    await bench.settle();
+    expect(await bench.stateOf(1, { seq: 5 })).toBe("cancelled");
+  });
+
+  it("ends a delivery at the earlier of the event's time and the subscription's", async () => {
+    const bench = await open();
+    await bench.subscribe({ status: "inactive", maxAgeMs: 5_000 });
+    await bench.subscribe({ status: "inactive" });
+    const now = bench.clock.now();
+    await bench.publish({ expiresAt: now + 10_000, receivedAt: now + 86_400_000 });
+    expect(await bench.store.expire(now + 4_999)).toMatchObject({ expired: 0 });
+    expect(await bench.store.expire(now + 5_000)).toMatchObject({ expired: 1 });
+    expect(await bench.store.expire(now + 10_000)).toMatchObject({ expired: 1 });
+  });
+
+  it("frees the places that it kept when the event is not stored", async () => {
+    const bench = await open({
+      wrap: (store) => ({
+        ...store,
+        accept: (_event, _deliveries, done) =>
+          void setImmediate(() =>
+            done({ kind: "failed", error: new PosthornError("store_full", "The disk is full.") }),
+          ),
+      }),
+    });
+    await bench.subscribe();
+    expect(await bench.publish()).toMatchObject({ kind: "failed" });
+    expect([...bench.scheduler.lanes()]).toEqual([]);
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import type { Subscription } from "../../../src/domain/subscription.ts";
+import { createRouter } from "../../../src/route/router.ts";
+
+function subscription(seq: number, change: Partial<Subscription> = {}): Subscription {
+  return { seq, tenantId: "default", events: ["#"], ordered: false, status: "active", ...change } as Subscription;
+}
+
+const seqs = (found: readonly Subscription[]) => found.map(({ seq }) => seq);
+
+describe("the router", () => {
+  it("finds who wants an event of a tenant", () => {
+    const router = createRouter();
+    router.update([
+      subscription(1, { events: ["order.*"] }),
+      subscription(2, { events: ["invoice.#", "order.paid"] }),
+      subscription(3, { tenantId: "acme" }),
+    ]);
+    expect(seqs(router.match("default", "order.paid"))).toEqual([1, 2]);
+    expect(seqs(router.match("default", "invoice.sent.late"))).toEqual([2]);
+    expect(seqs(router.match("acme", "order.paid"))).toEqual([3]);
+    expect(router.match("nobody", "order.paid")).toEqual([]);
+  });
+
+  it("finds one only once, whatever patterns of it match, and paused ones too", () => {
+    const router = createRouter();
+    router.update([subscription(1, { events: ["#", "order.*"], status: "suspended" })]);
+    expect(seqs(router.match("default", "order.paid"))).toEqual([1]);
+  });
+
+  it("puts ordered ones first, then goes by age", () => {
+    const router = createRouter();
+    router.update([
+      subscription(4),
+      subscription(2, { ordered: true }),
+      subscription(1),
+      subscription(3, { ordered: true }),
+    ]);
+    expect(seqs(router.match("default", "a"))).toEqual([2, 3, 1, 4]);
+  });
+
+  it("forgets what it remembered when subscriptions change", () => {
+    const router = createRouter();
+    router.update([subscription(1)]);
+    expect(seqs(router.match("default", "a"))).toEqual([1]);
+    router.update([subscription(2)]);
+    expect(seqs(router.match("default", "a"))).toEqual([2]);
+  });
+
+  it("answers the same for more types than it remembers", () => {
+    const router = createRouter();
+    router.update([subscription(1, { events: ["even.#"] })]);
+    for (let i = 0; i < 20_001; i++) router.match("default", `odd.${i}`);
+    expect(seqs(router.match("default", "even.1"))).toEqual([1]);
+  });
+});
