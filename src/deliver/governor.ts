@@ -21,7 +21,7 @@ export interface GovernorOptions {
 }
 
 const WINDOW_MS = 25;
-const SATURATED = 0.95;
+const SATURATED = 0.7;
 /** Less than this in a window is no flood: then deliveries themselves saturate the loop, and nobody waits for it. */
 const FLOOD = 50;
 /** Attempts for each event that is accepted in a flood; and what goes out in any case. */

@@ -415,6 +415,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       if (lane === undefined) return void breakers.delete(subscriptionSeq);
       const now = clock.now();
       if (subscription !== undefined) retune(lane, subscription, now);
+      // Whoever deletes it cancels what is there, and says how much.
+      else lane.mayHaveMore = false;
       if (subscription?.status === "active") {
         resumeBreaker(lane.breaker, now);
         spill(lane, now);

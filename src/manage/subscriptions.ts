@@ -137,13 +137,13 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     return announce(changed);
   }
 
-  async function cancelOpen(seq: number): Promise<number> {
-    let total = 0;
-    for (;;) {
-      const count = await store.cancelLane(seq, clock.now());
-      if (count === 0) return total;
-      total += count;
-    }
+  async function cancelOpen(seq: number): Promise<void> {
+    while ((await store.cancelLane(seq, clock.now())) > 0);
+  }
+
+  async function countCancelled(seq: number): Promise<number> {
+    const { deliveries } = await store.loadCounters();
+    return deliveries.find(({ subscriptionSeq }) => subscriptionSeq === seq)?.cancelled ?? 0;
   }
 
   function findById(id: string, tenantId: string | undefined): Subscription | undefined {
@@ -173,10 +173,14 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     setStatus,
     async remove(subscription) {
       refuseManaged(subscription);
-      await store.deleteSubscription(subscription.seq, clock.wall());
-      bySeq.delete(subscription.seq);
+      const { seq } = subscription;
+      const before = await countCancelled(seq);
+      await store.deleteSubscription(seq, clock.wall());
+      bySeq.delete(seq);
       announce(subscription);
-      return cancelOpen(subscription.seq);
+      await cancelOpen(seq);
+      // Counted by the store: the scheduler, too, cancels what it finds of a subscription that is gone.
+      return (await countCancelled(seq)) - before;
     },
     async saveBreaker(subscription, breaker) {
       await store.updateSubscription(subscription.seq, { breaker: JSON.stringify(breaker) }, subscription.updatedAt);

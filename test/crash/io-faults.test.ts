@@ -173,6 +173,15 @@ describe("every input and output of a short run failed, once and for good", () =
     ALL ? 3_600_000 : 240_000,
   );
 
+  it("does not start when the directory of its files cannot be synced", async (context) => {
+    requireStrace(context);
+    const fault = { call: "fsync", error: "EIO", number: 1, forGood: true, files: "directory" } as const;
+    for (const isSecondStart of [false, true]) {
+      const run = await runWithFault(fault, { isSecondStart });
+      expect(run).toMatchObject({ isListening: false, ended: { code: 1 }, violations: [] });
+    }
+  });
+
   it("ends at once when the sync of a checkpoint fails", async (context) => {
     requireStrace(context);
     const fault = { call: "fsync", error: "EIO", number: 1, forGood: false, files: "database" } as const;

@@ -10,6 +10,7 @@ import { createApiClient, until, type ApiClient, type ShownRequest } from "../su
 import { ADMIN_KEY, startGatewayProcess } from "../support/gateway-process.ts";
 import { report } from "../support/report.ts";
 import { startCommand } from "../support/run-command.ts";
+import { skipBecause } from "../support/skip.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 
 const HOSTILE = fileURLToPath(new URL("../support/hostile-senders.mjs", import.meta.url));
@@ -25,7 +26,12 @@ limits:
   request_timeout_s: 5
 `;
 const PER_SECOND = 150;
-const ROUND_MS = 4000;
+const ROUND_MS = 3000;
+const JUDGED_ROUNDS = 3;
+const MAX_ROUNDS = 5;
+/** What the good senders and the loop see on a machine that does nothing else than this test. */
+const QUIET_P99_MS = 25;
+const QUIET_LOOP_MS = 60;
 /** Below this a difference says more about the machine than about the gateway. */
 const NOISE_MS = 15;
 const WARM_UP_MS = 1500;
@@ -39,13 +45,13 @@ interface Round {
 
 /** R20 against the built gateway: what bad senders do to the good ones. */
 describe("hostile senders", () => {
-  it("cost the good ones no more than twice their time, and never hold the loop", { retry: 2 }, async () => {
+  it("cost the good ones no more than twice their time, and never hold the loop", async (context) => {
     const folder = mkdtempSync(join(tmpdir(), "posthorn-hostile-"));
     writeFileSync(join(folder, "posthorn.yaml"), YAML);
     const sink = await openSinkServer();
     const gateway = startGatewayProcess({
       folder,
-      env: { POSTHORN_LOG_LEVEL: "error", POSTHORN_MAX_LOOP_LAG_MS: "200" },
+      env: { POSTHORN_LOG_LEVEL: "error" },
     });
     const url = await gateway.ready;
     const pool = new Pool(url, { connections: 16, pipelining: 1 });
@@ -74,34 +80,57 @@ describe("hostile senders", () => {
       return round;
     }
 
-    await measure(pool, client);
-    const quiet: Round[] = [];
-    const attacked: Round[] = [];
-    for (let round = 0; round < 2; round++) {
-      // The senders themselves need a core: what that costs is not the gateway's doing.
+    // The senders themselves need a core: what that costs is not the gateway's doing.
+    const attackBystander = () => {
       const startedAt = performance.now();
-      quiet.push(await attack(bystanderPort, async () => performance.now() - startedAt > WARM_UP_MS));
-      attacked.push(await attack(Number(new URL(url).port), async () => (await connectionsOf(client)) > 1500));
+      return attack(bystanderPort, async () => performance.now() - startedAt > WARM_UP_MS);
+    };
+    const attackGateway = async () => {
+      const round = await attack(Number(new URL(url).port), async () => (await connectionsOf(client)) > 1500);
       await until(async () => (await connectionsOf(client)) < 100, 30_000, "the end of the attack");
+      return round;
+    };
+
+    await measure(pool, client);
+    const judged: { before: Round; under: Round }[] = [];
+    const attacked: Round[] = [];
+    let before = await attackBystander();
+    while (judged.length < JUDGED_ROUNDS && attacked.length < MAX_ROUNDS) {
+      const under = await attackGateway();
+      const after = await attackBystander();
+      attacked.push(under);
+      // By what is measured around a round and not by the round itself: else the good ones would be picked out.
+      if (isQuiet(before) && isQuiet(after)) judged.push({ before, under });
+      before = after;
     }
 
-    const best = (rounds: readonly Round[], figure: keyof Round) => Math.min(...rounds.map((round) => round[figure]));
-    const [before, under] = [best(quiet, "p99"), best(attacked, "p99")];
-    const [loopBefore, loopUnder] = [best(quiet, "loopMs"), best(attacked, "loopMs")];
+    const rssMb = Math.max(...attacked.map((round) => round.rssMb));
+    const ratios = judged.map(({ before: calm, under }) => under.p99 / Math.max(calm.p99, NOISE_MS / 2));
+    const loopMs = Math.max(...judged.map(({ under }) => under.loopMs));
+    const describeAll = attacked.map(({ p99, loopMs: loop }) => `${p99.toFixed(0)}/${loop.toFixed(0)}`).join(" ");
     report(
-      `R20 hostile senders: good p99 ${under.toFixed(1)} ms, ${before.toFixed(1)} ms while they trouble somebody else ` +
-        `(${(under / before).toFixed(2)} ×); loop blocked at most ${loopUnder.toFixed(0)} ms (${loopBefore.toFixed(0)} ms); ` +
-        `RSS ${Math.max(...attacked.map(({ rssMb }) => rssMb)).toFixed(0)} MB`,
+      `R20 hostile senders: ${judged.length} of ${attacked.length} rounds judged (the machine was quiet around them); ` +
+        `good p99 ${judged.map(({ before: calm, under }) => `${under.p99.toFixed(1)} against ${calm.p99.toFixed(1)} ms`).join(", ")}; ` +
+        `loop blocked at most ${loopMs.toFixed(0)} ms; RSS ${rssMb.toFixed(0)} MB; all rounds p99/loop ms: ${describeAll}`,
     );
-    expect([...quiet, ...attacked].reduce((sum, { failed }) => sum + failed, 0)).toBe(0);
-    expect(under).toBeLessThanOrEqual(Math.max(2 * before, NOISE_MS));
-    expect(loopUnder).toBeLessThanOrEqual(Math.max(100, 2 * loopBefore));
-    expect(Math.max(...attacked.map(({ rssMb }) => rssMb))).toBeLessThan(768);
+    expect(rssMb).toBeLessThan(768);
+    expect(attacked.reduce((sum, { failed }) => sum + failed, 0)).toBe(0);
 
     // However much was refused, no more than a ring of it is kept.
     expect(await countRefused(client, "bad")).toBeLessThanOrEqual(1000);
     await client.settled();
+    if (judged.length < JUDGED_ROUNDS) skipBecause(context, "the machine is too busy to judge R20 by the clock");
+    expect(median(ratios)).toBeLessThanOrEqual(2);
+    expect(loopMs).toBeLessThanOrEqual(100);
   });
+
+  function isQuiet({ p99, loopMs }: Round): boolean {
+    return p99 <= QUIET_P99_MS && loopMs <= QUIET_LOOP_MS;
+  }
+
+  function median(numbers: readonly number[]): number {
+    return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+  }
 
   /** Good webhooks at a constant rate: what they took, and what the gateway says of its loop meanwhile. */
   async function measure(pool: Pool, client: ApiClient): Promise<Round> {

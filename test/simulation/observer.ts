@@ -33,6 +33,7 @@ export interface Observer {
 
 /** The gateway's clock follows a wall clock that jumped at this speed at most. */
 const FASTEST_CLOCK = 1.1;
+const HASTENING_MS = 1_000;
 const TAIL_LINES = 80;
 
 export function createObserver(time: VirtualTime): Observer {
@@ -44,6 +45,7 @@ export function createObserver(time: VirtualTime): Observer {
   const interruptions = new Map<string, number>();
   const lastSend = new Map<number, number>();
   const buckets = new Map<number, { tokens: number; at: number; perS: number }>();
+  const closedAt = new Map<number, number>();
   const probes = new Map<number, ClaimedDelivery>();
   let attempts = 0;
   let interruptedAccepted = 0;
@@ -130,14 +132,17 @@ export function createObserver(time: VirtualTime): Observer {
       if (made > allowedTries(subscription) + interrupted) violation(`${key} was tried ${made} times`);
       if (settlement.verdict === "dead" && settlement.deadReason === undefined)
         violation(`${key} died without a reason`);
-      if (settlement.nextAttemptAt !== undefined) {
+      const isHastened = time.elapsedMs - (closedAt.get(subscription.seq) ?? Number.NEGATIVE_INFINITY) < HASTENING_MS;
+      if (settlement.nextAttemptAt !== undefined && !isHastened) {
         ofLane(subscription.seq).set(delivery.eventSeq, settlement.nextAttemptAt);
       }
     },
     breakerChanged(subscription, change) {
       trace(`breaker of ${subscription.name} ${change}`);
-      // Its waiting retries are due now.
-      if (change === "closed") notBefore.delete(subscription.seq);
+      // Its waiting retries are due now, and so is what fails before that is recorded.
+      if (change !== "closed") return;
+      notBefore.delete(subscription.seq);
+      closedAt.set(subscription.seq, time.elapsedMs);
     },
     touched(key) {
       notBefore.get(key.subscriptionSeq)?.delete(key.eventSeq);

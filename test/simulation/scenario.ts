@@ -52,7 +52,7 @@ export function drawScenario(chance: Chance): Scenario {
     eventCount: chance.whole(40, 220),
     actCount: chance.whole(0, 40),
     crashCount: chance.isTrue(0.3) ? 0 : chance.whole(1, 6),
-    jumpCount: chance.isTrue(0.5) ? 0 : chance.whole(1, 3),
+    jumpCount: chance.isTrue(0.4) ? 0 : chance.whole(1, 3),
   };
 }
 

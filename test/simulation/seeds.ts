@@ -12,6 +12,8 @@ export interface SeedRun {
   events: number;
   attempts: number;
   crashes: number;
+  clockJumps: number;
+  worldsWithJumps: number;
   failed: readonly SimulationReport[];
 }
 
@@ -26,7 +28,7 @@ export async function runSeeds({ from, count, broken, onReport }: SeedRunOptions
   const startedAt = performance.now();
   const cpuBefore = process.cpuUsage();
   const failed: SimulationReport[] = [];
-  const sum = { hours: 0, events: 0, attempts: 0, crashes: 0 };
+  const sum = { hours: 0, events: 0, attempts: 0, crashes: 0, clockJumps: 0, worldsWithJumps: 0 };
   for (let seed = from; seed < from + count; seed++) {
     const report = await simulate(seed, broken);
     onReport?.(report);
@@ -35,6 +37,8 @@ export async function runSeeds({ from, count, broken, onReport }: SeedRunOptions
     sum.events += report.events;
     sum.attempts += report.attempts;
     sum.crashes += report.crashes;
+    sum.clockJumps += report.clockJumps;
+    if (report.clockJumps > 0) sum.worldsWithJumps++;
   }
   const { user, system } = process.cpuUsage(cpuBefore);
   const seconds = (performance.now() - startedAt) / 1000;
@@ -42,12 +46,15 @@ export async function runSeeds({ from, count, broken, onReport }: SeedRunOptions
 }
 
 export function describeRun(run: SeedRun): string {
-  const { from, count, hours, seconds, events, attempts, crashes, failed } = run;
-  const perMinute = Math.round((hours * 60) / seconds);
-  return (
-    `R23 seeds ${from} to ${from + count - 1}: ${Math.round(hours)} simulated hours in ${seconds.toFixed(1)} s ` +
-    `= ${perMinute} hours/min; ${events} events, ${attempts} attempts, ${crashes} crashes, ${failed.length} seeds failed`
-  );
+  const perMinute = Math.round((run.hours * 60) / run.seconds);
+  const last = run.from + run.count - 1;
+  return [
+    `R23 seeds ${run.from} to ${last}: ${Math.round(run.hours)} simulated hours in ${run.seconds.toFixed(1)} s ` +
+      `(${run.cpuSeconds.toFixed(1)} s of CPU) = ${perMinute} hours/min`,
+    `R7 R8 R15 R24: ${run.failed.length} of ${run.count} worlds broke a promise; ` +
+      `${run.events} events, ${run.attempts} attempts, ${run.crashes} crashes`,
+    `R17: ${run.clockJumps} clock jumps in ${run.worldsWithJumps} of these worlds`,
+  ].join("\n");
 }
 
 export function describeFailure({ seed, violations, tail }: SimulationReport): string {

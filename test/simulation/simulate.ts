@@ -17,6 +17,7 @@ export interface SimulationReport {
   events: number;
   attempts: number;
   crashes: number;
+  clockJumps: number;
   violations: readonly string[];
   /** The last things that happened. */
   tail: readonly string[];
@@ -51,6 +52,7 @@ export async function simulate(seed: number, broken?: BrokenParts): Promise<Simu
     events: world.senders.length,
     attempts,
     crashes: world.crashes,
+    clockJumps: world.scenario.jumpCount,
     violations: violations.slice(0, MAX_VIOLATIONS),
     tail,
   };

@@ -8,8 +8,8 @@ export interface IoFault {
   /** The first that fails, counted from 1 in each thread. */
   number: number;
   forGood: boolean;
-  /** The database alone is synced by checkpoints only; by default the log and the directory count too. */
-  files?: "all" | "database";
+  /** By default the database and its log; the database alone is synced by checkpoints only. */
+  files?: "database" | "directory";
 }
 
 const CALLS = ["fsync", "fdatasync", "pwrite64", "pread64", "ftruncate", "openat"];
@@ -17,8 +17,8 @@ const CALLS = ["fsync", "fdatasync", "pwrite64", "pread64", "ftruncate", "openat
 /** A command that runs the gateway under it, watching what touches its database and making one call fail. */
 export function faultCommand(folder: string, outputFile: string, fault: IoFault | undefined): string[] {
   const database = databaseOf(folder);
-  const files = fault?.files === "database" ? [database] : [dataDirOf(folder), database, `${database}-wal`];
-  const paths = files.flatMap((path) => ["-P", path]);
+  const files = { database: [database], directory: [dataDirOf(folder)], both: [database, `${database}-wal`] };
+  const paths = files[fault?.files ?? "both"].flatMap((path) => ["-P", path]);
   const watch = ["-D", "-f", "-ttt", "-s", "0", "-e", "signal=none", ...paths, "-e", `trace=${CALLS.join(",")}`];
   return ["strace", ...watch, ...(fault === undefined ? [] : inject(fault)), "-o", outputFile];
 }

@@ -1,6 +1,8 @@
 import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { dirname } from "node:path";
 import { PosthornError } from "../../domain/errors.ts";
+import { syncDirectory } from "./durable-directory.ts";
 import { isCorruption } from "./faults.ts";
 
 export type Database = DatabaseSyncInstance;
@@ -27,7 +29,7 @@ export function openWriteConnection(options: ConnectionOptions): WriteConnection
     refuseDamaged(options.file);
     const db = new DatabaseSync(options.file, { timeout: 5000 });
     try {
-      return configure(db, options.synchronous ?? "FULL");
+      return configure(db, options.file, options.synchronous ?? "FULL");
     } catch (error) {
       db.close();
       throw error;
@@ -54,7 +56,7 @@ function refuseDamaged(file: string): void {
   }
 }
 
-function configure(db: Database, wanted: string): WriteConnection {
+function configure(db: Database, file: string, wanted: string): WriteConnection {
   db.exec(`
     pragma page_size = 4096;
     pragma journal_mode = wal;
@@ -75,6 +77,9 @@ function configure(db: Database, wanted: string): WriteConnection {
         "Put the data directory on a local file system that supports them.",
     );
   }
+  // The first read makes the log. SQLite syncs its directory later too, but keeps quiet when that fails.
+  readPragma(db, "schema_version");
+  syncDirectory(dirname(file));
   migrate(db);
   return { db, version, syncMode };
 }

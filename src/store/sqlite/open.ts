@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { PosthornError } from "../../domain/errors.ts";
 import type { Store } from "../store.ts";
 import type { Commands } from "./commands.ts";
-import { makeDurableDirectory, syncDirectory } from "./durable-directory.ts";
+import { makeDurableDirectory } from "./durable-directory.ts";
 import { faultError } from "./faults.ts";
 import { BATCH_LIMITS, createGroupCommit } from "./group-commit.ts";
 import { openLocalReader, openLocalWriter, startReaderThread, startWriterThread, type Read } from "./threads.ts";
@@ -23,7 +22,6 @@ export interface SqliteStoreOptions {
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { file, thread = true } = options;
-  const isNew = !existsSync(file);
   makeDurableDirectory(dirname(file));
   const writerOptions = {
     file,
@@ -32,7 +30,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     hashKeyHex: randomBytes(32).toString("hex"),
   };
   const writer = thread ? await startWriterThread(writerOptions) : openLocalWriter(writerOptions);
-  if (isNew) syncDirectory(dirname(file));
   const reader = thread ? startReaderThread(file) : openLocalReader(file);
   const commits = createGroupCommit({ port: writer, wall: options.wall, onFatal: options.onFatal });
 
