@@ -5,7 +5,7 @@ export function median(values) {
 }
 
 /** `sorted` ascending; the smallest value that is not below `share` of all. */
-export function percentile(sorted, share) {
+function percentile(sorted, share) {
   if (sorted.length === 0) return Number.NaN;
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(sorted.length * share) - 1))];
 }

@@ -121,7 +121,7 @@ function accept(store, hasId) {
   return new Promise((resolve, reject) => {
     store.accept(event, deliveries, (result) => {
       if (result.kind === "stored") resolve(result.eventSeq);
-      else reject(result.error ?? new Error(result.kind));
+      else reject(new Error(result.kind, { cause: result.error }));
     });
   });
 }
@@ -156,7 +156,7 @@ function settle(store, eventSeq) {
   return new Promise((resolve, reject) => {
     store.settle(settlement, (result) => {
       if (result.applied === true) resolve();
-      else reject(result.failed ?? new Error("a settlement was not applied"));
+      else reject(new Error("a settlement was not applied", { cause: result.failed }));
     });
   });
 }

@@ -4,7 +4,7 @@ import { type AddressGuard, PRIVATE_SETTING } from "./address-guard.ts";
 
 /** What a user may write as a destination: rules on the URL and on the headers sent with every attempt. */
 
-export const HTTP_SETTING = "POSTHORN_ALLOW_HTTP_DESTINATIONS";
+const HTTP_SETTING = "POSTHORN_ALLOW_HTTP_DESTINATIONS";
 
 export interface DestinationRules {
   allowHttp: boolean;

@@ -60,13 +60,13 @@ export function deriveEventStatus(counts: {
   return counts.dead > 0 ? "FAILED" : "COMPLETED";
 }
 
-export const PRIORITY_OFFSET_MS: Readonly<Record<Priority, number>> = {
+const PRIORITY_OFFSET_MS: Readonly<Record<Priority, number>> = {
   critical: 0,
   high: 1_000,
   normal: 5_000,
   low: 60_000,
 };
-export const RETRY_OFFSET_MS = 30_000;
+const RETRY_OFFSET_MS = 30_000;
 /** A delivery's rank is never further than this after the time when it is due. */
 export const MAX_RANK_OFFSET_MS = PRIORITY_OFFSET_MS.low + RETRY_OFFSET_MS;
 

@@ -98,7 +98,7 @@ export function createApiKey(options: {
   };
 }
 
-export function hashApiKey(key: string): Buffer {
+function hashApiKey(key: string): Buffer {
   return createHash("sha256").update(key).digest();
 }
 

@@ -9,7 +9,7 @@ import type { CounterDeltas } from "./counters.ts";
 import type { Moves } from "./move.ts";
 
 /** Larger bodies stand apart, so that reading events does not drag them along. */
-export const INLINE_BODY_BYTES = 16_384;
+const INLINE_BODY_BYTES = 16_384;
 
 export interface Accept {
   accept(event: NewEvent, deliveries: readonly NewDelivery[], wall: number): Stored;

@@ -55,7 +55,13 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
   }
 
   function kill(row: DeliveryRow, reason: DeadReason, error: string, now: number) {
-    return moves.end(row, "dead", { now, attemptCount: row.attempt_count, deadReason: reason, error, leavesKeyQueue: true });
+    return moves.end(row, "dead", {
+      now,
+      attemptCount: row.attempt_count,
+      deadReason: reason,
+      error,
+      leavesKeyQueue: true,
+    });
   }
 
   function skipDeadHead(row: DeliveryRow, now: number): void {
