@@ -235,6 +235,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   function finish(lane: Lane, { delivery, report, isProbe, ...sent }: Finished): void {
     lane.inFlight--;
     slots.vacate(lane.tenantId);
+    if (isStopping && report.outcome.kind === "error") {
+      // Cut by our own stop: the next start finds it as being sent, and the schedule does not count it.
+      lane.unsettled--;
+      return noteQuiet();
+    }
     const now = clock.now();
     // It may have been changed since: what follows goes by the rules of now.
     const subscription = findSubscription(lane.seq) ?? sent.subscription;

@@ -101,7 +101,6 @@ export interface UnfinishedFanOut {
   type: string;
   tenantId: string;
   receivedAt: number;
-  publishedAt: number;
   expiresAt: number | undefined;
   cursor: number;
 }

@@ -214,7 +214,7 @@ export function createReadModels(db: Database) {
 
     loadUnfinishedFanOuts(): UnfinishedFanOut[] {
       return prepare(
-        `select seq as eventSeq, type, tenant_id as tenantId, received_at as receivedAt, published_at as publishedAt,
+        `select seq as eventSeq, type, tenant_id as tenantId, received_at as receivedAt,
             expires_at as expiresAt, fan_out_cursor as cursor
           from events where fan_out_cursor is not null order by seq`,
       )
