@@ -63,6 +63,7 @@ function flip(file: string, from: number, length: number): void {
 const flipPageOf = (table: string) => (file: string) =>
   flip(file, ((rootPages.get(table) ?? 1) - 1) * PAGE_BYTES, PAGE_BYTES);
 
+/** With a log beside, only pages that no start writes: what the log holds anew heals the damage. */
 const DAMAGES: { name: string; from: string; spoil: (file: string) => void }[] = [
   {
     name: "a file that is no database",
@@ -81,7 +82,7 @@ const DAMAGES: { name: string; from: string; spoil: (file: string) => void }[] =
     from: stopped,
     spoil: (file) => writeFileSync(file, readFileSync(file).subarray(0, 3 * PAGE_BYTES)),
   },
-  { name: "the settings changed, with a log beside", from: killed, spoil: flipPageOf("meta") },
+  { name: "the keys changed, with a log beside", from: killed, spoil: flipPageOf("keys") },
   { name: "the subscriptions changed, with a log beside", from: killed, spoil: flipPageOf("subscriptions") },
 ];
 

@@ -183,7 +183,6 @@ export function acceptContract(harness: StoreHarness): void {
           type,
           tenantId,
           receivedAt,
-          publishedAt: NOON,
           expiresAt,
           cursor: lanes[0],
         };
