@@ -50,8 +50,10 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
   function accept(event: IncomingEvent, done: (result: IngestResult) => void): void {
     const subscriptions = router.match(event.tenantId, event.type);
     const first = subscriptions.length > maxDeliveries ? takeFirst(subscriptions) : subscriptions;
+    // What has expired already must wait in the lane, where it is found and becomes a dead letter.
+    const mayGo = event.expiresAt === undefined || event.expiresAt > clock.now();
     const deliveries = first.map((subscription) =>
-      toDelivery(subscription, event, scheduler.reserve(subscription, event.dueAt, event.body.length)),
+      toDelivery(subscription, event, mayGo && scheduler.reserve(subscription, event.dueAt, event.body.length)),
     );
     const isPartial = first.length < subscriptions.length;
     const cursor = isPartial ? cursorAfter(first) : undefined;

@@ -102,7 +102,7 @@ describe("the bytes of a body", () => {
 
   it("of a published payload arrive as they were written, also those of a batch", async () => {
     const next = createOddBodies(createSeededRandom(seed + 1));
-    const payloads = Array.from({ length: 400 }, next)
+    const payloads = Array.from({ length: 800 }, next)
       .filter(({ kind, body }) => kind === "json" && body.toString().trimStart().startsWith("{"))
       .map(({ body }) => body.toString().trim());
     expect(payloads.length).toBeGreaterThan(50);

@@ -143,6 +143,19 @@ describe("a delivery that fails", () => {
     await until(async () => (await late.find()).status === "delivered");
   });
 
+  it("that had expired before it came is not sent, however idle its subscription is", async () => {
+    const { sink } = await deliver("idle", [{ status: 200 }]);
+    for (let round = 0; round < 5; round++) {
+      await gateway.publish({ event_type: "idle.happened", payload: {} });
+      await sink.received(2 + round);
+      await until(async () => (await gateway.deliveries("status=sending")).length === 0);
+      const expires_at = new Date(Date.now() - 1000).toISOString();
+      const { json } = await gateway.publish({ event_type: "idle.happened", payload: {}, expires_at });
+      await until(async () => (await gateway.deliveryOf(String(json["event_id"]))).status === "dead");
+    }
+    expect(sink.requests).toHaveLength(6);
+  });
+
   it("that may not reach its address is blocked, not tried", async () => {
     const strict = await startTestGateway();
     await strict.subscribe({ name: "inside", url: "http://127.0.0.1:9/", events: ["*"] });
