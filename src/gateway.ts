@@ -300,7 +300,6 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
 
   const recovered = await store.recover(clock.now());
   if (recovered.recovered + recovered.poisoned > 0) logger.warn(recovered, "deliveries were interrupted, going on");
-  if (recovered.poisoned > 0) await subscriptions.skipDeadHeads();
   await applyDeclared(config);
   router.update(subscriptions.list(undefined));
   await fanOut.resume();

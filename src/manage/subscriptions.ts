@@ -30,8 +30,6 @@ export interface Subscriptions {
   findSavedBreaker(seq: number): BreakerState | undefined;
   /** Takes over what the configuration declares; says which left it. */
   applyDeclared(declared: readonly SubscriptionInput[]): Promise<{ left: readonly string[] }>;
-  /** After a recovery: dead letters that it made block nobody who asked for `skip`. */
-  skipDeadHeads(): Promise<void>;
   /** Goes on with what a crash interrupted. */
   resume(): Promise<void>;
 }
@@ -132,7 +130,10 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
   async function setStatus(subscription: Subscription, status: SubscriptionStatus): Promise<Subscription> {
     const at = clock.wall();
     await store.updateSubscription(subscription.seq, { status }, at);
-    const changed = { ...(bySeq.get(subscription.seq) ?? subscription), status, updatedAt: at };
+    const current = bySeq.get(subscription.seq);
+    const changed = { ...(current ?? subscription), status, updatedAt: at };
+    // It may have been deleted meanwhile, and must not come back.
+    if (current === undefined) return changed;
     bySeq.set(subscription.seq, changed);
     return announce(changed);
   }
@@ -207,11 +208,6 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
         await setStatus(subscription, "inactive");
       }
       return { left: left.map(({ name }) => name) };
-    },
-    async skipDeadHeads() {
-      for (const { seq, ordered, onDeadHead } of bySeq.values()) {
-        if (ordered && onDeadHead === "skip") await store.skipDeadHeads(seq, clock.now());
-      }
     },
     async resume() {
       for (const seq of deleted) await cancelOpen(seq);
