@@ -42,7 +42,8 @@ describe("posthorn start", () => {
   });
 
   it("shows the admin key on a terminal, once, and keeps no copy", async (context) => {
-    const command = `${process.execPath} ${LAUNCHER} start --port 0`;
+    // Without exec, a shell that stays between would end with 130 itself.
+    const command = `exec ${process.execPath} ${LAUNCHER} start --port 0`;
     const terminal = startCommand("script", ["-qec", command, "/dev/null"], folder.path, {});
     const isThere = await Promise.race([
       terminal.printed("Ctrl+C").then(() => true),
