@@ -1,4 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
+import type { EventContent } from "../domain/event.ts";
 import { formatDeliveryId } from "../domain/ids.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery, Store } from "../store/store.ts";
@@ -13,11 +14,11 @@ export interface LocalDispatchOptions {
 
 /** Sends from this process. */
 export function createLocalDispatch({ senders, store, clock }: LocalDispatchOptions): Dispatch {
-  function send(delivery: ClaimedDelivery, subscription: Subscription, body: Uint8Array, done: Done): void {
+  function send(delivery: ClaimedDelivery, subscription: Subscription, event: EventContent, done: Done): void {
     const attempt = {
       deliveryId: formatDeliveryId(delivery.eventSeq, delivery.subscriptionSeq),
       number: delivery.attemptCount + 1,
-      event: { ...delivery.event, body },
+      event,
       subscription,
     };
     senders[subscription.kind].send([attempt], (reports) => {
@@ -39,11 +40,11 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
 
   return {
     send(delivery, subscription, done) {
-      const { body } = delivery.event;
-      if (body !== undefined) return send(delivery, subscription, body, done);
+      const { event } = delivery;
+      if (hasBody(event)) return send(delivery, subscription, event, done);
       store.loadBody(delivery.eventSeq).then(
-        (loaded) => {
-          if (loaded !== undefined) send(delivery, subscription, loaded, done);
+        (body) => {
+          if (body !== undefined) send(delivery, subscription, { ...event, body }, done);
           else done(failedHere(subscription, "the event's body was erased"));
         },
         (error: unknown) => done(failedHere(subscription, `the body could not be loaded: ${String(error)}`)),
@@ -53,6 +54,10 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
       await Promise.all(Object.values(senders).map((sender) => sender.close()));
     },
   };
+}
+
+function hasBody(event: ClaimedDelivery["event"]): event is ClaimedDelivery["event"] & EventContent {
+  return event.body !== undefined;
 }
 
 type Done = (report: AttemptReport) => void;

@@ -41,7 +41,7 @@ export function createMemory(slots: Slots, maxBodyBytes: number): Memory {
     add(lane, delivery) {
       const size = delivery.event.body?.length ?? 0;
       // Beyond the budget the body is loaded again when it is sent.
-      if (bodyBytes + size > maxBodyBytes) delivery.event.body = undefined;
+      if (bodyBytes + size > maxBodyBytes) delivery.event = { ...delivery.event, body: undefined };
       else bodyBytes += size;
       lane.ready.push(delivery);
       slots.claimed++;

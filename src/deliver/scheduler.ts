@@ -229,10 +229,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     lane.inFlight++;
     lane.unsettled++;
     slots.occupy(lane.tenantId);
-    dispatch.send(delivery, subscription, (report) => finish(lane, { delivery, subscription, report, isProbe }));
+    dispatch.send(delivery, subscription, (report) => finish(lane, { delivery, report, isProbe, sentBy: subscription }));
   }
 
-  function finish(lane: Lane, { delivery, report, isProbe, ...sent }: Finished): void {
+  function finish(lane: Lane, { delivery, report, isProbe, sentBy }: Finished): void {
     lane.inFlight--;
     slots.vacate(lane.tenantId);
     if (isStopping && report.outcome.kind === "error") {
@@ -242,7 +242,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
     const now = clock.now();
     // It may have been changed since: what follows goes by the rules of now.
-    const subscription = findSubscription(lane.seq) ?? sent.subscription;
+    const subscription = findSubscription(lane.seq) ?? sentBy;
     const decision = decide(delivery, subscription, report, { now, wall: clock.wall(), random });
     if (isProbe) lane.isProbing = false;
     watchDestination(lane, subscription, decision, isProbe);
@@ -458,7 +458,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 interface Finished {
   delivery: ClaimedDelivery;
   /** As it was when the attempt was made. */
-  subscription: Subscription;
+  sentBy: Subscription;
   report: AttemptReport;
   isProbe: boolean;
 }

@@ -3,7 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { allows, type Caller } from "../manage/keys.ts";
 import type { PublishResult, Publisher } from "../receive/publish.ts";
-import type { WebhookReceiver, WebhookResult } from "../receive/webhook.ts";
+import type { WebhookReceiver, WebhookRequest, WebhookResult } from "../receive/webhook.ts";
 import { describeError, sendProblem } from "./problem.ts";
 import { readBody } from "./read-body.ts";
 
@@ -28,6 +28,7 @@ export interface IntakeOptions {
   onFault: (error: unknown) => void;
 }
 
+const NOTHING = Buffer.alloc(0);
 const WEBHOOK = "/webhook/";
 const EVENTS = "/api/v1/events";
 const EVENTS_OTHERWISE = /^\/api\/v1\/events\/?(\?|$)/;
@@ -41,11 +42,11 @@ export function createIntake(options: IntakeOptions): Intake {
   function receiveWebhook(request: IncomingMessage, response: ServerResponse, url: string): void {
     const { source: name, path, query } = splitPath(url);
     const method = request.method ?? "POST";
-    let facts;
+    let webhook: WebhookRequest | undefined;
     try {
       const source = webhooks.open(name, method);
       const remoteAddress = options.clientAddress(request);
-      facts = {
+      webhook = {
         source,
         method,
         path,
@@ -53,22 +54,24 @@ export function createIntake(options: IntakeOptions): Intake {
         remoteAddress,
         headers: request.headers,
         receivedAt: options.clock.wall(),
+        body: NOTHING,
       };
       refuseTrouble();
       refuseEncoding(request);
     } catch (error) {
-      if (facts !== undefined && isSendersFault(error)) webhooks.log(facts, error.code, undefined, 0);
+      if (webhook !== undefined && isSendersFault(error)) webhooks.log(webhook, error.code, undefined, 0);
       return refuse(response, error);
     }
-    const known = facts;
+    const opened = webhook;
     takeBody(
       request,
       response,
-      known.source.maxBytes,
+      opened.source.maxBytes,
       (body) => {
-        webhooks.receive({ ...known, body }, (result) => answerWebhook(response, result));
+        opened.body = body;
+        webhooks.receive(opened, (result) => answerWebhook(response, result));
       },
-      (error) => webhooks.log(known, error.code, undefined, Number(request.headers["content-length"] ?? 0)),
+      (error) => webhooks.log(opened, error.code, undefined, Number(request.headers["content-length"] ?? 0)),
     );
   }
 

@@ -65,6 +65,7 @@ export function createPublisher({ accept, clock, createId, limits }: PublisherOp
       request: undefined,
       details: describe(item),
       body: item.payload,
+      fanOutCursor: undefined,
     };
   }
 

@@ -98,6 +98,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       request: describeRequest(request),
       details: undefined,
       body: request.body,
+      fanOutCursor: undefined,
     };
   }
 

@@ -2,10 +2,11 @@ import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import type { NewDelivery, NewEvent, Store } from "../store/store.ts";
+import type { ClaimedDelivery, NewDelivery, NewEvent, Store } from "../store/store.ts";
 import type { Router } from "./router.ts";
 
-export type IncomingEvent = Omit<NewEvent, "fanOutCursor">;
+/** Its cursor is set by the fan-out, where there is need of one. */
+export type IncomingEvent = NewEvent;
 
 export type IngestResult =
   | { kind: "stored"; eventId: string; deliveries: number }
@@ -57,7 +58,8 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     );
     const isPartial = first.length < subscriptions.length;
     const cursor = isPartial ? cursorAfter(first) : undefined;
-    store.accept({ ...event, fanOutCursor: cursor }, deliveries, (result) => {
+    event.fanOutCursor = cursor;
+    store.accept(event, deliveries, (result) => {
       if (result.kind === "stored") {
         handOver(event, result.eventSeq, first, deliveries, result.claimed);
         if (cursor !== undefined) continueLater(result.eventSeq, event, subscriptions.slice(first.length));
@@ -83,6 +85,8 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     deliveries: readonly NewDelivery[],
     claimed: readonly boolean[],
   ): void {
+    // One for all of them: a thousand deliveries of one event hold its body once.
+    let content: ClaimedDelivery["event"] | undefined;
     for (let i = 0; i < subscriptions.length; i++) {
       const subscription = subscriptions[i] as Subscription;
       if (claimed[i] === true) {
@@ -93,7 +97,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
           attemptCount: 0,
           uncountedAttempts: 0,
           trigger: "first",
-          event: { ...event, size: event.body.length },
+          event: (content ??= contentOf(event)),
         });
       } else if (deliveries[i]?.claim === true) {
         scheduler.unreserve(subscription);
@@ -149,6 +153,25 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     async settled() {
       await Promise.all(running);
     },
+  };
+}
+
+/** By name: with a spread in front, V8 gives every object a hidden class of its own. */
+function contentOf(event: NewEvent): ClaimedDelivery["event"] {
+  return {
+    id: event.id,
+    type: event.type,
+    version: event.version,
+    source: event.source,
+    tenantId: event.tenantId,
+    priority: event.priority,
+    origin: event.origin,
+    orderingKey: event.orderingKey,
+    occurredAt: event.occurredAt,
+    receivedAt: event.receivedAt,
+    contentType: event.contentType,
+    size: event.body.length,
+    body: event.body,
   };
 }
 

@@ -136,7 +136,7 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
       noteAnswer(event, mine, expected, result);
     if (event.eventId === undefined && event.expiresInMs === undefined && event.payload.length % 2 === 0) {
       const dueAt = clock.now() + Math.round(event.deliverInMs ?? 0);
-      return accept({ ...received(event, time.wall()), dueAt }, answered);
+      return accept({ ...received(event, time.wall()), dueAt, fanOutCursor: undefined }, answered);
     }
     publisher.publish(Buffer.from(publishBody(event, time.wall())), undefined, ({ results }) => answered(results[0]));
   }

@@ -174,7 +174,7 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
 
   async function publish(change: Partial<NewEvent> = {}): Promise<IngestResult> {
     const now = clock.now();
-    const { fanOutCursor: _, ...event } = newEvent({ receivedAt: now, dueAt: now, ...change });
+    const event = newEvent({ receivedAt: now, dueAt: now, ...change });
     const result = await new Promise<IngestResult>((resolve) => fanOut.accept(event, resolve));
     await settle();
     return result;

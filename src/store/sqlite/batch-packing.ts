@@ -74,9 +74,22 @@ function packEvent(packer: Packer, event: NewEvent): void {
   packer.bytes(event.body);
 }
 
+// Facts are copied by name: V8 gives every object with a spread in front a hidden class of its own, and that costs more
+// than all the rest of the unpacking.
 function unpackEvent(unpacker: Unpacker): NewEvent {
+  const facts = unpackFacts(unpacker);
   return {
-    ...unpackFacts(unpacker),
+    id: facts.id,
+    type: facts.type,
+    version: facts.version,
+    source: facts.source,
+    tenantId: facts.tenantId,
+    priority: facts.priority,
+    origin: facts.origin,
+    orderingKey: facts.orderingKey,
+    occurredAt: facts.occurredAt,
+    receivedAt: facts.receivedAt,
+    contentType: facts.contentType,
     givenId: unpacker.byte() === 1,
     dueAt: need(unpacker.float()),
     expiresAt: unpacker.float(),
@@ -174,7 +187,8 @@ function unpackSettle(unpacker: Unpacker): Settlement {
 export function packClaimed(items: readonly ClaimedDelivery[]): ArrayBuffer {
   const packer = createPacker(items.reduce((sum, { event }) => sum + (event.body?.length ?? 0) + 512, 0));
   packer.uint(items.length);
-  for (const { event, ...delivery } of items) {
+  for (const delivery of items) {
+    const { event } = delivery;
     packer.float(delivery.eventSeq);
     packer.uint(delivery.subscriptionSeq);
     packer.uint(delivery.generation);
@@ -199,12 +213,27 @@ export function unpackClaimed(packed: ArrayBuffer): ClaimedDelivery[] {
       attemptCount: unpacker.uint(),
       uncountedAttempts: unpacker.uint(),
       trigger: need(ATTEMPT_TRIGGERS[unpacker.byte()]),
-      event: {
-        ...unpackFacts(unpacker),
-        size: unpacker.uint(),
-        body: unpacker.bytes(),
-      },
+      event: unpackContent(unpacker),
     });
   }
   return items;
+}
+
+function unpackContent(unpacker: Unpacker): ClaimedDelivery["event"] {
+  const facts = unpackFacts(unpacker);
+  return {
+    id: facts.id,
+    type: facts.type,
+    version: facts.version,
+    source: facts.source,
+    tenantId: facts.tenantId,
+    priority: facts.priority,
+    origin: facts.origin,
+    orderingKey: facts.orderingKey,
+    occurredAt: facts.occurredAt,
+    receivedAt: facts.receivedAt,
+    contentType: facts.contentType,
+    size: unpacker.uint(),
+    body: unpacker.bytes(),
+  };
 }

@@ -1,7 +1,10 @@
-/** What crosses from the gateway's thread to the writer's and back: one batch, one transaction, one answer. */
+/** What crosses from the gateway's thread to the writer's, and back. */
 import type { ClaimRequest, ClaimResult, LoggedRequest, NewDelivery, NewEvent, Settlement, Settled } from "../store.ts";
 import type { CommandName, CommandResult } from "./commands.ts";
 import type { FaultReport } from "./faults.ts";
+
+/** One batch holds at most this, and one transaction hardly more; what is beyond waits for the next. */
+export const BATCH_LIMITS = { maxRows: 5000, maxBytes: 4 * 1024 * 1024 } as const;
 
 export interface AcceptItem {
   event: NewEvent;
@@ -16,6 +19,8 @@ export interface Command {
 export interface WriteBatch {
   /** Unix ms: when the batch was sent to be written. */
   wall: number;
+  /** How many it makes or changes, about. */
+  rows: number;
   settles: Settlement[];
   accepts: AcceptItem[];
   commands: Command[];

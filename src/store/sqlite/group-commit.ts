@@ -1,16 +1,25 @@
 import type { PosthornError } from "../../domain/errors.ts";
 import type { ClaimRequest, ClaimResult, LoggedRequest, Settlement, Settled } from "../store.ts";
-import type { AcceptItem, BatchResult, Command, OrFault, Stored, WriteBatch } from "./batch.ts";
+import {
+  BATCH_LIMITS,
+  type AcceptItem,
+  type BatchResult,
+  type Command,
+  type OrFault,
+  type Stored,
+  type WriteBatch,
+} from "./batch.ts";
 import { faultError, type FaultReport } from "./faults.ts";
 import { failAll } from "./writer.ts";
 
-/** One transaction holds at most this; what is more waits for the next. */
-export const BATCH_LIMITS = { maxRows: 5000, maxBytes: 4 * 1024 * 1024 } as const;
 /** Refused requests are a log: beyond what waits here, new ones are dropped. */
 const MAX_WAITING_REQUESTS = 1000;
 const CLOSED: FaultReport = { fault: "busy", message: "The store is closed.", code: "shutting_down", retryAfterS: 5 };
 
-/** Commits one batch at a time. */
+/** Batches beyond these wait here, where those that come can still join them. */
+const MAX_POSTED = 8;
+
+/** Commits batches in the order they are posted, as many as wait in one transaction, and answers in that order. */
 export interface BatchPort {
   post(batch: WriteBatch, done: (result: BatchResult) => void): void;
 }
@@ -33,7 +42,10 @@ export interface GroupCommitOptions {
   onFatal: (error: PosthornError) => void;
 }
 
-/** Everything that wants to be written while one batch is on its way rides in the next: one fsync for all of it. */
+/**
+ * What a turn of the event loop wants to have written leaves as one batch. The writer takes all batches that have come
+ * while it was busy into one transaction: one fsync for all of it, and nothing to wait for in between.
+ */
 export function createGroupCommit({ port, wall, onFatal }: GroupCommitOptions): GroupCommit {
   let settles: Waiting<Settlement, Settled>[] = [];
   let accepts: Waiting<AcceptItem, Stored>[] = [];
@@ -41,7 +53,7 @@ export function createGroupCommit({ port, wall, onFatal }: GroupCommitOptions): 
   let claims: Waiting<ClaimRequest, ClaimResult>[] = [];
   let requests: LoggedRequest[] = [];
   let requestBytes = 0;
-  let isCommitting = false;
+  let posted = 0;
   let isScheduled = false;
   let closedBy: FaultReport | undefined;
   let onIdle: (() => void) | undefined;
@@ -53,29 +65,36 @@ export function createGroupCommit({ port, wall, onFatal }: GroupCommitOptions): 
   }
 
   function schedule(): void {
-    if (isCommitting || isScheduled) return;
+    if (isScheduled || posted >= MAX_POSTED) return;
     isScheduled = true;
-    setImmediate(commit);
+    setImmediate(post);
   }
 
   function hasWork(): boolean {
     return settles.length + accepts.length + commands.length + claims.length + requests.length > 0;
   }
 
-  function commit(): void {
+  function post(): void {
     isScheduled = false;
-    if (isCommitting || !hasWork()) return;
-    isCommitting = true;
-    const taken = take();
-    port.post(taken.batch, (result) => {
-      isCommitting = false;
-      if (result.fatal !== undefined) stop(result.fatal);
-      // The next batch leaves before the answers to this one are given, so that the disk does not wait for them.
-      else commit();
-      taken.answer(result);
-      if (result.fatal !== undefined) onFatal(faultError(result.fatal));
-      if (!isCommitting && !hasWork()) onIdle?.();
-    });
+    while (hasWork() && posted < MAX_POSTED) {
+      posted++;
+      const taken = take();
+      port.post(taken.batch, (result) => {
+        posted--;
+        // Those that follow fail as well; it is told once.
+        const isNewsFatal = result.fatal !== undefined && closedBy?.fault !== "fatal";
+        if (result.fatal !== undefined) stop(result.fatal);
+        // What waits leaves before the answers to this are given, so that the disk does not wait for them.
+        else post();
+        taken.answer(result);
+        if (isNewsFatal) onFatal(faultError(result.fatal as FaultReport));
+        if (isIdle()) onIdle?.();
+      });
+    }
+  }
+
+  function isIdle(): boolean {
+    return posted === 0 && !hasWork();
   }
 
   function take() {
@@ -93,6 +112,7 @@ export function createGroupCommit({ port, wall, onFatal }: GroupCommitOptions): 
     return {
       batch: {
         wall: wall(),
+        rows: BATCH_LIMITS.maxRows - budget.rows,
         settles: takenSettles.map(({ item }) => item),
         accepts: takenAccepts.map(({ item }) => item),
         commands: takenCommands.map(({ item }) => item),
@@ -109,10 +129,11 @@ export function createGroupCommit({ port, wall, onFatal }: GroupCommitOptions): 
   }
 
   function stop(report: FaultReport): void {
-    closedBy ??= report;
-    const rest = take();
-    rest.answer(failAll(rest.batch, report));
-    if (hasWork()) stop(report);
+    closedBy = report;
+    while (hasWork()) {
+      const rest = take();
+      rest.answer(failAll(rest.batch, report));
+    }
   }
 
   return {
@@ -136,7 +157,7 @@ export function createGroupCommit({ port, wall, onFatal }: GroupCommitOptions): 
       closedBy ??= CLOSED;
       await new Promise<void>((resolve) => {
         onIdle = resolve;
-        if (!isCommitting && !hasWork()) resolve();
+        if (isIdle()) resolve();
       });
     },
   };

@@ -5,7 +5,8 @@ import type { Store } from "../store.ts";
 import type { Commands } from "./commands.ts";
 import { makeDurableDirectory } from "./durable-directory.ts";
 import { faultError } from "./faults.ts";
-import { BATCH_LIMITS, createGroupCommit } from "./group-commit.ts";
+import { BATCH_LIMITS } from "./batch.ts";
+import { createGroupCommit } from "./group-commit.ts";
 import { openLocalReader, openLocalWriter, startReaderThread, startWriterThread, type Read } from "./threads.ts";
 
 export interface SqliteStoreOptions {

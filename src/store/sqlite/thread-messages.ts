@@ -6,6 +6,7 @@ import type { FaultReport } from "./faults.ts";
 
 export interface BatchMessage {
   wall: number;
+  rows: number;
   accepts: ArrayBuffer;
   settles: ArrayBuffer;
   commands: Command[];
@@ -31,14 +32,14 @@ export interface ResultMessage {
 export function toBatchMessage(batch: WriteBatch): { message: BatchMessage; transfer: ArrayBuffer[] } {
   const accepts = packAccepts(batch.accepts);
   const settles = packSettles(batch.settles);
-  const { wall, commands, requests, claims } = batch;
-  return { message: { wall, accepts, settles, commands, requests, claims }, transfer: [accepts, settles] };
+  const { wall, rows, commands, requests, claims } = batch;
+  return { message: { wall, rows, accepts, settles, commands, requests, claims }, transfer: [accepts, settles] };
 }
 
 export function fromBatchMessage(message: BatchMessage): WriteBatch {
-  const { wall, commands, requests, claims } = message;
+  const { wall, rows, commands, requests, claims } = message;
   const accepts = unpackAccepts(message.accepts);
-  return { wall, accepts, settles: unpackSettles(message.settles), commands, requests, claims };
+  return { wall, rows, accepts, settles: unpackSettles(message.settles), commands, requests, claims };
 }
 
 export function toResultMessage(result: BatchResult): { message: ResultMessage; transfer: ArrayBuffer[] } {

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { BatchResult } from "./batch.ts";
+import type { BatchResult, WriteBatch } from "./batch.ts";
 import { faultError, reportFault, type FaultReport } from "./faults.ts";
 import type { BatchPort } from "./group-commit.ts";
 import { createReadModels, type ReadQueries } from "./read-models.ts";
@@ -31,9 +31,9 @@ export function openLocalWriter(options: WriterOptions): WriterHandle {
   return {
     info: writer.info,
     post(batch, done) {
-      const result = writer.commit(batch);
+      const [result] = writer.commit([batch]);
       // Not before `post` returns: answers are given in the order of the batches, as they are with a thread.
-      queueMicrotask(() => done(result));
+      queueMicrotask(() => done(result as BatchResult));
     },
     async close() {
       writer.close();
@@ -54,8 +54,7 @@ export function openLocalReader(file: string): ReaderHandle {
 
 export async function startWriterThread(options: WriterOptions): Promise<WriterHandle> {
   const worker = new Worker(new URL(`./writer-thread${EXTENSION}`, import.meta.url), { workerData: options });
-  let onResult: ((result: ResultMessage) => void) | undefined;
-  let onLost: ((failed: FaultReport) => void) | undefined;
+  let waiting: { batch: WriteBatch; done: (result: BatchResult) => void }[] = [];
   let isClosing = false;
   let lost: FaultReport | undefined;
   const ended = whenEnded(worker);
@@ -70,12 +69,16 @@ export async function startWriterThread(options: WriterOptions): Promise<WriterH
   });
   function lose(failed: FaultReport): void {
     lost ??= failed;
-    onLost?.(lost);
+    const left = waiting;
+    waiting = [];
+    for (const { batch, done } of left) done(failAll(batch, lost));
   }
   worker.on("error", (error) => lose({ ...reportFault(error), fault: "fatal" }));
   worker.on("exit", () => isClosing || lose({ fault: "fatal", message: "the writer thread ended" }));
-  worker.on("message", (message: ResultMessage | "closed") => {
-    if (message !== "closed") onResult?.(message);
+  worker.on("message", (messages: readonly ResultMessage[] | "closed") => {
+    if (messages === "closed") return;
+    const answered = waiting.splice(0, messages.length);
+    answered.forEach(({ batch, done }, i) => done(fromResultMessage(messages[i] as ResultMessage, batch)));
   });
 
   return {
@@ -85,13 +88,7 @@ export async function startWriterThread(options: WriterOptions): Promise<WriterH
         const result = failAll(batch, lost);
         return queueMicrotask(() => done(result));
       }
-      const finish = (result: BatchResult) => {
-        onResult = undefined;
-        onLost = undefined;
-        done(result);
-      };
-      onResult = (message) => finish(fromResultMessage(message, batch));
-      onLost = (failed) => finish(failAll(batch, failed));
+      waiting.push({ batch, done });
       const { message, transfer } = toBatchMessage(batch);
       worker.postMessage(message, transfer);
     },

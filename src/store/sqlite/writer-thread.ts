@@ -1,23 +1,44 @@
-import { parentPort, workerData } from "node:worker_threads";
-import type { BatchMessage } from "./thread-messages.ts";
-import { fromBatchMessage, toResultMessage } from "./thread-messages.ts";
+import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from "node:worker_threads";
+import { BATCH_LIMITS } from "./batch.ts";
+import { fromBatchMessage, toResultMessage, type BatchMessage } from "./thread-messages.ts";
 import { reportFault } from "./faults.ts";
 import { openWriter, type WriterOptions } from "./writer.ts";
 
-const port = parentPort;
-if (port === null) throw new Error("writer-thread.ts is started as a thread");
+if (parentPort === null) throw new Error("writer-thread.ts is started as a thread");
+const port: MessagePort = parentPort;
+
+/** What has come meanwhile is committed together with `first`, as much as fits; "close" is the last that ever comes. */
+function takeWaiting(first: BatchMessage): { messages: BatchMessage[]; isLast: boolean } {
+  const messages = [first];
+  let { rows } = first;
+  let bytes = first.accepts.byteLength + first.settles.byteLength;
+  while (rows < BATCH_LIMITS.maxRows && bytes < BATCH_LIMITS.maxBytes) {
+    const next = receiveMessageOnPort(port)?.message as BatchMessage | "close" | undefined;
+    if (next === undefined) break;
+    if (next === "close") return { messages, isLast: true };
+    messages.push(next);
+    rows += next.rows;
+    bytes += next.accepts.byteLength + next.settles.byteLength;
+  }
+  return { messages, isLast: false };
+}
 
 try {
   const writer = openWriter(workerData as WriterOptions);
+  const close = () => {
+    writer.close();
+    port.postMessage("closed");
+    port.close();
+  };
   port.on("message", (message: BatchMessage | "close") => {
-    if (message === "close") {
-      writer.close();
-      port.postMessage("closed");
-      port.close();
-      return;
-    }
-    const answer = toResultMessage(writer.commit(fromBatchMessage(message)));
-    port.postMessage(answer.message, answer.transfer);
+    if (message === "close") return close();
+    const { messages, isLast } = takeWaiting(message);
+    const answers = writer.commit(messages.map(fromBatchMessage)).map(toResultMessage);
+    port.postMessage(
+      answers.map((answer) => answer.message),
+      answers.flatMap(({ transfer }) => transfer),
+    );
+    if (isLast) close();
   });
   port.postMessage({ opened: writer.info });
 } catch (error) {

@@ -24,10 +24,10 @@ export interface WriterInfo {
   lastKnownNow: number;
 }
 
-/** Owns the write connection and the checkpoints. One batch is one transaction and one fsync. */
+/** Owns the write connection and the checkpoints. All batches given at once are one transaction and one fsync. */
 export interface Writer {
   readonly info: WriterInfo;
-  commit(batch: WriteBatch): BatchResult;
+  commit(batches: readonly WriteBatch[]): BatchResult[];
   close(): void;
 }
 
@@ -60,6 +60,8 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
   const recover = createRecover(db, moves, settle, claim.nextDueAt);
   const commands = createCommands(db, { accept, acts, recover });
   const ring = createRequestRing(db);
+  /** After a fault of the disk nothing more is written: what is on it is unknown. */
+  let lost: FaultReport | undefined;
   const readLog = db.prepare("pragma wal_checkpoint(noop)");
   const checkpoint = db.prepare("pragma wal_checkpoint(passive)");
 
@@ -101,60 +103,59 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
     }
   }
 
-  function commitAll(batch: WriteBatch): BatchResult {
-    return inTransaction(() => {
-      const all = <Item, Result>(items: readonly Item[], run: Run<Item, Result>) =>
-        items.map((item) => run(item, batch.wall));
-      const settles = all(batch.settles, runSettle);
-      const accepts = all(batch.accepts, runAccept);
-      const done = all(batch.commands, runCommand);
-      all(batch.requests, runRequest);
-      return { settles, accepts, commands: done, claims: all(batch.claims, runClaim), fatal: undefined };
-    });
+  function runBatch(batch: WriteBatch): BatchResult {
+    const all = <Item, Result>(items: readonly Item[], run: Run<Item, Result>) =>
+      items.map((item) => run(item, batch.wall));
+    const settles = all(batch.settles, runSettle);
+    const accepts = all(batch.accepts, runAccept);
+    const done = all(batch.commands, runCommand);
+    all(batch.requests, runRequest);
+    return { settles, accepts, commands: done, claims: all(batch.claims, runClaim), fatal: undefined };
   }
 
-  /** One item of the batch cannot be written: each gets a transaction of its own, so that its neighbours are stored. */
+  /** One item cannot be written: each gets a transaction of its own, so that its neighbours are stored. */
   function commitEach(batch: WriteBatch): BatchResult {
-    let fatal: FaultReport | undefined;
     const each = <Item, Result>(items: readonly Item[], run: Run<Item, Result>): OrFault<Result>[] =>
       items.map((item) => {
-        if (fatal !== undefined) return { failed: fatal };
+        if (lost !== undefined) return { failed: lost };
         try {
           return inTransaction(() => run(item, batch.wall));
         } catch (error) {
-          const failed = reportFault(error);
-          if (failed.fault === "fatal") fatal = failed;
-          return { failed };
+          return { failed: report(error) };
         }
       });
     const settles = each(batch.settles, runSettle);
     const accepts = each(batch.accepts, runAccept);
     const done = each(batch.commands, runCommand);
     each(batch.requests, runRequest);
-    return { settles, accepts, commands: done, claims: each(batch.claims, runClaim), fatal };
+    return { settles, accepts, commands: done, claims: each(batch.claims, runClaim), fatal: lost };
   }
 
-  function commitBatch(batch: WriteBatch): BatchResult {
+  function commitAll(batches: readonly WriteBatch[]): BatchResult[] {
     try {
-      return commitAll(batch);
+      return inTransaction(() => batches.map(runBatch));
     } catch (error) {
-      const fault = judgeFault(error);
-      if (fault === "item") return commitEach(batch);
-      return failAll(batch, reportFault(error));
+      if (judgeFault(error) === "item") return batches.map(commitEach);
+      const failed = report(error);
+      return batches.map((batch) => failAll(batch, failed));
     }
   }
 
+  function report(error: unknown): FaultReport {
+    const failed = reportFault(error);
+    if (failed.fault === "fatal") lost = failed;
+    return failed;
+  }
+
   /** By hand, because SQLite's own checkpoints after a commit say nothing of a failed sync. */
-  function checkpointLog(): FaultReport | undefined {
+  function checkpointLog(): void {
     try {
       const { log } = readLog.get() as { log: number };
       if (log >= MAX_LOG_PAGES) checkpoint.get();
     } catch (error) {
-      const failed = reportFault(error);
       // With a full disk the log grows on; everything is in it.
-      if (failed.fault === "fatal") return failed;
+      report(error);
     }
-    return undefined;
   }
 
   function keepMeta(key: string, value: string): string {
@@ -164,10 +165,14 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
 
   return {
     info: { ...sqlite, lastKnownNow: Number(keepMeta("last_known_now", "0")) },
-    commit(batch) {
-      const result = commitBatch(batch);
-      // What was committed is on disk whatever becomes of the checkpoint.
-      return result.fatal === undefined ? { ...result, fatal: checkpointLog() } : result;
+    commit(batches) {
+      if (lost !== undefined) return batches.map((batch) => failAll(batch, lost as FaultReport));
+      const results = commitAll(batches);
+      if (lost === undefined) checkpointLog();
+      // What was committed is on disk whatever became of the checkpoint.
+      const last = results.at(-1);
+      if (last !== undefined) last.fatal = lost;
+      return results;
     },
     close() {
       try {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PosthornError } from "../../../src/domain/errors.ts";
-import type { BatchResult, WriteBatch } from "../../../src/store/sqlite/batch.ts";
-import { BATCH_LIMITS, createGroupCommit } from "../../../src/store/sqlite/group-commit.ts";
+import { BATCH_LIMITS, type BatchResult, type WriteBatch } from "../../../src/store/sqlite/batch.ts";
+import { createGroupCommit } from "../../../src/store/sqlite/group-commit.ts";
 import { failAll } from "../../../src/store/sqlite/writer.ts";
 import { newAttempt, newDelivery, newEvent, newRequest, newSettlement, NOON } from "../../support/store-fixtures.ts";
 
@@ -45,7 +45,7 @@ const item = (deliveries = 0, bodyBytes = 0) => ({
 const ignore = () => undefined;
 
 describe("group commit", () => {
-  it("puts everything of a turn into one batch, and what comes meanwhile into the next", async () => {
+  it("puts everything of a turn into one batch, and what comes later into the next, in this order", async () => {
     const { commits, posted, answer } = createScriptedPort();
     const answers: string[] = [];
     commits.accept(item(), () => answers.push("a1"));
@@ -54,23 +54,25 @@ describe("group commit", () => {
     await nextTurn();
     commits.accept(item(), () => answers.push("a2"));
     await nextTurn();
-    expect(posted).toHaveLength(1);
+    expect(posted).toHaveLength(2);
     expect(posted[0]?.batch).toMatchObject({ wall: NOON, accepts: [{}], settles: [{}], claims: [{}] });
     answer();
     expect(answers).toEqual(["a1", "s1", "c1"]);
-    expect(posted).toHaveLength(2);
     answer();
     expect(answers.at(-1)).toBe("a2");
   });
 
-  it("sends the next batch before it answers this one", async () => {
+  it("keeps back what comes while eight batches are on their way, and sends it before it answers the first", async () => {
     const { commits, posted, answer } = createScriptedPort();
     const postedWhenAnswered: number[] = [];
-    commits.accept(item(), () => postedWhenAnswered.push(posted.length));
-    await nextTurn();
-    commits.accept(item(), ignore);
+    for (let i = 0; i < 10; i++) {
+      commits.accept(item(), () => postedWhenAnswered.push(posted.length));
+      await nextTurn();
+    }
+    expect(posted).toHaveLength(8);
     answer();
-    expect(postedWhenAnswered).toEqual([2]);
+    expect(postedWhenAnswered).toEqual([9]);
+    expect(posted.at(-1)?.batch.accepts).toHaveLength(2);
   });
 
   /** The batches into which everything that waits is cut. */

@@ -163,6 +163,7 @@ describe("packing", () => {
 describe("a batch and its answer between threads", () => {
   const batch: WriteBatch = {
     wall: NOON,
+    rows: 20,
     settles: [1, 2, 3, 4].map((eventSeq) => newSettlement({ eventSeq, subscriptionSeq: 1 }, { attempt: newAttempt() })),
     accepts: [
       { event: newEvent(), deliveries: [newDelivery(1), newDelivery(2)] },

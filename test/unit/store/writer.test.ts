@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { publishKey } from "../../../src/domain/dedupe-key.ts";
 import { hashKey } from "../../../src/store/sqlite/accept.ts";
-import type { WriteBatch } from "../../../src/store/sqlite/batch.ts";
+import type { BatchResult, WriteBatch } from "../../../src/store/sqlite/batch.ts";
 import { openReadConnection } from "../../../src/store/sqlite/connection.ts";
 import { createReadModels } from "../../../src/store/sqlite/read-models.ts";
 import { openWriter } from "../../../src/store/sqlite/writer.ts";
@@ -19,6 +19,7 @@ import {
 import { useFolder } from "../../support/store-folder.ts";
 
 const HASH_KEY = "ab".repeat(32);
+const NO_WORK: WriteBatch = { wall: NOON, rows: 0, settles: [], accepts: [], commands: [], requests: [], claims: [] };
 
 describe("the writer", () => {
   const folder = useFolder();
@@ -30,13 +31,14 @@ describe("the writer", () => {
     const end = { close: () => writer.close() };
     folder.onEnd(() => end.close());
     folder.onEnd(() => db.close());
-    const commit = (batch: Partial<WriteBatch>) =>
-      writer.commit({ wall: NOON, settles: [], accepts: [], commands: [], requests: [], claims: [], ...batch });
+    const commitTogether = (batches: readonly Partial<WriteBatch>[]) =>
+      writer.commit(batches.map((batch) => ({ ...NO_WORK, ...batch })));
+    const commit = (batch: Partial<WriteBatch>) => commitTogether([batch])[0] as BatchResult;
     const lane = (name: string) => {
       const [result] = commit({ commands: [{ name: "insertSubscription", args: [newSubscription(name)] }] }).commands;
       return (result as { value: number }).value;
     };
-    return { commit, lane, reads: createReadModels(db), db, file, end };
+    return { commit, commitTogether, lane, reads: createReadModels(db), db, file, end };
   }
 
   /** Another program changes the file: the next write by the writer sees it. */
@@ -76,6 +78,17 @@ describe("the writer", () => {
     expect(rows.map(({ id }) => id)).toEqual(["req_3", "req_1"]);
   });
 
+  it("takes several batches into one transaction, and an item that fails fails alone", () => {
+    const { commitTogether, lane, reads } = openBoth();
+    const seq = lane("one");
+    const batch = (dueAt: number) => ({ accepts: [{ event: newEvent({ dueAt }), deliveries: [newDelivery(seq)] }] });
+    const stored = commitTogether([batch(NOON), batch(NOON)]).flatMap(({ accepts }) => accepts);
+    expect(stored).toMatchObject([{ eventSeq: 1 }, { eventSeq: 2 }]);
+    const mixed = commitTogether([batch(NOON), batch(NOON + 0.5), batch(NOON)]).flatMap(({ accepts }) => accepts);
+    expect(mixed).toMatchObject([{ eventSeq: 3 }, { failed: { fault: "item" } }, { eventSeq: 4 }]);
+    expect(reads.loadCounters()).toMatchObject({ events: [{ accepted: 4 }] });
+  });
+
   it("leaves nothing of a batch behind that fails whole", () => {
     const { commit, lane, reads, file } = openBoth();
     const seq = lane("one");
@@ -96,6 +109,8 @@ describe("the writer", () => {
     const { accepts: results, fatal } = commit({ accepts });
     expect(fatal).toMatchObject({ fault: "fatal" });
     expect(results).toEqual([{ failed: fatal }, { failed: fatal }]);
+    // Nothing is written any more, whatever was under way.
+    expect(commit({ accepts })).toMatchObject({ accepts: [{ failed: fatal }, { failed: fatal }], fatal });
     const { close } = end;
     end.close = () => expect(close).toThrow("disk I/O error");
   });
