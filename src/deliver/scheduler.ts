@@ -229,7 +229,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     lane.inFlight++;
     lane.unsettled++;
     slots.occupy(lane.tenantId);
-    dispatch.send(delivery, subscription, (report) => finish(lane, { delivery, report, isProbe, sentBy: subscription }));
+    dispatch.send(delivery, subscription, (report) =>
+      finish(lane, { delivery, report, isProbe, sentBy: subscription }),
+    );
   }
 
   function finish(lane: Lane, { delivery, report, isProbe, sentBy }: Finished): void {
