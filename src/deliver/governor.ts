@@ -1,8 +1,8 @@
 import type { Clock, Timer } from "../domain/clock.ts";
 
 /**
- * Intake goes first. While the machine is saturated by what comes in, deliveries get a share and the rest waits in the
- * table: a sender that gets no answer gives up, a delivery that waits is only late.
+ * Intake goes first. While more comes in than the event loop could also deliver, deliveries get a share and the rest
+ * waits in the table: a sender that gets no answer gives up, a delivery that waits is only late.
  */
 export interface Governor {
   /** An event was accepted. */
@@ -21,15 +21,19 @@ export interface GovernorOptions {
 }
 
 const WINDOW_MS = 25;
-const SATURATED = 0.7;
+/** What an attempt takes of the loop, where accepting an event takes 1. */
+const ATTEMPT_COST = 1.2;
+/** How busy the loop may become with an attempt for every event. */
+const AFFORDABLE = 0.85;
 /** Less than this in a window is no flood: then deliveries themselves saturate the loop, and nobody waits for it. */
 const FLOOD = 50;
 /** Attempts for each event that is accepted in a flood; and what goes out in any case. */
-const SHARE = 1 / 3;
-const MIN_PER_WINDOW = 80;
+const SHARE = 1 / 5;
+const MIN_PER_WINDOW = 20;
 
 export function createGovernor({ clock, readUtilization }: GovernorOptions): Governor {
   let accepted = 0;
+  let sent = 0;
   let left = Number.POSITIVE_INFINITY;
   let resume: (() => void) | undefined;
   let timer: Timer | undefined;
@@ -38,14 +42,22 @@ export function createGovernor({ clock, readUtilization }: GovernorOptions): Gov
   function watch(): void {
     timer ??= clock.setTimer(clock.now() + WINDOW_MS, () => {
       timer = undefined;
-      const isFlooded = readUtilization() >= SATURATED && accepted >= FLOOD;
-      left = isFlooded ? Math.max(MIN_PER_WINDOW, accepted * SHARE) : Number.POSITIVE_INFINITY;
+      left = isFlooded() ? Math.max(MIN_PER_WINDOW, accepted * SHARE) : Number.POSITIVE_INFINITY;
       if (accepted > 0 || isRefusing) watch();
       accepted = 0;
+      sent = 0;
       if (!isRefusing) return;
       isRefusing = false;
       resume?.();
     });
+  }
+
+  /** Judged by what all deliveries would take, not by what is sent: else it would lift the limit because it works. */
+  function isFlooded(): boolean {
+    const utilization = readUtilization();
+    if (accepted < FLOOD) return false;
+    const perUnit = utilization / (accepted + sent * ATTEMPT_COST);
+    return perUnit * accepted * (1 + ATTEMPT_COST) > AFFORDABLE;
   }
 
   return {
@@ -56,6 +68,7 @@ export function createGovernor({ clock, readUtilization }: GovernorOptions): Gov
     maySend() {
       if (left >= 1) {
         left -= 1;
+        sent++;
         return true;
       }
       isRefusing = true;

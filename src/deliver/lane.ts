@@ -20,8 +20,8 @@ export interface Lane {
   /** The table may hold pending deliveries of this lane, the earliest due at `nextDueAt`. */
   mayHaveMore: boolean;
   nextDueAt: number;
-  /** The earliest due time that was spilled since the last claim left. */
-  spilledDueAt: number;
+  /** The last claim left due ones behind: those that come now must not overtake them. */
+  isBehind: boolean;
   /** Outlives the lane. */
   readonly breaker: BreakerState;
   isProbing: boolean;
@@ -33,7 +33,7 @@ export interface Lane {
   timer: Timer | undefined;
 }
 
-const MAX_CLAIMED_AHEAD = 64;
+const MAX_CLAIMED_AHEAD = 256;
 const CLAIMED_AHEAD_PER_SLOT = 4;
 
 /**
@@ -55,7 +55,7 @@ export function createLane(subscription: Subscription, breaker: BreakerState, no
     claiming: 0,
     mayHaveMore: false,
     nextDueAt: 0,
-    spilledDueAt: Number.POSITIVE_INFINITY,
+    isBehind: false,
     breaker,
     isProbing: false,
     rate: rateOf(subscription, now),

@@ -15,8 +15,19 @@ export interface Memory {
   take(lane: Lane, eventSeq: number): ClaimedDelivery | undefined;
 }
 
-export function createMemory(slots: Slots, maxBodyBytes: number): Memory {
+/** Places that a lane has however full the memory is, so that a claim is worth its cost; fewer when lanes are many. */
+const OWN_PLACES = 8;
+const ALL_OWN_PLACES = 8192;
+
+export function createMemory(slots: Slots, maxBodyBytes: number, countLanes: () => number): Memory {
   let bodyBytes = 0;
+
+  /** At least one: no lane ever waits for another to send. Not before half of them are free: one by one costs more. */
+  function ownRoom(lane: Lane): number {
+    const places = Math.max(1, Math.min(OWN_PLACES, Math.floor(ALL_OWN_PLACES / countLanes())));
+    const taken = held(lane) + lane.claiming;
+    return taken <= places / 2 ? places - taken : 0;
+  }
 
   function takeAt(lane: Lane, at: number): ClaimedDelivery | undefined {
     const delivery = at === 0 ? lane.ready.shift() : lane.ready.splice(at, 1)[0];
@@ -27,8 +38,7 @@ export function createMemory(slots: Slots, maxBodyBytes: number): Memory {
   }
 
   return {
-    // However full the memory is, a lane may hold one: no lane ever waits for another to send.
-    roomFor: (lane) => Math.max(slots.claimRoom(), held(lane) + lane.claiming === 0 ? 1 : 0),
+    roomFor: (lane) => Math.max(slots.claimRoom(), ownRoom(lane)),
     hasRoomForBody: (size) => bodyBytes + size <= maxBodyBytes,
     keepPlace(lane) {
       lane.reserved++;

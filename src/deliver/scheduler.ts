@@ -83,7 +83,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const lanes = new Map<number, Lane>();
   const breakers = new Map<number, BreakerState>();
   const slots = createSlots(options.maxInFlight);
-  const memory = createMemory(slots, options.maxBodyBytes);
+  const memory = createMemory(slots, options.maxBodyBytes, () => lanes.size);
   let isStopping = false;
   let isRunning = false;
   let onQuiet: (() => void) | undefined;
@@ -102,11 +102,17 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function isOpenForBirth(lane: Lane, subscription: Subscription, now: number): boolean {
-    if (isStopping || subscription.status !== "active" || lane.breaker.isOpen || lane.mayHaveMore) return false;
-    if (occupied(lane) >= subscription.concurrency + claimsAhead(subscription) || memory.roomFor(lane) <= 0)
-      return false;
+    if (isStopping || subscription.status !== "active" || lane.breaker.isOpen) return false;
+    const ahead = claimsAhead(subscription);
+    if (occupied(lane) >= subscription.concurrency + ahead || memory.roomFor(lane) <= 0) return false;
+    // A few that wait in the table are claimed soon, as long as those that are born leave them room.
+    if (hasDue(lane, now) && (lane.isBehind || held(lane) >= ahead / 2)) return false;
     // A delivery that has to wait for its token is better off unclaimed.
     return held(lane) < allowance(lane, now);
+  }
+
+  function hasDue(lane: Lane, now: number): boolean {
+    return lane.mayHaveMore && lane.nextDueAt <= now;
   }
 
   /** Brings the lane to where its next step is: a send, a claim, a timer, or oblivion. */
@@ -172,14 +178,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   function startClaim(lane: Lane, limit: number, now: number): void {
     lane.claiming = limit;
-    lane.spilledDueAt = Number.POSITIVE_INFINITY;
     slots.claimed += limit;
     store.claim({ subscriptionSeq: lane.seq, limit, now }, ({ claimed, nextDueAt }) => {
       lane.claiming = 0;
       slots.claimed -= limit;
-      // What was spilled since may have come too late for this claim to see it.
-      lane.nextDueAt = Math.min(nextDueAt ?? Number.POSITIVE_INFINITY, lane.spilledDueAt);
-      lane.mayHaveMore = lane.nextDueAt < Number.POSITIVE_INFINITY;
+      // It saw all that was reported before it; what is reported later says so itself.
+      lane.nextDueAt = nextDueAt ?? Number.POSITIVE_INFINITY;
+      lane.mayHaveMore = nextDueAt !== undefined;
+      lane.isBehind = lane.nextDueAt <= now;
       for (const delivery of claimed) memory.add(lane, delivery);
       if (mayProbe(lane)) probe(lane);
       else advance(lane);
@@ -297,7 +303,6 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function spill(lane: Lane, dueAt: number): void {
-    lane.spilledDueAt = Math.min(lane.spilledDueAt, dueAt);
     lane.nextDueAt = lane.mayHaveMore ? Math.min(lane.nextDueAt, dueAt) : dueAt;
     lane.mayHaveMore = true;
   }
@@ -408,8 +413,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     },
     notePending(subscription, dueAt) {
       const lane = laneOf(subscription);
+      // In a flood nearly all of them: the lane already knows that it has more to claim, by then at the latest.
+      const isNews = !lane.mayHaveMore || dueAt < lane.nextDueAt;
       spill(lane, dueAt);
-      advance(lane);
+      if (isNews) advance(lane);
     },
     withdraw({ eventSeq, subscriptionSeq }) {
       const lane = lanes.get(subscriptionSeq);

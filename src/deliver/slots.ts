@@ -25,7 +25,7 @@ interface TenantQueue {
 }
 
 /** Claimed deliveries waiting in memory, as a multiple of the slots. */
-const CLAIMS_PER_SLOT = 4;
+const CLAIMS_PER_SLOT = 16;
 
 export function createSlots(maxInFlight: number): Slots {
   const tenants = new Map<string, TenantQueue>();

@@ -27,7 +27,7 @@ export interface Store extends Configuration, ReadModels, Acts {
 
   /**
    * Marks up to `limit` due deliveries of a lane as being sent, by rank, and hands them over. Expired ones among them
-   * become dead letters instead.
+   * become dead letters instead. It sees every delivery that is reported before it: by `accept`, `settle` or otherwise.
    */
   claim(request: ClaimRequest, done: (result: ClaimResult) => void): void;
   /**

@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import { Gauge, Registry, collectDefaultMetrics } from "prom-client";
+import { createCounter, createHistogram } from "./meters.ts";
 
 /** The numbers of the gateway, by the seeds' names and its own. */
 export interface Metrics {
@@ -39,40 +40,30 @@ const LATENCY_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const registers = [registry];
-  const requests = new Counter({
+  const requests = createCounter(registry, {
     name: "posthorn_requests_total",
     help: "Inbound webhook requests by outcome",
-    labelNames: ["outcome"],
-    registers,
   });
-  const events = new Counter({
+  const events = createCounter(registry, {
     name: "posthorn_events_total",
     help: "Events by what became of them at the door",
-    labelNames: ["result"],
-    registers,
   });
-  const deliveries = new Counter({
-    name: "webhook_delivery_total",
-    help: "Attempts by result",
-    labelNames: ["webhook_id", "event_type", "status"],
-    registers,
-  });
-  const successes = new Counter({ name: "webhook_delivery_success", help: "Successful attempts", registers });
-  const retries = new Counter({ name: "webhook_retry_total", help: "Attempts that were not the first", registers });
-  const latency = new Histogram({
+  const deliveries = createCounter(registry, { name: "webhook_delivery_total", help: "Attempts by result" });
+  const successes = createCounter(registry, { name: "webhook_delivery_success", help: "Successful attempts" }).with({});
+  const retries = createCounter(registry, {
+    name: "webhook_retry_total",
+    help: "Attempts that were not the first",
+  }).with({});
+  const latency = createHistogram(registry, {
     name: "webhook_delivery_latency_seconds",
     help: "Duration of attempts",
-    labelNames: ["webhook_id"],
     buckets: LATENCY_BUCKETS,
-    registers,
   });
-  const dwell = new Histogram({
+  const dwell = createHistogram(registry, {
     name: "posthorn_accept_to_delivered_seconds",
     help: "From acceptance of an event to its delivery",
     buckets: [...LATENCY_BUCKETS, 60, 600, 3600, 86_400],
-    registers,
-  });
+  }).with({});
   const gauges: Record<keyof GaugeValues, Gauge> = {
     openDeliveries: gauge("posthorn_open_deliveries", "Deliveries that are pending or being sent"),
     deadLetters: gauge("dlq_messages", "Dead letters"),
@@ -84,28 +75,27 @@ export function createMetrics(): Metrics {
     imbalance: gauge("posthorn_conservation_imbalance", "Deliveries created less those accounted for; must be 0"),
   };
 
-  // Finding a counter by its labels costs more than counting: each is looked up once.
-  const requestCounters = remember((outcome) => requests.labels({ outcome }));
-  const eventCounters = remember((result) => events.labels({ result }));
+  const requestCounts = remember((outcome) => requests.with({ outcome }));
+  const eventCounts = remember((result) => events.with({ result }));
   const subscriptionMeters = remember((id) => ({
-    latency: latency.labels({ webhook_id: id }),
-    attempts: remember((type) => remember((status) => deliveries.labels({ webhook_id: id, event_type: type, status }))),
+    latency: latency.with({ webhook_id: id }),
+    attempts: remember((type) => remember((status) => deliveries.with({ webhook_id: id, event_type: type, status }))),
   }));
 
   function gauge(name: string, help: string): Gauge {
-    return new Gauge({ name, help, registers });
+    return new Gauge({ name, help, registers: [registry] });
   }
 
   return {
     contentType: registry.contentType,
-    countRequest: (outcome) => requestCounters(outcome).inc(),
-    countEvent: (result) => eventCounters(result).inc(),
+    countRequest: (outcome) => void requestCounts(outcome).value++,
+    countEvent: (result) => void eventCounts(result).value++,
     countAttempt(attempt) {
       const subscription = subscriptionMeters(attempt.subscriptionId);
-      subscription.attempts(attempt.eventType)(attempt.result).inc();
+      subscription.attempts(attempt.eventType)(attempt.result).value++;
       subscription.latency.observe(attempt.durationMs / 1000);
-      if (attempt.isRetry) retries.inc();
-      if (attempt.result === "success") successes.inc();
+      if (attempt.isRetry) retries.value++;
+      if (attempt.result === "success") successes.value++;
       if (attempt.dwellMs !== undefined) dwell.observe(attempt.dwellMs / 1000);
     },
     async scrape(values) {
@@ -118,7 +108,9 @@ export function createMetrics(): Metrics {
 function remember<Meter>(make: (label: string) => Meter): (label: string) => Meter {
   const known = new Map<string, Meter>();
   return (label) => {
-    const name = known.has(label) || known.size < MAX_LABELS ? label : "other";
+    const found = known.get(label);
+    if (found !== undefined) return found;
+    const name = known.size < MAX_LABELS ? label : "other";
     let meter = known.get(name);
     if (meter === undefined) known.set(name, (meter = make(name)));
     return meter;

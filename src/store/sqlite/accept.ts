@@ -39,16 +39,19 @@ export function createAccept(
   moves: Pick<Moves, "isNext">,
   options: AcceptOptions,
 ): Accept {
+  // Run by `get` and not by `run`, which makes an object of what nobody asks for, at a third of a statement's cost.
   const insertEvent = db.prepare(`
     insert into events (seq, id, given_id, type, version, source, tenant_id, priority, origin, occurred_at, received_at,
       published_at, due_at, expires_at, ordering_key, dedupe_key, content_type, request, details, delivery_count,
       fan_out_cursor, size, body)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertBody = db.prepare("insert into bodies (event_seq, body) values (?, ?)");
-  const insertRow = db.prepare(`
+  const insertRow = `
     insert into deliveries (event_seq, subscription_seq, state, ordered, generation, attempt_count, uncounted_attempts,
       recoveries, next_trigger, next_attempt_at, rank, queued_key, expires_at, created_at)
-    values (?, ?, ?, ?, 1, 0, 0, 0, 0, ?, ?, ?, ?, ?) on conflict do nothing`);
+    values (?, ?, ?, ?, 1, 0, 0, 0, 0, ?, ?, ?, ?, ?)`;
+  const insertFirst = db.prepare(insertRow);
+  const insertIfMissing = db.prepare(`${insertRow} on conflict do nothing`);
   const findByHash = db.prepare(`
     select e.id, e.tenant_id, e.dedupe_key, e.received_at from dedupe d left join events e on e.seq = d.event_seq
     where d.hash = ?`);
@@ -79,12 +82,18 @@ export function createAccept(
     }
   }
 
-  function insertDelivery(to: DeliveryTarget, delivery: NewDelivery, createdAt: number): boolean | undefined {
+  /** `isFirst`: the event is new, and nothing can be there. */
+  function insertDelivery(
+    to: DeliveryTarget,
+    delivery: NewDelivery,
+    createdAt: number,
+    isFirst = false,
+  ): boolean | undefined {
     const { subscriptionSeq } = delivery;
     const key = delivery.ordered ? (to.orderingKey ?? "") : null;
     const isHead = key === null || moves.isNext(subscriptionSeq, key, to.eventSeq);
     const isClaimed = isHead && delivery.claim;
-    const { changes } = insertRow.run(
+    const row = [
       to.eventSeq,
       subscriptionSeq,
       isClaimed ? 1 : 0,
@@ -94,8 +103,9 @@ export function createAccept(
       key,
       delivery.expiresAt ?? null,
       createdAt,
-    );
-    if (changes === 0) return undefined;
+    ];
+    if (isFirst) insertFirst.get(...row);
+    else if (insertIfMissing.run(...row).changes === 0) return undefined;
     counters.addDelivery(subscriptionSeq, "created", 1);
     return isClaimed;
   }
@@ -119,7 +129,7 @@ export function createAccept(
       }
       const seq = ++lastSeq;
       const isLarge = event.body.length > INLINE_BODY_BYTES;
-      insertEvent.run(
+      insertEvent.get(
         seq,
         event.id,
         event.givenId ? 1 : 0,
@@ -147,7 +157,7 @@ export function createAccept(
       if (isLarge) insertBody.run(seq, event.body);
       if (freeHash !== undefined) saveHash.run(freeHash, seq);
       const to = { eventSeq: seq, dueAt: event.dueAt, priority: event.priority, orderingKey: event.orderingKey };
-      const claimed = deliveries.map((delivery) => insertDelivery(to, delivery, wall) === true);
+      const claimed = deliveries.map((delivery) => insertDelivery(to, delivery, wall, true) === true);
       counters.addEvent(event.tenantId, "accepted");
       if (deliveries.length === 0) counters.addEvent(event.tenantId, "unmatched");
       return { eventSeq: seq, claimed };

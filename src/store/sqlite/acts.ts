@@ -19,7 +19,8 @@ const STEP = 500;
 
 export function createActs(db: Database, moves: Moves, accept: Accept) {
   const selectLane = db.prepare(`
-    select event_seq from deliveries where subscription_seq = ?1 and state in (0, 1) and rank is not null
+    select event_seq from deliveries where subscription_seq = ?1 and state = 0 and rank is not null
+    union all select event_seq from deliveries where subscription_seq = ?1 and state = 1
     union all select event_seq from deliveries where subscription_seq = ?1 and queued_key is not null and rank is null
     limit ${STEP}`);
   const selectDeadHeads = db.prepare(`

@@ -43,6 +43,14 @@ export function createClaim(
       and next_attempt_at <= ?2
     order by rank limit 1`);
 
+  // As arrays: with 21 names to set, an object costs the driver more than the search.
+  selectDue.setReturnArrays(true);
+  selectOne.setReturnArrays(true);
+
+  function findAnyDue(subscriptionSeq: number, now: number): number | undefined {
+    return (selectAnyDue.get(subscriptionSeq, now) as { due_at: number } | undefined)?.due_at;
+  }
+
   function nextDueAt(subscriptionSeq: number): number | undefined {
     return (selectNextDue.get(subscriptionSeq) as { due_at: number | null }).due_at ?? undefined;
   }
@@ -52,73 +60,82 @@ export function createClaim(
       const rows = selectDue.all(subscriptionSeq, now, limit) as unknown as DueRow[];
       const claimed: ClaimedDelivery[] = [];
       for (const row of rows) {
-        if (row.expires_at !== null && row.expires_at <= now) {
-          expire(row.event_seq, row.subscription_seq, now);
+        if (isExpired(row, now)) {
+          expire(row[EVENT_SEQ], subscriptionSeq, now);
         } else {
-          markSending.run(row.event_seq, row.subscription_seq);
+          markSending.get(row[EVENT_SEQ], subscriptionSeq);
           claimed.push(toClaimed(row));
         }
       }
-      const due = selectAnyDue.get(subscriptionSeq, now) as { due_at: number } | undefined;
       const expired = rows.length - claimed.length;
-      return { claimed, expired, nextDueAt: due?.due_at ?? nextDueAt(subscriptionSeq) };
+      const anyDue = rows.length < limit ? undefined : findAnyDue(subscriptionSeq, now);
+      return { claimed, expired, nextDueAt: anyDue ?? nextDueAt(subscriptionSeq) };
     },
     claimOne(eventSeq, subscriptionSeq, now) {
       const row = selectOne.get(eventSeq, subscriptionSeq) as unknown as DueRow;
-      if (row.next_attempt_at > now || (row.expires_at !== null && row.expires_at <= now)) return undefined;
-      markSending.run(eventSeq, subscriptionSeq);
+      if (row[NEXT_ATTEMPT_AT] > now || isExpired(row, now)) return undefined;
+      markSending.get(eventSeq, subscriptionSeq);
       return toClaimed(row);
     },
     nextDueAt,
   };
 }
 
-interface DueRow {
-  event_seq: number;
-  subscription_seq: number;
-  generation: number;
-  attempt_count: number;
-  uncounted_attempts: number;
-  next_trigger: number;
-  next_attempt_at: number;
-  expires_at: number | null;
-  id: string;
-  type: string;
-  version: string;
-  source: string;
-  tenant_id: string;
-  priority: number;
-  origin: number;
-  ordering_key: string | null;
-  occurred_at: number;
-  received_at: number;
-  content_type: string | null;
-  size: number;
-  body: Uint8Array | null;
+/** The columns of `CONTENT`, in its order. */
+type DueRow = readonly [
+  eventSeq: number,
+  subscriptionSeq: number,
+  generation: number,
+  attemptCount: number,
+  uncountedAttempts: number,
+  nextTrigger: number,
+  nextAttemptAt: number,
+  expiresAt: number | null,
+  id: string,
+  type: string,
+  version: string,
+  source: string,
+  tenantId: string,
+  priority: number,
+  origin: number,
+  orderingKey: string | null,
+  occurredAt: number,
+  receivedAt: number,
+  contentType: string | null,
+  size: number,
+  body: Uint8Array | null,
+];
+const EVENT_SEQ = 0;
+const NEXT_ATTEMPT_AT = 6;
+const EXPIRES_AT = 7;
+
+function isExpired(row: DueRow, now: number): boolean {
+  const expiresAt = row[EXPIRES_AT];
+  return expiresAt !== null && expiresAt <= now;
 }
 
 function toClaimed(row: DueRow): ClaimedDelivery {
   return {
-    eventSeq: row.event_seq,
-    subscriptionSeq: row.subscription_seq,
-    generation: row.generation,
-    attemptCount: row.attempt_count,
-    uncountedAttempts: row.uncounted_attempts,
-    trigger: ATTEMPT_TRIGGERS[row.next_trigger] ?? "first",
+    eventSeq: row[0],
+    subscriptionSeq: row[1],
+    generation: row[2],
+    attemptCount: row[3],
+    uncountedAttempts: row[4],
+    trigger: ATTEMPT_TRIGGERS[row[5]] ?? "first",
     event: {
-      id: row.id,
-      type: row.type,
-      version: row.version,
-      source: row.source,
-      tenantId: row.tenant_id,
-      priority: PRIORITIES[row.priority] ?? "normal",
-      origin: row.origin === 0 ? "webhook" : "publish",
-      orderingKey: row.ordering_key ?? undefined,
-      occurredAt: row.occurred_at,
-      receivedAt: row.received_at,
-      contentType: row.content_type ?? undefined,
-      size: row.size,
-      body: row.body ?? undefined,
+      id: row[8],
+      type: row[9],
+      version: row[10],
+      source: row[11],
+      tenantId: row[12],
+      priority: PRIORITIES[row[13]] ?? "normal",
+      origin: row[14] === 0 ? "webhook" : "publish",
+      orderingKey: row[15] ?? undefined,
+      occurredAt: row[16],
+      receivedAt: row[17],
+      contentType: row[18] ?? undefined,
+      size: row[19],
+      body: row[20] ?? undefined,
     },
   };
 }

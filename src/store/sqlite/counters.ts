@@ -36,6 +36,12 @@ export function createCounterDeltas(db: Database): CounterDeltas {
     on conflict (subscription_seq) do update set
       ${DELIVERY_COUNTERS.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")},
       last_attempt_at = coalesce(excluded.last_attempt_at, last_attempt_at)`);
+  /** Most are there already, and an update costs a third of what an upsert costs. */
+  const updateDelivery = db.prepare(`
+    update counters set ${DELIVERY_COUNTERS.map((name, i) => `${name} = ${name} + ?${i + 2}`).join(", ")},
+      last_attempt_at = coalesce(?${DELIVERY_COUNTERS.length + 2}, last_attempt_at)
+    where subscription_seq = ?1`);
+  const known = new Set<number>();
   const writeEvent = db.prepare(`
     insert into event_counters (tenant_id, ${EVENT_COUNTERS.join(", ")}) values (?, ?, ?, ?)
     on conflict (tenant_id) do update set
@@ -64,14 +70,19 @@ export function createCounterDeltas(db: Database): CounterDeltas {
     },
     write() {
       for (const [seq, d] of deliveries) {
-        writeDelivery.run(seq, d.created, d.delivered, d.dead, d.cancelled, d.attempts, d.failures, d.lastAttemptAt);
+        const write = known.has(seq) ? updateDelivery : writeDelivery;
+        write.get(seq, d.created, d.delivered, d.dead, d.cancelled, d.attempts, d.failures, d.lastAttemptAt);
+        known.add(seq);
       }
-      for (const [tenantId, d] of events) writeEvent.run(tenantId, d.accepted, d.unmatched, d.duplicates);
-      this.discard();
+      for (const [tenantId, d] of events) writeEvent.get(tenantId, d.accepted, d.unmatched, d.duplicates);
+      deliveries.clear();
+      events.clear();
     },
     discard() {
       deliveries.clear();
       events.clear();
+      // What was written first by a transaction that is undone is not there any more.
+      known.clear();
     },
   };
 }

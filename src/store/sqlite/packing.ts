@@ -1,6 +1,8 @@
 /** A compact binary form: structured clone of a batch of objects costs several times what writing it here costs. */
 
 const ABSENT = 0xffffffff;
+/** Where the texts begin stands first. */
+const HEAD_BYTES = 4;
 
 export interface Packer {
   byte(value: number): void;
@@ -14,7 +16,9 @@ export interface Packer {
 
 export function createPacker(expectedBytes: number): Packer {
   let buffer = Buffer.from(new ArrayBuffer(Math.max(1024, expectedBytes)));
-  let position = 0;
+  let position = HEAD_BYTES;
+  // All texts are written, and read, as one: the call costs more than the bytes, and a batch has hundreds of them.
+  let texts = "";
 
   function reserve(bytes: number): void {
     if (position + bytes <= buffer.length) return;
@@ -40,11 +44,8 @@ export function createPacker(expectedBytes: number): Packer {
     },
     text(value) {
       if (value === undefined) return uint(ABSENT);
-      // UTF-8 takes at most three bytes for each of a string's units.
-      reserve(4 + value.length * 3);
-      const written = buffer.write(value, position + 4, "utf8");
-      buffer.writeUInt32LE(written, position);
-      position += 4 + written;
+      uint(value.length);
+      texts += value;
     },
     bytes(value) {
       if (value === undefined) return uint(ABSENT);
@@ -53,7 +54,12 @@ export function createPacker(expectedBytes: number): Packer {
       buffer.set(value, position);
       position += value.length;
     },
-    finish: () => buffer.buffer.slice(0, position),
+    finish() {
+      buffer.writeUInt32LE(position, 0);
+      // UTF-8 takes at most three bytes for each of a string's units.
+      reserve(texts.length * 3);
+      return buffer.buffer.slice(0, position + buffer.write(texts, position, "utf8"));
+    },
   };
 }
 
@@ -68,7 +74,9 @@ export interface Unpacker {
 /** What it returns as bytes are views on `packed`, not copies. */
 export function createUnpacker(packed: ArrayBuffer): Unpacker {
   const buffer = Buffer.from(packed);
-  let position = 0;
+  const texts = buffer.toString("utf8", buffer.readUInt32LE(0));
+  let position = HEAD_BYTES;
+  let textPosition = 0;
 
   function uint(): number {
     const value = buffer.readUInt32LE(position);
@@ -87,8 +95,8 @@ export function createUnpacker(packed: ArrayBuffer): Unpacker {
     text() {
       const length = uint();
       if (length === ABSENT) return undefined;
-      position += length;
-      return buffer.toString("utf8", position - length, position);
+      textPosition += length;
+      return texts.slice(textPosition - length, textPosition);
     },
     bytes() {
       const length = uint();

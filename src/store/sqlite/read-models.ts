@@ -40,7 +40,8 @@ const DELIVERY = `
   d.completed_at as completedAt, d.dead_reason as deadReason, d.last_error as lastError
   from deliveries d join events e on e.seq = d.event_seq join subscriptions s on s.seq = d.subscription_seq`;
 
-const OPEN = `(select count(*) from deliveries where rank is not null)
+const OPEN = `(select count(*) from deliveries where state = 0 and rank is not null)
+  + (select count(*) from deliveries where state = 1)
   + (select count(*) from deliveries where queued_key is not null and rank is null and state = 0)`;
 
 type Value = string | number | bigint | null;

@@ -18,55 +18,54 @@ export function createRecover(
 ): Recover {
   const selectSubscriptions = db.prepare("select seq from subscriptions");
   const selectSending = db.prepare(
-    "select event_seq from deliveries where subscription_seq = ? and state = 1 and rank is not null",
+    "select event_seq, subscription_seq from deliveries where state = 1 order by event_seq, subscription_seq",
   );
-
-  function subscriptionSeqs(): number[] {
-    return (selectSubscriptions.all() as unknown as { seq: number }[]).map((row) => row.seq);
-  }
 
   return {
     recover(now, wall) {
       const counts = { recovered: 0, poisoned: 0 };
-      for (const subscriptionSeq of subscriptionSeqs()) {
-        for (const { event_seq } of selectSending.all(subscriptionSeq) as unknown as { event_seq: number }[]) {
-          const row = moves.find(event_seq, subscriptionSeq);
-          if (row === undefined) continue;
-          const next = row.attempt_count + 1;
-          const number = settle.recordAttempt(event_seq, subscriptionSeq, next, stoppedAttempt(wall));
-          if (row.recoveries + 1 >= MAX_RECOVERIES) {
-            const error = `the gateway stopped ${MAX_RECOVERIES} times in a row while sending this`;
-            moves.end(row, "dead", {
-              now: wall,
-              attemptCount: number,
-              deadReason: "poison",
-              error,
-              leavesKeyQueue: false,
-            });
-            counts.poisoned++;
-          } else {
-            moves.makeDue(row, now, "retry", {
-              generation: row.generation,
-              attemptCount: number,
-              uncountedAttempts: row.uncounted_attempts + number - row.attempt_count,
-              recoveries: row.recoveries + 1,
-              error: STOPPED,
-            });
-            counts.recovered++;
-          }
+      for (const { event_seq, subscription_seq } of selectSending.all() as unknown as SendingRow[]) {
+        const row = moves.find(event_seq, subscription_seq);
+        if (row === undefined) continue;
+        const next = row.attempt_count + 1;
+        const number = settle.recordAttempt(event_seq, subscription_seq, next, stoppedAttempt(wall));
+        if (row.recoveries + 1 >= MAX_RECOVERIES) {
+          const error = `the gateway stopped ${MAX_RECOVERIES} times in a row while sending this`;
+          moves.end(row, "dead", {
+            now: wall,
+            attemptCount: number,
+            deadReason: "poison",
+            error,
+            leavesKeyQueue: false,
+          });
+          counts.poisoned++;
+        } else {
+          moves.makeDue(row, now, "retry", {
+            generation: row.generation,
+            attemptCount: number,
+            uncountedAttempts: row.uncounted_attempts + number - row.attempt_count,
+            recoveries: row.recoveries + 1,
+            error: STOPPED,
+          });
+          counts.recovered++;
         }
       }
       return counts;
     },
     loadLanes() {
       const lanes = [];
-      for (const subscriptionSeq of subscriptionSeqs()) {
+      for (const { seq: subscriptionSeq } of selectSubscriptions.all() as unknown as { seq: number }[]) {
         const dueAt = nextDueAt(subscriptionSeq);
         if (dueAt !== undefined) lanes.push({ subscriptionSeq, nextDueAt: dueAt });
       }
       return lanes;
     },
   };
+}
+
+interface SendingRow {
+  event_seq: number;
+  subscription_seq: number;
 }
 
 function stoppedAttempt(wall: number) {

@@ -3,6 +3,7 @@ import { ATTEMPT_TRIGGERS, type AttemptRecord, type Settlement, type Settled } f
 import type { Claim } from "./claim.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
+import { isTaken } from "./faults.ts";
 import { STATE_NUMBERS, type DeliveryRow, type Moves } from "./move.ts";
 
 export interface Settle {
@@ -17,7 +18,7 @@ export function createSettle(db: Database, moves: Moves, claim: Claim, counters:
   const insertAttempt = db.prepare(`
     insert into attempts (event_seq, subscription_seq, number, started_at, duration_ms, result, cause, url, address,
       request_headers, response_code, response_headers, response_body, error)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`);
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const deliver = db.prepare(`
     update deliveries set state = 2, attempt_count = ?, rank = null, next_attempt_at = null, completed_at = ?,
       last_error = null
@@ -49,23 +50,28 @@ export function createSettle(db: Database, moves: Moves, claim: Claim, counters:
   }
 
   function insertAs(eventSeq: number, subscriptionSeq: number, number: number, attempt: AttemptRecord): boolean {
-    const { changes } = insertAttempt.run(
-      eventSeq,
-      subscriptionSeq,
-      number,
-      attempt.startedAt,
-      Math.round(attempt.durationMs),
-      ATTEMPT_RESULTS.indexOf(attempt.result),
-      ATTEMPT_TRIGGERS.indexOf(attempt.trigger),
-      attempt.url ?? null,
-      attempt.address ?? null,
-      attempt.requestHeaders ?? null,
-      attempt.responseCode ?? null,
-      attempt.responseHeaders ?? null,
-      attempt.responseBody ?? null,
-      attempt.error ?? null,
-    );
-    return changes !== 0;
+    try {
+      insertAttempt.get(
+        eventSeq,
+        subscriptionSeq,
+        number,
+        attempt.startedAt,
+        Math.round(attempt.durationMs),
+        ATTEMPT_RESULTS.indexOf(attempt.result),
+        ATTEMPT_TRIGGERS.indexOf(attempt.trigger),
+        attempt.url ?? null,
+        attempt.address ?? null,
+        attempt.requestHeaders ?? null,
+        attempt.responseCode ?? null,
+        attempt.responseHeaders ?? null,
+        attempt.responseBody ?? null,
+        attempt.error ?? null,
+      );
+      return true;
+    } catch (error) {
+      if (isTaken(error)) return false;
+      throw error;
+    }
   }
 
   /** By far the most frequent end, in one statement: delivered, and nobody queues behind it. */

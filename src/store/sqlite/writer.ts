@@ -32,7 +32,7 @@ export interface Writer {
 }
 
 /** Larger logs stall commits for longer when they are checkpointed. */
-const MAX_LOG_PAGES = 1000;
+const MAX_LOG_PAGES = 2000;
 
 type Run<Item, Result> = (item: Item, wall: number) => Result;
 

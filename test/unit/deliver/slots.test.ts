@@ -44,8 +44,8 @@ describe("the slots", () => {
 
   it("say how much room there is for claims", () => {
     const slots = createSlots(2);
-    expect(slots.claimRoom()).toBe(8);
-    slots.claimed += 9;
+    expect(slots.claimRoom()).toBe(32);
+    slots.claimed += 33;
     expect(slots.claimRoom()).toBe(-1);
   });
 });

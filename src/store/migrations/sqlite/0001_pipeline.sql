@@ -77,7 +77,9 @@ create table deliveries (
   primary key (event_seq, subscription_seq)
 ) strict, without rowid;
 
-create index lanes on deliveries (subscription_seq, state, rank, next_attempt_at) where rank is not null;
+-- What waits, by lane; and what is being sent, by event: a thousand deliveries of one event lie on a few pages there.
+create index lanes on deliveries (subscription_seq, rank, next_attempt_at) where state = 0 and rank is not null;
+create index sending on deliveries (event_seq, subscription_seq) where state = 1;
 create index key_queues on deliveries (subscription_seq, queued_key, event_seq) where queued_key is not null;
 create index dead_letters on deliveries (completed_at, event_seq, subscription_seq) where state = 3;
 create index expiring on deliveries (expires_at) where expires_at is not null and state < 2;
