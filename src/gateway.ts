@@ -1,12 +1,14 @@
 import { accessSync, constants } from "node:fs";
 import { networkInterfaces } from "node:os";
 import type { IncomingMessage } from "node:http";
+import { join } from "node:path";
 import type { Config } from "./config/settings-tree.ts";
 import { getDatabasePath } from "./config/store-url.ts";
 import { createAddressGuard } from "./deliver/address-guard.ts";
 import { parseDestination } from "./deliver/destination.ts";
 import { createGovernor } from "./deliver/governor.ts";
 import { openHttpClient } from "./deliver/http-client.ts";
+import { openInFlightFile } from "./deliver/in-flight-file.ts";
 import { createLocalDispatch } from "./deliver/local-dispatch.ts";
 import { createScheduler } from "./deliver/scheduler.ts";
 import { openHttpSender } from "./deliver/senders/http.ts";
@@ -120,6 +122,9 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     maxSockets: limits.maxSockets,
   });
   const sender = openHttpSender({ client, clock, userAgent: config.userAgent });
+  const inFlight = openInFlightFile(join(config.dataDir, "in-flight"), limits.maxSockets, (error) =>
+    logger.warn({ error }, "what is being sent cannot be noted; after a crash it is sent again without a trace"),
+  );
   const dispatch = createLocalDispatch({ senders: { http: sender }, store, clock });
 
   const router = createRouter();
@@ -138,6 +143,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   const governor = createGovernor({ clock, readUtilization: createUtilization() });
   const scheduler = createScheduler({
     governor,
+    inFlight,
     store,
     dispatch,
     clock,
@@ -298,8 +304,10 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     }
   }
 
-  const recovered = await store.recover(clock.now());
-  if (recovered.recovered + recovered.poisoned > 0) logger.warn(recovered, "deliveries were interrupted, going on");
+  const recovered = await store.recover(clock.now(), inFlight.left);
+  if (Object.values(recovered).some((count) => count > 0)) {
+    logger.warn(recovered, "the last run ended in the middle of its work, going on");
+  }
   await applyDeclared(config);
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
@@ -332,6 +340,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       loopLag.stop();
       await client.close();
       await store.close();
+      inFlight.close();
       lock.release();
       logger.info({ duration_ms: Math.round(clock.now() - startedAt) }, "gateway has stopped");
     },

@@ -24,6 +24,7 @@ import {
   type Lane,
 } from "./lane.ts";
 import type { Governor } from "./governor.ts";
+import type { InFlightMarks } from "./in-flight-file.ts";
 import { createMemory } from "./memory.ts";
 import { createSlots } from "./slots.ts";
 import { decide, type Decision } from "./settle.ts";
@@ -64,6 +65,8 @@ export interface SchedulerOptions {
   findSubscription: (seq: number) => Subscription | undefined;
   maxInFlight: number;
   maxBodyBytes: number;
+  /** What is being sent, for the next process. */
+  inFlight: InFlightMarks;
   /** Holds attempts back while intake needs the machine. */
   governor?: Governor | undefined;
   onAttempt?:
@@ -79,7 +82,7 @@ export interface SchedulerOptions {
 const AGAIN_MS = 1000;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
-  const { store, dispatch, clock, random, findSubscription, governor } = options;
+  const { store, dispatch, clock, random, findSubscription, inFlight, governor } = options;
   const lanes = new Map<number, Lane>();
   const breakers = new Map<number, BreakerState>();
   const slots = createSlots(options.maxInFlight);
@@ -235,12 +238,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     lane.inFlight++;
     lane.unsettled++;
     slots.occupy(lane.tenantId);
+    const mark = inFlight.start(delivery);
     dispatch.send(delivery, subscription, (report) =>
-      finish(lane, { delivery, report, isProbe, sentBy: subscription }),
+      finish(lane, { delivery, report, isProbe, sentBy: subscription, mark }),
     );
   }
 
-  function finish(lane: Lane, { delivery, report, isProbe, sentBy }: Finished): void {
+  function finish(lane: Lane, { delivery, report, isProbe, sentBy, mark }: Finished): void {
     lane.inFlight--;
     slots.vacate(lane.tenantId);
     if (isStopping && report.outcome.kind === "error") {
@@ -258,7 +262,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const { settlement } = decision;
     settlement.claimNext = subscription.ordered && !decision.suspends && isOpenForNext(lane, subscription, now);
     if (settlement.claimNext) memory.keepPlace(lane);
-    settle(lane, decision);
+    settle(lane, decision, mark);
     advance(lane);
     run();
   }
@@ -269,14 +273,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     return held(lane) < allowance(lane, now);
   }
 
-  function settle(lane: Lane, decision: Decision): void {
+  function settle(lane: Lane, decision: Decision, mark: number): void {
     store.settle(decision.settlement, (result) => {
       if ("failed" in result) {
         // What happened must be recorded; until it is, the delivery stays claimed.
         if (isStopping) return settled(lane, decision);
-        clock.setTimer(clock.now() + AGAIN_MS, () => settle(lane, decision));
+        clock.setTimer(clock.now() + AGAIN_MS, () => settle(lane, decision, mark));
         return;
       }
+      inFlight.end(mark);
       settled(lane, decision);
       if (result.next !== undefined) memory.add(lane, result.next);
       const { verdict, nextAttemptAt } = decision.settlement;
@@ -470,4 +475,5 @@ interface Finished {
   sentBy: Subscription;
   report: AttemptReport;
   isProbe: boolean;
+  mark: number;
 }

@@ -39,8 +39,11 @@ export interface Store extends Configuration, ReadModels, Acts {
 
   /** Gives claimed deliveries back unsent, as they were; those that changed meanwhile stay as they are. */
   release(deliveries: readonly Pick<ClaimedDelivery, "eventSeq" | "subscriptionSeq" | "generation">[]): Promise<void>;
-  /** After a crash: what was being sent is pending again, with an attempt that says so; after 5 times it is dead. */
-  recover(now: number): Promise<{ recovered: number; poisoned: number }>;
+  /**
+   * After a crash: what was claimed is pending again. What of it was on the wire, as `sent` says, has an attempt that
+   * tells of it; after 5 times in a row it is dead.
+   */
+  recover(now: number, sent: readonly SentMark[]): Promise<Recovered>;
   /** Lanes that have open deliveries, each with the time from which one may go. */
   loadLanes(): Promise<readonly { subscriptionSeq: number; nextDueAt: number }[]>;
   /**
@@ -133,6 +136,19 @@ export interface ClaimedDelivery {
   trigger: AttemptTrigger;
   /** The body is undefined when it is large: it is loaded when sent. */
   event: Omit<EventContent, "body"> & { body: Uint8Array | undefined; size: number };
+}
+
+/** One attempt that was begun. */
+export interface SentMark extends DeliveryKey {
+  generation: number;
+  attemptNumber: number;
+}
+
+export interface Recovered {
+  /** Claimed and not sent. */
+  released: number;
+  interrupted: number;
+  poisoned: number;
 }
 
 export const ATTEMPT_TRIGGERS = ["first", "retry", "manual", "replay"] as const;

@@ -90,7 +90,7 @@ async function checkAfterRestart(
     thread: false,
     onFatal: () => undefined,
   });
-  await store.recover(Date.now());
+  await store.recover(Date.now(), []);
   await store.close();
   return checkAccounts({
     // After an input or output error nobody knows; only a full disk is a refusal for certain.

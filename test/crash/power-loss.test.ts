@@ -129,7 +129,7 @@ async function inspect(
       thread: false,
       onFatal: () => undefined,
     });
-    await store.recover(Date.now());
+    await store.recover(Date.now(), []);
     await store.close();
     const { events, check } = readImage(file);
     const lost = acknowledged.filter((eventId) => events.get(eventId) !== `${hashes.get(eventId)} 1`).length;

@@ -4,6 +4,7 @@ import type { Clock } from "../../src/domain/clock.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
 import type { BreakerState } from "../../src/deliver/breaker.ts";
 import type { Dispatch } from "../../src/deliver/dispatch.ts";
+import { openInFlightFile } from "../../src/deliver/in-flight-file.ts";
 import { createLocalDispatch } from "../../src/deliver/local-dispatch.ts";
 import { createScheduler, type Scheduler, type SchedulerOptions } from "../../src/deliver/scheduler.ts";
 import type { Sender } from "../../src/deliver/senders/sender.ts";
@@ -97,6 +98,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
   const { random } = chance.fork();
   const createId = createIdSource(clock, random);
   const sender = options.createSender({ clock, isAlive });
+  const inFlight = openInFlightFile(join(options.folder, "in-flight"), options.maxInFlight, onFault);
   const local = createLocalDispatch({ senders: { http: sender }, store, clock });
   const dispatch: Dispatch = {
     ...local,
@@ -119,6 +121,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     },
   });
   const ownScheduler = createScheduler({
+    inFlight,
     store,
     dispatch,
     clock,
@@ -156,7 +159,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
   };
   const publisher = createPublisher({ accept, clock, createId, limits: DEFAULT_PUBLISH_LIMITS });
 
-  if (broken?.skipRecovery !== true) await store.recover(clock.now());
+  if (broken?.skipRecovery !== true) await store.recover(clock.now(), inFlight.left);
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
   await scheduler.start();
@@ -178,12 +181,14 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
       upkeep.stop();
       // The disk keeps what was on its way to it; nobody hears of it.
       await opened.close();
+      inFlight.close();
     },
     async stop(deadlineMs) {
       await scheduler.stop(deadlineMs);
       await fanOut.settled();
       upkeep.stop();
       await store.close();
+      inFlight.close();
       life.state = "dead";
     },
   };

@@ -19,7 +19,7 @@ export function createCommands(db: Database, parts: { accept: Accept; acts: Acts
     skipDeadHeads: acts.skipDeadHeads,
     expire: acts.expire,
     loadLanes: recover.loadLanes,
-    recover: (now: number, wall: number) => recover.recover(now, wall),
+    recover: recover.recover,
     fanOut: (eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined, wall: number) =>
       accept.fanOut(eventSeq, deliveries, cursor, wall),
   };

@@ -73,7 +73,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     fanOut: (eventSeq, deliveries, cursor) => write("fanOut", eventSeq, deliveries, cursor, options.wall()),
     loadUnfinishedFanOuts: () => read("loadUnfinishedFanOuts"),
     release: (deliveries) => write("release", deliveries),
-    recover: (now) => write("recover", now, options.wall()),
+    recover: (now, sent) => write("recover", now, options.wall(), sent),
     loadLanes: () => write("loadLanes"),
     expire: (now) => write("expire", now),
     noteNow: (now) => write("noteNow", now),

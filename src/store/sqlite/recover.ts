@@ -1,4 +1,6 @@
 import { MAX_RECOVERIES } from "../../domain/delivery.ts";
+import { formatDeliveryId } from "../../domain/ids.ts";
+import type { Recovered, SentMark } from "../store.ts";
 import type { Database } from "./connection.ts";
 import type { Moves } from "./move.ts";
 import type { Settle } from "./settle.ts";
@@ -6,7 +8,7 @@ import type { Settle } from "./settle.ts";
 const STOPPED = "gateway stopped";
 
 export interface Recover {
-  recover(now: number, wall: number): { recovered: number; poisoned: number };
+  recover(now: number, wall: number, sent: readonly SentMark[]): Recovered;
   loadLanes(): { subscriptionSeq: number; nextDueAt: number }[];
 }
 
@@ -21,13 +23,22 @@ export function createRecover(
     "select event_seq, subscription_seq from deliveries where state = 1 order by event_seq, subscription_seq",
   );
 
+  const release = db.prepare("update deliveries set state = 0 where event_seq = ? and subscription_seq = ?");
+
   return {
-    recover(now, wall) {
-      const counts = { recovered: 0, poisoned: 0 };
+    recover(now, wall, sent) {
+      const counts: Recovered = { released: 0, interrupted: 0, poisoned: 0 };
+      const marks = new Map(sent.map((mark) => [formatDeliveryId(mark.eventSeq, mark.subscriptionSeq), mark]));
       for (const { event_seq, subscription_seq } of selectSending.all() as unknown as SendingRow[]) {
         const row = moves.find(event_seq, subscription_seq);
         if (row === undefined) continue;
         const next = row.attempt_count + 1;
+        const mark = marks.get(formatDeliveryId(event_seq, subscription_seq));
+        if (mark?.generation !== row.generation || mark.attemptNumber !== next) {
+          release.get(event_seq, subscription_seq);
+          counts.released++;
+          continue;
+        }
         const number = settle.recordAttempt(event_seq, subscription_seq, next, stoppedAttempt(wall));
         if (row.recoveries + 1 >= MAX_RECOVERIES) {
           const error = `the gateway stopped ${MAX_RECOVERIES} times in a row while sending this`;
@@ -47,7 +58,7 @@ export function createRecover(
             recoveries: row.recoveries + 1,
             error: STOPPED,
           });
-          counts.recovered++;
+          counts.interrupted++;
         }
       }
       return counts;

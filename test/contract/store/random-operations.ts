@@ -143,7 +143,7 @@ export async function runOperations(
       await act(op.act, op.pick);
     } else {
       if (op.act === "skipDeadHeads") await skipDeadHeads();
-      else await (op.act === "expire" ? store.expire(now) : store.recover(now));
+      else await (op.act === "expire" ? store.expire(now) : store.recover(now, []));
       await refresh();
     }
   }

@@ -136,8 +136,9 @@ export function settleContract(harness: StoreHarness): void {
         const seq = await stored(store, newEvent(), [newDelivery(lane, { claim: true }), newDelivery(other)]);
         const left = await place.kill();
         expect((await claim(left, lane)).claimed).toEqual([]);
-        expect(await left.recover(NOON + 3)).toEqual({ recovered: 1, poisoned: 0 });
-        expect(await left.recover(NOON + 4)).toEqual({ recovered: 0, poisoned: 0 });
+        const sent = [{ eventSeq: seq, subscriptionSeq: lane, generation: 1, attemptNumber: 1 }];
+        expect(await left.recover(NOON + 3, sent)).toEqual({ released: 0, interrupted: 1, poisoned: 0 });
+        expect(await left.recover(NOON + 4, sent)).toEqual({ released: 0, interrupted: 0, poisoned: 0 });
         const [attempt] = await left.listAttempts({ eventSeq: seq, subscriptionSeq: lane });
         expect(attempt).toMatchObject({ number: 1, result: "error", error: "gateway stopped" });
         expect(await left.loadLanes()).toContainEqual({ subscriptionSeq: lane, nextDueAt: NOON + 3 });
@@ -145,16 +146,39 @@ export function settleContract(harness: StoreHarness): void {
         expect(again).toMatchObject({ generation: 1, attemptCount: 1, uncountedAttempts: 1 });
       }));
 
+    it("gives back what was claimed and not sent, as it was", () =>
+      inFreshPlace(harness, async ({ store }) => {
+        const lane = await insertLane(store);
+        const eventSeq = await stored(store, newEvent(), [newDelivery(lane, { claim: true })]);
+        const key = { eventSeq, subscriptionSeq: lane };
+        // Marks of other attempts: an earlier generation, an attempt that was settled, another lane.
+        const others = [
+          { ...key, generation: 0, attemptNumber: 1 },
+          { ...key, generation: 1, attemptNumber: 0 },
+          { ...key, subscriptionSeq: lane + 1, generation: 1, attemptNumber: 1 },
+        ];
+        for (const mark of others) {
+          expect(await store.recover(NOON, [mark])).toEqual({ released: 1, interrupted: 0, poisoned: 0 });
+          expect(await store.listAttempts(key)).toEqual([]);
+          expect(await claimOnly(store, lane)).toMatchObject({ generation: 1, attemptCount: 0, trigger: "first" });
+        }
+      }));
+
+    /** A crash while the claimed delivery is on the wire. */
+    async function interrupt(store: Store, { eventSeq, subscriptionSeq, generation, attemptCount }: ClaimedDelivery) {
+      return store.recover(NOON, [{ eventSeq, subscriptionSeq, generation, attemptNumber: attemptCount + 1 }]);
+    }
+
     it("takes a delivery for the cause when it happens as often as allowed in a row", () =>
       inFreshPlace(harness, async ({ store }) => {
         const lane = await insertLane(store);
         const eventSeq = await stored(store, newEvent(), [newDelivery(lane)]);
         for (let time = 1; time < MAX_RECOVERIES; time++) {
-          await claimOnly(store, lane);
-          expect(await store.recover(NOON)).toEqual({ recovered: 1, poisoned: 0 });
+          const interrupted = await interrupt(store, await claimOnly(store, lane));
+          expect(interrupted).toEqual({ released: 0, interrupted: 1, poisoned: 0 });
         }
-        await claimOnly(store, lane);
-        expect(await store.recover(NOON)).toEqual({ recovered: 0, poisoned: 1 });
+        const last = await interrupt(store, await claimOnly(store, lane));
+        expect(last).toEqual({ released: 0, interrupted: 0, poisoned: 1 });
         const dead = await store.findDelivery({ eventSeq, subscriptionSeq: lane });
         expect(dead).toMatchObject({ state: "dead", deadReason: "poison", attemptCount: MAX_RECOVERIES });
       }));
@@ -164,12 +188,11 @@ export function settleContract(harness: StoreHarness): void {
         const lane = await insertLane(store);
         await stored(store, newEvent(), [newDelivery(lane)]);
         for (let time = 1; time < MAX_RECOVERIES; time++) {
-          await claimOnly(store, lane);
-          await store.recover(NOON);
+          await interrupt(store, await claimOnly(store, lane));
         }
         await settle(store, newRetry(await claimOnly(store, lane), NOON));
-        await claimOnly(store, lane);
-        expect(await store.recover(NOON)).toEqual({ recovered: 1, poisoned: 0 });
+        const again = await interrupt(store, await claimOnly(store, lane));
+        expect(again).toEqual({ released: 0, interrupted: 1, poisoned: 0 });
       }));
   });
 

@@ -1,0 +1,59 @@
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { openInFlightFile } from "../../../src/deliver/in-flight-file.ts";
+import type { ClaimedDelivery } from "../../../src/store/store.ts";
+import { useFolder } from "../../support/store-folder.ts";
+
+function claimed(eventSeq: number, attemptCount = 0): ClaimedDelivery {
+  return { eventSeq, subscriptionSeq: 7, generation: 2, attemptCount } as ClaimedDelivery;
+}
+
+describe("the file of what is in flight", () => {
+  const folder = useFolder();
+  const faults: unknown[] = [];
+  const open = (name: string, places = 100) => {
+    const file = openInFlightFile(join(folder.path, name), places, (error) => faults.push(error));
+    folder.onEnd(() => file.close());
+    return file;
+  };
+
+  it("tells the next process what was being sent, whatever became of this one", () => {
+    const file = open("a");
+    expect(file.left).toEqual([]);
+    file.start(claimed(Number.MAX_SAFE_INTEGER, 3));
+    file.start(claimed(2));
+    const mark = { subscriptionSeq: 7, generation: 2 };
+    const next = open("a");
+    expect(next.left).toEqual([
+      { ...mark, eventSeq: Number.MAX_SAFE_INTEGER, attemptNumber: 4 },
+      { ...mark, eventSeq: 2, attemptNumber: 1 },
+    ]);
+    // It is told once: whoever opens it has taken note.
+    expect(open("a").left).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  it("uses places again, and so stays as large as what may be in flight", () => {
+    const file = open("b", 3);
+    for (let round = 1; round < 50; round++) {
+      const places = [1, 2, 3].map((n) => file.start(claimed(round * 10 + n)));
+      for (const place of places) file.end(place);
+    }
+    expect(statSync(join(folder.path, "b")).size).toBe(3 * 32);
+    expect(new Set(open("b").left.map(({ eventSeq }) => eventSeq))).toEqual(new Set([491, 492, 493]));
+  });
+
+  it("reads nothing from a file that is cut or foreign", () => {
+    writeFileSync(join(folder.path, "c"), "short");
+    expect(open("c").left).toEqual([]);
+    expect(readFileSync(join(folder.path, "c")).length).toBe(3200);
+  });
+
+  it("lets deliveries go on when it cannot be written, and says so once", () => {
+    const file = openInFlightFile(folder.path, 10, (error) => faults.push(error));
+    for (let n = 1; n < 5; n++) file.end(file.start(claimed(n)));
+    file.close();
+    expect(faults).toEqual([expect.objectContaining({ code: "EISDIR" })]);
+  });
+});
