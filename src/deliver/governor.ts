@@ -28,7 +28,7 @@ const AFFORDABLE = 0.85;
 /** Less than this in a window is no flood: then deliveries themselves saturate the loop, and nobody waits for it. */
 const FLOOD = 50;
 /** Attempts for each event that is accepted in a flood; and what goes out in any case. */
-const SHARE = 1 / 5;
+const SHARE = 1 / 6;
 const MIN_PER_WINDOW = 20;
 
 export function createGovernor({ clock, readUtilization }: GovernorOptions): Governor {
@@ -56,7 +56,8 @@ export function createGovernor({ clock, readUtilization }: GovernorOptions): Gov
   function isFlooded(): boolean {
     const utilization = readUtilization();
     if (accepted < FLOOD) return false;
-    const perUnit = utilization / (accepted + sent * ATTEMPT_COST);
+    // A burst of more attempts than events is not paid for in the window in which it begins.
+    const perUnit = utilization / (accepted + Math.min(sent, accepted) * ATTEMPT_COST);
     return perUnit * accepted * (1 + ATTEMPT_COST) > AFFORDABLE;
   }
 

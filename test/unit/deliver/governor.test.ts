@@ -32,19 +32,19 @@ describe("the governor", () => {
     const { endWindow, sendAll, accept } = build();
     accept(600);
     endWindow();
-    expect(sendAll(5000)).toBe(120);
+    expect(sendAll(5000)).toBe(100);
   });
 
   it("does not lift the limit because the limit works", () => {
     const { endWindow, state, sendAll, accept } = build();
     accept(600);
     endWindow();
-    expect(sendAll(5000)).toBe(120);
+    expect(sendAll(5000)).toBe(100);
     accept(600);
-    // Half of the loop for 600 accepted and 120 sent: 600 and 600 would need nine tenths of it.
+    // Half of the loop for 600 accepted and 100 sent: 600 and 600 would need nine tenths of it.
     state.utilization = 0.5;
     endWindow();
-    expect(sendAll(5000)).toBe(120);
+    expect(sendAll(5000)).toBe(100);
     accept(600);
     state.utilization = 0.45;
     endWindow();
