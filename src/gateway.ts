@@ -74,6 +74,7 @@ export interface BrokenPromises {
   answerBeforeCommit?: boolean;
   forgetDedupe?: boolean;
   ignoreOrder?: boolean;
+  checkLargeBodiesOnLoop?: boolean;
 }
 
 const MAX_PUBLISH_BYTES = 16 * 1024 * 1024;
@@ -213,7 +214,10 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     return key === undefined ? undefined : keys.authenticate(key);
   };
   const clientAddress = createClientAddress(config.trustedProxies);
-  const bodies = createBodyChecker({ maxDepth: limits.maxDepth });
+  const bodies = createBodyChecker({
+    maxDepth: limits.maxDepth,
+    maxOnLoopBytes: broken?.checkLargeBodiesOnLoop === true ? Number.POSITIVE_INFINITY : undefined,
+  });
   const webhooks = createWebhookReceiver({
     findSource: sources.find,
     accept,

@@ -51,7 +51,14 @@ const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 /** The same file names in a source tree and in a build. */
 const THREAD = new URL(`./body-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 
-export function createBodyChecker({ maxDepth }: { maxDepth: number }): BodyChecker {
+export interface BodyCheckerOptions {
+  maxDepth: number;
+  /** For tests only: larger JSON is checked in a thread of its own. */
+  maxOnLoopBytes?: number | undefined;
+}
+
+export function createBodyChecker(options: BodyCheckerOptions): BodyChecker {
+  const { maxDepth, maxOnLoopBytes = MAX_ON_LOOP_BYTES } = options;
   const waiting = new Map<number, Waiting>();
   let thread: Worker | undefined;
   let waitingBytes = 0;
@@ -104,8 +111,7 @@ export function createBodyChecker({ maxDepth }: { maxDepth: number }): BodyCheck
     check(body, contentType, pointers) {
       const { format, charset } = findBodyKind(body, contentType);
       if (format === "other") return OTHER;
-      if (format === "json" && body.length <= MAX_ON_LOOP_BYTES)
-        return checkJsonBody(body, charset, maxDepth, pointers);
+      if (format === "json" && body.length <= maxOnLoopBytes) return checkJsonBody(body, charset, maxDepth, pointers);
       return checkApart({ body, format, charset, maxDepth, pointers });
     },
     async close() {

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { Pool } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createApiClient, until, type ApiClient, type ShownRequest } from "../support/api-client.ts";
+import type { BrokenPromises } from "../../src/gateway.ts";
 import { ADMIN_KEY, startGatewayProcess } from "../support/gateway-process.ts";
 import { report } from "../support/report.ts";
 import { startCommand } from "../support/run-command.ts";
@@ -50,52 +51,8 @@ interface Round {
 /** R20 against the built gateway: what bad senders do to the good ones. */
 describe("hostile senders", () => {
   it("never hold the loop, and cost the good ones a bounded part of their time", async (context) => {
-    const folder = mkdtempSync(join(tmpdir(), "posthorn-hostile-"));
-    writeFileSync(join(folder, "posthorn.yaml"), YAML);
-    const sink = await openSinkServer();
-    const gateway = startGatewayProcess({
-      folder,
-      env: { POSTHORN_LOG_LEVEL: "error" },
-    });
-    const url = await gateway.ready;
-    const pool = new Pool(url, { connections: 16, pipelining: 1 });
-    const client = createApiClient({ url: () => url }, ADMIN_KEY);
-    onTestFinished(async () => {
-      await pool.close();
-      await gateway.kill("SIGTERM");
-      await sink.close();
-      rmSync(folder, { recursive: true, force: true });
-    });
-    await client.subscribe({ name: "good", url: sink.url, events: ["webhook.good"] });
-
-    const elsewhere = startCommand(process.execPath, [BYSTANDER], folder, {});
-    onTestFinished(() => void elsewhere.child.kill());
-    let bystanderPort = 0;
-    elsewhere.child.stdout?.on("data", (text: string) => (bystanderPort = Number(/\d+/.exec(text)?.[0])));
-    await until(() => bystanderPort > 0);
-
-    /** One round while the hostile senders trouble whoever listens there. */
-    async function attack(port: number, isUnderWay: () => Promise<boolean>): Promise<Round> {
-      const hostile = spawn(process.execPath, [HOSTILE, String(port)], { stdio: "inherit" });
-      await until(isUnderWay, 30_000, "the attack");
-      const round = await measure(pool, client);
-      hostile.kill("SIGKILL");
-      await once(hostile, "exit");
-      return round;
-    }
-
-    // The senders themselves need a core: what that costs is not the gateway's doing.
-    const attackBystander = () => {
-      const startedAt = performance.now();
-      return attack(bystanderPort, async () => performance.now() - startedAt > WARM_UP_MS);
-    };
-    const attackGateway = async () => {
-      const round = await attack(Number(new URL(url).port), async () => (await connectionsOf(client)) > 1500);
-      await until(async () => (await connectionsOf(client)) < 100, 30_000, "the end of the attack");
-      return round;
-    };
-
-    await measure(pool, client);
+    const { measureGood, attackGateway, attackBystander, client } = await openArena();
+    await measureGood();
     const judged: { before: Round; under: Round }[] = [];
     const attacked: Round[] = [];
     const around: Round[] = [];
@@ -134,6 +91,60 @@ describe("hostile senders", () => {
     expect(ratio).toBeLessThanOrEqual(MAX_RATIO);
     expect(loopMs).toBeLessThanOrEqual(MAX_LOOP_MS);
   });
+
+  it("is a test that can fail: a gateway that reads large bodies in its loop is held by them", async () => {
+    const { measureGood, attackGateway } = await openArena({ checkLargeBodiesOnLoop: true });
+    await measureGood();
+    const { loopMs } = await attackGateway();
+    report(`R20 control, large bodies checked in the loop: it is blocked for ${loopMs.toFixed(0)} ms`);
+    expect(loopMs).toBeGreaterThan(TARGET_LOOP_MS);
+  });
+
+  /** A gateway with good senders, and a bystander that can be attacked in its place. */
+  async function openArena(broken?: BrokenPromises) {
+    const folder = mkdtempSync(join(tmpdir(), "posthorn-hostile-"));
+    writeFileSync(join(folder, "posthorn.yaml"), YAML);
+    const sink = await openSinkServer();
+    const gateway = startGatewayProcess({ folder, env: { POSTHORN_LOG_LEVEL: "error" }, broken });
+    const url = await gateway.ready;
+    const pool = new Pool(url, { connections: 16, pipelining: 1 });
+    const client = createApiClient({ url: () => url }, ADMIN_KEY);
+    onTestFinished(async () => {
+      await pool.close();
+      await gateway.kill("SIGTERM");
+      await sink.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    await client.subscribe({ name: "good", url: sink.url, events: ["webhook.good"] });
+
+    const elsewhere = startCommand(process.execPath, [BYSTANDER], folder, {});
+    onTestFinished(() => void elsewhere.child.kill());
+    let bystanderPort = 0;
+    elsewhere.child.stdout?.on("data", (text: string) => (bystanderPort = Number(/\d+/.exec(text)?.[0])));
+    await until(() => bystanderPort > 0);
+
+    /** One round while the hostile senders trouble whoever listens there. */
+    async function attack(port: number, isUnderWay: () => Promise<boolean>): Promise<Round> {
+      const hostile = spawn(process.execPath, [HOSTILE, String(port)], { stdio: "inherit" });
+      await until(isUnderWay, 30_000, "the attack");
+      const round = await measure(pool, client);
+      hostile.kill("SIGKILL");
+      await once(hostile, "exit");
+      return round;
+    }
+
+    // The senders themselves need a core: what that costs is not the gateway's doing.
+    const attackBystander = () => {
+      const startedAt = performance.now();
+      return attack(bystanderPort, async () => performance.now() - startedAt > WARM_UP_MS);
+    };
+    const attackGateway = async () => {
+      const round = await attack(Number(new URL(url).port), async () => (await connectionsOf(client)) > 1500);
+      await until(async () => (await connectionsOf(client)) < 100, 30_000, "the end of the attack");
+      return round;
+    };
+    return { measureGood: () => measure(pool, client), attackGateway, attackBystander, client };
+  }
 
   function isQuiet({ p99, loopMs }: Round): boolean {
     return p99 <= QUIET_P99_MS && loopMs <= QUIET_LOOP_MS;
