@@ -25,6 +25,8 @@ export interface Lane {
   /** Outlives the lane. */
   readonly breaker: BreakerState;
   isProbing: boolean;
+  /** Its destination is gone; nothing more is sent until the subscription says what becomes of it. */
+  isGone: boolean;
   rate: TokenBucket | undefined;
   slowStart: TokenBucket | undefined;
   /** Stands in its tenant's queue for a slot. */
@@ -58,6 +60,7 @@ export function createLane(subscription: Subscription, breaker: BreakerState, no
     isBehind: false,
     breaker,
     isProbing: false,
+    isGone: false,
     rate: rateOf(subscription, now),
     slowStart: now < breaker.slowStartUntil ? createTokenBucket(breaker.slowStartPerS, now) : undefined,
     isQueued: false,

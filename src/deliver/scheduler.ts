@@ -105,7 +105,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function isOpenForBirth(lane: Lane, subscription: Subscription, now: number): boolean {
-    if (isStopping || subscription.status !== "active" || lane.breaker.isOpen) return false;
+    if (isStopping || subscription.status !== "active" || lane.breaker.isOpen || lane.isGone) return false;
     const ahead = claimsAhead(subscription);
     if (occupied(lane) >= subscription.concurrency + ahead || memory.roomFor(lane) <= 0) return false;
     // A few that wait in the table are claimed soon, as long as those that are born leave them room.
@@ -121,7 +121,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   /** Brings the lane to where its next step is: a send, a claim, a timer, or oblivion. */
   function advance(lane: Lane): void {
     const subscription = findSubscription(lane.seq);
-    if (subscription === undefined || subscription.status !== "active" || isStopping) {
+    if (subscription === undefined || subscription.status !== "active" || lane.isGone || isStopping) {
       return hold(lane, subscription);
     }
     const now = clock.now();
@@ -136,7 +136,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function hold(lane: Lane, subscription: Subscription | undefined): void {
-    giveBack(lane);
+    giveBackAll(lane);
     if (subscription?.status !== "active") lane.breaker.isHeld = true;
     if (subscription === undefined) {
       breakers.delete(lane.seq);
@@ -161,7 +161,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function advanceOpen(lane: Lane, now: number): void {
-    giveBack(lane);
+    giveBackAll(lane);
     if (lane.isProbing || lane.claiming > 0 || !lane.mayHaveMore) return;
     const at = Math.max(lane.breaker.probeAt, lane.nextDueAt);
     if (at > now) return wakeAt(lane, at);
@@ -204,9 +204,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   function probe(lane: Lane): void {
     const subscription = findSubscription(lane.seq);
     if (subscription === undefined || subscription.status !== "active") return advance(lane);
+    // Set before: what is answered within the call must find it.
     lane.isProbing = true;
-    sendNext(lane, subscription, true);
-    giveBack(lane);
+    if (!sendNext(lane, subscription, true)) lane.isProbing = false;
+    giveBackAll(lane);
   }
 
   /** Fills free slots: the tenant with the fewest in flight first, its lanes in turn. */
@@ -223,16 +224,22 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function canSend(lane: Lane, subscription: Subscription): boolean {
-    if (isStopping || subscription.status !== "active" || lane.breaker.isOpen) return false;
+    if (isStopping || subscription.status !== "active" || lane.breaker.isOpen || lane.isGone) return false;
     if (lane.inFlight >= subscription.concurrency) return false;
     const now = clock.now();
     return gateOpensAt(lane, now) <= now;
   }
 
-  function sendNext(lane: Lane, subscription: Subscription, isProbe = false): void {
+  /** Whether an attempt was begun. */
+  function sendNext(lane: Lane, subscription: Subscription, isProbe = false): boolean {
     const delivery = memory.takeFirst(lane);
-    if (delivery === undefined) return;
+    if (delivery === undefined) return false;
     const now = clock.now();
+    // Its time ran out while it waited here: back in the table it is found and becomes a dead letter.
+    if (delivery.expiresAt !== undefined && delivery.expiresAt <= now) {
+      giveBack(lane, [delivery]);
+      return false;
+    }
     lane.rate?.take(now);
     lane.slowStart?.take(now);
     lane.inFlight++;
@@ -242,6 +249,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     dispatch.send(delivery, subscription, (report) =>
       finish(lane, { delivery, report, isProbe, sentBy: subscription, mark }),
     );
+    return true;
   }
 
   function finish(lane: Lane, { delivery, report, isProbe, sentBy, mark }: Finished): void {
@@ -316,7 +324,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const { breaker } = lane;
     const { says, error } = decision;
     const now = clock.now();
-    if (decision.suspends) options.onSuspend(subscription, error ?? "gone");
+    if (decision.suspends) {
+      lane.isGone = true;
+      options.onSuspend(subscription, error ?? "gone");
+    }
     if (says === "nothing") {
       if (isProbe) postponeProbe(breaker, now, random.next());
       return;
@@ -350,11 +361,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     store.makeRetriesDue(lane.seq, clock.now()).then(go, () => go(0));
   }
 
-  function giveBack(lane: Lane): void {
+  function giveBackAll(lane: Lane): void {
     if (lane.ready.length === 0) return;
     const given: ClaimedDelivery[] = [];
     for (let delivery = memory.takeFirst(lane); delivery !== undefined; delivery = memory.takeFirst(lane))
       given.push(delivery);
+    giveBack(lane, given);
+  }
+
+  function giveBack(lane: Lane, given: readonly ClaimedDelivery[]): void {
     lane.unsettled++;
     release(lane, given);
   }
@@ -433,6 +448,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const lane = subscription === undefined ? lanes.get(subscriptionSeq) : laneOf(subscription);
       if (lane === undefined) return void breakers.delete(subscriptionSeq);
       const now = clock.now();
+      lane.isGone = false;
       if (subscription !== undefined) retune(lane, subscription, now);
       // Whoever deletes it cancels what is there, and says how much.
       else lane.mayHaveMore = false;

@@ -97,6 +97,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
           attemptCount: 0,
           uncountedAttempts: 0,
           trigger: "first",
+          expiresAt: deliveries[i]?.expiresAt,
           event: (content ??= contentOf(event)),
         });
       } else if (deliveries[i]?.claim === true) {

@@ -134,6 +134,8 @@ export interface ClaimedDelivery {
   /** Those that the retry schedule does not count. */
   uncountedAttempts: number;
   trigger: AttemptTrigger;
+  /** In scheduling time. */
+  expiresAt: number | undefined;
   /** The body is undefined when it is large: it is loaded when sent. */
   event: Omit<EventContent, "body"> & { body: Uint8Array | undefined; size: number };
 }

@@ -195,6 +195,7 @@ export function packClaimed(items: readonly ClaimedDelivery[]): ArrayBuffer {
     packer.uint(delivery.attemptCount);
     packer.uint(delivery.uncountedAttempts);
     packer.byte(ATTEMPT_TRIGGERS.indexOf(delivery.trigger));
+    packer.float(delivery.expiresAt);
     packFacts(packer, event);
     packer.uint(event.size);
     packer.bytes(event.body);
@@ -213,6 +214,7 @@ export function unpackClaimed(packed: ArrayBuffer): ClaimedDelivery[] {
       attemptCount: unpacker.uint(),
       uncountedAttempts: unpacker.uint(),
       trigger: need(ATTEMPT_TRIGGERS[unpacker.byte()]),
+      expiresAt: unpacker.float(),
       event: unpackContent(unpacker),
     });
   }

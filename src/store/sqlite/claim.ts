@@ -122,6 +122,7 @@ function toClaimed(row: DueRow): ClaimedDelivery {
     attemptCount: row[3],
     uncountedAttempts: row[4],
     trigger: ATTEMPT_TRIGGERS[row[5]] ?? "first",
+    expiresAt: row[7] ?? undefined,
     event: {
       id: row[8],
       type: row[9],

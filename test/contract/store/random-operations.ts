@@ -130,7 +130,7 @@ export async function runOperations(
       known.push({ ...fresh, seq, state: "pending" });
       if (result.claimed[0] === true) {
         const born = { eventSeq: seq, subscriptionSeq: lane, generation: 1, attemptCount: 0, uncountedAttempts: 0 };
-        handOver({ ...born, trigger: "first", event: { ...event, size: event.body.length } });
+        handOver({ ...born, expiresAt, trigger: "first", event: { ...event, size: event.body.length } });
       }
     } else if ("limit" in op) {
       const { claimed, expired } = await claim(store, lane, { limit: op.limit, now });

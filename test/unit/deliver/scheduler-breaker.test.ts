@@ -134,6 +134,8 @@ describe("a destination that is down", () => {
     await bench.publishAll(ids(3));
     await bench.flights[0]?.answer(gone());
     expect(bench.told).toEqual(["shop suspended: 410"]);
+    // At once, and not when the store has it.
+    expect(bench.sent).toHaveLength(1);
     expect(await Promise.all([1, 2, 3].map((seq) => bench.stateOf(seq, subscription)))).toEqual([
       "dead",
       "pending",

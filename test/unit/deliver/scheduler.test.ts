@@ -87,6 +87,21 @@ describe("the scheduler", () => {
     expect([...bench.scheduler.lanes()]).toEqual([]);
   }, 60_000);
 
+  it("does not send what expired while it was claimed and waited for its turn", async () => {
+    const bench = await open();
+    const subscription = await bench.subscribe({ concurrency: 1 });
+    const expiresAt = bench.clock.now() + 1000;
+    await bench.publish({ id: "first" });
+    await bench.publish({ id: "in time", expiresAt: expiresAt + 5000 });
+    await bench.publish({ id: "late", expiresAt });
+    await bench.move(2000);
+    bench.answerWith(() => OK);
+    await bench.flights[0]?.answer();
+    await bench.move(100);
+    expect(bench.sent).toEqual(["first", "in time"]);
+    expect(await bench.stateOf(3, subscription)).toBe("dead");
+  });
+
   it("sends by priority, first tries before retries, and starves nobody", async () => {
     const bench = await open();
     const subscription = await bench.subscribe({ status: "inactive", concurrency: 1, retryPolicy: { delays_s: [20] } });

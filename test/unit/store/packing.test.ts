@@ -89,6 +89,7 @@ const claimed = fc.record({
   attemptCount: small,
   uncountedAttempts: small,
   trigger: fc.constantFrom(...ATTEMPT_TRIGGERS),
+  expiresAt: orAbsent(time),
   event: fc.record({
     id: text,
     type: text,
