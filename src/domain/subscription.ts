@@ -39,9 +39,10 @@ export const SubscriptionInput = Type.Object(
       }),
     ),
     format: Type.Optional(
-      Type.Union([Type.Literal("auto"), Type.Literal("envelope"), Type.Literal("raw")], {
+      Type.Union([Type.Literal("auto"), Type.Literal("envelope"), Type.Literal("raw"), Type.Literal("cloudevents")], {
         default: "auto",
-        description: "`auto`: raw for received webhooks, an envelope for published events",
+        description:
+          "`auto`: raw for received webhooks, an envelope for published events; `cloudevents`: 1.0, structured JSON",
       }),
     ),
     signature_header: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$", default: "X-Webhook-Signature" })),
@@ -114,7 +115,7 @@ export interface Subscription {
   url: string;
   events: readonly string[];
   status: SubscriptionStatus;
-  format: "auto" | "envelope" | "raw";
+  format: "auto" | "envelope" | "raw" | "cloudevents";
   signatureHeader: string;
   /** The first is current; the seed's header is made with it. */
   secrets: readonly string[];

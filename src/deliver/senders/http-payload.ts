@@ -9,6 +9,7 @@ export interface Payload {
 }
 
 const JSON_TYPE = "application/json";
+const CLOUDEVENTS_TYPE = "application/cloudevents+json; charset=UTF-8";
 const UNKNOWN_TYPE = "application/octet-stream";
 const BRACE = 0x7d;
 const NULL_DATA = Buffer.from("null", "latin1");
@@ -22,23 +23,36 @@ interface Envelope {
 }
 
 const envelopes = new WeakMap<EventContent, Envelope>();
+const cloudEvents = new WeakMap<EventContent, Uint8Array>();
 
 export function buildPayload(deliveryId: string, event: EventContent, format: Subscription["format"]): Payload {
   const isRaw = format === "raw" || (format === "auto" && event.origin === "webhook");
   if (isRaw) return { body: event.body, contentType: event.contentType ?? UNKNOWN_TYPE };
-  let envelope = envelopes.get(event);
-  if (envelope === undefined) {
-    envelope = buildEnvelope(event);
-    envelopes.set(event, envelope);
+  if (format === "cloudevents") {
+    return { body: made(cloudEvents, event, buildCloudEvent), contentType: CLOUDEVENTS_TYPE };
   }
-  const { head, data } = envelope;
-  const start = `{"webhook_id":${JSON.stringify(deliveryId)},${head}`;
+  const { head, data } = made(envelopes, event, buildEnvelope);
+  return { body: wrap(`{"webhook_id":${JSON.stringify(deliveryId)},${head}`, data), contentType: JSON_TYPE };
+}
+
+function made<Part>(
+  known: WeakMap<EventContent, Part>,
+  event: EventContent,
+  make: (event: EventContent) => Part,
+): Part {
+  let part = known.get(event);
+  if (part === undefined) known.set(event, (part = make(event)));
+  return part;
+}
+
+/** A JSON object that ends with the data. */
+function wrap(start: string, data: Uint8Array): Uint8Array {
   const startBytes = Buffer.byteLength(start);
   const body = Buffer.allocUnsafe(startBytes + data.length + 1);
   body.write(start, "utf8");
   body.set(data, startBytes);
   body[body.length - 1] = BRACE;
-  return { body, contentType: JSON_TYPE };
+  return body;
 }
 
 /** W3C Trace Context: all deliveries of an event belong to one trace, each attempt is a span of its own. */
@@ -76,6 +90,22 @@ function buildEnvelope(event: EventContent): Envelope {
     `"${name}":`,
   ];
   return { head: facts.join(","), data };
+}
+
+/** CloudEvents 1.0 in the structured mode of its JSON format; all deliveries of an event are the same bytes. */
+function buildCloudEvent(event: EventContent): Uint8Array {
+  const { name, data } = buildData(event);
+  const facts = [
+    '"specversion":"1.0"',
+    `"id":${JSON.stringify(event.id)}`,
+    // A URI-reference that is not empty.
+    `"source":${JSON.stringify(encodeURI(event.source))}`,
+    `"type":${JSON.stringify(event.type)}`,
+    `"time":"${new Date(event.occurredAt).toISOString()}"`,
+    ...(event.contentType === undefined ? [] : [`"datacontenttype":${JSON.stringify(event.contentType)}`]),
+    `"${name}":`,
+  ];
+  return wrap(`{${facts.join(",")}`, data);
 }
 
 /** JSON goes in as the bytes it came in, so that numbers beyond 2^53 and the order of members survive. */

@@ -219,6 +219,40 @@ describe("an envelope", () => {
   });
 });
 
+describe("a CloudEvent", () => {
+  const build = (event: EventContent) => buildPayload("dlv_1", event, "cloudevents");
+  const read = (event: EventContent) =>
+    JSON.parse(Buffer.from(build(event).body).toString()) as Record<string, unknown>;
+
+  it("has the attributes of version 1.0 and the data as it came", () => {
+    const event = makeEvent({
+      id: "evt_1",
+      type: "order.created",
+      source: "web shop/é",
+      occurredAt: Date.UTC(2026, 0, 2, 3, 4, 5, 6),
+      contentType: "application/json",
+      body: Buffer.from('{"total":12345678901234567890}'),
+    });
+    const { body, contentType } = build(event);
+    expect(contentType).toBe("application/cloudevents+json; charset=UTF-8");
+    expect(Buffer.from(body).toString()).toBe(
+      '{"specversion":"1.0","id":"evt_1","source":"web%20shop/%C3%A9","type":"order.created",' +
+        '"time":"2026-01-02T03:04:05.006Z","datacontenttype":"application/json",' +
+        '"data":{"total":12345678901234567890}}',
+    );
+    // The same bytes for every delivery of the event.
+    expect(buildPayload("dlv_2", event, "cloudevents").body).toBe(body);
+  });
+
+  it("holds text as a string and binary as base64, with the content type they came with", () => {
+    const xml = makeEvent({ origin: "webhook", contentType: "application/xml", body: Buffer.from("<a/>") });
+    expect(read(xml)).toMatchObject({ datacontenttype: "application/xml", data: "<a/>" });
+    const binary = makeEvent({ origin: "webhook", contentType: undefined, body: Uint8Array.of(0xff, 0) });
+    expect(read(binary)).toMatchObject({ data_base64: "/wA=" });
+    expect(read(binary)).not.toHaveProperty("datacontenttype");
+  });
+});
+
 describe("the outcome of an attempt", () => {
   it.each([
     [200, "delivered"],
