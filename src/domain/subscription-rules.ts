@@ -21,6 +21,7 @@ export function checkSubscriptionInput(input: SubscriptionInput): FieldProblem[]
     ...checkRetry(input),
     ...checkSecret(input.secret),
     ...checkHeaders(input),
+    ...checkLabels(input.labels ?? {}),
   ];
 }
 
@@ -33,6 +34,20 @@ function checkText(input: SubscriptionInput): FieldProblem[] {
     problems.push({ field: "description", message: "must not contain NUL" });
   }
   return problems;
+}
+
+const LABEL_NAME = /^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$/;
+
+function checkLabels(labels: Readonly<Record<string, string>>): FieldProblem[] {
+  return Object.entries(labels).flatMap(([name, value]) => {
+    const field = `labels.${name}`;
+    if (!LABEL_NAME.test(name)) {
+      const rule =
+        "1 to 63 letters, digits, dots, dashes, underscores and slashes, with a letter or digit at both ends";
+      return [{ field, message: `its name must be ${rule}` }];
+    }
+    return CONTROL.test(value) ? [{ field, message: "must not contain control characters" }] : [];
+  });
 }
 
 function checkPatterns(patterns: readonly string[]): FieldProblem[] {

@@ -98,6 +98,13 @@ export const SubscriptionInput = Type.Object(
         description: "Sent with every attempt",
       }),
     ),
+    labels: Type.Optional(
+      Type.Record(Type.String(), Type.String({ maxLength: 255 }), {
+        default: {},
+        maxProperties: 50,
+        description: "Names and values for people and programs to find it by",
+      }),
+    ),
     description: Type.Optional(Type.String({ maxLength: 2000 })),
   },
   { additionalProperties: false },

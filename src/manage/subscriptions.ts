@@ -21,7 +21,10 @@ export interface Subscriptions {
   list(tenantId: string | undefined): readonly Subscription[];
   /** What the user set, for showing. */
   settingsOf(subscription: Subscription): Settings;
-  create(input: SubscriptionInput): Promise<Subscription>;
+  /** With an id of its own, or the one that is given. */
+  create(input: SubscriptionInput, id?: string): Promise<Subscription>;
+  /** All that is set becomes what is given; the secret stays when none is given. */
+  replace(subscription: Subscription, input: SubscriptionInput): Promise<Subscription>;
   change(subscription: Subscription, change: SubscriptionChange): Promise<Subscription>;
   setStatus(subscription: Subscription, status: SubscriptionStatus): Promise<Subscription>;
   /** Open deliveries are cancelled; resolves to how many. */
@@ -165,7 +168,11 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     },
     list: (tenantId) => [...bySeq.values()].filter((one) => tenantId === undefined || one.tenantId === tenantId),
     settingsOf: (subscription) => settings.get(subscription.seq) as Settings,
-    create: (input) => insert(input, options.createId("sub"), "api"),
+    create: (input, id) => insert(input, id ?? options.createId("sub"), "api"),
+    async replace(subscription, input) {
+      refuseManaged(subscription);
+      return update(subscription, { ...input, tenant_id: subscription.tenantId }, "api");
+    },
     async change(subscription, change) {
       refuseManaged(subscription);
       const current = settings.get(subscription.seq) as Settings;

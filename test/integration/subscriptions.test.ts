@@ -3,6 +3,8 @@ import { verifySeed } from "../support/verify-signature.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
+const JSON_TYPE = { "content-type": "application/json" };
+
 describe("subscriptions", () => {
   let gateway: TestGateway;
   let sink: SinkServer;
@@ -19,7 +21,7 @@ describe("subscriptions", () => {
 
   const path = (id: string) => `/api/v1/subscriptions/${id}`;
   const patch = (id: string, body: object) =>
-    gateway.request("PATCH", path(id), { body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+    gateway.request("PATCH", path(id), { body: JSON.stringify(body), headers: JSON_TYPE });
 
   it("are made with defaults, and show the secret once", async () => {
     const created = await gateway.subscribe({ name, url: sink.url, events: ["never.once"] });
@@ -87,6 +89,89 @@ describe("subscriptions", () => {
     expect((await patch(created.id, { url: "nonsense" })).json["field"]).toBe("url");
     await gateway.restart();
     expect((await gateway.get(path(created.id))).json).toMatchObject({ timeout: 7, retry_count: 1, name });
+  });
+
+  it("are made or replaced by PUT with an id of one's own choice", async () => {
+    const id = `erp-${number}`;
+    const put = (body: unknown, headers = {}) =>
+      gateway.request("PUT", path(id), { body: JSON.stringify(body), headers: { ...JSON_TYPE, ...headers } });
+    const settings = { name, url: sink.url, events: ["never.once"], labels: { team: "erp" } };
+    const made = await put({ ...settings, timeout: 7 });
+    expect(made.status).toBe(201);
+    expect(made.json).toMatchObject({ id, timeout: 7, labels: { team: "erp" }, secret: expect.any(String) as string });
+    const replaced = await put({ ...settings, concurrency: 3 });
+    expect(replaced.status).toBe(200);
+    expect(replaced.json).toMatchObject({ id, timeout: 30, concurrency: 3 });
+    expect(replaced.json).not.toHaveProperty("secret");
+    expect((await put({ ...settings, tenant_id: "elsewhere" })).json["field"]).toBe("tenant_id");
+    const bad = await gateway.request("PUT", path("no%20spaces"), {
+      body: JSON.stringify(settings),
+      headers: JSON_TYPE,
+    });
+    expect([bad.status, bad.json["field"]]).toEqual([422, "id"]);
+    // The id is free again once it is deleted, and still a stranger's to other tenants.
+    await gateway.request("DELETE", path(id));
+    expect((await put({ ...settings, name: `${name} t`, tenant_id: "elsewhere" })).status).toBe(409);
+    expect((await put(settings)).status).toBe(201);
+  });
+
+  it("are changed only in the version that was meant, when one says which", async () => {
+    const created = await gateway.subscribe({ name, url: sink.url, events: ["never.once"] });
+    const seen = (await gateway.get(path(created.id))).headers.get("etag") ?? "";
+    const change = (timeout: number, tag: string) =>
+      gateway.request("PATCH", path(created.id), {
+        body: JSON.stringify({ timeout }),
+        headers: { ...JSON_TYPE, "if-match": tag },
+      });
+    const first = await change(7, seen);
+    expect(first.status).toBe(200);
+    const late = await change(8, seen);
+    expect([late.status, late.json["code"]]).toEqual([412, "precondition_failed"]);
+    expect((await change(9, first.headers.get("etag") ?? "")).status).toBe(200);
+    expect((await change(10, "*")).json["timeout"]).toBe(10);
+    const headers = { "if-match": seen };
+    expect((await gateway.request("DELETE", path(created.id), { headers })).status).toBe(412);
+    const none = await gateway.request("PUT", path("not-there"), {
+      body: JSON.stringify({ name: `${name} n`, url: sink.url, events: ["a"] }),
+      headers: { ...JSON_TYPE, "if-match": "*" },
+    });
+    expect(none.status).toBe(412);
+  });
+
+  it("are made once by a request that is sent again with its Idempotency-Key", async () => {
+    const post = (url: string, key: string) =>
+      gateway.request("POST", "/api/v1/subscriptions", {
+        body: JSON.stringify({ name, url, events: ["never.once"] }),
+        headers: { ...JSON_TYPE, "idempotency-key": key },
+      });
+    const key = `key of ${name}`.replaceAll(" ", "_");
+    const first = await post(sink.url, key);
+    const again = await post(sink.url, key);
+    expect([first.status, again.status]).toEqual([201, 201]);
+    expect(again.json).toMatchObject({ id: first.json["id"], secret: first.json["secret"] });
+    expect([first, again].map(({ headers }) => headers.get("idempotency-replayed"))).toEqual([null, "true"]);
+    const other = await post(`${sink.url}/other`, key);
+    expect([other.status, other.json["code"]]).toEqual([409, "idempotency_key_reused"]);
+    expect((await post(sink.url, `${key}2`)).json["code"]).toBe("conflict");
+    expect((await post(sink.url, "x".repeat(256))).json["field"]).toBe("Idempotency-Key");
+  });
+
+  it("are found by their labels", async () => {
+    const label = `case-${number}`;
+    const made = await gateway.subscribe({ name, url: sink.url, events: ["a"], labels: { [label]: "a=b" } });
+    const found = async (query: string) =>
+      (await gateway.get(`/api/v1/subscriptions?label=${encodeURIComponent(query)}`)).json["data"];
+    expect(await found(label)).toMatchObject([{ id: made.id }]);
+    expect(await found(`${label}=a=b`)).toMatchObject([{ id: made.id }]);
+    expect(await found(`${label}=c`)).toEqual([]);
+    expect(await found("__proto__")).toEqual([]);
+    const bad = await gateway.post("/api/v1/subscriptions", {
+      name,
+      url: sink.url,
+      events: ["a"],
+      labels: { "-": "" },
+    });
+    expect([bad.status, bad.json["field"]]).toEqual([422, "labels.-"]);
   });
 
   it("get only what their patterns name", async () => {

@@ -30,6 +30,7 @@ export function presentSubscription(subscription: Subscription, settings: Settin
     headers: Object.fromEntries(
       Object.entries(subscription.headers).map(([name, value]) => [name, isCredentialHeader(name) ? "***" : value]),
     ),
+    labels: settings.labels ?? {},
     description: subscription.description ?? null,
     managed_by: subscription.managedBy,
     created_at: isoTime(subscription.createdAt),

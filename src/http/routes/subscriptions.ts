@@ -1,20 +1,29 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
+import { DEFAULT_TENANT } from "../../domain/event.ts";
+import { stableId } from "../../domain/ids.ts";
 import { SubscriptionInput, type Subscription } from "../../domain/subscription.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import type { Store } from "../../store/store.ts";
+import { checkIfMatch, etagOf, sendWithEtag } from "../conditional.ts";
+import { readIdempotencyKey } from "../idempotency-key.ts";
 import { presentSubscription } from "../present/subscription.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
 const { tenant_id: _, ...changeable } = SubscriptionInput.properties;
 const SubscriptionChange = Type.Partial(Type.Object(changeable), { additionalProperties: false });
 
+const ChosenId = Type.Object({
+  id: Type.String({ pattern: "^[A-Za-z0-9_-]{1,64}$", description: "Chosen by whoever makes it" }),
+});
+
 const ListQuery = Type.Object(
   {
     ...PageQuery,
     cursor: Type.Optional(Type.String({ pattern: "^[0-9]{1,15}$" })),
     tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
+    label: Type.Optional(Type.String({ maxLength: 400, description: "`name` or `name=value`" })),
   },
   { additionalProperties: false },
 );
@@ -34,16 +43,72 @@ export function addSubscriptionRoutes(app: FastifyInstance, { subscriptions, sto
     return presentSubscription(subscription, subscriptions.settingsOf(subscription), counters ?? NONE);
   }
 
+  /** Statistics change all the time and are nobody's version. */
+  const etag = (subscription: Subscription) =>
+    etagOf(presentSubscription(subscription, subscriptions.settingsOf(subscription)));
+
+  const send = async (reply: FastifyReply, subscription: Subscription) =>
+    sendWithEtag(reply, etag(subscription), await present(subscription));
+
+  /** With the secret, which is never shown again but by `/secret`. */
+  const sendCreated = async (reply: FastifyReply, created: Subscription) =>
+    sendWithEtag(reply.code(201), etag(created), { ...(await present(created)), secret: created.secrets[0] });
+
+  /** The subscription that a change is meant for. */
+  function getMeant(request: FastifyRequest): Subscription {
+    const subscription = get(request);
+    checkIfMatch(request, etag(subscription));
+    return subscription;
+  }
+
+  /** A tenant's key sets its own tenant and no other. */
+  function ofTenant(body: SubscriptionInput, bound: string | undefined): SubscriptionInput {
+    if (bound === undefined) return body;
+    if (body.tenant_id !== undefined && body.tenant_id !== bound) {
+      throw new PosthornError("forbidden", `This key is bound to the tenant ${bound}; leave tenant_id out.`);
+    }
+    return { ...body, tenant_id: bound };
+  }
+
   app.post<{ Body: SubscriptionInput }>(
     "/api/v1/subscriptions",
     { config: { scope: "admin" }, schema: { body: SubscriptionInput } },
-    async ({ body, caller }, reply) => {
-      const bound = caller?.tenantId;
-      if (bound !== undefined && body.tenant_id !== undefined && body.tenant_id !== bound) {
-        throw new PosthornError("forbidden", `This key is bound to the tenant ${bound}; leave tenant_id out.`);
+    async (request, reply) => {
+      const input = ofTenant(request.body, request.caller?.tenantId);
+      const key = readIdempotencyKey(request);
+      if (key === undefined) return sendCreated(reply, await subscriptions.create(input));
+      // The key makes the id: whoever sends it again finds what the first request made.
+      const id = stableId("sub", `${input.tenant_id ?? DEFAULT_TENANT}\0idempotency-key\0${key}`);
+      const made = subscriptions.findById(id, undefined);
+      if (made === undefined) return sendCreated(reply, await subscriptions.create(input, id));
+      if (made.name !== input.name || made.url !== input.url) {
+        throw new PosthornError(
+          "idempotency_key_reused",
+          "This Idempotency-Key made another subscription; use a new one.",
+        );
       }
-      const created = await subscriptions.create(bound === undefined ? body : { ...body, tenant_id: bound });
-      return reply.code(201).send({ ...(await present(created)), secret: created.secrets[0] });
+      return sendCreated(reply.header("idempotency-replayed", "true"), made);
+    },
+  );
+
+  app.put<{ Body: SubscriptionInput; Params: { id: string } }>(
+    "/api/v1/subscriptions/:id",
+    { config: { scope: "admin" }, schema: { body: SubscriptionInput, params: ChosenId } },
+    async (request, reply) => {
+      const { id } = request.params;
+      const input = ofTenant(request.body, request.caller?.tenantId);
+      if (subscriptions.findById(id, undefined) === undefined) {
+        checkIfMatch(request, undefined);
+        return sendCreated(reply, await subscriptions.create(input, id));
+      }
+      // Another tenant's is not found, here as everywhere.
+      const known = getMeant(request);
+      if ((input.tenant_id ?? known.tenantId) !== known.tenantId) {
+        throw new PosthornError("invalid_field", `tenant_id: it belongs to ${known.tenantId}, for good.`, {
+          field: "tenant_id",
+        });
+      }
+      return send(reply, await subscriptions.replace(known, input));
     },
   );
 
@@ -54,7 +119,8 @@ export function addSubscriptionRoutes(app: FastifyInstance, { subscriptions, sto
       const { limit, cursor } = pageOf(query);
       const rest = subscriptions
         .list(caller?.tenantId ?? query.tenant_id)
-        .filter(({ seq }) => seq > Number(cursor ?? 0));
+        .filter((one) => one.seq > Number(cursor ?? 0))
+        .filter((one) => hasLabel(subscriptions.settingsOf(one).labels ?? {}, query.label));
       const rows = rest.slice(0, limit);
       const nextCursor = rest.length > limit ? String(rows.at(-1)?.seq) : undefined;
       const { deliveries } = await store.loadCounters();
@@ -65,26 +131,32 @@ export function addSubscriptionRoutes(app: FastifyInstance, { subscriptions, sto
     },
   );
 
-  app.get("/api/v1/subscriptions/:id", { config: { scope: "read" } }, (request) => present(get(request)));
+  app.get("/api/v1/subscriptions/:id", { config: { scope: "read" } }, (request, reply) => send(reply, get(request)));
 
   app.patch<{ Body: Static<typeof SubscriptionChange> }>(
     "/api/v1/subscriptions/:id",
     { config: { scope: "admin" }, schema: { body: SubscriptionChange } },
-    async (request) => present(await subscriptions.change(get(request), request.body)),
+    async (request, reply) => send(reply, await subscriptions.change(getMeant(request), request.body)),
   );
 
   app.delete("/api/v1/subscriptions/:id", { config: { scope: "admin" } }, async (request) => {
-    const subscription = get(request);
+    const subscription = getMeant(request);
     return { id: subscription.id, cancelled_deliveries: await subscriptions.remove(subscription) };
   });
 
-  app.post("/api/v1/subscriptions/:id/pause", { config: { scope: "admin" } }, async (request) =>
-    present(await subscriptions.setStatus(get(request), "inactive")),
+  app.post("/api/v1/subscriptions/:id/pause", { config: { scope: "admin" } }, async (request, reply) =>
+    send(reply, await subscriptions.setStatus(getMeant(request), "inactive")),
   );
 
-  app.post("/api/v1/subscriptions/:id/resume", { config: { scope: "admin" } }, async (request) =>
-    present(await subscriptions.setStatus(get(request), "active")),
+  app.post("/api/v1/subscriptions/:id/resume", { config: { scope: "admin" } }, async (request, reply) =>
+    send(reply, await subscriptions.setStatus(getMeant(request), "active")),
   );
+}
+
+function hasLabel(labels: Readonly<Record<string, string>>, wanted: string | undefined): boolean {
+  if (wanted === undefined) return true;
+  const [name = "", value] = wanted.split(/=(.*)/s, 2);
+  return Object.hasOwn(labels, name) && (value === undefined || labels[name] === value);
 }
 
 const NONE = {

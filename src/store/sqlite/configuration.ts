@@ -17,9 +17,10 @@ export function createConfigurationWrites(db: Database) {
       updated_at = ?
     where seq = ?`);
   const reviveSubscription = db.prepare(`
-    update subscriptions set tenant_id = ?, name = ?, status = ?, settings = ?, secrets = ?, managed_by = ?,
+    update subscriptions set name = ?, status = ?, settings = ?, secrets = ?, managed_by = ?,
       breaker = null, created_at = ?, updated_at = ?, deleted_at = null
-    where id = ? and deleted_at is not null returning seq`);
+    where id = ? and tenant_id = ? and deleted_at is not null returning seq`);
+  const findId = db.prepare("select 1 from subscriptions where id = ?");
   const findSameName = db.prepare(
     "select id from subscriptions where tenant_id = ? and name = ? and deleted_at is null and seq <> ?",
   );
@@ -49,10 +50,14 @@ export function createConfigurationWrites(db: Database) {
     insertSubscription(row: Omit<SubscriptionRow, "seq" | "deletedAt" | "breaker">): number {
       refuseSameName(row.tenantId, row.name, 0);
       const { id, tenantId, name, status, settings, secrets, managedBy, createdAt, updatedAt } = row;
-      const values = [tenantId, name, status, settings, secrets, managedBy, createdAt, updatedAt] as const;
+      const values = [name, status, settings, secrets, managedBy, createdAt, updatedAt] as const;
       // What is declared in the configuration has the same id whenever it comes back.
-      const revived = reviveSubscription.get(...values, id) as { seq: number } | undefined;
-      return revived?.seq ?? Number(insertSubscription.run(id, ...values).lastInsertRowid);
+      const revived = reviveSubscription.get(...values, id, tenantId) as { seq: number } | undefined;
+      if (revived !== undefined) return revived.seq;
+      if (findId.get(id) !== undefined) {
+        throw new PosthornError("conflict", `The id ${id} is taken. Choose another.`);
+      }
+      return Number(insertSubscription.run(id, tenantId, ...values).lastInsertRowid);
     },
 
     updateSubscription(seq: number, change: SubscriptionChange, updatedAt: number): void {
