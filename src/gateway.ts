@@ -172,7 +172,8 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     onBreaker(subscription, change, breaker) {
       const facts = { subscription: subscription.name, url: subscription.url };
       if (change === "opened") logger.warn({ ...facts, reason: breaker.lastError }, "destination is down, queueing");
-      else logger.info(facts, "destination is back");
+      if (change === "closed") logger.info(facts, "destination is back");
+      if (change === "failing") logger.warn(facts, "subscription will be suspended unless its deliveries succeed");
       subscriptions.saveBreaker(subscription, breaker).catch(logFault);
     },
     onSuspend(subscription, reason) {

@@ -22,6 +22,10 @@ export interface BreakerState {
   /** The subscription is paused or suspended: the time does not count. */
   isHeld: boolean;
   lastError: string | undefined;
+  /** Deliveries that died in a row, without a success between them. */
+  deadInARow: number;
+  /** That it will be suspended if nothing changes was told. */
+  isWarned: boolean;
 }
 
 export const BREAKER = {
@@ -33,11 +37,14 @@ export const BREAKER = {
   slowStartMinPerS: 10,
   /** Open for so long, the subscription is suspended. */
   suspendAfterMs: 72 * 3_600_000,
+  /** More dead in a row, and the subscription is suspended too. */
+  suspendAfterDead: 10,
   averageOverMs: 60_000,
   measureEveryMs: 1000,
 } as const;
 
-export type BreakerChange = "opened" | "closed" | "expired" | undefined;
+/** `failing`: half of the way to a suspension, told once. */
+export type BreakerChange = "opened" | "closed" | "failing" | "expired" | undefined;
 
 export function createBreakerState(now: number): BreakerState {
   return {
@@ -53,7 +60,14 @@ export function createBreakerState(now: number): BreakerState {
     measuredAt: now,
     isHeld: false,
     lastError: undefined,
+    deadInARow: 0,
+    isWarned: false,
   };
+}
+
+/** As it was saved, perhaps by an earlier version. */
+export function loadBreakerState(saved: string, now: number): BreakerState {
+  return { ...createBreakerState(now), ...(JSON.parse(saved) as Partial<BreakerState>) };
 }
 
 /** Also for an answer that says nothing against the destination, such as a 400: it is reachable. */
@@ -90,7 +104,9 @@ export function noteFailure(state: BreakerState, { now, error, jitter, isProbe }
     if (!isProbe) return undefined;
     state.failedProbes++;
     state.probeAt = now + probeDelayMs(state.failedProbes, jitter);
-    return now - state.openedAt >= BREAKER.suspendAfterMs ? "expired" : undefined;
+    const openMs = now - state.openedAt;
+    if (openMs >= BREAKER.suspendAfterMs) return "expired";
+    return openMs >= BREAKER.suspendAfterMs / 2 ? warnOnce(state) : undefined;
   }
   if (state.failures < BREAKER.failuresToOpen) return undefined;
   state.isOpen = true;
@@ -99,6 +115,27 @@ export function noteFailure(state: BreakerState, { now, error, jitter, isProbe }
   state.slowStartUntil = 0;
   state.probeAt = now + probeDelayMs(0, jitter);
   return "opened";
+}
+
+/** A delivery that died of what the destination said of it. */
+export function noteDead(state: BreakerState): "failing" | "exhausted" | undefined {
+  state.deadInARow++;
+  if (state.deadInARow > BREAKER.suspendAfterDead) return "exhausted";
+  return state.deadInARow >= BREAKER.suspendAfterDead / 2 ? warnOnce(state) : undefined;
+}
+
+/** Whether there is something to forget. */
+export function noteDelivered(state: BreakerState): boolean {
+  if (state.deadInARow === 0 && !state.isWarned) return false;
+  state.deadInARow = 0;
+  state.isWarned = false;
+  return true;
+}
+
+function warnOnce(state: BreakerState): "failing" | undefined {
+  if (state.isWarned) return undefined;
+  state.isWarned = true;
+  return "failing";
 }
 
 /** A probe that said nothing about the destination: the next one must not follow at once. */
@@ -113,6 +150,7 @@ export function resumeBreaker(state: BreakerState, now: number): void {
     state.failedProbes = 0;
     state.probeAt = now;
   }
+  if (state.isHeld) noteDelivered(state);
   state.isHeld = false;
 }
 

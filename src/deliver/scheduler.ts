@@ -4,6 +4,8 @@ import type { ClaimedDelivery, DeliveryKey, Store } from "../store/store.ts";
 import {
   BREAKER,
   createBreakerState,
+  noteDead,
+  noteDelivered,
   noteFailure,
   noteSuccess,
   postponeProbe,
@@ -74,9 +76,12 @@ export interface SchedulerOptions {
     | undefined;
   /** The breaker as it was before a restart. */
   findSavedBreaker?: ((subscriptionSeq: number) => BreakerState | undefined) | undefined;
-  onBreaker: (subscription: Subscription, change: "opened" | "closed", breaker: BreakerState) => void;
+  /** `counted`: nothing that is worth telling, but to be kept. */
+  onBreaker: (subscription: Subscription, change: BreakerNews, breaker: BreakerState) => void;
   onSuspend: (subscription: Subscription, reason: string) => void;
 }
+
+export type BreakerNews = "opened" | "closed" | "failing" | "counted";
 
 /** After a fault of the store. */
 const AGAIN_MS = 1000;
@@ -320,14 +325,32 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     lane.mayHaveMore = true;
   }
 
+  function suspend(lane: Lane, subscription: Subscription, reason: string): void {
+    lane.isGone = true;
+    options.onSuspend(subscription, reason);
+  }
+
+  /** What ends without a success, over and over, ends with a suspension. */
+  function watchDeaths(lane: Lane, subscription: Subscription, { settlement, error }: Decision): void {
+    const { breaker } = lane;
+    if (settlement.verdict === "delivered") {
+      if (noteDelivered(breaker)) options.onBreaker(subscription, "counted", breaker);
+      return;
+    }
+    if (settlement.verdict !== "dead") return;
+    const change = noteDead(breaker);
+    options.onBreaker(subscription, change === "failing" ? "failing" : "counted", breaker);
+    if (change === "exhausted") {
+      suspend(lane, subscription, `${breaker.deadInARow} deliveries in a row are dead, the last: ${error ?? ""}`);
+    }
+  }
+
   function watchDestination(lane: Lane, subscription: Subscription, decision: Decision, isProbe: boolean): void {
     const { breaker } = lane;
     const { says, error } = decision;
     const now = clock.now();
-    if (decision.suspends) {
-      lane.isGone = true;
-      options.onSuspend(subscription, error ?? "gone");
-    }
+    if (decision.suspends) suspend(lane, subscription, error ?? "gone");
+    else watchDeaths(lane, subscription, decision);
     if (says === "nothing") {
       if (isProbe) postponeProbe(breaker, now, random.next());
       return;
@@ -341,10 +364,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       return;
     }
     const change = noteFailure(breaker, { now, error: error ?? "failed", jitter: random.next(), isProbe });
-    if (change === "opened") options.onBreaker(subscription, "opened", breaker);
+    if (change === "opened" || change === "failing") options.onBreaker(subscription, change, breaker);
     if (change === "expired") {
       const hours = BREAKER.suspendAfterMs / 3_600_000;
-      options.onSuspend(subscription, `it could not be reached for ${hours} h: ${error ?? ""}`);
+      suspend(lane, subscription, `it could not be reached for ${hours} h: ${error ?? ""}`);
     }
   }
 

@@ -6,7 +6,7 @@ import { fixedInterval } from "../domain/retry-policy.ts";
 import { createSecret } from "../domain/signature.ts";
 import type { ManagedBy, Subscription, SubscriptionInput, SubscriptionStatus } from "../domain/subscription.ts";
 import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
-import type { BreakerState } from "../deliver/breaker.ts";
+import { loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
 import type { Store, SubscriptionRow } from "../store/store.ts";
 import type { SecretBox } from "./secret-box.ts";
 
@@ -63,7 +63,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       continue;
     }
     remember(row, JSON.parse(secretBox.open(row.secrets, ownerOf(row))) as string[]);
-    if (row.breaker !== undefined) breakers.set(row.seq, JSON.parse(row.breaker) as BreakerState);
+    if (row.breaker !== undefined) breakers.set(row.seq, loadBreakerState(row.breaker, clock.now()));
   }
 
   function remember(row: SubscriptionRow, secrets: readonly string[]): Subscription {

@@ -157,7 +157,9 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
     maxInFlight: options.maxInFlight ?? 100,
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
     findSavedBreaker: options.findSavedBreaker,
-    onBreaker: (subscription, change) => void told.push(`${subscription.name} ${change}`),
+    onBreaker(subscription, change) {
+      if (change !== "counted") told.push(`${subscription.name} ${change}`);
+    },
     onSuspend(subscription, reason) {
       told.push(`${subscription.name} suspended: ${reason}`);
       subscriptions.set(subscription.seq, { ...subscription, status: "suspended" });

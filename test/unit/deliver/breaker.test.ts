@@ -66,8 +66,10 @@ describe("a breaker", () => {
     expect(state.slowStartPerS).toBeLessThan(85);
   });
 
-  it("expires when it was open for 72 hours", () => {
+  it("expires when it was open for 72 hours, and says so once at half of them", () => {
     const state = opened();
+    expect(fail(state, BREAKER.suspendAfterMs / 2 - 1)).toBeUndefined();
+    expect(fail(state, BREAKER.suspendAfterMs / 2)).toBe("failing");
     expect(fail(state, BREAKER.suspendAfterMs - 1)).toBeUndefined();
     expect(fail(state, BREAKER.suspendAfterMs)).toBe("expired");
   });

@@ -4,6 +4,8 @@ import { DOWN, gone, OK, refused, useDeliveryBench } from "../../support/deliver
 import { NOON } from "../../support/store-fixtures.ts";
 
 const HOUR_MS = 3_600_000;
+/** More than fail in the time of a test: none dies. */
+const MANY_TRIES = { delays_s: Array.from({ length: 10_000 }, () => 1) };
 const open = useDeliveryBench();
 const ids = (count: number, name = "e") => Array.from({ length: count }, (_, i) => `${name}-${i}`);
 
@@ -100,19 +102,20 @@ describe("a destination that is down", () => {
 
   it("is suspended after 72 hours, and has its whole time again when it is resumed", async () => {
     const bench = await open();
-    const subscription = await bench.subscribe({ name: "shop", concurrency: 1, retryPolicy: { delays_s: [] } });
+    const subscription = await bench.subscribe({ name: "shop", concurrency: 1, retryPolicy: MANY_TRIES });
     bench.answerWith(() => DOWN);
     await bench.publishAll(ids(3));
     for (let hour = 0; hour <= 75; hour++) {
       await bench.publish({ id: `hour-${hour}` });
       await bench.move(HOUR_MS);
     }
-    expect(bench.told).toEqual(["shop opened", "shop suspended: it could not be reached for 72 h: connection refused"]);
+    const suspended = "shop suspended: it could not be reached for 72 h: connection refused";
+    expect(bench.told).toEqual(["shop opened", "shop failing", suspended]);
     expect(await bench.store.countOpenDeliveries()).toBeGreaterThan(0);
     await bench.change(subscription, { status: "active" });
     await bench.publish({ id: "again" });
     await bench.move(HOUR_MS);
-    expect(bench.told).toHaveLength(2);
+    expect(bench.told).toHaveLength(3);
   });
 
   it("is remembered as down after a restart", async () => {
@@ -141,6 +144,46 @@ describe("a destination that is down", () => {
       "pending",
       "pending",
     ]);
+  });
+});
+
+describe("deliveries that die in a row", () => {
+  const refuse = () => refused(400);
+
+  it("end with a suspension after ten, and a warning at half of them; what waits is held", async () => {
+    const bench = await open();
+    await bench.subscribe({ name: "shop", concurrency: 1 });
+    bench.answerWith(refuse);
+    await bench.publishAll(ids(15));
+    await bench.move(100);
+    expect(bench.sent).toHaveLength(11);
+    expect(bench.told).toEqual([
+      "shop failing",
+      expect.stringMatching(/^shop suspended: 11 deliveries in a row are dead/),
+    ]);
+    expect(await bench.store.countOpenDeliveries()).toBe(4);
+  });
+
+  it("are forgotten with a success between them", async () => {
+    const bench = await open();
+    await bench.subscribe({ name: "shop", concurrency: 1 });
+    let sent = 0;
+    bench.answerWith(() => (++sent % 8 === 0 ? OK : refuse()));
+    await bench.publishAll(ids(40));
+    await bench.move(100);
+    expect(bench.sent).toHaveLength(40);
+    expect(bench.told.filter((line) => line === "shop failing")).toHaveLength(5);
+  });
+
+  it("start anew when the subscription is resumed", async () => {
+    const bench = await open();
+    const subscription = await bench.subscribe({ name: "shop", concurrency: 1 });
+    bench.answerWith(refuse);
+    await bench.publishAll(ids(15));
+    await bench.move(100);
+    await bench.change(subscription, { status: "active" });
+    await bench.move(100);
+    expect(bench.sent).toHaveLength(15);
   });
 });
 
