@@ -1,12 +1,27 @@
 import { matchesPattern, parsePattern, type Pattern } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
+import { applyFilters } from "./apply-filters.ts";
+import type { FilteredEvent } from "./filter-facts.ts";
 
 /** Which subscriptions want an event. Paused and suspended ones too: their deliveries are held, not dropped. */
 export interface Router {
-  /** Ordered ones first, then by age. */
+  /** By type alone. Ordered ones first, then by age. */
   match(tenantId: string, eventType: string): readonly Subscription[];
+  /** By type and by filter, in the same order. */
+  select(event: FilteredEvent): readonly Subscription[];
   /** Replaces what is known; called whenever a subscription changes. */
   update(subscriptions: Iterable<Subscription>): void;
+}
+
+export interface RouterOptions {
+  /** Filters that could not be tested within their budget; they count as no match. */
+  onTooCostly?: ((event: FilteredEvent, filters: number) => void) | undefined;
+}
+
+interface Found {
+  subscriptions: readonly Subscription[];
+  /** Most have no filter at all: then the event itself is not looked at. */
+  hasFilter: boolean;
 }
 
 interface Route {
@@ -17,9 +32,9 @@ interface Route {
 /** Few types make up nearly all events; unknown ones must not fill the memory. */
 const MAX_REMEMBERED = 10_000;
 
-export function createRouter(): Router {
+export function createRouter({ onTooCostly }: RouterOptions = {}): Router {
   let routes = new Map<string, Route[]>();
-  let remembered = new Map<string, readonly Subscription[]>();
+  let remembered = new Map<string, Found>();
   let changed: Iterable<Subscription> | undefined;
 
   /** When it is needed: thousands of changes in a row cost one rebuild. */
@@ -43,16 +58,27 @@ export function createRouter(): Router {
     return found.sort((a, b) => Number(b.ordered) - Number(a.ordered) || a.seq - b.seq);
   }
 
+  function find(tenantId: string, eventType: string): Found {
+    if (changed !== undefined) rebuild(changed);
+    const key = `${tenantId}\0${eventType}`;
+    let found = remembered.get(key);
+    if (found === undefined) {
+      if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+      const subscriptions = findAll(tenantId, eventType);
+      found = { subscriptions, hasFilter: subscriptions.some(({ filter }) => filter !== undefined) };
+      remembered.set(key, found);
+    }
+    return found;
+  }
+
   return {
-    match(tenantId, eventType) {
-      if (changed !== undefined) rebuild(changed);
-      const key = `${tenantId}\0${eventType}`;
-      let found = remembered.get(key);
-      if (found === undefined) {
-        if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-        remembered.set(key, (found = findAll(tenantId, eventType)));
-      }
-      return found;
+    match: (tenantId, eventType) => find(tenantId, eventType).subscriptions,
+    select(event) {
+      const { subscriptions, hasFilter } = find(event.tenantId, event.type);
+      if (!hasFilter) return subscriptions;
+      const { wanting, tooCostly } = applyFilters(subscriptions, event);
+      if (tooCostly > 0) onTooCostly?.(event, tooCostly);
+      return wanting;
     },
     update(subscriptions) {
       changed = subscriptions;
