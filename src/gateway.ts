@@ -20,6 +20,7 @@ import { createIntake } from "./http/intake.ts";
 import { presentDelivery } from "./http/present/delivery.ts";
 import { addDeliveryRoutes } from "./http/routes/deliveries.ts";
 import { addEventRoutes } from "./http/routes/events.ts";
+import { addFilterRoutes } from "./http/routes/filters.ts";
 import { addOperationRoutes } from "./http/routes/operation.ts";
 import { addRequestRoutes } from "./http/routes/requests.ts";
 import { addSubscriptionRoutes } from "./http/routes/subscriptions.ts";
@@ -298,6 +299,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   addDeliveryRoutes(http.app, { store, subscriptions, replays, presentDelivery: present });
   addRequestRoutes(http.app, { store, sources });
   addSubscriptionRoutes(http.app, { subscriptions, store });
+  addFilterRoutes(http.app, { store });
 
   async function applyDeclared(declared: Pick<Config, "sources" | "subscriptions">): Promise<void> {
     const left = {
