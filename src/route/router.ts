@@ -24,36 +24,39 @@ interface Found {
   hasFilter: boolean;
 }
 
-interface Route {
-  subscription: Subscription;
-  patterns: readonly Pattern[];
-}
-
 /** Few types make up nearly all events; unknown ones must not fill the memory. */
 const MAX_REMEMBERED = 10_000;
 
 export function createRouter({ onTooCostly }: RouterOptions = {}): Router {
-  let routes = new Map<string, Route[]>();
+  let byTenant = new Map<string, Subscription[]>();
+  // By their text: after a change of one subscription nothing need be parsed anew for the others.
+  const patterns = new Map<string, Pattern>();
   let remembered = new Map<string, Found>();
   let changed: Iterable<Subscription> | undefined;
 
   /** When it is needed: thousands of changes in a row cost one rebuild. */
   function rebuild(subscriptions: Iterable<Subscription>): void {
     changed = undefined;
-    routes = new Map();
+    byTenant = new Map();
     remembered = new Map();
+    if (patterns.size > MAX_REMEMBERED) patterns.clear();
     for (const subscription of subscriptions) {
-      const route = { subscription, patterns: subscription.events.map(parsePattern) };
-      const ofTenant = routes.get(subscription.tenantId);
-      if (ofTenant === undefined) routes.set(subscription.tenantId, [route]);
-      else ofTenant.push(route);
+      const ofTenant = byTenant.get(subscription.tenantId);
+      if (ofTenant === undefined) byTenant.set(subscription.tenantId, [subscription]);
+      else ofTenant.push(subscription);
     }
+  }
+
+  function patternOf(text: string): Pattern {
+    let pattern = patterns.get(text);
+    if (pattern === undefined) patterns.set(text, (pattern = parsePattern(text)));
+    return pattern;
   }
 
   function findAll(tenantId: string, eventType: string): Subscription[] {
     const found: Subscription[] = [];
-    for (const { subscription, patterns } of routes.get(tenantId) ?? []) {
-      if (patterns.some((pattern) => matchesPattern(pattern, eventType))) found.push(subscription);
+    for (const subscription of byTenant.get(tenantId) ?? []) {
+      if (subscription.events.some((text) => matchesPattern(patternOf(text), eventType))) found.push(subscription);
     }
     return found.sort((a, b) => Number(b.ordered) - Number(a.ordered) || a.seq - b.seq);
   }
