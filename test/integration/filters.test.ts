@@ -140,6 +140,7 @@ subscriptions:
       data:
         total: { $gt: ${total} }
         tags: { $contains: vip }
+      priority: { $in: [normal, high] }
 `;
     const own = await startTestGateway({ yaml: declared(10) });
     try {
