@@ -20,6 +20,7 @@ import { createIntake } from "./http/intake.ts";
 import { presentDelivery } from "./http/present/delivery.ts";
 import { addDeliveryRoutes } from "./http/routes/deliveries.ts";
 import { addEventRoutes } from "./http/routes/events.ts";
+import { addFilterRoutes } from "./http/routes/filters.ts";
 import { addOperationRoutes } from "./http/routes/operation.ts";
 import { addRequestRoutes } from "./http/routes/requests.ts";
 import { addSubscriptionRoutes } from "./http/routes/subscriptions.ts";
@@ -128,7 +129,13 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   );
   const dispatch = createLocalDispatch({ senders: { http: sender }, store, clock });
 
-  const router = createRouter();
+  const warnCostlyFilter = createEventWarning(logger, () => clock.now(), "filters cost too much and did not match");
+  const router = createRouter({
+    onTooCostly(event, filters) {
+      metrics.countCostlyFilters(filters);
+      warnCostlyFilter(event);
+    },
+  });
   const subscriptions = await openSubscriptions({
     store,
     clock,
@@ -181,7 +188,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       subscriptions.setStatus(subscription, "suspended").catch(logFault);
     },
   });
-  const warnUnmatched = createUnmatchedWarning(logger, () => clock.now());
+  const warnUnmatched = createEventWarning(logger, () => clock.now(), "nobody subscribes to this event");
   const fanOut = createFanOut({ store, router, scheduler, clock, onUnmatched: warnUnmatched });
   const upkeep = startUpkeep({ store, clock, onMovedUp: scheduler.refresh, onFault: logFault });
   const sources = await openSources({ store, clock, anySource: config.anySource, maxBytes: limits.maxBodyBytes });
@@ -297,6 +304,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   addDeliveryRoutes(http.app, { store, subscriptions, replays, presentDelivery: present });
   addRequestRoutes(http.app, { store, sources });
   addSubscriptionRoutes(http.app, { subscriptions, store });
+  addFilterRoutes(http.app, { store });
 
   async function applyDeclared(declared: Pick<Config, "sources" | "subscriptions">): Promise<void> {
     const left = {
@@ -384,14 +392,20 @@ function isLoopback(host: string): boolean {
 const WARN_AGAIN_MS = 60_000;
 const MAX_WARNED = 1000;
 
+interface WarnedEvent {
+  id?: string;
+  type: string;
+  tenantId: string;
+}
+
 /** Once a minute for each type: enough to see it, not enough to flood the log. */
-function createUnmatchedWarning(logger: Logger, now: () => number): (event: IncomingEvent) => void {
+function createEventWarning(logger: Logger, now: () => number, message: string): (event: WarnedEvent) => void {
   const warnedAt = new Map<string, number>();
   return ({ id, type, tenantId }) => {
     const key = `${tenantId}\0${type}`;
     if (now() - (warnedAt.get(key) ?? Number.NEGATIVE_INFINITY) < WARN_AGAIN_MS) return;
     if (warnedAt.size >= MAX_WARNED) warnedAt.clear();
     warnedAt.set(key, now());
-    logger.warn({ event_id: id, event_type: type, tenant_id: tenantId }, "nobody subscribes to this event");
+    logger.warn({ event_id: id, event_type: type, tenant_id: tenantId }, message);
   };
 }

@@ -1,4 +1,5 @@
 import { PosthornError } from "./errors.ts";
+import { parseFilter } from "./filter.ts";
 import { findHeaderProblem, findSignatureHeaderProblem, isHeaderName } from "./outgoing-header.ts";
 import { parsePattern } from "./pattern.ts";
 import { decodeSecret } from "./signature.ts";
@@ -18,6 +19,7 @@ export function checkSubscriptionInput(input: SubscriptionInput): FieldProblem[]
   return [
     ...checkText(input),
     ...checkPatterns(input.events),
+    ...checkFilter(input.event_filter),
     ...checkRetry(input),
     ...checkSecret(input.secret),
     ...checkHeaders(input),
@@ -60,6 +62,17 @@ function checkPatterns(patterns: readonly string[]): FieldProblem[] {
       return [{ field: `events[${index}]`, message: error.message }];
     }
   });
+}
+
+function checkFilter(filter: SubscriptionInput["event_filter"]): FieldProblem[] {
+  if (filter === undefined || filter === null) return [];
+  try {
+    parseFilter(filter);
+    return [];
+  } catch (error) {
+    if (!(error instanceof PosthornError)) throw error;
+    return [{ field: error.field ?? "event_filter", message: error.message }];
+  }
 }
 
 function checkRetry(input: SubscriptionInput): FieldProblem[] {

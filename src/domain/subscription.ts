@@ -1,5 +1,6 @@
 import { Type, type Static } from "typebox";
 import { DEFAULT_TENANT } from "./event.ts";
+import { FILTER_LIMITS, type Filter } from "./filter.ts";
 
 /** One schema gives the type, the validation, the defaults, the OpenAPI text and the docs. */
 
@@ -32,6 +33,15 @@ export const SubscriptionInput = Type.Object(
       maxItems: 200,
       description: "Topic patterns: `*` is one word, `#` any number of words; a lone `*` means everything",
     }),
+    event_filter: Type.Optional(
+      Type.Union(
+        [Type.Record(Type.String(), Type.Unknown()), Type.String({ maxLength: FILTER_LIMITS.maxLength }), Type.Null()],
+        {
+          default: null,
+          description: "Which of these events: conditions on `data`, `headers` and so on, as an object or as JSON text",
+        },
+      ),
+    ),
     status: Type.Optional(
       Type.Union([Type.Literal("active"), Type.Literal("inactive")], {
         default: "active",
@@ -121,6 +131,7 @@ export interface Subscription {
   kind: "http";
   url: string;
   events: readonly string[];
+  filter: Filter | undefined;
   status: SubscriptionStatus;
   format: "auto" | "envelope" | "raw" | "cloudevents";
   signatureHeader: string;

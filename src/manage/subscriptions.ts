@@ -1,6 +1,7 @@
 import type { Clock, Random } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
+import { parseFilter, type Filter } from "../domain/filter.ts";
 import { stableId } from "../domain/ids.ts";
 import { fixedInterval } from "../domain/retry-policy.ts";
 import { createSecret } from "../domain/signature.ts";
@@ -252,6 +253,10 @@ function ownerOf(row: { tenantId: string; id: string }): string {
   return `subscription/${row.tenantId}/${row.id}`;
 }
 
+function toFilter(given: SubscriptionInput["event_filter"]): Filter | undefined {
+  return given === undefined || given === null ? undefined : parseFilter(given);
+}
+
 function toSubscription(row: SubscriptionRow, input: Settings, secrets: readonly string[]): Subscription {
   const isFixed = input.retry_count !== undefined || input.retry_interval !== undefined;
   return {
@@ -262,6 +267,7 @@ function toSubscription(row: SubscriptionRow, input: Settings, secrets: readonly
     kind: "http",
     url: input.url,
     events: input.events,
+    filter: toFilter(input.event_filter),
     status: row.status as SubscriptionStatus,
     format: input.format ?? "auto",
     signatureHeader: input.signature_header ?? "X-Webhook-Signature",

@@ -2,7 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import type { ClaimedDelivery, NewDelivery, NewEvent, Store } from "../store/store.ts";
+import type { ClaimedDelivery, NewDelivery, NewEvent, Store, UnfinishedFanOut } from "../store/store.ts";
 import type { Router } from "./router.ts";
 
 /** Its cursor is set by the fan-out, where there is need of one. */
@@ -49,7 +49,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
   }
 
   function accept(event: IncomingEvent, done: (result: IngestResult) => void): void {
-    const subscriptions = router.match(event.tenantId, event.type);
+    const subscriptions = router.select(event);
     const first = subscriptions.length > maxDeliveries ? takeFirst(subscriptions) : subscriptions;
     // What has expired already must wait in the lane, where it is found and becomes a dead letter.
     const mayGo = event.expiresAt === undefined || event.expiresAt > clock.now();
@@ -140,14 +140,18 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     }
   }
 
+  function loadBodyForFilters(event: UnfinishedFanOut): Promise<Uint8Array | undefined> {
+    const isNeeded = router.match(event.tenantId, event.type).some(({ filter }) => filter?.readsData === true);
+    return isNeeded ? store.loadBody(event.eventSeq) : Promise.resolve(undefined);
+  }
+
   return {
     accept,
     async resume() {
       for (const event of await store.loadUnfinishedFanOuts()) {
         // One that was made in between gets it too: a wall clock that was set back must not decide who does not.
-        const rest = router
-          .match(event.tenantId, event.type)
-          .filter(({ seq, ordered }) => ordered || seq > event.cursor);
+        const wanting = router.select({ ...event, body: await loadBodyForFilters(event) });
+        const rest = wanting.filter(({ seq, ordered }) => ordered || seq > event.cursor);
         await continueFanOut(event.eventSeq, { ...event, dueAt: clock.now() }, rest);
       }
     },

@@ -1,58 +1,87 @@
 import { matchesPattern, parsePattern, type Pattern } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
+import { applyFilters } from "./apply-filters.ts";
+import type { FilteredEvent } from "./filter-facts.ts";
 
 /** Which subscriptions want an event. Paused and suspended ones too: their deliveries are held, not dropped. */
 export interface Router {
-  /** Ordered ones first, then by age. */
+  /** By type alone. Ordered ones first, then by age. */
   match(tenantId: string, eventType: string): readonly Subscription[];
+  /** By type and by filter, in the same order. */
+  select(event: FilteredEvent): readonly Subscription[];
   /** Replaces what is known; called whenever a subscription changes. */
   update(subscriptions: Iterable<Subscription>): void;
 }
 
-interface Route {
-  subscription: Subscription;
-  patterns: readonly Pattern[];
+export interface RouterOptions {
+  /** Filters that could not be tested within their budget; they count as no match. */
+  onTooCostly?: ((event: FilteredEvent, filters: number) => void) | undefined;
+}
+
+interface Found {
+  subscriptions: readonly Subscription[];
+  /** Most have no filter at all: then the event itself is not looked at. */
+  hasFilter: boolean;
 }
 
 /** Few types make up nearly all events; unknown ones must not fill the memory. */
 const MAX_REMEMBERED = 10_000;
 
-export function createRouter(): Router {
-  let routes = new Map<string, Route[]>();
-  let remembered = new Map<string, readonly Subscription[]>();
+export function createRouter({ onTooCostly }: RouterOptions = {}): Router {
+  let byTenant = new Map<string, Subscription[]>();
+  // By their text: after a change of one subscription nothing need be parsed anew for the others.
+  const patterns = new Map<string, Pattern>();
+  let remembered = new Map<string, Found>();
   let changed: Iterable<Subscription> | undefined;
 
   /** When it is needed: thousands of changes in a row cost one rebuild. */
   function rebuild(subscriptions: Iterable<Subscription>): void {
     changed = undefined;
-    routes = new Map();
+    byTenant = new Map();
     remembered = new Map();
+    if (patterns.size > MAX_REMEMBERED) patterns.clear();
     for (const subscription of subscriptions) {
-      const route = { subscription, patterns: subscription.events.map(parsePattern) };
-      const ofTenant = routes.get(subscription.tenantId);
-      if (ofTenant === undefined) routes.set(subscription.tenantId, [route]);
-      else ofTenant.push(route);
+      const ofTenant = byTenant.get(subscription.tenantId);
+      if (ofTenant === undefined) byTenant.set(subscription.tenantId, [subscription]);
+      else ofTenant.push(subscription);
     }
+  }
+
+  function patternOf(text: string): Pattern {
+    let pattern = patterns.get(text);
+    if (pattern === undefined) patterns.set(text, (pattern = parsePattern(text)));
+    return pattern;
   }
 
   function findAll(tenantId: string, eventType: string): Subscription[] {
     const found: Subscription[] = [];
-    for (const { subscription, patterns } of routes.get(tenantId) ?? []) {
-      if (patterns.some((pattern) => matchesPattern(pattern, eventType))) found.push(subscription);
+    for (const subscription of byTenant.get(tenantId) ?? []) {
+      if (subscription.events.some((text) => matchesPattern(patternOf(text), eventType))) found.push(subscription);
     }
     return found.sort((a, b) => Number(b.ordered) - Number(a.ordered) || a.seq - b.seq);
   }
 
+  function find(tenantId: string, eventType: string): Found {
+    if (changed !== undefined) rebuild(changed);
+    const key = `${tenantId}\0${eventType}`;
+    let found = remembered.get(key);
+    if (found === undefined) {
+      if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+      const subscriptions = findAll(tenantId, eventType);
+      found = { subscriptions, hasFilter: subscriptions.some(({ filter }) => filter !== undefined) };
+      remembered.set(key, found);
+    }
+    return found;
+  }
+
   return {
-    match(tenantId, eventType) {
-      if (changed !== undefined) rebuild(changed);
-      const key = `${tenantId}\0${eventType}`;
-      let found = remembered.get(key);
-      if (found === undefined) {
-        if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-        remembered.set(key, (found = findAll(tenantId, eventType)));
-      }
-      return found;
+    match: (tenantId, eventType) => find(tenantId, eventType).subscriptions,
+    select(event) {
+      const { subscriptions, hasFilter } = find(event.tenantId, event.type);
+      if (!hasFilter) return subscriptions;
+      const { wanting, tooCostly } = applyFilters(subscriptions, event);
+      if (tooCostly > 0) onTooCostly?.(event, tooCostly);
+      return wanting;
     },
     update(subscriptions) {
       changed = subscriptions;

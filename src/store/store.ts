@@ -3,7 +3,7 @@
  * group commit; what it reports is durable when it reports it.
  */
 import type { DeadReason, DeliveryState } from "../domain/delivery.ts";
-import type { EventContent, EventFacts, EventOrigin } from "../domain/event.ts";
+import type { EventContent, EventFacts, EventOrigin, Priority } from "../domain/event.ts";
 import type { PosthornError } from "../domain/errors.ts";
 import type { AttemptResult } from "../domain/outcome.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
@@ -99,10 +99,16 @@ export type AcceptResult =
   | { kind: "duplicate"; eventId: string }
   | { kind: "failed"; error: PosthornError };
 
+/** With what filters may ask for; the body is loaded apart. */
 export interface UnfinishedFanOut {
   eventSeq: number;
   type: string;
+  source: string;
   tenantId: string;
+  priority: Priority;
+  contentType: string | undefined;
+  request: string | undefined;
+  details: string | undefined;
   receivedAt: number;
   expiresAt: number | undefined;
   cursor: number;

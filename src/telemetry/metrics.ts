@@ -6,6 +6,8 @@ export interface Metrics {
   readonly contentType: string;
   countRequest(outcome: string): void;
   countEvent(kind: "stored" | "duplicate" | "failed"): void;
+  /** Filters that could not be tested within their budget. */
+  countCostlyFilters(count: number): void;
   countAttempt(attempt: AttemptFacts): void;
   /** Everything in Prometheus' text form, with what is read rather than counted. */
   scrape(values: GaugeValues): Promise<string>;
@@ -48,6 +50,10 @@ export function createMetrics(): Metrics {
     name: "posthorn_events_total",
     help: "Events by what became of them at the door",
   });
+  const costlyFilters = createCounter(registry, {
+    name: "posthorn_filters_too_costly_total",
+    help: "Filters that went beyond their step budget on an event, and so did not match",
+  }).with({});
   const deliveries = createCounter(registry, { name: "webhook_delivery_total", help: "Attempts by result" });
   const successes = createCounter(registry, { name: "webhook_delivery_success", help: "Successful attempts" }).with({});
   const retries = createCounter(registry, {
@@ -90,6 +96,7 @@ export function createMetrics(): Metrics {
     contentType: registry.contentType,
     countRequest: (outcome) => void requestCounts(outcome).value++,
     countEvent: (result) => void eventCounts(result).value++,
+    countCostlyFilters: (count) => void (costlyFilters.value += count),
     countAttempt(attempt) {
       const subscription = subscriptionMeters(attempt.subscriptionId);
       subscription.attempts(attempt.eventType)(attempt.result).value++;

@@ -239,6 +239,7 @@ const BASE: Omit<Subscription, "seq" | "id" | "name" | "tenantId"> = {
   kind: "http",
   url: "https://example.com/hook",
   events: ["#"],
+  filter: undefined,
   status: "active",
   format: "auto",
   signatureHeader: "X-Webhook-Signature",

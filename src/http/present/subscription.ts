@@ -14,6 +14,7 @@ export function presentSubscription(subscription: Subscription, settings: Settin
     kind: subscription.kind,
     url: subscription.url,
     events: subscription.events,
+    event_filter: settings.event_filter ?? null,
     status: subscription.status,
     format: subscription.format,
     signature_header: subscription.signatureHeader,

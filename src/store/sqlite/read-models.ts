@@ -215,12 +215,12 @@ export function createReadModels(db: Database) {
 
     loadUnfinishedFanOuts(): UnfinishedFanOut[] {
       return prepare(
-        `select seq as eventSeq, type, tenant_id as tenantId, received_at as receivedAt,
-            expires_at as expiresAt, fan_out_cursor as cursor
+        `select seq as eventSeq, type, source, tenant_id as tenantId, priority, content_type as contentType, request,
+            details, received_at as receivedAt, expires_at as expiresAt, fan_out_cursor as cursor
           from events where fan_out_cursor is not null order by seq`,
       )
         .all()
-        .map(toRow) as unknown as UnfinishedFanOut[];
+        .map((row) => withPriority(toRow(row))) as unknown as UnfinishedFanOut[];
     },
   };
   return reads;
@@ -307,6 +307,10 @@ function toEvent(row: object): StoredEvent {
     priority: PRIORITIES[event.priority],
     origin: event.origin === 0 ? "webhook" : "publish",
   } as unknown as StoredEvent;
+}
+
+function withPriority(row: Record<string, unknown>): object {
+  return { ...row, priority: PRIORITIES[row["priority"] as number] };
 }
 
 function toDelivery(row: object): StoredDelivery {

@@ -174,14 +174,22 @@ export function acceptContract(harness: StoreHarness): void {
       inFreshPlace(harness, async (place) => {
         const { store } = place;
         const lanes = [await insertLane(store), await insertLane(store), await insertLane(store)] as const;
-        const event = newEvent({ fanOutCursor: lanes[0], priority: "low", expiresAt: NOON + 99 });
+        const request = '{"headers":{},"query":"a=1"}';
+        const details = '{"metadata":{"a":1}}';
+        const more = { request, details, contentType: "application/json" };
+        const event = newEvent({ fanOutCursor: lanes[0], priority: "low", expiresAt: NOON + 99, ...more });
         const seq = await stored(store, event, [newDelivery(lanes[0])]);
         await stored(store, newEvent(), [newDelivery(lanes[0])]);
-        const { type, tenantId, receivedAt, expiresAt } = event;
+        const { type, source, tenantId, priority, contentType, receivedAt, expiresAt } = event;
         const unfinished = {
           eventSeq: seq,
           type,
+          source,
           tenantId,
+          priority,
+          contentType,
+          request,
+          details,
           receivedAt,
           expiresAt,
           cursor: lanes[0],

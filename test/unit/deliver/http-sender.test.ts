@@ -67,6 +67,7 @@ function makeAttempt(url: string, event = makeEvent(), more: Partial<Subscriptio
     kind: "http",
     url,
     events: ["*"],
+    filter: undefined,
     status: "active",
     format: "auto",
     signatureHeader: "X-Webhook-Signature",

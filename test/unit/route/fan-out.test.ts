@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/domain/errors.ts";
+import { parseFilter } from "../../../src/domain/filter.ts";
 import { createFanOut } from "../../../src/route/fan-out.ts";
 import { createRouter } from "../../../src/route/router.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -77,6 +78,41 @@ describe("fan-out", () => {
     const { store, scheduler, clock } = bench;
     await createFanOut({ store, router, scheduler, clock }).resume();
     expect(await deliveriesOf(bench, 1)).toHaveLength(6);
+  });
+
+  it("applies filters when it goes on at the next start", async () => {
+    let isStopping = true;
+    const bench = await open({
+      wrap: (store) => ({
+        ...few(store),
+        fanOut: (...args) =>
+          isStopping
+            ? Promise.reject(new PosthornError("shutting_down", "The store is closed."))
+            : store.fanOut(...args),
+      }),
+    });
+    const wants = (filter: object) => bench.subscribe({ filter: parseFilter(filter) });
+    for (let i = 0; i < 3; i++) await bench.subscribe();
+    await wants({ data: { total: 7 } });
+    await wants({ data: { total: 8 } });
+    await wants({ headers: { "X-Region": "eu" }, query: { a: "1" }, metadata: { trace: "t" }, priority: "high" });
+    await wants({ headers: { "X-Region": "us" } });
+    await wants({ source: "elsewhere" });
+    const event = {
+      body: Buffer.from('{"total":7}'),
+      request: '{"query":"a=1","headers":{"x-region":"eu"}}',
+      details: '{"metadata":{"trace":"t"}}',
+      priority: "high" as const,
+    };
+    expect(await bench.publish(event)).toMatchObject({ deliveries: 5 });
+    expect(await deliveriesOf(bench, 1)).toEqual([1, 2]);
+    isStopping = false;
+    const router = createRouter();
+    router.update([...bench.subscriptions()]);
+    const { store, scheduler, clock } = bench;
+    await createFanOut({ store, router, scheduler, clock }).resume();
+    expect(await deliveriesOf(bench, 1)).toEqual([1, 2, 3, 4, 6]);
+    expect(await store.loadUnfinishedFanOuts()).toEqual([]);
   });
 
   it("tries again when the store cannot write the rest", async () => {

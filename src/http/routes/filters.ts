@@ -1,0 +1,87 @@
+import type { FastifyInstance } from "fastify";
+import { Type, type Static } from "typebox";
+import { PosthornError } from "../../domain/errors.ts";
+import { DEFAULT_TENANT, PRIORITIES } from "../../domain/event.ts";
+import { explainFilter, parseFilter, type Filter, type FilterFacts } from "../../domain/filter.ts";
+import { createFilterFacts, parseQuery } from "../../route/filter-facts.ts";
+import type { Store } from "../../store/store.ts";
+import { presentFilterFailure } from "../present/filter.ts";
+
+const Members = Type.Record(Type.String(), Type.Unknown());
+
+const SampleEvent = Type.Object(
+  {
+    event_type: Type.Optional(Type.String({ maxLength: 255 })),
+    source: Type.Optional(Type.String({ maxLength: 128 })),
+    tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
+    priority: Type.Optional(Type.Union(PRIORITIES.map((priority) => Type.Literal(priority)))),
+    headers: Type.Optional(Members),
+    query: Type.Optional(Type.Union([Members, Type.String({ description: "As it stands in a URL" })])),
+    metadata: Type.Optional(Members),
+    data: Type.Optional(Type.Unknown({ description: "The body; leave it out for one that is not JSON" })),
+  },
+  { additionalProperties: false },
+);
+
+const TestBody = Type.Object(
+  {
+    filter: Type.Union([Members, Type.String()], { description: "As `event_filter` of a subscription" }),
+    event: Type.Optional(SampleEvent),
+    event_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: "An event that was received" })),
+  },
+  { additionalProperties: false },
+);
+
+/** Tries a filter on an event, and says what keeps it from matching. Nothing is stored. */
+export function addFilterRoutes(app: FastifyInstance, { store }: { store: Store }): void {
+  app.post<{ Body: Static<typeof TestBody> }>(
+    "/api/v1/filters/test",
+    { config: { scope: "read" }, schema: { body: TestBody } },
+    async ({ body, caller }) => {
+      const { event, event_id: eventId } = body;
+      const filter = readFilter(body.filter);
+      if ((event === undefined) === (eventId === undefined)) {
+        throw new PosthornError("invalid_field", "Give either event or event_id.", { field: "event" });
+      }
+      const facts =
+        eventId === undefined
+          ? toFacts(event ?? {}, caller?.tenantId)
+          : await loadFacts(eventId, caller?.tenantId, filter.readsData);
+      const failure = explainFilter(filter, facts);
+      return failure === undefined ? { match: true } : { match: false, failed: presentFilterFailure(failure) };
+    },
+  );
+
+  async function loadFacts(id: string, tenantId: string | undefined, readsData: boolean): Promise<FilterFacts> {
+    const event = await store.findEvent(id, tenantId);
+    if (event === undefined) throw new PosthornError("not_found", `There is no event ${id}.`);
+    return createFilterFacts({ ...event, body: readsData ? await store.loadBody(event.seq) : undefined });
+  }
+}
+
+function readFilter(value: unknown): Filter {
+  try {
+    return parseFilter(value, "filter");
+  } catch (error) {
+    if (!(error instanceof PosthornError)) throw error;
+    throw new PosthornError(error.code, `${error.field}: ${error.message}`, { field: error.field });
+  }
+}
+
+/** A sample has what every event has, though it was not said. */
+function toFacts(event: Static<typeof SampleEvent>, boundTenant: string | undefined): FilterFacts {
+  const { headers, query } = event;
+  return {
+    event_type: event.event_type,
+    source: event.source,
+    tenant_id: event.tenant_id ?? boundTenant ?? DEFAULT_TENANT,
+    priority: event.priority ?? "normal",
+    headers:
+      headers === undefined
+        ? undefined
+        : Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+    query: typeof query === "string" ? parseQuery(query) : query,
+    metadata: event.metadata,
+    data: event.data,
+  };
+}

@@ -1,0 +1,101 @@
+import type { FilterFacts } from "../domain/filter.ts";
+import { FilterTooCostly } from "../domain/filter-steps.ts";
+
+/** What of an event is needed to test filters on it: a new one and a stored one have it alike. */
+export interface FilteredEvent {
+  type: string;
+  source: string;
+  tenantId: string;
+  priority: string;
+  contentType: string | undefined;
+  /** JSON texts, as the store keeps them. */
+  request: string | undefined;
+  details: string | undefined;
+  body: Uint8Array | undefined;
+}
+
+interface RequestPart {
+  headers?: unknown;
+  query?: string;
+}
+
+/** Everything that has to be parsed is parsed when a filter asks for it, and once. */
+export function createFilterFacts(event: FilteredEvent): FilterFacts {
+  let data: { value: unknown } | undefined;
+  let request: RequestPart | undefined;
+  let query: { value: unknown } | undefined;
+  let metadata: { value: unknown } | undefined;
+  const readRequest = () => (request ??= event.request === undefined ? {} : (JSON.parse(event.request) as RequestPart));
+  return {
+    event_type: event.type,
+    source: event.source,
+    tenant_id: event.tenantId,
+    priority: event.priority,
+    get data() {
+      const { value } = (data ??= { value: parseBody(event) });
+      if (value === TOO_MANY_PARTS) throw TOO_MANY_PARTS;
+      return value;
+    },
+    get headers() {
+      return readRequest().headers;
+    },
+    get query() {
+      const { query: text } = readRequest();
+      return (query ??= { value: text === undefined ? undefined : parseQuery(text) }).value;
+    },
+    get metadata() {
+      return (metadata ??= { value: parseMetadata(event.details) }).value;
+    },
+  };
+}
+
+/** As in a URL: a name that is given several times has a list of values. */
+export function parseQuery(text: string): Record<string, string | string[]> {
+  const values = new Map<string, string | string[]>();
+  for (const [name, value] of new URLSearchParams(text)) {
+    const known = values.get(name);
+    if (known === undefined) values.set(name, value);
+    else if (typeof known === "string") values.set(name, [known, value]);
+    else known.push(value);
+  }
+  return Object.fromEntries(values);
+}
+
+function parseMetadata(details: string | undefined): unknown {
+  return details === undefined ? undefined : (JSON.parse(details) as { metadata?: unknown }).metadata;
+}
+
+const JSON_TYPE = /[/+]json\s*(;|$)/i;
+const TOO_MANY_PARTS = new FilterTooCostly("The body has too many parts to be read for a filter.");
+
+/** What is not JSON has no data. */
+function parseBody({ body, contentType }: FilteredEvent): unknown {
+  if (body === undefined) return undefined;
+  if (contentType !== undefined && contentType.trim() !== "" && !JSON_TYPE.test(contentType)) return undefined;
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
+  if (hasTooManyParts(bytes)) return TOO_MANY_PARTS;
+  try {
+    // A byte order mark is not JSON, but senders send it.
+    return JSON.parse(bytes.toString("utf8").replace(/^\ufeff/, ""));
+  } catch {
+    return undefined;
+  }
+}
+
+const MAX_PARTS = 150_000;
+/** The shortest part is an empty list and its comma. */
+const MIN_PART_BYTES = 3;
+
+/**
+ * Building a value takes 0.2 to 0.7 µs for each list, object and member: two megabytes of `[],` keep the loop busy for
+ * more than 100 ms. Brackets and colons inside of texts are counted too: to tell them apart would cost as much again.
+ */
+function hasTooManyParts(bytes: Buffer): boolean {
+  if (bytes.length <= MAX_PARTS * MIN_PART_BYTES) return false;
+  let count = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === 0x5b || byte === 0x7b || byte === 0x3a) count++;
+  }
+  return count > MAX_PARTS;
+}
