@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
+import { createTokenBucket } from "../deliver/token-bucket.ts";
 import type { KeyRow, Store } from "../store/store.ts";
 
 export const SCOPES = ["admin", "publish", "read"] as const;
@@ -40,14 +41,17 @@ export interface NewKey {
 
 export interface KeysOptions {
   store: Pick<Store, "loadKeys" | "insertKey" | "revokeKey">;
-  clock: Pick<Clock, "wall">;
+  clock: Pick<Clock, "wall" | "now">;
   createId: (prefix: "key") => string;
   /** From the configuration: works without a row in the store. */
   adminKey: string | undefined;
 }
 
-/** A key made on the data directory by the command line is found within this time. */
-const RELOAD_AFTER_MS = 1000;
+/**
+ * A key that was made on the data directory by the command line is found when somebody uses it. Whoever tries many
+ * wrong ones cannot make the gateway look more often than this.
+ */
+const RELOADS = { perSecond: 1, atOnce: 5 };
 
 /** Of a key, for good: enough to tell it from others, far too little to guess the rest. */
 const SHOWN_CHARACTERS = 8;
@@ -56,11 +60,10 @@ const CONFIGURED_ADMIN: Caller = { keyId: "config", scopes: ["admin"], tenantId:
 
 export async function openKeys({ store, clock, createId, adminKey }: KeysOptions): Promise<Keys> {
   let known = new Map<string, KeyRow>();
-  let loadedAt = 0;
+  const reloads = createTokenBucket(RELOADS.perSecond, clock.now(), RELOADS.atOnce);
   const fixed = adminKey === undefined ? undefined : hashApiKey(adminKey);
 
   async function reload(): Promise<void> {
-    loadedAt = clock.wall();
     known = new Map((await store.loadKeys()).map((row) => [Buffer.from(row.hash).toString("hex"), row]));
   }
   await reload();
@@ -101,7 +104,9 @@ export async function openKeys({ store, clock, createId, adminKey }: KeysOptions
       const hash = hashApiKey(key);
       if (fixed !== undefined && timingSafeEqual(hash, fixed)) return CONFIGURED_ADMIN;
       const caller = find(hash);
-      if (caller !== undefined || Math.abs(clock.wall() - loadedAt) < RELOAD_AFTER_MS) return caller;
+      const now = clock.now();
+      if (caller !== undefined || reloads.readyAt(now) > now) return caller;
+      reloads.take(now);
       return reload().then(() => find(hash));
     },
     async create({ name, scopes, tenantId, expiresAt }) {
