@@ -206,6 +206,8 @@ export interface LoggedRequest {
   /** The declared source's name; `*` for all undeclared ones together. */
   ring: string;
   source: string;
+  /** The owner of the source at that time. */
+  tenantId: string;
   receivedAt: number;
   /** JSON: method, path, query, headers, remote_address. */
   facts: string;
@@ -332,7 +334,7 @@ export interface ReadModels {
   listAttempts(key: DeliveryKey): Promise<readonly (AttemptRecord & { number: number })[]>;
   listDeliveries(filter: DeliveryFilter, page: Page): Promise<PageOf<StoredDelivery>>;
   listDeadLetters(filter: DeliveryFilter, page: Page): Promise<PageOf<StoredDelivery>>;
-  listRequests(source: string | undefined, page: Page): Promise<PageOf<StoredRequest>>;
+  listRequests(source: string | undefined, page: Page, tenantId?: string): Promise<PageOf<StoredRequest>>;
   findRequest(id: string): Promise<StoredRequest | undefined>;
   loadCounters(): Promise<Counters>;
   countOpenDeliveries(): Promise<number>;

@@ -150,14 +150,3 @@ describe("the last admin key that is bound to no tenant", () => {
     await gateway.close();
   });
 });
-
-describe("a key that is made behind the gateway's back", () => {
-  it("works at its first use, however soon that is", async () => {
-    const gateway = await startTestGateway();
-    for (let n = 0; n < 3; n++) {
-      expect((await gateway.as("phk_wrong").get("/api/v1/events")).status).toBe(401);
-      expect((await gateway.as(await gateway.createKey(["read"])).get("/api/v1/events")).status).toBe(200);
-    }
-    await gateway.close();
-  });
-});

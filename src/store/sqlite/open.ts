@@ -111,7 +111,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     listAttempts: (key) => read("listAttempts", key),
     listDeliveries: (filter, page) => read("listDeliveries", filter, page),
     listDeadLetters: (filter, page) => read("listDeadLetters", filter, page),
-    listRequests: (source, page) => read("listRequests", source, page),
+    listRequests: (source, page, tenantId) => read("listRequests", source, page, tenantId),
     findRequest: (id) => read("findRequest", id),
     loadCounters: () => read("loadCounters"),
     countOpenDeliveries: () => read("countOpenDeliveries"),

@@ -172,10 +172,11 @@ export function createReadModels(db: Database) {
       return { rows: shown.map(toDelivery), nextCursor };
     },
 
-    listRequests(source: string | undefined, { limit, cursor }: Page): PageOf<StoredRequest> {
+    listRequests(source: string | undefined, { limit, cursor }: Page, tenantId?: string): PageOf<StoredRequest> {
       const where = conditions([
         ["r.seq < ?", cursor === undefined ? undefined : parseCursor(cursor, 1)[0]],
         ["r.source = ?", source],
+        ["r.tenant_id = ?", tenantId],
       ]);
       const { shown, nextCursor } = page<RequestSql>(
         `select * from requests r ${where.sql} order by r.seq desc`,
@@ -260,6 +261,7 @@ export function createReadModels(db: Database) {
       id,
       ring: event.source,
       source: event.source,
+      tenantId: event.tenantId,
       receivedAt: event.receivedAt,
       facts: event.request,
       outcome: "accepted",
@@ -358,6 +360,7 @@ interface RequestSql {
   id: string;
   ring: string;
   source: string;
+  tenant_id: string;
   received_at: number;
   facts: string;
   outcome: number;
@@ -371,6 +374,7 @@ function toRequest(row: RequestSql): StoredRequest {
     id: row.id,
     ring: row.ring,
     source: row.source,
+    tenantId: row.tenant_id,
     receivedAt: row.received_at,
     facts: row.facts,
     outcome: REQUEST_OUTCOMES[row.outcome] ?? "rejected",

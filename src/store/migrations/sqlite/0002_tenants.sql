@@ -23,6 +23,11 @@ where summed.tenant_id = event_counters.tenant_id;
 -- The beginning of the key in clear; null for keys that were made before.
 alter table keys add column prefix text;
 
+-- Whose source it was when the request came: a source that changes its owner does not take them along.
+alter table requests add column tenant_id text not null default 'default';
+update requests set tenant_id = coalesce(json_extract(s.settings, '$.tenant_id'), 'default')
+from sources s where s.name = requests.source;
+
 -- A tenant is there as soon as something bears its id.
 insert into tenants (id, name, status, managed_by, created_at, updated_at)
 select id, id, 'active', 'api', unixepoch() * 1000, unixepoch() * 1000
