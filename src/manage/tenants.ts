@@ -121,7 +121,7 @@ export async function openTenants({ store, clock, onChange }: TenantsOptions): P
           // no tenant belongs to `default`, and goes on.
           const status = tenant.id === DEFAULT_TENANT ? tenant.status : "inactive";
           changed.push({ ...tenant, status, managedBy: "former_config", updatedAt: clock.wall() });
-          left.push(tenant.id);
+          if (tenant.id !== DEFAULT_TENANT) left.push(tenant.id);
         }
         await Promise.all(changed.map((tenant) => store.saveTenant(tenant)));
         await announce(changed);

@@ -109,6 +109,10 @@ describe("tenants", () => {
     expect((await gateway.get("/api/v1/tenants/bad")).status).toBe(404);
     expect((await send(gateway, "PUT", "/api/v1/tenants/bad", { id: "other" })).json["field"]).toBe("id");
     expect((await send(gateway, "PATCH", "/api/v1/tenants/bad", { name: "x" })).status).toBe(404);
+    // Not cut at NUL.
+    expect((await send(gateway, "PUT", "/api/v1/tenants/default%00x", { name: "x" })).json["field"]).toBe("id");
+    expect((await gateway.request("DELETE", "/api/v1/tenants/default%00x")).status).toBe(404);
+    expect((await gateway.get("/api/v1/tenants/default")).json["name"]).toBe("default");
   });
 
   it("cannot be deleted while they have subscriptions or live keys", async () => {

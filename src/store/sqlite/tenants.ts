@@ -90,7 +90,8 @@ export function createTenantReads(prepare: (sql: string) => Statement) {
 
     findTenant(id: string): Tenant | undefined {
       const row = prepare(`select ${COLUMNS} from tenants where id = ?`).get(id) as unknown as TenantSql | undefined;
-      return row === undefined ? undefined : fromSql(row);
+      // The driver cuts text at NUL: what it found may be another one's.
+      return row === undefined || row.id !== id ? undefined : fromSql(row);
     },
 
     listTenants({ limit, cursor }: Page): PageOf<Tenant> {
