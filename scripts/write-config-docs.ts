@@ -45,7 +45,10 @@ function formatClientTable(): string[] {
 }
 
 export function renderConfigDocs(): string {
-  const { sources, subscriptions } = Settings.properties as Record<string, TSchema> as Record<string, JsonSchema>;
+  const { sources, subscriptions, tenants } = Settings.properties as Record<string, TSchema> as Record<
+    string,
+    JsonSchema
+  >;
   const example = readFileSync(new URL("posthorn.example.yaml", ROOT), "utf8").trimEnd();
   return [
     "# Configuration",
@@ -87,6 +90,18 @@ export function renderConfigDocs(): string {
     "Give either `retry_policy`, or `retry_count` and `retry_interval`.",
     "",
     ...formatFieldsTable(subscriptions),
+    "",
+    "## Declared tenants",
+    "",
+    `\`tenants\` is a list. ${tenants?.description}.`,
+    "A tenant that is not declared comes into being, without quotas,",
+    "with the first event, subscription or key that names it.",
+    "",
+    ...formatFieldsTable(tenants),
+    "",
+    "Its `quotas`:",
+    "",
+    ...formatFieldsTable({ items: tenants?.items?.properties?.["quotas"] } as JsonSchema),
     "",
     "## Client commands",
     "",

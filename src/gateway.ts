@@ -22,17 +22,21 @@ import { addDeliveryRoutes } from "./http/routes/deliveries.ts";
 import { addEventRoutes } from "./http/routes/events.ts";
 import { addFilterRoutes } from "./http/routes/filters.ts";
 import { addOperationRoutes } from "./http/routes/operation.ts";
+import { addKeyRoutes } from "./http/routes/keys.ts";
 import { addRequestRoutes } from "./http/routes/requests.ts";
 import { addSubscriptionRoutes } from "./http/routes/subscriptions.ts";
+import { addTenantRoutes } from "./http/routes/tenants.ts";
 import { createHttpServer } from "./http/server.ts";
 import { openDiskWatch } from "./manage/disk-watch.ts";
 import { loadOrCreateMasterKey } from "./manage/key-files.ts";
 import { openKeys } from "./manage/keys.ts";
+import { createQuotaGate } from "./manage/quotas.ts";
 import { createReplays } from "./manage/replays.ts";
 import { createSecretBox } from "./manage/secret-box.ts";
 import { openSources } from "./manage/sources.ts";
 import { createStatus } from "./manage/status.ts";
 import { openSubscriptions } from "./manage/subscriptions.ts";
+import { openTenants } from "./manage/tenants.ts";
 import { startUpkeep } from "./manage/upkeep.ts";
 import { createBodyChecker } from "./receive/body-check.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "./receive/publish-item.ts";
@@ -115,6 +119,8 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   const masterKey = config.masterKey ?? loadOrCreateMasterKey(config.dataDir);
   const secretBox = createSecretBox(masterKey);
   const keys = await openKeys({ store, clock, createId, adminKey: config.adminKey });
+  const quotas = createQuotaGate({ store, clock, onFault: logFault });
+  const tenants = await openTenants({ store, clock, onChange: quotas.update });
 
   const guard = createAddressGuard({ allowPrivate: config.allowPrivateDestinations, ownAddresses: listOwnAddresses });
   const client = openHttpClient({
@@ -202,9 +208,13 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
 
   let isShuttingDown = false;
   const accept = (event: IncomingEvent, done: (result: IngestResult) => void) => {
+    const meter = quotas.find(event.tenantId);
+    const refusal = meter?.refuse(event);
+    if (refusal !== undefined) return done({ kind: "failed", error: refusal });
     upkeep.noteWork();
     governor.noteAccepted();
     const answer = (result: IngestResult) => {
+      meter?.end(event, result.kind === "stored" ? result : undefined);
       metrics.countEvent(result.kind);
       if (result.kind === "failed" && result.error.code === "store_full") disk.noteFull();
       done(result);
@@ -305,12 +315,16 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   addRequestRoutes(http.app, { store, sources });
   addSubscriptionRoutes(http.app, { subscriptions, store });
   addFilterRoutes(http.app, { store });
+  addTenantRoutes(http.app, { tenants, store });
+  addKeyRoutes(http.app, { keys, clock });
 
-  async function applyDeclared(declared: Pick<Config, "sources" | "subscriptions">): Promise<void> {
+  async function applyDeclared(declared: Pick<Config, "sources" | "subscriptions" | "tenants">): Promise<void> {
     const left = {
+      tenants: (await tenants.applyDeclared(declared.tenants)).left,
       sources: (await sources.applyDeclared(declared.sources)).left,
       subscriptions: (await subscriptions.applyDeclared(declared.subscriptions)).left,
     };
+    for (const id of left.tenants) logger.warn({ tenant_id: id }, "tenant left the configuration and is inactive");
     for (const name of left.sources) logger.warn({ source: name }, "source left the configuration and is paused");
     for (const name of left.subscriptions) {
       logger.warn({ subscription: name }, "subscription left the configuration and is inactive");
@@ -329,7 +343,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
 
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
   // Not before: a start that fails here would have made a key that nobody ever sees.
-  const newAdminKey = keys.hasAny ? undefined : await keys.create({ name: "first admin key", scopes: ["admin"] });
+  const newAdminKey = keys.hasAny ? undefined : (await keys.create({ name: "first admin key", scopes: ["admin"] })).key;
   logger.info({ url, store: store.info.driver, sync_mode: store.info.syncMode }, "gateway is listening");
   if (config.anySource && !isLoopback(config.host)) {
     logger.warn({ host: config.host }, "any source name is taken from beyond this machine; see any_source");
@@ -348,6 +362,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       await bodies.close();
       await fanOut.settled();
       upkeep.stop();
+      quotas.stop();
       governor.stop();
       disk.close();
       loopLag.stop();

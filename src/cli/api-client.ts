@@ -6,6 +6,7 @@ export interface ApiClient {
   /** Throws what the gateway answered, as a failure, unless it is a success or in `expected`. */
   get(path: string, query?: Query, expected?: readonly number[]): Promise<ApiAnswer>;
   post(path: string, body?: string | Uint8Array<ArrayBuffer>, headers?: Record<string, string>): Promise<ApiAnswer>;
+  remove(path: string): Promise<ApiAnswer>;
 }
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
@@ -50,6 +51,7 @@ export function createApiClient(url: string, key: string | undefined): ApiClient
     },
     post: (path, body, headers) =>
       request(path, { method: "POST", ...(body !== undefined && { body }), ...(headers && { headers }) }),
+    remove: (path) => request(path, { method: "DELETE" }),
   };
 }
 
@@ -72,7 +74,7 @@ function explainUnreachable(url: string, error: unknown): CommandFailure {
 const HINTS: Readonly<Record<string, string>> = {
   unauthorized:
     "Give a key with --key or POSTHORN_API_KEY; `posthorn keys create --local` makes one on the gateway's machine.",
-  forbidden: "Use a key with the scope that is asked for.",
+  forbidden: "Use a key that may do this.",
   illegal_transition: "`posthorn deliveries show ID` tells its state.",
 };
 

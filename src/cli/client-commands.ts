@@ -119,16 +119,19 @@ Examples:
   );
 }
 
-function addClientOptions(command: Command): Command {
+export function addClientOptions(command: Command): Command {
   return command
     .option("--url <url>", "the gateway (default: POSTHORN_URL, else the one configured in this folder)")
     .option("--key <key>", "the key to use (default: POSTHORN_API_KEY, else the local gateway's own)")
     .option("--json", "print JSON");
 }
 
-function addListOptions(command: Command): Command {
+export function addListOptions(command: Command): Command {
+  return addPageOptions(command.option("--tenant <tenant>", "only of this tenant"));
+}
+
+export function addPageOptions(command: Command): Command {
   return command
-    .option("--tenant <tenant>", "only of this tenant")
     .option("--limit <number>", "how many at most, up to 500", "50")
     .option("--cursor <cursor>", "go on where the page before ended");
 }

@@ -1,28 +1,80 @@
-import { getDatabasePath } from "../config/store-url.ts";
-import { createIdSource } from "../domain/ids.ts";
-import { createSystemRandom } from "../domain/system-clock.ts";
-import { createApiKey, type Scope } from "../manage/keys.ts";
-import { addKeyToDatabase } from "../store/sqlite/add-key.ts";
-import { loadLocal, type LocalFlags } from "./local.ts";
-import { note, print, printJson } from "./output.ts";
+import type { Scope } from "../manage/keys.ts";
+import { readAnswer } from "./api-client.ts";
+import { connect, type ClientFlags } from "./connect.ts";
+import { usageFailure } from "./failure.ts";
+import type { KeyAnswer } from "./keys.ts";
+import type { LocalFlags } from "./local.ts";
+import { note, parseEnd, print, printJson } from "./output.ts";
 
-export interface CreateKeyFlags extends LocalFlags {
+export interface CreateKeyFlags extends LocalFlags, ClientFlags {
+  local?: boolean;
   name: string;
   scope: Scope[];
   tenant?: string;
+  expires?: string;
 }
 
-/** Works on the database itself, so that a lost key can always be replaced by whoever owns the data. */
-export function runCreateKey(flags: CreateKeyFlags): void {
-  const { config } = loadLocal(flags);
-  const { name, scope, tenant: tenantId } = flags;
-  const scopes = [...new Set(scope)];
+/** By a running gateway; or on the database itself, so that a lost key can always be replaced by who owns the data. */
+export async function runCreateKey(flags: CreateKeyFlags): Promise<void> {
+  const scopes = [...new Set(flags.scope)];
+  const expiresAt = readEnd(flags.expires);
+  if (flags.local !== true) return createByGateway(flags, scopes, expiresAt);
+  if (flags.url !== undefined || flags.key !== undefined) {
+    throw usageFailure("--local asks no gateway: leave --url and --key out.");
+  }
+  await createLocally(flags, scopes, expiresAt);
+}
+
+async function createByGateway(flags: CreateKeyFlags, scopes: readonly Scope[], expires_at: string | undefined) {
+  if (flags.config !== undefined || flags.dataDir !== undefined) {
+    throw usageFailure("--config and --data-dir are for keys that are made with --local.");
+  }
+  const client = await connect(flags);
+  const body = JSON.stringify({ name: flags.name, scopes, tenant_id: flags.tenant, expires_at });
+  const answer = await client.post("/api/v1/keys", body, { "content-type": "application/json" });
+  if (flags.json === true) return print(answer.text);
+  const made = readAnswer(client, answer) as KeyAnswer;
+  tell(made.id, flags, scopes);
+  print(made.key ?? "");
+}
+
+async function createLocally(flags: CreateKeyFlags, scopes: readonly Scope[], expires: string | undefined) {
+  const [
+    { getDatabasePath },
+    { createIdSource },
+    { createSystemRandom },
+    { createApiKey },
+    { addKeyToDatabase },
+    local,
+  ] = await Promise.all([
+    import("../config/store-url.ts"),
+    import("../domain/ids.ts"),
+    import("../domain/system-clock.ts"),
+    import("../manage/keys.ts"),
+    import("../store/sqlite/add-key.ts"),
+    import("./local.ts"),
+  ]);
+  const { config } = local.loadLocal(flags);
+  const { name, tenant: tenantId } = flags;
   const createId = createIdSource({ wall: Date.now }, createSystemRandom());
-  const { key, row } = createApiKey({ id: createId("key"), name, scopes, tenantId, createdAt: Date.now() });
+  const expiresAt = expires === undefined ? undefined : Date.parse(expires);
+  const { key, row } = createApiKey({ id: createId("key"), name, scopes, tenantId, createdAt: Date.now(), expiresAt });
   addKeyToDatabase(getDatabasePath(config), row);
-  if (flags.json === true) return printJson({ id: row.id, key, name, scopes, tenant_id: tenantId ?? null });
-  note(
-    `${row.id} "${name}" allows ${scopes.join(", ")}${tenantId === undefined ? "" : ` in the tenant ${tenantId}`}; shown only now`,
-  );
+  if (flags.json === true) {
+    return printJson({ id: row.id, key, name, scopes, tenant_id: tenantId ?? null, expires_at: expires ?? null });
+  }
+  tell(row.id, flags, scopes);
   print(key);
+}
+
+function tell(id: string, { name, tenant }: CreateKeyFlags, scopes: readonly Scope[]): void {
+  const where = tenant === undefined ? "" : ` in the tenant ${tenant}`;
+  note(`${id} "${name}" allows ${scopes.join(", ")}${where}; shown only now`);
+}
+
+function readEnd(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const end = parseEnd(text, Date.now());
+  if (end === undefined) throw usageFailure(`--expires: "${text}" is no time to come; write RFC 3339, or 12h, 30d.`);
+  return end;
 }

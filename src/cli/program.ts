@@ -1,11 +1,11 @@
-import { Command, CommanderError, Option } from "commander";
+import { Command, CommanderError } from "commander";
 import { VERSION } from "../config/version.ts";
-import { SCOPES } from "../manage/keys.ts";
 import { addClientCommands } from "./client-commands.ts";
-import type { CreateKeyFlags } from "./create-key.ts";
 import { describeFailure, EXIT_USAGE, findExitCode } from "./failure.ts";
+import { addKeyCommands } from "./key-commands.ts";
 import { note } from "./output.ts";
 import type { SinkFlags } from "./sink.ts";
+import { addTenantCommands } from "./tenant-commands.ts";
 
 /** Resolves to the exit code. What a command needs is imported when it runs: help and usage errors are instant. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
@@ -44,6 +44,8 @@ Examples:
     );
   addGatewayCommands(program);
   addClientCommands(program);
+  addTenantCommands(program);
+  addKeyCommands(program);
   return program;
 }
 
@@ -102,24 +104,6 @@ Examples:
     .description("check this machine, the configuration, the database and the gateway")
     .addHelpText("after", "\nChanges nothing, and may run beside the gateway. Exit code 1 when a check fails.")
     .action(async (flags: object) => (await import("./doctor.ts")).runDoctor(flags));
-
-  const keys = program.command("keys").description("API keys");
-  addLocalOptions(keys.command("create"))
-    .description("make a key and print it once")
-    .requiredOption("--local", "write it to the database of this machine; the gateway may be running")
-    .option("--name <name>", "what the key is for", "made on the command line")
-    .addOption(
-      new Option("--scope <scope...>", "what it allows; may be given several times").choices(SCOPES).default(["admin"]),
-    )
-    .option("--tenant <tenant>", "bind it to this tenant")
-    .addHelpText(
-      "after",
-      `
-Examples:
-  export POSTHORN_API_KEY=$(posthorn keys create --local)
-  posthorn keys create --local --name shop --scope publish --scope read --tenant acme`,
-    )
-    .action(async (flags: CreateKeyFlags) => (await import("./create-key.ts")).runCreateKey(flags));
 }
 
 function addLocalOptions(command: Command): Command {

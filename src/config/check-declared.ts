@@ -4,6 +4,7 @@ import { isGatewayEventType } from "../domain/pattern.ts";
 import { SourceInput } from "../domain/source.ts";
 import { SubscriptionInput } from "../domain/subscription.ts";
 import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
+import { TenantInput } from "../domain/tenant.ts";
 
 /** Says what is wrong with a field (or, without one, the whole) of a declared thing. */
 type Complain = (index: number, field: string, message: string) => void;
@@ -40,5 +41,15 @@ export function checkDeclaredSubscriptions(items: readonly unknown[], complain: 
     }
     seen.set(key, first ?? index);
     for (const { field, message } of checkSubscriptionInput(item)) complain(index, field, message);
+  }
+}
+
+export function checkDeclaredTenants(items: readonly unknown[], complain: Complain): void {
+  const seen = new Map<string, number>();
+  for (const [index, item] of items.entries()) {
+    if (!Value.Check(TenantInput, item)) continue;
+    const first = seen.get(item.id);
+    if (first !== undefined) complain(index, "id", `tenants[${first}] has the same id; ids are unique`);
+    seen.set(item.id, first ?? index);
   }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { PosthornError } from "../domain/errors.ts";
-import { checkDeclaredSources, checkDeclaredSubscriptions } from "./check-declared.ts";
+import { checkDeclaredSources, checkDeclaredSubscriptions, checkDeclaredTenants } from "./check-declared.ts";
 import { checkSettings } from "./check-settings.ts";
 import type { Environment } from "./environment.ts";
 import type { JsonSchema } from "./expected.ts";
@@ -16,7 +16,7 @@ const DEFAULT_FILE = "posthorn.yaml";
 
 /** Top-level settings by their camelCase names, as a command line gives them. */
 export type Flags = {
-  readonly [Name in Exclude<keyof Config, "limits" | "sources" | "subscriptions">]?:
+  readonly [Name in Exclude<keyof Config, "limits" | "sources" | "subscriptions" | "tenants">]?:
     | string
     | number
     | boolean
@@ -77,6 +77,7 @@ export function loadConfig(input: LoadInput): LoadedConfig {
   };
   checkDeclaredSources(tree["sources"] as unknown[], complainOf("sources"));
   checkDeclaredSubscriptions(tree["subscriptions"] as unknown[], complainOf("subscriptions"));
+  checkDeclaredTenants(tree["tenants"] as unknown[], complainOf("tenants"));
 
   if (problems.length > 0) throw createConfigError(problems);
   const config = freezeDeep(camelize(tree as Settings));
@@ -98,12 +99,12 @@ function readConfigFile({ file, env, cwd }: LoadInput, report: Report): LocatedM
 }
 
 function applyDefaults(origins: Map<string, Origin>): Record<string, unknown> {
-  const tree: Record<string, unknown> = { sources: [], subscriptions: [] };
+  const tree: Record<string, unknown> = { sources: [], subscriptions: [], tenants: [] };
   for (const { path, keys, schema } of SETTINGS) {
     if (schema.default !== undefined) setAt(tree, keys, structuredClone(schema.default));
     origins.set(path, { from: "default", place: undefined });
   }
-  for (const list of ["sources", "subscriptions"]) origins.set(list, { from: "default", place: undefined });
+  for (const list of ["sources", "subscriptions", "tenants"]) origins.set(list, { from: "default", place: undefined });
   return tree;
 }
 

@@ -1,6 +1,7 @@
 import { Type, type Static, type TSchema } from "typebox";
 import { SourceInput } from "../domain/source.ts";
 import { SubscriptionInput } from "../domain/subscription.ts";
+import { TenantInput } from "../domain/tenant.ts";
 import { Limits } from "./limits.ts";
 import { VERSION } from "./version.ts";
 
@@ -199,6 +200,11 @@ export const Settings = Type.Object(
       default: [],
       maxItems: 10_000,
       description: "Subscriptions declared here are read-only by API",
+    }),
+    tenants: Type.Array(TenantInput, {
+      default: [],
+      maxItems: 10_000,
+      description: "Tenants declared here are read-only by API",
     }),
   },
   { additionalProperties: false },

@@ -12,14 +12,19 @@ export function showConfig(config: Config, origins: Origins, options: { json: bo
   });
   const sources = config.sources.map((source) => ({ ...source }));
   const subscriptions = config.subscriptions.map(maskSubscription);
+  const tenants = config.tenants.map(({ id, name = id, ...rest }) => ({
+    name: name === id ? id : `${id} "${name}"`,
+    ...rest,
+  }));
 
   if (options.json) {
     const settings = Object.fromEntries(rows.map(({ path, value, origin }) => [path, { value, ...origin }]));
-    return JSON.stringify({ settings, sources, subscriptions }, null, 2);
+    return JSON.stringify({ settings, sources, subscriptions, tenants: config.tenants }, null, 2);
   }
   const width = Math.max(...rows.map(({ path }) => path.length));
   return [
     ...rows.map(({ path, value, origin }) => `${path.padEnd(width)}  ${formatValue(value)}  (${formatOrigin(origin)})`),
+    ...formatDeclared("tenants", tenants, getOrigin(origins, "tenants")),
     ...formatDeclared("sources", sources, getOrigin(origins, "sources")),
     ...formatDeclared("subscriptions", subscriptions, getOrigin(origins, "subscriptions")),
   ].join("\n");

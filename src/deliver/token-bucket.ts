@@ -1,4 +1,4 @@
-/** A rate, with one second's worth of it as burst. */
+/** A rate; what it may give at once is one second's worth, or as much as `burst` says. */
 export interface TokenBucket {
   /** When a token is there; at or before `now` it may be taken. */
   readyAt(now: number): number;
@@ -13,13 +13,14 @@ export interface TokenBucket {
 /** Forgives rounding, so that a lane never wakes a moment too early for ever. */
 const ROUNDING = 0.0005;
 
-export function createTokenBucket(perSecond: number, now: number): TokenBucket {
+export function createTokenBucket(perSecond: number, now: number, burst?: number): TokenBucket {
   let rate = perSecond;
-  let tokens = Math.max(1, rate);
+  const size = () => burst ?? Math.max(1, rate);
+  let tokens = size();
   let filledAt = now;
 
   function fill(at: number): void {
-    tokens = Math.min(Math.max(1, rate), tokens + ((at - filledAt) * rate) / 1000);
+    tokens = Math.min(size(), tokens + ((at - filledAt) * rate) / 1000);
     filledAt = at;
   }
 
@@ -34,7 +35,7 @@ export function createTokenBucket(perSecond: number, now: number): TokenBucket {
       fill(at);
       return Math.max(0, Math.floor(tokens + ROUNDING));
     },
-    fullAt: (at) => holdsAt(Math.max(1, rate), at),
+    fullAt: (at) => holdsAt(size(), at),
     take(at) {
       fill(at);
       tokens -= 1;

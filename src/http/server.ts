@@ -14,6 +14,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Undefined: open to everybody. */
     scope?: Scope;
+    /** Only for keys that are bound to no tenant. */
+    unbound?: boolean;
   }
   interface FastifyRequest {
     caller: Caller | undefined;
@@ -63,9 +65,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.setValidatorCompiler(compileValidator);
   app.decorateRequest("caller", undefined);
   app.addHook("onRequest", async (request) => {
-    const { scope } = request.routeOptions.config;
+    const { scope, unbound } = request.routeOptions.config;
     refuseEncoding(request.raw);
     if (scope !== undefined) request.caller = await authorize(request, scope);
+    if (unbound === true) refuseBound(request.caller);
   });
   app.setErrorHandler(refuse);
   app.setNotFoundHandler((request, reply) => {
@@ -124,6 +127,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       await app.close();
     },
   };
+}
+
+function refuseBound(caller: Caller | undefined): void {
+  if (caller?.tenantId === undefined) return;
+  throw new PosthornError("forbidden", "This concerns the whole gateway. Use a key that is bound to no tenant.");
 }
 
 function createNodeServer(

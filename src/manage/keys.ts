@@ -1,5 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { createTokenBucket } from "../deliver/token-bucket.ts";
 import type { KeyRow, Store } from "../store/store.ts";
 
 export const SCOPES = ["admin", "publish", "read"] as const;
@@ -11,36 +13,57 @@ export interface Caller {
   scopes: readonly Scope[];
   /** Undefined when the key is not bound to a tenant. */
   tenantId: string | undefined;
+  expiresAt: number | undefined;
 }
 
 export interface Keys {
   /** Undefined when the key is unknown, expired or revoked. */
   authenticate(key: string): Caller | undefined | Promise<Caller | undefined>;
   /** The key in clear is returned once and never stored. */
-  create(options: { name: string; scopes: readonly Scope[]; tenantId?: string | undefined }): Promise<string>;
+  create(options: NewKey): Promise<{ key: string; row: KeyRow }>;
+  /** By age; of all tenants and none, or of one. */
+  list(tenantId: string | undefined): Promise<readonly KeyRow[]>;
+  get(id: string, tenantId: string | undefined): Promise<KeyRow>;
+  /** In force when it resolves. The last key that may do everything stays, unless the configuration has one. */
+  revoke(id: string, tenantId: string | undefined): Promise<KeyRow>;
+  statusOf(row: KeyRow): KeyStatus;
   readonly hasAny: boolean;
 }
 
+export type KeyStatus = "active" | "expired" | "revoked";
+
+export interface NewKey {
+  name: string;
+  scopes: readonly Scope[];
+  tenantId?: string | undefined;
+  expiresAt?: number | undefined;
+}
+
 export interface KeysOptions {
-  store: Pick<Store, "loadKeys" | "insertKey">;
-  clock: Pick<Clock, "wall">;
+  store: Pick<Store, "loadKeys" | "insertKey" | "revokeKey">;
+  clock: Pick<Clock, "wall" | "now">;
   createId: (prefix: "key") => string;
   /** From the configuration: works without a row in the store. */
   adminKey: string | undefined;
 }
 
-/** A key made on the data directory by the command line is found within this time. */
-const RELOAD_AFTER_MS = 1000;
+/**
+ * A key that was made on the data directory by the command line is found when somebody uses it. Whoever tries many
+ * wrong ones cannot make the gateway look more often than this.
+ */
+const RELOADS = { perSecond: 1, atOnce: 5 };
 
-const CONFIGURED_ADMIN: Caller = { keyId: "config", scopes: ["admin"], tenantId: undefined };
+/** Of a key, for good: enough to tell it from others, far too little to guess the rest. */
+const SHOWN_CHARACTERS = 8;
+
+const CONFIGURED_ADMIN: Caller = { keyId: "config", scopes: ["admin"], tenantId: undefined, expiresAt: undefined };
 
 export async function openKeys({ store, clock, createId, adminKey }: KeysOptions): Promise<Keys> {
   let known = new Map<string, KeyRow>();
-  let loadedAt = 0;
+  const reloads = createTokenBucket(RELOADS.perSecond, clock.now(), RELOADS.atOnce);
   const fixed = adminKey === undefined ? undefined : hashApiKey(adminKey);
 
   async function reload(): Promise<void> {
-    loadedAt = clock.wall();
     known = new Map((await store.loadKeys()).map((row) => [Buffer.from(row.hash).toString("hex"), row]));
   }
   await reload();
@@ -49,10 +72,28 @@ export async function openKeys({ store, clock, createId, adminKey }: KeysOptions
     return row.revokedAt === undefined && (row.expiresAt === undefined || row.expiresAt > clock.wall());
   }
 
+  async function list(tenantId: string | undefined): Promise<KeyRow[]> {
+    await reload();
+    return [...known.values()]
+      .filter((row) => tenantId === undefined || row.tenantId === tenantId)
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  async function get(id: string, tenantId: string | undefined): Promise<KeyRow> {
+    const row = (await list(tenantId)).find((one) => one.id === id);
+    if (row === undefined) throw new PosthornError("not_found", `There is no key ${id}.`);
+    return row;
+  }
+
   function find(hash: Buffer): Caller | undefined {
     const row = known.get(hash.toString("hex"));
     if (row === undefined || !timingSafeEqual(hash, row.hash) || !isLive(row)) return undefined;
-    return { keyId: row.id, scopes: row.scopes.split(" ") as Scope[], tenantId: row.tenantId };
+    return {
+      keyId: row.id,
+      scopes: row.scopes.split(" ") as Scope[],
+      tenantId: row.tenantId,
+      expiresAt: row.expiresAt,
+    };
   }
 
   return {
@@ -63,14 +104,28 @@ export async function openKeys({ store, clock, createId, adminKey }: KeysOptions
       const hash = hashApiKey(key);
       if (fixed !== undefined && timingSafeEqual(hash, fixed)) return CONFIGURED_ADMIN;
       const caller = find(hash);
-      if (caller !== undefined || Math.abs(clock.wall() - loadedAt) < RELOAD_AFTER_MS) return caller;
+      const now = clock.now();
+      if (caller !== undefined || reloads.readyAt(now) > now) return caller;
+      reloads.take(now);
       return reload().then(() => find(hash));
     },
-    async create({ name, scopes, tenantId }) {
-      const { key, row } = createApiKey({ id: createId("key"), name, scopes, tenantId, createdAt: clock.wall() });
-      await store.insertKey(row);
+    async create({ name, scopes, tenantId, expiresAt }) {
+      const createdAt = clock.wall();
+      const made = createApiKey({ id: createId("key"), name, scopes, tenantId, createdAt, expiresAt });
+      await store.insertKey(made.row);
       await reload();
-      return key;
+      return made;
+    },
+    list,
+    get,
+    async revoke(id, tenantId) {
+      await get(id, tenantId);
+      await store.revokeKey(id, clock.wall(), { keepLastAdmin: fixed === undefined });
+      return get(id, tenantId);
+    },
+    statusOf(row) {
+      if (row.revokedAt !== undefined) return "revoked";
+      return isLive(row) ? "active" : "expired";
     },
   };
 }
@@ -81,6 +136,7 @@ export function createApiKey(options: {
   scopes: readonly Scope[];
   tenantId?: string | undefined;
   createdAt: number;
+  expiresAt?: number | undefined;
 }): { key: string; row: KeyRow } {
   const key = `phk_${randomBytes(32).toString("base64url")}`;
   return {
@@ -92,8 +148,9 @@ export function createApiKey(options: {
       scopes: options.scopes.join(" "),
       tenantId: options.tenantId,
       createdAt: options.createdAt,
-      expiresAt: undefined,
+      expiresAt: options.expiresAt,
       revokedAt: undefined,
+      prefix: key.slice(0, SHOWN_CHARACTERS),
     },
   };
 }

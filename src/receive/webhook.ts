@@ -125,6 +125,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       id: createId("req"),
       ring: source.declared ? source.name : "*",
       source: source.name,
+      tenantId: source.tenantId,
       receivedAt: request.receivedAt,
       facts: describeRequest(request),
       outcome: cause === "duplicate" ? "ignored" : "rejected",

@@ -7,8 +7,9 @@ import type { EventContent, EventFacts, EventOrigin, Priority } from "../domain/
 import type { PosthornError } from "../domain/errors.ts";
 import type { AttemptResult } from "../domain/outcome.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
+import type { Tenant } from "../domain/tenant.ts";
 
-export interface Store extends Configuration, ReadModels, Acts {
+export interface Store extends Configuration, TenantRecords, ReadModels, Acts {
   readonly info: StoreInfo;
   /** As data: what one transaction may hold. */
   readonly limits: { readonly maxRows: number; readonly maxBytes: number };
@@ -213,6 +214,8 @@ export interface LoggedRequest {
   /** The declared source's name; `*` for all undeclared ones together. */
   ring: string;
   source: string;
+  /** The owner of the source at that time. */
+  tenantId: string;
   receivedAt: number;
   /** JSON: method, path, query, headers, remote_address. */
   facts: string;
@@ -245,6 +248,7 @@ export interface DeliveryKey {
 
 export interface Configuration {
   loadSubscriptions(): Promise<readonly SubscriptionRow[]>;
+  /** Refused when the tenant has as many as its quota says, unless the configuration declares it. */
   insertSubscription(row: Omit<SubscriptionRow, "seq" | "deletedAt" | "breaker">): Promise<number>;
   updateSubscription(
     seq: number,
@@ -256,8 +260,38 @@ export interface Configuration {
   saveSource(row: SourceRow): Promise<void>;
   loadKeys(): Promise<readonly KeyRow[]>;
   insertKey(row: KeyRow): Promise<void>;
+  /** `keepLastAdmin`: refused for the last live one with the scope `admin` that is bound to no tenant. */
+  revokeKey(id: string, at: number, options: { keepLastAdmin: boolean }): Promise<void>;
   /** A value that is made once and then stays: the first to write wins, and that value is returned. */
   loadOrSave(name: string, value: string): Promise<string>;
+}
+
+/**
+ * A tenant comes into being, without quotas, in the transaction of the first event, subscription or key that names it.
+ * `default` is always there.
+ */
+export interface TenantRecords {
+  /** Those that an event may be refused for, or that the configuration declared: with quotas or not active. */
+  loadTenants(): Promise<readonly Tenant[]>;
+  findTenant(id: string): Promise<Tenant | undefined>;
+  /** By id. */
+  listTenants(page: Page): Promise<PageOf<Tenant>>;
+  /** Refused when the id is taken. */
+  insertTenant(tenant: Tenant): Promise<void>;
+  /** Makes it or changes it; `createdAt` counts only for one that is made. */
+  saveTenant(tenant: Tenant): Promise<void>;
+  /** Refused while it has subscriptions or live keys. Its events stay in the log. */
+  deleteTenant(id: string, at: number): Promise<void>;
+  /** From counters, in the order of `ids`; zeros for one that is not known. */
+  loadTenantUsage(ids: readonly string[]): Promise<readonly TenantUsage[]>;
+}
+
+export interface TenantUsage {
+  tenantId: string;
+  subscriptions: number;
+  openDeliveries: number;
+  /** Of the bodies of its events. */
+  storedBytes: number;
 }
 
 export interface SubscriptionRow {
@@ -294,6 +328,8 @@ export interface KeyRow {
   createdAt: number;
   expiresAt: number | undefined;
   revokedAt: number | undefined;
+  /** The beginning of the key, for people to recognise it by; undefined for one from before there was this. */
+  prefix: string | undefined;
 }
 
 /** Reads for people and programs. Never on the way of an event; served apart from the writes. */
@@ -306,7 +342,7 @@ export interface ReadModels {
   listAttempts(key: DeliveryKey): Promise<readonly (AttemptRecord & { number: number })[]>;
   listDeliveries(filter: DeliveryFilter, page: Page): Promise<PageOf<StoredDelivery>>;
   listDeadLetters(filter: DeliveryFilter, page: Page): Promise<PageOf<StoredDelivery>>;
-  listRequests(source: string | undefined, page: Page): Promise<PageOf<StoredRequest>>;
+  listRequests(source: string | undefined, page: Page, tenantId?: string): Promise<PageOf<StoredRequest>>;
   findRequest(id: string): Promise<StoredRequest | undefined>;
   loadCounters(): Promise<Counters>;
   countOpenDeliveries(): Promise<number>;

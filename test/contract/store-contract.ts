@@ -8,6 +8,7 @@ import { laneContract } from "./store/lanes.ts";
 import { orderContract } from "./store/order.ts";
 import { readsContract } from "./store/reads.ts";
 import { settleContract } from "./store/settle.ts";
+import { tenantContract } from "./store/tenants.ts";
 
 /** What every driver of the store promises, whatever it is made of. */
 export function storeContract(name: string, harness: StoreHarness): void {
@@ -20,5 +21,6 @@ export function storeContract(name: string, harness: StoreHarness): void {
     conservationContract(harness);
     configurationContract(harness);
     readsContract(harness);
+    tenantContract(harness);
   });
 }

@@ -92,4 +92,21 @@ describe("a key that is bound to one tenant", () => {
     expect(answer.json["duplicate"]).toBe(false);
     expect((await stranger.event(ids.event))["event_type"]).toBe("own.event");
   });
+
+  it("gets with a source none of the requests that came while it was another's", async () => {
+    const own = "sources: [{ name: moved, tenant_id: victim }]";
+    await gateway.reload(own);
+    const accepted = (await gateway.webhook("moved", '{"private":"victim-data"}')).json["event_id"];
+    await gateway.webhook("moved", "{victim");
+    await until(async () => (await gateway.refused("moved")).length === 1);
+    const refused = (await gateway.refused("moved"))[0]?.id;
+    await gateway.reload(own.replace("victim", "stranger"));
+    await gateway.webhook("moved", "{mine");
+    await until(async () => (await gateway.refused("moved")).length === 2);
+    expect(await stranger.refused("moved")).toHaveLength(1);
+    for (const id of [refused, String(accepted).replace("evt_", "req_")]) {
+      expect((await stranger.get(`/api/v1/requests/${id}`)).status).toBe(404);
+      expect((await gateway.get(`/api/v1/requests/${id}`)).status).toBe(200);
+    }
+  });
 });

@@ -129,6 +129,7 @@ export function newRequest(id: string, change: Partial<LoggedRequest> = {}): Log
     id,
     ring: "shop",
     source: "shop",
+    tenantId: "default",
     receivedAt: NOON,
     facts: '{"method":"POST"}',
     outcome: "rejected",

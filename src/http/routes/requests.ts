@@ -9,9 +9,9 @@ import { PageQuery, pageOf, presentPage } from "./paging.ts";
 const ListQuery = Type.Object(PageQuery, { additionalProperties: false });
 
 export function addRequestRoutes(app: FastifyInstance, { store, sources }: { store: Store; sources: Sources }): void {
-  /** A request belongs to its source's tenant. */
+  /** A request belongs to who owned its source when it came. */
   function isVisible(request: StoredRequest, tenantId: string | undefined): boolean {
-    return tenantId === undefined || sources.find(request.source)?.tenantId === tenantId;
+    return tenantId === undefined || request.tenantId === tenantId;
   }
 
   app.get<{ Params: { name: string }; Querystring: Static<typeof ListQuery> }>(
@@ -22,7 +22,7 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources }: { sto
       if (source === undefined || (caller?.tenantId !== undefined && source.tenantId !== caller.tenantId)) {
         throw new PosthornError("not_found", `There is no source ${params.name}.`);
       }
-      return presentPage(await store.listRequests(params.name, pageOf(query)), presentRequest);
+      return presentPage(await store.listRequests(params.name, pageOf(query), caller?.tenantId), presentRequest);
     },
   );
 

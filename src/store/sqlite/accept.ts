@@ -116,7 +116,7 @@ export function createAccept(
       let freeHash: bigint | undefined;
       if (key !== undefined) {
         const found = lookUpKey(event, key);
-        if ("knownAs" in found) return reportDuplicate(event, found.knownAs);
+        if ("knownAs" in found) return reportDuplicate(event, found.knownAs, wall);
         freeHash = found.freeHash;
       }
       // A sender may hand back an id that this gateway made.
@@ -125,7 +125,7 @@ export function createAccept(
         isGeneratedId(event.id, "evt") &&
         findGenerated.get(event.id, event.tenantId) !== undefined
       ) {
-        return reportDuplicate(event, event.id);
+        return reportDuplicate(event, event.id, wall);
       }
       const seq = ++lastSeq;
       const isLarge = event.body.length > INLINE_BODY_BYTES;
@@ -158,8 +158,8 @@ export function createAccept(
       if (freeHash !== undefined) saveHash.run(freeHash, seq);
       const to = { eventSeq: seq, dueAt: event.dueAt, priority: event.priority, orderingKey: event.orderingKey };
       const claimed = deliveries.map((delivery) => insertDelivery(to, delivery, wall, true) === true);
-      counters.addEvent(event.tenantId, "accepted");
-      if (deliveries.length === 0) counters.addEvent(event.tenantId, "unmatched");
+      counters.addEvent(event.tenantId, "accepted", wall, event.body.length);
+      if (deliveries.length === 0) counters.addEvent(event.tenantId, "unmatched", wall);
       return { eventSeq: seq, claimed };
     },
 
@@ -187,8 +187,8 @@ export function createAccept(
     },
   };
 
-  function reportDuplicate(event: NewEvent, knownAs: string): Stored {
-    counters.addEvent(event.tenantId, "duplicates");
+  function reportDuplicate(event: NewEvent, knownAs: string, wall: number): Stored {
+    counters.addEvent(event.tenantId, "duplicates", wall);
     return { duplicateOf: knownAs };
   }
 }

@@ -3,13 +3,21 @@ import type { Accept } from "./accept.ts";
 import type { ActsOfStore } from "./acts.ts";
 import { createConfigurationWrites } from "./configuration.ts";
 import type { Database } from "./connection.ts";
+import type { CounterDeltas } from "./counters.ts";
+import { createKeyWrites } from "./keys.ts";
 import type { Recover } from "./recover.ts";
+import { createTenantWrites } from "./tenants.ts";
 
 /** The writes that are not on the way of every event: called by name, each in the same transactions as the rest. */
-export function createCommands(db: Database, parts: { accept: Accept; acts: ActsOfStore; recover: Recover }) {
-  const { accept, acts, recover } = parts;
+export function createCommands(
+  db: Database,
+  parts: { accept: Accept; acts: ActsOfStore; recover: Recover; counters: CounterDeltas },
+) {
+  const { accept, acts, recover, counters } = parts;
   return {
     ...createConfigurationWrites(db),
+    ...createTenantWrites(db, { onDeleted: counters.forgetTenant }),
+    ...createKeyWrites(db),
     retryDelivery: acts.retryDelivery,
     cancelDelivery: acts.cancelDelivery,
     replay: acts.replay,

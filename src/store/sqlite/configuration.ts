@@ -2,6 +2,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import type { ManagedBy } from "../../domain/subscription.ts";
 import type { KeyRow, SourceRow, SubscriptionRow } from "../store.ts";
 import type { Database } from "./connection.ts";
+import { createSubscriptionQuota, createTenantBirth } from "./tenants.ts";
 
 type SubscriptionChange = Partial<
   Pick<SubscriptionRow, "name" | "status" | "settings" | "secrets" | "managedBy" | "breaker">
@@ -30,8 +31,10 @@ export function createConfigurationWrites(db: Database) {
     "insert or replace into sources (name, settings, managed_by, updated_at) values (?, ?, ?, ?)",
   );
   const insertKey = db.prepare(`
-    insert into keys (id, hash, name, scopes, tenant_id, created_at, expires_at, revoked_at)
-    values (?, ?, ?, ?, ?, ?, ?, ?)`);
+    insert into keys (id, hash, name, scopes, tenant_id, created_at, expires_at, revoked_at, prefix)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const refuseOverQuota = createSubscriptionQuota(db);
+  const giveBirth = createTenantBirth(db);
   const selectMeta = db.prepare("select value from meta where key = ?");
   const insertMeta = db.prepare("insert into meta (key, value) values (?, ?)");
   const saveLatest = db.prepare(`
@@ -49,6 +52,9 @@ export function createConfigurationWrites(db: Database) {
   return {
     insertSubscription(row: Omit<SubscriptionRow, "seq" | "deletedAt" | "breaker">): number {
       refuseSameName(row.tenantId, row.name, 0);
+      // What the file declares is the operator's own will: it counts, but it is not refused.
+      if (row.managedBy !== "config") refuseOverQuota(row.tenantId);
+      giveBirth(row.tenantId, row.createdAt);
       const { id, tenantId, name, status, settings, secrets, managedBy, createdAt, updatedAt } = row;
       const values = [name, status, settings, secrets, managedBy, createdAt, updatedAt] as const;
       // What is declared in the configuration has the same id whenever it comes back.
@@ -88,6 +94,7 @@ export function createConfigurationWrites(db: Database) {
     },
 
     insertKey(row: KeyRow): void {
+      if (row.tenantId !== undefined) giveBirth(row.tenantId, row.createdAt);
       insertKey.run(
         row.id,
         row.hash,
@@ -97,6 +104,7 @@ export function createConfigurationWrites(db: Database) {
         row.createdAt,
         row.expiresAt ?? null,
         row.revokedAt ?? null,
+        row.prefix ?? null,
       );
     },
 
@@ -151,6 +159,7 @@ export function createConfigurationReads(db: Database) {
         createdAt: row.created_at,
         expiresAt: row.expires_at ?? undefined,
         revokedAt: row.revoked_at ?? undefined,
+        prefix: row.prefix ?? undefined,
       }));
     },
   };
@@ -187,4 +196,5 @@ interface KeySql {
   created_at: number;
   expires_at: number | null;
   revoked_at: number | null;
+  prefix: string | null;
 }

@@ -1,4 +1,5 @@
 import type { Database } from "./connection.ts";
+import { createTenantBirth } from "./tenants.ts";
 
 export type DeliveryCounter = "created" | "delivered" | "dead" | "cancelled" | "attempts" | "failures";
 export type EventCounter = "accepted" | "unmatched" | "duplicates";
@@ -16,11 +17,22 @@ const EVENT_COUNTERS: readonly EventCounter[] = ["accepted", "unmatched", "dupli
 /** Collects changes while a transaction runs and writes each counter once, before it commits. */
 export interface CounterDeltas {
   addDelivery(subscriptionSeq: number, counter: DeliveryCounter, by: number): void;
-  addEvent(tenantId: string, counter: EventCounter): void;
+  /** `bytes`: the size of the body that was stored. */
+  addEvent(tenantId: string, counter: EventCounter, wall: number, bytes?: number): void;
+  /** The next event of a tenant that was deleted brings it back. */
+  forgetTenant(tenantId: string): void;
   noteAttempt(subscriptionSeq: number, at: number): void;
   write(): void;
   discard(): void;
 }
+
+interface EventDelta extends Record<EventCounter, number> {
+  bytes: number;
+  wall: number;
+}
+
+/** So many tenants are known to be there; beyond that they are looked for again. */
+const MAX_KNOWN_TENANTS = 10_000;
 
 interface DeliveryDelta extends Record<DeliveryCounter, number> {
   lastAttemptAt: number | null;
@@ -28,7 +40,7 @@ interface DeliveryDelta extends Record<DeliveryCounter, number> {
 
 export function createCounterDeltas(db: Database): CounterDeltas {
   const deliveries = new Map<number, DeliveryDelta>();
-  const events = new Map<string, Record<EventCounter, number>>();
+  const events = new Map<string, EventDelta>();
 
   const writeDelivery = db.prepare(`
     insert into counters (subscription_seq, tenant_id, ${DELIVERY_COUNTERS.join(", ")}, last_attempt_at)
@@ -43,9 +55,12 @@ export function createCounterDeltas(db: Database): CounterDeltas {
     where subscription_seq = ?1`);
   const known = new Set<number>();
   const writeEvent = db.prepare(`
-    insert into event_counters (tenant_id, ${EVENT_COUNTERS.join(", ")}) values (?, ?, ?, ?)
+    insert into event_counters (tenant_id, ${EVENT_COUNTERS.join(", ")}, stored_bytes) values (?, ?, ?, ?, ?)
     on conflict (tenant_id) do update set
-      ${EVENT_COUNTERS.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")}`);
+      ${EVENT_COUNTERS.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")},
+      stored_bytes = stored_bytes + excluded.stored_bytes`);
+  const giveBirth = createTenantBirth(db);
+  const knownTenants = new Set<string>();
 
   function deliveryDelta(seq: number): DeliveryDelta {
     let delta = deliveries.get(seq);
@@ -63,10 +78,16 @@ export function createCounterDeltas(db: Database): CounterDeltas {
     noteAttempt(seq, at) {
       deliveryDelta(seq).lastAttemptAt = at;
     },
-    addEvent(tenantId, counter) {
+    addEvent(tenantId, counter, wall, bytes = 0) {
       let delta = events.get(tenantId);
-      if (delta === undefined) events.set(tenantId, (delta = { accepted: 0, unmatched: 0, duplicates: 0 }));
+      if (delta === undefined) {
+        events.set(tenantId, (delta = { accepted: 0, unmatched: 0, duplicates: 0, bytes: 0, wall }));
+      }
       delta[counter]++;
+      delta.bytes += bytes;
+    },
+    forgetTenant(tenantId) {
+      knownTenants.delete(tenantId);
     },
     write() {
       for (const [seq, d] of deliveries) {
@@ -74,7 +95,13 @@ export function createCounterDeltas(db: Database): CounterDeltas {
         write.get(seq, d.created, d.delivered, d.dead, d.cancelled, d.attempts, d.failures, d.lastAttemptAt);
         known.add(seq);
       }
-      for (const [tenantId, d] of events) writeEvent.get(tenantId, d.accepted, d.unmatched, d.duplicates);
+      for (const [tenantId, d] of events) {
+        writeEvent.get(tenantId, d.accepted, d.unmatched, d.duplicates, d.bytes);
+        if (knownTenants.has(tenantId)) continue;
+        giveBirth(tenantId, d.wall);
+        if (knownTenants.size >= MAX_KNOWN_TENANTS) knownTenants.clear();
+        knownTenants.add(tenantId);
+      }
       deliveries.clear();
       events.clear();
     },
@@ -83,6 +110,7 @@ export function createCounterDeltas(db: Database): CounterDeltas {
       events.clear();
       // What was written first by a transaction that is undone is not there any more.
       known.clear();
+      knownTenants.clear();
     },
   };
 }

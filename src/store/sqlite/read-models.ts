@@ -21,6 +21,7 @@ import {
 import { hashKey } from "./accept.ts";
 import { createConfigurationReads } from "./configuration.ts";
 import type { Database, Statement } from "./connection.ts";
+import { createTenantReads } from "./tenants.ts";
 
 const EVENT = `
   e.seq, e.id, e.type, e.version, e.source, e.tenant_id as tenantId, e.priority, e.origin, e.occurred_at as occurredAt,
@@ -78,6 +79,7 @@ export function createReadModels(db: Database) {
 
   const reads = {
     ...createConfigurationReads(db),
+    ...createTenantReads(prepare),
 
     findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {
       // A sender may have chosen an id that another tenant's event was given by this gateway.
@@ -170,10 +172,11 @@ export function createReadModels(db: Database) {
       return { rows: shown.map(toDelivery), nextCursor };
     },
 
-    listRequests(source: string | undefined, { limit, cursor }: Page): PageOf<StoredRequest> {
+    listRequests(source: string | undefined, { limit, cursor }: Page, tenantId?: string): PageOf<StoredRequest> {
       const where = conditions([
         ["r.seq < ?", cursor === undefined ? undefined : parseCursor(cursor, 1)[0]],
         ["r.source = ?", source],
+        ["r.tenant_id = ?", tenantId],
       ]);
       const { shown, nextCursor } = page<RequestSql>(
         `select * from requests r ${where.sql} order by r.seq desc`,
@@ -258,6 +261,7 @@ export function createReadModels(db: Database) {
       id,
       ring: event.source,
       source: event.source,
+      tenantId: event.tenantId,
       receivedAt: event.receivedAt,
       facts: event.request,
       outcome: "accepted",
@@ -360,6 +364,7 @@ interface RequestSql {
   id: string;
   ring: string;
   source: string;
+  tenant_id: string;
   received_at: number;
   facts: string;
   outcome: number;
@@ -373,6 +378,7 @@ function toRequest(row: RequestSql): StoredRequest {
     id: row.id,
     ring: row.ring,
     source: row.source,
+    tenantId: row.tenant_id,
     receivedAt: row.received_at,
     facts: row.facts,
     outcome: REQUEST_OUTCOMES[row.outcome] ?? "rejected",

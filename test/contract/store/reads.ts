@@ -137,6 +137,7 @@ export function readsContract(harness: StoreHarness): void {
       expect(await shared.store.findRequest(event.id.replace("evt_", "req_"))).toEqual({
         id: event.id.replace("evt_", "req_"),
         ring: "shop",
+        tenantId: event.tenantId,
         source: "shop",
         receivedAt: NOON,
         facts: event.request,
@@ -157,6 +158,10 @@ export function readsContract(harness: StoreHarness): void {
       expect(sizes).toEqual([2, 2, 1]);
       const { rows: all } = await shared.store.listRequests(undefined, { limit: 9, cursor: undefined });
       expect(all.length).toBeGreaterThan(5);
+      shared.store.logRequest(newRequest("req_new", { source: "till", ring: "till", tenantId: "new owner" }));
+      await shared.store.noteNow(NOON);
+      const { rows: owned } = await shared.store.listRequests("till", { limit: 9, cursor: undefined }, "new owner");
+      expect(owned.map(({ id, tenantId }) => `${id} ${tenantId}`)).toEqual(["req_new new owner"]);
     });
   });
 

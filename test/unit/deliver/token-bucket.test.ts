@@ -8,6 +8,14 @@ describe("a token bucket", () => {
     expect(createTokenBucket(0.1, 0).available(0)).toBe(1);
   });
 
+  it("holds as many as it is told to, and is full when all of them are back", () => {
+    const bucket = createTokenBucket(1, 0, 60);
+    expect(bucket.available(0)).toBe(60);
+    for (let i = 0; i < 60; i++) bucket.take(0);
+    expect([bucket.available(0), bucket.available(30_000), bucket.available(90_000)]).toEqual([0, 30, 60]);
+    expect(bucket.fullAt(90_000)).toBe(90_000);
+  });
+
   it("says when the next token is there", () => {
     const bucket = createTokenBucket(0.5, 0);
     bucket.take(0);

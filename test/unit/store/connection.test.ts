@@ -42,7 +42,10 @@ describe("a write connection", () => {
   it("runs each migration once, and writes down which", () => {
     for (let start = 0; start < 2; start++) {
       const { db } = openWriteConnection({ file: file() });
-      expect(db.prepare("select * from migrations").all()).toEqual([{ version: 1, name: "0001_pipeline.sql" }]);
+      expect(db.prepare("select * from migrations").all()).toEqual([
+        { version: 1, name: "0001_pipeline.sql" },
+        { version: 2, name: "0002_tenants.sql" },
+      ]);
       db.close();
     }
   });

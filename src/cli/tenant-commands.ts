@@ -1,0 +1,36 @@
+import type { Command } from "commander";
+import { addClientOptions, addPageOptions } from "./client-commands.ts";
+import type { CreateTenantFlags } from "./tenants.ts";
+
+export function addTenantCommands(program: Command): void {
+  const tenants = program
+    .command("tenants")
+    .description("owners of subscriptions, sources and keys, with their quotas");
+  addPageOptions(addClientOptions(tenants.command("list")))
+    .description("list tenants by id, with what they use")
+    .action(async (flags: object) => (await import("./tenants.ts")).runListTenants(flags));
+  addClientOptions(tenants.command("create <id>"))
+    .description("make a tenant")
+    .option("--name <name>", "a name for people")
+    .option("--email <address>", "who is told when something is wrong")
+    .option("--max-subscriptions <number>", "how many it may have")
+    .option("--max-events-per-minute <number>", "how many events are taken in")
+    .option("--max-open-deliveries <number>", "new events are refused while so many are open")
+    .option("--max-stored-bytes <number>", "new events are refused once their bodies have this size")
+    .addHelpText(
+      "after",
+      `
+A tenant need not be made: it comes by itself, without quotas, with the first thing that names it.
+
+Examples:
+  posthorn tenants create acme --name 'Acme Ltd' --email ops@acme.example
+  posthorn tenants create trial --max-subscriptions 3 --max-events-per-minute 600`,
+    )
+    .action(async (id: string, flags: CreateTenantFlags) => (await import("./tenants.ts")).runCreateTenant(id, flags));
+  addClientOptions(tenants.command("show <id>"))
+    .description("show a tenant with its quotas and what it uses of them")
+    .action(async (id: string, flags: object) => (await import("./tenants.ts")).runShowTenant(id, flags));
+  addClientOptions(tenants.command("delete <id>"))
+    .description("delete a tenant that has no subscriptions and no live keys")
+    .action(async (id: string, flags: object) => (await import("./tenants.ts")).runDeleteTenant(id, flags));
+}

@@ -1,0 +1,96 @@
+import { Type, type Static } from "typebox";
+import type { ManagedBy } from "./subscription.ts";
+
+/**
+ * The owner of subscriptions, event types, sources and keys. Nobody has to make one first: a tenant comes into being,
+ * without quotas, with the first event, subscription or key that names it. So an id that a publisher chose may have
+ * any form; one that is made on purpose has the form below.
+ */
+export const TENANT_ID_PATTERN = "^[a-z0-9][a-z0-9_-]{0,63}$";
+
+export const TENANT_STATUSES = ["active", "inactive"] as const;
+export type TenantStatus = (typeof TENANT_STATUSES)[number];
+
+function quota(description: string, minimum: number, maximum: number) {
+  return Type.Optional(
+    Type.Union([Type.Integer({ minimum, maximum }), Type.Null()], {
+      default: null,
+      description: `${description}; null for no limit`,
+    }),
+  );
+}
+
+export const QuotasInput = Type.Object(
+  {
+    subscriptions: quota("How many it may have", 0, 1_000_000),
+    events_per_minute: quota("How many events are taken in", 1, 100_000_000),
+    open_deliveries: quota("New events are refused while this many deliveries are open", 1, 1_000_000_000),
+    stored_bytes: quota("New events are refused once the bodies of its events have this size", 1, 2 ** 50),
+  },
+  { additionalProperties: false },
+);
+export type QuotasInput = Static<typeof QuotasInput>;
+
+/** What a user may set of a tenant beside its id. */
+export const TenantSettings = Type.Object(
+  {
+    name: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$",
+        description: "A name for people",
+      }),
+    ),
+    contact_email: Type.Optional(
+      Type.Union(
+        [
+          Type.String({
+            maxLength: 254,
+            pattern: "^[^\\u0000-\\u0020\\u007f@]{1,64}@[^\\u0000-\\u0020\\u007f@]{1,189}$",
+          }),
+          Type.Null(),
+        ],
+        {
+          default: null,
+          description: "Who is told when something is wrong with its subscriptions",
+        },
+      ),
+    ),
+    quotas: Type.Optional(QuotasInput),
+    status: Type.Optional(
+      Type.Union([Type.Literal("active"), Type.Literal("inactive")], {
+        default: "active",
+        description: "`inactive` answers new events with 503, so that their senders keep them",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type TenantSettings = Static<typeof TenantSettings>;
+
+/** A tenant as it is made by API or declared in the configuration. */
+export const TenantInput = Type.Object(
+  { id: Type.String({ pattern: TENANT_ID_PATTERN }), ...TenantSettings.properties },
+  { additionalProperties: false },
+);
+export type TenantInput = Static<typeof TenantInput>;
+
+/** Each undefined where there is no limit. */
+export interface Quotas {
+  subscriptions: number | undefined;
+  eventsPerMinute: number | undefined;
+  openDeliveries: number | undefined;
+  storedBytes: number | undefined;
+}
+
+export interface Tenant {
+  id: string;
+  name: string;
+  contactEmail: string | undefined;
+  quotas: Quotas;
+  status: TenantStatus;
+  managedBy: ManagedBy;
+  createdAt: number;
+  updatedAt: number;
+}

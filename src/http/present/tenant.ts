@@ -1,0 +1,23 @@
+import type { Tenant } from "../../domain/tenant.ts";
+import { quotasOf } from "../../manage/tenants.ts";
+import type { TenantUsage } from "../../store/store.ts";
+import { isoTime } from "./time.ts";
+
+/** The one mapping of a tenant to the wire. */
+export function presentTenant(tenant: Tenant, usage: TenantUsage | undefined) {
+  return {
+    id: tenant.id,
+    name: tenant.name,
+    contact_email: tenant.contactEmail ?? null,
+    quotas: quotasOf(tenant),
+    usage: {
+      subscriptions: usage?.subscriptions ?? 0,
+      open_deliveries: usage?.openDeliveries ?? 0,
+      stored_bytes: usage?.storedBytes ?? 0,
+    },
+    status: tenant.status,
+    managed_by: tenant.managedBy,
+    created_at: isoTime(tenant.createdAt),
+    updated_at: isoTime(tenant.updatedAt),
+  };
+}
