@@ -246,6 +246,10 @@ export interface Configuration {
   deleteSubscription(seq: number, at: number): Promise<void>;
   loadSources(): Promise<readonly SourceRow[]>;
   saveSource(row: SourceRow): Promise<void>;
+  loadEventTypes(): Promise<readonly EventTypeRow[]>;
+  /** All of them or none. */
+  saveEventTypes(rows: readonly EventTypeRow[]): Promise<void>;
+  deleteEventType(name: string): Promise<void>;
   loadKeys(): Promise<readonly KeyRow[]>;
   insertKey(row: KeyRow): Promise<void>;
   /** A value that is made once and then stays: the first to write wins, and that value is returned. */
@@ -274,6 +278,15 @@ export interface SourceRow {
   name: string;
   settings: string;
   managedBy: ManagedBy;
+  updatedAt: number;
+}
+
+export interface EventTypeRow {
+  name: string;
+  /** JSON of what the user set, with all versions. */
+  settings: string;
+  managedBy: ManagedBy;
+  createdAt: number;
   updatedAt: number;
 }
 

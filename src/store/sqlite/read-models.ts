@@ -20,6 +20,7 @@ import {
 } from "../store.ts";
 import { hashKey } from "./accept.ts";
 import { createConfigurationReads } from "./configuration.ts";
+import { createEventTypeReads } from "./event-types.ts";
 import type { Database, Statement } from "./connection.ts";
 
 const EVENT = `
@@ -78,6 +79,7 @@ export function createReadModels(db: Database) {
 
   const reads = {
     ...createConfigurationReads(db),
+    ...createEventTypeReads(db),
 
     findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {
       // A sender may have chosen an id that another tenant's event was given by this gateway.
