@@ -45,7 +45,11 @@ function formatClientTable(): string[] {
 }
 
 export function renderConfigDocs(): string {
-  const { sources, subscriptions } = Settings.properties as Record<string, TSchema> as Record<string, JsonSchema>;
+  const {
+    event_types: eventTypes,
+    sources,
+    subscriptions,
+  } = Settings.properties as Record<string, TSchema> as Record<string, JsonSchema>;
   const example = readFileSync(new URL("posthorn.example.yaml", ROOT), "utf8").trimEnd();
   return [
     "# Configuration",
@@ -87,6 +91,14 @@ export function renderConfigDocs(): string {
     "Give either `retry_policy`, or `retry_count` and `retry_interval`.",
     "",
     ...formatFieldsTable(subscriptions),
+    "",
+    "## Declared event types",
+    "",
+    `\`event_types\` is a list; names are unique. ${eventTypes?.description}. They may also stand in files of the`,
+    "folder `event_types_dir`, each of one type or of a list `event_types`; there variables are not replaced. A type",
+    "that leaves the configuration stays known and refuses no event any more (`enforce` becomes `false`).",
+    "",
+    ...formatFieldsTable(eventTypes),
     "",
     "## Client commands",
     "",

@@ -9,6 +9,7 @@ import { suggestName } from "./nearest-name.ts";
  * what is right: wrong parts are left out.
  */
 export function readValue(schema: JsonSchema, node: Located, path: string, report: Report): unknown {
+  if (isAnything(schema) || (node.kind === "map" && isAnyMap(schema))) return toPlain(node);
   if (node.kind === "scalar") return readScalar(schema, node, path, report);
   const variant = findVariant(schema, node.kind === "map" ? "object" : "array");
   if (variant === undefined) {
@@ -17,6 +18,20 @@ export function readValue(schema: JsonSchema, node: Located, path: string, repor
     return undefined;
   }
   return node.kind === "map" ? readMap(variant, node, path, report) : readList(variant, node, path, report);
+}
+
+function isAnything(schema: JsonSchema): boolean {
+  return schema.type === undefined && schema.anyOf === undefined && schema.const === undefined;
+}
+
+function isAnyMap({ type, properties = {}, patternProperties }: JsonSchema): boolean {
+  return type === "object" && patternProperties === undefined && Object.keys(properties).length === 0;
+}
+
+function toPlain(node: Located): unknown {
+  if (node.kind === "scalar") return node.value;
+  if (node.kind === "list") return node.items.map(toPlain);
+  return Object.fromEntries(node.entries.map(({ key, value }) => [key, toPlain(value)]));
 }
 
 function readScalar(schema: JsonSchema, node: LocatedScalar, path: string, report: Report): unknown {

@@ -12,16 +12,21 @@ export function showConfig(config: Config, origins: Origins, options: { json: bo
   });
   const sources = config.sources.map((source) => ({ ...source }));
   const subscriptions = config.subscriptions.map(maskSubscription);
+  const eventTypes = config.eventTypes.map(({ name, versions = [] }) => ({
+    name,
+    versions: versions.map(({ version }) => version),
+  }));
 
   if (options.json) {
     const settings = Object.fromEntries(rows.map(({ path, value, origin }) => [path, { value, ...origin }]));
-    return JSON.stringify({ settings, sources, subscriptions }, null, 2);
+    return JSON.stringify({ settings, sources, subscriptions, event_types: eventTypes }, null, 2);
   }
   const width = Math.max(...rows.map(({ path }) => path.length));
   return [
     ...rows.map(({ path, value, origin }) => `${path.padEnd(width)}  ${formatValue(value)}  (${formatOrigin(origin)})`),
     ...formatDeclared("sources", sources, getOrigin(origins, "sources")),
     ...formatDeclared("subscriptions", subscriptions, getOrigin(origins, "subscriptions")),
+    ...formatDeclared("event_types", eventTypes, getOrigin(origins, "event_types")),
   ].join("\n");
 }
 
