@@ -25,8 +25,8 @@ export function showConfig(config: Config, origins: Origins, options: { json: bo
   return [
     ...rows.map(({ path, value, origin }) => `${path.padEnd(width)}  ${formatValue(value)}  (${formatOrigin(origin)})`),
     ...formatDeclared("sources", sources, getOrigin(origins, "sources")),
-    ...formatDeclared("subscriptions", subscriptions, getOrigin(origins, "subscriptions")),
     ...formatDeclared("event_types", eventTypes, getOrigin(origins, "event_types")),
+    ...formatDeclared("subscriptions", subscriptions, getOrigin(origins, "subscriptions")),
   ].join("\n");
 }
 

@@ -1,12 +1,10 @@
 import { Type, type Static } from "typebox";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "./event.ts";
+import type { EventTypeStatus } from "./event-type-status.ts";
 import { isGatewayEventType } from "./pattern.ts";
 import type { ManagedBy } from "./subscription.ts";
 
 /** A name in the registry: what an event is about, who makes it, who takes it, and what its payload looks like. */
-
-export const EVENT_TYPE_STATUSES = ["active", "deprecated"] as const;
-export type EventTypeStatus = (typeof EVENT_TYPE_STATUSES)[number];
 
 export const EVENT_VERSION_PATTERN = "^[A-Za-z0-9._-]{1,32}$";
 /** No NUL, which some stores cut text at, and no half of a surrogate pair. */
