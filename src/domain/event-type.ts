@@ -2,6 +2,7 @@ import { Type, type Static } from "typebox";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "./event.ts";
 import type { EventTypeStatus } from "./event-type-status.ts";
 import { isGatewayEventType } from "./pattern.ts";
+import { isDeeperThan } from "./json-depth.ts";
 import type { ManagedBy } from "./subscription.ts";
 
 /** A name in the registry: what an event is about, who makes it, who takes it, and what its payload looks like. */
@@ -115,6 +116,10 @@ export interface EventType {
   readonly updatedAt: number;
 }
 
+const RESERVED_NAMES: ReadonlySet<string> = new Set(["export", "import"]);
+/** Of a schema or an example, wherever it comes from. */
+export const MAX_JSON_DEPTH = 64;
+
 export interface EventTypeProblem {
   field: string;
   message: string;
@@ -126,6 +131,9 @@ export function checkEventTypeInput(input: EventTypeInput): EventTypeProblem[] {
   if (isGatewayEventType(input.name)) {
     problems.push({ field: "name", message: `${input.name} is a type of the gateway's own events; choose another` });
   }
+  if (RESERVED_NAMES.has(input.name)) {
+    problems.push({ field: "name", message: `${input.name} is the name of a route; choose another` });
+  }
   if (input.deprecated_at !== undefined && input.status !== "deprecated") {
     problems.push({ field: "deprecated_at", message: "needs status deprecated beside it" });
   }
@@ -136,7 +144,12 @@ export function checkEventTypeInput(input: EventTypeInput): EventTypeProblem[] {
     problems.push({ field: "replaced_by", message: "must be another event type" });
   }
   const seen = new Map<string, number>();
-  for (const [index, { version }] of (input.versions ?? []).entries()) {
+  for (const [index, { version, schema, example }] of (input.versions ?? []).entries()) {
+    for (const [part, value] of Object.entries({ schema, example })) {
+      if (!isDeeperThan(value, MAX_JSON_DEPTH)) continue;
+      const message = `is nested more than ${MAX_JSON_DEPTH} levels deep`;
+      problems.push({ field: `versions[${index}].${part}`, message });
+    }
     const first = seen.get(version);
     if (first !== undefined) {
       problems.push({ field: `versions[${index}].version`, message: `is the same as that of versions[${first}]` });

@@ -80,9 +80,13 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
     return type;
   }
 
-  async function check(input: EventTypeInput, known: EventType | undefined): Promise<void> {
+  /** Before anything else is done with it: what is nested too deep cannot even be compared. */
+  function refuseWrong(input: EventTypeInput): void {
     const [problem] = checkEventTypeInput(input);
     if (problem !== undefined) throw invalid(problem.field, problem.message);
+  }
+
+  async function examineVersions(input: EventTypeInput, known: EventType | undefined): Promise<void> {
     const before = new Map(known?.versions.map((one) => [one.version, one]));
     for (const [index, { version, schema, example }] of (input.versions ?? []).entries()) {
       const place = `versions[${index}]`;
@@ -98,7 +102,8 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
 
   async function build(input: EventTypeInput, managedBy: ManagedBy): Promise<EventType> {
     const known = types.get(input.name);
-    await check(input, known);
+    refuseWrong(input);
+    await examineVersions(input, known);
     return toEventType(input, known, managedBy, clock.wall());
   }
 
@@ -148,9 +153,6 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
         if (others.length >= MAX_VERSIONS) {
           throw new PosthornError("conflict", `${name} has ${MAX_VERSIONS} versions, the most. Delete one first.`);
         }
-        refuseManaged(types.get(name));
-        const fault = await examine(content.schema, content.example);
-        if (fault !== undefined) throw invalid(fault.part, fault.message);
         return (await put({ ...current, versions: [...others, { version, ...content }] })).type;
       }),
     removeVersion: (name, version) =>
@@ -175,6 +177,7 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
         const unchanged: string[] = [];
         for (const input of inputs) {
           const known = types.get(input.name);
+          refuseWrong(input);
           const merged = known === undefined ? input : mergeImport(toInput(known), input);
           if (known !== undefined && isSame(toInput(known), toInput(toEventType(merged, known, known.managedBy, 0)))) {
             unchanged.push(input.name);

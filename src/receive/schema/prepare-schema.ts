@@ -1,3 +1,6 @@
+import { MAX_JSON_DEPTH } from "../../domain/event-type.ts";
+import { isDeeperThan } from "../../domain/json-depth.ts";
+
 /**
  * Reads a JSON Schema that a user wrote, before it is compiled: it must be small, shallow and refer to nothing but
  * itself. Every subschema gets the weight of one visit, so that the cost of a check can be counted while it runs.
@@ -18,7 +21,6 @@ export class SchemaFault extends Error {
 }
 
 export const MAX_SCHEMA_BYTES = 64 * 1024;
-const MAX_DEPTH = 64;
 const MAX_SUBSCHEMAS = 2000;
 
 /** Holds the weight; nobody's own keyword, and overwritten where somebody has it. */
@@ -56,7 +58,7 @@ export function prepareSchema(text: string): PreparedSchema {
         "and draft 07 (http://json-schema.org/draft-07/schema#) can be used",
     );
   }
-  refuseDeep(root, 1);
+  if (isDeeperThan(root, MAX_JSON_DEPTH)) throw new SchemaFault(`is nested more than ${MAX_JSON_DEPTH} levels deep`);
 
   const places = new Set<string>();
   const references: { at: string; to: string }[] = [];
@@ -111,12 +113,6 @@ export function prepareSchema(text: string): PreparedSchema {
     }
   }
   return { draft, schema, size: places.size };
-}
-
-function refuseDeep(value: unknown, depth: number): void {
-  if (typeof value !== "object" || value === null) return;
-  if (depth > MAX_DEPTH) throw new SchemaFault(`is nested more than ${MAX_DEPTH} levels deep`);
-  for (const inner of Object.values(value)) refuseDeep(inner, depth + 1);
 }
 
 function isObject(value: unknown): value is Json {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { PosthornError } from "../../../src/domain/errors.ts";
 import type { EventTypeRow } from "../../../src/store/store.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { inFreshPlace, type StoreHarness } from "./harness.ts";
@@ -25,7 +26,7 @@ export function eventTypesContract(harness: StoreHarness): void {
     it("are saved all or none", () =>
       inFreshPlace(harness, async (place) => {
         const broken = row("b", { settings: undefined as unknown as string });
-        await expect(place.store.saveEventTypes([row("a"), broken, row("c")])).rejects.toThrow();
+        await expect(place.store.saveEventTypes([row("a"), broken, row("c")])).rejects.toBeInstanceOf(PosthornError);
         expect(await place.store.loadEventTypes()).toEqual([]);
         await place.store.saveEventTypes([]);
       }));
