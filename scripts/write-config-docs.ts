@@ -45,10 +45,12 @@ function formatClientTable(): string[] {
 }
 
 export function renderConfigDocs(): string {
-  const { sources, subscriptions, tenants } = Settings.properties as Record<string, TSchema> as Record<
-    string,
-    JsonSchema
-  >;
+  const {
+    event_types: eventTypes,
+    sources,
+    subscriptions,
+    tenants,
+  } = Settings.properties as Record<string, TSchema> as Record<string, JsonSchema>;
   const example = readFileSync(new URL("posthorn.example.yaml", ROOT), "utf8").trimEnd();
   return [
     "# Configuration",
@@ -102,6 +104,14 @@ export function renderConfigDocs(): string {
     "Its `quotas`:",
     "",
     ...formatFieldsTable({ items: tenants?.items?.properties?.["quotas"] } as JsonSchema),
+    "",
+    "## Declared event types",
+    "",
+    `\`event_types\` is a list; names are unique. ${eventTypes?.description}. They may also stand in files of the`,
+    "folder `event_types_dir`, each of one type or of a list `event_types`; there variables are not replaced. A type",
+    "that leaves the configuration stays known and refuses no event any more (`enforce` becomes `false`).",
+    "",
+    ...formatFieldsTable(eventTypes),
     "",
     "## Client commands",
     "",

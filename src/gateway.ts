@@ -19,6 +19,8 @@ import { createClientAddress } from "./http/client-address.ts";
 import { createIntake } from "./http/intake.ts";
 import { presentDelivery } from "./http/present/delivery.ts";
 import { addDeliveryRoutes } from "./http/routes/deliveries.ts";
+import { addCatalogRoute } from "./http/routes/catalog.ts";
+import { addEventTypeRoutes } from "./http/routes/event-types.ts";
 import { addEventRoutes } from "./http/routes/events.ts";
 import { addFilterRoutes } from "./http/routes/filters.ts";
 import { addOperationRoutes } from "./http/routes/operation.ts";
@@ -28,6 +30,7 @@ import { addSubscriptionRoutes } from "./http/routes/subscriptions.ts";
 import { addTenantRoutes } from "./http/routes/tenants.ts";
 import { createHttpServer } from "./http/server.ts";
 import { openDiskWatch } from "./manage/disk-watch.ts";
+import { openEventTypes } from "./manage/event-types.ts";
 import { loadOrCreateMasterKey } from "./manage/key-files.ts";
 import { openKeys } from "./manage/keys.ts";
 import { createQuotaGate } from "./manage/quotas.ts";
@@ -42,6 +45,7 @@ import { createBodyChecker } from "./receive/body-check.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "./receive/publish-item.ts";
 import { createPublisher } from "./receive/publish.ts";
 import { createRequestLog } from "./receive/request-log.ts";
+import { createSchemaChecker } from "./receive/schema/schema-check.ts";
 import { createWebhookReceiver } from "./receive/webhook.ts";
 import { createFanOut, type IncomingEvent, type IngestResult } from "./route/fan-out.ts";
 import { createRouter } from "./route/router.ts";
@@ -198,6 +202,13 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   const fanOut = createFanOut({ store, router, scheduler, clock, onUnmatched: warnUnmatched });
   const upkeep = startUpkeep({ store, clock, onMovedUp: scheduler.refresh, onFault: logFault });
   const sources = await openSources({ store, clock, anySource: config.anySource, maxBytes: limits.maxBodyBytes });
+  const schemas = createSchemaChecker();
+  const eventTypes = await openEventTypes({
+    store,
+    clock,
+    examine: schemas.examine,
+    onChange: schemas.update,
+  });
   const replays = createReplays({
     store,
     subscriptions,
@@ -243,12 +254,14 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     clock,
     createId,
     bodies,
+    schemas,
   });
   const publisher = createPublisher({
     accept,
     clock,
     createId,
     limits: { ...DEFAULT_PUBLISH_LIMITS, maxDepth: limits.maxDepth },
+    schemas,
   });
   const intake = createIntake({
     webhooks,
@@ -317,13 +330,22 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   addFilterRoutes(http.app, { store });
   addTenantRoutes(http.app, { tenants, store });
   addKeyRoutes(http.app, { keys, clock });
+  addEventTypeRoutes(http.app, { eventTypes });
+  if (config.catalogPublic) addCatalogRoute(http.app, { eventTypes });
 
-  async function applyDeclared(declared: Pick<Config, "sources" | "subscriptions" | "tenants">): Promise<void> {
+  async function applyDeclared(
+    declared: Pick<Config, "eventTypes" | "sources" | "subscriptions" | "tenants">,
+  ): Promise<void> {
     const left = {
+      // First: when a schema cannot be used, nothing of the file is taken over.
+      eventTypes: (await eventTypes.applyDeclared(declared.eventTypes)).left,
       tenants: (await tenants.applyDeclared(declared.tenants)).left,
       sources: (await sources.applyDeclared(declared.sources)).left,
       subscriptions: (await subscriptions.applyDeclared(declared.subscriptions)).left,
     };
+    for (const name of left.eventTypes) {
+      logger.warn({ event_type: name }, "event type left the configuration and refuses no event any more");
+    }
     for (const id of left.tenants) logger.warn({ tenant_id: id }, "tenant left the configuration and is inactive");
     for (const name of left.sources) logger.warn({ source: name }, "source left the configuration and is paused");
     for (const name of left.subscriptions) {
@@ -360,6 +382,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       isShuttingDown = true;
       await http.close(HTTP_CLOSE_MS);
       await bodies.close();
+      await schemas.close();
       await fanOut.settled();
       upkeep.stop();
       quotas.stop();

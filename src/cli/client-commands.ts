@@ -2,6 +2,7 @@ import { Option, type Command } from "commander";
 import { suggestName } from "../config/nearest-name.ts";
 import { DELIVERY_STATES } from "../domain/delivery.ts";
 import { PRIORITIES } from "../domain/event.ts";
+import { EVENT_TYPE_STATUSES } from "../domain/event-type-status.ts";
 import { usageFailure } from "./failure.ts";
 import type { SendFlags } from "./send.ts";
 
@@ -14,6 +15,7 @@ export function addClientCommands(program: Command): void {
   addSend(program);
   addEvents(program);
   addDeliveries(program);
+  addEventTypes(program);
 
   const dlq = program.command("dlq").description("dead letters: deliveries that are not tried again by themselves");
   addListOptions(addClientOptions(dlq.command("list")))
@@ -116,6 +118,41 @@ Examples:
   posthorn deliveries --status pending
   posthorn deliveries show dlv_…
   posthorn deliveries retry dlv_…`,
+  );
+}
+
+function addEventTypes(program: Command): void {
+  const types = program.command("event-types").description("list event types, show one, import and export them");
+  addClientOptions(types.command("list", { isDefault: true }))
+    .description("list event types by name")
+    .addOption(new Option("--status <status>", "only in this state").choices(EVENT_TYPE_STATUSES))
+    .option("--limit <number>", "how many at most, up to 500", "50")
+    .option("--cursor <cursor>", "go on where the page before ended")
+    .allowExcessArguments()
+    .action(async (flags: object, command: Command) => {
+      refuseWords(command, types);
+      await (await import("./event-types.ts")).runListEventTypes(flags);
+    });
+  addClientOptions(types.command("show <name>"))
+    .description("show an event type with its schemas and examples")
+    .action(async (name: string, flags: object) => (await import("./event-types.ts")).runShowEventType(name, flags));
+  addClientOptions(types.command("import <file>"))
+    .description("register the webhooks of an OpenAPI 3.1 document, JSON or yaml; - reads standard input")
+    .option("--dry-run", "only tell what would change")
+    .action(async (file: string, flags: object) => (await import("./event-types.ts")).runImportEventTypes(file, flags));
+  addClientOptions(types.command("export"))
+    .description("print all event types as webhooks of an OpenAPI 3.1 document")
+    .action(async (flags: object) => (await import("./event-types.ts")).runExportEventTypes(flags));
+  types.addHelpText(
+    "after",
+    `
+Without a command it lists.
+
+Examples:
+  posthorn event-types --status deprecated
+  posthorn event-types show order.created
+  posthorn event-types import openapi.yaml --dry-run
+  posthorn event-types export > openapi.json`,
   );
 }
 

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { PosthornError } from "../domain/errors.ts";
 import { checkDeclaredSources, checkDeclaredSubscriptions, checkDeclaredTenants } from "./check-declared.ts";
+import { checkDeclaredEventTypes, readEventTypesDir } from "./declared-event-types.ts";
 import { checkSettings } from "./check-settings.ts";
 import type { Environment } from "./environment.ts";
 import type { JsonSchema } from "./expected.ts";
@@ -16,7 +17,7 @@ const DEFAULT_FILE = "posthorn.yaml";
 
 /** Top-level settings by their camelCase names, as a command line gives them. */
 export type Flags = {
-  readonly [Name in Exclude<keyof Config, "limits" | "sources" | "subscriptions" | "tenants">]?:
+  readonly [Name in Exclude<keyof Config, "eventTypes" | "limits" | "sources" | "subscriptions" | "tenants">]?:
     | string
     | number
     | boolean
@@ -78,10 +79,23 @@ export function loadConfig(input: LoadInput): LoadedConfig {
   checkDeclaredSources(tree["sources"] as unknown[], complainOf("sources"));
   checkDeclaredSubscriptions(tree["subscriptions"] as unknown[], complainOf("subscriptions"));
   checkDeclaredTenants(tree["tenants"] as unknown[], complainOf("tenants"));
+  const inFiles = readEventTypesDir(findEventTypesDir(tree, input, origins), report);
+  checkDeclaredEventTypes(tree["event_types"] as unknown[], inFiles, complainOf("event_types"), report);
+  tree["event_types"] = [...(tree["event_types"] as unknown[]), ...inFiles.map(({ item }) => item)];
 
   if (problems.length > 0) throw createConfigError(problems);
   const config = freezeDeep(camelize(tree as Settings));
   return { config, warnings: [...findUnknownVariables(input.env), ...findWeaknesses(config)], origins };
+}
+
+/** Files that belong to a configuration file lie beside it, wherever the gateway is started from. */
+function findEventTypesDir(tree: Record<string, unknown>, { file, cwd }: LoadInput, origins: Origins) {
+  const path = tree["event_types_dir"];
+  if (typeof path !== "string") return undefined;
+  const isInFile = origins.get("event_types_dir")?.from === "file";
+  const folder = resolve(isInFile ? dirname(resolve(cwd, file ?? DEFAULT_FILE)) : cwd, path);
+  tree["event_types_dir"] = folder;
+  return folder;
 }
 
 function readConfigFile({ file, env, cwd }: LoadInput, report: Report): LocatedMap | undefined {
@@ -99,12 +113,13 @@ function readConfigFile({ file, env, cwd }: LoadInput, report: Report): LocatedM
 }
 
 function applyDefaults(origins: Map<string, Origin>): Record<string, unknown> {
-  const tree: Record<string, unknown> = { sources: [], subscriptions: [], tenants: [] };
+  const tree: Record<string, unknown> = { event_types: [], sources: [], subscriptions: [], tenants: [] };
   for (const { path, keys, schema } of SETTINGS) {
     if (schema.default !== undefined) setAt(tree, keys, structuredClone(schema.default));
     origins.set(path, { from: "default", place: undefined });
   }
-  for (const list of ["sources", "subscriptions", "tenants"]) origins.set(list, { from: "default", place: undefined });
+  for (const list of ["event_types", "sources", "subscriptions", "tenants"])
+    origins.set(list, { from: "default", place: undefined });
   return tree;
 }
 

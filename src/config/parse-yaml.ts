@@ -14,9 +14,9 @@ export interface YamlFile {
 
 /**
  * Parses a yaml file into values with places. Variables are expanded in the parsed strings, not in the text,
- * so that a value from the environment can never add keys or structure.
+ * so that a value from the environment can never add keys or structure; without an environment they are plain text.
  */
-export function parseYaml(file: YamlFile, env: Environment, report: Report): LocatedMap | undefined {
+export function parseYaml(file: YamlFile, env: Environment | undefined, report: Report): LocatedMap | undefined {
   const lines = new LineCounter();
   const document = parseDocument(file.text, {
     lineCounter: lines,
@@ -45,7 +45,7 @@ export function parseYaml(file: YamlFile, env: Environment, report: Report): Loc
 function createNodeReader(
   document: Document.Parsed,
   placeAt: (offset: number) => string,
-  env: Environment,
+  env: Environment | undefined,
   report: Report,
 ): (node: unknown, outerPlace: string, path: string) => Located {
   let aliases = 0;
@@ -64,7 +64,7 @@ function createNodeReader(
       return { kind: "list", place, items: node.items.map((item, index) => read(item, place, `${path}[${index}]`)) };
     }
     const value = isScalar(node) ? node.value : null;
-    if (typeof value !== "string") return { kind: "scalar", place, value, isText: false };
+    if (typeof value !== "string" || env === undefined) return { kind: "scalar", place, value, isText: false };
 
     const { text, hasVariable, errors } = expandVariables(value, env);
     for (const message of errors) report({ place, path, message });

@@ -9,7 +9,7 @@ import { suggestName } from "./nearest-name.ts";
  * what is right: wrong parts are left out.
  */
 export function readValue(schema: JsonSchema, node: Located, path: string, report: Report): unknown {
-  if (takesAnything(schema)) return toPlainValue(node);
+  if (isAnything(schema) || (node.kind === "map" && isAnyMap(schema))) return toPlain(node);
   if (node.kind === "scalar") return readScalar(schema, node, path, report);
   const variant = findVariant(schema, node.kind === "map" ? "object" : "array");
   if (variant === undefined) {
@@ -20,15 +20,18 @@ export function readValue(schema: JsonSchema, node: Located, path: string, repor
   return node.kind === "map" ? readMap(variant, node, path, report) : readList(variant, node, path, report);
 }
 
-/** What the schema leaves open is judged by whoever uses it. */
-function takesAnything({ type, anyOf, const: only }: JsonSchema): boolean {
-  return type === undefined && anyOf === undefined && only === undefined;
+function isAnything(schema: JsonSchema): boolean {
+  return schema.type === undefined && schema.anyOf === undefined && schema.const === undefined;
 }
 
-function toPlainValue(node: Located): unknown {
+function isAnyMap({ type, properties = {}, patternProperties }: JsonSchema): boolean {
+  return type === "object" && patternProperties === undefined && Object.keys(properties).length === 0;
+}
+
+function toPlain(node: Located): unknown {
   if (node.kind === "scalar") return node.value;
-  if (node.kind === "list") return node.items.map(toPlainValue);
-  return Object.fromEntries(node.entries.map(({ key, value }) => [key, toPlainValue(value)]));
+  if (node.kind === "list") return node.items.map(toPlain);
+  return Object.fromEntries(node.entries.map(({ key, value }) => [key, toPlain(value)]));
 }
 
 function readScalar(schema: JsonSchema, node: LocatedScalar, path: string, report: Report): unknown {

@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchema } from "typebox";
+import { EventTypeInput } from "../domain/event-type.ts";
 import { SourceInput } from "../domain/source.ts";
 import { SubscriptionInput } from "../domain/subscription.ts";
 import { TenantInput } from "../domain/tenant.ts";
@@ -120,6 +121,15 @@ const receiving = {
     default: true,
     description: "The `*` source: `/webhook/NAME` takes webhooks for names that are not declared",
   }),
+  event_types_dir: Type.Optional(
+    Type.String({
+      env: "POSTHORN_EVENT_TYPES_DIR",
+      minLength: 1,
+      description:
+        "Folder of yaml and json files that declare event types, each one type or a list `event_types`; " +
+        "in the yaml it is relative to that file",
+    }),
+  ),
 };
 
 const destinations = {
@@ -180,6 +190,11 @@ const operation = {
     default: false,
     description: "Whether `/metrics` is open without a key",
   }),
+  catalog_public: Type.Boolean({
+    env: "POSTHORN_CATALOG_PUBLIC",
+    default: false,
+    description: "Whether `/catalog`, a page for partners with all event types, is there; it is open without a key",
+  }),
 };
 
 export const Settings = Type.Object(
@@ -195,6 +210,11 @@ export const Settings = Type.Object(
       default: [],
       maxItems: 10_000,
       description: "Sources declared here are read-only by API",
+    }),
+    event_types: Type.Array(EventTypeInput, {
+      default: [],
+      maxItems: 10_000,
+      description: "Event types declared here are read-only by API",
     }),
     subscriptions: Type.Array(SubscriptionInput, {
       default: [],

@@ -16,16 +16,22 @@ export function showConfig(config: Config, origins: Origins, options: { json: bo
     name: name === id ? id : `${id} "${name}"`,
     ...rest,
   }));
+  const eventTypes = config.eventTypes.map(({ name, versions = [] }) => ({
+    name,
+    versions: versions.map(({ version }) => version),
+  }));
 
   if (options.json) {
     const settings = Object.fromEntries(rows.map(({ path, value, origin }) => [path, { value, ...origin }]));
-    return JSON.stringify({ settings, sources, subscriptions, tenants: config.tenants }, null, 2);
+    const declared = { sources, subscriptions, tenants: config.tenants, event_types: eventTypes };
+    return JSON.stringify({ settings, ...declared }, null, 2);
   }
   const width = Math.max(...rows.map(({ path }) => path.length));
   return [
     ...rows.map(({ path, value, origin }) => `${path.padEnd(width)}  ${formatValue(value)}  (${formatOrigin(origin)})`),
     ...formatDeclared("tenants", tenants, getOrigin(origins, "tenants")),
     ...formatDeclared("sources", sources, getOrigin(origins, "sources")),
+    ...formatDeclared("event_types", eventTypes, getOrigin(origins, "event_types")),
     ...formatDeclared("subscriptions", subscriptions, getOrigin(origins, "subscriptions")),
   ].join("\n");
 }

@@ -29,6 +29,8 @@ const ROWS = {
   too_large: { status: 413, title: "The body is too large" },
   unsupported_encoding: { status: 415, title: "The content encoding is not supported" },
   invalid_field: { status: 422, title: "A field is not valid" },
+  schema_mismatch: { status: 422, title: "The payload does not fit its schema" },
+  unknown_version: { status: 422, title: "The event type has no such version" },
   headers_too_large: { status: 431, title: "The headers are too large" },
   too_many_requests: { status: 429, title: "Too many requests" },
   quota_exceeded: { status: 429, title: "The tenant has used up its quota" },

@@ -6,6 +6,7 @@ import { DEFAULT_TENANT } from "../domain/event.ts";
 import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
 import { parsePublishBody } from "./publish-body.ts";
 import type { PublishItem, PublishLimits } from "./publish-item.ts";
+import type { SchemaChecker } from "./schema/schema-check.ts";
 
 /** One answer per published event, in the order given. */
 export type PublishResult = IngestResult | { kind: "refused"; error: PosthornError };
@@ -25,9 +26,10 @@ export interface PublisherOptions {
   clock: Clock;
   createId: (prefix: "evt") => string;
   limits: PublishLimits;
+  schemas: Pick<SchemaChecker, "find" | "check">;
 }
 
-export function createPublisher({ accept, clock, createId, limits }: PublisherOptions): Publisher {
+export function createPublisher({ accept, clock, createId, limits, schemas }: PublisherOptions): Publisher {
   function toEvent(item: PublishItem, boundTenant: string | undefined): IncomingEvent {
     if (boundTenant !== undefined && item.tenantId !== undefined && item.tenantId !== boundTenant) {
       throw new PosthornError("forbidden", `This key is bound to the tenant ${boundTenant}; leave tenant_id out.`, {
@@ -79,17 +81,39 @@ export function createPublisher({ accept, clock, createId, limits }: PublisherOp
         if (--waiting === 0) done({ isBatch: batch, results });
       };
       if (waiting === 0) return done({ isBatch: batch, results });
-      items.forEach((item, index) => {
-        try {
-          if (item instanceof PosthornError) throw item;
-          accept(toEvent(item, boundTenant), (result) => answer(index, result));
-        } catch (error) {
-          if (!(error instanceof PosthornError)) throw error;
-          answer(index, { kind: "refused", error });
+      let next = 0;
+      /** In the order given, also where one must be compared with its schema in a thread: the others wait for it. */
+      const goOn = (): void => {
+        while (next < items.length) {
+          const index = next++;
+          const item = items[index];
+          if (item === undefined) continue;
+          try {
+            if (item instanceof PosthornError) throw item;
+            const event = toEvent(item, boundTenant);
+            const type = schemas.find(event.type);
+            const checked = type === undefined ? undefined : schemas.check(type, event, true);
+            if (checked instanceof Promise) {
+              checked
+                .then(() => accept(event, (result) => answer(index, result)))
+                .catch((error: unknown) => answer(index, { kind: "refused", error: knownError(error) }))
+                .finally(goOn);
+              return;
+            }
+            accept(event, (result) => answer(index, result));
+          } catch (error) {
+            answer(index, { kind: "refused", error: knownError(error) });
+          }
         }
-      });
+      };
+      goOn();
     },
   };
+}
+
+function knownError(error: unknown): PosthornError {
+  if (error instanceof PosthornError) return error;
+  return new PosthornError("internal_error", "The event could not be checked.", { cause: error });
 }
 
 /** What the publisher said beyond what the engine needs, as JSON; metadata stays the text that it was. */

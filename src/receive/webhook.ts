@@ -9,6 +9,7 @@ import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
 import type { LoggedRequest } from "../store/store.ts";
 import type { BodyChecker } from "./body-check.ts";
 import { describeRequest, type RequestFacts } from "./request-facts.ts";
+import type { SchemaChecker } from "./schema/schema-check.ts";
 import type { WellFormed } from "./well-formed.ts";
 
 /** One inbound request with its raw bytes. */
@@ -37,6 +38,7 @@ export interface WebhookReceiverOptions {
   clock: Clock;
   createId: (prefix: "evt" | "req") => string;
   bodies: Pick<BodyChecker, "check">;
+  schemas: Pick<SchemaChecker, "find" | "check">;
 }
 
 const MAX_KEY_LENGTH = 255;
@@ -44,7 +46,7 @@ const MAX_KEY_LENGTH = 255;
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
-  const { findSource, accept, clock, createId, bodies } = options;
+  const { findSource, accept, clock, createId, bodies, schemas } = options;
 
   function receive(request: WebhookRequest, done: (result: WebhookResult) => void): void {
     let checked: WellFormed | Promise<WellFormed>;
@@ -65,11 +67,22 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
 
   function record(request: WebhookRequest, form: WellFormed, done: (result: WebhookResult) => void): void {
     let event: IncomingEvent;
+    let checked: Promise<void> | undefined;
     try {
       event = toEvent(request, form);
+      const type = schemas.find(event.type);
+      checked = type === undefined ? undefined : schemas.check(type, event, form.kind === "json");
     } catch (error) {
       return refuse(request, error, done);
     }
+    if (checked === undefined) return keep(request, event, done);
+    checked.then(
+      () => keep(request, event, done),
+      (error: unknown) => refuse(request, error, done),
+    );
+  }
+
+  function keep(request: WebhookRequest, event: IncomingEvent, done: (result: WebhookResult) => void): void {
     accept(event, (result) => {
       if (result.kind === "duplicate") log(request, "duplicate", request.body, request.body.length, result.eventId);
       done(result);

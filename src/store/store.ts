@@ -258,6 +258,10 @@ export interface Configuration {
   deleteSubscription(seq: number, at: number): Promise<void>;
   loadSources(): Promise<readonly SourceRow[]>;
   saveSource(row: SourceRow): Promise<void>;
+  loadEventTypes(): Promise<readonly EventTypeRow[]>;
+  /** All of them or none. */
+  saveEventTypes(rows: readonly EventTypeRow[]): Promise<void>;
+  deleteEventType(name: string): Promise<void>;
   loadKeys(): Promise<readonly KeyRow[]>;
   insertKey(row: KeyRow): Promise<void>;
   /** `keepLastAdmin`: refused for the last live one with the scope `admin` that is bound to no tenant. */
@@ -316,6 +320,15 @@ export interface SourceRow {
   name: string;
   settings: string;
   managedBy: ManagedBy;
+  updatedAt: number;
+}
+
+export interface EventTypeRow {
+  name: string;
+  /** JSON of what the user set, with all versions. */
+  settings: string;
+  managedBy: ManagedBy;
+  createdAt: number;
   updatedAt: number;
 }
 

@@ -3,6 +3,7 @@ import { acceptContract } from "./store/accept.ts";
 import { actsContract } from "./store/acts.ts";
 import { configurationContract } from "./store/configuration.ts";
 import { conservationContract } from "./store/conservation.ts";
+import { eventTypesContract } from "./store/event-types.ts";
 import type { StoreHarness } from "./store/harness.ts";
 import { laneContract } from "./store/lanes.ts";
 import { orderContract } from "./store/order.ts";
@@ -20,6 +21,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     actsContract(harness);
     conservationContract(harness);
     configurationContract(harness);
+    eventTypesContract(harness);
     readsContract(harness);
     tenantContract(harness);
   });

@@ -15,6 +15,7 @@ import { openSubscriptions, type Subscriptions } from "../../src/manage/subscrip
 import { startUpkeep } from "../../src/manage/upkeep.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../../src/receive/publish-item.ts";
 import { createPublisher, type Publisher } from "../../src/receive/publish.ts";
+import { createSchemaChecker } from "../../src/receive/schema/schema-check.ts";
 import { createFanOut, type FanOut } from "../../src/route/fan-out.ts";
 import { createRouter } from "../../src/route/router.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -157,7 +158,13 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     upkeep.noteWork();
     fanOut.accept(event, done);
   };
-  const publisher = createPublisher({ accept, clock, createId, limits: DEFAULT_PUBLISH_LIMITS });
+  const publisher = createPublisher({
+    accept,
+    clock,
+    createId,
+    limits: DEFAULT_PUBLISH_LIMITS,
+    schemas: createSchemaChecker(),
+  });
 
   if (broken?.skipRecovery !== true) await store.recover(clock.now(), inFlight.left);
   router.update(subscriptions.list(undefined));

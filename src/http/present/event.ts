@@ -27,6 +27,7 @@ export function presentEvent(event: StoredEvent) {
     published_at: isoTime(event.publishedAt),
     content_type: event.contentType ?? null,
     size: event.size,
+    schema_result: details.schema_result ?? null,
     headers: request?.headers,
     delivery_count: event.deliveryCount,
   };
@@ -39,6 +40,7 @@ interface PublishedDetails {
   deliver_at?: number;
   expires_at?: number;
   metadata?: unknown;
+  schema_result?: unknown;
 }
 
 interface RequestDetails {

@@ -5,6 +5,7 @@ import { createConfigurationWrites } from "./configuration.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { createKeyWrites } from "./keys.ts";
+import { createEventTypeWrites } from "./event-types.ts";
 import type { Recover } from "./recover.ts";
 import { createTenantWrites } from "./tenants.ts";
 
@@ -18,6 +19,7 @@ export function createCommands(
     ...createConfigurationWrites(db),
     ...createTenantWrites(db, { onDeleted: counters.forgetTenant }),
     ...createKeyWrites(db),
+    ...createEventTypeWrites(db),
     retryDelivery: acts.retryDelivery,
     cancelDelivery: acts.cancelDelivery,
     replay: acts.replay,

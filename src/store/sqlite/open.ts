@@ -89,6 +89,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     updateSubscription: (seq, change, updatedAt) => write("updateSubscription", seq, change, updatedAt),
     deleteSubscription: (seq, at) => write("deleteSubscription", seq, at),
     saveSource: (row) => write("saveSource", row),
+    saveEventTypes: (rows) => write("saveEventTypes", rows),
+    deleteEventType: (name) => write("deleteEventType", name),
     insertKey: (row) => write("insertKey", row),
     revokeKey: (id, at, keep) => write("revokeKey", id, at, keep),
     insertTenant: (tenant) => write("insertTenant", tenant),
@@ -101,6 +103,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     loadOrSave: (name, value) => write("loadOrSave", name, value),
     loadSubscriptions: () => read("loadSubscriptions"),
     loadSources: () => read("loadSources"),
+    loadEventTypes: () => read("loadEventTypes"),
     loadKeys: () => read("loadKeys"),
 
     findEvent: (id, tenantId) => read("findEvent", id, tenantId),

@@ -20,6 +20,7 @@ import {
 } from "../store.ts";
 import { hashKey } from "./accept.ts";
 import { createConfigurationReads } from "./configuration.ts";
+import { createEventTypeReads } from "./event-types.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
 
@@ -80,6 +81,7 @@ export function createReadModels(db: Database) {
   const reads = {
     ...createConfigurationReads(db),
     ...createTenantReads(prepare),
+    ...createEventTypeReads(db),
 
     findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {
       // A sender may have chosen an id that another tenant's event was given by this gateway.

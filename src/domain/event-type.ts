@@ -1,0 +1,183 @@
+import { Type, type Static } from "typebox";
+import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "./event.ts";
+import type { EventTypeStatus } from "./event-type-status.ts";
+import { isGatewayEventType } from "./pattern.ts";
+import { isDeeperThan } from "./json-depth.ts";
+import type { ManagedBy } from "./subscription.ts";
+
+/** A name in the registry: what an event is about, who makes it, who takes it, and what its payload looks like. */
+
+export const EVENT_VERSION_PATTERN = "^[A-Za-z0-9._-]{1,32}$";
+/** No NUL, which some stores cut text at, and no half of a surrogate pair. */
+const TEXT_PATTERN = "^[^\\u0000\\ud800-\\udfff]*$";
+
+const Name = Type.String({
+  minLength: 1,
+  maxLength: EVENT_TYPE_MAX_LENGTH,
+  pattern: EVENT_TYPE_PATTERN,
+  description: "The event type itself, such as `order.created`; no pattern",
+});
+const text = (maxLength: number, description: string) =>
+  Type.Optional(Type.String({ maxLength, pattern: TEXT_PATTERN, description }));
+
+const VersionContent = {
+  schema: Type.Object({}, { description: "JSON Schema, draft 2020-12 or 07; at most 64 KB, no remote `$ref`" }),
+  example: Type.Optional(Type.Unknown({ description: "A payload that fits the schema" })),
+};
+/** One version as it stands under its own path. */
+export const EventTypeVersionContent = Type.Object(VersionContent, { additionalProperties: false });
+export type EventTypeVersionContent = Static<typeof EventTypeVersionContent>;
+
+const EventTypeVersionInput = Type.Object(
+  { version: Type.String({ pattern: EVENT_VERSION_PATTERN }), ...VersionContent },
+  { additionalProperties: false },
+);
+
+export const MAX_VERSIONS = 20;
+
+const Facts = {
+  description: text(4000, "What happened when this event is published"),
+  producer: text(200, "Which system publishes it"),
+  consumers: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: TEXT_PATTERN }), {
+      maxItems: 100,
+      default: [],
+      description: "Who takes it",
+    }),
+  ),
+  status: Type.Optional(
+    Type.Union([Type.Literal("active"), Type.Literal("deprecated")], {
+      default: "active",
+      description: "A `deprecated` one is still taken; its consumers are told by the catalogue",
+    }),
+  ),
+  deprecated_at: Type.Optional(
+    Type.String({
+      pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,16}(Z|[+-][0-9]{2}:[0-9]{2})$",
+      description: "Since when (RFC 3339); when it was said, if not given",
+    }),
+  ),
+  replaced_by: Type.Optional(
+    Type.String({
+      maxLength: EVENT_TYPE_MAX_LENGTH,
+      pattern: EVENT_TYPE_PATTERN,
+      description: "The event type to use instead of a deprecated one",
+    }),
+  ),
+  enforce: Type.Optional(
+    Type.Boolean({
+      default: true,
+      description: "`false` takes events that do not fit their schema, and records the mismatch",
+    }),
+  ),
+};
+
+/** An event type as a user registers or declares it. */
+export const EventTypeInput = Type.Object(
+  {
+    name: Name,
+    ...Facts,
+    versions: Type.Optional(
+      Type.Array(EventTypeVersionInput, {
+        maxItems: MAX_VERSIONS,
+        default: [],
+        description: "Schemas by version; an event's `event_version` picks one",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type EventTypeInput = Static<typeof EventTypeInput>;
+
+/** What may be changed without giving the whole; versions have paths of their own. */
+export const EventTypeChange = Type.Object(Facts, { additionalProperties: false });
+export type EventTypeChange = Static<typeof EventTypeChange>;
+
+export interface EventTypeVersion {
+  readonly version: string;
+  readonly schema: object;
+  readonly example: unknown;
+  readonly createdAt: number;
+}
+
+export interface EventType {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly producer: string | undefined;
+  readonly consumers: readonly string[];
+  readonly status: EventTypeStatus;
+  readonly deprecatedAt: number | undefined;
+  readonly replacedBy: string | undefined;
+  readonly enforce: boolean;
+  /** The latest is the last. */
+  readonly versions: readonly EventTypeVersion[];
+  readonly managedBy: ManagedBy;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+const RESERVED_NAMES: ReadonlySet<string> = new Set(["export", "import"]);
+/** Of a schema or an example, wherever it comes from. */
+export const MAX_JSON_DEPTH = 64;
+
+export interface EventTypeProblem {
+  field: string;
+  message: string;
+}
+
+/** What the schema of the input cannot say. Whether the JSON Schemas compile is asked elsewhere. */
+export function checkEventTypeInput(input: EventTypeInput): EventTypeProblem[] {
+  const problems: EventTypeProblem[] = [];
+  if (isGatewayEventType(input.name)) {
+    problems.push({ field: "name", message: `${input.name} is a type of the gateway's own events; choose another` });
+  }
+  if (RESERVED_NAMES.has(input.name)) {
+    problems.push({ field: "name", message: `${input.name} is the name of a route; choose another` });
+  }
+  if (input.deprecated_at !== undefined && input.status !== "deprecated") {
+    problems.push({ field: "deprecated_at", message: "needs status deprecated beside it" });
+  }
+  if (input.deprecated_at !== undefined && Number.isNaN(Date.parse(input.deprecated_at))) {
+    problems.push({ field: "deprecated_at", message: "is no time as RFC 3339 writes it" });
+  }
+  if (input.replaced_by === input.name) {
+    problems.push({ field: "replaced_by", message: "must be another event type" });
+  }
+  const seen = new Map<string, number>();
+  for (const [index, { version, schema, example }] of (input.versions ?? []).entries()) {
+    for (const [part, value] of Object.entries({ schema, example })) {
+      if (!isDeeperThan(value, MAX_JSON_DEPTH)) continue;
+      const message = `is nested more than ${MAX_JSON_DEPTH} levels deep`;
+      problems.push({ field: `versions[${index}].${part}`, message });
+    }
+    const first = seen.get(version);
+    if (first !== undefined) {
+      problems.push({ field: `versions[${index}].version`, message: `is the same as that of versions[${first}]` });
+    }
+    seen.set(version, first ?? index);
+  }
+  return problems;
+}
+
+const PARTS = /[0-9]+|[^0-9.]+/g;
+
+/** `1.9` before `1.10`: numbers count as numbers. */
+export function compareVersions(a: string, b: string): number {
+  const left = a.match(PARTS) ?? [];
+  const right = b.match(PARTS) ?? [];
+  for (let at = 0; at < Math.max(left.length, right.length); at++) {
+    const [one, other] = [left[at], right[at]];
+    if (one === undefined || other === undefined) return one === undefined ? -1 : 1;
+    const difference = isNumber(one) && isNumber(other) ? Number(one) - Number(other) : compareTexts(one, other);
+    if (difference !== 0) return difference;
+  }
+  return compareTexts(a, b);
+}
+
+function isNumber(part: string): boolean {
+  return part >= "0" && part < ":";
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

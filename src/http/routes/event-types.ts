@@ -1,0 +1,143 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { Type, type Static } from "typebox";
+import { PosthornError } from "../../domain/errors.ts";
+import {
+  EVENT_VERSION_PATTERN,
+  EventTypeChange,
+  EventTypeInput,
+  EventTypeVersionContent,
+} from "../../domain/event-type.ts";
+import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../../domain/event.ts";
+import { exportOpenApi } from "../../manage/event-types-export.ts";
+import { readOpenApi } from "../../manage/event-types-import.ts";
+import type { EventTypes } from "../../manage/event-types.ts";
+import { presentEventType } from "../present/event-type.ts";
+import { PageQuery, pageOf, presentPage } from "./paging.ts";
+
+const ListQuery = Type.Object(
+  {
+    ...PageQuery,
+    cursor: Type.Optional(Type.String({ maxLength: 255, description: "`next_cursor` of the page before" })),
+    status: Type.Optional(Type.Union([Type.Literal("active"), Type.Literal("deprecated")])),
+  },
+  { additionalProperties: false },
+);
+const ImportQuery = Type.Object(
+  { dry_run: Type.Optional(Type.Boolean({ default: false, description: "Only tell what would change" })) },
+  { additionalProperties: false },
+);
+const { name: _, ...unnamed } = EventTypeInput.properties;
+/** The name stands in the path; a body that was read before may be sent back with it. */
+const PutBody = Type.Object({ name: Type.Optional(Type.String()), ...unnamed }, { additionalProperties: false });
+const VersionParams = Type.Object({ name: Type.String(), version: Type.String({ pattern: EVENT_VERSION_PATTERN }) });
+
+const PATH = "/api/v1/event-types";
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
+const MAX_IMPORT_BYTES = 32 * 1024 * 1024;
+
+export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: { eventTypes: EventTypes }): void {
+  app.get<{ Querystring: Static<typeof ListQuery> }>(
+    PATH,
+    { config: { scope: "read" }, schema: { querystring: ListQuery } },
+    async ({ query }) => {
+      const { limit, cursor = "" } = pageOf(query);
+      const rest = eventTypes
+        .list()
+        .filter(({ name, status }) => name > cursor && (query.status === undefined || query.status === status));
+      const rows = rest.slice(0, limit);
+      return presentPage({ rows, nextCursor: rest.length > limit ? rows.at(-1)?.name : undefined }, presentEventType);
+    },
+  );
+
+  app.post<{ Body: EventTypeInput }>(
+    PATH,
+    { config: { scope: "admin" }, schema: { body: EventTypeInput }, bodyLimit: MAX_BODY_BYTES },
+    async (request, reply) => {
+      refuseBound(request);
+      return reply.code(201).send(presentEventType(await eventTypes.create(request.body)));
+    },
+  );
+
+  // Before the names: a type that is called export or import is found in the list.
+  app.get(`${PATH}/export`, { config: { scope: "read" } }, async () => exportOpenApi(eventTypes.list()));
+
+  app.post<{ Body: object; Querystring: Static<typeof ImportQuery> }>(
+    `${PATH}/import`,
+    {
+      config: { scope: "admin" },
+      schema: { body: Type.Object({}), querystring: ImportQuery },
+      bodyLimit: MAX_IMPORT_BYTES,
+    },
+    async (request) => {
+      refuseBound(request);
+      const dryRun = request.query.dry_run === true;
+      return { dry_run: dryRun, ...(await eventTypes.import(readOpenApi(request.body as object), { dryRun })) };
+    },
+  );
+
+  app.get<{ Params: { name: string } }>(`${PATH}/:name`, { config: { scope: "read" } }, async ({ params }) =>
+    presentEventType(eventTypes.get(params.name)),
+  );
+
+  app.put<{ Params: { name: string }; Body: Static<typeof PutBody> }>(
+    `${PATH}/:name`,
+    { config: { scope: "admin" }, schema: { body: PutBody }, bodyLimit: MAX_BODY_BYTES },
+    async (request, reply) => {
+      refuseBound(request);
+      const { name } = request.params;
+      const { name: given, ...rest } = request.body;
+      if (given !== undefined && given !== name) throw invalidName(`name is ${given}, but the path says ${name}.`);
+      if (!NAME.test(name) || name.length > EVENT_TYPE_MAX_LENGTH) {
+        throw invalidName(`${JSON.stringify(name.slice(0, 60))} is no event type: write words with dots between them.`);
+      }
+      const { type, isNew } = await eventTypes.put({ name, ...rest });
+      return reply.code(isNew ? 201 : 200).send(presentEventType(type));
+    },
+  );
+
+  app.patch<{ Params: { name: string }; Body: EventTypeChange }>(
+    `${PATH}/:name`,
+    { config: { scope: "admin" }, schema: { body: EventTypeChange } },
+    async (request) => {
+      refuseBound(request);
+      return presentEventType(await eventTypes.change(request.params.name, request.body));
+    },
+  );
+
+  app.delete<{ Params: { name: string } }>(`${PATH}/:name`, { config: { scope: "admin" } }, async (request, reply) => {
+    refuseBound(request);
+    await eventTypes.remove(request.params.name);
+    return reply.code(204).send();
+  });
+
+  app.put<{ Params: Static<typeof VersionParams>; Body: EventTypeVersionContent }>(
+    `${PATH}/:name/versions/:version`,
+    { config: { scope: "admin" }, schema: { params: VersionParams, body: EventTypeVersionContent } },
+    async (request) => {
+      refuseBound(request);
+      const { name, version } = request.params;
+      return presentEventType(await eventTypes.putVersion(name, version, request.body));
+    },
+  );
+
+  app.delete<{ Params: Static<typeof VersionParams> }>(
+    `${PATH}/:name/versions/:version`,
+    { config: { scope: "admin" }, schema: { params: VersionParams } },
+    async (request) => {
+      refuseBound(request);
+      return presentEventType(await eventTypes.removeVersion(request.params.name, request.params.version));
+    },
+  );
+}
+
+const NAME = new RegExp(EVENT_TYPE_PATTERN);
+
+function invalidName(message: string): PosthornError {
+  return new PosthornError("invalid_field", message, { field: "name" });
+}
+
+/** The registry is one for all tenants. */
+function refuseBound({ caller }: FastifyRequest): void {
+  if (caller?.tenantId === undefined) return;
+  throw new PosthornError("forbidden", "Event types are of the whole gateway. Use a key that is bound to no tenant.");
+}

@@ -1,0 +1,223 @@
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { fastFormats, type FormatName } from "ajv-formats/dist/formats.js";
+import { RE2JS } from "re2js";
+import { prepareSchema, SchemaFault, WEIGHT, type Draft } from "./prepare-schema.ts";
+
+/**
+ * A compiled schema. Its check ends after a number of steps, whatever the schema and the payload are: ajv's code is
+ * made for schemas that can be trusted, and these are a user's.
+ */
+export interface PayloadSchema {
+  /** What is wrong with a payload; undefined when nothing is. Throws `TooManySteps`. */
+  check(payload: unknown, maxSteps: number): readonly Mismatch[] | undefined;
+}
+
+export interface Mismatch {
+  /** JSON Pointer. */
+  path: string;
+  message: string;
+}
+
+export class TooManySteps extends Error {
+  override readonly name = "TooManySteps";
+}
+
+export const MAX_MISMATCHES = 20;
+const MAX_PATH_LENGTH = 300;
+/** Naming all that is wrong must not cost more than finding out that something is. */
+const MAX_NAMING_STEPS = 100_000;
+const MAX_PATTERN_INSTRUCTIONS = 1000;
+
+/** Their expressions take linear time; those that do not, and unknown ones, say nothing about a payload. */
+const FORMATS: readonly FormatName[] = [
+  ...(["date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference"] as const),
+  ...(["uuid", "byte", "int32", "int64", "float", "double", "json-pointer", "relative-json-pointer"] as const),
+];
+
+/** One check at a time is under way, and it runs to its end. */
+let stepsLeft = 0;
+
+function spend(steps: number): void {
+  stepsLeft -= steps;
+  if (stepsLeft < 0) throw new TooManySteps("The check takes too many steps.");
+}
+
+/** They know the meta-schemas, which take long to compile, and compile nothing else. */
+const judges = new Map<Draft, Ajv>();
+
+/** Throws `SchemaFault`. Without `trusted` the schema is compared with its meta-schema, which must be compiled for it. */
+export function compilePayloadSchema(text: string, options: { trusted: boolean }): PayloadSchema {
+  const { draft, schema } = prepareSchema(text);
+  if (!options.trusted) refuseInvalid(draft, schema);
+  const decide = compile(schema, draft, false);
+  // Most schemas never see a payload that does not fit.
+  let name: ValidateFunction | undefined;
+  return {
+    check(payload, maxSteps) {
+      stepsLeft = maxSteps;
+      if (decide(payload)) return undefined;
+      const found = decide.errors ?? [];
+      name ??= compile(schema, draft, true);
+      try {
+        stepsLeft = Math.min(maxSteps, MAX_NAMING_STEPS);
+        name(payload);
+        return describe(name.errors ?? found);
+      } catch (error) {
+        if (!(error instanceof TooManySteps)) throw error;
+        return describe(found);
+      }
+    },
+  };
+}
+
+/** By a compiler of its own: one that lives on keeps all that it ever compiled. */
+function compile(schema: object, draft: Draft, allErrors: boolean): ValidateFunction {
+  try {
+    return createCompiler(draft, allErrors).compile(schema);
+  } catch (error) {
+    throw error instanceof SchemaFault ? error : new SchemaFault(`does not compile: ${(error as Error).message}`);
+  }
+}
+
+function refuseInvalid(draft: Draft, schema: object): void {
+  let judge = judges.get(draft);
+  if (judge === undefined) {
+    judge = draft === "07" ? new Ajv({ strict: false }) : new Ajv2020({ strict: false });
+    judges.set(draft, judge);
+  }
+  if (judge.validateSchema(schema) === true) return;
+  const [error] = judge.errors ?? [];
+  throw new SchemaFault(`is no JSON Schema: ${error?.instancePath ?? ""} ${error?.message ?? "is not valid"}`);
+}
+
+function createCompiler(draft: Draft, allErrors: boolean): Ajv {
+  const options: Options = {
+    allErrors,
+    strict: false,
+    logger: false,
+    validateSchema: false,
+    meta: false,
+    useDefaults: false,
+    coerceTypes: false,
+    removeAdditional: false,
+    // What every object inherits is no field of a payload.
+    ownProperties: true,
+    // A copy for each reference would let a small schema become a huge program.
+    inlineRefs: false,
+    code: { optimize: false, regExp: createPattern },
+    formats: Object.fromEntries(FORMATS.map((name) => [name, fastFormats[name]])),
+  };
+  const ajv = draft === "07" ? new Ajv(options) : new Ajv2020(options);
+  // A group of its own before all others: a visit is paid for before anything is done.
+  ajv.RULES.rules.unshift({ rules: [] });
+  ajv.addKeyword({
+    keyword: WEIGHT,
+    schemaType: "number",
+    errors: false,
+    valid: true,
+    compile: (weight: number) => (data: unknown) => {
+      spend(weight + sizeOf(data));
+      return true;
+    },
+  });
+  // Ajv's own compares each with each.
+  ajv.removeKeyword("uniqueItems");
+  ajv.addKeyword({
+    keyword: "uniqueItems",
+    type: "array",
+    schemaType: "boolean",
+    errors: false,
+    error: { message: "must NOT have duplicate items" },
+    compile: (isAsked: boolean) => (items: unknown[]) => !isAsked || !hasTwins(items),
+  });
+  return ajv;
+}
+
+function sizeOf(data: unknown): number {
+  if (typeof data === "string") return data.length >> 4;
+  if (typeof data !== "object" || data === null) return 0;
+  if (Array.isArray(data)) return data.length;
+  let keys = 0;
+  for (const _ in data) keys++;
+  return keys;
+}
+
+function hasTwins(items: readonly unknown[]): boolean {
+  const seen = new Set<string>();
+  for (const item of items) {
+    const text = canonicalText(item);
+    spend(1 + (text.length >> 2));
+    if (seen.has(text)) return true;
+    seen.add(text);
+  }
+  return false;
+}
+
+function canonicalText(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  spend(1);
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
+  const fields = Object.entries(value).map(([name, inner]) => `${JSON.stringify(name)}:${canonicalText(inner)}`);
+  return `{${fields.sort().join(",")}}`;
+}
+
+/** RE2 takes linear time, but time that grows with the program too. */
+const createPattern = Object.assign(
+  (pattern: string) => {
+    let compiled: RE2JS;
+    try {
+      compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
+    } catch (error) {
+      const reason = `${(error as Error).message}; look-around and back-references cannot be used`;
+      throw new SchemaFault(`has a pattern ${JSON.stringify(pattern)} that cannot be used: ${reason}`);
+    }
+    const instructions = compiled.programSize();
+    if (instructions > MAX_PATTERN_INSTRUCTIONS) {
+      throw new SchemaFault(`has a pattern ${JSON.stringify(pattern.slice(0, 60))} that is too large`);
+    }
+    return {
+      test(text: string): boolean {
+        spend(1 + instructions * text.length);
+        return compiled.test(text);
+      },
+      // Ajv takes two patterns for one if they read the same.
+      toString: () => pattern,
+    };
+  },
+  { code: "createPattern" },
+);
+
+function describe(errors: readonly ErrorObject[]): Mismatch[] {
+  const known = new Set<string>();
+  const mismatches: Mismatch[] = [];
+  for (const error of errors) {
+    const path = pathOf(error).slice(0, MAX_PATH_LENGTH);
+    const message = messageOf(error);
+    if (known.has(`${path}\n${message}`)) continue;
+    known.add(`${path}\n${message}`);
+    mismatches.push({ path, message });
+    if (mismatches.length === MAX_MISMATCHES) break;
+  }
+  return mismatches;
+}
+
+function pathOf({ instancePath, keyword, params }: ErrorObject): string {
+  const name: unknown =
+    params["missingProperty"] ??
+    params["additionalProperty"] ??
+    params["unevaluatedProperty"] ??
+    params["propertyName"];
+  if (typeof name !== "string" || keyword === "dependentRequired" || keyword === "dependencies") return instancePath;
+  return `${instancePath}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}
+
+const MAX_SHOWN = 200;
+
+function messageOf({ keyword, params, message = "is not valid" }: ErrorObject): string {
+  if (keyword === "required") return "is missing";
+  if (keyword === "additionalProperties" || keyword === "unevaluatedProperties") return "is not a known field";
+  if (keyword === "enum") return `must be one of ${JSON.stringify(params["allowedValues"]).slice(0, MAX_SHOWN)}`;
+  if (keyword === "const") return `must be ${JSON.stringify(params["allowedValue"]).slice(0, MAX_SHOWN)}`;
+  return message.slice(0, MAX_SHOWN);
+}

@@ -1,0 +1,183 @@
+import { PosthornError } from "../../domain/errors.ts";
+import type { EventType } from "../../domain/event-type.ts";
+import type { IncomingEvent } from "../../route/fan-out.ts";
+import { bomLength } from "../unreadable.ts";
+import type { Mismatch, PayloadSchema } from "./payload-schema.ts";
+import { createApartRunner } from "./run-apart.ts";
+
+/** Compares events with the schemas of their types. A type without a schema costs an event one look into a map. */
+export interface SchemaChecker {
+  /** Undefined when the type has no schema. */
+  find(eventType: string): CheckedType | undefined;
+  /**
+   * Throws or rejects with `schema_mismatch` or `unknown_version`, or, where the type does not enforce its schemas,
+   * writes the mismatch into the event's details. A body that is no JSON does not fit. Never changes the body.
+   */
+  check(type: CheckedType, event: IncomingEvent, isJson: boolean): Promise<void> | undefined;
+  /** Why a schema cannot be used or does not allow its example. Compiled apart from the loop. */
+  examine(schema: object, example: unknown): Promise<SchemaProblem | undefined>;
+  /** Takes over what is registered now. */
+  update(types: readonly EventType[]): void;
+  close(): Promise<void>;
+}
+
+export interface SchemaProblem {
+  part: "schema" | "example";
+  message: string;
+}
+
+export interface CheckedType {
+  readonly name: string;
+  readonly enforce: boolean;
+  readonly versions: ReadonlyMap<string, CheckedVersion>;
+  /** Of the latest version. */
+  readonly latest: string;
+}
+
+interface CheckedVersion {
+  readonly text: string;
+  /** On the loop, once it has been asked for and if it is small. */
+  compiled: PayloadSchema | "apart" | undefined;
+}
+
+/** So much takes the loop a few milliseconds at worst; nearly all events are smaller. */
+const MAX_ON_LOOP_BYTES = 128 * 1024;
+/** Beyond that a check goes on in the thread, where it may take longer. */
+const MAX_STEPS_ON_LOOP = 200_000;
+/** Compiling takes about a millisecond for each 100 bytes. */
+const MAX_SCHEMA_BYTES_ON_LOOP = 4096;
+
+const VALID = '"schema_result":{"valid":true}';
+
+export function createSchemaChecker(): SchemaChecker {
+  const apart = createApartRunner();
+  let types: ReadonlyMap<string, CheckedType> = new Map();
+  const toCompile = new Set<CheckedVersion>();
+  let isCompiling = false;
+
+  /** One schema a turn, so that what waits for the loop waits for one at most. */
+  async function compileSoon(version: CheckedVersion): Promise<void> {
+    if (version.text.length > MAX_SCHEMA_BYTES_ON_LOOP) {
+      version.compiled = "apart";
+      return;
+    }
+    toCompile.add(version);
+    if (isCompiling) return;
+    isCompiling = true;
+    for (const next of toCompile) {
+      try {
+        // Its packages are large, and most gateways have no schemas.
+        const { compilePayloadSchema } = await import("./payload-schema.ts");
+        next.compiled = compilePayloadSchema(next.text, { trusted: true });
+      } catch {
+        next.compiled = "apart";
+      }
+      toCompile.delete(next);
+      await new Promise(setImmediate);
+    }
+    isCompiling = false;
+  }
+
+  function compare(version: CheckedVersion, body: Buffer): Found | Promise<Found> {
+    const { compiled } = version;
+    if (compiled === undefined) void compileSoon(version);
+    if (compiled === undefined || compiled === "apart" || body.length > MAX_ON_LOOP_BYTES) {
+      return compareApart(version, body);
+    }
+    try {
+      return compiled.check(JSON.parse(body.toString("utf8", bomLength(body))), MAX_STEPS_ON_LOOP);
+    } catch {
+      return compareApart(version, body);
+    }
+  }
+
+  async function compareApart({ text }: CheckedVersion, body: Buffer): Promise<Found> {
+    // A copy of its own: of a view the whole buffer would be sent, and the body itself is still needed.
+    const reply = await apart.run({ kind: "check", schema: text, payload: new Uint8Array(body) });
+    if ("fault" in reply) throw new PosthornError("internal_error", `A registered schema ${reply.fault}.`);
+    return reply.mismatches;
+  }
+
+  return {
+    find: (eventType) => types.get(eventType),
+    check(type, event, isJson) {
+      // A received webhook says no version: it is what its source sends today.
+      if (event.origin === "webhook") event.version = type.latest;
+      const version = type.versions.get(event.version);
+      if (version === undefined) return settle(type, event, [unknownVersion(type, event)]);
+      if (!isJson) return settle(type, event, [{ path: "", message: "is not JSON" }]);
+      const found = compare(version, event.body as Buffer);
+      if (found instanceof Promise) return found.then((mismatches) => settle(type, event, mismatches));
+      return settle(type, event, found);
+    },
+    async examine(schema, example) {
+      const text = JSON.stringify(schema);
+      const examined = await apart.run({ kind: "register", schema: text, payload: undefined });
+      if ("fault" in examined) return { part: "schema", message: examined.fault };
+      if (example === undefined) return undefined;
+      const payload = new TextEncoder().encode(JSON.stringify(example));
+      const reply = await apart.run({ kind: "check", schema: text, payload });
+      const [first] = "fault" in reply ? [] : (reply.mismatches ?? []);
+      if (first === undefined) return undefined;
+      return { part: "example", message: `does not fit the schema: ${describe(first)}` };
+    },
+    update(registered) {
+      const before = types;
+      types = new Map(
+        registered
+          .filter(({ versions }) => versions.length > 0)
+          .map((type) => [type.name, toChecked(type, before.get(type.name))]),
+      );
+    },
+    close: apart.close,
+  };
+}
+
+type Found = readonly Mismatch[] | undefined;
+
+/** What is compiled stays so while its schema does. */
+function toChecked({ name, enforce, versions }: EventType, before: CheckedType | undefined): CheckedType {
+  const checked = new Map<string, CheckedVersion>();
+  for (const { version, schema } of versions) {
+    const text = JSON.stringify(schema);
+    const known = before?.versions.get(version);
+    checked.set(version, known?.text === text ? known : { text, compiled: undefined });
+  }
+  return { name, enforce, versions: checked, latest: versions.at(-1)?.version ?? "" };
+}
+
+function settle(type: CheckedType, event: IncomingEvent, mismatches: Found): undefined {
+  if (mismatches === undefined) {
+    event.details = addDetail(event.details, VALID);
+    return undefined;
+  }
+  if (!type.enforce) {
+    const errors = JSON.stringify(mismatches);
+    event.details = addDetail(event.details, `"schema_result":{"valid":false,"errors":${errors}}`);
+    return undefined;
+  }
+  if (!type.versions.has(event.version)) {
+    throw new PosthornError("unknown_version", `${mismatches[0]?.message}. Register it, or publish another.`, {
+      field: "event_version",
+      details: { event_type: type.name, versions: [...type.versions.keys()] },
+    });
+  }
+  const [first] = mismatches;
+  throw new PosthornError(
+    "schema_mismatch",
+    `The payload does not fit version ${event.version} of ${type.name}: ${first === undefined ? "" : describe(first)}.`,
+    { field: "payload", details: { event_type: type.name, event_version: event.version, errors: mismatches } },
+  );
+}
+
+function unknownVersion({ name, versions }: CheckedType, { version }: IncomingEvent): Mismatch {
+  return { path: "", message: `${name} has no version ${version}, only ${[...versions.keys()].join(", ")}` };
+}
+
+function describe({ path, message }: Mismatch): string {
+  return `${path === "" ? "it" : path} ${message}`;
+}
+
+function addDetail(details: string | undefined, member: string): string {
+  return details === undefined ? `{${member}}` : `${details.slice(0, -1)},${member}}`;
+}
