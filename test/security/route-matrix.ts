@@ -56,10 +56,19 @@ async function newKey({ client }: Victim): Promise<string> {
   return String(json["id"]);
 }
 
+async function newEventType({ operator }: Victim): Promise<string> {
+  const name = `shared.t${number++}`;
+  await operator.post("/api/v1/event-types", { name, versions: [{ version: "1.0", schema: { type: "object" } }] });
+  return name;
+}
+
 const at = (stranger: RouteCase["stranger"], path: string, body?: unknown): RouteCase => ({ path, body, stranger });
 const onSubscription =
   (suffix = "", body?: unknown) =>
   async (victim: Victim) => [at(404, `/api/v1/subscriptions/${await newSubscription(victim)}${suffix}`, body)];
+const onEventType =
+  (suffix = "", body?: unknown) =>
+  async (victim: Victim) => [at(403, `/api/v1/event-types/${await newEventType(victim)}${suffix}`, body)];
 const onTenant =
   (body?: unknown): RouteEntry["cases"] =>
   () => [at(403, "/api/v1/tenants/victim", body)];
@@ -145,10 +154,58 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
     cases: () => [at("own", "/api/v1/subscriptions"), at("own", "/api/v1/subscriptions?tenant_id=victim")],
   },
   "GET /api/v1/subscriptions/:id": { scope: "read", cases: onSubscription() },
+  "PUT /api/v1/subscriptions/:id": {
+    scope: "admin",
+    cases: async (victim) => {
+      const body = { name: `put ${number++}`, url: victim.sinkUrl, events: ["never.once"] };
+      return [at(404, `/api/v1/subscriptions/${await newSubscription(victim)}`, body)];
+    },
+  },
   "PATCH /api/v1/subscriptions/:id": { scope: "admin", cases: onSubscription("", { timeout: 7 }) },
   "DELETE /api/v1/subscriptions/:id": { scope: "admin", cases: onSubscription() },
   "POST /api/v1/subscriptions/:id/pause": { scope: "admin", cases: onSubscription("/pause") },
   "POST /api/v1/subscriptions/:id/resume": { scope: "admin", cases: onSubscription("/resume") },
+
+  "POST /api/v1/filters/test": {
+    scope: "read",
+    cases: async (victim) => [
+      at(404, "/api/v1/filters/test", { filter: { data: { $exist: true } }, event_id: await newEvent(victim, "dead") }),
+      at("own", "/api/v1/filters/test", { filter: { event_type: "a" }, event: { event_type: "a" } }),
+    ],
+  },
+
+  // Types are the same for all tenants; only an operator changes them.
+  "GET /api/v1/event-types": { scope: "read", cases: () => [at("own", "/api/v1/event-types")] },
+  "POST /api/v1/event-types": {
+    scope: "admin",
+    unbound: true,
+    cases: () => [at(403, "/api/v1/event-types", { name: `shared.t${number++}` })],
+  },
+  "GET /api/v1/event-types/export": { scope: "read", cases: () => [at("own", "/api/v1/event-types/export")] },
+  "POST /api/v1/event-types/import": {
+    scope: "admin",
+    unbound: true,
+    cases: () => [
+      at(403, "/api/v1/event-types/import", { openapi: "3.1.0", info: { title: "t", version: "1" }, webhooks: {} }),
+    ],
+  },
+  "GET /api/v1/event-types/:name": {
+    scope: "read",
+    cases: async (victim) => [at("own", `/api/v1/event-types/${await newEventType(victim)}`)],
+  },
+  "PUT /api/v1/event-types/:name": { scope: "admin", unbound: true, cases: onEventType("", { description: "d" }) },
+  "PATCH /api/v1/event-types/:name": { scope: "admin", unbound: true, cases: onEventType("", { description: "d" }) },
+  "DELETE /api/v1/event-types/:name": { scope: "admin", unbound: true, cases: onEventType() },
+  "PUT /api/v1/event-types/:name/versions/:version": {
+    scope: "admin",
+    unbound: true,
+    cases: onEventType("/versions/2.0", { schema: { type: "object" } }),
+  },
+  "DELETE /api/v1/event-types/:name/versions/:version": {
+    scope: "admin",
+    unbound: true,
+    cases: onEventType("/versions/1.0"),
+  },
 
   "GET /api/v1/tenants": { scope: "admin", unbound: true, cases: () => [at(403, "/api/v1/tenants")] },
   "POST /api/v1/tenants": {
