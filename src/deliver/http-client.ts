@@ -3,11 +3,13 @@ import { Client, type Dispatcher } from "undici";
 import type { Clock } from "../domain/clock.ts";
 import { isCredentialHeader } from "../domain/credential-header.ts";
 import type { AddressGuard } from "./address-guard.ts";
+import type { ConnectionTerms } from "./connection-terms.ts";
 import { type Connection, openConnections, type Target, type Waiter } from "./connections.ts";
 import { createDeadlines, type Expiring } from "./deadlines.ts";
 import { findProblem, portOf } from "./destination.ts";
 import { createGuardedConnect, type Lookup } from "./guarded-connect.ts";
 import { describe, isBlocked, isLostConnection, isOurFault } from "./network-fault.ts";
+import type { EgressProxy } from "./proxy-tunnel.ts";
 
 /** The one HTTP client for everything that leaves: guarded, with a deadline, never reading more than it should. */
 export interface HttpClient {
@@ -30,6 +32,8 @@ export interface HttpRequest {
   timeoutMs: number;
   /** 3 when not given. */
   maxRedirects?: number;
+  /** What the connections for it must fulfil, over all its hops. */
+  terms?: ConnectionTerms | undefined;
 }
 
 export interface HttpResponse {
@@ -61,10 +65,13 @@ export interface HttpClientOptions {
   allowHttp: boolean;
   clock: Clock;
   connectionsPerHost?: number;
+  idleConnectionsPerHost?: number;
   maxSockets?: number;
   connectTimeoutMs?: number;
   /** How long an unused connection is kept, where the destination does not say. */
   keepAliveMs?: number;
+  /** The only way out, when there is one. Proxies that the environment names are ignored. */
+  proxy?: EgressProxy | undefined;
   /** For tests. */
   lookup?: Lookup;
   /** For tests: certificates to trust instead of the usual ones. */
@@ -90,8 +97,11 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       timeoutMs: options.connectTimeoutMs ?? 5000,
       lookup: options.lookup,
       ca: options.tls?.ca,
+      proxy: options.proxy,
     }),
-    perOrigin: options.connectionsPerHost ?? 100,
+    clock,
+    perHost: options.connectionsPerHost ?? 100,
+    keptPerHost: options.idleConnectionsPerHost ?? 20,
     max: options.maxSockets ?? 1024,
     createClient: (origin, connector) =>
       new Client(origin, {
@@ -109,8 +119,9 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   let isClosed = false;
 
   /** A problem is a text. Only good targets are remembered: what is refused may be allowed later. */
-  function findTarget(href: string): Target | string {
-    const known = targets.get(href);
+  function findTarget(href: string, terms: ConnectionTerms | undefined): Target | string {
+    const key = terms === undefined ? href : `${terms.id} ${href}`;
+    const known = targets.get(key);
     if (known !== undefined) return known;
     if (!URL.canParse(href)) return `${JSON.stringify(href)} is not a URL.`;
     const url = new URL(href);
@@ -123,9 +134,11 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       hostname: url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname,
       port: portOf(url),
       path: url.pathname + url.search,
+      pool: terms === undefined ? url.origin : `${terms.id} ${url.origin}`,
+      terms,
     };
     if (targets.size >= MAX_CACHED_TARGETS) targets.clear();
-    targets.set(href, target);
+    targets.set(key, target);
     return target;
   }
 
@@ -250,12 +263,13 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
         return;
       }
       next.hash = "";
-      const target = findTarget(next.href);
+      const isSameOrigin = next.origin === from.origin;
+      const target = findTarget(next.href, isSameOrigin ? from.terms : from.terms?.elsewhere);
       if (typeof target === "string") {
         this.#fail("blocked", `redirect to ${next.origin}: ${target}`);
         return;
       }
-      if (target.origin !== from.origin) this.#headers = withoutCredentials(this.#headers);
+      if (!isSameOrigin) this.#headers = withoutCredentials(this.#headers);
       this.#hopsLeft -= 1;
       this.#target = target;
       this.#isSecondTry = false;
@@ -313,7 +327,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   return {
     request(request, done) {
       const href = typeof request.url === "string" ? request.url : request.url.href;
-      const target = findTarget(href);
+      const target = findTarget(href, request.terms);
       if (isClosed || typeof target === "string") {
         const result: HttpResult =
           typeof target === "string"

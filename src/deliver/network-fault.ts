@@ -1,4 +1,4 @@
-import { BLOCKED, CONNECT_TIMEOUT } from "./guarded-connect.ts";
+import { BLOCKED, CONNECT_TIMEOUT, PROXY_FAULT } from "./coded-error.ts";
 
 /** What an error of a socket, of the DNS or of undici says about the destination, in words for users. */
 
@@ -16,7 +16,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
 };
 
 const LOST_CONNECTION: ReadonlySet<string> = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
-const OUR_FAULT: ReadonlySet<string> = new Set(["UND_ERR_INVALID_ARG", "UND_ERR_NOT_SUPPORTED"]);
+const OUR_FAULT: ReadonlySet<string> = new Set(["UND_ERR_INVALID_ARG", "UND_ERR_NOT_SUPPORTED", PROXY_FAULT]);
 
 export function isBlocked(error: Error): boolean {
   return codeOf(error) === BLOCKED;
@@ -26,7 +26,7 @@ export function isLostConnection(error: Error): boolean {
   return LOST_CONNECTION.has(codeOf(error));
 }
 
-/** The request could not even be written down, as with a header that HTTP does not allow. */
+/** The request could not even be written down, as with a header that HTTP does not allow, or our proxy failed. */
 export function isOurFault(error: Error): boolean {
   return OUR_FAULT.has(codeOf(error));
 }

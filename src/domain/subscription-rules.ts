@@ -1,3 +1,5 @@
+import { checkAllowedIps } from "./allowed-ips.ts";
+import { checkDestinationAuth } from "./destination-auth-rules.ts";
 import { PosthornError } from "./errors.ts";
 import { findHeaderProblem, findSignatureHeaderProblem, isHeaderName } from "./outgoing-header.ts";
 import { parsePattern } from "./pattern.ts";
@@ -21,6 +23,8 @@ export function checkSubscriptionInput(input: SubscriptionInput): FieldProblem[]
     ...checkRetry(input),
     ...checkSecret(input.secret),
     ...checkHeaders(input),
+    ...checkAllowedIps(input.allowed_ips, input.url),
+    ...checkDestinationAuth(input.auth, input.headers),
   ];
 }
 
