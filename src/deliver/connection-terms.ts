@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { constants, createHash } from "node:crypto";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
 import { parseAllowedIps } from "../domain/allowed-ips.ts";
 import type { DestinationAuth } from "../domain/destination-auth.ts";
@@ -52,7 +52,11 @@ function createTerms(
     allowedIps: allowedIps === undefined ? undefined : parseAllowedIps(allowedIps),
     secureContext() {
       if (isPlain) return undefined;
-      return (context ??= createSecureContext({ ...(ca === undefined ? {} : { ca }), ...identity }));
+      return (context ??= createSecureContext({
+        secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+        ...(ca === undefined ? {} : { ca }),
+        ...identity,
+      }));
     },
     get elsewhere() {
       return identity === undefined ? terms : withoutIdentity;

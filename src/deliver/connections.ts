@@ -17,6 +17,8 @@ export interface Connections {
   release(connection: Connection): void;
   /** Ends it, whatever happens on it. */
   discard(connection: Connection): void;
+  /** To be called when a request is on the wire. Calls `waiter.flooded` when far more comes in than any answer needs. */
+  watch(connection: Connection, waiter: Waiter): void;
   readonly size: number;
   close(): void;
 }
@@ -37,6 +39,7 @@ export interface Waiter {
   /** Set when it no longer waits. */
   readonly isFinished: boolean;
   start(connection: Connection): void;
+  flooded(connection: Connection): void;
 }
 
 export interface Connection {
@@ -45,6 +48,9 @@ export interface Connection {
   address: string | undefined;
   /** How many requests the open socket has served. */
   served: number;
+  /** What came in for the request on it, and whether that is more than may. */
+  readBytes: number;
+  isFlooded: boolean;
 }
 
 export interface ConnectionsOptions {
@@ -54,6 +60,8 @@ export interface ConnectionsOptions {
   perHost: number;
   /** Unused ones that are kept; more are closed after a moment. */
   keptPerHost: number;
+  /** What may come in for one request, whatever it is: also what no parser ever makes an answer of. */
+  maxReadBytes: number;
   max: number;
   createClient: (origin: string, connector: buildConnector.connector) => Client;
 }
@@ -82,6 +90,9 @@ interface Pool {
 interface Slot extends Connection {
   readonly pool: Pool;
   connecting: Connecting | undefined;
+  /** Who waits for an answer. */
+  waiter: Waiter | undefined;
+  isWatched: boolean;
   socket: Socket | undefined;
   isOpen: boolean;
 }
@@ -92,7 +103,7 @@ const SPARE_MS = 1000;
 const MAX_SERVED_WAITERS = 1000;
 
 export function openConnections(options: ConnectionsOptions): Connections {
-  const { connect, clock, perHost, keptPerHost, max, createClient } = options;
+  const { connect, clock, perHost, keptPerHost, maxReadBytes, max, createClient } = options;
   const pools = new Map<string, Pool>();
   const hosts = new Map<string, Host>();
   const open = new Set<Slot>();
@@ -136,6 +147,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
         const { socket, address } = made;
         slot.socket = socket;
         slot.address = address;
+        slot.isWatched = false;
         socket.once("close", () => {
           if (slot.socket === socket && idle.has(slot)) discard(slot);
         });
@@ -148,6 +160,10 @@ export function openConnections(options: ConnectionsOptions): Connections {
       address: undefined,
       served: 0,
       connecting: undefined,
+      waiter: undefined,
+      readBytes: 0,
+      isFlooded: false,
+      isWatched: false,
       socket: undefined,
       isOpen: true,
     };
@@ -298,6 +314,20 @@ export function openConnections(options: ConnectionsOptions): Connections {
     spareTimer ??= clock.setTimer(clock.now() + SPARE_MS, closeSpare);
   }
 
+  function countReads(slot: Slot, socket: Socket): void {
+    // Undici reads by `read()`, which tells listeners of `data`, too. They do not make it flow: undici listens already.
+    socket.on("data", (chunk: Buffer) => {
+      slot.readBytes += chunk.length;
+      if (slot.readBytes <= maxReadBytes) return;
+      // The parser gets it next and would go through all of it: this way it stops at the first byte.
+      chunk.fill(0);
+      if (slot.isFlooded) return;
+      slot.isFlooded = true;
+      // Where zeros are allowed the parser says nothing. It must not be ended from within its own loop.
+      setImmediate(() => slot.waiter?.flooded(slot));
+    });
+  }
+
   return {
     acquire(target, waiter) {
       const pool = findPool(target);
@@ -320,6 +350,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
       if (!slot.isOpen) return;
       const { pool } = slot;
       slot.served += 1;
+      slot.waiter = undefined;
       if (slot.socket?.destroyed === true || isNeededElsewhere(pool.host)) {
         discard(slot);
         return;
@@ -336,6 +367,14 @@ export function openConnections(options: ConnectionsOptions): Connections {
       if (pool.host.open >= perHost && pool.host.pools.size > 1) serveOthers(pool);
     },
     discard,
+    watch(connection, waiter) {
+      const slot = connection as Slot;
+      slot.waiter = waiter;
+      slot.readBytes = 0;
+      if (slot.isWatched || slot.socket === undefined) return;
+      slot.isWatched = true;
+      countReads(slot, slot.socket);
+    },
     get size() {
       return open.size;
     },

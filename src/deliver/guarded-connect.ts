@@ -1,3 +1,4 @@
+import { constants } from "node:crypto";
 import { type LookupAddress, lookup as systemLookup } from "node:dns";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
@@ -106,6 +107,8 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
       host: to.hostname,
       servername: isIP(to.hostname) > 0 ? "" : to.hostname,
       ALPNProtocols: ["http/1.1"],
+      // A destination could ask for one handshake after another for as long as an attempt lasts.
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
       ...(secureContext === undefined ? (ca === undefined ? {} : { ca }) : { secureContext }),
       ...(to.tls.session === undefined ? {} : { session: to.tls.session }),
     };
@@ -163,6 +166,8 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
       const addressOf = () => socket.remoteAddress ?? "";
       watch(socket);
       socket.once("connect", () => {
+        // Reset already: there is no address any more, and nothing to be refused.
+        if (socket.remoteAddress === undefined) return fail(codedError("ECONNRESET", "closed while connecting"));
         const judged = judge(to, [{ address: addressOf(), family: 0 }]);
         if (judged instanceof Error) fail(judged);
         else if (!isTls) succeed(socket, addressOf());

@@ -13,6 +13,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   ETIMEDOUT: "the host does not answer",
   UND_ERR_SOCKET: "connection closed without a whole answer",
   UND_ERR_HEADERS_OVERFLOW: "the answer's headers are too large",
+  // Undici asserts what a parser lets through, such as the status 000.
+  ERR_ASSERTION: "the answer is not HTTP",
 };
 
 const LOST_CONNECTION: ReadonlySet<string> = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
@@ -35,10 +37,16 @@ export function describe(error: Error): string {
   const code = codeOf(error);
   if (code === BLOCKED || code === CONNECT_TIMEOUT) return error.message;
   // An AggregateError (every address of a name failed) has a code, but no message.
-  const meaning = MEANINGS[code] ?? (error.message === "" ? "no connection" : error.message);
+  const meaning = MEANINGS[code] ?? describeTls(code) ?? (error.message === "" ? "no connection" : error.message);
   return code === "" || code.startsWith("UND_") ? meaning : `${meaning} (${code})`;
 }
 
 function codeOf(error: Error): string {
   return "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+/** OpenSSL's own message has several lines, with addresses in memory and paths of its build. */
+function describeTls(code: string): string | undefined {
+  if (!code.startsWith("ERR_SSL_")) return undefined;
+  return `the TLS handshake failed: ${code.slice(8).toLowerCase().replaceAll("_", " ")}`;
 }
