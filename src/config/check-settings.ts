@@ -83,7 +83,16 @@ function checkEgressProxy(tree: Tree, complain: Complain): void {
     complain("egress_proxy", "is not the URL of a proxy; write for example http://proxy.internal:3128");
   } else if ((url.pathname !== "/" && url.pathname !== "") || url.search !== "" || url.hash !== "") {
     complain("egress_proxy", "must not have a path, a query or a fragment");
-  } else if (/%(?![0-9a-f]{2})/i.test(url.username + url.password) || url.username.includes("%3A")) {
+  } else if (!isDecodable(url.username + url.password) || /%3a/i.test(url.username)) {
     complain("egress_proxy", "has a user name or password that cannot be used; percent-encode special characters");
+  }
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
   }
 }
