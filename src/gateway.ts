@@ -10,6 +10,7 @@ import { createGovernor } from "./deliver/governor.ts";
 import { openHttpClient } from "./deliver/http-client.ts";
 import { openInFlightFile } from "./deliver/in-flight-file.ts";
 import { createLocalDispatch } from "./deliver/local-dispatch.ts";
+import { parseEgressProxy } from "./deliver/proxy-tunnel.ts";
 import { createScheduler } from "./deliver/scheduler.ts";
 import { openHttpSender } from "./deliver/senders/http.ts";
 import { PosthornError } from "./domain/errors.ts";
@@ -132,6 +133,9 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     allowHttp: config.allowHttpDestinations,
     clock,
     maxSockets: limits.maxSockets,
+    connectionsPerHost: limits.connectionsPerHost,
+    idleConnectionsPerHost: limits.idleConnectionsPerHost,
+    proxy: config.egressProxy === undefined ? undefined : parseEgressProxy(config.egressProxy),
   });
   const sender = openHttpSender({ client, clock, userAgent: config.userAgent });
   const inFlight = openInFlightFile(join(config.dataDir, "in-flight"), limits.maxSockets, (error) =>
@@ -152,7 +156,8 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     random,
     secretBox,
     createId,
-    checkDestination: (url) => void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }),
+    checkDestination: (url, field) =>
+      void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }, field),
     onChange(subscription) {
       router.update(subscriptions.list(undefined));
       scheduler.refresh(subscription.seq);

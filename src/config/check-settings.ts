@@ -18,6 +18,7 @@ export function checkSettings(tree: Tree, cwd: string, complain: Complain): void
   }
   checkStoreUrl(tree, cwd, complain);
   checkPublicUrl(tree, complain);
+  checkEgressProxy(tree, complain);
   if (/bot/i.test(String(tree["user_agent"]))) {
     complain("user_agent", "must not contain `bot`, which many firewalls refuse; choose another name");
   }
@@ -70,5 +71,28 @@ function checkPublicUrl(tree: Tree, complain: Complain): void {
     complain("public_url", "must not have a user, a password, a query or a fragment");
   } else {
     tree["public_url"] = parsed.href.replace(/\/+$/, "");
+  }
+}
+
+/** The value is never repeated: it may hold a password. */
+function checkEgressProxy(tree: Tree, complain: Complain): void {
+  const text = tree["egress_proxy"];
+  if (typeof text !== "string") return;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || url.protocol !== "http:" || url.hostname === "") {
+    complain("egress_proxy", "is not the URL of a proxy; write for example http://proxy.internal:3128");
+  } else if ((url.pathname !== "/" && url.pathname !== "") || url.search !== "" || url.hash !== "") {
+    complain("egress_proxy", "must not have a path, a query or a fragment");
+  } else if (!isDecodable(url.username + url.password) || /%3a/i.test(url.username)) {
+    complain("egress_proxy", "has a user name or password that cannot be used; percent-encode special characters");
+  }
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
   }
 }

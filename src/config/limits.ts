@@ -73,6 +73,20 @@ export const Limits = Type.Object(
       maximum: 65_535,
       description: "Open outbound connections, over all destinations",
     }),
+    connections_per_host: Type.Integer({
+      env: "POSTHORN_CONNECTIONS_PER_HOST",
+      default: 100,
+      minimum: 1,
+      maximum: 65_535,
+      description: "Open outbound connections to one destination host",
+    }),
+    idle_connections_per_host: Type.Integer({
+      env: "POSTHORN_IDLE_CONNECTIONS_PER_HOST",
+      default: 20,
+      minimum: 0,
+      maximum: 65_535,
+      description: "Of those, how many are kept alive while nothing is sent over them",
+    }),
     body_cache_bytes: Type.Integer({
       env: "POSTHORN_BODY_CACHE_BYTES",
       default: 64 * MIB,

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 
 /** How values are shown to people: secrets never, and neither what may carry one. */
 
-/** Headers of a subscription often hold the destination's credentials. */
-const SECRET_PATH = /(^|\.)(secrets?|headers)(\.|\[|$)/;
+/** Headers and auth of a subscription hold the destination's credentials. */
+const SECRET_PATH = /(^|\.)(secrets?|headers|auth)(\.|\[|$)/;
 
 export function isSecretPath(path: string): boolean {
   return SECRET_PATH.test(path);

@@ -144,6 +144,17 @@ const destinations = {
     default: false,
     description: "Whether deliveries may go out without TLS",
   }),
+  egress_proxy: Type.Optional(
+    Type.String({
+      env: "POSTHORN_EGRESS_PROXY",
+      secret: true,
+      minLength: 1,
+      maxLength: 2048,
+      description:
+        "The way out of all deliveries: `http://[user:password@]host:port` of a proxy that knows CONNECT. The address " +
+        "rules hold as without it. Proxies that other variables of the environment name are ignored",
+    }),
+  ),
   user_agent: Type.String({
     env: "POSTHORN_USER_AGENT",
     default: `Posthorn/${VERSION}`,

@@ -1,3 +1,4 @@
+import { maskAuth } from "../domain/destination-auth.ts";
 import type { SubscriptionInput } from "../domain/subscription.ts";
 import type { Origin, Origins } from "./load.ts";
 import { maskSecret, maskUrl } from "./mask.ts";
@@ -70,5 +71,6 @@ function maskSubscription(subscription: SubscriptionInput): Record<string, unkno
       Object.entries(subscription.headers).map(([name, value]) => [name, maskSecret(value)]),
     );
   }
+  if (subscription.auth !== undefined && subscription.auth !== null) shown["auth"] = maskAuth(subscription.auth);
   return shown;
 }

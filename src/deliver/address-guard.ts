@@ -1,5 +1,5 @@
 import { PosthornError } from "../domain/errors.ts";
-import { type IpBytes, type IpRange, isInRange, isSameIp, parseIp, parseIpRange } from "./ip-address.ts";
+import { type IpBytes, type IpRange, isInRange, isSameIp, parseIp, parseIpRange } from "../domain/ip-address.ts";
 
 /**
  * Says which addresses deliveries may reach. Users choose destinations, so an address is refused unless it is known to

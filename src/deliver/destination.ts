@@ -18,11 +18,11 @@ const INTERNAL_PORTS: ReadonlySet<number> = new Set([
   11211, 15672, 25672, 26379, 27017, 27018, 27019, 28017, 50000, 61616,
 ]);
 
-export function parseDestination(text: string, rules: DestinationRules): URL {
+export function parseDestination(text: string, rules: DestinationRules, field = "url"): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const problem = url === undefined ? "it is not a URL." : findProblem(url, rules);
   if (url === undefined || problem !== undefined) {
-    throw new PosthornError("invalid_field", `The destination cannot be used: ${problem}`, { field: "url" });
+    throw new PosthornError("invalid_field", `The destination cannot be used: ${problem}`, { field });
   }
   return url;
 }

@@ -1,19 +1,37 @@
+import { constants } from "node:crypto";
 import { type LookupAddress, lookup as systemLookup } from "node:dns";
-import { connect as connectTcp, isIP, type LookupFunction, Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
+import { connect as connectTls, type ConnectionOptions } from "node:tls";
+import { isAllowedIp } from "../domain/allowed-ips.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { AddressGuard } from "./address-guard.ts";
+import { BLOCKED, codedError, CONNECT_TIMEOUT, PROXY_FAULT } from "./coded-error.ts";
+import type { ConnectionTerms } from "./connection-terms.ts";
 import { findAddressProblem } from "./destination.ts";
+import { type EgressProxy, openTunnel } from "./proxy-tunnel.ts";
 
-/** Opens sockets to addresses that the guard allows, and to no others. */
-export type GuardedConnect = (to: Peer, done: (error: Error | null, socket: Socket | null) => void) => Socket;
+/** Opens sockets to addresses that the guard allows, and to no others. Calls `done` once, and never at once. */
+export type GuardedConnect = (to: Peer, done: (error: Error | null, made: Connected | null) => void) => Connecting;
 
 export interface Peer {
   protocol: string;
   hostname: string;
   port: number;
+  /** What its connections must fulfil beyond what the guard says. */
+  terms: ConnectionTerms | undefined;
   /** Where the TLS session of the last connection is kept, so that the next handshake is short. */
   tls: { session?: Buffer };
+}
+
+export interface Connected {
+  socket: Socket;
+  /** Of the destination, also where the socket leads to a proxy. */
+  address: string;
+}
+
+export interface Connecting {
+  /** Gives up, at whatever stage it is. */
+  destroy(): void;
 }
 
 /** Asks for all addresses of a name, as `dns.lookup` does with `all: true`. */
@@ -30,105 +48,174 @@ export interface GuardedConnectOptions {
   lookup?: Lookup | undefined;
   /** Certificates to trust instead of the usual ones. */
   ca?: string | undefined;
+  /** All connections lead through it; the guard judges the destination all the same. */
+  proxy?: EgressProxy | undefined;
 }
-
-/** The code of errors that mean: the guard said no, and nothing was sent. */
-export const BLOCKED = "POSTHORN_BLOCKED";
-export const CONNECT_TIMEOUT = "POSTHORN_CONNECT_TIMEOUT";
 
 /** With several addresses, how long each but the last has. */
 const ADDRESS_TIMEOUT_MS = 1000;
+/** How many addresses of a name are asked for at a proxy that cannot reach the first. */
+const MAX_TUNNEL_TRIES = 3;
 
 export function createGuardedConnect(options: GuardedConnectOptions): GuardedConnect {
-  const { guard, clock, timeoutMs, ca } = options;
+  const { guard, clock, timeoutMs, ca, proxy } = options;
   const lookup = shareLookups(options.lookup ?? systemLookup);
 
   /** One forbidden address spoils the answer: whoever mixes them in would only have to wait for a lucky try. */
-  function guardedLookup(port: number): LookupFunction {
-    return (hostname, { all }, done) => {
-      lookup(hostname, (error, addresses) => {
+  function judge(to: Peer, addresses: readonly LookupAddress[]): LookupAddress[] | Error {
+    for (const { address } of addresses) {
+      const problem = findAddressProblem(address, to.port, guard);
+      if (problem !== undefined)
+        return codedError(BLOCKED, isIP(to.hostname) > 0 ? problem : `${to.hostname}: ${problem}`);
+    }
+    const ranges = to.terms?.allowedIps;
+    if (ranges === undefined) return [...addresses];
+    // A destination may have addresses of both families where the list names one: the others are not used.
+    const allowed = addresses.filter(({ address }) => isAllowedIp(address, ranges));
+    if (allowed.length > 0) return allowed;
+    const found = addresses.map(({ address }) => address).join(", ");
+    return codedError(
+      BLOCKED,
+      `${to.hostname} leads to ${found}, which allowed_ips of the subscription does not hold.`,
+    );
+  }
+
+  function resolve(to: Peer, done: (error: Error | null, addresses: LookupAddress[]) => void): void {
+    lookup(to.hostname, (error, addresses) => {
+      if (error !== null || addresses.length === 0) {
+        return done(error ?? codedError("ENOTFOUND", `${to.hostname} has no address.`), []);
+      }
+      const judged = judge(to, addresses);
+      if (judged instanceof Error) done(judged, []);
+      else done(null, judged);
+    });
+  }
+
+  function guardedLookup(to: Peer): LookupFunction {
+    return (_, { all }, done) =>
+      resolve(to, (error, addresses) => {
         const [first] = addresses;
-        if (error !== null || first === undefined) {
-          done(error ?? codedError("ENOTFOUND", `${hostname} has no address.`), []);
-          return;
-        }
-        const problem = findProblem(addresses, port);
-        if (problem !== undefined) done(codedError(BLOCKED, `${hostname}: ${problem}`), []);
+        if (error !== null || first === undefined) done(error, []);
         else if (all === true) done(null, addresses);
         else done(null, first.address, first.family);
       });
-    };
   }
 
-  function findProblem(addresses: readonly LookupAddress[], port: number): string | undefined {
-    for (const { address } of addresses) {
-      const problem = findAddressProblem(address, port, guard);
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
+  function tlsOptions(to: Peer): ConnectionOptions {
+    const secureContext = to.terms?.secureContext();
+    return {
+      host: to.hostname,
+      servername: isIP(to.hostname) > 0 ? "" : to.hostname,
+      ALPNProtocols: ["http/1.1"],
+      // A destination could ask for one handshake after another for as long as an attempt lasts.
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+      ...(secureContext === undefined ? (ca === undefined ? {} : { ca }) : { secureContext }),
+      ...(to.tls.session === undefined ? {} : { session: to.tls.session }),
+    };
   }
 
   return (to, done) => {
-    const { hostname: host, port, tls } = to;
-    const target = {
-      host,
-      port,
-      lookup: guardedLookup(port),
-      autoSelectFamily: true,
-      autoSelectFamilyAttemptTimeout: ADDRESS_TIMEOUT_MS,
-      noDelay: true,
-      keepAlive: true,
-      keepAliveInitialDelay: 60_000,
-    };
+    const { hostname: host, port } = to;
     const isTls = to.protocol === "https:";
-    const servername = isIP(host) > 0 ? "" : host;
-    // Node does not look up literals, so that they must be judged before there is a socket.
-    const literalProblem = servername === "" ? findAddressProblem(host, port, guard) : undefined;
-    const socket =
-      literalProblem !== undefined
-        ? connectNowhere(codedError(BLOCKED, literalProblem))
-        : isTls
-          ? connectTls({
-              ...target,
-              servername,
-              ALPNProtocols: ["http/1.1"],
-              ...(ca === undefined ? {} : { ca }),
-              ...(tls.session === undefined ? {} : { session: tls.session }),
-            })
-          : connectTcp(target);
-
-    const timer = clock.setTimer(clock.now() + timeoutMs, () =>
-      socket.destroy(codedError(CONNECT_TIMEOUT, `no connection within ${timeoutMs} ms`)),
-    );
+    let current: Socket | undefined;
     let isDone = false;
-    const finish = (error: Error | null): void => {
+    let waitsForProxy = false;
+    const timer = clock.setTimer(clock.now() + timeoutMs, () => {
+      if (waitsForProxy) fail(codedError(PROXY_FAULT, `egress proxy: no way through it within ${timeoutMs} ms`));
+      else fail(codedError(CONNECT_TIMEOUT, `no connection within ${timeoutMs} ms`));
+    });
+
+    function fail(error: Error): void {
       if (isDone) return;
       isDone = true;
       timer.cancel();
-      if (error === null) done(null, socket);
-      else done(error, null);
-    };
-    socket.on("error", finish);
-    socket.once("close", () => finish(codedError("ECONNRESET", "closed while connecting")));
-    socket.once("connect", () => {
-      const problem = findAddressProblem(socket.remoteAddress ?? "", port, guard);
-      if (problem !== undefined) socket.destroy(codedError(BLOCKED, problem));
-      else if (!isTls) finish(null);
-    });
-    if (isTls) {
-      socket.once("secureConnect", () => finish(null));
-      socket.on("session", (session: Buffer) => (tls.session = session));
+      current?.destroy();
+      done(error, null);
     }
-    return socket;
+
+    function succeed(socket: Socket, address: string): void {
+      if (isDone) return;
+      isDone = true;
+      timer.cancel();
+      done(null, { socket, address });
+    }
+
+    function watch(socket: Socket): void {
+      current = socket;
+      socket.on("error", fail);
+      socket.once("close", () => fail(codedError("ECONNRESET", "closed while connecting")));
+    }
+
+    function secure(socket: Socket, addressOf: () => string): void {
+      socket.once("secureConnect", () => succeed(socket, addressOf()));
+      socket.on("session", (session: Buffer) => (to.tls.session = session));
+    }
+
+    function connectDirectly(): void {
+      const target = {
+        host,
+        port,
+        lookup: guardedLookup(to),
+        autoSelectFamily: true,
+        autoSelectFamilyAttemptTimeout: ADDRESS_TIMEOUT_MS,
+        noDelay: true,
+        keepAlive: true,
+        keepAliveInitialDelay: 60_000,
+      };
+      const socket = isTls ? connectTls({ ...target, ...tlsOptions(to) }) : connectTcp(target);
+      const addressOf = () => socket.remoteAddress ?? "";
+      watch(socket);
+      socket.once("connect", () => {
+        // Reset already: there is no address any more, and nothing to be refused.
+        if (socket.remoteAddress === undefined) return fail(codedError("ECONNRESET", "closed while connecting"));
+        const judged = judge(to, [{ address: addressOf(), family: 0 }]);
+        if (judged instanceof Error) fail(judged);
+        else if (!isTls) succeed(socket, addressOf());
+      });
+      if (isTls) secure(socket, addressOf);
+    }
+
+    function connectThrough(through: EgressProxy, addresses: readonly LookupAddress[]): void {
+      const [first, ...others] = addresses;
+      if (isDone || first === undefined) return;
+      const { address } = first;
+      waitsForProxy = true;
+      const tunnel = openTunnel(through, { address, port }, (error) => {
+        if (isDone) return;
+        if (error !== null) {
+          if (others.length === 0) fail(error);
+          else connectThrough(through, others);
+          return;
+        }
+        waitsForProxy = false;
+        watch(tunnel);
+        if (!isTls) return succeed(tunnel, address);
+        const socket = connectTls({ socket: tunnel, ...tlsOptions(to) });
+        watch(socket);
+        secure(socket, () => address);
+      });
+      current = tunnel;
+    }
+
+    // Node does not look up literals, so that they must be judged before there is a socket.
+    const literal = isIP(host) > 0 ? [{ address: host, family: isIP(host) }] : undefined;
+    const judged = literal === undefined ? undefined : judge(to, literal);
+    if (judged instanceof Error) setImmediate(fail, judged);
+    else if (proxy === undefined) connectDirectly();
+    else if (judged !== undefined) connectThrough(proxy, judged);
+    else {
+      resolve(to, (error, addresses) => {
+        if (error === null) connectThrough(proxy, addresses.slice(0, MAX_TUNNEL_TRIES));
+        else fail(error);
+      });
+    }
+    return {
+      destroy() {
+        current?.destroy();
+        if (!isDone) setImmediate(fail, codedError("ECONNRESET", "closed while connecting"));
+      },
+    };
   };
-}
-
-function connectNowhere(error: Error): Socket {
-  return new Socket().destroy(error);
-}
-
-function codedError(code: string, message: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(message), { code });
 }
 
 /** Many connections to one name start at the same moment; the DNS is asked once for all of them. */

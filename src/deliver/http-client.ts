@@ -3,11 +3,13 @@ import { Client, type Dispatcher } from "undici";
 import type { Clock } from "../domain/clock.ts";
 import { isCredentialHeader } from "../domain/credential-header.ts";
 import type { AddressGuard } from "./address-guard.ts";
+import type { ConnectionTerms } from "./connection-terms.ts";
 import { type Connection, openConnections, type Target, type Waiter } from "./connections.ts";
 import { createDeadlines, type Expiring } from "./deadlines.ts";
 import { findProblem, portOf } from "./destination.ts";
 import { createGuardedConnect, type Lookup } from "./guarded-connect.ts";
 import { describe, isBlocked, isLostConnection, isOurFault } from "./network-fault.ts";
+import type { EgressProxy } from "./proxy-tunnel.ts";
 
 /** The one HTTP client for everything that leaves: guarded, with a deadline, never reading more than it should. */
 export interface HttpClient {
@@ -30,6 +32,8 @@ export interface HttpRequest {
   timeoutMs: number;
   /** 3 when not given. */
   maxRedirects?: number;
+  /** What the connections for it must fulfil, over all its hops. */
+  terms?: ConnectionTerms | undefined;
 }
 
 export interface HttpResponse {
@@ -61,10 +65,13 @@ export interface HttpClientOptions {
   allowHttp: boolean;
   clock: Clock;
   connectionsPerHost?: number;
+  idleConnectionsPerHost?: number;
   maxSockets?: number;
   connectTimeoutMs?: number;
   /** How long an unused connection is kept, where the destination does not say. */
   keepAliveMs?: number;
+  /** The only way out, when there is one. Proxies that the environment names are ignored. */
+  proxy?: EgressProxy | undefined;
   /** For tests. */
   lookup?: Lookup;
   /** For tests: certificates to trust instead of the usual ones. */
@@ -76,7 +83,12 @@ const MAX_KEEP_ALIVE_MS = 60_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_READ_BYTES = 64 * 1024;
 const MAX_KEPT_BYTES = 8 * 1024;
+/** Headers, body, and what frames them. */
+const MAX_RECEIVED_BYTES = 128 * 1024;
+/** Answers with 1xx before the one that counts. */
+const MAX_INFORMATIONAL = 100;
 const MAX_CACHED_TARGETS = 10_000;
+const TOO_MUCH = "far more came than an answer needs";
 const EMPTY = new Uint8Array(0);
 /** 303 asks for a GET, which would lose the event. */
 const FOLLOWED: ReadonlySet<number> = new Set([301, 302, 307, 308]);
@@ -90,8 +102,12 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       timeoutMs: options.connectTimeoutMs ?? 5000,
       lookup: options.lookup,
       ca: options.tls?.ca,
+      proxy: options.proxy,
     }),
-    perOrigin: options.connectionsPerHost ?? 100,
+    clock,
+    perHost: options.connectionsPerHost ?? 100,
+    keptPerHost: options.idleConnectionsPerHost ?? 20,
+    maxReadBytes: MAX_RECEIVED_BYTES,
     max: options.maxSockets ?? 1024,
     createClient: (origin, connector) =>
       new Client(origin, {
@@ -101,7 +117,8 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
         bodyTimeout: 0,
         keepAliveTimeout: options.keepAliveMs ?? 10_000,
         keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
-        maxHeaderSize: MAX_HEADER_BYTES,
+        // Undici makes an error of each header beyond it, thousands in one read. What comes in is bounded before that.
+        maxHeaderSize: 2 * MAX_RECEIVED_BYTES,
       }),
   });
   const deadlines = createDeadlines<Exchange>(clock);
@@ -109,8 +126,9 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   let isClosed = false;
 
   /** A problem is a text. Only good targets are remembered: what is refused may be allowed later. */
-  function findTarget(href: string): Target | string {
-    const known = targets.get(href);
+  function findTarget(href: string, terms: ConnectionTerms | undefined): Target | string {
+    const key = terms === undefined ? href : `${terms.id} ${href}`;
+    const known = targets.get(key);
     if (known !== undefined) return known;
     if (!URL.canParse(href)) return `${JSON.stringify(href)} is not a URL.`;
     const url = new URL(href);
@@ -123,9 +141,11 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       hostname: url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname,
       port: portOf(url),
       path: url.pathname + url.search,
+      pool: terms === undefined ? url.origin : `${terms.id} ${url.origin}`,
+      terms,
     };
     if (targets.size >= MAX_CACHED_TARGETS) targets.clear();
-    targets.set(href, target);
+    targets.set(key, target);
     return target;
   }
 
@@ -146,6 +166,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     #responseHeaders: IncomingHttpHeaders = {};
     #kept: Uint8Array = EMPTY;
     #readBytes = 0;
+    #informational = 0;
 
     constructor(request: HttpRequest, target: Target, headers: string[], done: (result: HttpResult) => void) {
       this.#done = done;
@@ -182,20 +203,33 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       this.#fail("error", "the gateway stopped");
     }
 
-    // Undici takes an object with this method for a handler of the current kind.
-    onRequestStart(): void {}
+    flooded(connection: Connection): void {
+      if (connection === this.#connection) this.#fail("unreachable", TOO_MUCH);
+    }
 
-    onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-      if (status < 200) return;
+    // Undici takes an object with this method for a handler of the current kind.
+    onRequestStart(): void {
+      if (this.#connection !== undefined) connections.watch(this.#connection, this);
+    }
+
+    onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+      if (status < 200) {
+        this.#informational += 1;
+        if (this.#informational > MAX_INFORMATIONAL) controller.abort(new Error("too many answers with 1xx"));
+        return;
+      }
+      const readBytes = this.#connection?.readBytes ?? 0;
+      if (readBytes > MAX_HEADER_BYTES && sizeOf(headers) > MAX_HEADER_BYTES) {
+        controller.abort(new Error("the answer's headers are too large"));
+        return;
+      }
       this.#status = status;
       this.#responseHeaders = headers;
     }
 
     onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
       if (this.isFinished || this.#connection === undefined) return;
-      const room = MAX_KEPT_BYTES - this.#readBytes;
-      // A copy, because the chunk is a small part of a large buffer, and what is kept may be kept for long.
-      if (room > 0) this.#kept = append(this.#kept, chunk.subarray(0, room));
+      if (this.#readBytes < MAX_KEPT_BYTES) this.#keep(chunk.subarray(0, MAX_KEPT_BYTES - this.#readBytes));
       this.#readBytes += chunk.length;
       if (this.#readBytes > MAX_READ_BYTES) this.#complete(false);
     }
@@ -222,7 +256,27 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
         connections.acquireFresh(this.#target, this);
         return;
       }
-      this.#fail(isBlocked(error) ? "blocked" : "unreachable", describe(error));
+      const reason = connection.isFlooded ? TOO_MUCH : describe(error);
+      this.#fail(isBlocked(error) ? "blocked" : "unreachable", reason);
+    }
+
+    /** A copy, because the chunk is a small part of a large buffer, and what is kept may be kept for long. */
+    #keep(chunk: Buffer): void {
+      if (this.#readBytes === 0) {
+        this.#kept = new Uint8Array(chunk);
+        return;
+      }
+      // A body may come byte by byte: it must not be copied anew for each.
+      if (this.#kept.length < MAX_KEPT_BYTES) {
+        const room = new Uint8Array(MAX_KEPT_BYTES);
+        room.set(this.#kept);
+        this.#kept = room;
+      }
+      this.#kept.set(chunk, this.#readBytes);
+    }
+
+    get #keptBody(): Uint8Array {
+      return this.#kept.length > this.#readBytes ? this.#kept.slice(0, this.#readBytes) : this.#kept;
     }
 
     #complete(isClean: boolean): void {
@@ -250,12 +304,13 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
         return;
       }
       next.hash = "";
-      const target = findTarget(next.href);
+      const isSameOrigin = next.origin === from.origin;
+      const target = findTarget(next.href, isSameOrigin ? from.terms : from.terms?.elsewhere);
       if (typeof target === "string") {
         this.#fail("blocked", `redirect to ${next.origin}: ${target}`);
         return;
       }
-      if (target.origin !== from.origin) this.#headers = withoutCredentials(this.#headers);
+      if (!isSameOrigin) this.#headers = withoutCredentials(this.#headers);
       this.#hopsLeft -= 1;
       this.#target = target;
       this.#isSecondTry = false;
@@ -269,7 +324,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
         kind: "response",
         status: this.#status,
         headers: flattenHeaders(this.#responseHeaders),
-        body: this.#kept,
+        body: this.#keptBody,
         address: connection.address ?? "",
         url: this.#target.href,
       };
@@ -283,7 +338,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     }
 
     #response(): HttpResponse {
-      return { status: this.#status, headers: flattenHeaders(this.#responseHeaders), body: this.#kept };
+      return { status: this.#status, headers: flattenHeaders(this.#responseHeaders), body: this.#keptBody };
     }
 
     #finish(result: HttpResult, isClean: boolean): void {
@@ -313,7 +368,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   return {
     request(request, done) {
       const href = typeof request.url === "string" ? request.url : request.url.href;
-      const target = findTarget(href);
+      const target = findTarget(href, request.terms);
       if (isClosed || typeof target === "string") {
         const result: HttpResult =
           typeof target === "string"
@@ -336,8 +391,14 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   };
 }
 
-function append(kept: Uint8Array, chunk: Buffer): Uint8Array {
-  return kept.length === 0 ? new Uint8Array(chunk) : Buffer.concat([kept, chunk]);
+function sizeOf(headers: IncomingHttpHeaders): number {
+  let size = 0;
+  for (const name in headers) {
+    const value = headers[name];
+    if (Array.isArray(value)) for (const one of value) size += name.length + one.length;
+    else size += name.length + (value?.length ?? 0);
+  }
+  return size;
 }
 
 function withoutCredentials(headers: readonly string[]): string[] {

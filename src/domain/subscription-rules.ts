@@ -1,3 +1,5 @@
+import { checkAllowedIps } from "./allowed-ips.ts";
+import { checkDestinationAuth } from "./destination-auth-rules.ts";
 import { PosthornError } from "./errors.ts";
 import { parseFilter } from "./filter.ts";
 import { findHeaderProblem, findSignatureHeaderProblem, isHeaderName } from "./outgoing-header.ts";
@@ -24,6 +26,8 @@ export function checkSubscriptionInput(input: SubscriptionInput): FieldProblem[]
     ...checkSecret(input.secret),
     ...checkHeaders(input),
     ...checkLabels(input.labels ?? {}),
+    ...checkAllowedIps(input.allowed_ips, input.url),
+    ...checkDestinationAuth(input.auth, input.headers),
   ];
 }
 

@@ -1,4 +1,5 @@
 import { Type, type Static } from "typebox";
+import { AUTH_DESCRIPTION, type DestinationAuth, DestinationAuthInput } from "./destination-auth.ts";
 import { DEFAULT_TENANT } from "./event.ts";
 import { FILTER_LIMITS, type Filter } from "./filter.ts";
 
@@ -115,6 +116,21 @@ export const SubscriptionInput = Type.Object(
         description: "Names and values for people and programs to find it by",
       }),
     ),
+    allowed_ips: Type.Optional(
+      Type.Union(
+        [Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 100 }), Type.Null()],
+        {
+          default: null,
+          description: "CIDRs that the destination's address must lie in; never opens a private network",
+        },
+      ),
+    ),
+    auth: Type.Optional(
+      Type.Union([DestinationAuthInput, Type.Null()], {
+        default: null,
+        description: AUTH_DESCRIPTION,
+      }),
+    ),
     description: Type.Optional(Type.String({ maxLength: 2000 })),
   },
   { additionalProperties: false },
@@ -146,6 +162,9 @@ export interface Subscription {
   onDeadHead: "block" | "skip";
   maxAgeMs: number | undefined;
   headers: Readonly<Record<string, string>>;
+  /** CIDRs; without them any address that the guard lets through. */
+  allowedIps?: readonly string[] | undefined;
+  auth?: DestinationAuth | undefined;
   description: string | undefined;
   managedBy: ManagedBy;
   createdAt: number;

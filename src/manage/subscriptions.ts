@@ -1,4 +1,5 @@
 import type { Clock, Random } from "../domain/clock.ts";
+import { toDestinationAuth } from "../domain/destination-auth.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import { parseFilter, type Filter } from "../domain/filter.ts";
@@ -9,6 +10,7 @@ import type { ManagedBy, Subscription, SubscriptionInput, SubscriptionStatus } f
 import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
 import { loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
 import type { Store, SubscriptionRow } from "../store/store.ts";
+import { needsSealing, openSettings, sealSettings } from "./sealed-settings.ts";
 import type { SecretBox } from "./secret-box.ts";
 
 export type SubscriptionChange = Partial<SubscriptionInput>;
@@ -47,7 +49,7 @@ export interface SubscriptionsOptions {
   secretBox: SecretBox;
   createId: (prefix: "sub") => string;
   /** Refuses a destination that may not be reached. */
-  checkDestination: (url: string) => void;
+  checkDestination: (url: string, field?: string) => void;
   onChange: (subscription: Subscription) => void;
 }
 
@@ -64,11 +66,15 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       continue;
     }
     remember(row, JSON.parse(secretBox.open(row.secrets, ownerOf(row))) as string[]);
+    if (needsSealing(row.settings)) {
+      const resealed = sealSettings(openSettings(row.settings, secretBox, ownerOf(row)), secretBox, ownerOf(row));
+      await store.updateSubscription(row.seq, { settings: resealed }, row.updatedAt);
+    }
     if (row.breaker !== undefined) breakers.set(row.seq, loadBreakerState(row.breaker, clock.now()));
   }
 
   function remember(row: SubscriptionRow, secrets: readonly string[]): Subscription {
-    const input = JSON.parse(row.settings) as Settings;
+    const input: Settings = openSettings(row.settings, secretBox, ownerOf(row));
     const subscription = toSubscription(row, input, secrets);
     bySeq.set(row.seq, subscription);
     settings.set(row.seq, input);
@@ -81,6 +87,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}`, { field: problem.field });
     }
     options.checkDestination(input.url);
+    if (input.auth?.token_url !== undefined) options.checkDestination(input.auth.token_url, "auth.token_url");
   }
 
   async function insert(input: SubscriptionInput, id: string, managedBy: ManagedBy): Promise<Subscription> {
@@ -88,12 +95,13 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     const { secret, status, ...rest } = input;
     const secrets = [secret ?? createSecret(random)];
     const at = clock.wall();
+    const tenantId = input.tenant_id ?? DEFAULT_TENANT;
     const row = {
       id,
-      tenantId: input.tenant_id ?? DEFAULT_TENANT,
+      tenantId,
       name: input.name,
       status: status ?? "active",
-      settings: JSON.stringify(rest),
+      settings: sealSettings(rest, secretBox, ownerOf({ tenantId, id })),
       managedBy,
       createdAt: at,
       updatedAt: at,
@@ -116,7 +124,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     const row = {
       name: input.name,
       status: status ?? subscription.status,
-      settings: JSON.stringify(rest),
+      settings: sealSettings(rest, secretBox, ownerOf(subscription)),
       secrets: secretBox.seal(JSON.stringify(secrets), ownerOf(subscription)),
       managedBy,
     };
@@ -283,6 +291,8 @@ function toSubscription(row: SubscriptionRow, input: Settings, secrets: readonly
     onDeadHead: input.on_dead_head ?? "block",
     maxAgeMs: input.max_age_s === undefined || input.max_age_s === null ? undefined : input.max_age_s * 1000,
     headers: input.headers ?? {},
+    allowedIps: input.allowed_ips ?? undefined,
+    auth: toDestinationAuth(input.auth),
     description: input.description,
     managedBy: row.managedBy,
     createdAt: row.createdAt,

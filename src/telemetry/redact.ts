@@ -21,6 +21,8 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   "admin_key",
   "master_key",
   "private_key",
+  "client_secret",
+  "auth",
   "credentials",
 ]);
 

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { until, type Answer } from "../support/api-client.ts";
+import { openConnectProxy } from "../support/connect-proxy.ts";
 import { report } from "../support/report.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, startTestGateway } from "../support/test-gateway.ts";
@@ -10,10 +11,15 @@ import { ADMIN_KEY, startTestGateway } from "../support/test-gateway.ts";
 describe("a secret", () => {
   it("is in no log line, no answer, no error and no metric", async () => {
     const sink = await openSinkServer({ answer: (_, index) => (index % 2 === 0 ? { status: 500 } : { status: 200 }) });
+    const proxy = await openConnectProxy(() => sink.port);
     const gateway = await startTestGateway({
-      env: { LOG_LEVEL: "trace", MASTER_KEY: "canary-master-key-canary-master-key-0123" },
+      env: {
+        LOG_LEVEL: "trace",
+        MASTER_KEY: "canary-master-key-canary-master-key-0123",
+        EGRESS_PROXY: proxy.url.replace("//", "//user:canary-proxy-password@"),
+      },
     });
-    onTestFinished(() => Promise.all([gateway.close(), sink.close()]).then(() => undefined));
+    onTestFinished(() => Promise.all([gateway.close(), sink.close(), proxy.close()]).then(() => undefined));
     const secret = `whsec_${Buffer.from("canary-subscription-secret-32byt").toString("base64")}`;
     const canaries = {
       secret,
@@ -25,6 +31,8 @@ describe("a secret", () => {
       "sender's token": "canary-inbound-token",
       "sender's cookie": "canary-inbound-cookie",
       "outgoing credential": "canary-outgoing-credential",
+      "destination password": "canary-destination-password",
+      "proxy password": "canary-proxy-password",
       "response cookie": "canary-response-cookie",
     };
     const answers: Answer[] = [];
@@ -42,6 +50,11 @@ describe("a secret", () => {
       retry_policy: { delays_s: [0.01] },
     });
     expect(created.secret).toBe(secret);
+    const auth = { type: "basic", username: "u", password: canaries["destination password"] };
+    await gateway.subscribe({ name: "with auth", url: sink.url, auth });
+    for (const broken of [{ ...auth, username: "a:b" }, { ...auth, token: "x" }, { ...auth, type: "mtls" }, [auth]]) {
+      await keep(gateway.post("/api/v1/subscriptions", { name: "bad", url: sink.url, events: ["*"], auth: broken }));
+    }
     sink.answerWith((_, index) => ({
       status: index === 0 ? 500 : 200,
       headers: { "set-cookie": `a=${canaries["response cookie"]}` },
@@ -98,7 +111,10 @@ describe("a secret", () => {
     }
     await gateway.stop();
     // They did travel: what follows is no empty promise.
-    expect(sink.requests[0]?.headers["authorization"]).toContain("canary-outgoing");
+    const sent = sink.requests.map(({ headers: { authorization } }) => String(authorization)).join();
+    expect(sent).toContain("canary-outgoing");
+    expect(sent).toContain(Buffer.from("u:canary-destination-password").toString("base64"));
+    expect(proxy.asked[0]?.authorization).toContain(Buffer.from("user:canary-proxy-password").toString("base64"));
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(10);
 
     const output = [gateway.logText(), ...answers.map(({ text, headers }) => text + JSON.stringify([...headers]))].join(
@@ -113,6 +129,9 @@ describe("a secret", () => {
     expect(leaks).toEqual([]);
 
     const atRest = [
+      "outgoing credential",
+      "destination password",
+      "proxy password",
       "secret",
       "decoded secret",
       "admin key",

@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { createServer as createHttpsServer } from "node:https";
+import { createServer as createHttpsServer, type ServerOptions } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 
 /** A destination on loopback: records exactly what arrives and answers as it is told. */
 export interface SinkServer {
@@ -27,6 +28,8 @@ export interface SinkRequest {
   body: Buffer;
   /** Which connection it came over, from 1. */
   connection: number;
+  /** The name in the certificate that the client showed. */
+  clientName: string | undefined;
 }
 
 export type SinkAnswer =
@@ -51,7 +54,7 @@ export type SinkScript = SinkAnswer | ((request: SinkRequest, index: number) => 
 
 export interface SinkOptions {
   answer?: SinkScript;
-  tls?: boolean;
+  tls?: boolean | ServerOptions;
   host?: string;
   /** Any free one when not given. */
   port?: number;
@@ -88,7 +91,10 @@ export async function openSinkServer(options: SinkOptions = {}): Promise<SinkSer
   let accepted = 0;
   let waiters: { count: number; resolve: () => void }[] = [];
 
-  const server = tls ? createHttpsServer({ key: SINK_KEY, cert: SINK_CERTIFICATE }) : createHttpServer();
+  const server =
+    tls !== false
+      ? createHttpsServer(tls === true ? { key: SINK_KEY, cert: SINK_CERTIFICATE } : tls)
+      : createHttpServer();
   server.on("request", (incoming: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     incoming.on("error", () => {});
@@ -102,6 +108,7 @@ export async function openSinkServer(options: SinkOptions = {}): Promise<SinkSer
         rawHeaders: incoming.rawHeaders,
         body: Buffer.concat(chunks),
         connection: connections.get(incoming.socket) ?? 0,
+        clientName: nameOf(incoming.socket),
       };
       requests.push(request);
       waiters = waiters.filter(({ count, resolve }) => {
@@ -111,7 +118,7 @@ export async function openSinkServer(options: SinkOptions = {}): Promise<SinkSer
       answer(typeof script === "function" ? script(request, requests.length - 1) : script, incoming.socket, response);
     });
   });
-  server.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
+  server.on(tls !== false ? "secureConnection" : "connection", (socket: Socket) => {
     accepted += 1;
     connections.set(socket, accepted);
     socket.on("error", () => {});
@@ -164,7 +171,7 @@ export async function openSinkServer(options: SinkOptions = {}): Promise<SinkSer
   await new Promise<void>((resolve) => server.listen(options.port ?? 0, host, resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    url: `${tls !== false ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`,
     port,
     requests,
     accepted: () => accepted,
@@ -187,4 +194,9 @@ export async function openSinkServer(options: SinkOptions = {}): Promise<SinkSer
       });
     },
   };
+}
+
+function nameOf(socket: Socket): string | undefined {
+  const subject = socket instanceof TLSSocket ? socket.getPeerCertificate().subject : undefined;
+  return subject?.CN?.toString();
 }

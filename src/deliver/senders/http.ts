@@ -1,10 +1,13 @@
 import type { Clock } from "../../domain/clock.ts";
 import { isCredentialHeader } from "../../domain/credential-header.ts";
+import { MASK } from "../../domain/destination-auth.ts";
 import type { Outcome, Response } from "../../domain/outcome.ts";
 import { parseRetryAfter } from "../../domain/retry-policy.ts";
 import { createSigner, type Signer } from "../../domain/signature.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { HttpClient, HttpResponse, HttpResult } from "../http-client.ts";
+import { createOAuth2Tokens } from "../oauth2-tokens.ts";
+import { type PreparedAuth, prepareAuth, requestWithToken } from "./http-auth.ts";
 import { buildPayload, buildTraceparent } from "./http-payload.ts";
 import type { Attempt, AttemptReport, Sender } from "./sender.ts";
 
@@ -22,12 +25,12 @@ interface Prepared {
   headers: readonly string[];
   /** The same as the members of a JSON object, secrets masked, without the braces. */
   recorded: string;
+  auth: PreparedAuth;
 }
-
-const MASK = "***";
 
 export function openHttpSender(options: HttpSenderOptions): Sender {
   const { client, clock, userAgent } = options;
+  const tokens = createOAuth2Tokens({ client, clock, userAgent });
   const prepared = new WeakMap<Subscription, Prepared>();
 
   function prepare(subscription: Subscription): Prepared {
@@ -36,10 +39,14 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
     const headers: Record<string, string> = { ...subscription.headers };
     const hasOwnAgent = Object.keys(headers).some((name) => name.toLowerCase() === "user-agent");
     if (!hasOwnAgent) headers["User-Agent"] = userAgent;
+    const auth = prepareAuth(subscription);
+    if (auth.authorization !== undefined) headers["Authorization"] = auth.authorization;
+    const shown = auth.tokenClient === undefined ? headers : { ...headers, Authorization: MASK };
     const made = {
       signer: createSigner(subscription.secrets),
       headers: Object.entries(headers).flat(),
-      recorded: maskedJson(headers).slice(1, -1),
+      recorded: maskedJson(shown).slice(1, -1),
+      auth,
     };
     prepared.set(subscription, made);
     return made;
@@ -47,7 +54,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
 
   function sendOne(attempt: Attempt, startedAt: number, done: (report: AttemptReport) => void): void {
     const { deliveryId, number, event, subscription } = attempt;
-    const { signer, headers: common, recorded } = prepare(subscription);
+    const { signer, headers: common, recorded, auth } = prepare(subscription);
     const { body, contentType } = buildPayload(deliveryId, event, subscription.format);
     const timestampS = String(Math.floor(startedAt / 1000));
     const { seed, standard } = signer.sign(event.id, Number(timestampS), body);
@@ -79,7 +86,8 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
     for (const text of common) headers.push(text);
     const startedNow = clock.now();
     const { url, timeoutMs } = subscription;
-    client.request({ method: "POST", url, headers, body, timeoutMs }, (result) => {
+    const { terms, tokenClient } = auth;
+    const report = (result: HttpResult): void => {
       done({
         outcome: toOutcome(result, clock),
         startedAt,
@@ -88,7 +96,10 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
         address: result.address,
         requestHeaders,
       });
-    });
+    };
+    const request = { method: "POST", url, headers, body, timeoutMs, terms } as const;
+    if (tokenClient === undefined) client.request(request, report);
+    else requestWithToken({ client, tokens, clock }, tokenClient, request, report);
   }
 
   return {

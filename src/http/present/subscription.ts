@@ -1,5 +1,6 @@
 import type { Subscription } from "../../domain/subscription.ts";
 import { isCredentialHeader } from "../../domain/credential-header.ts";
+import { maskAuth } from "../../domain/destination-auth.ts";
 import type { Settings } from "../../manage/subscriptions.ts";
 import type { DeliveryCounters } from "../../store/store.ts";
 import { isoTime } from "./time.ts";
@@ -32,6 +33,8 @@ export function presentSubscription(subscription: Subscription, settings: Settin
       Object.entries(subscription.headers).map(([name, value]) => [name, isCredentialHeader(name) ? "***" : value]),
     ),
     labels: settings.labels ?? {},
+    allowed_ips: settings.allowed_ips ?? null,
+    auth: settings.auth === undefined || settings.auth === null ? null : maskAuth(settings.auth),
     description: subscription.description ?? null,
     managed_by: subscription.managedBy,
     created_at: isoTime(subscription.createdAt),

@@ -5,7 +5,14 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/config/load.ts";
 import { showConfig } from "../../../src/config/show.ts";
 
-const CANARIES = ["canary-admin-key-0123456789", "canary-master-key-0123456789abcdef", "canaryheader", "canaryquery"];
+const CANARIES = [
+  "canary-admin-key-0123456789",
+  "canary-master-key-0123456789abcdef",
+  "canaryheader",
+  "canaryquery",
+  "canaryproxy",
+  "canarypassword",
+];
 const SECRET = `whsec_${Buffer.from("canary".repeat(5)).toString("base64")}`;
 const YAML = `
 port: 9000
@@ -14,7 +21,8 @@ subscriptions:
     url: https://a.example/x?key=canaryquery
     events: ["#"]
     secret: ${SECRET}
-    headers: { Authorization: canaryheader }
+    headers: { X-Api-Key: canaryheader }
+    auth: { type: basic, username: someone, password: canarypassword }
 `;
 let cwd: string;
 
@@ -27,7 +35,11 @@ afterEach(() => {
 });
 
 function show(json: boolean): string {
-  const env = { POSTHORN_ADMIN_KEY: CANARIES[0], POSTHORN_MASTER_KEY: CANARIES[1] };
+  const env = {
+    POSTHORN_ADMIN_KEY: CANARIES[0],
+    POSTHORN_MASTER_KEY: CANARIES[1],
+    POSTHORN_EGRESS_PROXY: "http://user:canaryproxy@proxy.internal:3128",
+  };
   const { config, origins } = loadConfig({ env, flags: { host: "0.0.0.0" }, cwd });
   return showConfig(config, origins, { json });
 }
@@ -51,6 +63,13 @@ describe("config show", () => {
     expect(shown["settings"]?.["port"]).toEqual({ value: 9000, from: "file", place: "posthorn.yaml:2:7" });
     expect(shown["settings"]?.["log_file"]).toEqual({ value: null, from: "default" });
     expect(shown["subscriptions"]).toMatchObject([{ name: "shop", events: ["#"] }]);
+  });
+
+  it("shows who logs in, but not with what", () => {
+    expect(JSON.parse(show(true))).toMatchObject({
+      settings: { egress_proxy: { value: expect.stringMatching(/^set \(sha256:/) } },
+      subscriptions: [{ auth: { type: "basic", username: "someone", password: "***" } }],
+    });
   });
 
   it.each([false, true])("never shows a secret (json: %s)", (json) => {

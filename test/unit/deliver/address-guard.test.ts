@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createAddressGuard } from "../../../src/deliver/address-guard.ts";
-import { isInRange, parseIp, parseIpRange } from "../../../src/deliver/ip-address.ts";
+import { isInRange, parseIp, parseIpRange } from "../../../src/domain/ip-address.ts";
 
 const closed = createAddressGuard({ allowPrivate: false });
 

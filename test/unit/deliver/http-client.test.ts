@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createAddressGuard } from "../../../src/deliver/address-guard.ts";
@@ -206,6 +207,44 @@ describe("an answer", () => {
     expect(await post(client, sink.url)).toMatchObject({ kind: "response", status: 200 });
   });
 
+  it.each<[string, string, string]>([
+    ["a status line", `HTTP/1.1 200 ${"x".repeat(1_000_000)}`, "far more came"],
+    ["headers", `HTTP/1.1 200 OK\r\n${"x-a: b\r\n".repeat(100_000)}`, "far more came"],
+    [
+      "trailers",
+      `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n${"x-a: b\r\n".repeat(99_999)}`,
+      "far more came",
+    ],
+    [
+      "a chunk extension",
+      `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;${"x".repeat(1_000_000)}`,
+      "far more came",
+    ],
+    [
+      "chunks of one byte",
+      `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(50_000)}`,
+      "far more came",
+    ],
+    ["answers with 1xx", "HTTP/1.1 103 Hints\r\nlink: </a>\r\n\r\n".repeat(20_000), "too many answers with 1xx"],
+    ["a status below 100", "HTTP/1.1 000 OK\r\ncontent-length: 0\r\n\r\n", "not HTTP"],
+  ])("that has no end is cut off long before the deadline: %s", async (_, garbage, error) => {
+    const sink = await openSink({ answer: { garbage } });
+    const client = openClient();
+    const result = await post(client, sink.url);
+    expect(result).toMatchObject({ kind: "unreachable", error: expect.stringContaining(error) });
+    sink.answerWith({ status: 200 });
+    expect(await post(client, sink.url)).toMatchObject({ kind: "response", status: 200 });
+  });
+
+  it("may be announced by some answers with 1xx, and may come byte by byte", async () => {
+    const bytes = Array.from({ length: 3000 }, (_, n) => `1\r\n${n % 10}\r\n`).join("");
+    const answer = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${bytes}0\r\n\r\n`;
+    const sink = await openSink({ answer: { garbage: "HTTP/1.1 102 Processing\r\n\r\n".repeat(50) + answer } });
+    const result = await post(openClient(), sink.url);
+    expect(result).toMatchObject({ kind: "response", status: 200 });
+    expect(result.kind === "response" && Buffer.from(result.body).toString()).toBe("0123456789".repeat(300));
+  });
+
   it("on a connection that its owner had just closed is asked for once more, and only once", async () => {
     const sink = await openSink();
     const client = openClient();
@@ -247,6 +286,24 @@ describe("TLS", () => {
     expect(await post(client, `https://other.test:${sink.port}/`)).toMatchObject({
       kind: "unreachable",
       error: expect.stringContaining("ERR_TLS_CERT_ALTNAME_INVALID"),
+    });
+  });
+
+  it("that is broken off in the handshake is a fault of the destination, and none of the guard's", async () => {
+    const server = createServer((socket) => socket.on("error", () => {}).resetAndDestroy());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    opened.push({ close: () => new Promise((resolve) => server.close(() => resolve())) });
+    const { port } = server.address() as AddressInfo;
+    const client = openClient();
+    const results = await Promise.all(Array.from({ length: 20 }, () => post(client, `https://127.0.0.1:${port}/`)));
+    expect(new Set(results.map(({ kind }) => kind))).toEqual(new Set(["unreachable"]));
+  });
+
+  it("tells in plain words what went wrong", async () => {
+    const plain = await openSink();
+    const result = await post(openClient(), `https://127.0.0.1:${plain.port}/`);
+    expect(result).toMatchObject({
+      error: "the TLS handshake failed: wrong version number (ERR_SSL_WRONG_VERSION_NUMBER)",
     });
   });
 

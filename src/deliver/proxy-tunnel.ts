@@ -1,0 +1,80 @@
+import { connect, type Socket } from "node:net";
+import { codedError, PROXY_FAULT } from "./coded-error.ts";
+
+/** A way through the egress proxy: CONNECT to an address that was judged before, never to a name. */
+
+export interface EgressProxy {
+  host: string;
+  port: number;
+  /** `Proxy-Authorization`, when the proxy wants one. */
+  authorization: string | undefined;
+}
+
+const MAX_HEAD_BYTES = 16 * 1024;
+
+/** `http://[user:password@]host:port`, as checked by the configuration. */
+export function parseEgressProxy(text: string): EgressProxy {
+  const url = new URL(text);
+  const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: url.port === "" ? 80 : Number(url.port),
+    authorization: credentials === ":" ? undefined : `Basic ${Buffer.from(credentials, "utf8").toString("base64")}`,
+  };
+}
+
+/** Calls `done` once; what comes after the proxy's answer is left on the socket. */
+export function openTunnel(
+  proxy: EgressProxy,
+  to: { address: string; port: number },
+  done: (error: Error | null) => void,
+): Socket {
+  const socket = connect({ host: proxy.host, port: proxy.port, noDelay: true, keepAlive: true });
+  let head = Buffer.alloc(0);
+  let isConnected = false;
+  let isDone = false;
+
+  function finish(fault: string | undefined): void {
+    if (isDone) return;
+    isDone = true;
+    socket.off("readable", read);
+    if (fault === undefined) return done(null);
+    socket.destroy();
+    done(codedError(PROXY_FAULT, `egress proxy: ${fault}`));
+  }
+
+  function read(): void {
+    for (;;) {
+      const chunk = socket.read() as Buffer | null;
+      if (chunk === null) return;
+      head = Buffer.concat([head, chunk]);
+      const endsAt = head.indexOf("\r\n\r\n");
+      if (endsAt < 0 && head.length > MAX_HEAD_BYTES) return finish("its answer to CONNECT is too long");
+      if (endsAt < 0) continue;
+      const rest = head.subarray(endsAt + 4);
+      if (rest.length > 0) socket.unshift(rest);
+      return finish(findRefusal(head.subarray(0, endsAt).toString("latin1")));
+    }
+  }
+
+  socket.on("error", (error: NodeJS.ErrnoException) =>
+    finish(`${isConnected ? "the connection broke" : "no connection"} (${error.code ?? error.message})`),
+  );
+  socket.once("close", () => finish("it closed the connection without an answer to CONNECT"));
+  socket.once("connect", () => {
+    isConnected = true;
+    const authority = to.address.includes(":") ? `[${to.address}]:${to.port}` : `${to.address}:${to.port}`;
+    const lines = [`CONNECT ${authority} HTTP/1.1`, `Host: ${authority}`];
+    if (proxy.authorization !== undefined) lines.push(`Proxy-Authorization: ${proxy.authorization}`);
+    socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+    socket.on("readable", read);
+  });
+  return socket;
+}
+
+function findRefusal(head: string): string | undefined {
+  const status = /^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(head.split("\r\n", 1)[0] ?? "")?.[1];
+  if (status === undefined) return "its answer to CONNECT is not HTTP";
+  if (status.startsWith("2")) return undefined;
+  return status === "407" ? "it wants other credentials (407)" : `it answered CONNECT with ${status}`;
+}

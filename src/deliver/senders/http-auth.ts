@@ -1,0 +1,90 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../../domain/clock.ts";
+import type { DestinationAuth } from "../../domain/destination-auth.ts";
+import type { Subscription } from "../../domain/subscription.ts";
+import { type ConnectionTerms, createConnectionTerms, createTokenTerms } from "../connection-terms.ts";
+import type { HttpClient, HttpRequest, HttpResult } from "../http-client.ts";
+import type { OAuth2Tokens, TokenAnswer, TokenClient } from "../oauth2-tokens.ts";
+
+/** What a subscription's `auth` and `allowed_ips` mean for its requests. */
+export interface PreparedAuth {
+  /** A value of `Authorization` that is always the same. */
+  authorization: string | undefined;
+  /** Where the value of `Authorization` must be fetched. */
+  tokenClient: TokenClient | undefined;
+  terms: ConnectionTerms | undefined;
+}
+
+export function prepareAuth({ auth, allowedIps }: Subscription): PreparedAuth {
+  return {
+    authorization: buildAuthorization(auth),
+    tokenClient: auth?.type === "oauth2" ? buildTokenClient(auth) : undefined,
+    terms: createConnectionTerms(allowedIps, auth),
+  };
+}
+
+function buildAuthorization(auth: DestinationAuth | undefined): string | undefined {
+  if (auth?.type === "bearer") return `Bearer ${auth.token}`;
+  if (auth?.type !== "basic") return undefined;
+  return `Basic ${Buffer.from(`${auth.username}:${auth.password}`, "utf8").toString("base64")}`;
+}
+
+function buildTokenClient(auth: DestinationAuth & { type: "oauth2" }): TokenClient {
+  const { tokenUrl, clientId, clientSecret, clientAuth, scope, audience, ca } = auth;
+  const facts = JSON.stringify([tokenUrl, clientId, clientSecret, clientAuth, scope, audience, ca]);
+  const id = createHash("sha256").update(facts).digest("base64");
+  return { id, tokenUrl, clientId, clientSecret, clientAuth, scope, audience, terms: createTokenTerms(ca) };
+}
+
+export interface TokenRequests {
+  client: HttpClient;
+  tokens: OAuth2Tokens;
+  clock: Clock;
+}
+
+/** Sends a request with a token; once more with a new one when it is answered 401. All within the request's time. */
+export function requestWithToken(
+  { client, tokens, clock }: TokenRequests,
+  tokenClient: TokenClient,
+  request: HttpRequest & { headers: string[] },
+  done: (result: HttpResult) => void,
+): void {
+  const endsAt = clock.now() + request.timeoutMs;
+  const { headers } = request;
+
+  function withToken(use: (token: string) => void): void {
+    let isLate = false;
+    const timer = clock.setTimer(endsAt, () => {
+      isLate = true;
+      done({ kind: "timed_out", error: `token endpoint: no token within ${request.timeoutMs} ms` });
+    });
+    tokens.get(tokenClient, (answer: TokenAnswer) => {
+      timer.cancel();
+      if (isLate) return;
+      if ("token" in answer) return use(answer.token);
+      const { kind, error } = answer.failure;
+      done({ kind: kind === "blocked" || kind === "error" ? kind : "unreachable", error });
+    });
+  }
+
+  function send(token: string, answer: (result: HttpResult) => void): void {
+    // The client keeps the array that it is given, and adds to it.
+    const own = headers.slice();
+    own.push("Authorization", `Bearer ${token}`);
+    client.request({ ...request, headers: own, timeoutMs: Math.max(1, endsAt - clock.now()) }, answer);
+  }
+
+  const isRefused = (result: HttpResult) => result.kind === "response" && result.status === 401;
+
+  withToken((token) =>
+    send(token, (first) => {
+      if (!isRefused(first) || !tokens.refuse(tokenClient, token)) return done(first);
+      withToken((newToken) =>
+        send(newToken, (second) => {
+          if (isRefused(second)) tokens.noteUseless(tokenClient);
+          done(second);
+        }),
+      );
+    }),
+  );
+}
