@@ -4,6 +4,7 @@ import { actsContract } from "./store/acts.ts";
 import { configurationContract } from "./store/configuration.ts";
 import { conservationContract } from "./store/conservation.ts";
 import type { StoreHarness } from "./store/harness.ts";
+import { jobsContract } from "./store/jobs.ts";
 import { laneContract } from "./store/lanes.ts";
 import { orderContract } from "./store/order.ts";
 import { readsContract } from "./store/reads.ts";
@@ -19,6 +20,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     actsContract(harness);
     conservationContract(harness);
     configurationContract(harness);
+    jobsContract(harness);
     readsContract(harness);
   });
 }

@@ -3,6 +3,7 @@ import type { Accept } from "./accept.ts";
 import type { ActsOfStore } from "./acts.ts";
 import { createConfigurationWrites } from "./configuration.ts";
 import type { Database } from "./connection.ts";
+import { createJobWrites } from "./jobs.ts";
 import type { Recover } from "./recover.ts";
 
 /** The writes that are not on the way of every event: called by name, each in the same transactions as the rest. */
@@ -10,6 +11,7 @@ export function createCommands(db: Database, parts: { accept: Accept; acts: Acts
   const { accept, acts, recover } = parts;
   return {
     ...createConfigurationWrites(db),
+    ...createJobWrites(db),
     retryDelivery: acts.retryDelivery,
     cancelDelivery: acts.cancelDelivery,
     replay: acts.replay,

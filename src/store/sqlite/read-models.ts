@@ -21,6 +21,7 @@ import {
 import { hashKey } from "./accept.ts";
 import { createConfigurationReads } from "./configuration.ts";
 import type { Database, Statement } from "./connection.ts";
+import { createJobReads } from "./jobs.ts";
 
 const EVENT = `
   e.seq, e.id, e.type, e.version, e.source, e.tenant_id as tenantId, e.priority, e.origin, e.occurred_at as occurredAt,
@@ -78,6 +79,7 @@ export function createReadModels(db: Database) {
 
   const reads = {
     ...createConfigurationReads(db),
+    ...createJobReads(db),
 
     findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {
       // A sender may have chosen an id that another tenant's event was given by this gateway.
