@@ -18,6 +18,8 @@ export interface HttpSenderOptions {
 /** What all attempts for one subscription have in common. */
 interface Prepared {
   signer: Signer;
+  /** Where the signature by a rotation's new secret goes; undefined when there is none. */
+  nextHeader: string | undefined;
   /** Flat, as the client takes them. */
   headers: readonly string[];
   /** The same as the members of a JSON object, secrets masked, without the braces. */
@@ -37,7 +39,8 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
     const hasOwnAgent = Object.keys(headers).some((name) => name.toLowerCase() === "user-agent");
     if (!hasOwnAgent) headers["User-Agent"] = userAgent;
     const made = {
-      signer: createSigner(subscription.secrets),
+      signer: createSigner(subscription.secrets, subscription),
+      nextHeader: subscription.nextSecret === undefined ? undefined : `${subscription.signatureHeader}-Next`,
       headers: Object.entries(headers).flat(),
       recorded: maskedJson(headers).slice(1, -1),
     };
@@ -47,10 +50,10 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
 
   function sendOne(attempt: Attempt, startedAt: number, done: (report: AttemptReport) => void): void {
     const { deliveryId, number, event, subscription } = attempt;
-    const { signer, headers: common, recorded } = prepare(subscription);
+    const { signer, nextHeader, headers: common, recorded } = prepare(subscription);
     const { body, contentType } = buildPayload(deliveryId, event, subscription.format);
     const timestampS = String(Math.floor(startedAt / 1000));
-    const { seed, standard } = signer.sign(event.id, Number(timestampS), body);
+    const { seed, next, standard } = signer.sign(event.id, Number(timestampS), body);
     const attemptNumber = String(number);
     const traceparent = buildTraceparent(deliveryId, number, event.id);
     const headers = [
@@ -75,6 +78,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
       "traceparent",
       traceparent,
     ];
+    if (nextHeader !== undefined && next !== undefined) headers.push(nextHeader, next);
     const requestHeaders = `{${toMembers(headers)},${recorded}}`;
     for (const text of common) headers.push(text);
     const startedNow = clock.now();
