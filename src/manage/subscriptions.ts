@@ -3,7 +3,13 @@ import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import { stableId } from "../domain/ids.ts";
 import { fixedInterval } from "../domain/retry-policy.ts";
-import { createSecret } from "../domain/signature.ts";
+import {
+  applyKeyInput,
+  formatSigningKeys,
+  parseSigningKeys,
+  toEngineKeys,
+  type SigningKeys,
+} from "../domain/signing-keys.ts";
 import type { ManagedBy, Subscription, SubscriptionInput, SubscriptionStatus } from "../domain/subscription.ts";
 import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
 import type { BreakerState } from "../deliver/breaker.ts";
@@ -21,6 +27,12 @@ export interface Subscriptions {
   list(tenantId: string | undefined): readonly Subscription[];
   /** What the user set, for showing. */
   settingsOf(subscription: Subscription): Settings;
+  /** What it signs with now. */
+  keysOf(subscription: Subscription): SigningKeys;
+  /** Written in the turn of the call: what is written beside it in that turn is in the same transaction. */
+  saveKeys(subscription: Subscription, keys: SigningKeys): Promise<Subscription>;
+  /** Whether there was one of this id. */
+  wasDeleted(id: string, tenantId: string | undefined): boolean;
   create(input: SubscriptionInput): Promise<Subscription>;
   change(subscription: Subscription, change: SubscriptionChange): Promise<Subscription>;
   setStatus(subscription: Subscription, status: SubscriptionStatus): Promise<Subscription>;
@@ -51,23 +63,28 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
   const { store, clock, random, secretBox } = options;
   const bySeq = new Map<number, Subscription>();
   const settings = new Map<number, Settings>();
+  const keysBySeq = new Map<number, SigningKeys>();
+  const tenantOfDeleted = new Map<string, string>();
   const breakers = new Map<number, BreakerState>();
   const deleted = new Set<number>();
 
   for (const row of await store.loadSubscriptions()) {
     if (row.deletedAt !== undefined) {
       deleted.add(row.seq);
+      tenantOfDeleted.set(row.id, row.tenantId);
       continue;
     }
-    remember(row, JSON.parse(secretBox.open(row.secrets, ownerOf(row))) as string[]);
+    remember(row, parseSigningKeys(secretBox.open(row.secrets, ownerOf(row)), row.createdAt));
     if (row.breaker !== undefined) breakers.set(row.seq, JSON.parse(row.breaker) as BreakerState);
   }
 
-  function remember(row: SubscriptionRow, secrets: readonly string[]): Subscription {
+  function remember(row: Omit<SubscriptionRow, "secrets">, keys: SigningKeys): Subscription {
     const input = JSON.parse(row.settings) as Settings;
-    const subscription = toSubscription(row, input, secrets);
+    const subscription = toSubscription(row, input, keys);
     bySeq.set(row.seq, subscription);
     settings.set(row.seq, input);
+    keysBySeq.set(row.seq, keys);
+    tenantOfDeleted.delete(row.id);
     return subscription;
   }
 
@@ -81,8 +98,8 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
 
   async function insert(input: SubscriptionInput, id: string, managedBy: ManagedBy): Promise<Subscription> {
     check(input);
-    const { secret, status, ...rest } = input;
-    const secrets = [secret ?? createSecret(random)];
+    const { secret: _, status, ...rest } = input;
+    const keys = applyKeyInput(undefined, input, { random, now: clock.now(), isDeclared: managedBy === "config" });
     const at = clock.wall();
     const row = {
       id,
@@ -94,9 +111,12 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       createdAt: at,
       updatedAt: at,
     };
-    const sealed = { ...row, secrets: secretBox.seal(JSON.stringify(secrets), ownerOf(row)) };
-    const seq = await store.insertSubscription(sealed);
-    return announce(remember({ ...sealed, seq, breaker: undefined, deletedAt: undefined }, secrets));
+    const seq = await store.insertSubscription({ ...row, secrets: seal(keys, row) });
+    return announce(remember({ ...row, seq, breaker: undefined, deletedAt: undefined }, keys));
+  }
+
+  function seal(keys: SigningKeys, owner: { tenantId: string; id: string }): Uint8Array {
+    return secretBox.seal(formatSigningKeys(keys), ownerOf(owner));
   }
 
   function announce(subscription: Subscription): Subscription {
@@ -106,20 +126,23 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
 
   async function update(subscription: Subscription, input: SubscriptionInput, managedBy: ManagedBy) {
     check(input);
-    const { secret, status, ...rest } = input;
-    const secrets = secret === undefined ? subscription.secrets : [secret];
+    const { secret: _, status, ...rest } = input;
+    const known = keysBySeq.get(subscription.seq);
+    const keys = applyKeyInput(known, input, { random, now: clock.now(), isDeclared: managedBy === "config" });
     const at = clock.wall();
     const row = {
       name: input.name,
       status: status ?? subscription.status,
       settings: JSON.stringify(rest),
-      secrets: secretBox.seal(JSON.stringify(secrets), ownerOf(subscription)),
       managedBy,
     };
-    await store.updateSubscription(subscription.seq, row, at);
+    // Only when they change: a rotation may be on its way to the store.
+    const secrets = keys === known ? {} : { secrets: seal(keys, subscription) };
+    await store.updateSubscription(subscription.seq, { ...row, ...secrets }, at);
     const { seq, id, tenantId, createdAt } = subscription;
     const fixed = { seq, id, tenantId, createdAt, updatedAt: at, breaker: undefined, deletedAt: undefined };
-    const changed = announce(remember({ ...row, ...fixed }, secrets));
+    const latest = keys === known ? (keysBySeq.get(seq) ?? keys) : keys;
+    const changed = announce(remember({ ...row, ...fixed }, latest));
     if (subscription.ordered && subscription.onDeadHead === "block" && changed.onDeadHead === "skip") {
       await store.skipDeadHeads(seq, clock.now());
       announce(changed);
@@ -135,6 +158,18 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     // It may have been deleted meanwhile, and must not come back.
     if (current === undefined) return changed;
     bySeq.set(subscription.seq, changed);
+    return announce(changed);
+  }
+
+  async function saveKeys(subscription: Subscription, keys: SigningKeys): Promise<Subscription> {
+    const { seq, id } = subscription;
+    const at = clock.wall();
+    await store.updateSubscription(seq, { secrets: seal(keys, subscription) }, at);
+    const current = bySeq.get(seq);
+    if (current === undefined) throw new PosthornError("not_found", `There is no subscription ${id}.`);
+    const changed = { ...current, ...toEngineKeys(keys), updatedAt: at };
+    bySeq.set(seq, changed);
+    keysBySeq.set(seq, keys);
     return announce(changed);
   }
 
@@ -165,6 +200,12 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     },
     list: (tenantId) => [...bySeq.values()].filter((one) => tenantId === undefined || one.tenantId === tenantId),
     settingsOf: (subscription) => settings.get(subscription.seq) as Settings,
+    keysOf: (subscription) => keysBySeq.get(subscription.seq) as SigningKeys,
+    saveKeys,
+    wasDeleted(id, tenantId) {
+      const owner = tenantOfDeleted.get(id);
+      return owner !== undefined && (tenantId === undefined || tenantId === owner);
+    },
     create: (input) => insert(input, options.createId("sub"), "api"),
     async change(subscription, change) {
       refuseManaged(subscription);
@@ -178,6 +219,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       const before = await countCancelled(seq);
       await store.deleteSubscription(seq, clock.wall());
       bySeq.delete(seq);
+      tenantOfDeleted.set(subscription.id, subscription.tenantId);
       announce(subscription);
       await cancelOpen(seq);
       // Counted by the store: the scheduler, too, cancels what it finds of a subscription that is gone.
@@ -245,7 +287,8 @@ function ownerOf(row: { tenantId: string; id: string }): string {
   return `subscription/${row.tenantId}/${row.id}`;
 }
 
-function toSubscription(row: SubscriptionRow, input: Settings, secrets: readonly string[]): Subscription {
+function toSubscription(row: Omit<SubscriptionRow, "secrets">, input: Settings, keys: SigningKeys): Subscription {
+  const { secrets, nextSecret, ed25519Key } = toEngineKeys(keys);
   const isFixed = input.retry_count !== undefined || input.retry_interval !== undefined;
   return {
     seq: row.seq,
@@ -259,6 +302,8 @@ function toSubscription(row: SubscriptionRow, input: Settings, secrets: readonly
     format: input.format ?? "auto",
     signatureHeader: input.signature_header ?? "X-Webhook-Signature",
     secrets,
+    nextSecret,
+    ed25519Key,
     retryPolicy: isFixed
       ? fixedInterval(input.retry_count ?? 3, input.retry_interval ?? 60)
       : (input.retry_policy ?? "standard"),
