@@ -52,12 +52,7 @@ export async function runShowSecret(subscription: string, flags: ClientFlags): P
   const answer = await client.get(`/api/v1/subscriptions/${encodeURIComponent(subscription)}/secret`);
   if (flags.json === true) return print(answer.text);
   const { secrets, ed25519 } = readAnswer(client, answer) as RotationAnswer;
-  print(
-    formatFacts([
-      ...describeSecrets(secrets),
-      ...(ed25519 == null ? [] : [["public key", ed25519.public_key] as const]),
-    ]),
-  );
+  print(formatFacts([...describeSecrets(secrets), ["public key", ed25519?.public_key]]));
 }
 
 function tell(client: ApiClient, answer: ApiAnswer, flags: ClientFlags): void {

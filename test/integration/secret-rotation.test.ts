@@ -66,20 +66,30 @@ describe("a rotation", () => {
     expect(findSeedSecret({ old, next }, after)).toBe("next");
   });
 
-  it("takes a secret of the owner's, ends by itself, and survives a restart on the way", async () => {
+  it("takes a secret of the owner's, and survives a restart on the way", async () => {
     const both = await openBoth();
     const { gateway, sink } = both;
     const { id, secret: old } = await gateway.subscribe({ name: "orders", url: sink.url });
-    const rotated = await gateway.post(pathOf(id, "rotate-secret"), { secret: OWN_SECRET, overlap_s: 2 });
+    const rotated = await gateway.post(pathOf(id, "rotate-secret"), { secret: OWN_SECRET, overlap_s: 3600 });
     expect(rotated.json["secret"]).toBe(OWN_SECRET);
     await gateway.restart();
     const during = await deliver(both);
     expect([officialsAccept(old, during), officialsAccept(OWN_SECRET, during)]).toEqual([true, true]);
     expect(findSeedSecret({ old, own: OWN_SECRET }, during)).toBe("old");
+    expect(await overlapEnd(gateway, id)).toBe(rotated.json["overlap_ends_at"]);
+  });
+
+  it("ends by itself, on time", async () => {
+    const both = await openBoth();
+    const { gateway, sink } = both;
+    const { id, secret: old } = await gateway.subscribe({ name: "orders", url: sink.url });
+    const { json } = await gateway.post(pathOf(id, "rotate-secret"), { overlap_s: 1 });
     await until(async () => (await overlapEnd(gateway, id)) === null);
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(String(json["overlap_ends_at"])) - 50);
+    const next = String(json["secret"]);
     const after = await deliver(both);
-    expect(findSeedSecret({ old, own: OWN_SECRET }, after)).toBe("own");
-    expect([officialsAccept(old, after), officialsAccept(OWN_SECRET, after)]).toEqual([false, true]);
+    expect(findSeedSecret({ old, next }, after)).toBe("next");
+    expect([officialsAccept(old, after), officialsAccept(next, after)]).toEqual([false, true]);
   });
 
   it("that ended while the gateway was down has ended before the first delivery", async () => {
@@ -117,6 +127,31 @@ describe("a rotation", () => {
     const request = await deliver(both);
     const accepted = [old, givenUp, String(forced.json["secret"])].map((secret) => officialsAccept(secret, request));
     expect(accepted).toEqual([true, false, true]);
+  });
+
+  it("and a change of other settings at the same time both stay", async () => {
+    const { gateway, sink } = await openBoth();
+    const { id } = await gateway.subscribe({ name: "orders", url: sink.url });
+    const change = (timeout: number) =>
+      gateway.request("PATCH", `/api/v1/subscriptions/${id}`, {
+        body: JSON.stringify({ timeout }),
+        headers: { "content-type": "application/json" },
+      });
+    const acts = [
+      () => change(11),
+      () => gateway.post(pathOf(id, "rotate-secret")),
+      () => change(12),
+      () => gateway.post(pathOf(id, "pause")),
+    ];
+    const answers = await Promise.all(acts.map((act) => act()));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    for (const restarts of [0, 1]) {
+      if (restarts === 1) await gateway.restart();
+      const secret = answers[1]?.json["secret"];
+      const shown = (await gateway.get(pathOf(id, "secret"))).json["secrets"];
+      expect(shown).toMatchObject([{ state: "current" }, { state: "next", secret }]);
+      expect((await gateway.get(`/api/v1/subscriptions/${id}`)).json["timeout"]).not.toBe(30);
+    }
   });
 
   it("is possible where the configuration file owns the rest, and a reload does not undo it", async () => {
