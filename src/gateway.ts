@@ -15,6 +15,7 @@ import { createScheduler } from "./deliver/scheduler.ts";
 import { openHttpSender } from "./deliver/senders/http.ts";
 import { PosthornError } from "./domain/errors.ts";
 import { createIdSource } from "./domain/ids.ts";
+import { isGatewayEventType } from "./domain/pattern.ts";
 import { createSystemClock, createSystemRandom } from "./domain/system-clock.ts";
 import { createClientAddress } from "./http/client-address.ts";
 import { createIntake } from "./http/intake.ts";
@@ -24,19 +25,25 @@ import { addCatalogRoute } from "./http/routes/catalog.ts";
 import { addEventTypeRoutes } from "./http/routes/event-types.ts";
 import { addEventRoutes } from "./http/routes/events.ts";
 import { addFilterRoutes } from "./http/routes/filters.ts";
+import { addJobRoutes } from "./http/routes/jobs.ts";
 import { addOperationRoutes } from "./http/routes/operation.ts";
 import { addKeyRoutes } from "./http/routes/keys.ts";
 import { addRequestRoutes } from "./http/routes/requests.ts";
+import { addSubscriptionSecretRoutes } from "./http/routes/subscription-secrets.ts";
 import { addSubscriptionRoutes } from "./http/routes/subscriptions.ts";
 import { addTenantRoutes } from "./http/routes/tenants.ts";
 import { createHttpServer } from "./http/server.ts";
 import { openDiskWatch } from "./manage/disk-watch.ts";
 import { openEventTypes } from "./manage/event-types.ts";
+import { createGatewayJobs, END_OVERLAPS } from "./manage/gateway-jobs.ts";
+import { createJobs } from "./manage/jobs.ts";
 import { loadOrCreateMasterKey } from "./manage/key-files.ts";
 import { openKeys } from "./manage/keys.ts";
+import { createOwnEvents } from "./manage/own-events.ts";
 import { createQuotaGate } from "./manage/quotas.ts";
 import { createReplays } from "./manage/replays.ts";
 import { createSecretBox } from "./manage/secret-box.ts";
+import { createSecretRotation } from "./manage/secret-rotation.ts";
 import { openSources } from "./manage/sources.ts";
 import { createStatus } from "./manage/status.ts";
 import { openSubscriptions } from "./manage/subscriptions.ts";
@@ -243,6 +250,24 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     }
     fanOut.accept(event, answer);
   };
+  const ownEvents = createOwnEvents({ accept, clock, createId, onFault: logFault });
+  const rotation = createSecretRotation({
+    subscriptions,
+    ownEvents,
+    clock,
+    random,
+    rotateAfterMs: config.secretRotationDays * 86_400_000,
+    onOverlap: (endsAt) => jobs.runBy(END_OVERLAPS, endsAt),
+    onRotation: ({ id, name }, trigger) =>
+      logger.info({ subscription_id: id, subscription: name, trigger }, "a new secret signs beside the old one"),
+  });
+  const jobs = createJobs({
+    store,
+    clock,
+    runner: Buffer.from(random.bytes(8)).toString("hex"),
+    jobs: createGatewayJobs({ rotation }),
+    onFault: logFault,
+  });
   const authenticate = (request: IncomingMessage) => {
     const key = readKey(request);
     return key === undefined ? undefined : keys.authenticate(key);
@@ -337,6 +362,13 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   addKeyRoutes(http.app, { keys, clock });
   addEventTypeRoutes(http.app, { eventTypes });
   if (config.catalogPublic) addCatalogRoute(http.app, { eventTypes });
+  addSubscriptionSecretRoutes(http.app, {
+    subscriptions,
+    rotation,
+    onSecretRead: ({ id, name }, caller) =>
+      logger.info({ subscription_id: id, subscription: name, key_id: caller?.keyId }, "the secret was read"),
+  });
+  addJobRoutes(http.app, { jobs });
 
   async function applyDeclared(
     declared: Pick<Config, "eventTypes" | "sources" | "subscriptions" | "tenants">,
@@ -365,7 +397,10 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   await applyDeclared(config);
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
+  // Before the first delivery: what ended while the gateway was down signs no more.
+  await rotation.endOverlaps();
   await scheduler.start();
+  await jobs.start();
   void subscriptions.resume().catch(logFault);
 
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
@@ -385,6 +420,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       logger.info("gateway is stopping");
       await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));
       isShuttingDown = true;
+      await jobs.stop();
       await http.close(HTTP_CLOSE_MS);
       await bodies.close();
       await schemas.close();
@@ -445,6 +481,8 @@ interface WarnedEvent {
 function createEventWarning(logger: Logger, now: () => number, message: string): (event: WarnedEvent) => void {
   const warnedAt = new Map<string, number>();
   return ({ id, type, tenantId }) => {
+    // Most tenants do not ask for what the gateway tells of itself.
+    if (isGatewayEventType(type)) return;
     const key = `${tenantId}\0${type}`;
     if (now() - (warnedAt.get(key) ?? Number.NEGATIVE_INFINITY) < WARN_AGAIN_MS) return;
     if (warnedAt.size >= MAX_WARNED) warnedAt.clear();

@@ -16,6 +16,7 @@ export function addClientCommands(program: Command): void {
   addEvents(program);
   addDeliveries(program);
   addEventTypes(program);
+  addSecrets(program);
 
   const dlq = program.command("dlq").description("dead letters: deliveries that are not tried again by themselves");
   addListOptions(addClientOptions(dlq.command("list")))
@@ -118,6 +119,34 @@ Examples:
   posthorn deliveries --status pending
   posthorn deliveries show dlv_…
   posthorn deliveries retry dlv_…`,
+  );
+}
+
+function addSecrets(program: Command): void {
+  const secrets = program.command("secrets").description("rotate the secret of a subscription, or show it");
+  addClientOptions(secrets.command("rotate <subscription>"))
+    .description("make a new secret, which signs beside the old one for a while, and print it")
+    .option("--overlap <duration>", "how long both sign: 14d, 2h; 0 ends the old one at once (default: 14d)")
+    .option("--secret-file <path>", "take the new secret from a file, or - for standard input")
+    .option("--force", "give up a rotation that is under way")
+    .action(async (id: string, flags: object) => (await import("./secrets.ts")).runRotateSecret(id, flags));
+  addClientOptions(secrets.command("confirm <subscription>"))
+    .description("the receiver has the new secret: the subscription's own signature header is made with it from now on")
+    .option("--retire", "end the old one at once")
+    .action(async (id: string, flags: object) => (await import("./secrets.ts")).runConfirmSecret(id, flags));
+  addClientOptions(secrets.command("retire <subscription>"))
+    .description("end the old secret before the overlap does")
+    .action(async (id: string, flags: object) => (await import("./secrets.ts")).runRetireSecret(id, flags));
+  addClientOptions(secrets.command("show <subscription>"))
+    .description("print the secrets that sign now; the gateway notes in its log that they were read")
+    .action(async (id: string, flags: object) => (await import("./secrets.ts")).runShowSecret(id, flags));
+  secrets.addHelpText(
+    "after",
+    `
+Examples:
+  posthorn secrets rotate sub_… --overlap 7d
+  posthorn secrets confirm sub_…
+  posthorn secrets show sub_…`,
   );
 }
 

@@ -113,6 +113,13 @@ const keys = {
       description: "Encrypts secrets at rest; at least 32 random characters",
     }),
   ),
+  secret_rotation_days: Type.Integer({
+    env: "POSTHORN_SECRET_ROTATION_DAYS",
+    default: 90,
+    minimum: 0,
+    maximum: 3650,
+    description: "Age at which a subscription gets a new secret beside the old one; 0 switches that off",
+  }),
 };
 
 const receiving = {

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Random } from "./clock.ts";
+import { createEd25519Signer } from "./ed25519.ts";
 import { PosthornError } from "./errors.ts";
 import { createHmacKey } from "./hmac.ts";
 
@@ -31,16 +32,26 @@ export function decodeSecret(secret: string): Buffer {
 }
 
 export interface Signer {
-  /** `seed` is made with the first secret, `standard` with each of them. */
-  sign(id: string, timestampS: number, body: Uint8Array): { seed: string; standard: string };
+  /** `seed` is made with the first secret, `next` with that of a rotation, `standard` with each of them. */
+  sign(id: string, timestampS: number, body: Uint8Array): { seed: string; next: string | undefined; standard: string };
 }
 
-export function createSigner(secrets: readonly string[]): Signer {
+/** Each of these only few subscriptions have. */
+export interface MoreKeys {
+  /** One of the secrets: brought by a rotation that is not confirmed. */
+  nextSecret?: string | undefined;
+  /** `whsk_…` */
+  ed25519Key?: string | undefined;
+}
+
+export function createSigner(secrets: readonly string[], more: MoreKeys = {}): Signer {
   const [current] = secrets;
   if (current === undefined) throw new PosthornError("internal_error", "A signer needs at least one secret.");
   // The seed's verifier uses the secret as it is shown, prefix and all.
   const seedKey = createHmacKey(Buffer.from(current, "utf8"));
+  const nextKey = more.nextSecret === undefined ? undefined : createHmacKey(Buffer.from(more.nextSecret, "utf8"));
   const standardKeys = secrets.map((secret) => createHmacKey(decodeSecret(secret)));
+  const signAsymmetric = more.ed25519Key === undefined ? undefined : createEd25519Signer(more.ed25519Key);
   return {
     sign(id, timestampS, body) {
       const signed = `${id}.${timestampS}.`;
@@ -48,7 +59,9 @@ export function createSigner(secrets: readonly string[]): Signer {
       for (const key of standardKeys) {
         standard += `${standard === "" ? "v1," : " v1,"}${key.digest(signed, body, "base64")}`;
       }
-      return { seed: `sha256=${seedKey.digest("", body, "hex")}`, standard };
+      if (signAsymmetric !== undefined) standard += ` v1a,${signAsymmetric(signed, body)}`;
+      const next = nextKey === undefined ? undefined : `sha256=${nextKey.digest("", body, "hex")}`;
+      return { seed: `sha256=${seedKey.digest("", body, "hex")}`, next, standard };
     },
   };
 }

@@ -63,6 +63,12 @@ export const SubscriptionInput = Type.Object(
         description: "`whsec_` and base64 of 24 to 64 bytes; generated when not given; shown only in the answer",
       }),
     ),
+    ed25519: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: "Sign with a key pair too (`v1a` of Standard Webhooks); the public key is shown",
+      }),
+    ),
     retry_policy: Type.Optional(RetryPolicySpec),
     retry_count: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, description: "Retries after the first try" })),
     retry_interval: Type.Optional(
@@ -151,8 +157,12 @@ export interface Subscription {
   status: SubscriptionStatus;
   format: "auto" | "envelope" | "raw" | "cloudevents";
   signatureHeader: string;
-  /** The first is current; the seed's header is made with it. */
+  /** The live ones. The first is current; the seed's header is made with it. */
   secrets: readonly string[];
+  /** The one among them that a rotation brought and nobody has confirmed. */
+  nextSecret?: string | undefined;
+  /** The private key, when deliveries are also signed with one. */
+  ed25519Key?: string | undefined;
   retryPolicy: RetryPolicySpec;
   retryOn: { statuses: readonly number[]; bodyContains: string | undefined };
   timeoutMs: number;

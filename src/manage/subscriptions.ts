@@ -5,7 +5,13 @@ import { DEFAULT_TENANT } from "../domain/event.ts";
 import { parseFilter, type Filter } from "../domain/filter.ts";
 import { stableId } from "../domain/ids.ts";
 import { fixedInterval } from "../domain/retry-policy.ts";
-import { createSecret } from "../domain/signature.ts";
+import {
+  applyKeyInput,
+  formatSigningKeys,
+  parseSigningKeys,
+  toEngineKeys,
+  type SigningKeys,
+} from "../domain/signing-keys.ts";
 import type { ManagedBy, Subscription, SubscriptionInput, SubscriptionStatus } from "../domain/subscription.ts";
 import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
 import { loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
@@ -28,6 +34,12 @@ export interface Subscriptions {
   create(input: SubscriptionInput, id?: string): Promise<Subscription>;
   /** All that is set becomes what is given; the secret stays when none is given. */
   replace(subscription: Subscription, input: SubscriptionInput): Promise<Subscription>;
+  /** What it signs with now. */
+  keysOf(subscription: Subscription): SigningKeys;
+  /** Written in the turn of the call: what is written beside it in that turn is in the same transaction. */
+  saveKeys(subscription: Subscription, keys: SigningKeys): Promise<Subscription>;
+  /** Whether there was one of this id. */
+  wasDeleted(id: string, tenantId: string | undefined): boolean;
   change(subscription: Subscription, change: SubscriptionChange): Promise<Subscription>;
   setStatus(subscription: Subscription, status: SubscriptionStatus): Promise<Subscription>;
   /** Open deliveries are cancelled; resolves to how many. */
@@ -57,15 +69,18 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
   const { store, clock, random, secretBox } = options;
   const bySeq = new Map<number, Subscription>();
   const settings = new Map<number, Settings>();
+  const keysBySeq = new Map<number, SigningKeys>();
+  const tenantOfDeleted = new Map<string, string>();
   const breakers = new Map<number, BreakerState>();
   const deleted = new Set<number>();
 
   for (const row of await store.loadSubscriptions()) {
     if (row.deletedAt !== undefined) {
       deleted.add(row.seq);
+      tenantOfDeleted.set(row.id, row.tenantId);
       continue;
     }
-    remember(row, JSON.parse(secretBox.open(row.secrets, ownerOf(row))) as string[]);
+    remember(row, parseSigningKeys(secretBox.open(row.secrets, ownerOf(row)), row.createdAt));
     if (needsSealing(row.settings)) {
       const resealed = sealSettings(openSettings(row.settings, secretBox, ownerOf(row)), secretBox, ownerOf(row));
       await store.updateSubscription(row.seq, { settings: resealed }, row.updatedAt);
@@ -73,11 +88,13 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     if (row.breaker !== undefined) breakers.set(row.seq, loadBreakerState(row.breaker, clock.now()));
   }
 
-  function remember(row: SubscriptionRow, secrets: readonly string[]): Subscription {
+  function remember(row: Omit<SubscriptionRow, "secrets">, keys: SigningKeys): Subscription {
     const input: Settings = openSettings(row.settings, secretBox, ownerOf(row));
-    const subscription = toSubscription(row, input, secrets);
+    const subscription = toSubscription(row, input, keys);
     bySeq.set(row.seq, subscription);
     settings.set(row.seq, input);
+    keysBySeq.set(row.seq, keys);
+    tenantOfDeleted.delete(row.id);
     return subscription;
   }
 
@@ -92,8 +109,8 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
 
   async function insert(input: SubscriptionInput, id: string, managedBy: ManagedBy): Promise<Subscription> {
     check(input);
-    const { secret, status, ...rest } = input;
-    const secrets = [secret ?? createSecret(random)];
+    const { secret: _, status, ...rest } = input;
+    const keys = applyKeyInput(undefined, input, { random, now: clock.now(), isDeclared: managedBy === "config" });
     const at = clock.wall();
     const tenantId = input.tenant_id ?? DEFAULT_TENANT;
     const row = {
@@ -106,9 +123,12 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       createdAt: at,
       updatedAt: at,
     };
-    const sealed = { ...row, secrets: secretBox.seal(JSON.stringify(secrets), ownerOf(row)) };
-    const seq = await store.insertSubscription(sealed);
-    return announce(remember({ ...sealed, seq, breaker: undefined, deletedAt: undefined }, secrets));
+    const seq = await store.insertSubscription({ ...row, secrets: seal(keys, row) });
+    return announce(remember({ ...row, seq, breaker: undefined, deletedAt: undefined }, keys));
+  }
+
+  function seal(keys: SigningKeys, owner: { tenantId: string; id: string }): Uint8Array {
+    return secretBox.seal(formatSigningKeys(keys), ownerOf(owner));
   }
 
   function announce(subscription: Subscription): Subscription {
@@ -118,20 +138,23 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
 
   async function update(subscription: Subscription, input: SubscriptionInput, managedBy: ManagedBy) {
     check(input);
-    const { secret, status, ...rest } = input;
-    const secrets = secret === undefined ? subscription.secrets : [secret];
+    const { secret: _, status, ...rest } = input;
+    const known = keysBySeq.get(subscription.seq);
+    const keys = applyKeyInput(known, input, { random, now: clock.now(), isDeclared: managedBy === "config" });
     const at = clock.wall();
     const row = {
       name: input.name,
       status: status ?? subscription.status,
       settings: sealSettings(rest, secretBox, ownerOf(subscription)),
-      secrets: secretBox.seal(JSON.stringify(secrets), ownerOf(subscription)),
       managedBy,
     };
-    await store.updateSubscription(subscription.seq, row, at);
+    // Only when they change: a rotation may be on its way to the store.
+    const secrets = keys === known ? {} : { secrets: seal(keys, subscription) };
+    await store.updateSubscription(subscription.seq, { ...row, ...secrets }, at);
     const { seq, id, tenantId, createdAt } = subscription;
     const fixed = { seq, id, tenantId, createdAt, updatedAt: at, breaker: undefined, deletedAt: undefined };
-    const changed = announce(remember({ ...row, ...fixed }, secrets));
+    const latest = keys === known ? (keysBySeq.get(seq) ?? keys) : keys;
+    const changed = announce(remember({ ...row, ...fixed }, latest));
     if (subscription.ordered && subscription.onDeadHead === "block" && changed.onDeadHead === "skip") {
       await store.skipDeadHeads(seq, clock.now());
       announce(changed);
@@ -147,6 +170,18 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     // It may have been deleted meanwhile, and must not come back.
     if (current === undefined) return changed;
     bySeq.set(subscription.seq, changed);
+    return announce(changed);
+  }
+
+  async function saveKeys(subscription: Subscription, keys: SigningKeys): Promise<Subscription> {
+    const { seq, id } = subscription;
+    const at = clock.wall();
+    await store.updateSubscription(seq, { secrets: seal(keys, subscription) }, at);
+    const current = bySeq.get(seq);
+    if (current === undefined) throw new PosthornError("not_found", `There is no subscription ${id}.`);
+    const changed = { ...current, ...toEngineKeys(keys), updatedAt: at };
+    bySeq.set(seq, changed);
+    keysBySeq.set(seq, keys);
     return announce(changed);
   }
 
@@ -182,6 +217,12 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       refuseManaged(subscription);
       return update(subscription, { ...input, tenant_id: subscription.tenantId }, "api");
     },
+    keysOf: (subscription) => keysBySeq.get(subscription.seq) as SigningKeys,
+    saveKeys,
+    wasDeleted(id, tenantId) {
+      const owner = tenantOfDeleted.get(id);
+      return owner !== undefined && (tenantId === undefined || tenantId === owner);
+    },
     async change(subscription, change) {
       refuseManaged(subscription);
       const current = settings.get(subscription.seq) as Settings;
@@ -194,6 +235,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       const before = await countCancelled(seq);
       await store.deleteSubscription(seq, clock.wall());
       bySeq.delete(seq);
+      tenantOfDeleted.set(subscription.id, subscription.tenantId);
       announce(subscription);
       await cancelOpen(seq);
       // Counted by the store: the scheduler, too, cancels what it finds of a subscription that is gone.
@@ -265,7 +307,8 @@ function toFilter(given: SubscriptionInput["event_filter"]): Filter | undefined 
   return given === undefined || given === null ? undefined : parseFilter(given);
 }
 
-function toSubscription(row: SubscriptionRow, input: Settings, secrets: readonly string[]): Subscription {
+function toSubscription(row: Omit<SubscriptionRow, "secrets">, input: Settings, keys: SigningKeys): Subscription {
+  const { secrets, nextSecret, ed25519Key } = toEngineKeys(keys);
   const isFixed = input.retry_count !== undefined || input.retry_interval !== undefined;
   return {
     seq: row.seq,
@@ -280,6 +323,8 @@ function toSubscription(row: SubscriptionRow, input: Settings, secrets: readonly
     format: input.format ?? "auto",
     signatureHeader: input.signature_header ?? "X-Webhook-Signature",
     secrets,
+    nextSecret,
+    ed25519Key,
     retryPolicy: isFixed
       ? fixedInterval(input.retry_count ?? 3, input.retry_interval ?? 60)
       : (input.retry_policy ?? "standard"),

@@ -9,7 +9,7 @@ import type { AttemptResult } from "../domain/outcome.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
 import type { Tenant } from "../domain/tenant.ts";
 
-export interface Store extends Configuration, TenantRecords, ReadModels, Acts {
+export interface Store extends Configuration, TenantRecords, ReadModels, Acts, JobBook {
   readonly info: StoreInfo;
   /** As data: what one transaction may hold. */
   readonly limits: { readonly maxRows: number; readonly maxBytes: number };
@@ -440,4 +440,71 @@ export interface DeliveryCounters {
   attempts: number;
   failures: number;
   lastAttemptAt: number | undefined;
+}
+
+/** Work that comes again and again: when it is due, who runs it, what came of it. Times are scheduling times. */
+export interface JobBook {
+  /** By name, each with its runs, the latest first. */
+  loadJobs(): Promise<readonly JobRow[]>;
+  /** Makes sure that the job runs no later than then; makes it known when it is not. */
+  scheduleJob(name: string, at: number): Promise<void>;
+  /** One at a time, whoever asks: the job belongs to the runner until the lease ends. */
+  startJobRun(start: JobRunStart): Promise<StartedJobRun>;
+  /** False when the lease was lost to another. */
+  renewJobRun(name: string, runner: string, leaseUntil: number): Promise<boolean>;
+  /**
+   * The next run is at `nextRunAt`, or earlier when that was asked for meanwhile; resolves to when. Of all runs the
+   * last `keep` are kept.
+   */
+  endJobRun(end: JobRunEnd): Promise<number>;
+}
+
+export interface JobRow {
+  name: string;
+  /** Undefined while it runs, unless another run was asked for. */
+  nextRunAt: number | undefined;
+  /** While it runs. After a crash it is due when this has passed. */
+  leaseUntil: number | undefined;
+  runs: readonly JobRun[];
+}
+
+export interface JobRun {
+  number: number;
+  trigger: "schedule" | "manual";
+  /** In wall time. */
+  startedAt: number;
+  endedAt: number | undefined;
+  result: "running" | "success" | "failed" | "interrupted";
+  /** JSON of what was done. */
+  summary: string | undefined;
+  error: string | undefined;
+}
+
+export interface JobRunStart {
+  name: string;
+  trigger: JobRun["trigger"];
+  /** The gateway. */
+  runner: string;
+  now: number;
+  wall: number;
+  leaseUntil: number;
+}
+
+export type StartedJobRun =
+  | { kind: "started"; number: number }
+  /** Another has it. */
+  | { kind: "busy"; until: number }
+  /** By schedule only: another has run it meanwhile. */
+  | { kind: "early"; nextRunAt: number };
+
+export interface JobRunEnd {
+  name: string;
+  runner: string;
+  number: number;
+  result: "success" | "failed" | "interrupted";
+  wall: number;
+  summary: string | undefined;
+  error: string | undefined;
+  nextRunAt: number;
+  keep: number;
 }

@@ -29,7 +29,7 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
 /** Beyond this a log line is a dump. */
 const MAX_DEPTH = 6;
 
-const SECRET_TEXT = /whsec_[A-Za-z0-9+/=_-]+|\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}|(?<=:\/\/)[^/?#@\s"]+@/gi;
+const SECRET_TEXT = /whs(?:ec|k)_[A-Za-z0-9+/=_-]+|\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}|(?<=:\/\/)[^/?#@\s"]+@/gi;
 
 function isSecretName(name: string): boolean {
   const snakeCase = name
@@ -62,6 +62,6 @@ function redactValue(value: unknown, depth: number): unknown {
 export function redactText(text: string): string {
   return text.replace(SECRET_TEXT, (found: string, scheme?: string) => {
     if (scheme !== undefined) return `${scheme} ${MASK}`;
-    return found.endsWith("@") ? `${MASK}@` : `whsec_${MASK}`;
+    return found.endsWith("@") ? `${MASK}@` : `${found.slice(0, found.indexOf("_") + 1)}${MASK}`;
   });
 }

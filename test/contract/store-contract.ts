@@ -5,6 +5,7 @@ import { configurationContract } from "./store/configuration.ts";
 import { conservationContract } from "./store/conservation.ts";
 import { eventTypesContract } from "./store/event-types.ts";
 import type { StoreHarness } from "./store/harness.ts";
+import { jobsContract } from "./store/jobs.ts";
 import { laneContract } from "./store/lanes.ts";
 import { orderContract } from "./store/order.ts";
 import { readsContract } from "./store/reads.ts";
@@ -22,6 +23,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     conservationContract(harness);
     configurationContract(harness);
     eventTypesContract(harness);
+    jobsContract(harness);
     readsContract(harness);
     tenantContract(harness);
   });

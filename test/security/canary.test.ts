@@ -24,6 +24,8 @@ describe("a secret", () => {
     const canaries = {
       secret,
       "decoded secret": "canary-subscription-secret",
+      "rotated secret": `whsec_${Buffer.from("canary-rotated-secret-of-32-byte").toString("base64")}`,
+      "any private key": "whsk_",
       "admin key": ADMIN_KEY,
       "read key": await gateway.createKey(["read"]),
       "master key": "canary-master-key-canary",
@@ -46,6 +48,7 @@ describe("a secret", () => {
       name: "target",
       url: sink.url,
       secret,
+      ed25519: true,
       headers,
       retry_policy: { delays_s: [0.01] },
     });
@@ -87,6 +90,19 @@ describe("a secret", () => {
         headers: { "content-type": "application/json" },
       }),
     );
+    const rotate = `/api/v1/subscriptions/${created.id}/rotate-secret`;
+    await keep(gateway.post(rotate, { secret }));
+    await keep(gateway.post(rotate, { secret: `${secret}!` }));
+    await keep(gateway.post(rotate, { overlap_s: secret }));
+    const next = canaries["rotated secret"];
+    expect((await gateway.post(rotate, { secret: next })).json["secret"]).toBe(next);
+    await keep(gateway.post(rotate, { secret: next, force: true }));
+    await keep(gateway.post(`${rotate}/confirm`));
+    await keep(gateway.post(`${rotate}/confirm`));
+    await keep(gateway.post("/api/v1/jobs/rotate-secrets/run"));
+    expect((await gateway.get(`/api/v1/subscriptions/${created.id}/secret`)).text).toContain(next);
+    await gateway.publish({ event_type: "order.created", payload: {} });
+    await keep(gateway.post(`${rotate}/retire`));
     await gateway.settled();
     await until(async () => (await gateway.refused("hooks")).length === 2);
 
@@ -103,6 +119,7 @@ describe("a secret", () => {
       "/api/v1/dead-letters",
       "/api/v1/subscriptions",
       `/api/v1/subscriptions/${created.id}`,
+      "/api/v1/jobs",
       "/api/v1/sources/hooks/requests",
       `/api/v1/requests/${request?.id}`,
       `/api/v1/requests/${String(delivery?.event_id).replace("evt_", "req_")}`,
@@ -117,6 +134,8 @@ describe("a secret", () => {
     expect(proxy.asked[0]?.authorization).toContain(Buffer.from("user:canary-proxy-password").toString("base64"));
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(10);
 
+    const reads = gateway.log.filter(({ msg }) => msg === "the secret was read");
+    expect(reads).toMatchObject([{ subscription_id: created.id, key_id: "config" }]);
     const output = [gateway.logText(), ...answers.map(({ text, headers }) => text + JSON.stringify([...headers]))].join(
       "\n",
     );
@@ -134,6 +153,8 @@ describe("a secret", () => {
       "proxy password",
       "secret",
       "decoded secret",
+      "rotated secret",
+      "any private key",
       "admin key",
       "read key",
       "sender's bearer",

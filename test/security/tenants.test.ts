@@ -39,6 +39,10 @@ describe("a key that is bound to one tenant", () => {
       ["DELETE", `/api/v1/subscriptions/${subscription}`],
       ["POST", `/api/v1/subscriptions/${subscription}/pause`],
       ["POST", `/api/v1/subscriptions/${subscription}/resume`],
+      ["POST", `/api/v1/subscriptions/${subscription}/rotate-secret`],
+      ["POST", `/api/v1/subscriptions/${subscription}/rotate-secret/confirm`],
+      ["POST", `/api/v1/subscriptions/${subscription}/rotate-secret/retire`],
+      ["GET", `/api/v1/subscriptions/${subscription}/secret`],
       ["GET", `/api/v1/deliveries/${delivery}`],
       ["GET", `/api/v1/deliveries?subscription_id=${subscription}`],
       ["GET", `/api/v1/dead-letters?subscription_id=${subscription}`],
@@ -85,6 +89,8 @@ describe("a key that is bound to one tenant", () => {
     const { text } = await stranger.get("/status");
     expect(text).not.toContain("theirs");
     expect((await stranger.get("/metrics")).status).toBe(403);
+    expect((await stranger.get("/api/v1/jobs")).status).toBe(403);
+    expect((await stranger.post("/api/v1/jobs/rotate-secrets/run")).status).toBe(403);
   });
 
   it("may use an id that another tenant used", async () => {

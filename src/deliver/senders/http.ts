@@ -21,6 +21,8 @@ export interface HttpSenderOptions {
 /** What all attempts for one subscription have in common. */
 interface Prepared {
   signer: Signer;
+  /** Where the signature by a rotation's new secret goes; undefined when there is none. */
+  nextHeader: string | undefined;
   /** Flat, as the client takes them. */
   headers: readonly string[];
   /** The same as the members of a JSON object, secrets masked, without the braces. */
@@ -43,7 +45,8 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
     if (auth.authorization !== undefined) headers["Authorization"] = auth.authorization;
     const shown = auth.tokenClient === undefined ? headers : { ...headers, Authorization: MASK };
     const made = {
-      signer: createSigner(subscription.secrets),
+      signer: createSigner(subscription.secrets, subscription),
+      nextHeader: subscription.nextSecret === undefined ? undefined : `${subscription.signatureHeader}-Next`,
       headers: Object.entries(headers).flat(),
       recorded: maskedJson(shown).slice(1, -1),
       auth,
@@ -54,10 +57,10 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
 
   function sendOne(attempt: Attempt, startedAt: number, done: (report: AttemptReport) => void): void {
     const { deliveryId, number, event, subscription } = attempt;
-    const { signer, headers: common, recorded, auth } = prepare(subscription);
+    const { signer, nextHeader, headers: common, recorded, auth } = prepare(subscription);
     const { body, contentType } = buildPayload(deliveryId, event, subscription.format);
     const timestampS = String(Math.floor(startedAt / 1000));
-    const { seed, standard } = signer.sign(event.id, Number(timestampS), body);
+    const { seed, next, standard } = signer.sign(event.id, Number(timestampS), body);
     const attemptNumber = String(number);
     const traceparent = buildTraceparent(deliveryId, number, event.id);
     const headers = [
@@ -82,6 +85,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
       "traceparent",
       traceparent,
     ];
+    if (nextHeader !== undefined && next !== undefined) headers.push(nextHeader, next);
     const requestHeaders = `{${toMembers(headers)},${recorded}}`;
     for (const text of common) headers.push(text);
     const startedNow = clock.now();

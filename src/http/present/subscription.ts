@@ -1,6 +1,7 @@
 import type { Subscription } from "../../domain/subscription.ts";
 import { isCredentialHeader } from "../../domain/credential-header.ts";
 import { maskAuth } from "../../domain/destination-auth.ts";
+import { publicKeyOf } from "../../domain/ed25519.ts";
 import type { Settings } from "../../manage/subscriptions.ts";
 import type { DeliveryCounters } from "../../store/store.ts";
 import { isoTime } from "./time.ts";
@@ -19,6 +20,8 @@ export function presentSubscription(subscription: Subscription, settings: Settin
     status: subscription.status,
     format: subscription.format,
     signature_header: subscription.signatureHeader,
+    ed25519: subscription.ed25519Key !== undefined,
+    ed25519_public_key: subscription.ed25519Key === undefined ? null : publicKeyOf(subscription.ed25519Key),
     ...(isFixed
       ? { retry_count: settings.retry_count ?? 3, retry_interval: settings.retry_interval ?? 60 }
       : { retry_policy: subscription.retryPolicy }),

@@ -6,6 +6,7 @@ import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { createKeyWrites } from "./keys.ts";
 import { createEventTypeWrites } from "./event-types.ts";
+import { createJobWrites } from "./jobs.ts";
 import type { Recover } from "./recover.ts";
 import { createTenantWrites } from "./tenants.ts";
 
@@ -20,6 +21,7 @@ export function createCommands(
     ...createTenantWrites(db, { onDeleted: counters.forgetTenant }),
     ...createKeyWrites(db),
     ...createEventTypeWrites(db),
+    ...createJobWrites(db),
     retryDelivery: acts.retryDelivery,
     cancelDelivery: acts.cancelDelivery,
     replay: acts.replay,

@@ -106,6 +106,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     loadEventTypes: () => read("loadEventTypes"),
     loadKeys: () => read("loadKeys"),
 
+    loadJobs: () => read("loadJobs"),
+    scheduleJob: (name, at) => write("scheduleJob", name, at),
+    startJobRun: (start) => write("startJobRun", start),
+    renewJobRun: (name, runner, leaseUntil) => write("renewJobRun", name, runner, leaseUntil),
+    endJobRun: (end) => write("endJobRun", end),
+
     findEvent: (id, tenantId) => read("findEvent", id, tenantId),
     loadBody: (eventSeq) => read("loadBody", eventSeq),
     listEvents: (filter, page) => read("listEvents", filter, page),

@@ -23,6 +23,7 @@ import { createConfigurationReads } from "./configuration.ts";
 import { createEventTypeReads } from "./event-types.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
+import { createJobReads } from "./jobs.ts";
 
 const EVENT = `
   e.seq, e.id, e.type, e.version, e.source, e.tenant_id as tenantId, e.priority, e.origin, e.occurred_at as occurredAt,
@@ -82,6 +83,7 @@ export function createReadModels(db: Database) {
     ...createConfigurationReads(db),
     ...createTenantReads(prepare),
     ...createEventTypeReads(db),
+    ...createJobReads(db),
 
     findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {
       // A sender may have chosen an id that another tenant's event was given by this gateway.

@@ -1,9 +1,10 @@
 import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createHmacKey } from "../../../src/domain/hmac.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { createSecret, createSigner, decodeSecret, verifySeed, verifyStandard } from "../../../src/domain/signature.ts";
+import { officialsAccept } from "../../support/official-verifiers.ts";
 
 const secret = createSecret(createSeededRandom(1));
 const otherSecret = createSecret(createSeededRandom(2));
@@ -165,6 +166,31 @@ describe("verifying", () => {
     expect(check(`v1,AAAA v1a,xyz ${standard}`, [otherSecret, secret])).toBe(true);
     expect(check(standard.replace("v1,", "v2,"), [secret])).toBe(false);
     expect(check(standard.replace("v1,", ""), [secret])).toBe(false);
+  });
+
+  it("agrees with the official libraries about secrets, times, ids and bodies", () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: wallMs });
+    onTestFinished(() => void vi.useRealTimers());
+    const offsets = fc.oneof(fc.integer({ min: -310, max: 310 }), fc.constantFrom(-301, -300, 300, 301));
+    const choices = fc.record({
+      signedWith: fc.shuffledSubarray([secret, otherSecret], { minLength: 1 }),
+      verifiedWith: fc.constantFrom(secret, otherSecret),
+      offsetS: offsets,
+      isChanged: fc.boolean(),
+      body: fc.json().map((text) => Buffer.from(text)),
+    });
+    fc.assert(
+      fc.property(choices, ({ signedWith, verifiedWith, offsetS, isChanged, body }) => {
+        const timestamp = timestampS + offsetS;
+        const { standard } = createSigner(signedWith).sign("evt_1", timestamp, body);
+        const id = isChanged ? "evt_2" : "evt_1";
+        const headers = { id, timestamp: String(timestamp), signature: standard };
+        const received = { "webhook-id": id, "webhook-timestamp": String(timestamp), "webhook-signature": standard };
+        const isAccepted = officialsAccept(verifiedWith, { headers: received, body });
+        expect(verifyStandard(headers, body, [verifiedWith], wallMs)).toBe(isAccepted);
+        expect(isAccepted).toBe(signedWith.includes(verifiedWith) && Math.abs(offsetS) <= 300 && !isChanged);
+      }),
+    );
   });
 
   it("takes a time within five minutes either way and nothing that is not a time", () => {

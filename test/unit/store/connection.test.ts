@@ -40,6 +40,8 @@ describe("a write connection", () => {
   });
 
   it("runs each migration once, and writes down which", () => {
+    const expected = listMigrations().map((name) => ({ version: Number(name.slice(0, 4)), name }));
+    expect(expected[0]).toEqual({ version: 1, name: "0001_pipeline.sql" });
     for (let start = 0; start < 2; start++) {
       const { db } = openWriteConnection({ file: file() });
       expect(db.prepare("select * from migrations").all()).toEqual(

@@ -87,7 +87,7 @@ describe("secrets", () => {
     ["deep inside", { a: { b: [{ c: { headers: { Authorization: "canary", Cookie: "canary" } } }] } }],
     ["in bytes", { body: Buffer.from("canary") }],
     ["in a URL", { url: "https://me:canary@a.example/" }],
-    ["in text", { note: "sent Bearer canary12345 to it, with whsec_canary" }],
+    ["in text", { note: "sent Bearer canary12345 to it, with whsec_canary and whsk_canary" }],
     ["in an error", { error: new Error("bad secret whsec_canary12345") }],
   ])("are masked %s", (_, fields) => {
     const logger = open();

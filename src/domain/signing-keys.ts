@@ -1,0 +1,186 @@
+import { createHash } from "node:crypto";
+import type { Random } from "./clock.ts";
+import { createEd25519Key } from "./ed25519.ts";
+import { PosthornError } from "./errors.ts";
+import { createSecret } from "./signature.ts";
+
+/**
+ * What a subscription signs with, and how that changes. A rotation brings in a new secret beside the old one; the
+ * seed's header, which holds one signature, stays with the old until the overlap ends or the owner confirms. All times
+ * are scheduling times.
+ */
+export interface SigningKeys {
+  /** All live ones; the first is current, and makes the seed's header. */
+  readonly secrets: readonly LiveSecret[];
+  readonly ed25519: Ed25519Key | undefined;
+  /** Digest of the secret that the configuration file gives: only another one there undoes a rotation. */
+  readonly declared: string | undefined;
+}
+
+export interface LiveSecret {
+  readonly secret: string;
+  /** `next`: brought by a rotation that is not confirmed. `previous`: replaced, and not yet retired. */
+  readonly state: "current" | "next" | "previous";
+  readonly createdAt: number;
+  /** When it is retired; undefined when nothing replaces it. */
+  readonly expiresAt: number | undefined;
+}
+
+export interface Ed25519Key {
+  readonly privateKey: string;
+  readonly createdAt: number;
+}
+
+export interface KeyInput {
+  secret?: string | undefined;
+  ed25519?: boolean | undefined;
+}
+
+export interface KeyMaker {
+  random: Random;
+  now: number;
+  /** The input stands in the configuration file, which says the same at every start. */
+  isDeclared: boolean;
+}
+
+/** What an input makes of the keys; the same ones when it changes nothing. */
+export function applyKeyInput(known: SigningKeys | undefined, input: KeyInput, maker: KeyMaker): SigningKeys {
+  const { random, now, isDeclared } = maker;
+  const { secret, ed25519 = false } = input;
+  const digest = isDeclared && secret !== undefined ? digestOf(secret) : undefined;
+  let keys = known ?? createSigningKeys(secret ?? createSecret(random), now);
+  if (known !== undefined && secret !== undefined && !(isDeclared && keys.declared === digest)) {
+    keys = replaceSecret(keys, secret, now);
+  }
+  if (keys.declared !== digest) keys = { ...keys, declared: digest };
+  if (ed25519 === (keys.ed25519 !== undefined)) return keys;
+  return { ...keys, ed25519: ed25519 ? { privateKey: createEd25519Key(random), createdAt: now } : undefined };
+}
+
+function createSigningKeys(secret: string, now: number): SigningKeys {
+  return { secrets: [current(secret, now)], ed25519: undefined, declared: undefined };
+}
+
+/** Another secret at once: no other one is live any more. */
+function replaceSecret(keys: SigningKeys, secret: string, now: number): SigningKeys {
+  return { ...keys, secrets: [current(secret, now)] };
+}
+
+function digestOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("base64");
+}
+
+/** As a signer takes them. */
+export function toEngineKeys({ secrets, ed25519 }: SigningKeys) {
+  return {
+    secrets: secrets.map(({ secret }) => secret),
+    nextSecret: secrets.find(({ state }) => state === "next")?.secret,
+    ed25519Key: ed25519?.privateKey,
+  };
+}
+
+/** When the old secret of a rotation ends; undefined when none is under way. */
+export function findOverlapEnd(keys: SigningKeys): number | undefined {
+  let end: number | undefined;
+  for (const { expiresAt } of keys.secrets) {
+    if (expiresAt !== undefined && (end === undefined || expiresAt < end)) end = expiresAt;
+  }
+  return end;
+}
+
+export interface Rotation {
+  secret: string;
+  /** 0 retires the old secret at once. */
+  overlapMs: number;
+  /** Gives up a rotation that is under way: of its secrets only the current one stays for the overlap. */
+  force: boolean;
+}
+
+export function startRotation(keys: SigningKeys, { secret, overlapMs, force }: Rotation, now: number): SigningKeys {
+  if (findOverlapEnd(keys) !== undefined && !force) {
+    throw new PosthornError(
+      "conflict",
+      "A rotation is under way. Confirm or retire first, or give it up for a new one with force.",
+    );
+  }
+  if (keys.secrets.some((live) => live.secret === secret)) {
+    throw new PosthornError("invalid_field", "secret is in use already. Give another, or leave it out.", {
+      field: "secret",
+    });
+  }
+  const [old] = keys.secrets;
+  if (overlapMs === 0 || old === undefined) return replaceSecret(keys, secret, now);
+  const next: LiveSecret = { secret, state: "next", createdAt: now, expiresAt: undefined };
+  return { ...keys, secrets: [{ ...old, expiresAt: now + overlapMs }, next] };
+}
+
+/** The owner has the new secret: it makes the seed's header now. The old one stays for the rest of the overlap. */
+export function confirmRotation(keys: SigningKeys): SigningKeys {
+  const next = keys.secrets.find(({ state }) => state === "next");
+  if (next === undefined) throw nothingToEnd("There is no rotation to confirm.");
+  const others = keys.secrets.filter((live) => live !== next);
+  const previous = others.map((live): LiveSecret => ({ ...live, state: "previous" }));
+  return { ...keys, secrets: [{ ...next, state: "current" }, ...previous] };
+}
+
+/** Ends the overlap: what a rotation replaces is no longer signed with. */
+export function retireReplaced(keys: SigningKeys): SigningKeys {
+  if (findOverlapEnd(keys) === undefined) throw nothingToEnd("There is no old secret to retire.");
+  const left = keys.secrets.filter(({ expiresAt }) => expiresAt === undefined);
+  return { ...keys, secrets: left.map((live): LiveSecret => ({ ...live, state: "current" })) };
+}
+
+/** The same keys when nothing has ended. */
+export function endOverlap(keys: SigningKeys, now: number): SigningKeys {
+  const end = findOverlapEnd(keys);
+  return end !== undefined && end <= now ? retireReplaced(keys) : keys;
+}
+
+/** As text for the encrypted column. */
+export function formatSigningKeys({ secrets, ed25519, declared }: SigningKeys): string {
+  return JSON.stringify({
+    secrets: secrets.map(({ secret, state, createdAt, expiresAt }) => ({
+      secret,
+      state,
+      created_at: createdAt,
+      expires_at: expiresAt,
+    })),
+    ed25519: ed25519 && { private_key: ed25519.privateKey, created_at: ed25519.createdAt },
+    declared,
+  });
+}
+
+/** Before rotations there was only a list of texts; those secrets are as old as their subscription. */
+export function parseSigningKeys(text: string, subscriptionCreatedAt: number): SigningKeys {
+  const read = JSON.parse(text) as readonly string[] | WrittenKeys;
+  if (isTextList(read)) return createSigningKeys(read[0] ?? "", subscriptionCreatedAt);
+  const { secrets, ed25519, declared } = read;
+  return {
+    secrets: secrets.map((live) => ({
+      secret: live.secret,
+      state: live.state,
+      createdAt: live.created_at,
+      expiresAt: live.expires_at,
+    })),
+    ed25519: ed25519 && { privateKey: ed25519.private_key, createdAt: ed25519.created_at },
+    declared,
+  };
+}
+
+interface WrittenKeys {
+  secrets: { secret: string; state: LiveSecret["state"]; created_at: number; expires_at?: number }[];
+  ed25519?: { private_key: string; created_at: number };
+  declared?: string;
+}
+
+function isTextList(read: readonly string[] | WrittenKeys): read is readonly string[] {
+  return Array.isArray(read);
+}
+
+function current(secret: string, now: number): LiveSecret {
+  return { secret, state: "current", createdAt: now, expiresAt: undefined };
+}
+
+function nothingToEnd(message: string): PosthornError {
+  return new PosthornError("conflict", `${message} Start one with rotate-secret.`);
+}

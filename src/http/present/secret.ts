@@ -1,0 +1,37 @@
+import { publicKeyOf } from "../../domain/ed25519.ts";
+import { findOverlapEnd, type SigningKeys } from "../../domain/signing-keys.ts";
+import type { Subscription } from "../../domain/subscription.ts";
+import { isoTime } from "./time.ts";
+
+/** How far a rotation is. Never a secret: the answers that may show one add it. */
+export function presentRotation(subscription: Subscription, keys: SigningKeys) {
+  return {
+    id: subscription.id,
+    overlap_ends_at: isoTime(findOverlapEnd(keys)) ?? null,
+    secrets: presentStates(keys),
+  };
+}
+
+/** For the owner only: with the secrets themselves, but no private key, which nobody else has use for. */
+export function presentSecrets(subscription: Subscription, keys: SigningKeys) {
+  const { secrets, ed25519 } = keys;
+  const states = presentStates(keys);
+  return {
+    id: subscription.id,
+    secret: secrets[0]?.secret,
+    overlap_ends_at: isoTime(findOverlapEnd(keys)) ?? null,
+    secrets: secrets.map(({ secret }, index) => ({ secret, ...states[index] })),
+    ed25519:
+      ed25519 === undefined
+        ? null
+        : { public_key: publicKeyOf(ed25519.privateKey), created_at: isoTime(ed25519.createdAt) },
+  };
+}
+
+function presentStates({ secrets }: SigningKeys) {
+  return secrets.map(({ state, createdAt, expiresAt }) => ({
+    state,
+    created_at: isoTime(createdAt),
+    expires_at: isoTime(expiresAt) ?? null,
+  }));
+}

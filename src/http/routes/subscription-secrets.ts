@@ -1,0 +1,103 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { Type, type Static } from "typebox";
+import { PosthornError } from "../../domain/errors.ts";
+import { SubscriptionInput, type Subscription } from "../../domain/subscription.ts";
+import type { Caller } from "../../manage/keys.ts";
+import type { SecretRotation } from "../../manage/secret-rotation.ts";
+import type { Subscriptions } from "../../manage/subscriptions.ts";
+import { presentRotation, presentSecrets } from "../present/secret.ts";
+
+const MAX_OVERLAP_S = 31_536_000;
+
+const RotateBody = Type.Object(
+  {
+    secret: SubscriptionInput.properties.secret,
+    overlap_s: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_OVERLAP_S,
+        default: 1_209_600,
+        description: "Seconds in which both secrets sign; 0 retires the old one at once",
+      }),
+    ),
+    force: Type.Optional(
+      Type.Boolean({ default: false, description: "Give up a rotation that is under way for this one" }),
+    ),
+  },
+  { additionalProperties: false },
+);
+const ConfirmBody = Type.Object(
+  { retire: Type.Optional(Type.Boolean({ default: false, description: "End the overlap at once" })) },
+  { additionalProperties: false },
+);
+const NoBody = Type.Union([Type.Object({}, { additionalProperties: false }), Type.Null()]);
+
+export interface SecretRoutesOptions {
+  subscriptions: Subscriptions;
+  rotation: SecretRotation;
+  /** Somebody has seen the secrets. */
+  onSecretRead: (subscription: Subscription, caller: Caller | undefined) => void;
+}
+
+export function addSubscriptionSecretRoutes(app: FastifyInstance, options: SecretRoutesOptions): void {
+  const { subscriptions, rotation } = options;
+
+  function get(request: FastifyRequest): Subscription {
+    const { id } = request.params as { id: string };
+    const tenantId = request.caller?.tenantId;
+    const subscription = subscriptions.findById(id, tenantId);
+    if (subscription === undefined && subscriptions.wasDeleted(id, tenantId)) {
+      throw new PosthornError("invalid_field", `The subscription ${id} was deleted; it has no secret to change.`, {
+        field: "id",
+      });
+    }
+    return subscription ?? subscriptions.getById(id, tenantId);
+  }
+
+  function present(subscription: Subscription) {
+    return presentRotation(subscription, subscriptions.keysOf(subscription));
+  }
+
+  app.post<{ Body: Static<typeof RotateBody> | undefined }>(
+    "/api/v1/subscriptions/:id/rotate-secret",
+    { config: { scope: "admin" }, schema: { body: Type.Union([RotateBody, Type.Null()]) } },
+    async (request, reply) => {
+      const subscription = get(request);
+      const { secret, overlap_s: overlapS, force } = request.body ?? {};
+      const overlapMs = overlapS === undefined ? undefined : overlapS * 1000;
+      const made = await rotation.rotate(subscription, { secret, overlapMs, force });
+      return hide(reply).send({ ...present(subscription), secret: made });
+    },
+  );
+
+  app.post<{ Body: Static<typeof ConfirmBody> | undefined }>(
+    "/api/v1/subscriptions/:id/rotate-secret/confirm",
+    { config: { scope: "admin" }, schema: { body: Type.Union([ConfirmBody, Type.Null()]) } },
+    async (request) => {
+      const subscription = get(request);
+      await rotation.confirm(subscription, { retire: request.body?.retire === true });
+      return present(subscription);
+    },
+  );
+
+  app.post(
+    "/api/v1/subscriptions/:id/rotate-secret/retire",
+    { config: { scope: "admin" }, schema: { body: NoBody } },
+    async (request) => {
+      const subscription = get(request);
+      await rotation.retire(subscription);
+      return present(subscription);
+    },
+  );
+
+  app.get("/api/v1/subscriptions/:id/secret", { config: { scope: "admin" } }, async (request, reply) => {
+    const subscription = subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
+    options.onSecretRead(subscription, request.caller);
+    return hide(reply).send(presentSecrets(subscription, subscriptions.keysOf(subscription)));
+  });
+}
+
+/** What shows a secret is kept by nobody on the way. */
+function hide(reply: FastifyReply): FastifyReply {
+  return reply.header("cache-control", "no-store");
+}

@@ -1,0 +1,66 @@
+import type { Clock } from "../domain/clock.ts";
+import { isGatewayEventType, type GATEWAY_EVENT_TYPES } from "../domain/pattern.ts";
+import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
+
+/** What the gateway tells of itself, as events that a tenant can subscribe to by name. */
+export interface OwnEvents {
+  /**
+   * Accepted in the turn of the call, so that what is written beside it is in the same transaction. Never rejects: what
+   * the event tells of has happened whether it could be told or not.
+   */
+  publishOwn(event: OwnEvent): Promise<void>;
+}
+
+export interface OwnEvent {
+  type: (typeof GATEWAY_EVENT_TYPES)[number];
+  tenantId: string;
+  /** Never a secret. */
+  data: Readonly<Record<string, unknown>>;
+  /** The type of the event whose delivery led to this one; a failure to deliver an own event publishes nothing more. */
+  causedBy?: string | undefined;
+}
+
+export interface OwnEventsOptions {
+  accept: (event: IncomingEvent, done: (result: IngestResult) => void) => void;
+  clock: Clock;
+  createId: (prefix: "evt") => string;
+  onFault: (error: unknown) => void;
+}
+
+const SOURCE = "posthorn";
+
+export function createOwnEvents({ accept, clock, createId, onFault }: OwnEventsOptions): OwnEvents {
+  return {
+    publishOwn({ type, tenantId, data, causedBy }) {
+      if (causedBy !== undefined && isGatewayEventType(causedBy)) return Promise.resolve();
+      const wall = clock.wall();
+      const event: IncomingEvent = {
+        id: createId("evt"),
+        givenId: false,
+        type,
+        version: "1.0",
+        source: SOURCE,
+        tenantId,
+        priority: "normal",
+        origin: "publish",
+        occurredAt: wall,
+        receivedAt: wall,
+        dueAt: clock.now(),
+        expiresAt: undefined,
+        orderingKey: undefined,
+        dedupeKey: undefined,
+        contentType: "application/json",
+        request: undefined,
+        details: undefined,
+        body: Buffer.from(JSON.stringify(data)),
+        fanOutCursor: undefined,
+      };
+      return new Promise((resolve) => {
+        accept(event, (result) => {
+          if (result.kind === "failed") onFault(result.error);
+          resolve();
+        });
+      });
+    },
+  };
+}

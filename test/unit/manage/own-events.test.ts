@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { PosthornError } from "../../../src/domain/errors.ts";
+import { matchesPattern, parsePattern } from "../../../src/domain/pattern.ts";
+import { createOwnEvents, type OwnEvent } from "../../../src/manage/own-events.ts";
+import type { IncomingEvent, IngestResult } from "../../../src/route/fan-out.ts";
+import { NOON } from "../../support/store-fixtures.ts";
+import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
+
+function open(answer: (event: IncomingEvent) => IngestResult) {
+  const accepted: IncomingEvent[] = [];
+  const faults: unknown[] = [];
+  const ownEvents = createOwnEvents({
+    accept(event, done) {
+      accepted.push(event);
+      queueMicrotask(() => done(answer(event)));
+    },
+    clock: createVirtualClock(createVirtualTime(NOON)),
+    createId: () => `evt_${accepted.length}`,
+    onFault: (error) => faults.push(error),
+  });
+  return { accepted, faults, ownEvents };
+}
+
+const stored = ({ id }: IncomingEvent): IngestResult => ({ kind: "stored", eventId: id, deliveries: 1 });
+const event: OwnEvent = { type: "webhook.suspended", tenantId: "acme", data: { webhook_id: "sub_1" } };
+
+describe("an event of the gateway itself", () => {
+  it("is an event of the tenant it concerns, accepted before the call returns", async () => {
+    const { accepted, ownEvents } = open(stored);
+    const published = ownEvents.publishOwn(event);
+    expect(accepted).toMatchObject([{ type: "webhook.suspended", tenantId: "acme", source: "posthorn", dueAt: NOON }]);
+    expect(Buffer.from(accepted[0]?.body ?? []).toString()).toBe('{"webhook_id":"sub_1"}');
+    await published;
+  });
+
+  it("is not published when it would tell of a failure to deliver another one", async () => {
+    const { accepted, ownEvents } = open(stored);
+    await ownEvents.publishOwn({ ...event, causedBy: "webhook.suspended" });
+    await ownEvents.publishOwn({ ...event, causedBy: "test.event" });
+    expect(accepted).toEqual([]);
+    await ownEvents.publishOwn({ ...event, causedBy: "order.created" });
+    expect(accepted).toHaveLength(1);
+  });
+
+  it("that cannot be stored is a fault that is told, and fails nobody", async () => {
+    const { faults, ownEvents } = open(() => ({ kind: "failed", error: new PosthornError("store_full", "full") }));
+    await ownEvents.publishOwn(event);
+    expect(faults).toMatchObject([{ code: "store_full" }]);
+  });
+
+  it("is matched by patterns that name it, and by none that means everything", () => {
+    const matching = ["*", "#", "*.*", "#.suspended", "webhook.*", "webhook.#", "webhook.suspended"].filter((pattern) =>
+      matchesPattern(parsePattern(pattern), event.type),
+    );
+    expect(matching).toEqual(["webhook.*", "webhook.#", "webhook.suspended"]);
+  });
+});
