@@ -66,6 +66,12 @@ const at = (stranger: RouteCase["stranger"], path: string, body?: unknown): Rout
 const onSubscription =
   (suffix = "", body?: unknown) =>
   async (victim: Victim) => [at(404, `/api/v1/subscriptions/${await newSubscription(victim)}${suffix}`, body)];
+/** A rotation is under way and confirmed, so that either step can follow. */
+const onRotation = (suffix: string) => async (victim: Victim) => {
+  const path = `/api/v1/subscriptions/${await newSubscription(victim)}`;
+  await victim.client.post(`${path}/rotate-secret`, {});
+  return [at(404, path + suffix, {})];
+};
 const onEventType =
   (suffix = "", body?: unknown) =>
   async (victim: Victim) => [at(403, `/api/v1/event-types/${await newEventType(victim)}${suffix}`, body)];
@@ -165,6 +171,21 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "DELETE /api/v1/subscriptions/:id": { scope: "admin", cases: onSubscription() },
   "POST /api/v1/subscriptions/:id/pause": { scope: "admin", cases: onSubscription("/pause") },
   "POST /api/v1/subscriptions/:id/resume": { scope: "admin", cases: onSubscription("/resume") },
+
+  "POST /api/v1/subscriptions/:id/rotate-secret": { scope: "admin", cases: onSubscription("/rotate-secret", {}) },
+  "POST /api/v1/subscriptions/:id/rotate-secret/confirm": {
+    scope: "admin",
+    cases: onRotation("/rotate-secret/confirm"),
+  },
+  "POST /api/v1/subscriptions/:id/rotate-secret/retire": { scope: "admin", cases: onRotation("/rotate-secret/retire") },
+  "GET /api/v1/subscriptions/:id/secret": { scope: "admin", cases: onSubscription("/secret") },
+
+  "GET /api/v1/jobs": { scope: "admin", unbound: true, cases: () => [at(403, "/api/v1/jobs")] },
+  "POST /api/v1/jobs/:name/run": {
+    scope: "admin",
+    unbound: true,
+    cases: () => [at(403, "/api/v1/jobs/end-overlaps/run")],
+  },
 
   "POST /api/v1/filters/test": {
     scope: "read",
