@@ -99,7 +99,7 @@ describe("bad input", () => {
       ["PUT", "/api/v1/events", "GET, HEAD, POST"],
       ["DELETE", "/api/v1/events/evt_1", "GET, HEAD"],
       ["GET", "/api/v1/dead-letters/replay", "POST"],
-      ["PUT", "/api/v1/subscriptions/sub_1", "DELETE, GET, HEAD, PATCH"],
+      ["POST", "/api/v1/subscriptions/sub_1", "DELETE, GET, HEAD, PATCH, PUT"],
       ["POST", "/health", "GET, HEAD"],
     ] as const) {
       const answer = await gateway.request(method, path);
