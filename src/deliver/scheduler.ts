@@ -325,7 +325,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     lane.mayHaveMore = true;
   }
 
+  /** Once: what was in flight beside it says the same. */
   function suspend(lane: Lane, subscription: Subscription, reason: string): void {
+    if (lane.isGone || subscription.status !== "active") return;
     lane.isGone = true;
     options.onSuspend(subscription, reason);
   }

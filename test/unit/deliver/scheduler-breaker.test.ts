@@ -164,6 +164,14 @@ describe("deliveries that die in a row", () => {
     expect(await bench.store.countOpenDeliveries()).toBe(4);
   });
 
+  it("suspend it once, however many were in flight", async () => {
+    const bench = await open();
+    await bench.subscribe({ name: "shop", concurrency: 20 });
+    await bench.publishAll(ids(20));
+    for (const flight of bench.flights.slice()) await flight.answer(refuse());
+    expect(bench.told.filter((line) => line.includes("suspended"))).toHaveLength(1);
+  });
+
   it("are forgotten with a success between them", async () => {
     const bench = await open();
     await bench.subscribe({ name: "shop", concurrency: 1 });
