@@ -1,6 +1,6 @@
-import { Worker } from "node:worker_threads";
 import { PosthornError, type ErrorCode } from "../domain/errors.ts";
 import { findBodyKind } from "./content-type.ts";
+import { createThreadCaller } from "./thread-caller.ts";
 import { checkJsonBody, type WellFormed } from "./well-formed.ts";
 
 /**
@@ -37,17 +37,9 @@ export interface Refusal {
   details: PosthornError["details"];
 }
 
-interface Waiting {
-  byteLength: number;
-  resolve: (checked: WellFormed) => void;
-  reject: (error: PosthornError) => void;
-}
-
 const OTHER: WellFormed = { kind: "other", texts: [] };
 /** So much takes the loop 3 ms at worst; nearly all webhooks are smaller. */
 const MAX_ON_LOOP_BYTES = 128 * 1024;
-/** A second or two of the worst that can be sent. */
-const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 /** The same file names in a source tree and in a build. */
 const THREAD = new URL(`./body-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 
@@ -59,52 +51,16 @@ export interface BodyCheckerOptions {
 
 export function createBodyChecker(options: BodyCheckerOptions): BodyChecker {
   const { maxDepth, maxOnLoopBytes = MAX_ON_LOOP_BYTES } = options;
-  const waiting = new Map<number, Waiting>();
-  let thread: Worker | undefined;
-  let waitingBytes = 0;
-  let lastId = 0;
+  const apart = createThreadCaller<Omit<BodyCall, "id">, BodyReply>({
+    thread: THREAD,
+    overloaded: "Too many large bodies are waiting to be checked.",
+    lost: "The body could not be checked now.",
+  });
 
-  function take(id: number): Waiting | undefined {
-    const call = waiting.get(id);
-    if (call !== undefined) waitingBytes -= call.byteLength;
-    waiting.delete(id);
-    return call;
-  }
-
-  /** Most gateways never see such a body: the thread is not started before the first one. */
-  function start(): Worker {
-    const started = new Worker(THREAD);
-    started.unref();
-    started.on("message", (reply: BodyReply) => {
-      const call = take(reply.id);
-      if ("checked" in reply) call?.resolve(reply.checked);
-      else call?.reject(new PosthornError(reply.refused.code, reply.refused.message, reply.refused));
-    });
-    // The parser may run out of memory: that is no fault of the bodies that wait, and the next one starts it again.
-    const lose = (): void => {
-      if (thread === started) thread = undefined;
-      for (const id of waiting.keys()) {
-        take(id)?.reject(new PosthornError("unavailable", "The body could not be checked now.", { retryAfterS: 5 }));
-      }
-    };
-    started.on("error", lose);
-    started.on("exit", lose);
-    return started;
-  }
-
-  function checkApart(call: Omit<BodyCall, "id">): Promise<WellFormed> {
-    const byteLength = call.body.length;
-    if (waitingBytes + byteLength > MAX_WAITING_BYTES && waiting.size > 0) {
-      const message = "Too many large bodies are waiting to be checked.";
-      return Promise.reject(new PosthornError("overloaded", message, { retryAfterS: 1 }));
-    }
-    return new Promise((resolve, reject) => {
-      const id = ++lastId;
-      waiting.set(id, { byteLength, resolve, reject });
-      waitingBytes += byteLength;
-      thread ??= start();
-      thread.postMessage({ ...call, id } satisfies BodyCall);
-    });
+  async function checkApart(call: Omit<BodyCall, "id">): Promise<WellFormed> {
+    const reply = await apart.call(call, call.body.length);
+    if ("checked" in reply) return reply.checked;
+    throw new PosthornError(reply.refused.code, reply.refused.message, reply.refused);
   }
 
   return {
@@ -114,8 +70,6 @@ export function createBodyChecker(options: BodyCheckerOptions): BodyChecker {
       if (format === "json" && body.length <= maxOnLoopBytes) return checkJsonBody(body, charset, maxDepth, pointers);
       return checkApart({ body, format, charset, maxDepth, pointers });
     },
-    async close() {
-      await thread?.terminate();
-    },
+    close: apart.close,
   };
 }
