@@ -15,24 +15,13 @@ import { createScheduler } from "./deliver/scheduler.ts";
 import { openHttpSender } from "./deliver/senders/http.ts";
 import { PosthornError } from "./domain/errors.ts";
 import { createIdSource } from "./domain/ids.ts";
-import { isGatewayEventType } from "./domain/pattern.ts";
 import { createSystemClock, createSystemRandom } from "./domain/system-clock.ts";
 import { createClientAddress } from "./http/client-address.ts";
 import { createIntake } from "./http/intake.ts";
-import { presentDelivery } from "./http/present/delivery.ts";
-import { addDeliveryRoutes } from "./http/routes/deliveries.ts";
-import { addCatalogRoute } from "./http/routes/catalog.ts";
-import { addEventTypeRoutes } from "./http/routes/event-types.ts";
-import { addEventRoutes } from "./http/routes/events.ts";
-import { addFilterRoutes } from "./http/routes/filters.ts";
-import { addJobRoutes } from "./http/routes/jobs.ts";
-import { addOperationRoutes } from "./http/routes/operation.ts";
-import { addKeyRoutes } from "./http/routes/keys.ts";
-import { addRequestRoutes } from "./http/routes/requests.ts";
-import { addSubscriptionSecretRoutes } from "./http/routes/subscription-secrets.ts";
-import { addSubscriptionRoutes } from "./http/routes/subscriptions.ts";
-import { addTenantRoutes } from "./http/routes/tenants.ts";
+import { readKey } from "./http/read-key.ts";
+import { addRoutes } from "./http/routes/add-routes.ts";
 import { createHttpServer } from "./http/server.ts";
+import { applyDeclared, type Declared } from "./manage/declared.ts";
 import { openDiskWatch } from "./manage/disk-watch.ts";
 import { openEventTypes } from "./manage/event-types.ts";
 import { createGatewayJobs, END_OVERLAPS } from "./manage/gateway-jobs.ts";
@@ -60,6 +49,7 @@ import { createRouter } from "./route/router.ts";
 import { lockDataDir } from "./store/sqlite/data-dir-lock.ts";
 import { makeDurableDirectory } from "./store/sqlite/durable-directory.ts";
 import { openSqliteStore } from "./store/sqlite/open.ts";
+import { createEventWarning } from "./telemetry/event-warning.ts";
 import type { Logger } from "./telemetry/logger.ts";
 import { createUtilization } from "./telemetry/utilization.ts";
 import { watchLoopLag } from "./telemetry/loop-lag.ts";
@@ -341,60 +331,30 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     metrics,
     isReady: () => !isShuttingDown,
   });
-  const present = (delivery: Parameters<typeof presentDelivery>[0]) =>
-    presentDelivery(delivery, {
-      subscription: subscriptions.find(delivery.subscriptionSeq),
-      breaker: scheduler.findBreaker(delivery.subscriptionSeq),
-    });
-  addOperationRoutes(http.app, {
-    readiness: status.readiness,
-    status: status.status,
-    metrics: status.metrics,
-    statusIsPublic: config.statusPublic,
-    metricsArePublic: config.metricsPublic,
-  });
-  addEventRoutes(http.app, { store, replays, presentDelivery: present });
-  addDeliveryRoutes(http.app, { store, subscriptions, replays, presentDelivery: present });
-  addRequestRoutes(http.app, { store, sources });
-  addSubscriptionRoutes(http.app, { subscriptions, store });
-  addFilterRoutes(http.app, { store });
-  addTenantRoutes(http.app, { tenants, store });
-  addKeyRoutes(http.app, { keys, clock });
-  addEventTypeRoutes(http.app, { eventTypes });
-  if (config.catalogPublic) addCatalogRoute(http.app, { eventTypes });
-  addSubscriptionSecretRoutes(http.app, {
+  addRoutes(http.app, {
+    open: { status: config.statusPublic, metrics: config.metricsPublic, catalog: config.catalogPublic },
+    store,
+    clock,
+    logger,
+    scheduler,
+    status,
     subscriptions,
+    sources,
+    eventTypes,
+    tenants,
+    keys,
     rotation,
-    onSecretRead: ({ id, name }, caller) =>
-      logger.info({ subscription_id: id, subscription: name, key_id: caller?.keyId }, "the secret was read"),
+    replays,
+    jobs,
   });
-  addJobRoutes(http.app, { jobs });
-
-  async function applyDeclared(
-    declared: Pick<Config, "eventTypes" | "sources" | "subscriptions" | "tenants">,
-  ): Promise<void> {
-    const left = {
-      // First: when a schema cannot be used, nothing of the file is taken over.
-      eventTypes: (await eventTypes.applyDeclared(declared.eventTypes)).left,
-      tenants: (await tenants.applyDeclared(declared.tenants)).left,
-      sources: (await sources.applyDeclared(declared.sources)).left,
-      subscriptions: (await subscriptions.applyDeclared(declared.subscriptions)).left,
-    };
-    for (const name of left.eventTypes) {
-      logger.warn({ event_type: name }, "event type left the configuration and refuses no event any more");
-    }
-    for (const id of left.tenants) logger.warn({ tenant_id: id }, "tenant left the configuration and is inactive");
-    for (const name of left.sources) logger.warn({ source: name }, "source left the configuration and is paused");
-    for (const name of left.subscriptions) {
-      logger.warn({ subscription: name }, "subscription left the configuration and is inactive");
-    }
-  }
+  const takeOver = (declared: Declared) =>
+    applyDeclared(declared, { eventTypes, tenants, sources, subscriptions, logger });
 
   const recovered = await store.recover(clock.now(), inFlight.left);
   if (Object.values(recovered).some((count) => count > 0)) {
     logger.warn(recovered, "the last run ended in the middle of its work, going on");
   }
-  await applyDeclared(config);
+  await takeOver(config);
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
   // Before the first delivery: what ended while the gateway was down signs no more.
@@ -414,7 +374,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   return {
     url,
     newAdminKey,
-    reload: applyDeclared,
+    reload: takeOver,
     async stop() {
       const startedAt = clock.now();
       logger.info("gateway is stopping");
@@ -453,40 +413,10 @@ function prepareDataDir(path: string): void {
   }
 }
 
-function readKey(request: IncomingMessage): string | undefined {
-  const { authorization } = request.headers;
-  if (authorization !== undefined && /^bearer /i.test(authorization)) return authorization.slice(7).trim();
-  const key = request.headers["x-api-key"];
-  return typeof key === "string" ? key : undefined;
-}
-
 function listOwnAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
 }
 
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || host.startsWith("127.");
-}
-
-const WARN_AGAIN_MS = 60_000;
-const MAX_WARNED = 1000;
-
-interface WarnedEvent {
-  id?: string;
-  type: string;
-  tenantId: string;
-}
-
-/** Once a minute for each type: enough to see it, not enough to flood the log. */
-function createEventWarning(logger: Logger, now: () => number, message: string): (event: WarnedEvent) => void {
-  const warnedAt = new Map<string, number>();
-  return ({ id, type, tenantId }) => {
-    // Most tenants do not ask for what the gateway tells of itself.
-    if (isGatewayEventType(type)) return;
-    const key = `${tenantId}\0${type}`;
-    if (now() - (warnedAt.get(key) ?? Number.NEGATIVE_INFINITY) < WARN_AGAIN_MS) return;
-    if (warnedAt.size >= MAX_WARNED) warnedAt.clear();
-    warnedAt.set(key, now());
-    logger.warn({ event_id: id, event_type: type, tenant_id: tenantId }, message);
-  };
 }

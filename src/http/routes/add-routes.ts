@@ -1,0 +1,79 @@
+import type { FastifyInstance } from "fastify";
+import type { Scheduler } from "../../deliver/scheduler.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { EventTypes } from "../../manage/event-types.ts";
+import type { Jobs } from "../../manage/jobs.ts";
+import type { Keys } from "../../manage/keys.ts";
+import type { Replays } from "../../manage/replays.ts";
+import type { SecretRotation } from "../../manage/secret-rotation.ts";
+import type { Sources } from "../../manage/sources.ts";
+import type { Status } from "../../manage/status.ts";
+import type { Subscriptions } from "../../manage/subscriptions.ts";
+import type { Tenants } from "../../manage/tenants.ts";
+import type { Store, StoredDelivery } from "../../store/store.ts";
+import type { Logger } from "../../telemetry/logger.ts";
+import { addCatalogRoute } from "./catalog.ts";
+import { addDeliveryRoutes } from "./deliveries.ts";
+import { addEventRoutes } from "./events.ts";
+import { addEventTypeRoutes } from "./event-types.ts";
+import { addFilterRoutes } from "./filters.ts";
+import { addJobRoutes } from "./jobs.ts";
+import { addKeyRoutes } from "./keys.ts";
+import { addOperationRoutes } from "./operation.ts";
+import { addRequestRoutes } from "./requests.ts";
+import { addSubscriptionRoutes } from "./subscriptions.ts";
+import { addSubscriptionSecretRoutes } from "./subscription-secrets.ts";
+import { addTenantRoutes } from "./tenants.ts";
+import { presentDelivery } from "../present/delivery.ts";
+
+/** Every route that Fastify serves; the two hot ones are in `intake.ts`. */
+export interface RouteParts {
+  /** Open without a key. */
+  open: { status: boolean; metrics: boolean; catalog: boolean };
+  store: Store;
+  clock: Clock;
+  logger: Logger;
+  scheduler: Pick<Scheduler, "findBreaker">;
+  status: Status;
+  subscriptions: Subscriptions;
+  sources: Sources;
+  eventTypes: EventTypes;
+  tenants: Tenants;
+  keys: Keys;
+  rotation: SecretRotation;
+  replays: Replays;
+  jobs: Jobs;
+}
+
+export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
+  const { open, store, clock, logger, scheduler, status, subscriptions, sources } = parts;
+  const { eventTypes, tenants, keys, rotation, replays, jobs } = parts;
+  const present = (delivery: StoredDelivery) =>
+    presentDelivery(delivery, {
+      subscription: subscriptions.find(delivery.subscriptionSeq),
+      breaker: scheduler.findBreaker(delivery.subscriptionSeq),
+    });
+  addOperationRoutes(app, {
+    readiness: status.readiness,
+    status: status.status,
+    metrics: status.metrics,
+    statusIsPublic: open.status,
+    metricsArePublic: open.metrics,
+  });
+  addEventRoutes(app, { store, replays, presentDelivery: present });
+  addDeliveryRoutes(app, { store, subscriptions, replays, presentDelivery: present });
+  addRequestRoutes(app, { store, sources });
+  addSubscriptionRoutes(app, { subscriptions, store });
+  addFilterRoutes(app, { store });
+  addTenantRoutes(app, { tenants, store });
+  addKeyRoutes(app, { keys, clock });
+  addEventTypeRoutes(app, { eventTypes });
+  if (open.catalog) addCatalogRoute(app, { eventTypes });
+  addSubscriptionSecretRoutes(app, {
+    subscriptions,
+    rotation,
+    onSecretRead: ({ id, name }, caller) =>
+      logger.info({ subscription_id: id, subscription: name, key_id: caller?.keyId }, "the secret was read"),
+  });
+  addJobRoutes(app, { jobs });
+}
