@@ -42,7 +42,8 @@ const DIRECTIONS = [
   },
 ];
 
-const OUTGOING = ["deliver/http-client.ts", "cli/api-client.ts"];
+const OUTGOING = ["cli/api-client.ts"];
+const SOCKETS = ["deliver/guarded-connect.ts", "deliver/proxy-tunnel.ts"];
 const SERVERS = ["http/", "cli/sink.ts"];
 
 /** Packages, and names of packages, that only some files may import. Types are free. */
@@ -54,6 +55,13 @@ const RESERVED = [
     names: ["request", "get", "Agent", "globalAgent", "ClientRequest", "*"],
     only: OUTGOING,
     why: "everything that leaves goes through deliver/http-client.ts",
+  },
+  {
+    package: /^node:(?:net|tls)$/,
+    names: ["connect", "createConnection", "Socket", "TLSSocket", "*"],
+    // In domain/ for another reason.
+    only: [...SOCKETS, "domain/"],
+    why: "every socket is opened by deliver/guarded-connect.ts",
   },
   { package: "node:http2", only: [], why: "everything that leaves goes through deliver/http-client.ts" },
   { package: "node:process", names: ["env", "*"], only: ["config/"], why: "only config/ reads the environment" },

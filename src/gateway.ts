@@ -135,9 +135,12 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     proxy: config.egressProxy === undefined ? undefined : parseEgressProxy(config.egressProxy),
   });
   const sender = openHttpSender({ client, clock, userAgent: config.userAgent });
-  const inFlight = openInFlightFile(join(config.dataDir, "in-flight"), limits.maxSockets, (error) =>
-    logger.warn({ error }, "what is being sent cannot be noted; after a crash it is sent again without a trace"),
-  );
+  const inFlight = openInFlightFile(join(config.dataDir, "in-flight"), {
+    places: limits.maxSockets,
+    onFault: (error) =>
+      logger.warn({ error }, "what is being sent cannot be noted; after a crash it is sent again without a trace"),
+    defer: setImmediate,
+  });
   const dispatch = createLocalDispatch({ senders: { http: sender }, store, clock });
 
   const warnCostlyFilter = createEventWarning(logger, () => clock.now(), "filters cost too much and did not match");

@@ -1,24 +1,21 @@
-import type { Socket } from "node:net";
-import type { buildConnector, Client } from "undici";
 import type { Clock, Timer } from "../domain/clock.ts";
 import type { ConnectionTerms } from "./connection-terms.ts";
-import type { Connecting, GuardedConnect } from "./guarded-connect.ts";
+import type { GuardedConnect } from "./guarded-connect.ts";
+import { type Requester, Wire, type WireOptions } from "./http1/wire.ts";
 
-/**
- * Connections kept alive, by origin and terms. Each is an undici client of one socket, and not a part of an undici pool: so it is
- * known which socket a request goes over and whether it was used before, and a request that waits can be given up.
- */
+/** Connections kept alive, by origin and terms, for requests that wait for one and may be given up. */
 export interface Connections {
   /** Calls `waiter.start` with a connection of its own, at once or when one is free. */
   acquire(target: Target, waiter: Waiter): void;
   /** The same, but not with a connection that lay idle. */
   acquireFresh(target: Target, waiter: Waiter): void;
-  /** The request on it came to a clean end: the next one may use it. */
-  release(connection: Connection): void;
+  /**
+   * The request on it came to a clean end: the next one may use it, unless it lies idle for too long, which the
+   * destination may have said.
+   */
+  release(connection: Connection, keepAliveMs: number | undefined): void;
   /** Ends it, whatever happens on it. */
   discard(connection: Connection): void;
-  /** To be called when a request is on the wire. Calls `waiter.flooded` when far more comes in than any answer needs. */
-  watch(connection: Connection, waiter: Waiter): void;
   readonly size: number;
   close(): void;
 }
@@ -30,6 +27,7 @@ export interface Target {
   hostname: string;
   port: number;
   path: string;
+  hostLine: string;
   /** Connections are shared among targets of one pool: the same origin under the same terms. */
   pool: string;
   terms: ConnectionTerms | undefined;
@@ -39,18 +37,14 @@ export interface Waiter {
   /** Set when it no longer waits. */
   readonly isFinished: boolean;
   start(connection: Connection): void;
-  flooded(connection: Connection): void;
 }
 
 export interface Connection {
-  readonly client: Client;
-  /** The address of the socket that is or was open. */
-  address: string | undefined;
-  /** How many requests the open socket has served. */
-  served: number;
-  /** What came in for the request on it, and whether that is more than may. */
-  readBytes: number;
-  isFlooded: boolean;
+  /** The destination's, once it is connected. */
+  readonly address: string | undefined;
+  /** How many requests it has served. */
+  readonly served: number;
+  request(head: string, body: Uint8Array, requester: Requester): void;
 }
 
 export interface ConnectionsOptions {
@@ -60,10 +54,11 @@ export interface ConnectionsOptions {
   perHost: number;
   /** Unused ones that are kept; more are closed after a moment. */
   keptPerHost: number;
-  /** What may come in for one request, whatever it is: also what no parser ever makes an answer of. */
-  maxReadBytes: number;
   max: number;
-  createClient: (origin: string, connector: buildConnector.connector) => Client;
+  /** How long one may lie unused, where the destination does not say. */
+  keepAliveMs: number;
+  maxHeadBytes: number;
+  maxReadBytes: number;
 }
 
 interface Host {
@@ -87,23 +82,26 @@ interface Pool {
   isStarved: boolean;
 }
 
-interface Slot extends Connection {
+class Slot extends Wire {
   readonly pool: Pool;
-  connecting: Connecting | undefined;
-  /** Who waits for an answer. */
-  waiter: Waiter | undefined;
-  isWatched: boolean;
-  socket: Socket | undefined;
-  isOpen: boolean;
+  isOpen = true;
+  /** Until when it may lie idle. */
+  keptUntil = 0;
+
+  constructor(pool: Pool, options: WireOptions) {
+    super(options);
+    this.pool = pool;
+  }
 }
 
 /** How long more than the usual number may lie idle: between the requests of a burst they are needed again. */
 const SPARE_MS = 1000;
+const MAX_KEEP_ALIVE_MS = 60_000;
 /** How many places at the head of a queue may be empty before it is cut: shifting each time would be slow. */
 const MAX_SERVED_WAITERS = 1000;
 
 export function openConnections(options: ConnectionsOptions): Connections {
-  const { connect, clock, perHost, keptPerHost, maxReadBytes, max, createClient } = options;
+  const { connect, clock, perHost, keptPerHost, max, maxHeadBytes, maxReadBytes } = options;
   const pools = new Map<string, Pool>();
   const hosts = new Map<string, Host>();
   const open = new Set<Slot>();
@@ -111,7 +109,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
   const idle = new Set<Slot>();
   /** Pools without any connection, which therefore cannot wait for one of theirs to become free. */
   const starved: Pool[] = [];
-  let spareTimer: Timer | undefined;
+  let unusedTimer: Timer | undefined;
 
   function findPool(target: Target): Pool {
     let pool = pools.get(target.pool);
@@ -135,38 +133,12 @@ export function openConnections(options: ConnectionsOptions): Connections {
 
   function openSlot(pool: Pool): Slot {
     const { protocol, hostname, port, terms } = pool.target;
-    const client = createClient(pool.target.origin, (_, done) => {
-      slot.served = 0;
-      slot.address = undefined;
-      slot.socket = undefined;
-      slot.connecting = connect({ protocol, hostname, port, terms, tls: pool.tls }, (error, made) => {
-        if (error !== null || made === null) {
-          done(error ?? new Error("not connected"), null);
-          return;
-        }
-        const { socket, address } = made;
-        slot.socket = socket;
-        slot.address = address;
-        slot.isWatched = false;
-        socket.once("close", () => {
-          if (slot.socket === socket && idle.has(slot)) discard(slot);
-        });
-        done(null, socket);
-      });
+    const slot: Slot = new Slot(pool, {
+      connect: (onRead, done) => connect({ protocol, hostname, port, terms, tls: pool.tls, onRead }, done),
+      maxHeadBytes,
+      maxReadBytes,
+      onUnusedEnd: () => discard(slot),
     });
-    const slot: Slot = {
-      client,
-      pool,
-      address: undefined,
-      served: 0,
-      connecting: undefined,
-      waiter: undefined,
-      readBytes: 0,
-      isFlooded: false,
-      isWatched: false,
-      socket: undefined,
-      isOpen: true,
-    };
     open.add(slot);
     pool.open += 1;
     pool.host.open += 1;
@@ -184,9 +156,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
       pool.idle.splice(pool.idle.indexOf(slot), 1);
       noteUsed(slot);
     }
-    slot.client.destroy(null, () => {});
-    // While it is still connecting, the client does not know the socket.
-    slot.connecting?.destroy();
+    slot.destroy();
   }
 
   function noteUsed(slot: Slot): void {
@@ -297,8 +267,15 @@ export function openConnections(options: ConnectionsOptions): Connections {
     return (starved.length > 0 && open.size >= max) || (host.starved.length > 0 && host.open >= perHost);
   }
 
-  function closeSpare(): void {
-    spareTimer = undefined;
+  /** A little less than it said: it must not close it while a request is on its way. */
+  function keptFor(saidMs: number | undefined): number {
+    return saidMs === undefined ? options.keepAliveMs : Math.min(Math.max(0, saidMs - 1000), MAX_KEEP_ALIVE_MS);
+  }
+
+  function closeUnused(): void {
+    unusedTimer = undefined;
+    const now = clock.now();
+    for (const slot of idle) if (slot.keptUntil <= now) closeIdle(slot);
     for (const host of hosts.values()) {
       let spare = host.leastIdle - keptPerHost;
       for (const pool of spare > 0 ? [...host.pools] : []) {
@@ -306,38 +283,24 @@ export function openConnections(options: ConnectionsOptions): Connections {
         while (spare > 0 && closeIdle(pool.idle[0])) spare -= 1;
       }
       host.leastIdle = host.idle;
-      if (host.idle > keptPerHost) watchSpare();
     }
+    if (idle.size > 0) watchUnused();
   }
 
-  function watchSpare(): void {
-    spareTimer ??= clock.setTimer(clock.now() + SPARE_MS, closeSpare);
-  }
-
-  function countReads(slot: Slot, socket: Socket): void {
-    // Undici reads by `read()`, which tells listeners of `data`, too. They do not make it flow: undici listens already.
-    socket.on("data", (chunk: Buffer) => {
-      slot.readBytes += chunk.length;
-      if (slot.readBytes <= maxReadBytes) return;
-      // The parser gets it next and would go through all of it: this way it stops at the first byte.
-      chunk.fill(0);
-      if (slot.isFlooded) return;
-      slot.isFlooded = true;
-      // Where zeros are allowed the parser says nothing. It must not be ended from within its own loop.
-      setImmediate(() => slot.waiter?.flooded(slot));
-    });
+  function watchUnused(): void {
+    unusedTimer ??= clock.setTimer(clock.now() + SPARE_MS, closeUnused);
   }
 
   return {
     acquire(target, waiter) {
       const pool = findPool(target);
-      const slot = pool.idle.pop();
-      if (slot === undefined) {
-        wait(pool, waiter);
-        return;
+      const now = clock.now();
+      for (let slot = pool.idle.pop(); slot !== undefined; slot = pool.idle.pop()) {
+        noteUsed(slot);
+        if (slot.keptUntil > now) return waiter.start(slot);
+        closeSlot(slot);
       }
-      noteUsed(slot);
-      waiter.start(slot);
+      wait(pool, waiter);
     },
     acquireFresh(target, waiter) {
       const pool = findPool(target);
@@ -345,13 +308,12 @@ export function openConnections(options: ConnectionsOptions): Connections {
       if (unused !== undefined) closeSlot(unused);
       wait(pool, waiter);
     },
-    release(connection) {
+    release(connection, keepAliveMs) {
       const slot = connection as Slot;
       if (!slot.isOpen) return;
       const { pool } = slot;
-      slot.served += 1;
-      slot.waiter = undefined;
-      if (slot.socket?.destroyed === true || isNeededElsewhere(pool.host)) {
+      slot.finish();
+      if (!slot.isReusable || isNeededElsewhere(pool.host)) {
         discard(slot);
         return;
       }
@@ -360,27 +322,20 @@ export function openConnections(options: ConnectionsOptions): Connections {
         waiter.start(slot);
         return;
       }
+      slot.keptUntil = clock.now() + keptFor(keepAliveMs);
       pool.idle.push(slot);
       idle.add(slot);
       pool.host.idle += 1;
-      if (pool.host.idle > keptPerHost) watchSpare();
+      watchUnused();
       if (pool.host.open >= perHost && pool.host.pools.size > 1) serveOthers(pool);
     },
     discard,
-    watch(connection, waiter) {
-      const slot = connection as Slot;
-      slot.waiter = waiter;
-      slot.readBytes = 0;
-      if (slot.isWatched || slot.socket === undefined) return;
-      slot.isWatched = true;
-      countReads(slot, slot.socket);
-    },
     get size() {
       return open.size;
     },
     close() {
-      spareTimer?.cancel();
-      spareTimer = undefined;
+      unusedTimer?.cancel();
+      unusedTimer = undefined;
       starved.length = 0;
       for (const slot of open) closeSlot(slot);
       pools.clear();

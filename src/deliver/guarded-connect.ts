@@ -1,6 +1,6 @@
 import { constants } from "node:crypto";
 import { type LookupAddress, lookup as systemLookup } from "node:dns";
-import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
+import { connect as connectTcp, isIP, type LookupFunction, type OnReadOpts, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
 import { isAllowedIp } from "../domain/allowed-ips.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -21,6 +21,8 @@ export interface Peer {
   terms: ConnectionTerms | undefined;
   /** Where the TLS session of the last connection is kept, so that the next handshake is short. */
   tls: { session?: Buffer };
+  /** Gets what comes in, in a buffer that is used again for the next. */
+  onRead: (bytes: Buffer) => void;
 }
 
 export interface Connected {
@@ -56,6 +58,17 @@ export interface GuardedConnectOptions {
 const ADDRESS_TIMEOUT_MS = 1000;
 /** How many addresses of a name are asked for at a proxy that cannot reach the first. */
 const MAX_TUNNEL_TRIES = 3;
+
+/** Whatever is read lies here until `onRead` returns: a buffer for each read would be most of what a request allocates. */
+const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
+
+function onread({ onRead }: Peer): OnReadOpts {
+  const callback = (length: number) => {
+    onRead(readBuffer.subarray(0, length));
+    return true;
+  };
+  return { buffer: readBuffer, callback };
+}
 
 export function createGuardedConnect(options: GuardedConnectOptions): GuardedConnect {
   const { guard, clock, timeoutMs, ca, proxy } = options;
@@ -161,6 +174,7 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
         noDelay: true,
         keepAlive: true,
         keepAliveInitialDelay: 60_000,
+        onread: onread(to),
       };
       const socket = isTls ? connectTls({ ...target, ...tlsOptions(to) }) : connectTcp(target);
       const addressOf = () => socket.remoteAddress ?? "";
@@ -189,9 +203,14 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
         }
         waitsForProxy = false;
         watch(tunnel);
-        if (!isTls) return succeed(tunnel, address);
+        if (!isTls) {
+          succeed(tunnel, address);
+          tunnel.on("data", to.onRead);
+          return;
+        }
         const socket = connectTls({ socket: tunnel, ...tlsOptions(to) });
         watch(socket);
+        socket.on("data", to.onRead);
         secure(socket, () => address);
       });
       current = tunnel;

@@ -1,13 +1,13 @@
-import type { IncomingHttpHeaders } from "node:http";
-import { Client, type Dispatcher } from "undici";
 import type { Clock } from "../domain/clock.ts";
-import { isCredentialHeader } from "../domain/credential-header.ts";
+import { type HeaderBlock, toHeaderBlock, withoutCredentials } from "../domain/header-block.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import type { ConnectionTerms } from "./connection-terms.ts";
 import { type Connection, openConnections, type Target, type Waiter } from "./connections.ts";
 import { createDeadlines, type Expiring } from "./deadlines.ts";
 import { findProblem, portOf } from "./destination.ts";
 import { createGuardedConnect, type Lookup } from "./guarded-connect.ts";
+import type { AnswerHead } from "./http1/answer-head.ts";
+import type { Requester } from "./http1/wire.ts";
 import { describe, isBlocked, isLostConnection, isOurFault } from "./network-fault.ts";
 import type { EgressProxy } from "./proxy-tunnel.ts";
 
@@ -15,7 +15,7 @@ import type { EgressProxy } from "./proxy-tunnel.ts";
 export interface HttpClient {
   /**
    * Sends one request, follows redirects, and calls `done` exactly once, at the latest a sweep after the deadline and
-   * never before `request` has returned. A flat array of headers belongs to the client from then on.
+   * never before `request` has returned.
    */
   request(request: HttpRequest, done: (result: HttpResult) => void): void;
   /** Ends at once what is in flight (`error`) and closes all sockets. */
@@ -23,10 +23,10 @@ export interface HttpClient {
 }
 
 export interface HttpRequest {
-  method: Dispatcher.HttpMethod;
+  method: string;
   url: URL | string;
-  /** By name, or flat: name, value, name, value, … */
-  headers: Readonly<Record<string, string>> | string[];
+  /** By name, or written already. */
+  headers: Readonly<Record<string, string>> | HeaderBlock;
   body: Uint8Array;
   /** For all of it: connecting, every hop, the whole answer. */
   timeoutMs: number;
@@ -38,7 +38,8 @@ export interface HttpRequest {
 
 export interface HttpResponse {
   status: number;
-  headers: Record<string, string>;
+  /** The same object as in the last answer when that was the same: it must not be changed. */
+  headers: Readonly<Record<string, string>>;
   /** At most the first 8 KB. */
   body: Uint8Array;
 }
@@ -79,7 +80,6 @@ export interface HttpClientOptions {
 }
 
 const MAX_REDIRECTS = 3;
-const MAX_KEEP_ALIVE_MS = 60_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_READ_BYTES = 64 * 1024;
 const MAX_KEPT_BYTES = 8 * 1024;
@@ -88,7 +88,6 @@ const MAX_RECEIVED_BYTES = 128 * 1024;
 /** Answers with 1xx before the one that counts. */
 const MAX_INFORMATIONAL = 100;
 const MAX_CACHED_TARGETS = 10_000;
-const TOO_MUCH = "far more came than an answer needs";
 const EMPTY = new Uint8Array(0);
 /** 303 asks for a GET, which would lose the event. */
 const FOLLOWED: ReadonlySet<number> = new Set([301, 302, 307, 308]);
@@ -107,19 +106,10 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     clock,
     perHost: options.connectionsPerHost ?? 100,
     keptPerHost: options.idleConnectionsPerHost ?? 20,
-    maxReadBytes: MAX_RECEIVED_BYTES,
     max: options.maxSockets ?? 1024,
-    createClient: (origin, connector) =>
-      new Client(origin, {
-        connect: connector,
-        // The deadline is over all of a request; these would watch gaps only.
-        headersTimeout: 0,
-        bodyTimeout: 0,
-        keepAliveTimeout: options.keepAliveMs ?? 10_000,
-        keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
-        // Undici makes an error of each header beyond it, thousands in one read. What comes in is bounded before that.
-        maxHeaderSize: 2 * MAX_RECEIVED_BYTES,
-      }),
+    keepAliveMs: options.keepAliveMs ?? 10_000,
+    maxHeadBytes: MAX_HEADER_BYTES,
+    maxReadBytes: MAX_RECEIVED_BYTES,
   });
   const deadlines = createDeadlines<Exchange>(clock);
   const targets = new Map<string, Target>();
@@ -141,6 +131,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       hostname: url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname,
       port: portOf(url),
       path: url.pathname + url.search,
+      hostLine: `host: ${url.host}\r\n`,
       pool: terms === undefined ? url.origin : `${terms.id} ${url.origin}`,
       terms,
     };
@@ -149,26 +140,25 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     return target;
   }
 
-  /** One request on its way, over all its hops. A class, because undici calls its methods for every delivery. */
-  class Exchange implements Waiter, Expiring, Dispatcher.DispatchHandler {
+  /** One request on its way, over all its hops. */
+  class Exchange implements Waiter, Expiring, Requester {
     isFinished = false;
     sweepAt = 0;
     readonly #done: (result: HttpResult) => void;
-    readonly #method: Dispatcher.HttpMethod;
+    readonly #method: string;
     readonly #timeoutMs: number;
-    #headers: string[];
+    #headers: HeaderBlock;
     #body: Uint8Array;
     #target: Target;
     #hopsLeft: number;
     #connection: Connection | undefined;
     #isSecondTry = false;
-    #status = 0;
-    #responseHeaders: IncomingHttpHeaders = {};
+    #answer: AnswerHead | undefined;
     #kept: Uint8Array = EMPTY;
     #readBytes = 0;
     #informational = 0;
 
-    constructor(request: HttpRequest, target: Target, headers: string[], done: (result: HttpResult) => void) {
+    constructor(request: HttpRequest, target: Target, headers: HeaderBlock, done: (result: HttpResult) => void) {
       this.#done = done;
       this.#method = request.method;
       this.#timeoutMs = request.timeoutMs;
@@ -185,17 +175,20 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
 
     start(connection: Connection): void {
       this.#connection = connection;
-      this.#status = 0;
+      this.#answer = undefined;
       this.#readBytes = 0;
       this.#kept = EMPTY;
-      connection.client.dispatch(
-        { path: this.#target.path, method: this.#method, headers: this.#headers, body: this.#body },
-        this,
-      );
+      const { path, hostLine } = this.#target;
+      // Nothing here unpacks an answer: 158 bytes of brotli can hold 100 MB.
+      const head =
+        `${this.#method} ${path} HTTP/1.1\r\n${hostLine}${this.#headers}` +
+        `accept-encoding: identity\r\ncontent-length: ${this.#body.length}\r\n\r\n`;
+      connection.request(head, this.#body, this);
     }
 
     expire(): void {
-      const what = this.#status === 0 ? "no answer" : `answered ${this.#status}, but not to the end`;
+      const status = this.#answer?.status;
+      const what = status === undefined ? "no answer" : `answered ${status}, but not to the end`;
       this.#fail("timed_out", `${what} within ${this.#timeoutMs} ms`);
     }
 
@@ -203,52 +196,35 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       this.#fail("error", "the gateway stopped");
     }
 
-    flooded(connection: Connection): void {
-      if (connection === this.#connection) this.#fail("unreachable", TOO_MUCH);
-    }
-
-    // Undici takes an object with this method for a handler of the current kind.
-    onRequestStart(): void {
-      if (this.#connection !== undefined) connections.watch(this.#connection, this);
-    }
-
-    onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-      if (status < 200) {
-        this.#informational += 1;
-        if (this.#informational > MAX_INFORMATIONAL) controller.abort(new Error("too many answers with 1xx"));
+    takeHead(head: AnswerHead): void {
+      if (head.status >= 200) {
+        this.#answer = head;
         return;
       }
-      const readBytes = this.#connection?.readBytes ?? 0;
-      if (readBytes > MAX_HEADER_BYTES && sizeOf(headers) > MAX_HEADER_BYTES) {
-        controller.abort(new Error("the answer's headers are too large"));
-        return;
-      }
-      this.#status = status;
-      this.#responseHeaders = headers;
+      this.#informational += 1;
+      if (this.#informational > MAX_INFORMATIONAL) this.#fail("unreachable", "too many answers with 1xx");
     }
 
-    onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-      if (this.isFinished || this.#connection === undefined) return;
-      if (this.#readBytes < MAX_KEPT_BYTES) this.#keep(chunk.subarray(0, MAX_KEPT_BYTES - this.#readBytes));
-      this.#readBytes += chunk.length;
+    takeBody(bytes: Uint8Array): void {
+      if (this.#readBytes < MAX_KEPT_BYTES) this.#keep(bytes.subarray(0, MAX_KEPT_BYTES - this.#readBytes));
+      this.#readBytes += bytes.length;
       if (this.#readBytes > MAX_READ_BYTES) this.#complete(false);
     }
 
-    onResponseEnd(): void {
-      this.#complete(true);
+    takeEnd(isClean: boolean): void {
+      this.#complete(isClean);
     }
 
-    onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    lost(error: Error): void {
       const connection = this.#connection;
       if (this.isFinished || connection === undefined) return;
       if (isOurFault(error)) {
-        // Undici says this inside of `dispatch`, and `done` must not be called before `request` returns.
-        setImmediate(() => this.#fail("error", error.message));
+        this.#fail("error", error.message);
         return;
       }
       // A destination may close an idle connection at the moment of its reuse. Nothing was answered, and receivers know
       // a repeated request by its webhook-id: it is sent once more, on a connection that did not lie idle.
-      const wasIdle = connection.served > 0 && this.#status === 0;
+      const wasIdle = connection.served > 0 && this.#answer === undefined;
       if (wasIdle && !this.#isSecondTry && isLostConnection(error)) {
         this.#isSecondTry = true;
         this.#connection = undefined;
@@ -256,12 +232,11 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
         connections.acquireFresh(this.#target, this);
         return;
       }
-      const reason = connection.isFlooded ? TOO_MUCH : describe(error);
-      this.#fail(isBlocked(error) ? "blocked" : "unreachable", reason);
+      this.#fail(isBlocked(error) ? "blocked" : "unreachable", describe(error));
     }
 
     /** A copy, because the chunk is a small part of a large buffer, and what is kept may be kept for long. */
-    #keep(chunk: Buffer): void {
+    #keep(chunk: Uint8Array): void {
       if (this.#readBytes === 0) {
         this.#kept = new Uint8Array(chunk);
         return;
@@ -281,26 +256,23 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
 
     #complete(isClean: boolean): void {
       const connection = this.#connection;
-      if (this.isFinished || connection === undefined) return;
-      const location = this.#responseHeaders["location"];
-      if (FOLLOWED.has(this.#status) && location !== undefined) {
-        this.#redirect(connection, location, isClean);
-        return;
-      }
-      this.#respond(connection, isClean, undefined);
+      const answer = this.#answer;
+      if (this.isFinished || connection === undefined || answer === undefined) return;
+      const location = FOLLOWED.has(answer.status) ? answer.headers["location"] : undefined;
+      if (location === undefined) this.#respond(connection, answer, isClean);
+      else this.#redirect(connection, answer, location, isClean);
     }
 
-    #redirect(connection: Connection, location: string, isClean: boolean): void {
+    #redirect(connection: Connection, answer: AnswerHead, location: string, isClean: boolean): void {
       const from = this.#target;
       const next = URL.canParse(location, from.href) ? new URL(location, from.href) : undefined;
       let objection: string | undefined;
       if (next === undefined) objection = "its Location is not a URL";
-      // Its connection is about to fail, which must not be taken for a failure of the next hop.
-      else if (!isClean) objection = "its body is too long";
+      else if (this.#readBytes > MAX_READ_BYTES) objection = "its body is too long";
       else if (this.#hopsLeft === 0) objection = "it is one redirect too many";
       else if (from.protocol === "https:" && next.protocol === "http:") objection = "it leads from https to http";
       if (next === undefined || objection !== undefined) {
-        this.#respond(connection, isClean, `redirect not followed: ${objection}`);
+        this.#respond(connection, answer, isClean, `redirect not followed: ${objection}`);
         return;
       }
       next.hash = "";
@@ -314,16 +286,16 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       this.#hopsLeft -= 1;
       this.#target = target;
       this.#isSecondTry = false;
+      this.#free(connection, isClean);
       this.#connection = undefined;
-      connections.release(connection);
       connections.acquire(target, this);
     }
 
-    #respond(connection: Connection, isClean: boolean, error: string | undefined): void {
+    #respond(connection: Connection, answer: AnswerHead, isClean: boolean, error?: string): void {
       const result: HttpResult = {
         kind: "response",
-        status: this.#status,
-        headers: flattenHeaders(this.#responseHeaders),
+        status: answer.status,
+        headers: answer.headers,
         body: this.#keptBody,
         address: connection.address ?? "",
         url: this.#target.href,
@@ -333,12 +305,13 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     }
 
     #fail(kind: Exclude<HttpResult["kind"], "response">, error: string): void {
-      const response = this.#status === 0 ? undefined : this.#response();
-      this.#finish({ kind, error, address: this.#connection?.address, response }, false);
+      this.#finish({ kind, error, address: this.#connection?.address, response: this.#response }, false);
     }
 
-    #response(): HttpResponse {
-      return { status: this.#status, headers: flattenHeaders(this.#responseHeaders), body: this.#keptBody };
+    /** What had come of it. */
+    get #response(): HttpResponse | undefined {
+      const answer = this.#answer;
+      return answer && { status: answer.status, headers: answer.headers, body: this.#keptBody };
     }
 
     #finish(result: HttpResult, isClean: boolean): void {
@@ -349,18 +322,11 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       this.#body = EMPTY;
       deadlines.remove(this);
       if (connection !== undefined) this.#free(connection, isClean);
-      try {
-        this.#done(result);
-      } catch (error) {
-        // Undici would take it for a fault of the response and keep it to itself.
-        queueMicrotask(() => {
-          throw error;
-        });
-      }
+      this.#done(result);
     }
 
     #free(connection: Connection, isClean: boolean): void {
-      if (isClean) connections.release(connection);
+      if (isClean) connections.release(connection, this.#answer?.keepAliveMs);
       else connections.discard(connection);
     }
   }
@@ -377,9 +343,13 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
         setImmediate(done, result);
         return;
       }
-      const headers = Array.isArray(request.headers) ? request.headers : Object.entries(request.headers).flat();
-      // Nothing here unpacks an answer: 158 bytes of brotli can hold 100 MB.
-      headers.push("accept-encoding", "identity");
+      let headers: HeaderBlock;
+      try {
+        headers = typeof request.headers === "string" ? request.headers : toHeaderBlock(request.headers);
+      } catch (error) {
+        setImmediate(done, { kind: "error", error: (error as Error).message });
+        return;
+      }
       new Exchange(request, target, headers, done).send();
     },
     close() {
@@ -389,30 +359,4 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       return Promise.resolve();
     },
   };
-}
-
-function sizeOf(headers: IncomingHttpHeaders): number {
-  let size = 0;
-  for (const name in headers) {
-    const value = headers[name];
-    if (Array.isArray(value)) for (const one of value) size += name.length + one.length;
-    else size += name.length + (value?.length ?? 0);
-  }
-  return size;
-}
-
-function withoutCredentials(headers: readonly string[]): string[] {
-  return headers.filter((_, at) => {
-    const name = headers[at - (at % 2)] ?? "";
-    // A signature may be called X-Auth-Signature; it proves the event and opens nothing.
-    return !isCredentialHeader(name) || /signature/i.test(name);
-  });
-}
-
-function flattenHeaders(headers: IncomingHttpHeaders): Record<string, string> {
-  for (const name in headers) {
-    const value = headers[name];
-    if (Array.isArray(value)) headers[name] = value.join(", ");
-  }
-  return headers as Record<string, string>;
 }

@@ -7,8 +7,8 @@ import type { ClaimedDelivery, SentMark } from "../store/store.ts";
  * what was written, and after a power cut nobody looks for a delivery that kills the process.
  */
 export interface InFlightMarks {
-  /** Called before the first byte leaves. Returns the place to give back. */
-  start(delivery: ClaimedDelivery): number;
+  /** Calls `go` when it is noted, which is before the first byte leaves, with the place to give back. */
+  start(delivery: ClaimedDelivery, go: (place: number) => void): void;
   /** The store knows the outcome: the place is free. */
   end(place: number): void;
 }
@@ -20,13 +20,23 @@ export interface InFlightFile extends InFlightMarks {
 }
 
 /** Event, subscription, generation, attempt number: four numbers of eight bytes. */
-const MARK_BYTES = 32;
+const MARK_NUMBERS = 4;
+const MARK_BYTES = 8 * MARK_NUMBERS;
 
-/** A file that cannot be written is told once, and deliveries go on: it is needed only after a crash. */
-export function openInFlightFile(path: string, places: number, onFault: (error: unknown) => void): InFlightFile {
-  const mark = new Float64Array(4);
+export interface InFlightFileOptions {
+  /** How many may be in flight at once; more are possible. */
+  places: number;
+  /** A file that cannot be written is told once, and deliveries go on: it is needed only after a crash. */
+  onFault: (error: unknown) => void;
+  /** When to write what has come together: one write for many attempts is a twentieth of the cost of each. */
+  defer: (write: () => void) => void;
+}
+
+export function openInFlightFile(path: string, { places, onFault, defer }: InFlightFileOptions): InFlightFile {
+  let marks = new Float64Array(places * MARK_NUMBERS);
   const free: number[] = [];
   let used = 0;
+  let waiting: { place: number; go: (place: number) => void }[] = [];
   let file: number | undefined;
   let left: SentMark[] = [];
 
@@ -34,7 +44,7 @@ export function openInFlightFile(path: string, places: number, onFault: (error: 
     file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     left = readMarks(file);
     // Room for most of what will be needed, so that a full disk is met here and not while sending.
-    writeSync(file, new Uint8Array(places * MARK_BYTES), 0, places * MARK_BYTES, 0);
+    writeSync(file, marks, 0, marks.byteLength, 0);
   } catch (error) {
     giveUp(error);
   }
@@ -46,21 +56,45 @@ export function openInFlightFile(path: string, places: number, onFault: (error: 
     if (failed !== undefined) tryClose(failed);
   }
 
+  function note(place: number, { eventSeq, subscriptionSeq, generation, attemptCount }: ClaimedDelivery): void {
+    const at = place * MARK_NUMBERS;
+    if (at >= marks.length) {
+      const more = new Float64Array(2 * marks.length + MARK_NUMBERS);
+      more.set(marks);
+      marks = more;
+    }
+    marks[at] = eventSeq;
+    marks[at + 1] = subscriptionSeq;
+    marks[at + 2] = generation;
+    marks[at + 3] = attemptCount + 1;
+  }
+
+  /** From the first to the last of the places, with what lies between as it is. */
+  function write(): void {
+    const noted = waiting;
+    waiting = [];
+    let first = used;
+    let last = 0;
+    for (const { place } of noted) {
+      if (place < first) first = place;
+      if (place > last) last = place;
+    }
+    try {
+      const start = first * MARK_BYTES;
+      if (file !== undefined) writeSync(file, marks, start, (last + 1) * MARK_BYTES - start, start);
+    } catch (error) {
+      giveUp(error);
+    }
+    for (const { place, go } of noted) go(place);
+  }
+
   return {
     left,
-    start(delivery) {
+    start(delivery, go) {
       const place = free.pop() ?? used++;
-      if (file === undefined) return place;
-      mark[0] = delivery.eventSeq;
-      mark[1] = delivery.subscriptionSeq;
-      mark[2] = delivery.generation;
-      mark[3] = delivery.attemptCount + 1;
-      try {
-        writeSync(file, mark, 0, MARK_BYTES, place * MARK_BYTES);
-      } catch (error) {
-        giveUp(error);
-      }
-      return place;
+      note(place, delivery);
+      waiting.push({ place, go });
+      if (waiting.length === 1) defer(write);
     },
     end(place) {
       free.push(place);

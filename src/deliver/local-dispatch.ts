@@ -34,7 +34,7 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
       durationMs: 0,
       url: subscription.url,
       address: undefined,
-      requestHeaders: "{}",
+      requestHeaders: "",
     };
   }
 

@@ -250,9 +250,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     lane.inFlight++;
     lane.unsettled++;
     slots.occupy(lane.tenantId);
-    const mark = inFlight.start(delivery);
-    dispatch.send(delivery, subscription, (report) =>
-      finish(lane, { delivery, report, isProbe, sentBy: subscription, mark }),
+    inFlight.start(delivery, (mark) =>
+      dispatch.send(delivery, subscription, (report) =>
+        finish(lane, { delivery, report, isProbe, sentBy: subscription, mark }),
+      ),
     );
     return true;
   }

@@ -4,6 +4,7 @@
  */
 import type { DeadReason, DeliveryState } from "../domain/delivery.ts";
 import type { EventContent, EventFacts, EventOrigin, Priority } from "../domain/event.ts";
+import type { HeaderBlock } from "../domain/header-block.ts";
 import type { PosthornError } from "../domain/errors.ts";
 import type { AttemptResult } from "../domain/outcome.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
@@ -188,7 +189,8 @@ export interface AttemptRecord {
   trigger: AttemptTrigger;
   url: string | undefined;
   address: string | undefined;
-  requestHeaders: string | undefined;
+  /** As they were sent, secrets masked. */
+  requestHeaders: HeaderBlock | undefined;
   responseCode: number | undefined;
   responseHeaders: string | undefined;
   responseBody: Uint8Array | undefined;

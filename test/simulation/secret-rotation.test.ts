@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { HttpClient } from "../../src/deliver/http-client.ts";
+import { parseHeaderBlock } from "../../src/domain/header-block.ts";
 import { openHttpSender } from "../../src/deliver/senders/http.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
@@ -67,9 +68,8 @@ describe("months of automatic rotation", () => {
 
     const client: HttpClient = {
       request({ headers, body, url }, done) {
-        const flat = headers as readonly string[];
-        const named: Record<string, string> = {};
-        for (let at = 0; at < flat.length; at += 2) named[String(flat[at]).toLowerCase()] = String(flat[at + 1]);
+        const sent = Object.entries(typeof headers === "string" ? parseHeaderBlock(headers) : headers);
+        const named = Object.fromEntries(sent.map(([name, value]) => [name.toLowerCase(), value]));
         receive({ headers: named, body: Buffer.from(body) });
         const answer = { status: 200, headers: {}, body: new Uint8Array(), address: "192.0.2.1", url: String(url) };
         time.after(5, () => done({ kind: "response", ...answer }));

@@ -148,7 +148,7 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
     },
   };
   const scheduler = createScheduler({
-    inFlight: { start: () => 0, end: () => undefined },
+    inFlight: { start: (_, go) => go(0), end: () => undefined },
     store,
     dispatch,
     clock,

@@ -99,7 +99,11 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
   const { random } = chance.fork();
   const createId = createIdSource(clock, random);
   const sender = options.createSender({ clock, isAlive });
-  const inFlight = openInFlightFile(join(options.folder, "in-flight"), options.maxInFlight, onFault);
+  const inFlight = openInFlightFile(join(options.folder, "in-flight"), {
+    places: options.maxInFlight,
+    onFault,
+    defer: (write) => write(),
+  });
   const local = createLocalDispatch({ senders: { http: sender }, store, clock });
   const dispatch: Dispatch = {
     ...local,

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../domain/clock.ts";
 import type { DestinationAuth } from "../../domain/destination-auth.ts";
+import { type HeaderBlock, headerLine } from "../../domain/header-block.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import { type ConnectionTerms, createConnectionTerms, createTokenTerms } from "../connection-terms.ts";
 import type { HttpClient, HttpRequest, HttpResult } from "../http-client.ts";
@@ -46,7 +47,7 @@ export interface TokenRequests {
 export function requestWithToken(
   { client, tokens, clock }: TokenRequests,
   tokenClient: TokenClient,
-  request: HttpRequest & { headers: string[] },
+  request: HttpRequest & { headers: HeaderBlock },
   done: (result: HttpResult) => void,
 ): void {
   const endsAt = clock.now() + request.timeoutMs;
@@ -68,9 +69,7 @@ export function requestWithToken(
   }
 
   function send(token: string, answer: (result: HttpResult) => void): void {
-    // The client keeps the array that it is given, and adds to it.
-    const own = headers.slice();
-    own.push("Authorization", `Bearer ${token}`);
+    const own = headers + headerLine("Authorization", `Bearer ${token}`);
     client.request({ ...request, headers: own, timeoutMs: Math.max(1, endsAt - clock.now()) }, answer);
   }
 

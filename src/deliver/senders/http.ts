@@ -1,6 +1,13 @@
 import type { Clock } from "../../domain/clock.ts";
 import { isCredentialHeader } from "../../domain/credential-header.ts";
 import { MASK } from "../../domain/destination-auth.ts";
+import {
+  type HeaderBlock,
+  headerLine,
+  headerValue,
+  maskCredentials,
+  toHeaderBlock,
+} from "../../domain/header-block.ts";
 import type { Outcome, Response } from "../../domain/outcome.ts";
 import { parseRetryAfter } from "../../domain/retry-policy.ts";
 import { createSigner, type Signer } from "../../domain/signature.ts";
@@ -23,10 +30,11 @@ interface Prepared {
   signer: Signer;
   /** Where the signature by a rotation's new secret goes; undefined when there is none. */
   nextHeader: string | undefined;
-  /** Flat, as the client takes them. */
-  headers: readonly string[];
-  /** The same as the members of a JSON object, secrets masked, without the braces. */
-  recorded: string;
+  /** Its name is checked. */
+  signatureHeader: string;
+  headers: HeaderBlock;
+  /** The same, secrets masked; the same text where there is none. */
+  recorded: HeaderBlock;
   auth: PreparedAuth;
 }
 
@@ -43,51 +51,38 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
     if (!hasOwnAgent) headers["User-Agent"] = userAgent;
     const auth = prepareAuth(subscription);
     if (auth.authorization !== undefined) headers["Authorization"] = auth.authorization;
-    const shown = auth.tokenClient === undefined ? headers : { ...headers, Authorization: MASK };
+    const block = toHeaderBlock(headers);
+    const token = auth.tokenClient === undefined ? "" : headerLine("Authorization", MASK);
     const made = {
       signer: createSigner(subscription.secrets, subscription),
+      signatureHeader: subscription.signatureHeader,
       nextHeader: subscription.nextSecret === undefined ? undefined : `${subscription.signatureHeader}-Next`,
-      headers: Object.entries(headers).flat(),
-      recorded: maskedJson(shown).slice(1, -1),
+      headers: block,
+      recorded: maskCredentials(block) + token,
       auth,
     };
+    // What is written below with its name must be one.
+    headerLine(made.signatureHeader, "");
     prepared.set(subscription, made);
     return made;
   }
 
   function sendOne(attempt: Attempt, startedAt: number, done: (report: AttemptReport) => void): void {
     const { deliveryId, number, event, subscription } = attempt;
-    const { signer, nextHeader, headers: common, recorded, auth } = prepare(subscription);
+    const { signer, signatureHeader, nextHeader, headers: common, recorded, auth } = prepare(subscription);
     const { body, contentType } = buildPayload(deliveryId, event, subscription.format);
     const timestampS = String(Math.floor(startedAt / 1000));
     const { seed, next, standard } = signer.sign(event.id, Number(timestampS), body);
-    const attemptNumber = String(number);
-    const traceparent = buildTraceparent(deliveryId, number, event.id);
-    const headers = [
-      "Content-Type",
-      contentType,
-      "X-Webhook-ID",
-      deliveryId,
-      "X-Webhook-Event",
-      event.type,
-      "X-Webhook-Timestamp",
-      timestampS,
-      "X-Webhook-Attempt",
-      attemptNumber,
-      subscription.signatureHeader,
-      seed,
-      "webhook-id",
-      event.id,
-      "webhook-timestamp",
-      timestampS,
-      "webhook-signature",
-      standard,
-      "traceparent",
-      traceparent,
-    ];
-    if (nextHeader !== undefined && next !== undefined) headers.push(nextHeader, next);
-    const requestHeaders = `{${toMembers(headers)},${recorded}}`;
-    for (const text of common) headers.push(text);
+    // All that others chose, here and in `prepare`, is checked; the rest is made here.
+    const own =
+      `Content-Type: ${headerValue(contentType)}\r\nX-Webhook-ID: ${deliveryId}\r\n` +
+      `X-Webhook-Event: ${headerValue(event.type)}\r\nX-Webhook-Timestamp: ${timestampS}\r\n` +
+      `X-Webhook-Attempt: ${number}\r\n${signatureHeader}: ${seed}\r\n` +
+      `webhook-id: ${headerValue(event.id)}\r\nwebhook-timestamp: ${timestampS}\r\n` +
+      `webhook-signature: ${standard}\r\ntraceparent: ${buildTraceparent(deliveryId, number, event.id)}\r\n` +
+      (nextHeader === undefined ? "" : `${nextHeader}: ${next}\r\n`);
+    const headers = own + common;
+    const requestHeaders = recorded === common ? headers : own + recorded;
     const startedNow = clock.now();
     const { url, timeoutMs } = subscription;
     const { terms, tokenClient } = auth;
@@ -129,7 +124,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
 function failedReport(attempt: Attempt, startedAt: number, error: string): AttemptReport {
   const outcome: Outcome = { kind: "error", error };
   const { url } = attempt.subscription;
-  return { outcome, startedAt, durationMs: 0, url, address: undefined, requestHeaders: "{}" };
+  return { outcome, startedAt, durationMs: 0, url, address: undefined, requestHeaders: "" };
 }
 
 function toOutcome(result: HttpResult, clock: Clock): Outcome {
@@ -158,16 +153,4 @@ function maskedJson(headers: Readonly<Record<string, string>>): string {
     if (isCredentialHeader(name)) shown = { ...shown, [name]: MASK };
   }
   return JSON.stringify(shown);
-}
-
-/** What needs no escape is most of it, and a test for that is cheaper than `JSON.stringify`. */
-const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
-
-function toMembers(flat: readonly string[]): string {
-  let members = "";
-  for (let at = 0; at < flat.length; at += 2) {
-    const value = flat[at + 1] ?? "";
-    members += `${at === 0 ? "" : ","}"${flat[at]}":${PLAIN.test(value) ? `"${value}"` : JSON.stringify(value)}`;
-  }
-  return members;
 }

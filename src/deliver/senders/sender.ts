@@ -1,4 +1,5 @@
 import type { EventContent } from "../../domain/event.ts";
+import type { HeaderBlock } from "../../domain/header-block.ts";
 import type { Outcome } from "../../domain/outcome.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 
@@ -20,8 +21,8 @@ export interface AttemptReport {
   url: string;
   /** The IP address connected to, when a connection was made. */
   address: string | undefined;
-  /** As JSON text of an object, secrets masked. */
-  requestHeaders: string;
+  /** Secrets masked. */
+  requestHeaders: HeaderBlock;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { parseHeaderBlock } from "../../domain/header-block.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { BreakerState } from "../../deliver/breaker.ts";
@@ -47,9 +48,9 @@ export function presentAttempt(attempt: AttemptRecord & { number: number }) {
     result: attempt.result,
     url: attempt.url ?? null,
     address: attempt.address ?? null,
-    request_headers: parseHeaders(attempt.requestHeaders),
+    request_headers: presentRequestHeaders(attempt.requestHeaders),
     response_code: attempt.responseCode ?? null,
-    response_headers: parseHeaders(attempt.responseHeaders),
+    response_headers: attempt.responseHeaders === undefined ? null : (JSON.parse(attempt.responseHeaders) as unknown),
     response_body:
       attempt.responseBody === undefined
         ? null
@@ -59,6 +60,8 @@ export function presentAttempt(attempt: AttemptRecord & { number: number }) {
   };
 }
 
-function parseHeaders(text: string | undefined): unknown {
-  return text === undefined ? null : (JSON.parse(text) as unknown);
+function presentRequestHeaders(text: string | undefined): unknown {
+  if (text === undefined) return null;
+  // Attempts from before they were kept as they were sent have JSON.
+  return text.startsWith("{") ? (JSON.parse(text) as unknown) : parseHeaderBlock(text);
 }

@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openInFlightFile } from "../../../src/deliver/in-flight-file.ts";
+import { type InFlightFile, openInFlightFile } from "../../../src/deliver/in-flight-file.ts";
 import type { ClaimedDelivery } from "../../../src/store/store.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
@@ -9,11 +9,21 @@ function claimed(eventSeq: number, attemptCount = 0): ClaimedDelivery {
   return { eventSeq, subscriptionSeq: 7, generation: 2, attemptCount } as ClaimedDelivery;
 }
 
+function start(file: InFlightFile, delivery: ClaimedDelivery): number {
+  let at = -1;
+  file.start(delivery, (place) => (at = place));
+  return at;
+}
+
 describe("the file of what is in flight", () => {
   const folder = useFolder();
   const faults: unknown[] = [];
   const open = (name: string, places = 100) => {
-    const file = openInFlightFile(join(folder.path, name), places, (error) => faults.push(error));
+    const file = openInFlightFile(join(folder.path, name), {
+      places,
+      onFault: (error) => faults.push(error),
+      defer: (write) => write(),
+    });
     folder.onEnd(() => file.close());
     return file;
   };
@@ -21,8 +31,8 @@ describe("the file of what is in flight", () => {
   it("tells the next process what was being sent, whatever became of this one", () => {
     const file = open("a");
     expect(file.left).toEqual([]);
-    file.start(claimed(Number.MAX_SAFE_INTEGER, 3));
-    file.start(claimed(2));
+    start(file, claimed(Number.MAX_SAFE_INTEGER, 3));
+    start(file, claimed(2));
     const mark = { subscriptionSeq: 7, generation: 2 };
     const next = open("a");
     expect(next.left).toEqual([
@@ -37,11 +47,33 @@ describe("the file of what is in flight", () => {
   it("uses places again, and so stays as large as what may be in flight", () => {
     const file = open("b", 3);
     for (let round = 1; round < 50; round++) {
-      const places = [1, 2, 3].map((n) => file.start(claimed(round * 10 + n)));
+      const places = [1, 2, 3].map((n) => start(file, claimed(round * 10 + n)));
       for (const place of places) file.end(place);
     }
     expect(statSync(join(folder.path, "b")).size).toBe(3 * 32);
     expect(new Set(open("b").left.map(({ eventSeq }) => eventSeq))).toEqual(new Set([491, 492, 493]));
+  });
+
+  it("lets nothing go before it is written, and writes what came together at once", () => {
+    const path = join(folder.path, "d");
+    let write = () => {};
+    const file = openInFlightFile(path, { places: 4, onFault: (e) => faults.push(e), defer: (go) => (write = go) });
+    folder.onEnd(() => file.close());
+    const onDisk = () =>
+      [0, 1, 2, 3, 4, 5].map(
+        (place) => readFileSync(path).subarray(place * 32).length >= 32 && readFileSync(path).readDoubleLE(place * 32),
+      );
+    const seen: unknown[] = [];
+    for (let n = 1; n <= 6; n++) file.start(claimed(n), (place) => seen.push([place, onDisk()]));
+    expect([seen, onDisk()]).toEqual([[], [0, 0, 0, 0, false, false]]);
+    write();
+    expect(seen).toEqual([0, 1, 2, 3, 4, 5].map((place) => [place, [1, 2, 3, 4, 5, 6]]));
+    file.end(2);
+    file.end(4);
+    file.start(claimed(7), (place) => seen.push(place));
+    write();
+    expect([seen.at(-1), onDisk()]).toEqual([4, [1, 2, 3, 4, 7, 6]]);
+    expect(faults).toEqual([]);
   });
 
   it("reads nothing from a file that is cut or foreign", () => {
@@ -51,8 +83,9 @@ describe("the file of what is in flight", () => {
   });
 
   it("lets deliveries go on when it cannot be written, and says so once", () => {
-    const file = openInFlightFile(folder.path, 10, (error) => faults.push(error));
-    for (let n = 1; n < 5; n++) file.end(file.start(claimed(n)));
+    const onFault = (error: unknown) => faults.push(error);
+    const file = openInFlightFile(folder.path, { places: 10, onFault, defer: (write) => write() });
+    for (let n = 1; n < 5; n++) file.end(start(file, claimed(n)));
     file.close();
     expect(faults).toEqual([expect.objectContaining({ code: "EISDIR" })]);
   });

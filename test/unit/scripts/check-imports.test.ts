@@ -31,6 +31,7 @@ const VIOLATIONS: [file: string, source: string, complaint: string][] = [
   ["cli/a.ts", `import { x } from "../../test/support/x.ts";`, "which is outside of src/"],
   ["elsewhere/a.ts", `import { x } from "../domain/event.ts";`, "has no line in the table"],
   ["manage/b.ts", `import { request } from "undici";`, "imports request of undici: everything that leaves"],
+  ["deliver/http-client.ts", `import { connect } from "node:net";`, "imports connect of node:net: every socket"],
   ["manage/c.ts", `import { get } from "node:https";`, "imports get of node:https: everything that leaves"],
   ["manage/d.ts", `import http from "node:http";`, "imports * of node:http: everything that leaves"],
   ["manage/e.ts", `import { connect } from "node:http2";`, "imports connect of node:http2"],
@@ -46,7 +47,9 @@ const ALLOWED: [file: string, source: string][] = [
   ["store/sqlite/fine.ts", `import type { Store } from "../store.ts"; import { x } from "./accept.ts";`],
   ["store/sqlite/database.ts", `import { DatabaseSync } from "@photostructure/sqlite";`],
   ["deliver/senders/http.ts", `import { x } from "../http-client.ts"; import type { Sender } from "./sender.ts";`],
-  ["deliver/http-client.ts", `import { Agent } from "undici"; import { Agent as Other } from "node:https";`],
+  ["cli/api-client.ts", `import { Agent } from "undici"; import { Agent as Other } from "node:https";`],
+  ["deliver/guarded-connect.ts", `import { connect } from "node:net"; import { connect as other } from "node:tls";`],
+  ["deliver/e.ts", `import { isIP, type Socket } from "node:net";`],
   [
     "receive/fine.ts",
     `import type { Store } from "../store/store.ts"; import type { IncomingMessage } from "node:http";`,

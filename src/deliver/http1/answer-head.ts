@@ -1,0 +1,80 @@
+import { isFieldName, isFieldValue } from "../../domain/header-block.ts";
+
+/** The status line and headers of an HTTP/1.1 answer, read strictly: what can be understood in two ways is refused. */
+export interface AnswerHead {
+  readonly status: number;
+  /** Names in lower case; values of one name are joined by a comma. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly framing: "none" | "length" | "chunked" | "close";
+  /** With the framing `length`. */
+  readonly length: number;
+  /** Whether another request may follow on the connection, as far as the destination says. */
+  readonly keepsAlive: boolean;
+  /** How long it says that it keeps an unused connection. */
+  readonly keepAliveMs: number | undefined;
+}
+
+const LINE_END = "\r\n";
+
+/** A problem is a text. `text` is without the empty line at its end. */
+export function parseAnswerHead(text: string): AnswerHead | string {
+  const firstEnd = text.indexOf(LINE_END);
+  const end = firstEnd < 0 ? text.length : firstEnd;
+  const status = parseStatus(text.slice(0, end));
+  if (status === undefined) return "its first line is none";
+  const headers: Record<string, string> = {};
+  for (let at = end + 2; at < text.length;) {
+    const found = text.indexOf(LINE_END, at);
+    const lineEnd = found < 0 ? text.length : found;
+    const colon = text.indexOf(":", at);
+    if (colon < 0 || colon > lineEnd) return "a header has no colon";
+    const name = text.slice(at, colon);
+    const value = text.slice(colon + 1, lineEnd).trim();
+    if (!isFieldName(name) || !isFieldValue(value)) return "a header has characters that are not allowed";
+    add(headers, name.toLowerCase(), value);
+    at = lineEnd + 2;
+  }
+  return withFraming(status, headers, text.charCodeAt(7) === ZERO);
+}
+
+const ZERO = 0x30;
+
+/** `HTTP/1.1 200 OK`, where the words may be missing. */
+function parseStatus(line: string): number | undefined {
+  if (!/^HTTP\/1\.[01] [1-9]\d\d(?: |$)/.test(line) || !isFieldValue(line)) return undefined;
+  return Number(line.slice(9, 12));
+}
+
+function add(headers: Record<string, string>, name: string, value: string): void {
+  // Assigned, it would be taken for the prototype.
+  if (name === "__proto__") return;
+  headers[name] = Object.hasOwn(headers, name) ? `${headers[name]}, ${value}` : value;
+}
+
+function withFraming(status: number, headers: Record<string, string>, isOld: boolean): AnswerHead | string {
+  const coding = headers["transfer-encoding"];
+  const length = headers["content-length"];
+  const connection = headers["connection"]?.toLowerCase() ?? "";
+  const keepsAlive = isOld ? /\bkeep-alive\b/.test(connection) : !/\bclose\b/.test(connection);
+  const keepAliveMs = parseKeepAlive(headers["keep-alive"]);
+  const made = (framing: AnswerHead["framing"], bytes = 0): AnswerHead => ({
+    status,
+    headers,
+    framing,
+    length: bytes,
+    keepsAlive: keepsAlive && framing !== "close",
+    keepAliveMs,
+  });
+  // Whoever stands between might believe one of them and we the other.
+  if (coding !== undefined && length !== undefined) return "it has two lengths";
+  if (length !== undefined && !/^\d{1,15}$/.test(length)) return "its length is none";
+  if (status < 200 || status === 204 || status === 304) return made("none");
+  if (coding !== undefined) return made(coding.toLowerCase() === "chunked" && !isOld ? "chunked" : "close");
+  if (length === undefined) return made("close");
+  return length === "0" ? made("none") : made("length", Number(length));
+}
+
+function parseKeepAlive(value: string | undefined): number | undefined {
+  const seconds = value === undefined ? undefined : /timeout=(\d{1,6})/i.exec(value)?.[1];
+  return seconds === undefined ? undefined : Number(seconds) * 1000;
+}

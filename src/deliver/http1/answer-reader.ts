@@ -1,0 +1,191 @@
+import { type AnswerHead, parseAnswerHead } from "./answer-head.ts";
+
+/** Who gets an answer, piece by piece. From within any of these the reader may be told of the next answer. */
+export interface AnswerTaker {
+  /** Once for each 1xx, and once for the answer that counts. */
+  takeHead(head: AnswerHead): void;
+  /** The bytes belong to the reader: what is to be kept must be copied. */
+  takeBody(bytes: Uint8Array): void;
+  /** `isClean`: the connection may be used again. */
+  takeEnd(isClean: boolean): void;
+}
+
+export type Reading = "going on" | { problem: string };
+
+const HEAD_END = Buffer.from("\r\n\r\n", "latin1");
+const NEWLINE = 0x0a;
+const GOING_ON = "going on";
+
+/**
+ * Reads the answers of one connection, one at a time, from pieces of any size. It knows nothing of limits but that of a
+ * head: whoever feeds it counts.
+ */
+export class AnswerReader {
+  readonly #maxHeadBytes: number;
+  #taker: AnswerTaker | undefined;
+  #reads: "head" | "length" | "size" | "chunk" | "chunk end" | "trailers" | "close" = "head";
+  /** The beginning of a head that has not come whole. */
+  #begun: Buffer | undefined;
+  #begunBytes = 0;
+  /** The beginning of a line that has not come whole. */
+  #line = "";
+  #left = 0;
+  #keepsAlive = false;
+  /** Of one destination the answers within a second are mostly the same, to the byte. */
+  #knownText = "";
+  #known: AnswerHead | undefined;
+
+  constructor(maxHeadBytes: number) {
+    this.#maxHeadBytes = maxHeadBytes;
+  }
+
+  /** An answer is expected from here on. */
+  expect(taker: AnswerTaker): void {
+    this.#taker = taker;
+    this.#reads = "head";
+    this.#begun = undefined;
+    this.#line = "";
+  }
+
+  /** Nobody wants the rest. */
+  stop(): void {
+    this.#taker = undefined;
+  }
+
+  read(bytes: Buffer): Reading {
+    const taker = this.#taker;
+    if (taker === undefined) return GOING_ON;
+    // With another taker this answer is over, and what follows it was counted as unclean.
+    for (let at = 0; at < bytes.length && this.#taker === taker;) {
+      const next = this.#step(bytes, at, taker);
+      if (typeof next === "string") return { problem: next };
+      at = next;
+    }
+    return GOING_ON;
+  }
+
+  /** The destination sends no more. True when that is the end of an answer. */
+  end(): boolean {
+    const taker = this.#taker;
+    if (taker === undefined || this.#reads !== "close") return false;
+    this.#finish(taker, false);
+    return true;
+  }
+
+  /** Where to go on, or what is wrong. */
+  #step(bytes: Buffer, at: number, taker: AnswerTaker): number | string {
+    switch (this.#reads) {
+      case "head":
+        return this.#readHead(bytes, at, taker);
+      case "length":
+      case "chunk":
+        return this.#readCounted(bytes, at, taker);
+      case "close":
+        taker.takeBody(at === 0 ? bytes : bytes.subarray(at));
+        return bytes.length;
+      default:
+        return this.#readLine(bytes, at, taker);
+    }
+  }
+
+  #readHead(bytes: Buffer, at: number, taker: AnswerTaker): number | string {
+    if (this.#begun !== undefined) return this.#readBegun(this.#begun, bytes, at, taker);
+    const end = bytes.indexOf(HEAD_END, at);
+    if (end - at > this.#maxHeadBytes) return HEADERS_TOO_LARGE;
+    if (end >= 0) {
+      const problem = this.#takeHead(bytes.toString("latin1", at, end), end + 4 === bytes.length, taker);
+      return problem ?? end + 4;
+    }
+    const length = bytes.length - at;
+    if (length > this.#maxHeadBytes) return HEADERS_TOO_LARGE;
+    this.#begun = Buffer.allocUnsafe(Math.max(1024, 2 * length));
+    bytes.copy(this.#begun, 0, at);
+    this.#begunBytes = length;
+    return bytes.length;
+  }
+
+  /** It may come byte by byte: it must be neither copied nor searched anew for each. */
+  #readBegun(begun: Buffer, bytes: Buffer, at: number, taker: AnswerTaker): number | string {
+    const before = this.#begunBytes;
+    const length = bytes.length - at;
+    let all = begun;
+    if (before + length > begun.length) {
+      all = Buffer.allocUnsafe(2 * (before + length));
+      begun.copy(all, 0, 0, before);
+      this.#begun = all;
+    }
+    bytes.copy(all, before, at);
+    this.#begunBytes = before + length;
+    const end = all.subarray(0, this.#begunBytes).indexOf(HEAD_END, Math.max(0, before - 3));
+    if (end > this.#maxHeadBytes || (end < 0 && this.#begunBytes > this.#maxHeadBytes)) return HEADERS_TOO_LARGE;
+    if (end < 0) return bytes.length;
+    this.#begun = undefined;
+    const next = at + end + 4 - before;
+    return this.#takeHead(all.toString("latin1", 0, end), next === bytes.length, taker) ?? next;
+  }
+
+  #takeHead(text: string, isAll: boolean, taker: AnswerTaker): string | undefined {
+    if (this.#known === undefined || this.#knownText !== text) {
+      const parsed = parseAnswerHead(text);
+      if (typeof parsed === "string") return `${NOT_HTTP}: ${parsed}`;
+      this.#known = parsed;
+      this.#knownText = text;
+    }
+    const head = this.#known;
+    if (head.status === 101) return `${NOT_HTTP}: it wants to speak another protocol`;
+    taker.takeHead(head);
+    if (this.#taker !== taker || head.status < 200) return undefined;
+    this.#keepsAlive = head.keepsAlive;
+    if (head.framing === "none") this.#finish(taker, isAll && head.keepsAlive);
+    else {
+      this.#left = head.length;
+      this.#reads = head.framing === "chunked" ? "size" : head.framing;
+    }
+    return undefined;
+  }
+
+  #readCounted(bytes: Buffer, at: number, taker: AnswerTaker): number {
+    const end = Math.min(bytes.length, at + this.#left);
+    this.#left -= end - at;
+    taker.takeBody(bytes.subarray(at, end));
+    if (this.#taker !== taker || this.#left > 0) return end;
+    if (this.#reads === "chunk") this.#reads = "chunk end";
+    else this.#finish(taker, end === bytes.length && this.#keepsAlive);
+    return end;
+  }
+
+  /** What frames a chunked body. */
+  #readLine(bytes: Buffer, at: number, taker: AnswerTaker): number | string {
+    const newline = bytes.indexOf(NEWLINE, at);
+    const next = newline < 0 ? bytes.length : newline + 1;
+    this.#line += bytes.toString("latin1", at, next);
+    if (newline < 0) return next;
+    const line = this.#line;
+    this.#line = "";
+    if (!line.endsWith("\r\n")) return `${NOT_HTTP}: a line in its body does not end with CR LF`;
+    return this.#takeLine(line.slice(0, -2), next === bytes.length, taker) ?? next;
+  }
+
+  #takeLine(line: string, isAll: boolean, taker: AnswerTaker): string | undefined {
+    if (this.#reads === "chunk end") {
+      if (line !== "") return `${NOT_HTTP}: a chunk is longer than it says`;
+      this.#reads = "size";
+    } else if (this.#reads === "trailers") {
+      if (line === "") this.#finish(taker, isAll && this.#keepsAlive);
+    } else {
+      const size = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;|$)/.exec(line)?.[1];
+      if (size === undefined) return `${NOT_HTTP}: the size of a chunk is none`;
+      this.#left = Number.parseInt(size, 16);
+      this.#reads = this.#left === 0 ? "trailers" : "chunk";
+    }
+    return undefined;
+  }
+
+  #finish(taker: AnswerTaker, isClean: boolean): void {
+    this.#taker = undefined;
+    taker.takeEnd(isClean);
+  }
+}
+
+const HEADERS_TOO_LARGE = "the answer's headers are too large";
+const NOT_HTTP = "the answer is not HTTP";

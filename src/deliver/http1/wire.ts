@@ -1,0 +1,128 @@
+import type { Socket } from "node:net";
+import { ANSWER_BROKEN, ANSWER_CUT, ANSWER_TOO_LONG, codedError } from "../coded-error.ts";
+import type { Connected, Connecting } from "../guarded-connect.ts";
+import { AnswerReader, type AnswerTaker } from "./answer-reader.ts";
+
+/** Who made a request: it gets the answer, or is told why there will be none. */
+export interface Requester extends AnswerTaker {
+  lost(error: Error): void;
+}
+
+export interface WireOptions {
+  /** Begins to connect. `onRead` gets what comes in, in a buffer that is used again. */
+  connect: (onRead: (bytes: Buffer) => void, done: (error: Error | null, made: Connected | null) => void) => Connecting;
+  maxHeadBytes: number;
+  /** What may come in for one request, whatever it is: also what is never made an answer of. */
+  maxReadBytes: number;
+  /** It came to an end while nobody used it. */
+  onUnusedEnd: () => void;
+}
+
+/**
+ * One socket that speaks HTTP/1.1, one request at a time. It connects for its first request, and when its socket ends
+ * it is over. Node's own client, and undici, take twice the time for what a webhook needs.
+ */
+export class Wire {
+  readonly #options: WireOptions;
+  readonly #reader: AnswerReader;
+  #connecting: Connecting | undefined;
+  #socket: Socket | undefined;
+  #requester: Requester | undefined;
+  #readBytes = 0;
+  #isOver = false;
+  /** The address of the destination, once it is connected. */
+  address: string | undefined;
+  /** How many requests it has served. */
+  served = 0;
+
+  constructor(options: WireOptions) {
+    this.#options = options;
+    this.#reader = new AnswerReader(options.maxHeadBytes);
+  }
+
+  /** Whether another request may be made after the answer to the last one. */
+  get isReusable(): boolean {
+    const socket = this.#socket;
+    // Who answers before the whole request was taken would take the rest of it for the next one.
+    return !this.#isOver && socket !== undefined && !socket.destroyed && socket.writableLength === 0;
+  }
+
+  /** `requester` is told of the end once, and never before this returns. */
+  request(head: string, body: Uint8Array, requester: Requester): void {
+    this.#requester = requester;
+    this.#readBytes = 0;
+    if (this.#socket !== undefined) return this.#write(this.#socket, head, body, requester);
+    this.#connecting = this.#options.connect(
+      (bytes) => this.#read(bytes),
+      (error, made) => {
+        this.#connecting = undefined;
+        if (made === null) return this.#lose(error ?? new Error("not connected"));
+        this.#socket = made.socket;
+        this.address = made.address;
+        this.#watch(made.socket);
+        if (this.#isOver) made.socket.destroy();
+        else this.#write(made.socket, head, body, requester);
+      },
+    );
+  }
+
+  /** Ends it, whatever happens on it; its requester hears no more. */
+  destroy(): void {
+    this.#isOver = true;
+    this.#requester = undefined;
+    this.#reader.stop();
+    this.#connecting?.destroy();
+    this.#socket?.destroy();
+  }
+
+  #write(socket: Socket, head: string, body: Uint8Array, requester: Requester): void {
+    this.#reader.expect(requester);
+    socket.cork();
+    socket.write(head, "latin1");
+    if (body.length > 0) socket.write(body);
+    socket.uncork();
+  }
+
+  #watch(socket: Socket): void {
+    socket.on("error", (error) => this.#lose(error));
+    socket.on("end", () => {
+      if (!this.#reader.end()) this.#lose(cut());
+    });
+    socket.once("close", () => this.#lose(cut()));
+  }
+
+  #read(bytes: Buffer): void {
+    const requester = this.#requester;
+    // What nobody asked for: the next request must not take it for its answer.
+    if (requester === undefined) return this.#lose(cut());
+    this.#readBytes += bytes.length;
+    const reading = this.#reader.read(bytes);
+    if (this.#requester !== requester) return;
+    if (reading !== "going on") return this.#lose(codedError(ANSWER_BROKEN, reading.problem));
+    // The same requester may have made its next request from within: then the count began anew.
+    if (this.#readBytes > this.#options.maxReadBytes) {
+      this.#lose(codedError(ANSWER_TOO_LONG, "far more came than an answer needs"));
+    }
+  }
+
+  /** The request on it has its answer. */
+  finish(): void {
+    this.#requester = undefined;
+    this.served += 1;
+  }
+
+  #lose(error: Error): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#reader.stop();
+    this.#socket?.destroy();
+    const requester = this.#requester;
+    this.#requester = undefined;
+    if (requester === undefined) this.#options.onUnusedEnd();
+    else requester.lost(error);
+  }
+}
+
+function cut(): Error {
+  return codedError(ANSWER_CUT, "connection closed without a whole answer");
+}
