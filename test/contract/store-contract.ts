@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 import { acceptContract } from "./store/accept.ts";
 import { actsContract } from "./store/acts.ts";
+import { attemptStatsContract } from "./store/attempt-stats.ts";
 import { configurationContract } from "./store/configuration.ts";
 import { conservationContract } from "./store/conservation.ts";
 import { eventTypesContract } from "./store/event-types.ts";
@@ -24,6 +25,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     configurationContract(harness);
     eventTypesContract(harness);
     jobsContract(harness);
+    attemptStatsContract(harness);
     readsContract(harness);
     tenantContract(harness);
   });

@@ -1,6 +1,7 @@
 import type { NewDelivery } from "../store.ts";
 import type { Accept } from "./accept.ts";
 import type { ActsOfStore } from "./acts.ts";
+import { createAttemptStatsWrites } from "./attempt-stats.ts";
 import { createConfigurationWrites } from "./configuration.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
@@ -22,6 +23,7 @@ export function createCommands(
     ...createKeyWrites(db),
     ...createEventTypeWrites(db),
     ...createJobWrites(db),
+    ...createAttemptStatsWrites(db),
     retryDelivery: acts.retryDelivery,
     cancelDelivery: acts.cancelDelivery,
     replay: acts.replay,

@@ -112,6 +112,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     renewJobRun: (name, runner, leaseUntil) => write("renewJobRun", name, runner, leaseUntil),
     endJobRun: (end) => write("endJobRun", end),
 
+    addAttemptStats: (deltas) => write("addAttemptStats", deltas),
+    loadAttemptStats: (query) => read("loadAttemptStats", query),
+    pruneAttemptStats: (before) => write("pruneAttemptStats", before),
+
     findEvent: (id, tenantId) => read("findEvent", id, tenantId),
     loadBody: (eventSeq) => read("loadBody", eventSeq),
     listEvents: (filter, page) => read("listEvents", filter, page),

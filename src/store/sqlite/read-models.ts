@@ -19,6 +19,7 @@ import {
   type UnfinishedFanOut,
 } from "../store.ts";
 import { hashKey } from "./accept.ts";
+import { createAttemptStatsReads } from "./attempt-stats.ts";
 import { createConfigurationReads } from "./configuration.ts";
 import { createEventTypeReads } from "./event-types.ts";
 import type { Database, Statement } from "./connection.ts";
@@ -84,6 +85,7 @@ export function createReadModels(db: Database) {
     ...createTenantReads(prepare),
     ...createEventTypeReads(db),
     ...createJobReads(db),
+    ...createAttemptStatsReads(db),
 
     findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {
       // A sender may have chosen an id that another tenant's event was given by this gateway.
