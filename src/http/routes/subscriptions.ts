@@ -4,6 +4,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { stableId } from "../../domain/ids.ts";
 import { SubscriptionInput, type Subscription } from "../../domain/subscription.ts";
+import type { Statistics } from "../../manage/statistics.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import type { Store } from "../../store/store.ts";
 import { checkIfMatch, etagOf, sendWithEtag } from "../conditional.ts";
@@ -30,17 +31,20 @@ const ListQuery = Type.Object(
 
 export interface SubscriptionRoutesOptions {
   subscriptions: Subscriptions;
+  statistics: Pick<Statistics, "summarise">;
   store: Store;
 }
 
-export function addSubscriptionRoutes(app: FastifyInstance, { subscriptions, store }: SubscriptionRoutesOptions): void {
+export function addSubscriptionRoutes(app: FastifyInstance, options: SubscriptionRoutesOptions): void {
+  const { subscriptions, statistics, store } = options;
   const get = (request: FastifyRequest) =>
     subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
 
   async function present(subscription: Subscription) {
     const { deliveries } = await store.loadCounters();
     const counters = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === subscription.seq);
-    return presentSubscription(subscription, subscriptions.settingsOf(subscription), counters ?? NONE);
+    const recent = (await statistics.summarise([subscription.seq])).get(subscription.seq);
+    return presentSubscription(subscription, subscriptions.settingsOf(subscription), counters ?? NONE, recent);
   }
 
   /** Statistics change all the time and are nobody's version. */
@@ -125,8 +129,9 @@ export function addSubscriptionRoutes(app: FastifyInstance, { subscriptions, sto
       const nextCursor = rest.length > limit ? String(rows.at(-1)?.seq) : undefined;
       const { deliveries } = await store.loadCounters();
       const counters = new Map(deliveries.map((row) => [row.subscriptionSeq, row]));
+      const recent = await statistics.summarise(rows.map(({ seq }) => seq));
       return presentPage({ rows, nextCursor }, (one) =>
-        presentSubscription(one, subscriptions.settingsOf(one), counters.get(one.seq) ?? NONE),
+        presentSubscription(one, subscriptions.settingsOf(one), counters.get(one.seq) ?? NONE, recent.get(one.seq)),
       );
     },
   );

@@ -37,8 +37,8 @@ export function createAttemptStatsWrites(db: Database) {
     },
 
     pruneAttemptStats(before: { minute: number; hour: number }): number {
-      const minutes = Number(prune.run(SPANS.minute, before.minute, PRUNED_AT_ONCE).changes);
-      return minutes + Number(prune.run(SPANS.hour, before.hour, PRUNED_AT_ONCE - minutes).changes);
+      const minutes = prune.run(SPANS.minute, before.minute, PRUNED_AT_ONCE).changes;
+      return minutes + prune.run(SPANS.hour, before.hour, PRUNED_AT_ONCE - minutes).changes;
     },
   };
 }
@@ -59,7 +59,7 @@ export function createAttemptStatsReads(db: Database) {
       on a.span_minutes = ?1 and a.at = spans.at and a.subscription_seq = s.value`);
   return {
     loadAttemptStats({ span, subscriptionSeqs, since, until }: AttemptStatsQuery): AttemptStats[] {
-      return select.all(SPANS[span], JSON.stringify(subscriptionSeqs), since, until) as unknown as AttemptStats[];
+      return select.all(SPANS[span], JSON.stringify(subscriptionSeqs), since, until);
     },
   };
 }
