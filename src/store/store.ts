@@ -309,6 +309,8 @@ export interface SubscriptionRow {
   /** Encrypted by the caller. */
   secrets: Uint8Array;
   managedBy: ManagedBy;
+  /** The id of the key that made it; undefined for one from before there was this. */
+  createdBy?: string | undefined;
   /** JSON of the breaker's state, so that it survives a restart. */
   breaker: string | undefined;
   createdAt: number;

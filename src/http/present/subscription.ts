@@ -47,6 +47,7 @@ export function presentSubscription(
     auth: settings.auth === undefined || settings.auth === null ? null : maskAuth(settings.auth),
     description: subscription.description ?? null,
     managed_by: subscription.managedBy,
+    created_by: subscription.createdBy ?? null,
     created_at: isoTime(subscription.createdAt),
     updated_at: isoTime(subscription.updatedAt),
     ...(counters && { stats: { ...presentCounters(counters), ...presentSummary(recent) } }),

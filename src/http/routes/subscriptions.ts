@@ -79,12 +79,13 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     { config: { scope: "admin" }, schema: { body: SubscriptionInput } },
     async (request, reply) => {
       const input = ofTenant(request.body, request.caller?.tenantId);
+      const createdBy = request.caller?.keyId;
       const key = readIdempotencyKey(request);
-      if (key === undefined) return sendCreated(reply, await subscriptions.create(input));
+      if (key === undefined) return sendCreated(reply, await subscriptions.create(input, undefined, createdBy));
       // The key makes the id: whoever sends it again finds what the first request made.
       const id = stableId("sub", `${input.tenant_id ?? DEFAULT_TENANT}\0idempotency-key\0${key}`);
       const made = subscriptions.findById(id, undefined);
-      if (made === undefined) return sendCreated(reply, await subscriptions.create(input, id));
+      if (made === undefined) return sendCreated(reply, await subscriptions.create(input, id, createdBy));
       if (made.name !== input.name || made.url !== input.url) {
         throw new PosthornError(
           "idempotency_key_reused",
@@ -103,7 +104,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
       const input = ofTenant(request.body, request.caller?.tenantId);
       if (subscriptions.findById(id, undefined) === undefined) {
         checkIfMatch(request, undefined);
-        return sendCreated(reply, await subscriptions.create(input, id));
+        return sendCreated(reply, await subscriptions.create(input, id, request.caller?.keyId));
       }
       // Another tenant's is not found, here as everywhere.
       const known = getMeant(request);

@@ -10,8 +10,9 @@ type SubscriptionChange = Partial<
 
 export function createConfigurationWrites(db: Database) {
   const insertSubscription = db.prepare(`
-    insert into subscriptions (id, tenant_id, name, status, settings, secrets, managed_by, created_at, updated_at)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    insert into subscriptions
+      (id, tenant_id, name, status, settings, secrets, managed_by, created_by, created_at, updated_at)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const updateSubscription = db.prepare(`
     update subscriptions set name = coalesce(?, name), status = coalesce(?, status), settings = coalesce(?, settings),
       secrets = coalesce(?, secrets), managed_by = coalesce(?, managed_by), breaker = coalesce(?, breaker),
@@ -19,7 +20,7 @@ export function createConfigurationWrites(db: Database) {
     where seq = ?`);
   const reviveSubscription = db.prepare(`
     update subscriptions set name = ?, status = ?, settings = ?, secrets = ?, managed_by = ?,
-      breaker = null, created_at = ?, updated_at = ?, deleted_at = null
+      created_by = ?, breaker = null, created_at = ?, updated_at = ?, deleted_at = null
     where id = ? and tenant_id = ? and deleted_at is not null returning seq`);
   const findId = db.prepare("select 1 from subscriptions where id = ?");
   const findSameName = db.prepare(
@@ -56,7 +57,8 @@ export function createConfigurationWrites(db: Database) {
       if (row.managedBy !== "config") refuseOverQuota(row.tenantId);
       giveBirth(row.tenantId, row.createdAt);
       const { id, tenantId, name, status, settings, secrets, managedBy, createdAt, updatedAt } = row;
-      const values = [name, status, settings, secrets, managedBy, createdAt, updatedAt] as const;
+      const createdBy = row.createdBy ?? null;
+      const values = [name, status, settings, secrets, managedBy, createdBy, createdAt, updatedAt] as const;
       // What is declared in the configuration has the same id whenever it comes back.
       const revived = reviveSubscription.get(...values, id, tenantId) as { seq: number } | undefined;
       if (revived !== undefined) return revived.seq;
@@ -133,6 +135,7 @@ export function createConfigurationReads(db: Database) {
         settings: row.settings,
         secrets: row.secrets,
         managedBy: row.managed_by,
+        createdBy: row.created_by ?? undefined,
         breaker: row.breaker ?? undefined,
         createdAt: row.created_at,
         updatedAt: row.updated_at,
@@ -175,6 +178,7 @@ interface SubscriptionSql {
   secrets: Uint8Array;
   managed_by: ManagedBy;
   breaker: string | null;
+  created_by: string | null;
   created_at: number;
   updated_at: number;
   deleted_at: number | null;
