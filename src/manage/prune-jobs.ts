@@ -7,9 +7,11 @@ const HOUR_MS = 3_600_000;
 /** Twice as long as anybody asks for them. */
 const MINUTES_KEPT = 2 * 60;
 const HOURS_KEPT = 48;
+/** As long as the ids of events are. */
+const IDEMPOTENCY_KEYS_KEPT_MS = 7 * 24 * HOUR_MS;
 
 export interface PruneParts {
-  store: Pick<Store, "pruneAttemptStats">;
+  store: Pick<Store, "pruneAttemptStats" | "pruneIdempotencyKeys">;
   clock: Pick<Clock, "wall">;
 }
 
@@ -23,10 +25,23 @@ export function createPruneJobs({ store, clock }: PruneParts): PeriodicJob[] {
       async run({ shouldStop }) {
         const now = Math.floor(clock.wall() / 60_000);
         const before = { minute: now - MINUTES_KEPT, hour: now - HOURS_KEPT * 60 };
-        let removed = 0;
-        for (let step = 1; step > 0 && !shouldStop(); removed += step) step = await store.pruneAttemptStats(before);
-        return { summary: { removed } };
+        return { summary: { removed: await prune(() => store.pruneAttemptStats(before), shouldStop) } };
+      },
+    },
+    {
+      name: "prune-idempotency-keys",
+      description: "Forgets which Idempotency-Keys came more than 7 days ago",
+      everyMs: 24 * HOUR_MS,
+      async run({ shouldStop }) {
+        const before = clock.wall() - IDEMPOTENCY_KEYS_KEPT_MS;
+        return { summary: { removed: await prune(() => store.pruneIdempotencyKeys(before), shouldStop) } };
       },
     },
   ];
+}
+
+async function prune(step: () => Promise<number>, shouldStop: () => boolean): Promise<number> {
+  let removed = 0;
+  for (let count = 1; count > 0 && !shouldStop(); removed += count) count = await step();
+  return removed;
 }

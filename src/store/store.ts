@@ -9,7 +9,8 @@ import type { AttemptResult } from "../domain/outcome.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
 import type { Tenant } from "../domain/tenant.ts";
 
-export interface Store extends Configuration, TenantRecords, ReadModels, Acts, JobBook, AttemptStatistics {
+export interface Store
+  extends Configuration, TenantRecords, ReadModels, Acts, JobBook, AttemptStatistics, IdempotencyBook {
   readonly info: StoreInfo;
   /** As data: what one transaction may hold. */
   readonly limits: { readonly maxRows: number; readonly maxBytes: number };
@@ -260,10 +261,17 @@ export interface Configuration {
   saveSource(row: SourceRow): Promise<void>;
   loadEventTypes(): Promise<readonly EventTypeRow[]>;
   /** All of them or none. */
-  saveEventTypes(rows: readonly EventTypeRow[]): Promise<void>;
+  saveEventTypes(rows: readonly EventTypeRow[], mark?: IdempotencyMark): Promise<void>;
   deleteEventType(name: string): Promise<void>;
   loadKeys(): Promise<readonly KeyRow[]>;
-  insertKey(row: KeyRow): Promise<void>;
+  insertKey(row: KeyRow, mark?: IdempotencyMark): Promise<void>;
+  /** Refused when it is revoked; and with `keepLastAdmin` for the last one of those below, if it would be one no more. */
+  updateKey(
+    id: string,
+    change: Pick<KeyRow, "name" | "scopes" | "expiresAt">,
+    at: number,
+    options: { keepLastAdmin: boolean },
+  ): Promise<void>;
   /** `keepLastAdmin`: refused for the last live one with the scope `admin` that is bound to no tenant. */
   revokeKey(id: string, at: number, options: { keepLastAdmin: boolean }): Promise<void>;
   /** A value that is made once and then stays: the first to write wins, and that value is returned. */
@@ -281,7 +289,7 @@ export interface TenantRecords {
   /** By id. */
   listTenants(page: Page): Promise<PageOf<Tenant>>;
   /** Refused when the id is taken. */
-  insertTenant(tenant: Tenant): Promise<void>;
+  insertTenant(tenant: Tenant, mark?: IdempotencyMark): Promise<void>;
   /** Makes it or changes it; `createdAt` counts only for one that is made. */
   saveTenant(tenant: Tenant): Promise<void>;
   /** Refused while it has subscriptions or live keys. Its events stay in the log. */
@@ -538,4 +546,20 @@ export interface AttemptStatsQuery {
   /** The first and the last span, in unix minutes; for hours whole ones. */
   since: number;
   until: number;
+}
+
+/** Which requests with an `Idempotency-Key` made what. A mark is written together with what it tells of, or neither is. */
+export interface IdempotencyBook {
+  findIdempotencyKey(scope: string, key: string): Promise<IdempotencyMark | undefined>;
+  /** Forgets those that are older, at most one transaction's worth; resolves to how many. */
+  pruneIdempotencyKeys(before: number): Promise<number>;
+}
+
+export interface IdempotencyMark {
+  scope: string;
+  key: string;
+  /** Of the request. */
+  fingerprint: string;
+  madeId: string;
+  madeAt: number;
 }

@@ -6,6 +6,7 @@ import { configurationContract } from "./store/configuration.ts";
 import { conservationContract } from "./store/conservation.ts";
 import { eventTypesContract } from "./store/event-types.ts";
 import type { StoreHarness } from "./store/harness.ts";
+import { idempotencyKeysContract } from "./store/idempotency-keys.ts";
 import { jobsContract } from "./store/jobs.ts";
 import { laneContract } from "./store/lanes.ts";
 import { orderContract } from "./store/order.ts";
@@ -26,6 +27,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     eventTypesContract(harness);
     jobsContract(harness);
     attemptStatsContract(harness);
+    idempotencyKeysContract(harness);
     readsContract(harness);
     tenantContract(harness);
   });

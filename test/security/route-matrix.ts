@@ -263,6 +263,14 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
     scope: "admin",
     cases: async (victim) => [at(404, `/api/v1/keys/${await newKey(victim)}`)],
   },
+  "PUT /api/v1/keys/:id": {
+    scope: "admin",
+    cases: async (victim) => [at(404, `/api/v1/keys/${await newKey(victim)}`, { name: "put", scopes: ["read"] })],
+  },
+  "PATCH /api/v1/keys/:id": {
+    scope: "admin",
+    cases: async (victim) => [at(404, `/api/v1/keys/${await newKey(victim)}`, { name: "patched" })],
+  },
   "DELETE /api/v1/keys/:id": {
     scope: "admin",
     cases: async (victim) => [at(404, `/api/v1/keys/${await newKey(victim)}`)],

@@ -69,9 +69,9 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   addSubscriptionRoutes(app, { subscriptions, statistics, store });
   addStatisticsRoutes(app, { statistics, subscriptions, store });
   addFilterRoutes(app, { store });
-  addTenantRoutes(app, { tenants, store });
-  addKeyRoutes(app, { keys, clock });
-  addEventTypeRoutes(app, { eventTypes });
+  addTenantRoutes(app, { tenants, store, clock });
+  addKeyRoutes(app, { keys, store, clock });
+  addEventTypeRoutes(app, { eventTypes, store, clock });
   if (open.catalog) addCatalogRoute(app, { eventTypes });
   addSubscriptionSecretRoutes(app, {
     subscriptions,

@@ -7,6 +7,7 @@ import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { createKeyWrites } from "./keys.ts";
 import { createEventTypeWrites } from "./event-types.ts";
+import { createIdempotencyKeyWrites } from "./idempotency-keys.ts";
 import { createJobWrites } from "./jobs.ts";
 import type { Recover } from "./recover.ts";
 import { createTenantWrites } from "./tenants.ts";
@@ -24,6 +25,7 @@ export function createCommands(
     ...createEventTypeWrites(db),
     ...createJobWrites(db),
     ...createAttemptStatsWrites(db),
+    ...createIdempotencyKeyWrites(db),
     retryDelivery: acts.retryDelivery,
     cancelDelivery: acts.cancelDelivery,
     replay: acts.replay,

@@ -1,7 +1,8 @@
 import { PosthornError } from "../../domain/errors.ts";
 import type { ManagedBy } from "../../domain/subscription.ts";
-import type { KeyRow, SourceRow, SubscriptionRow } from "../store.ts";
+import type { IdempotencyMark, KeyRow, SourceRow, SubscriptionRow } from "../store.ts";
 import type { Database } from "./connection.ts";
+import { createMarkWrite } from "./idempotency-keys.ts";
 import { createSubscriptionQuota, createTenantBirth } from "./tenants.ts";
 
 type SubscriptionChange = Partial<
@@ -33,9 +34,10 @@ export function createConfigurationWrites(db: Database) {
   );
   const insertKey = db.prepare(`
     insert into keys (id, hash, name, scopes, tenant_id, created_at, expires_at, revoked_at, prefix)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`);
   const refuseOverQuota = createSubscriptionQuota(db);
   const giveBirth = createTenantBirth(db);
+  const writeMark = createMarkWrite(db);
   const selectMeta = db.prepare("select value from meta where key = ?");
   const insertMeta = db.prepare("insert into meta (key, value) values (?, ?)");
   const saveLatest = db.prepare(`
@@ -95,9 +97,10 @@ export function createConfigurationWrites(db: Database) {
       saveSource.run(row.name, row.settings, row.managedBy, row.updatedAt);
     },
 
-    insertKey(row: KeyRow): void {
+    insertKey(row: KeyRow, mark?: IdempotencyMark): void {
+      writeMark(mark);
       if (row.tenantId !== undefined) giveBirth(row.tenantId, row.createdAt);
-      insertKey.run(
+      const { changes } = insertKey.run(
         row.id,
         row.hash,
         row.name,
@@ -108,6 +111,7 @@ export function createConfigurationWrites(db: Database) {
         row.revokedAt ?? null,
         row.prefix ?? null,
       );
+      if (changes === 0) throw new PosthornError("conflict", `The id ${row.id} is taken. Choose another.`);
     },
 
     loadOrSave(name: string, value: string): string {

@@ -24,6 +24,7 @@ import { createConfigurationReads } from "./configuration.ts";
 import { createEventTypeReads } from "./event-types.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
+import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
 import { createJobReads } from "./jobs.ts";
 
 const EVENT = `
@@ -86,6 +87,7 @@ export function createReadModels(db: Database) {
     ...createEventTypeReads(db),
     ...createJobReads(db),
     ...createAttemptStatsReads(db),
+    ...createIdempotencyKeyReads(db),
 
     findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {
       // A sender may have chosen an id that another tenant's event was given by this gateway.
