@@ -29,11 +29,13 @@ import { createJobs } from "./manage/jobs.ts";
 import { loadOrCreateMasterKey } from "./manage/key-files.ts";
 import { openKeys } from "./manage/keys.ts";
 import { createOwnEvents } from "./manage/own-events.ts";
+import { createPruneJobs } from "./manage/prune-jobs.ts";
 import { createQuotaGate } from "./manage/quotas.ts";
 import { createReplays } from "./manage/replays.ts";
 import { createSecretBox } from "./manage/secret-box.ts";
 import { createSecretRotation } from "./manage/secret-rotation.ts";
 import { openSources } from "./manage/sources.ts";
+import { createStatistics } from "./manage/statistics.ts";
 import { createStatus } from "./manage/status.ts";
 import { openSubscriptions } from "./manage/subscriptions.ts";
 import { openTenants } from "./manage/tenants.ts";
@@ -163,6 +165,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       scheduler.refresh(subscription.seq);
     },
   });
+  const statistics = createStatistics({ store, clock, onFault: logFault });
   const governor = createGovernor({ clock, readUtilization: createUtilization() });
   const scheduler = createScheduler({
     governor,
@@ -178,6 +181,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     onAttempt(subscription, delivery, report, { settlement }) {
       upkeep.noteWork();
       const { verdict, attempt } = settlement;
+      statistics.note(subscription.seq, report.durationMs, attempt.result === "success");
       metrics.countAttempt({
         subscriptionId: subscription.id,
         eventType: delivery.event.type,
@@ -258,7 +262,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     store,
     clock,
     runner: Buffer.from(random.bytes(8)).toString("hex"),
-    jobs: createGatewayJobs({ rotation }),
+    jobs: [...createGatewayJobs({ rotation }), ...createPruneJobs({ store, clock })],
     onFault: logFault,
   });
   const authenticate = (request: IncomingMessage) => {
@@ -349,6 +353,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     rotation,
     replays,
     jobs,
+    statistics,
   });
   const takeOver = (declared: Declared) =>
     applyDeclared(declared, { eventTypes, tenants, sources, subscriptions, logger });
@@ -388,6 +393,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       await bodies.close();
       await schemas.close();
       await fanOut.settled();
+      await statistics.stop();
       upkeep.stop();
       quotas.stop();
       governor.stop();

@@ -6,6 +6,8 @@ export interface ApiClient {
   /** Throws what the gateway answered, as a failure, unless it is a success or in `expected`. */
   get(path: string, query?: Query, expected?: readonly number[]): Promise<ApiAnswer>;
   post(path: string, body?: string | Uint8Array<ArrayBuffer>, headers?: Record<string, string>): Promise<ApiAnswer>;
+  put(path: string, body: string, headers: Record<string, string>): Promise<ApiAnswer>;
+  patch(path: string, body: string, headers: Record<string, string>): Promise<ApiAnswer>;
   remove(path: string): Promise<ApiAnswer>;
 }
 
@@ -51,6 +53,8 @@ export function createApiClient(url: string, key: string | undefined): ApiClient
     },
     post: (path, body, headers) =>
       request(path, { method: "POST", ...(body !== undefined && { body }), ...(headers && { headers }) }),
+    put: (path, body, headers) => request(path, { method: "PUT", body, headers }),
+    patch: (path, body, headers) => request(path, { method: "PATCH", body, headers }),
     remove: (path) => request(path, { method: "DELETE" }),
   };
 }

@@ -3,6 +3,7 @@ import { suggestName } from "../config/nearest-name.ts";
 import { DELIVERY_STATES } from "../domain/delivery.ts";
 import { PRIORITIES } from "../domain/event.ts";
 import { EVENT_TYPE_STATUSES } from "../domain/event-type-status.ts";
+import { addEventTypeChanges } from "./event-type-commands.ts";
 import { usageFailure } from "./failure.ts";
 import type { SendFlags } from "./send.ts";
 
@@ -172,6 +173,7 @@ function addEventTypes(program: Command): void {
   addClientOptions(types.command("export"))
     .description("print all event types as webhooks of an OpenAPI 3.1 document")
     .action(async (flags: object) => (await import("./event-types.ts")).runExportEventTypes(flags));
+  addEventTypeChanges(types, addClientOptions);
   types.addHelpText(
     "after",
     `
@@ -203,7 +205,7 @@ export function addPageOptions(command: Command): Command {
 }
 
 /** `posthorn events shwo` would otherwise be taken for the list with a word too many. */
-function refuseWords(list: Command, group: Command): void {
+export function refuseWords(list: Command, group: Command): void {
   const [word] = list.args;
   if (word === undefined) return;
   const names = group.commands.map((command) => command.name());

@@ -72,7 +72,7 @@ function tell(id: string, { name, tenant }: CreateKeyFlags, scopes: readonly Sco
   note(`${id} "${name}" allows ${scopes.join(", ")}${where}; shown only now`);
 }
 
-function readEnd(text: string | undefined): string | undefined {
+export function readEnd(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const end = parseEnd(text, Date.now());
   if (end === undefined) throw usageFailure(`--expires: "${text}" is no time to come; write RFC 3339, or 12h, 30d.`);

@@ -1,10 +1,8 @@
-import { readFileSync } from "node:fs";
-import { parse } from "yaml";
 import { readAnswer } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
-import { usageFailure } from "./failure.ts";
 import { printList, type Column, type ListFlags } from "./list.ts";
 import { countOf, formatAgo, formatFacts, print, printJson } from "./output.ts";
+import { readDocument } from "./read-document.ts";
 
 interface EventTypeAnswer {
   name: string;
@@ -85,18 +83,4 @@ export async function runImportEventTypes(file: string, flags: ClientFlags & { d
 export async function runExportEventTypes(flags: ClientFlags): Promise<void> {
   const client = await connect(flags);
   printJson(readAnswer(client, await client.get(`${PATH}/export`)));
-}
-
-function readDocument(file: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(file === "-" ? 0 : file, "utf8");
-  } catch (error) {
-    throw usageFailure(`Cannot read ${file} (${(error as NodeJS.ErrnoException).code}).`);
-  }
-  try {
-    return parse(text) as unknown;
-  } catch (error) {
-    throw usageFailure(`${file} is neither JSON nor yaml: ${(error as Error).message.split("\n", 1)[0]}`);
-  }
 }

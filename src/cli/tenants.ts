@@ -16,9 +16,10 @@ interface TenantAnswer {
   updated_at: string;
 }
 
-export interface CreateTenantFlags extends ClientFlags {
+export interface TenantFlags extends ClientFlags {
   name?: string;
   email?: string;
+  status?: string;
   maxSubscriptions?: string;
   maxEventsPerMinute?: string;
   maxOpenDeliveries?: string;
@@ -46,19 +47,32 @@ export async function runListTenants(flags: ListFlags): Promise<void> {
   await printList(await connect(flags), "/api/v1/tenants", flags, { query: {}, columns: COLUMNS });
 }
 
-export async function runCreateTenant(id: string, flags: CreateTenantFlags): Promise<void> {
+export async function runCreateTenant(id: string, flags: TenantFlags): Promise<void> {
+  const body = JSON.stringify({ id, ...readSettings(flags) });
+  const client = await connect(flags);
+  show(client, await client.post("/api/v1/tenants", body, JSON_BODY), flags);
+}
+
+export async function runUpdateTenant(id: string, flags: TenantFlags): Promise<void> {
+  const body = JSON.stringify(readSettings(flags));
+  const client = await connect(flags);
+  show(client, await client.patch(pathOf(id), body, JSON_BODY), flags);
+}
+
+const JSON_BODY = { "content-type": "application/json" };
+
+function readSettings(flags: TenantFlags) {
   const quotas = {
     subscriptions: readQuota("--max-subscriptions", flags.maxSubscriptions),
     events_per_minute: readQuota("--max-events-per-minute", flags.maxEventsPerMinute),
     open_deliveries: readQuota("--max-open-deliveries", flags.maxOpenDeliveries),
     stored_bytes: readQuota("--max-stored-bytes", flags.maxStoredBytes),
   };
-  const client = await connect(flags);
-  const body = JSON.stringify({ id, name: flags.name, contact_email: flags.email, quotas });
-  show(client, await client.post("/api/v1/tenants", body, { "content-type": "application/json" }), flags);
+  return { name: flags.name, contact_email: flags.email, status: flags.status, quotas };
 }
 
-function readQuota(flag: string, text: string | undefined): number | undefined {
+function readQuota(flag: string, text: string | undefined): number | null | undefined {
+  if (text === "none") return null;
   return text === undefined ? undefined : readCount(flag, text, { min: 0, max: 2 ** 50 });
 }
 

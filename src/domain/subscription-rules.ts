@@ -1,4 +1,6 @@
 import { checkAllowedIps } from "./allowed-ips.ts";
+import { isCredentialHeader } from "./credential-header.ts";
+import { MASK } from "./destination-auth.ts";
 import { checkDestinationAuth } from "./destination-auth-rules.ts";
 import { PosthornError } from "./errors.ts";
 import { parseFilter } from "./filter.ts";
@@ -113,6 +115,9 @@ function checkHeaders(input: SubscriptionInput): FieldProblem[] {
     const message =
       findHeaderProblem(name, value) ??
       (isSignature ? "is set by the gateway" : undefined) ??
+      (isCredentialHeader(name) && value === MASK
+        ? `${MASK} is how a stored value is shown; give it anew`
+        : undefined) ??
       (seen.has(key) ? "is given twice; header names do not differ by case" : undefined);
     seen.add(key);
     if (message === undefined) continue;

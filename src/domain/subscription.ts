@@ -177,6 +177,8 @@ export interface Subscription {
   auth?: DestinationAuth | undefined;
   description: string | undefined;
   managedBy: ManagedBy;
+  /** The id of the key that made it; `config` when that key, or the subscription itself, stands there. */
+  createdBy?: string | undefined;
   createdAt: number;
   updatedAt: number;
 }

@@ -17,6 +17,10 @@ declare module "fastify" {
     /** Only for keys that are bound to no tenant. */
     unbound?: boolean;
   }
+  interface FastifySchema {
+    /** What the route does, in one short sentence. */
+    summary?: string;
+  }
   interface FastifyRequest {
     caller: Caller | undefined;
   }

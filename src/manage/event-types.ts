@@ -11,7 +11,8 @@ import {
   type EventTypeVersionContent,
 } from "../domain/event-type.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
-import type { EventTypeRow, Store } from "../store/store.ts";
+import type { EventTypeRow, IdempotencyMark, Store } from "../store/store.ts";
+import { createTurns } from "./in-turn.ts";
 
 /** The registry of event types: in memory for whoever asks, in the store for good. One for the whole gateway. */
 export interface EventTypes {
@@ -20,18 +21,26 @@ export interface EventTypes {
   /** By name; the same list as long as nothing changes. */
   list(): readonly EventType[];
   /** Refuses a name that is taken. */
-  create(input: EventTypeInput): Promise<EventType>;
+  create(input: EventTypeInput, mark?: IdempotencyMark): Promise<EventType>;
   /** Makes it, or puts this in its place. */
-  put(input: EventTypeInput): Promise<{ type: EventType; isNew: boolean }>;
-  change(name: string, change: EventTypeChange): Promise<EventType>;
-  putVersion(name: string, version: string, content: EventTypeVersionContent): Promise<EventType>;
-  removeVersion(name: string, version: string): Promise<EventType>;
-  remove(name: string): Promise<void>;
+  put(input: EventTypeInput, check?: EventTypeCheck): Promise<{ type: EventType; isNew: boolean }>;
+  change(name: string, change: EventTypeChange, check?: EventTypeCheck): Promise<EventType>;
+  putVersion(
+    name: string,
+    version: string,
+    content: EventTypeVersionContent,
+    check?: EventTypeCheck,
+  ): Promise<EventType>;
+  removeVersion(name: string, version: string, check?: EventTypeCheck): Promise<EventType>;
+  remove(name: string, check?: EventTypeCheck): Promise<void>;
   /** All of them or none. What is not said of a known type stays as it is; versions are added. */
   import(inputs: readonly EventTypeInput[], options: { dryRun: boolean }): Promise<ImportPlan>;
   /** Takes over what the configuration declares, all or nothing; says which left it. */
   applyDeclared(declared: readonly EventTypeInput[]): Promise<{ left: readonly string[] }>;
 }
+
+/** Throws when this is not what the change was meant for; nothing can come between. */
+type EventTypeCheck = (known: EventType | undefined) => void;
 
 export interface ImportPlan {
   created: readonly string[];
@@ -66,17 +75,17 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
     onChange(sorted);
   }
 
-  let turn: Promise<unknown> = Promise.resolve();
-  /** One change after the other: each begins with what the one before has left. */
-  function inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
-    const result = turn.then(run);
-    turn = result.catch(() => undefined);
-    return result;
-  }
+  const inTurn = createTurns();
 
   function get(name: string): EventType {
     const type = types.get(name);
     if (type === undefined) throw new PosthornError("not_found", `There is no event type ${name}.`);
+    return type;
+  }
+
+  function getMeant(name: string, check: EventTypeCheck | undefined): EventType {
+    const type = get(name);
+    check?.(type);
     return type;
   }
 
@@ -107,22 +116,22 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
     return toEventType(input, known, managedBy, clock.wall());
   }
 
-  async function save(changed: readonly EventType[]): Promise<void> {
+  async function save(changed: readonly EventType[], mark?: IdempotencyMark): Promise<void> {
     const added = changed.filter(({ name }) => !types.has(name)).length;
     if (types.size + added > MAX_EVENT_TYPES) {
       throw new PosthornError("conflict", `There are ${types.size} event types; ${MAX_EVENT_TYPES} are the most.`);
     }
     if (changed.length === 0) return;
-    await store.saveEventTypes(changed.map(toRow));
+    await store.saveEventTypes(changed.map(toRow), mark);
     for (const type of changed) types.set(type.name, type);
     announce();
   }
 
-  async function put(input: EventTypeInput): Promise<{ type: EventType; isNew: boolean }> {
+  async function put(input: EventTypeInput, mark?: IdempotencyMark): Promise<{ type: EventType; isNew: boolean }> {
     refuseManaged(types.get(input.name));
     const isNew = !types.has(input.name);
     const type = await build(input, "api");
-    await save([type]);
+    await save([type], mark);
     return { type, isNew };
   }
 
@@ -130,43 +139,47 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
     find: (name) => types.get(name),
     get,
     list: () => sorted,
-    create: (input) =>
+    create: (input, mark) =>
       inTurn(async () => {
         if (types.has(input.name)) {
           throw new PosthornError("conflict", `There is an event type ${input.name} already. Change that one.`);
         }
-        return (await put(input)).type;
+        return (await put(input, mark)).type;
       }),
-    put: (input) => inTurn(() => put(input)),
-    change: (name, change) =>
+    put: (input, check) =>
       inTurn(async () => {
-        const current = toInput(get(name));
+        check?.(types.get(input.name));
+        return put(input);
+      }),
+    change: (name, change, check) =>
+      inTurn(async () => {
+        const current = toInput(getMeant(name, check));
         const merged = { ...current, ...change };
         // Whoever makes it active again need not take the time away.
         if (merged.status !== "deprecated" && change.deprecated_at === undefined) delete merged.deprecated_at;
         return (await put(merged)).type;
       }),
-    putVersion: (name, version, content) =>
+    putVersion: (name, version, content, check) =>
       inTurn(async () => {
-        const current = toInput(get(name));
+        const current = toInput(getMeant(name, check));
         const others = (current.versions ?? []).filter((one) => one.version !== version);
         if (others.length >= MAX_VERSIONS) {
           throw new PosthornError("conflict", `${name} has ${MAX_VERSIONS} versions, the most. Delete one first.`);
         }
         return (await put({ ...current, versions: [...others, { version, ...content }] })).type;
       }),
-    removeVersion: (name, version) =>
+    removeVersion: (name, version, check) =>
       inTurn(async () => {
-        const current = toInput(get(name));
+        const current = toInput(getMeant(name, check));
         const versions = (current.versions ?? []).filter((one) => one.version !== version);
         if (versions.length === current.versions?.length) {
           throw new PosthornError("not_found", `The event type ${name} has no version ${version}.`);
         }
         return (await put({ ...current, versions })).type;
       }),
-    remove: (name) =>
+    remove: (name, check) =>
       inTurn(async () => {
-        refuseManaged(get(name));
+        refuseManaged(getMeant(name, check));
         await store.deleteEventType(name);
         types.delete(name);
         announce();

@@ -2,7 +2,8 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { createTokenBucket } from "../deliver/token-bucket.ts";
-import type { KeyRow, Store } from "../store/store.ts";
+import type { IdempotencyMark, KeyRow, Store } from "../store/store.ts";
+import { createTurns } from "./in-turn.ts";
 
 export const SCOPES = ["admin", "publish", "read"] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -24,23 +25,38 @@ export interface Keys {
   /** By age; of all tenants and none, or of one. */
   list(tenantId: string | undefined): Promise<readonly KeyRow[]>;
   get(id: string, tenantId: string | undefined): Promise<KeyRow>;
+  /** In force when it resolves. One that is revoked stays as it is; the last key that may do everything stays one. */
+  change(id: string, tenantId: string | undefined, change: KeyChange, check?: KeyCheck): Promise<KeyRow>;
   /** In force when it resolves. The last key that may do everything stays, unless the configuration has one. */
-  revoke(id: string, tenantId: string | undefined): Promise<KeyRow>;
+  revoke(id: string, tenantId: string | undefined, check?: KeyCheck): Promise<KeyRow>;
   statusOf(row: KeyRow): KeyStatus;
   readonly hasAny: boolean;
 }
 
 export type KeyStatus = "active" | "expired" | "revoked";
 
+/** Throws when this is not what the change was meant for; nothing can come between. */
+type KeyCheck = (known: KeyRow) => void;
+
+export interface KeyChange {
+  name?: string | undefined;
+  scopes?: readonly Scope[] | undefined;
+  /** Null takes the end away. */
+  expiresAt?: number | null | undefined;
+}
+
 export interface NewKey {
+  /** One of its own when not given. */
+  id?: string | undefined;
   name: string;
   scopes: readonly Scope[];
   tenantId?: string | undefined;
   expiresAt?: number | undefined;
+  mark?: Omit<IdempotencyMark, "madeId"> | undefined;
 }
 
 export interface KeysOptions {
-  store: Pick<Store, "loadKeys" | "insertKey" | "revokeKey">;
+  store: Pick<Store, "loadKeys" | "insertKey" | "updateKey" | "revokeKey">;
   clock: Pick<Clock, "wall" | "now">;
   createId: (prefix: "key") => string;
   /** From the configuration: works without a row in the store. */
@@ -62,6 +78,7 @@ export async function openKeys({ store, clock, createId, adminKey }: KeysOptions
   let known = new Map<string, KeyRow>();
   const reloads = createTokenBucket(RELOADS.perSecond, clock.now(), RELOADS.atOnce);
   const fixed = adminKey === undefined ? undefined : hashApiKey(adminKey);
+  const inTurn = createTurns();
 
   async function reload(): Promise<void> {
     known = new Map((await store.loadKeys()).map((row) => [Buffer.from(row.hash).toString("hex"), row]));
@@ -109,20 +126,32 @@ export async function openKeys({ store, clock, createId, adminKey }: KeysOptions
       reloads.take(now);
       return reload().then(() => find(hash));
     },
-    async create({ name, scopes, tenantId, expiresAt }) {
-      const createdAt = clock.wall();
-      const made = createApiKey({ id: createId("key"), name, scopes, tenantId, createdAt, expiresAt });
-      await store.insertKey(made.row);
+    async create({ id = createId("key"), name, scopes, tenantId, expiresAt, mark }) {
+      const made = createApiKey({ id, name, scopes, tenantId, createdAt: clock.wall(), expiresAt });
+      await store.insertKey(made.row, mark === undefined ? undefined : { ...mark, madeId: id });
       await reload();
       return made;
     },
     list,
     get,
-    async revoke(id, tenantId) {
-      await get(id, tenantId);
-      await store.revokeKey(id, clock.wall(), { keepLastAdmin: fixed === undefined });
-      return get(id, tenantId);
-    },
+    change: (id, tenantId, change, check) =>
+      inTurn(async () => {
+        const known = await get(id, tenantId);
+        check?.(known);
+        const changed = {
+          name: change.name ?? known.name,
+          scopes: change.scopes?.join(" ") ?? known.scopes,
+          expiresAt: change.expiresAt === undefined ? known.expiresAt : (change.expiresAt ?? undefined),
+        };
+        await store.updateKey(id, changed, clock.wall(), { keepLastAdmin: fixed === undefined });
+        return get(id, tenantId);
+      }),
+    revoke: (id, tenantId, check) =>
+      inTurn(async () => {
+        check?.(await get(id, tenantId));
+        await store.revokeKey(id, clock.wall(), { keepLastAdmin: fixed === undefined });
+        return get(id, tenantId);
+      }),
     statusOf(row) {
       if (row.revokedAt !== undefined) return "revoked";
       return isLive(row) ? "active" : "expired";

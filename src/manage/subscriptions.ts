@@ -16,6 +16,7 @@ import type { ManagedBy, Subscription, SubscriptionInput, SubscriptionStatus } f
 import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
 import { loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
 import type { Store, SubscriptionRow } from "../store/store.ts";
+import { restoreMasked } from "./masked-headers.ts";
 import { needsSealing, openSettings, sealSettings } from "./sealed-settings.ts";
 import type { SecretBox } from "./secret-box.ts";
 
@@ -31,7 +32,7 @@ export interface Subscriptions {
   /** What the user set, for showing. */
   settingsOf(subscription: Subscription): Settings;
   /** With an id of its own, or the one that is given. */
-  create(input: SubscriptionInput, id?: string): Promise<Subscription>;
+  create(input: SubscriptionInput, id?: string, createdBy?: string): Promise<Subscription>;
   /** All that is set becomes what is given; the secret stays when none is given. */
   replace(subscription: Subscription, input: SubscriptionInput): Promise<Subscription>;
   /** What it signs with now. */
@@ -107,7 +108,12 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     if (input.auth?.token_url !== undefined) options.checkDestination(input.auth.token_url, "auth.token_url");
   }
 
-  async function insert(input: SubscriptionInput, id: string, managedBy: ManagedBy): Promise<Subscription> {
+  async function insert(
+    input: SubscriptionInput,
+    id: string,
+    managedBy: ManagedBy,
+    createdBy: string | undefined,
+  ): Promise<Subscription> {
     check(input);
     const { secret: _, status, ...rest } = input;
     const keys = applyKeyInput(undefined, input, { random, now: clock.now(), isDeclared: managedBy === "config" });
@@ -120,6 +126,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       status: status ?? "active",
       settings: sealSettings(rest, secretBox, ownerOf({ tenantId, id })),
       managedBy,
+      createdBy,
       createdAt: at,
       updatedAt: at,
     };
@@ -151,8 +158,8 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     // Only when they change: a rotation may be on its way to the store.
     const secrets = keys === known ? {} : { secrets: seal(keys, subscription) };
     await store.updateSubscription(subscription.seq, { ...row, ...secrets }, at);
-    const { seq, id, tenantId, createdAt } = subscription;
-    const fixed = { seq, id, tenantId, createdAt, updatedAt: at, breaker: undefined, deletedAt: undefined };
+    const { seq, id, tenantId, createdAt, createdBy } = subscription;
+    const fixed = { seq, id, tenantId, createdAt, createdBy, updatedAt: at, breaker: undefined, deletedAt: undefined };
     const latest = keys === known ? (keysBySeq.get(seq) ?? keys) : keys;
     const changed = announce(remember({ ...row, ...fixed }, latest));
     if (subscription.ordered && subscription.onDeadHead === "block" && changed.onDeadHead === "skip") {
@@ -212,10 +219,11 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     },
     list: (tenantId) => [...bySeq.values()].filter((one) => tenantId === undefined || one.tenantId === tenantId),
     settingsOf: (subscription) => settings.get(subscription.seq) as Settings,
-    create: (input, id) => insert(input, id ?? options.createId("sub"), "api"),
+    create: (input, id, createdBy) => insert(input, id ?? options.createId("sub"), "api", createdBy),
     async replace(subscription, input) {
       refuseManaged(subscription);
-      return update(subscription, { ...input, tenant_id: subscription.tenantId }, "api");
+      const restored = restoreMasked(input, settings.get(subscription.seq)?.headers);
+      return update(subscription, { ...restored, tenant_id: subscription.tenantId }, "api");
     },
     keysOf: (subscription) => keysBySeq.get(subscription.seq) as SigningKeys,
     saveKeys,
@@ -226,7 +234,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     async change(subscription, change) {
       refuseManaged(subscription);
       const current = settings.get(subscription.seq) as Settings;
-      return update(subscription, mergeChange(current, change), "api");
+      return update(subscription, mergeChange(current, restoreMasked(change, current.headers)), "api");
     },
     setStatus,
     async remove(subscription) {
@@ -252,7 +260,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
         ids.add(id);
         const known = findById(id, undefined);
         if (known === undefined) {
-          await insert(input, id, "config");
+          await insert(input, id, "config", "config");
         } else {
           // A status that an operator or a failing destination set stays; one that came back to the file starts anew.
           const returned = known.managedBy === "former_config" ? { status: "active" as const } : {};
@@ -340,6 +348,7 @@ function toSubscription(row: Omit<SubscriptionRow, "secrets">, input: Settings, 
     auth: toDestinationAuth(input.auth),
     description: input.description,
     managedBy: row.managedBy,
+    createdBy: row.createdBy,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
   };

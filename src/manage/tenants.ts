@@ -3,21 +3,25 @@ import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
 import type { QuotasInput, Tenant, TenantInput, TenantSettings } from "../domain/tenant.ts";
-import type { Page, PageOf, Store } from "../store/store.ts";
+import type { IdempotencyMark, Page, PageOf, Store } from "../store/store.ts";
+import { createTurns } from "./in-turn.ts";
 
 /** Who owns what, and how much of it. */
 export interface Tenants {
   list(page: Page): Promise<PageOf<Tenant>>;
   get(id: string): Promise<Tenant>;
-  create(input: TenantInput): Promise<Tenant>;
+  create(input: TenantInput, mark?: IdempotencyMark): Promise<Tenant>;
   /** What is not given is as it is for a new one. */
-  put(input: TenantInput): Promise<{ tenant: Tenant; isNew: boolean }>;
+  put(input: TenantInput, check?: TenantCheck): Promise<{ tenant: Tenant; isNew: boolean }>;
   /** What is not given stays, each quota for itself. */
-  change(id: string, change: TenantSettings): Promise<Tenant>;
-  remove(id: string): Promise<void>;
+  change(id: string, change: TenantSettings, check?: TenantCheck): Promise<Tenant>;
+  remove(id: string, check?: TenantCheck): Promise<void>;
   /** Takes over what the configuration declares; says which left it. */
   applyDeclared(declared: readonly TenantInput[]): Promise<{ left: readonly string[] }>;
 }
+
+/** Throws when this is not what the change was meant for; nothing can come between. */
+type TenantCheck = (known: Tenant | undefined) => void;
 
 export interface TenantsOptions {
   store: Pick<Store, "loadTenants" | "findTenant" | "listTenants" | "insertTenant" | "saveTenant" | "deleteTenant">;
@@ -35,13 +39,7 @@ export interface TenantChange {
 export async function openTenants({ store, clock, onChange }: TenantsOptions): Promise<Tenants> {
   await announce(await store.loadTenants());
 
-  let last: Promise<unknown> = Promise.resolve();
-  /** One change after the other: each is made to what the one before it left. */
-  function inTurn<T>(run: () => Promise<T>): Promise<T> {
-    const turn = last.then(run);
-    last = turn.catch(() => undefined);
-    return turn;
-  }
+  const inTurn = createTurns();
 
   function announce(tenants: readonly Tenant[]): Promise<void> {
     return onChange(tenants.map((tenant) => ({ id: tenant.id, tenant })));
@@ -82,30 +80,34 @@ export async function openTenants({ store, clock, onChange }: TenantsOptions): P
   return {
     list: (page) => store.listTenants(page),
     get,
-    create: (input) =>
+    create: (input, mark) =>
       inTurn(async () => {
         const tenant = toTenant(input, "api", undefined);
-        await store.insertTenant(tenant);
+        await store.insertTenant(tenant, mark);
         await announce([tenant]);
         return tenant;
       }),
-    put: (input) =>
+    put: (input, check) =>
       inTurn(async () => {
         const known = await store.findTenant(input.id);
+        check?.(known);
         if (known !== undefined) refuseManaged(known);
         return { tenant: await save(toTenant(input, "api", known)), isNew: known === undefined };
       }),
-    change: (id, change) =>
+    change: (id, change, check) =>
       inTurn(async () => {
         const known = await get(id);
+        check?.(known);
         refuseManaged(known);
         const quotas = { ...quotasOf(known), ...change.quotas };
         return save(toTenant({ ...settingsOf(known), ...change, quotas }, "api", known));
       }),
-    remove: (id) =>
+    remove: (id, check) =>
       inTurn(async () => {
         if (id === DEFAULT_TENANT) throw new PosthornError("conflict", "The tenant default is always there.");
-        refuseManaged(await get(id));
+        const known = await get(id);
+        check?.(known);
+        refuseManaged(known);
         await store.deleteTenant(id, clock.wall());
         await onChange([{ id, tenant: undefined }]);
       }),

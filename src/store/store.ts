@@ -10,7 +10,8 @@ import type { AttemptResult } from "../domain/outcome.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
 import type { Tenant } from "../domain/tenant.ts";
 
-export interface Store extends Configuration, TenantRecords, ReadModels, Acts, JobBook {
+export interface Store
+  extends Configuration, TenantRecords, ReadModels, Acts, JobBook, AttemptStatistics, IdempotencyBook {
   readonly info: StoreInfo;
   /** As data: what one transaction may hold. */
   readonly limits: { readonly maxRows: number; readonly maxBytes: number };
@@ -262,10 +263,17 @@ export interface Configuration {
   saveSource(row: SourceRow): Promise<void>;
   loadEventTypes(): Promise<readonly EventTypeRow[]>;
   /** All of them or none. */
-  saveEventTypes(rows: readonly EventTypeRow[]): Promise<void>;
+  saveEventTypes(rows: readonly EventTypeRow[], mark?: IdempotencyMark): Promise<void>;
   deleteEventType(name: string): Promise<void>;
   loadKeys(): Promise<readonly KeyRow[]>;
-  insertKey(row: KeyRow): Promise<void>;
+  insertKey(row: KeyRow, mark?: IdempotencyMark): Promise<void>;
+  /** Refused when it is revoked; and with `keepLastAdmin` for the last one of those below, if it would be one no more. */
+  updateKey(
+    id: string,
+    change: Pick<KeyRow, "name" | "scopes" | "expiresAt">,
+    at: number,
+    options: { keepLastAdmin: boolean },
+  ): Promise<void>;
   /** `keepLastAdmin`: refused for the last live one with the scope `admin` that is bound to no tenant. */
   revokeKey(id: string, at: number, options: { keepLastAdmin: boolean }): Promise<void>;
   /** A value that is made once and then stays: the first to write wins, and that value is returned. */
@@ -283,7 +291,7 @@ export interface TenantRecords {
   /** By id. */
   listTenants(page: Page): Promise<PageOf<Tenant>>;
   /** Refused when the id is taken. */
-  insertTenant(tenant: Tenant): Promise<void>;
+  insertTenant(tenant: Tenant, mark?: IdempotencyMark): Promise<void>;
   /** Makes it or changes it; `createdAt` counts only for one that is made. */
   saveTenant(tenant: Tenant): Promise<void>;
   /** Refused while it has subscriptions or live keys. Its events stay in the log. */
@@ -311,6 +319,8 @@ export interface SubscriptionRow {
   /** Encrypted by the caller. */
   secrets: Uint8Array;
   managedBy: ManagedBy;
+  /** The id of the key that made it; undefined for one from before there was this. */
+  createdBy?: string | undefined;
   /** JSON of the breaker's state, so that it survives a restart. */
   breaker: string | undefined;
   createdAt: number;
@@ -509,4 +519,49 @@ export interface JobRunEnd {
   error: string | undefined;
   nextRunAt: number;
   keep: number;
+}
+
+/** What attempts came to over time. Written late and in few rows, so it may lack what a crash cut off. */
+export interface AttemptStatistics {
+  /** Adds each to its minute and to its hour. */
+  addAttemptStats(deltas: readonly AttemptStats[]): Promise<void>;
+  /** In no particular order; spans without attempts are left out. */
+  loadAttemptStats(query: AttemptStatsQuery): Promise<readonly AttemptStats[]>;
+  /** Removes spans that begin before then, at most one transaction's worth; resolves to how many. */
+  pruneAttemptStats(before: { minute: number; hour: number }): Promise<number>;
+}
+
+export interface AttemptStats {
+  /** Unix minutes: when the span begins. */
+  minute: number;
+  /** 0 for the whole gateway. */
+  subscriptionSeq: number;
+  attempts: number;
+  failures: number;
+  /** A packed histogram. */
+  latencies: Uint8Array;
+}
+
+export interface AttemptStatsQuery {
+  span: "minute" | "hour";
+  subscriptionSeqs: readonly number[];
+  /** The first and the last span, in unix minutes; for hours whole ones. */
+  since: number;
+  until: number;
+}
+
+/** Which requests with an `Idempotency-Key` made what. A mark is written together with what it tells of, or neither is. */
+export interface IdempotencyBook {
+  findIdempotencyKey(scope: string, key: string): Promise<IdempotencyMark | undefined>;
+  /** Forgets those that are older, at most one transaction's worth; resolves to how many. */
+  pruneIdempotencyKeys(before: number): Promise<number>;
+}
+
+export interface IdempotencyMark {
+  scope: string;
+  key: string;
+  /** Of the request. */
+  fingerprint: string;
+  madeId: string;
+  madeAt: number;
 }

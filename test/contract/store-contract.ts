@@ -1,10 +1,12 @@
 import { describe } from "vitest";
 import { acceptContract } from "./store/accept.ts";
 import { actsContract } from "./store/acts.ts";
+import { attemptStatsContract } from "./store/attempt-stats.ts";
 import { configurationContract } from "./store/configuration.ts";
 import { conservationContract } from "./store/conservation.ts";
 import { eventTypesContract } from "./store/event-types.ts";
 import type { StoreHarness } from "./store/harness.ts";
+import { idempotencyKeysContract } from "./store/idempotency-keys.ts";
 import { jobsContract } from "./store/jobs.ts";
 import { laneContract } from "./store/lanes.ts";
 import { orderContract } from "./store/order.ts";
@@ -24,6 +26,8 @@ export function storeContract(name: string, harness: StoreHarness): void {
     configurationContract(harness);
     eventTypesContract(harness);
     jobsContract(harness);
+    attemptStatsContract(harness);
+    idempotencyKeysContract(harness);
     readsContract(harness);
     tenantContract(harness);
   });

@@ -244,6 +244,48 @@ describe("subscriptions", () => {
     await strict.close();
   });
 
+  it("keep a masked header that is sent back as it was shown, and store no mask", async () => {
+    const headers = { Authorization: "Bearer header-canary", "X-Team": "red" };
+    const created = await gateway.subscribe({ name, url: sink.url, events: ["sent.back"], headers });
+    const sent = async () => {
+      const before = sink.requests.length;
+      await gateway.publish({ event_type: "sent.back", payload: {} });
+      return (await sink.received(before + 1)).at(-1)?.headers;
+    };
+    const changed = await patch(created.id, { headers: { authorization: "***", "X-Team": "***" } });
+    expect([changed.status, changed.json["headers"]]).toEqual([200, { authorization: "***", "X-Team": "***" }]);
+    expect(await sent()).toMatchObject({ authorization: "Bearer header-canary", "x-team": "***" });
+    const put = await gateway.request("PUT", path(created.id), {
+      body: JSON.stringify({ name, url: sink.url, events: ["sent.back"], headers: { Authorization: "***" } }),
+      headers: JSON_TYPE,
+    });
+    expect(put.status).toBe(200);
+    expect(await sent()).toMatchObject({ authorization: "Bearer header-canary" });
+    // Where nothing is stored there is nothing to keep.
+    const none = await patch(created.id, { headers: { "X-Api-Key": "***" } });
+    expect([none.status, none.json["field"]]).toEqual([422, "headers.X-Api-Key"]);
+    const settings = { name: `${name} new`, url: sink.url, events: ["a"], headers: { Cookie: "***" } };
+    expect((await gateway.post("/api/v1/subscriptions", settings)).json["field"]).toBe("headers.Cookie");
+    expect(await sent()).toMatchObject({ authorization: "Bearer header-canary" });
+  });
+
+  it("tell which key made them, for good", async () => {
+    const made = await gateway.subscribe({ name, url: sink.url, events: ["never.once"] });
+    expect(made["created_by"]).toBe("config");
+    const { json } = await gateway.post("/api/v1/keys", { name: "maker", scopes: ["admin"], tenant_id: "made" });
+    const maker = gateway.as(String(json["key"]));
+    const theirs = await maker.subscribe({ name, url: sink.url, events: ["never.once"] });
+    expect(theirs["created_by"]).toBe(json["id"]);
+    await gateway.restart();
+    expect((await patch(theirs.id, { timeout: 9 })).json).toMatchObject({ timeout: 9, created_by: json["id"] });
+    const chosen = await maker.request("PUT", path(`maker-${number}`), {
+      body: JSON.stringify({ name: `${name} put`, url: sink.url, events: ["never.once"] }),
+      headers: JSON_TYPE,
+    });
+    expect(chosen.json["created_by"]).toBe(json["id"]);
+    expect((await patch(made.id, { created_by: "me" })).json["field"]).toBe("created_by");
+  });
+
   it("mask credentials in their headers, and send them", async () => {
     const headers = { Authorization: "Bearer header-canary", "X-Api-Key": "key-canary", "X-Team": "red" };
     const created = await gateway.subscribe({ name, url: sink.url, events: ["with.headers"], headers });

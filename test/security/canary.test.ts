@@ -103,6 +103,20 @@ describe("a secret", () => {
     expect((await gateway.get(`/api/v1/subscriptions/${created.id}/secret`)).text).toContain(next);
     await gateway.publish({ event_type: "order.created", payload: {} });
     await keep(gateway.post(`${rotate}/retire`));
+    const json = { "content-type": "application/json" };
+    const readBack = JSON.stringify({
+      headers: { Authorization: "***", "X-Api-Key": canaries["outgoing credential"] },
+    });
+    await keep(gateway.request("PATCH", `/api/v1/subscriptions/${created.id}`, { body: readBack, headers: json }));
+    const keyInput = { name: "canary", scopes: ["read"] };
+    const once = { body: JSON.stringify(keyInput), headers: { ...json, "idempotency-key": "canary" } };
+    const { json: made } = await gateway.request("POST", "/api/v1/keys", once);
+    Object.assign(canaries, { "new key": String(made["key"]) });
+    await keep(gateway.request("POST", "/api/v1/keys", once));
+    for (const method of ["PUT", "PATCH", "DELETE"]) {
+      const body = method === "DELETE" ? {} : { body: JSON.stringify(keyInput), headers: json };
+      await keep(gateway.request(method, `/api/v1/keys/${String(made["id"])}`, body));
+    }
     await gateway.settled();
     await until(async () => (await gateway.refused("hooks")).length === 2);
 
@@ -119,6 +133,10 @@ describe("a secret", () => {
       "/api/v1/dead-letters",
       "/api/v1/subscriptions",
       `/api/v1/subscriptions/${created.id}`,
+      `/api/v1/subscriptions/${created.id}/stats`,
+      "/api/v1/stats",
+      "/api/v1/keys",
+      `/api/v1/keys/${String(made["id"])}`,
       "/api/v1/jobs",
       "/api/v1/sources/hooks/requests",
       `/api/v1/requests/${request?.id}`,

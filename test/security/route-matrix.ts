@@ -169,6 +169,11 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   },
   "PATCH /api/v1/subscriptions/:id": { scope: "admin", cases: onSubscription("", { timeout: 7 }) },
   "DELETE /api/v1/subscriptions/:id": { scope: "admin", cases: onSubscription() },
+  "GET /api/v1/subscriptions/:id/stats": { scope: "read", cases: onSubscription("/stats") },
+  "GET /api/v1/stats": {
+    scope: "read",
+    cases: () => [at("own", "/api/v1/stats"), at("own", "/api/v1/stats?tenant_id=victim")],
+  },
   "POST /api/v1/subscriptions/:id/pause": { scope: "admin", cases: onSubscription("/pause") },
   "POST /api/v1/subscriptions/:id/resume": { scope: "admin", cases: onSubscription("/resume") },
 
@@ -257,6 +262,14 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "GET /api/v1/keys/:id": {
     scope: "admin",
     cases: async (victim) => [at(404, `/api/v1/keys/${await newKey(victim)}`)],
+  },
+  "PUT /api/v1/keys/:id": {
+    scope: "admin",
+    cases: async (victim) => [at(404, `/api/v1/keys/${await newKey(victim)}`, { name: "put", scopes: ["read"] })],
+  },
+  "PATCH /api/v1/keys/:id": {
+    scope: "admin",
+    cases: async (victim) => [at(404, `/api/v1/keys/${await newKey(victim)}`, { name: "patched" })],
   },
   "DELETE /api/v1/keys/:id": {
     scope: "admin",

@@ -4,10 +4,17 @@ import { maskAuth } from "../../domain/destination-auth.ts";
 import { publicKeyOf } from "../../domain/ed25519.ts";
 import type { Settings } from "../../manage/subscriptions.ts";
 import type { DeliveryCounters } from "../../store/store.ts";
+import type { Summary } from "../../manage/statistics.ts";
+import { presentCounters, presentSummary } from "./statistics.ts";
 import { isoTime } from "./time.ts";
 
 /** The one mapping of a subscription to the wire. Never the secret: the answer to create adds it. */
-export function presentSubscription(subscription: Subscription, settings: Settings, counters?: DeliveryCounters) {
+export function presentSubscription(
+  subscription: Subscription,
+  settings: Settings,
+  counters?: DeliveryCounters,
+  recent?: Summary,
+) {
   const isFixed = settings.retry_count !== undefined || settings.retry_interval !== undefined;
   return {
     id: subscription.id,
@@ -40,17 +47,9 @@ export function presentSubscription(subscription: Subscription, settings: Settin
     auth: settings.auth === undefined || settings.auth === null ? null : maskAuth(settings.auth),
     description: subscription.description ?? null,
     managed_by: subscription.managedBy,
+    created_by: subscription.createdBy ?? null,
     created_at: isoTime(subscription.createdAt),
     updated_at: isoTime(subscription.updatedAt),
-    ...(counters && {
-      stats: {
-        delivery_count: counters.attempts,
-        success_count: counters.attempts - counters.failures,
-        failure_count: counters.failures,
-        last_delivery: isoTime(counters.lastAttemptAt) ?? null,
-        open_count: counters.created - counters.delivered - counters.dead - counters.cancelled,
-        dead_count: counters.dead,
-      },
-    }),
+    ...(counters && { stats: { ...presentCounters(counters), ...presentSummary(recent) } }),
   };
 }

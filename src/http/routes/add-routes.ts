@@ -7,6 +7,7 @@ import type { Keys } from "../../manage/keys.ts";
 import type { Replays } from "../../manage/replays.ts";
 import type { SecretRotation } from "../../manage/secret-rotation.ts";
 import type { Sources } from "../../manage/sources.ts";
+import type { Statistics } from "../../manage/statistics.ts";
 import type { Status } from "../../manage/status.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import type { Tenants } from "../../manage/tenants.ts";
@@ -21,6 +22,7 @@ import { addJobRoutes } from "./jobs.ts";
 import { addKeyRoutes } from "./keys.ts";
 import { addOperationRoutes } from "./operation.ts";
 import { addRequestRoutes } from "./requests.ts";
+import { addStatisticsRoutes } from "./statistics.ts";
 import { addSubscriptionRoutes } from "./subscriptions.ts";
 import { addSubscriptionSecretRoutes } from "./subscription-secrets.ts";
 import { addTenantRoutes } from "./tenants.ts";
@@ -43,11 +45,12 @@ export interface RouteParts {
   rotation: SecretRotation;
   replays: Replays;
   jobs: Jobs;
+  statistics: Statistics;
 }
 
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   const { open, store, clock, logger, scheduler, status, subscriptions, sources } = parts;
-  const { eventTypes, tenants, keys, rotation, replays, jobs } = parts;
+  const { eventTypes, tenants, keys, rotation, replays, jobs, statistics } = parts;
   const present = (delivery: StoredDelivery) =>
     presentDelivery(delivery, {
       subscription: subscriptions.find(delivery.subscriptionSeq),
@@ -63,11 +66,12 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   addEventRoutes(app, { store, replays, presentDelivery: present });
   addDeliveryRoutes(app, { store, subscriptions, replays, presentDelivery: present });
   addRequestRoutes(app, { store, sources });
-  addSubscriptionRoutes(app, { subscriptions, store });
+  addSubscriptionRoutes(app, { subscriptions, statistics, store });
+  addStatisticsRoutes(app, { statistics, subscriptions, store });
   addFilterRoutes(app, { store });
-  addTenantRoutes(app, { tenants, store });
-  addKeyRoutes(app, { keys, clock });
-  addEventTypeRoutes(app, { eventTypes });
+  addTenantRoutes(app, { tenants, store, clock });
+  addKeyRoutes(app, { keys, store, clock });
+  addEventTypeRoutes(app, { eventTypes, store, clock });
   if (open.catalog) addCatalogRoute(app, { eventTypes });
   addSubscriptionSecretRoutes(app, {
     subscriptions,

@@ -1,16 +1,21 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
+import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import {
   EVENT_VERSION_PATTERN,
   EventTypeChange,
   EventTypeInput,
   EventTypeVersionContent,
+  type EventType,
 } from "../../domain/event-type.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../../domain/event.ts";
 import { exportOpenApi } from "../../manage/event-types-export.ts";
 import { readOpenApi } from "../../manage/event-types-import.ts";
 import type { EventTypes } from "../../manage/event-types.ts";
+import type { Store } from "../../store/store.ts";
+import { checkIfMatch, etagOf, sendWithEtag } from "../conditional.ts";
+import { makeOnce } from "../make-once.ts";
 import { presentEventType } from "../present/event-type.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
@@ -35,7 +40,20 @@ const PATH = "/api/v1/event-types";
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const MAX_IMPORT_BYTES = 32 * 1024 * 1024;
 
-export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: { eventTypes: EventTypes }): void {
+export interface EventTypeRoutesOptions {
+  eventTypes: EventTypes;
+  store: Pick<Store, "findIdempotencyKey">;
+  clock: Pick<Clock, "wall">;
+}
+
+export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoutesOptions): void {
+  const { eventTypes, store, clock } = options;
+
+  function send(reply: FastifyReply, type: EventType): FastifyReply {
+    const shown = presentEventType(type);
+    return sendWithEtag(reply, etagOf(shown), shown);
+  }
+
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     PATH,
     { config: { scope: "read" }, schema: { querystring: ListQuery } },
@@ -54,7 +72,16 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: { event
     { config: { scope: "admin" }, schema: { body: EventTypeInput }, bodyLimit: MAX_BODY_BYTES },
     async (request, reply) => {
       refuseBound(request);
-      return reply.code(201).send(presentEventType(await eventTypes.create(request.body)));
+      const { body } = request;
+      const result = await makeOnce(request, {
+        store,
+        scope: "event-types",
+        wall: clock.wall(),
+        make: (mark) => eventTypes.create(body, mark && { ...mark, madeId: body.name }),
+        find: async (name) => eventTypes.find(name),
+      });
+      if ("made" in result) return send(reply.code(201), result.made);
+      return send(reply.code(201).header("idempotency-replayed", "true"), result.found);
     },
   );
 
@@ -75,8 +102,8 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: { event
     },
   );
 
-  app.get<{ Params: { name: string } }>(`${PATH}/:name`, { config: { scope: "read" } }, async ({ params }) =>
-    presentEventType(eventTypes.get(params.name)),
+  app.get<{ Params: { name: string } }>(`${PATH}/:name`, { config: { scope: "read" } }, async ({ params }, reply) =>
+    send(reply, eventTypes.get(params.name)),
   );
 
   app.put<{ Params: { name: string }; Body: Static<typeof PutBody> }>(
@@ -90,45 +117,49 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: { event
       if (!NAME.test(name) || name.length > EVENT_TYPE_MAX_LENGTH) {
         throw invalidName(`${JSON.stringify(name.slice(0, 60))} is no event type: write words with dots between them.`);
       }
-      const { type, isNew } = await eventTypes.put({ name, ...rest });
-      return reply.code(isNew ? 201 : 200).send(presentEventType(type));
+      const { type, isNew } = await eventTypes.put({ name, ...rest }, ifMatch(request));
+      return send(reply.code(isNew ? 201 : 200), type);
     },
   );
 
   app.patch<{ Params: { name: string }; Body: EventTypeChange }>(
     `${PATH}/:name`,
     { config: { scope: "admin" }, schema: { body: EventTypeChange } },
-    async (request) => {
+    async (request, reply) => {
       refuseBound(request);
-      return presentEventType(await eventTypes.change(request.params.name, request.body));
+      return send(reply, await eventTypes.change(request.params.name, request.body, ifMatch(request)));
     },
   );
 
   app.delete<{ Params: { name: string } }>(`${PATH}/:name`, { config: { scope: "admin" } }, async (request, reply) => {
     refuseBound(request);
-    await eventTypes.remove(request.params.name);
+    await eventTypes.remove(request.params.name, ifMatch(request));
     return reply.code(204).send();
   });
 
   app.put<{ Params: Static<typeof VersionParams>; Body: EventTypeVersionContent }>(
     `${PATH}/:name/versions/:version`,
     { config: { scope: "admin" }, schema: { params: VersionParams, body: EventTypeVersionContent } },
-    async (request) => {
+    async (request, reply) => {
       refuseBound(request);
       const { name, version } = request.params;
-      return presentEventType(await eventTypes.putVersion(name, version, request.body));
+      return send(reply, await eventTypes.putVersion(name, version, request.body, ifMatch(request)));
     },
   );
 
   app.delete<{ Params: Static<typeof VersionParams> }>(
     `${PATH}/:name/versions/:version`,
     { config: { scope: "admin" }, schema: { params: VersionParams } },
-    async (request) => {
+    async (request, reply) => {
       refuseBound(request);
-      return presentEventType(await eventTypes.removeVersion(request.params.name, request.params.version));
+      const { name, version } = request.params;
+      return send(reply, await eventTypes.removeVersion(name, version, ifMatch(request)));
     },
   );
 }
+
+const ifMatch = (request: FastifyRequest) => (known: EventType | undefined) =>
+  checkIfMatch(request, known === undefined ? undefined : etagOf(presentEventType(known)));
 
 const NAME = new RegExp(EVENT_TYPE_PATTERN);
 

@@ -1,8 +1,11 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { SCOPES, type Caller, type Keys } from "../../manage/keys.ts";
+import type { KeyRow, Store } from "../../store/store.ts";
+import { checkIfMatch, etagOf, sendWithEtag } from "../conditional.ts";
+import { makeOnce } from "../make-once.ts";
 import { presentKey } from "../present/key.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
@@ -24,6 +27,13 @@ const KeyInput = Type.Object(
 );
 type KeyInput = Static<typeof KeyInput>;
 
+const { tenant_id: _, ...changeable } = KeyInput.properties;
+const KeyChange = Type.Partial(Type.Object(changeable), { additionalProperties: false });
+
+const ChosenId = Type.Object({
+  id: Type.String({ pattern: "^(?!config$)[A-Za-z0-9_-]{1,64}$", description: "Chosen by whoever makes it" }),
+});
+
 const ListQuery = Type.Object(
   { ...PageQuery, tenant_id: Type.Optional(Type.String({ maxLength: 128 })) },
   { additionalProperties: false },
@@ -31,23 +41,92 @@ const ListQuery = Type.Object(
 
 export interface KeyRoutesOptions {
   keys: Keys;
+  store: Pick<Store, "findIdempotencyKey">;
   clock: Pick<Clock, "wall">;
 }
 
-export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOptions): void {
-  const present = (row: Parameters<typeof keys.statusOf>[0]) => presentKey(row, keys.statusOf(row));
+export function addKeyRoutes(app: FastifyInstance, { keys, store, clock }: KeyRoutesOptions): void {
+  const present = (row: KeyRow) => presentKey(row, keys.statusOf(row));
+  const etag = (row: KeyRow) => etagOf(present(row));
+  const ifMatch = (request: FastifyRequest) => (known: KeyRow) => checkIfMatch(request, etag(known));
+  const send = (reply: FastifyReply, row: KeyRow) => sendWithEtag(reply, etag(row), present(row));
+
+  /** With the key in clear, which is never shown again. */
+  const sendCreated = (reply: FastifyReply, { key, row }: { key: string; row: KeyRow }) =>
+    sendWithEtag(reply.code(201), etag(row), { ...present(row), key });
+
+  function find(id: string, tenantId: string | undefined): Promise<KeyRow | undefined> {
+    return keys.list(tenantId).then((rows) => rows.find((row) => row.id === id));
+  }
 
   app.post<{ Body: KeyInput }>(
     "/api/v1/keys",
     { config: { scope: "admin" }, schema: { body: KeyInput } },
-    async ({ body, caller }, reply) => {
-      const { key, row } = await keys.create({
-        name: body.name,
-        scopes: body.scopes,
-        tenantId: chooseTenant(body, caller),
-        expiresAt: chooseEnd(body, caller, clock.wall()),
+    async (request, reply) => {
+      const { body, caller } = request;
+      const tenantId = chooseTenant(body, caller);
+      const wall = clock.wall();
+      const result = await makeOnce(request, {
+        store,
+        scope: `keys/${caller?.tenantId ?? ""}`,
+        wall,
+        make: (mark) =>
+          keys.create({
+            name: body.name,
+            scopes: body.scopes,
+            tenantId,
+            expiresAt: chooseEnd(body.expires_at, caller, wall),
+            mark,
+          }),
+        find: (id) => find(id, caller?.tenantId),
       });
-      return reply.code(201).send({ ...present(row), key });
+      if ("made" in result) return sendCreated(reply, result.made);
+      // Without the key: only its hash is known here.
+      return send(reply.header("idempotency-replayed", "true"), result.found);
+    },
+  );
+
+  app.put<{ Body: KeyInput; Params: Static<typeof ChosenId> }>(
+    "/api/v1/keys/:id",
+    {
+      config: { scope: "admin" },
+      schema: {
+        summary: "Make a key with a chosen id, or replace what is set of one",
+        body: KeyInput,
+        params: ChosenId,
+      },
+    },
+    async (request, reply) => {
+      const { body, caller } = request;
+      const { id } = request.params;
+      const tenantId = chooseTenant(body, caller);
+      const expiresAt = chooseEnd(body.expires_at, caller, clock.wall());
+      const { name, scopes } = body;
+      if ((await find(id, undefined)) === undefined) {
+        checkIfMatch(request, undefined);
+        return sendCreated(reply, await keys.create({ id, name, scopes, tenantId, expiresAt }));
+      }
+      // Another tenant's is not found, here as everywhere.
+      const known = await keys.get(id, caller?.tenantId);
+      if (body.tenant_id !== undefined && tenantId !== known.tenantId) {
+        throw new PosthornError("invalid_field", `tenant_id: it belongs to ${known.tenantId ?? "none"}, for good.`, {
+          field: "tenant_id",
+        });
+      }
+      const change = { name, scopes, expiresAt: expiresAt ?? null };
+      return send(reply, await keys.change(id, caller?.tenantId, change, ifMatch(request)));
+    },
+  );
+
+  app.patch<{ Body: Static<typeof KeyChange>; Params: { id: string } }>(
+    "/api/v1/keys/:id",
+    { config: { scope: "admin" }, schema: { summary: "Change the name, scopes or end of a key", body: KeyChange } },
+    async (request, reply) => {
+      const { body, caller } = request;
+      const { name, scopes, expires_at: end } = body;
+      const expiresAt = end === undefined ? undefined : (chooseEnd(end, caller, clock.wall()) ?? null);
+      const change = { name, scopes, expiresAt };
+      return send(reply, await keys.change(request.params.id, caller?.tenantId, change, ifMatch(request)));
     },
   );
 
@@ -63,14 +142,14 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOpt
     },
   );
 
-  app.get<{ Params: { id: string } }>("/api/v1/keys/:id", { config: { scope: "admin" } }, async ({ params, caller }) =>
-    present(await keys.get(params.id, caller?.tenantId)),
-  );
-
-  app.delete<{ Params: { id: string } }>(
+  app.get<{ Params: { id: string } }>(
     "/api/v1/keys/:id",
     { config: { scope: "admin" } },
-    async ({ params, caller }) => present(await keys.revoke(params.id, caller?.tenantId)),
+    async ({ params, caller }, reply) => send(reply, await keys.get(params.id, caller?.tenantId)),
+  );
+
+  app.delete<{ Params: { id: string } }>("/api/v1/keys/:id", { config: { scope: "admin" } }, async (request, reply) =>
+    send(reply, await keys.revoke(request.params.id, request.caller?.tenantId, ifMatch(request))),
   );
 }
 
@@ -86,7 +165,7 @@ function chooseTenant({ tenant_id: wanted }: KeyInput, caller: Caller | undefine
   return bound;
 }
 
-function chooseEnd({ expires_at: wanted }: KeyInput, caller: Caller | undefined, wall: number): number | undefined {
+function chooseEnd(wanted: KeyInput["expires_at"], caller: Caller | undefined, wall: number): number | undefined {
   const expiresAt = typeof wanted === "string" ? Date.parse(wanted) : undefined;
   if (expiresAt !== undefined && !(expiresAt > wall)) {
     throw new PosthornError("invalid_field", "expires_at must lie in the future.", { field: "expires_at" });

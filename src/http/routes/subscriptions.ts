@@ -4,6 +4,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { stableId } from "../../domain/ids.ts";
 import { SubscriptionInput, type Subscription } from "../../domain/subscription.ts";
+import type { Statistics } from "../../manage/statistics.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import type { Store } from "../../store/store.ts";
 import { checkIfMatch, etagOf, sendWithEtag } from "../conditional.ts";
@@ -30,17 +31,20 @@ const ListQuery = Type.Object(
 
 export interface SubscriptionRoutesOptions {
   subscriptions: Subscriptions;
+  statistics: Pick<Statistics, "summarise">;
   store: Store;
 }
 
-export function addSubscriptionRoutes(app: FastifyInstance, { subscriptions, store }: SubscriptionRoutesOptions): void {
+export function addSubscriptionRoutes(app: FastifyInstance, options: SubscriptionRoutesOptions): void {
+  const { subscriptions, statistics, store } = options;
   const get = (request: FastifyRequest) =>
     subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
 
   async function present(subscription: Subscription) {
     const { deliveries } = await store.loadCounters();
     const counters = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === subscription.seq);
-    return presentSubscription(subscription, subscriptions.settingsOf(subscription), counters ?? NONE);
+    const recent = (await statistics.summarise([subscription.seq])).get(subscription.seq);
+    return presentSubscription(subscription, subscriptions.settingsOf(subscription), counters ?? NONE, recent);
   }
 
   /** Statistics change all the time and are nobody's version. */
@@ -75,12 +79,13 @@ export function addSubscriptionRoutes(app: FastifyInstance, { subscriptions, sto
     { config: { scope: "admin" }, schema: { body: SubscriptionInput } },
     async (request, reply) => {
       const input = ofTenant(request.body, request.caller?.tenantId);
+      const createdBy = request.caller?.keyId;
       const key = readIdempotencyKey(request);
-      if (key === undefined) return sendCreated(reply, await subscriptions.create(input));
+      if (key === undefined) return sendCreated(reply, await subscriptions.create(input, undefined, createdBy));
       // The key makes the id: whoever sends it again finds what the first request made.
       const id = stableId("sub", `${input.tenant_id ?? DEFAULT_TENANT}\0idempotency-key\0${key}`);
       const made = subscriptions.findById(id, undefined);
-      if (made === undefined) return sendCreated(reply, await subscriptions.create(input, id));
+      if (made === undefined) return sendCreated(reply, await subscriptions.create(input, id, createdBy));
       if (made.name !== input.name || made.url !== input.url) {
         throw new PosthornError(
           "idempotency_key_reused",
@@ -99,7 +104,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, { subscriptions, sto
       const input = ofTenant(request.body, request.caller?.tenantId);
       if (subscriptions.findById(id, undefined) === undefined) {
         checkIfMatch(request, undefined);
-        return sendCreated(reply, await subscriptions.create(input, id));
+        return sendCreated(reply, await subscriptions.create(input, id, request.caller?.keyId));
       }
       // Another tenant's is not found, here as everywhere.
       const known = getMeant(request);
@@ -125,8 +130,9 @@ export function addSubscriptionRoutes(app: FastifyInstance, { subscriptions, sto
       const nextCursor = rest.length > limit ? String(rows.at(-1)?.seq) : undefined;
       const { deliveries } = await store.loadCounters();
       const counters = new Map(deliveries.map((row) => [row.subscriptionSeq, row]));
+      const recent = await statistics.summarise(rows.map(({ seq }) => seq));
       return presentPage({ rows, nextCursor }, (one) =>
-        presentSubscription(one, subscriptions.settingsOf(one), counters.get(one.seq) ?? NONE),
+        presentSubscription(one, subscriptions.settingsOf(one), counters.get(one.seq) ?? NONE, recent.get(one.seq)),
       );
     },
   );

@@ -1,9 +1,12 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
+import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { TENANT_ID_PATTERN, TenantInput, TenantSettings, type Tenant } from "../../domain/tenant.ts";
 import type { Tenants } from "../../manage/tenants.ts";
 import type { Store } from "../../store/store.ts";
+import { checkIfMatch, etagOf, sendWithEtag } from "../conditional.ts";
+import { makeOnce } from "../make-once.ts";
 import { presentTenant } from "../present/tenant.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
@@ -20,13 +23,19 @@ const OPERATOR = { scope: "admin", unbound: true } as const;
 
 export interface TenantRoutesOptions {
   tenants: Tenants;
-  store: Pick<Store, "loadTenantUsage">;
+  store: Pick<Store, "loadTenantUsage" | "findTenant" | "findIdempotencyKey">;
+  clock: Pick<Clock, "wall">;
 }
 
-export function addTenantRoutes(app: FastifyInstance, { tenants, store }: TenantRoutesOptions): void {
-  async function present(tenant: Tenant) {
+export function addTenantRoutes(app: FastifyInstance, { tenants, store, clock }: TenantRoutesOptions): void {
+  /** What it uses changes all the time and is nobody's version. */
+  const etag = (tenant: Tenant) => etagOf(presentTenant(tenant, undefined));
+  const ifMatch = (request: FastifyRequest) => (known: Tenant | undefined) =>
+    checkIfMatch(request, known === undefined ? undefined : etag(known));
+
+  async function send(reply: FastifyReply, tenant: Tenant): Promise<FastifyReply> {
     const [usage] = await store.loadTenantUsage([tenant.id]);
-    return presentTenant(tenant, usage);
+    return sendWithEtag(reply, etag(tenant), presentTenant(tenant, usage));
   }
 
   app.get<{ Querystring: Static<typeof ListQuery> }>(
@@ -43,36 +52,49 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store }: Tenant
   app.post<{ Body: TenantInput }>(
     "/api/v1/tenants",
     { config: OPERATOR, schema: { body: TenantInput } },
-    async ({ body }, reply) => reply.code(201).send(await present(await tenants.create(body))),
+    async (request, reply) => {
+      const { body } = request;
+      const result = await makeOnce(request, {
+        store,
+        scope: "tenants",
+        wall: clock.wall(),
+        make: (mark) => tenants.create(body, mark && { ...mark, madeId: body.id }),
+        find: store.findTenant,
+      });
+      if ("made" in result) return send(reply.code(201), result.made);
+      return send(reply.code(201).header("idempotency-replayed", "true"), result.found);
+    },
   );
 
-  app.get<{ Params: { id: string } }>("/api/v1/tenants/:id", { config: OPERATOR }, async ({ params }) =>
-    present(await tenants.get(params.id)),
+  app.get<{ Params: { id: string } }>("/api/v1/tenants/:id", { config: OPERATOR }, async ({ params }, reply) =>
+    send(reply, await tenants.get(params.id)),
   );
 
   app.put<{ Params: { id: string }; Body: Static<typeof PutBody> }>(
     "/api/v1/tenants/:id",
     { config: OPERATOR, schema: { body: PutBody } },
-    async ({ params: { id }, body }, reply) => {
+    async (request, reply) => {
+      const { body } = request;
+      const { id } = request.params;
       if (body.id !== undefined && body.id !== id) {
         throw new PosthornError("invalid_field", `id must be ${id}, as in the path, or be left out.`, { field: "id" });
       }
       // One that came by itself keeps the id that its publisher chose.
       if (!TENANT_ID.test(id)) await getKnown(id);
-      const { tenant, isNew } = await tenants.put({ ...body, id });
-      return reply.code(isNew ? 201 : 200).send(await present(tenant));
+      const { tenant, isNew } = await tenants.put({ ...body, id }, ifMatch(request));
+      return send(reply.code(isNew ? 201 : 200), tenant);
     },
   );
 
   app.patch<{ Params: { id: string }; Body: TenantSettings }>(
     "/api/v1/tenants/:id",
     { config: OPERATOR, schema: { body: TenantSettings } },
-    async ({ params, body }) => present(await tenants.change(params.id, body)),
+    async (request, reply) => send(reply, await tenants.change(request.params.id, request.body, ifMatch(request))),
   );
 
-  app.delete<{ Params: { id: string } }>("/api/v1/tenants/:id", { config: OPERATOR }, async ({ params }) => {
-    await tenants.remove(params.id);
-    return { id: params.id };
+  app.delete<{ Params: { id: string } }>("/api/v1/tenants/:id", { config: OPERATOR }, async (request) => {
+    await tenants.remove(request.params.id, ifMatch(request));
+    return { id: request.params.id };
   });
 
   async function getKnown(id: string): Promise<void> {

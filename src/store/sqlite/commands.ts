@@ -1,11 +1,13 @@
 import type { NewDelivery } from "../store.ts";
 import type { Accept } from "./accept.ts";
 import type { ActsOfStore } from "./acts.ts";
+import { createAttemptStatsWrites } from "./attempt-stats.ts";
 import { createConfigurationWrites } from "./configuration.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { createKeyWrites } from "./keys.ts";
 import { createEventTypeWrites } from "./event-types.ts";
+import { createIdempotencyKeyWrites } from "./idempotency-keys.ts";
 import { createJobWrites } from "./jobs.ts";
 import type { Recover } from "./recover.ts";
 import { createTenantWrites } from "./tenants.ts";
@@ -22,6 +24,8 @@ export function createCommands(
     ...createKeyWrites(db),
     ...createEventTypeWrites(db),
     ...createJobWrites(db),
+    ...createAttemptStatsWrites(db),
+    ...createIdempotencyKeyWrites(db),
     retryDelivery: acts.retryDelivery,
     cancelDelivery: acts.cancelDelivery,
     replay: acts.replay,

@@ -1,7 +1,8 @@
 import { PosthornError } from "../../domain/errors.ts";
 import type { ManagedBy } from "../../domain/subscription.ts";
-import type { KeyRow, SourceRow, SubscriptionRow } from "../store.ts";
+import type { IdempotencyMark, KeyRow, SourceRow, SubscriptionRow } from "../store.ts";
 import type { Database } from "./connection.ts";
+import { createMarkWrite } from "./idempotency-keys.ts";
 import { createSubscriptionQuota, createTenantBirth } from "./tenants.ts";
 
 type SubscriptionChange = Partial<
@@ -10,8 +11,9 @@ type SubscriptionChange = Partial<
 
 export function createConfigurationWrites(db: Database) {
   const insertSubscription = db.prepare(`
-    insert into subscriptions (id, tenant_id, name, status, settings, secrets, managed_by, created_at, updated_at)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    insert into subscriptions
+      (id, tenant_id, name, status, settings, secrets, managed_by, created_by, created_at, updated_at)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const updateSubscription = db.prepare(`
     update subscriptions set name = coalesce(?, name), status = coalesce(?, status), settings = coalesce(?, settings),
       secrets = coalesce(?, secrets), managed_by = coalesce(?, managed_by), breaker = coalesce(?, breaker),
@@ -19,7 +21,7 @@ export function createConfigurationWrites(db: Database) {
     where seq = ?`);
   const reviveSubscription = db.prepare(`
     update subscriptions set name = ?, status = ?, settings = ?, secrets = ?, managed_by = ?,
-      breaker = null, created_at = ?, updated_at = ?, deleted_at = null
+      created_by = ?, breaker = null, created_at = ?, updated_at = ?, deleted_at = null
     where id = ? and tenant_id = ? and deleted_at is not null returning seq`);
   const findId = db.prepare("select 1 from subscriptions where id = ?");
   const findSameName = db.prepare(
@@ -32,9 +34,10 @@ export function createConfigurationWrites(db: Database) {
   );
   const insertKey = db.prepare(`
     insert into keys (id, hash, name, scopes, tenant_id, created_at, expires_at, revoked_at, prefix)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`);
   const refuseOverQuota = createSubscriptionQuota(db);
   const giveBirth = createTenantBirth(db);
+  const writeMark = createMarkWrite(db);
   const selectMeta = db.prepare("select value from meta where key = ?");
   const insertMeta = db.prepare("insert into meta (key, value) values (?, ?)");
   const saveLatest = db.prepare(`
@@ -56,7 +59,8 @@ export function createConfigurationWrites(db: Database) {
       if (row.managedBy !== "config") refuseOverQuota(row.tenantId);
       giveBirth(row.tenantId, row.createdAt);
       const { id, tenantId, name, status, settings, secrets, managedBy, createdAt, updatedAt } = row;
-      const values = [name, status, settings, secrets, managedBy, createdAt, updatedAt] as const;
+      const createdBy = row.createdBy ?? null;
+      const values = [name, status, settings, secrets, managedBy, createdBy, createdAt, updatedAt] as const;
       // What is declared in the configuration has the same id whenever it comes back.
       const revived = reviveSubscription.get(...values, id, tenantId) as { seq: number } | undefined;
       if (revived !== undefined) return revived.seq;
@@ -93,9 +97,10 @@ export function createConfigurationWrites(db: Database) {
       saveSource.run(row.name, row.settings, row.managedBy, row.updatedAt);
     },
 
-    insertKey(row: KeyRow): void {
+    insertKey(row: KeyRow, mark?: IdempotencyMark): void {
+      writeMark(mark);
       if (row.tenantId !== undefined) giveBirth(row.tenantId, row.createdAt);
-      insertKey.run(
+      const { changes } = insertKey.run(
         row.id,
         row.hash,
         row.name,
@@ -106,6 +111,7 @@ export function createConfigurationWrites(db: Database) {
         row.revokedAt ?? null,
         row.prefix ?? null,
       );
+      if (changes === 0) throw new PosthornError("conflict", `The id ${row.id} is taken. Choose another.`);
     },
 
     loadOrSave(name: string, value: string): string {
@@ -133,6 +139,7 @@ export function createConfigurationReads(db: Database) {
         settings: row.settings,
         secrets: row.secrets,
         managedBy: row.managed_by,
+        createdBy: row.created_by ?? undefined,
         breaker: row.breaker ?? undefined,
         createdAt: row.created_at,
         updatedAt: row.updated_at,
@@ -175,6 +182,7 @@ interface SubscriptionSql {
   secrets: Uint8Array;
   managed_by: ManagedBy;
   breaker: string | null;
+  created_by: string | null;
   created_at: number;
   updated_at: number;
   deleted_at: number | null;

@@ -1,13 +1,16 @@
 import type { ManagedBy } from "../../domain/subscription.ts";
-import type { EventTypeRow } from "../store.ts";
+import type { EventTypeRow, IdempotencyMark } from "../store.ts";
 import type { Database } from "./connection.ts";
+import { createMarkWrite } from "./idempotency-keys.ts";
 
 export function createEventTypeWrites(db: Database) {
   const save = db.prepare(`
     insert or replace into event_types (name, settings, managed_by, created_at, updated_at) values (?, ?, ?, ?, ?)`);
   const remove = db.prepare("delete from event_types where name = ?");
+  const writeMark = createMarkWrite(db);
   return {
-    saveEventTypes(rows: readonly EventTypeRow[]): void {
+    saveEventTypes(rows: readonly EventTypeRow[], mark?: IdempotencyMark): void {
+      writeMark(mark);
       for (const row of rows) save.run(row.name, row.settings, row.managedBy, row.createdAt, row.updatedAt);
     },
     deleteEventType(name: string): void {

@@ -19,10 +19,12 @@ import {
   type UnfinishedFanOut,
 } from "../store.ts";
 import { hashKey } from "./accept.ts";
+import { createAttemptStatsReads } from "./attempt-stats.ts";
 import { createConfigurationReads } from "./configuration.ts";
 import { createEventTypeReads } from "./event-types.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
+import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
 import { createJobReads } from "./jobs.ts";
 
 const EVENT = `
@@ -84,6 +86,8 @@ export function createReadModels(db: Database) {
     ...createTenantReads(prepare),
     ...createEventTypeReads(db),
     ...createJobReads(db),
+    ...createAttemptStatsReads(db),
+    ...createIdempotencyKeyReads(db),
 
     findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {
       // A sender may have chosen an id that another tenant's event was given by this gateway.

@@ -1,8 +1,9 @@
 import { PosthornError } from "../../domain/errors.ts";
 import type { ManagedBy } from "../../domain/subscription.ts";
 import type { Tenant, TenantStatus } from "../../domain/tenant.ts";
-import type { Page, PageOf, TenantUsage } from "../store.ts";
+import type { IdempotencyMark, Page, PageOf, TenantUsage } from "../store.ts";
 import type { Database, Statement } from "./connection.ts";
+import { createMarkWrite } from "./idempotency-keys.ts";
 
 /** Inserts a tenant without quotas where there is none of that id. */
 export function createTenantBirth(db: Database): (id: string, at: number) => void {
@@ -34,9 +35,11 @@ export function createTenantWrites(db: Database, options: { onDeleted: (id: stri
     select count(*) as count from keys
     where tenant_id = ? and revoked_at is null and (expires_at is null or expires_at > ?)`);
   const remove = db.prepare("delete from tenants where id = ?");
+  const writeMark = createMarkWrite(db);
 
   return {
-    insertTenant(tenant: Tenant): void {
+    insertTenant(tenant: Tenant, mark?: IdempotencyMark): void {
+      writeMark(mark);
       if (insert.run(...valuesOf(tenant)).changes > 0) return;
       throw new PosthornError("conflict", `There is a tenant ${tenant.id} already. Change it with PUT or PATCH.`);
     },

@@ -9,7 +9,8 @@ export function configurationContract(harness: StoreHarness): void {
     const findRow = async (seq: number) => (await shared.store.loadSubscriptions()).find((row) => row.seq === seq);
 
     it("keeps subscriptions, and changes only what it is told to", async () => {
-      const row = newSubscription("kept", { secrets: Uint8Array.from([0, 255]), settings: '{"url":"x"}' });
+      const change = { secrets: Uint8Array.from([0, 255]), settings: '{"url":"x"}', createdBy: "key_1" };
+      const row = newSubscription("kept", change);
       const seq = await shared.store.insertSubscription(row);
       const saved = await findRow(seq);
       expect({ ...saved, secrets: [...(saved?.secrets ?? [])] }).toEqual({ ...row, seq, secrets: [0, 255] });

@@ -1,0 +1,103 @@
+import type { FastifyInstance } from "fastify";
+import { Type, type Static } from "typebox";
+import { LATENCY_ERROR } from "../../domain/latency-histogram.ts";
+import { SUBSCRIPTION_STATUSES } from "../../domain/subscription.ts";
+import { WHOLE_GATEWAY } from "../../manage/attempt-collector.ts";
+import type { Statistics } from "../../manage/statistics.ts";
+import type { Subscriptions } from "../../manage/subscriptions.ts";
+import type { DeliveryCounters, Store } from "../../store/store.ts";
+import { presentCounters, presentWindow } from "../present/statistics.ts";
+
+const Id = Type.Object({ id: Type.String() });
+const GatewayQuery = Type.Object(
+  { tenant_id: Type.Optional(Type.String({ maxLength: 128, description: "Only of this tenant" })) },
+  { additionalProperties: false },
+);
+
+export interface StatisticsRoutesOptions {
+  statistics: Pick<Statistics, "describe">;
+  subscriptions: Subscriptions;
+  store: Pick<Store, "loadCounters">;
+}
+
+export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRoutesOptions): void {
+  const { statistics, subscriptions, store } = options;
+
+  async function describe(subscriptionSeqs: readonly number[]) {
+    const { last_1h, last_24h } = await statistics.describe(subscriptionSeqs);
+    return {
+      last_1h: presentWindow(last_1h),
+      last_24h: presentWindow(last_24h),
+      latency_max_error: LATENCY_ERROR,
+    };
+  }
+
+  app.get<{ Params: Static<typeof Id> }>(
+    "/api/v1/subscriptions/:id/stats",
+    {
+      config: { scope: "read" },
+      schema: { summary: "Success rates and latencies of a subscription, over time", params: Id },
+    },
+    async ({ params, caller }) => {
+      const { id, seq } = subscriptions.getById(params.id, caller?.tenantId);
+      const { deliveries } = await store.loadCounters();
+      const counters = sumOf(deliveries.filter(({ subscriptionSeq }) => subscriptionSeq === seq));
+      return { subscription_id: id, ...presentCounters(counters), ...(await describe([seq])) };
+    },
+  );
+
+  app.get<{ Querystring: Static<typeof GatewayQuery> }>(
+    "/api/v1/stats",
+    {
+      config: { scope: "read" },
+      schema: { summary: "What the gateway, or one tenant, took in and delivered", querystring: GatewayQuery },
+    },
+    async ({ query, caller }) => {
+      const tenantId = caller?.tenantId ?? query.tenant_id;
+      const isMeant = (row: { tenantId: string }) => tenantId === undefined || row.tenantId === tenantId;
+      const { events, deliveries } = await store.loadCounters();
+      const ours = events.filter(isMeant);
+      const sum = sumOf(deliveries.filter(isMeant));
+      const owned = subscriptions.list(tenantId);
+      return {
+        tenant_id: tenantId ?? null,
+        events: {
+          accepted: total(ours.map(({ accepted }) => accepted)),
+          unmatched: total(ours.map(({ unmatched }) => unmatched)),
+          duplicates: total(ours.map(({ duplicates }) => duplicates)),
+        },
+        deliveries: {
+          created: sum.created,
+          open: sum.created - sum.delivered - sum.dead - sum.cancelled,
+          delivered: sum.delivered,
+          dead: sum.dead,
+          cancelled: sum.cancelled,
+        },
+        attempts: { total: sum.attempts, succeeded: sum.attempts - sum.failures, failed: sum.failures },
+        subscriptions: Object.fromEntries(
+          SUBSCRIPTION_STATUSES.map((status) => [status, owned.filter((one) => one.status === status).length]),
+        ),
+        ...(await describe(tenantId === undefined ? [WHOLE_GATEWAY] : owned.map(({ seq }) => seq))),
+      };
+    },
+  );
+}
+
+type Sum = Omit<DeliveryCounters, "subscriptionSeq" | "tenantId">;
+
+function sumOf(rows: readonly DeliveryCounters[]): Sum {
+  const last = rows.reduce((latest, { lastAttemptAt }) => Math.max(latest, lastAttemptAt ?? 0), 0);
+  return {
+    created: total(rows.map(({ created }) => created)),
+    delivered: total(rows.map(({ delivered }) => delivered)),
+    dead: total(rows.map(({ dead }) => dead)),
+    cancelled: total(rows.map(({ cancelled }) => cancelled)),
+    attempts: total(rows.map(({ attempts }) => attempts)),
+    failures: total(rows.map(({ failures }) => failures)),
+    lastAttemptAt: last === 0 ? undefined : last,
+  };
+}
+
+function total(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,102 @@
+import { bucketOf, LATENCY_BUCKETS, packHistogram } from "../domain/latency-histogram.ts";
+import type { AttemptStats } from "../store/store.ts";
+
+/** Counts attempts in memory, without an allocation for each, until somebody takes the sums. */
+export interface AttemptCollector {
+  /** `subscriptionSeq` 0 is the whole gateway, which is counted beside each subscription. */
+  note(subscriptionSeq: number, durationMs: number, isSuccess: boolean, wall: number): void;
+  /** All that was counted since the last time. */
+  take(): AttemptStats[];
+  /** What of it waits here, without taking it. */
+  peek(subscriptionSeqs: ReadonlySet<number>): AttemptStats[];
+}
+
+export const WHOLE_GATEWAY = 0;
+
+/** Subscriptions counted at once, 6 MB of them; what more there are closes the sums of those before. */
+const MAX_PLACES = 10_001;
+const PLACES_AT_FIRST = 64;
+
+/** Sums that the store did not take, about 15 MB. It is in deep trouble then; the oldest go. */
+const MAX_CLOSED = 50_000;
+
+export function createAttemptCollector(): AttemptCollector {
+  const places = new Map<number, number>();
+  let counts = new Uint32Array(PLACES_AT_FIRST * LATENCY_BUCKETS);
+  let failures = new Uint32Array(PLACES_AT_FIRST);
+  let minute = 0;
+  let closed: AttemptStats[] = [];
+
+  function placeOf(subscriptionSeq: number): number {
+    return places.get(subscriptionSeq) ?? addPlace(subscriptionSeq);
+  }
+
+  function addPlace(subscriptionSeq: number): number {
+    if (places.size >= MAX_PLACES) close();
+    if (places.size === failures.length) grow();
+    const place = places.size;
+    places.set(subscriptionSeq, place);
+    return place;
+  }
+
+  function grow(): void {
+    const size = Math.min(MAX_PLACES, failures.length * 2);
+    const more = new Uint32Array(size * LATENCY_BUCKETS);
+    more.set(counts);
+    counts = more;
+    const moreFailures = new Uint32Array(size);
+    moreFailures.set(failures);
+    failures = moreFailures;
+  }
+
+  function sumOf(subscriptionSeq: number, place: number): AttemptStats {
+    const from = place * LATENCY_BUCKETS;
+    let attempts = 0;
+    for (let at = from; at < from + LATENCY_BUCKETS; at++) attempts += counts[at] as number;
+    const latencies = packHistogram(counts, from);
+    return { minute, subscriptionSeq, attempts, failures: failures[place] as number, latencies };
+  }
+
+  /** What is counted from now on is another minute's, or does not fit beside the rest. */
+  function close(): void {
+    for (const [subscriptionSeq, place] of places) closed.push(sumOf(subscriptionSeq, place));
+    counts.fill(0, 0, places.size * LATENCY_BUCKETS);
+    failures.fill(0, 0, places.size);
+    places.clear();
+    if (closed.length > MAX_CLOSED) closed = closed.slice(-MAX_CLOSED);
+  }
+
+  function count(subscriptionSeq: number, bucket: number, isSuccess: boolean): void {
+    const place = placeOf(subscriptionSeq);
+    const at = place * LATENCY_BUCKETS + bucket;
+    counts[at] = (counts[at] as number) + 1;
+    if (!isSuccess) failures[place] = (failures[place] as number) + 1;
+  }
+
+  return {
+    note(subscriptionSeq, durationMs, isSuccess, wall) {
+      const noted = Math.floor(wall / 60_000);
+      if (noted !== minute) {
+        close();
+        minute = noted;
+      }
+      const bucket = bucketOf(durationMs);
+      count(WHOLE_GATEWAY, bucket, isSuccess);
+      count(subscriptionSeq, bucket, isSuccess);
+    },
+    take() {
+      close();
+      const taken = closed;
+      closed = [];
+      return taken;
+    },
+    peek(subscriptionSeqs) {
+      const found = closed.filter((sum) => subscriptionSeqs.has(sum.subscriptionSeq));
+      for (const seq of subscriptionSeqs) {
+        const place = places.get(seq);
+        if (place !== undefined) found.push(sumOf(seq, place));
+      }
+      return found;
+    },
+  };
+}

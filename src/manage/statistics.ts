@@ -1,0 +1,198 @@
+import type { Clock, Timer } from "../domain/clock.ts";
+import { addPacked, createHistogram, quantileOf } from "../domain/latency-histogram.ts";
+import type { AttemptStats, AttemptStatsQuery, Store } from "../store/store.ts";
+import { createAttemptCollector } from "./attempt-collector.ts";
+
+/**
+ * What attempts came to lately, for people. Counted in memory and written every few seconds: a crash loses no more than
+ * that of it, and the counters of deliveries are not concerned.
+ */
+export interface Statistics {
+  /** On the way of every attempt. */
+  note(subscriptionSeq: number, durationMs: number, isSuccess: boolean): void;
+  /** What of each subscription is shown in short; those without attempts are not in it. */
+  summarise(subscriptionSeqs: readonly number[]): Promise<ReadonlyMap<number, Summary>>;
+  /** Of all these together, up to this moment. */
+  describe(subscriptionSeqs: readonly number[]): Promise<Record<WindowName, Window>>;
+  /** Writes what is left. */
+  stop(): Promise<void>;
+}
+
+/** The span that is now and those before it. */
+export const WINDOWS = {
+  last_1h: { span: "minute", spanMinutes: 1, spans: 60 },
+  last_24h: { span: "hour", spanMinutes: 60, spans: 24 },
+} as const;
+export type WindowName = keyof typeof WINDOWS;
+
+export interface Figures {
+  attempts: number;
+  failures: number;
+  /** Undefined when there were no attempts. */
+  p50Ms: number | undefined;
+  p99Ms: number | undefined;
+}
+
+export interface Window extends Figures {
+  spanMs: number;
+  /** One for each span, the latest last. */
+  series: readonly (Figures & { at: number })[];
+}
+
+export interface Summary {
+  lastHour: Pick<Figures, "attempts" | "failures">;
+  lastDay: Figures;
+}
+
+export interface StatisticsOptions {
+  store: Pick<Store, "addAttemptStats" | "loadAttemptStats">;
+  clock: Clock;
+  onFault: (error: unknown) => void;
+  everyMs?: number | undefined;
+}
+
+const EVERY_MS = 10_000;
+/** Small, because a transaction with other people's events waits for it. */
+const WRITTEN_AT_ONCE = 250;
+/** So that the reader serves others in between. */
+const READ_AT_ONCE = 200;
+
+export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: StatisticsOptions): Statistics {
+  const collector = createAttemptCollector();
+  /** What was taken from the collector and is not known to be in the store. */
+  let unwritten: AttemptStats[] = [];
+  let writing: Promise<void> = Promise.resolve();
+  let writes = 0;
+  let isStopped = false;
+  let timer: Timer | undefined;
+
+  async function writeTaken(): Promise<void> {
+    while (unwritten.length > 0) {
+      writes++;
+      const some = unwritten.slice(0, WRITTEN_AT_ONCE);
+      await store.addAttemptStats(some);
+      unwritten = unwritten.slice(some.length);
+    }
+  }
+
+  /** Never rejects: what could not be written is tried again the next time, and the collector keeps the rest. */
+  function write(): Promise<void> {
+    writing = writing.then(async () => {
+      try {
+        await writeTaken();
+        unwritten = collector.take();
+        await writeTaken();
+      } catch (error) {
+        if (!isStopped) onFault(error);
+      }
+    });
+    return writing;
+  }
+
+  function schedule(): void {
+    timer = clock.setTimer(clock.now() + everyMs, () => {
+      void write().then(() => isStopped || schedule());
+    });
+  }
+  schedule();
+
+  /** What is stored, and what waits to be: each attempt once, whatever is being written meanwhile. */
+  async function load(bounds: Bounds, subscriptionSeqs: readonly number[]): Promise<AttemptStats[]> {
+    const wanted = new Set(subscriptionSeqs);
+    for (;;) {
+      await writing;
+      const before = writes;
+      const rows = await store.loadAttemptStats({ ...bounds, subscriptionSeqs });
+      if (writes !== before) continue;
+      const taken = unwritten.filter(({ subscriptionSeq }) => wanted.has(subscriptionSeq));
+      const waiting = [...taken, ...collector.peek(wanted)];
+      return [...rows, ...waiting.filter(({ minute }) => minute >= bounds.since)];
+    }
+  }
+
+  function boundsOf(name: WindowName): Bounds {
+    const { span, spanMinutes, spans } = WINDOWS[name];
+    const now = Math.floor(clock.wall() / 60_000);
+    const until = now - (now % spanMinutes);
+    return { span, since: until - (spans - 1) * spanMinutes, until };
+  }
+
+  async function describeWindow(name: WindowName, subscriptionSeqs: readonly number[]): Promise<Window> {
+    const { spanMinutes, spans } = WINDOWS[name];
+    const bounds = boundsOf(name);
+    const { since } = bounds;
+    const total = createTally();
+    const tallies = Array.from({ length: spans }, createTally);
+    for (const some of chunksOf(subscriptionSeqs, READ_AT_ONCE)) {
+      for (const row of await load(bounds, some)) {
+        total.add(row);
+        // What has come since the minute turned still counts as now.
+        tallies[Math.min(spans - 1, Math.floor((row.minute - since) / spanMinutes))]?.add(row);
+      }
+    }
+    const series = tallies.map((tally, n) => ({ at: (since + n * spanMinutes) * 60_000, ...tally.figures() }));
+    return { ...total.figures(), spanMs: spanMinutes * 60_000, series };
+  }
+
+  async function tallyEach(name: WindowName, subscriptionSeqs: readonly number[]): Promise<Map<number, Tally>> {
+    const tallies = new Map<number, Tally>();
+    for (const row of await load(boundsOf(name), subscriptionSeqs)) {
+      let tally = tallies.get(row.subscriptionSeq);
+      if (tally === undefined) tallies.set(row.subscriptionSeq, (tally = createTally()));
+      tally.add(row);
+    }
+    return tallies;
+  }
+
+  return {
+    note: (subscriptionSeq, durationMs, isSuccess) =>
+      collector.note(subscriptionSeq, durationMs, isSuccess, clock.wall()),
+    async summarise(subscriptionSeqs) {
+      const summaries = new Map<number, Summary>();
+      for (const some of chunksOf(subscriptionSeqs, READ_AT_ONCE)) {
+        const hours = await tallyEach("last_24h", some);
+        const minutes = hours.size === 0 ? hours : await tallyEach("last_1h", [...hours.keys()]);
+        for (const [seq, day] of hours) {
+          summaries.set(seq, { lastHour: (minutes.get(seq) ?? createTally()).figures(), lastDay: day.figures() });
+        }
+      }
+      return summaries;
+    },
+    async describe(subscriptionSeqs) {
+      return {
+        last_1h: await describeWindow("last_1h", subscriptionSeqs),
+        last_24h: await describeWindow("last_24h", subscriptionSeqs),
+      };
+    },
+    async stop() {
+      isStopped = true;
+      timer?.cancel();
+      await write();
+    },
+  };
+}
+
+type Bounds = Omit<AttemptStatsQuery, "subscriptionSeqs">;
+
+interface Tally {
+  add(stats: AttemptStats): void;
+  figures(): Figures;
+}
+
+function createTally(): Tally {
+  const histogram = createHistogram();
+  let attempts = 0;
+  let failures = 0;
+  return {
+    add(stats) {
+      attempts += stats.attempts;
+      failures += stats.failures;
+      addPacked(histogram, stats.latencies);
+    },
+    figures: () => ({ attempts, failures, p50Ms: quantileOf(histogram, 0.5), p99Ms: quantileOf(histogram, 0.99) }),
+  };
+}
+
+function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, n) => items.slice(n * size, (n + 1) * size));
+}

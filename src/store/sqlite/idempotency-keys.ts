@@ -1,0 +1,38 @@
+import { PosthornError } from "../../domain/errors.ts";
+import type { IdempotencyMark } from "../store.ts";
+import type { Database } from "./connection.ts";
+
+/** In the transaction that makes the thing: of two requests with one key the second makes nothing. */
+export function createMarkWrite(db: Database): (mark: IdempotencyMark | undefined) => void {
+  const insert = db.prepare(`
+    insert into idempotency_keys (scope, key, fingerprint, made_id, made_at) values (?, ?, ?, ?, ?)
+    on conflict do nothing`);
+  return (mark) => {
+    if (mark === undefined) return;
+    const { scope, key, fingerprint, madeId, madeAt } = mark;
+    if (insert.run(scope, key, fingerprint, madeId, madeAt).changes > 0) return;
+    throw new PosthornError("conflict", "A request with this Idempotency-Key was carried out just now.");
+  };
+}
+
+const PRUNED_AT_ONCE = 500;
+
+export function createIdempotencyKeyWrites(db: Database) {
+  const prune = db.prepare(`
+    delete from idempotency_keys where (scope, key) in (
+      select scope, key from idempotency_keys where made_at < ? limit ?)`);
+  return {
+    pruneIdempotencyKeys: (before: number): number => prune.run(before, PRUNED_AT_ONCE).changes,
+  };
+}
+
+export function createIdempotencyKeyReads(db: Database) {
+  const select = db.prepare(`
+    select scope, key, fingerprint, made_id as madeId, made_at as madeAt from idempotency_keys
+    where scope = ? and key = ?`);
+  return {
+    findIdempotencyKey(scope: string, key: string): IdempotencyMark | undefined {
+      return select.get(scope, key) as IdempotencyMark | undefined;
+    },
+  };
+}
