@@ -39,7 +39,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOpt
 
   app.post<{ Body: KeyInput }>(
     "/api/v1/keys",
-    { config: { scope: "admin" }, schema: { body: KeyInput } },
+    { config: { scope: "admin" }, schema: { summary: "Make a key", body: KeyInput } },
     async ({ body, caller }, reply) => {
       const { key, row } = await keys.create({
         name: body.name,
@@ -53,7 +53,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOpt
 
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     "/api/v1/keys",
-    { config: { scope: "admin" }, schema: { querystring: ListQuery } },
+    { config: { scope: "admin" }, schema: { summary: "List keys", querystring: ListQuery } },
     async ({ query, caller }) => {
       const { limit, cursor } = pageOf(query);
       const all = await keys.list(caller?.tenantId ?? query.tenant_id);
@@ -63,13 +63,15 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOpt
     },
   );
 
-  app.get<{ Params: { id: string } }>("/api/v1/keys/:id", { config: { scope: "admin" } }, async ({ params, caller }) =>
-    present(await keys.get(params.id, caller?.tenantId)),
+  app.get<{ Params: { id: string } }>(
+    "/api/v1/keys/:id",
+    { config: { scope: "admin" }, schema: { summary: "Read a key" } },
+    async ({ params, caller }) => present(await keys.get(params.id, caller?.tenantId)),
   );
 
   app.delete<{ Params: { id: string } }>(
     "/api/v1/keys/:id",
-    { config: { scope: "admin" } },
+    { config: { scope: "admin" }, schema: { summary: "Revoke a key" } },
     async ({ params, caller }) => present(await keys.revoke(params.id, caller?.tenantId)),
   );
 }

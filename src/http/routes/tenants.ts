@@ -31,7 +31,7 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store }: Tenant
 
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     "/api/v1/tenants",
-    { config: OPERATOR, schema: { querystring: ListQuery } },
+    { config: OPERATOR, schema: { summary: "List tenants", querystring: ListQuery } },
     async ({ query }) => {
       const page = await tenants.list(pageOf(query));
       const rows = await store.loadTenantUsage(page.rows.map(({ id }) => id));
@@ -42,17 +42,19 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store }: Tenant
 
   app.post<{ Body: TenantInput }>(
     "/api/v1/tenants",
-    { config: OPERATOR, schema: { body: TenantInput } },
+    { config: OPERATOR, schema: { summary: "Make a tenant", body: TenantInput } },
     async ({ body }, reply) => reply.code(201).send(await present(await tenants.create(body))),
   );
 
-  app.get<{ Params: { id: string } }>("/api/v1/tenants/:id", { config: OPERATOR }, async ({ params }) =>
-    present(await tenants.get(params.id)),
+  app.get<{ Params: { id: string } }>(
+    "/api/v1/tenants/:id",
+    { config: OPERATOR, schema: { summary: "Read a tenant" } },
+    async ({ params }) => present(await tenants.get(params.id)),
   );
 
   app.put<{ Params: { id: string }; Body: Static<typeof PutBody> }>(
     "/api/v1/tenants/:id",
-    { config: OPERATOR, schema: { body: PutBody } },
+    { config: OPERATOR, schema: { summary: "Make or replace a tenant", body: PutBody } },
     async ({ params: { id }, body }, reply) => {
       if (body.id !== undefined && body.id !== id) {
         throw new PosthornError("invalid_field", `id must be ${id}, as in the path, or be left out.`, { field: "id" });
@@ -66,14 +68,18 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store }: Tenant
 
   app.patch<{ Params: { id: string }; Body: TenantSettings }>(
     "/api/v1/tenants/:id",
-    { config: OPERATOR, schema: { body: TenantSettings } },
+    { config: OPERATOR, schema: { summary: "Change a tenant", body: TenantSettings } },
     async ({ params, body }) => present(await tenants.change(params.id, body)),
   );
 
-  app.delete<{ Params: { id: string } }>("/api/v1/tenants/:id", { config: OPERATOR }, async ({ params }) => {
-    await tenants.remove(params.id);
-    return { id: params.id };
-  });
+  app.delete<{ Params: { id: string } }>(
+    "/api/v1/tenants/:id",
+    { config: OPERATOR, schema: { summary: "Delete a tenant" } },
+    async ({ params }) => {
+      await tenants.remove(params.id);
+      return { id: params.id };
+    },
+  );
 
   async function getKnown(id: string): Promise<void> {
     await tenants.get(id).catch((error: unknown) => {
