@@ -1,0 +1,65 @@
+import type { Json } from "./schema-writer.ts";
+
+/** Schemas in few words. */
+
+const REFERENCE = "#/components/schemas/";
+
+export function renderType(schema: Json): string {
+  const { $ref: ref, type, anyOf, items, format, additionalProperties } = schema;
+  if (typeof ref === "string") {
+    const name = ref.slice(REFERENCE.length);
+    return `<a href="#schema-${name}">${name}</a>`;
+  }
+  if (Array.isArray(schema["enum"])) return (schema["enum"] as unknown[]).map(renderValue).join(" | ");
+  if ("const" in schema) return renderValue(schema["const"]);
+  if (Array.isArray(anyOf)) return (anyOf as Json[]).map(renderType).join(" | ");
+  if (type === "array") return `list of ${renderType((items ?? {}) as Json)}`;
+  if (type === "object" && typeof additionalProperties === "object" && schema["properties"] === undefined) {
+    return `object of ${renderType(additionalProperties as Json)}`;
+  }
+  return escape(String(format ?? type ?? "anything"));
+}
+
+/** The members of an object, one line each; of anything else its type. */
+export function renderFields(schema: Json): string {
+  const { properties, required = [], description } = schema;
+  const intro = typeof description === "string" ? `<p>${renderText(description)}</p>` : "";
+  if (Array.isArray(schema["anyOf"]) || typeof properties !== "object") return `${intro}<p>${renderType(schema)}</p>`;
+  const rows = Object.entries(properties as Record<string, Json>).map(([name, member]) => {
+    const isRequired = (required as string[]).includes(name);
+    return `<dt><code>${escape(name)}</code>${isRequired ? " <i>required</i>" : ""}</dt><dd>${renderMember(member)}</dd>`;
+  });
+  return `${intro}<dl>${rows.join("")}</dl>`;
+}
+
+function renderMember(member: Json): string {
+  const { description, default: preset, properties } = member;
+  const text = [
+    renderType(member),
+    typeof description === "string" ? renderText(description) : "",
+    preset === undefined || preset === null ? "" : `default ${renderValue(preset)}`,
+    renderLimits(member),
+  ];
+  const inner = typeof properties === "object" ? renderFields({ properties, required: member["required"] ?? [] }) : "";
+  return text.filter(Boolean).join(" · ") + inner;
+}
+
+function renderLimits(member: Json): string {
+  const least = member["minimum"] ?? member["minItems"];
+  const most = member["maximum"] ?? member["maxItems"];
+  if (most === undefined) return least === undefined || least === 0 ? "" : `at least ${String(least)}`;
+  return least === undefined ? `at most ${String(most)}` : `${String(least)} to ${String(most)}`;
+}
+
+function renderValue(value: unknown): string {
+  return `<code>${escape(JSON.stringify(value))}</code>`;
+}
+
+/** What stands between backticks is code; there is no other markup. */
+export function renderText(text: string): string {
+  return escape(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
+}
+
+export function escape(text: string): string {
+  return text.replaceAll(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+}
