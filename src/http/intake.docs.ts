@@ -24,7 +24,7 @@ export const HOT_OPERATIONS: readonly DocumentedRoute[] = [
 ];
 
 function webhookRoute(url: string, summary: string): DocumentedRoute {
-  return { method: "POST", url, schema: { summary, body: Type.Unknown({ description: "Anything" }) }, config: {} };
+  return { method: "POST", url, schema: { summary, body: Type.Unknown({ description: "Any bytes" }) }, config: {} };
 }
 
 const Published = named(

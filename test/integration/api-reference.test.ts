@@ -183,6 +183,17 @@ describe("GET /docs", () => {
     expect(() => new Script(script.text)).not.toThrow();
   });
 
+  it("is small on the way, and plain for those who cannot unpack it", async () => {
+    const packed = await gateway.request("GET", "/docs", { headers: { "accept-encoding": "gzip" } });
+    expect(packed.headers.get("content-encoding")).toBe("gzip");
+    expect(Number(packed.headers.get("content-length"))).toBeLessThan(60_000);
+    for (const encoding of ["identity", "gzip;q=0"]) {
+      const plain = await gateway.request("GET", "/docs", { headers: { "accept-encoding": encoding } });
+      expect(plain.headers.get("content-encoding")).toBeNull();
+      expect(plain.text).toBe(packed.text);
+    }
+  });
+
   it("shows every route with a command to copy", async () => {
     const { text } = await gateway.get("/docs");
     const commands = text.match(/<pre class="copy">curl /g) ?? [];

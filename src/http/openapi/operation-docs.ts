@@ -1,4 +1,4 @@
-import { Type, type TProperties, type TSchema } from "typebox";
+import { Type, type TObject, type TProperties, type TSchema } from "typebox";
 import type { ErrorCode } from "../../domain/errors.ts";
 
 /** What a route's own `schema` cannot say of it: what it answers, and an example that a test runs on a real gateway. */
@@ -52,6 +52,11 @@ export function nameOf(schema: object): string | undefined {
 /** An object with these members and no others. */
 export function closed<Properties extends TProperties>(properties: Properties, description?: string) {
   return Type.Object(properties, { additionalProperties: false, ...(description !== undefined && { description }) });
+}
+
+/** Another shape with more members. */
+export function extended<Base extends TProperties, More extends TProperties>(base: TObject<Base>, more: More) {
+  return Type.Object({ ...base.properties, ...more }, { additionalProperties: false, "x-extends": nameOf(base) });
 }
 
 export function nullable<Schema extends TSchema>(schema: Schema) {

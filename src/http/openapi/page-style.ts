@@ -4,8 +4,7 @@ export const PAGE_STYLE = `
 @media (prefers-color-scheme: dark) { :root { --bg: #14171b; --fg: #e5e8ec; --dim: #9aa4b1; --line: #2e353e;
   --soft: #1c2127; --link: #7ab7ff; --get: #7ab7ff; --post: #6fcf97; --put: #e6b25e; --delete: #ff8a80; } }
 * { box-sizing: border-box; }
-html { scroll-behavior: smooth; scroll-padding-top: 1rem; }
-@media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }
+html { scroll-padding-top: 1rem; }
 body { margin: 0; font: 15px/1.55 system-ui, sans-serif; background: var(--bg); color: var(--fg); display: grid;
   grid-template-columns: 19rem minmax(0, 1fr); }
 a { color: var(--link); text-decoration: none; } a:hover { text-decoration: underline; }
@@ -47,8 +46,10 @@ pre { background: var(--soft); border: 1px solid var(--line); border-radius: 6px
 summary { cursor: pointer; } details { margin: .3rem 0; } details > pre, details > dl { margin: .4rem 0 .6rem; }
 @media (max-width: 56rem) {
   body { display: block; }
-  nav { position: static; height: auto; border: 0; border-bottom: 1px solid var(--line); }
-  nav > div { max-height: 40vh; overflow-y: auto; }
+  html { scroll-padding-top: 5.5rem; }
+  nav { height: auto; padding: .75rem 1rem 0; border: 0; border-bottom: 1px solid var(--line); z-index: 1; }
+  nav > div { display: none; max-height: 60vh; overflow-y: auto; padding-bottom: 1rem; }
+  nav:focus-within > div { display: block; }
   dl { grid-template-columns: minmax(0, 1fr); gap: 0; } dd { margin-bottom: .45rem; }
   article { padding: .9rem; }
 }

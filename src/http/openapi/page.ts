@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { escape, renderFields, renderText, renderType } from "./page-schema.ts";
+import { escape, escapeAttribute, renderFields, renderMember, renderText, renderType } from "./page-schema.ts";
 import { PAGE_STYLE } from "./page-style.ts";
 import type { Json } from "./schema-writer.ts";
 
@@ -13,6 +13,8 @@ export const PAGE_POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join("; ");
+
+const MAX_LINE = 80;
 
 interface Operation {
   path: string;
@@ -65,6 +67,7 @@ export function renderPage(json: Json): string {
     { name: "Other", description: "", operations: operations.filter(({ tags: of }) => of === undefined) },
     { name: "What a destination receives", description: "", operations: received as Operation[] },
   ].filter((group) => group.operations.length > 0);
+  const examples = collectExamples(operations);
   const names = Object.keys(components.schemas).sort();
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -90,10 +93,28 @@ ${info.description
 export POSTHORN_API_KEY=phk_…</pre></div>
 ${groups.map(renderGroup).join("\n")}
 <section id="schemas"><h2>Schemas</h2>
-${names.map((name) => `<details id="schema-${name}"><summary><code>${name}</code></summary>${renderFields(components.schemas[name] ?? {})}</details>`).join("\n")}
+${names.map((name) => renderSchema(name, components.schemas, examples.get(name))).join("\n")}
 </section>
 </main></body></html>
 `;
+}
+
+/** The first example of each shape that has a name. */
+function collectExamples(operations: readonly Operation[]): ReadonlyMap<string, unknown> {
+  const examples = new Map<string, unknown>();
+  for (const { responses } of operations) {
+    for (const { schema, example } of Object.values(responses).flatMap(({ content }) => Object.values(content ?? {}))) {
+      const name = String(schema?.["$ref"] ?? "").slice("#/components/schemas/".length);
+      if (name !== "" && example !== undefined && !examples.has(name)) examples.set(name, example);
+    }
+  }
+  return examples;
+}
+
+function renderSchema(name: string, schemas: Readonly<Record<string, Json>>, example: unknown): string {
+  const shown = example === undefined ? "" : `<pre>${escape(JSON.stringify(example, null, 1))}</pre>`;
+  const fields = renderFields(schemas[name] ?? {}, schemas);
+  return `<details id="schema-${name}"><summary><code>${name}</code></summary>${fields}${shown}</details>`;
 }
 
 interface Group {
@@ -121,7 +142,7 @@ function renderMethod({ method }: Operation): string {
 
 /** Short, so that the page is; what stands in descriptions the browser's own search finds. */
 function searchText({ method, path, summary = "", tags = [] }: Operation): string {
-  return escape(`${method} ${path} ${summary} ${tags.join(" ")}`.toLowerCase());
+  return escapeAttribute(`${method} ${path} ${summary} ${tags.join(" ")}`.toLowerCase());
 }
 
 function renderOperation(operation: Operation): string {
@@ -134,7 +155,7 @@ ${description === undefined || description === "" ? "" : `<p>${renderText(descri
 ${parameters.length === 0 ? "" : `<h4>${isReceived ? "Headers" : "Parameters"}</h4><dl>${parameters.map(renderParameter).join("")}</dl>`}
 ${requestBody === undefined ? "" : renderBody(requestBody)}
 ${isReceived ? "" : `<h4>Example</h4><div class="curl"><pre class="copy">${escape(toCurl(operation))}</pre></div>`}
-<h4>Answers</h4>${Object.entries(operation.responses).map(renderAnswer).join("")}
+<h4>Answers</h4>${renderAnswers(operation)}
 </article>`;
 }
 
@@ -147,8 +168,7 @@ function renderScope(operation: Operation, isReceived: boolean): string {
 
 function renderParameter({ name, in: place, description = "", required, schema }: Parameter): string {
   const facts = [place, required === true ? "required" : ""].filter(Boolean).join(", ");
-  const text = [renderType(schema), renderText(description)].filter(Boolean).join(" · ");
-  return `<dt><code>${escape(name)}</code> <i>${facts}</i></dt><dd>${text}</dd>`;
+  return `<dt><code>${escape(name)}</code> <i>${facts}</i></dt><dd>${renderMember({ ...schema, description })}</dd>`;
 }
 
 function renderBody({ required, content }: NonNullable<Operation["requestBody"]>): string {
@@ -160,13 +180,22 @@ function renderBody({ required, content }: NonNullable<Operation["requestBody"]>
   return `<h4>Body${required ? "" : " (may be left out)"}</h4>${parts.join("")}`;
 }
 
-function renderAnswer([status, { description, content = {} }]: [string, Operation["responses"][string]]): string {
-  const [media] = Object.values(content);
-  const isError = "application/problem+json" in content;
-  const type = isError || media?.schema === undefined ? "" : ` <i class="dim">${renderType(media.schema)}</i>`;
-  const title = `<b>${escape(status)}</b> ${renderText(description)}${type}`;
-  if (media?.example === undefined) return `<div>${title}</div>`;
-  return renderExample(title, media.example);
+/** A shape with a name is shown once, with its example; errors are told by their codes alone. */
+function renderAnswers({ responses }: Operation): string {
+  const errors: string[] = [];
+  const answers = Object.entries(responses).map(([status, { description, content = {} }]) => {
+    if ("application/problem+json" in content) {
+      const codes = description.match(/`[a-z_]+`/g);
+      if (codes !== null) errors.push(`${status} ${renderText(codes.join(" "))}`);
+      return "";
+    }
+    const [media] = Object.values(content);
+    const type = media?.schema === undefined ? "" : renderType(media.schema);
+    const title = `<b>${escape(status)}</b> ${renderText(description)} <i class="dim">${type}</i>`;
+    const isShownThere = type.includes("<a ") || media?.example === undefined;
+    return isShownThere ? `<div>${title}</div>` : renderExample(title, media.example);
+  });
+  return answers.join("") + (errors.length === 0 ? "" : `<div class="dim">Errors: ${errors.join(", ")}</div>`);
 }
 
 function renderExample(title: string, example: unknown): string {
@@ -185,6 +214,11 @@ function toCurl({ method, path, parameters = [], requestBody, ...operation }: Op
   return [
     `curl ${method === "get" ? "" : `-X ${method.toUpperCase()} `}"$POSTHORN_URL${filled}${query.length > 0 ? `?${query.join("&")}` : ""}"`,
     ...(operation["x-scope"] === undefined ? [] : ['-H "Authorization: Bearer $POSTHORN_API_KEY"']),
-    ...(body === undefined ? [] : [`--json '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
+    ...(body === undefined ? [] : [`--json '${writeBody(body).replaceAll("'", "'\\''")}'`]),
   ].join(" \\\n  ");
+}
+
+function writeBody(body: unknown): string {
+  const line = JSON.stringify(body);
+  return line.length <= MAX_LINE ? line : JSON.stringify(body, null, 1);
 }

@@ -7,6 +7,7 @@ import {
   Headers,
   Time,
   closed,
+  extended,
   named,
   nullable,
   oneOf,
@@ -56,10 +57,7 @@ const Attempt = named(
   }),
 );
 
-const DeliveryWithAttempts = named(
-  "DeliveryWithAttempts",
-  closed({ ...Delivery.properties, attempts: Type.Array(Attempt) }),
-);
+const DeliveryWithAttempts = named("DeliveryWithAttempts", extended(Delivery, { attempts: Type.Array(Attempt) }));
 
 export const DEAD_DELIVERY = {
   id: EXAMPLE.deadDelivery,

@@ -7,6 +7,7 @@ import {
   Headers,
   Time,
   closed,
+  extended,
   named,
   nullable,
   oneOf,
@@ -55,8 +56,7 @@ const Event = named(
 
 const EventWithDeliveries = named(
   "EventWithDeliveries",
-  closed({
-    ...Event.properties,
+  extended(Event, {
     deliveries: Type.Array(Delivery),
     payload: Type.Optional(Type.Unknown({ description: "The body: JSON as it came in, other text as a string" })),
     payload_base64: Type.Optional(Type.String({ description: "A body that is no text" })),

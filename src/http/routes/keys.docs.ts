@@ -4,6 +4,7 @@ import { EXAMPLE } from "../openapi/examples.ts";
 import {
   Time,
   closed,
+  extended,
   named,
   nullable,
   oneOf,
@@ -49,7 +50,7 @@ export const KEY_DOCS: AreaDocs = {
       answer: {
         status: 201,
         description: "With the key itself, which is never shown again",
-        schema: closed({ ...Key.properties, key: Type.String() }),
+        schema: named("KeyWithSecret", extended(Key, { key: Type.String() })),
         example: { ...KEY, key: "phk_H6YC8sgpxmyWepwJL2kfRkjtvxRf0f5c2lBldEbabdg" },
       },
     },

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { Time, closed, named, nullable, oneOf, type AreaDocs } from "../openapi/operation-docs.ts";
+import { Time, closed, extended, named, nullable, oneOf, type AreaDocs } from "../openapi/operation-docs.ts";
 
 const State = {
   state: oneOf(["current", "next", "previous"]),
@@ -51,7 +51,7 @@ export const SUBSCRIPTION_SECRET_DOCS: AreaDocs = {
       answer: {
         status: 200,
         description: "The new secret, which signs beside the old one",
-        schema: closed({ ...Rotation.properties, secret: Type.String() }),
+        schema: named("RotationWithSecret", extended(Rotation, { secret: Type.String() })),
         example: { ...ROTATED, secret: EXAMPLE.nextSecret },
       },
       errors: ["conflict", "managed_by_config"],

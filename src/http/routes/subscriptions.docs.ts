@@ -8,6 +8,7 @@ import {
   ManagedByDocs,
   Time,
   closed,
+  extended,
   named,
   nullable,
   oneOf,
@@ -75,7 +76,7 @@ const Subscription = named(
 
 const SubscriptionWithSecret = named(
   "SubscriptionWithSecret",
-  closed({ ...Subscription.properties, secret: Type.String({ description: "Shown here, and by `/secret`" }) }),
+  extended(Subscription, { secret: Type.String({ description: "Shown here, and by `/secret`" }) }),
 );
 
 const SUBSCRIPTION = {
