@@ -99,8 +99,6 @@ export const INTAKE_DOCS: AreaDocs = {
         "unknown_version",
         "store_full",
         "overloaded",
-        "tenant_throttled",
-        "tenant_over_quota",
         "tenant_inactive",
         "too_many_requests",
         "quota_exceeded",

@@ -32,7 +32,7 @@ export function addDocumentationRoutes(app: FastifyInstance, { routes, version }
       headers: { "content-type": type, ...headers },
     });
     return {
-      document: serve(JSON.stringify(document), "application/json", { "access-control-allow-origin": "*" }),
+      document: serve(JSON.stringify(document), "application/json"),
       page: serve(renderPage(document), "text/html; charset=utf-8", {
         "content-security-policy": PAGE_POLICY,
         "referrer-policy": "no-referrer",
