@@ -3,6 +3,7 @@ import { networkInterfaces } from "node:os";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import type { Config } from "./config/settings-tree.ts";
+import { VERSION } from "./config/version.ts";
 import { getDatabasePath } from "./config/store-url.ts";
 import { createAddressGuard } from "./deliver/address-guard.ts";
 import { parseDestination } from "./deliver/destination.ts";
@@ -339,6 +340,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     isReady: () => !isShuttingDown,
   });
   addRoutes(http.app, {
+    version: VERSION,
     open: { status: config.statusPublic, metrics: config.metricsPublic, catalog: config.catalogPublic },
     store,
     clock,

@@ -1,11 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SCOPES, type Scope } from "../../src/manage/keys.ts";
-import { until, type Answer, type ApiClient } from "../support/api-client.ts";
+import { until, type ApiClient } from "../support/api-client.ts";
+import {
+  exampleAnswerOf,
+  readApiDocument,
+  type ApiDocument,
+  type ApiOperation,
+  type Json,
+} from "../support/api-document.ts";
+import { buildExample, newSubscription, sendExample, THINGS, type Owner } from "../support/example-things.ts";
 import { report } from "../support/report.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
-import { watchRoutes, type WatchedRoute } from "../support/watch-routes.ts";
-import { ROUTE_MATRIX, type RouteCase, type RouteEntry, type Victim } from "./route-matrix.ts";
+import { ROUTE_MATRIX, type RouteCase, type RouteEntry } from "./route-matrix.ts";
 
 interface Caller {
   client: ApiClient;
@@ -14,15 +21,16 @@ interface Caller {
   tenant: "victim" | "stranger" | undefined;
 }
 
-const watch = watchRoutes();
 let gateway: TestGateway;
 let sink: SinkServer;
-let victim: Victim;
+let victim: Owner;
 let callers: Caller[];
+let document: ApiDocument;
 
 beforeAll(async () => {
   const yaml = "sources: [{ name: theirs, tenant_id: victim }]";
   [gateway, sink] = await Promise.all([startTestGateway({ yaml }), openSinkServer({ answer: { status: 400 } })]);
+  document = readApiDocument((await gateway.get("/openapi.json")).json);
   callers = [{ client: gateway.as(undefined), scope: undefined, tenant: undefined }];
   // Those who may do nothing first: what belongs to the victim is still there when its owner comes.
   for (const tenant of ["stranger", undefined, "victim"] as const) {
@@ -31,21 +39,32 @@ beforeAll(async () => {
     }
   }
   const owner = callers.find(({ scope, tenant }) => scope === "admin" && tenant === "victim");
-  victim = { client: owner?.client as ApiClient, operator: gateway, sinkUrl: sink.url };
+  const client = owner?.client as ApiClient;
+  victim = { client, operator: gateway, tenant: "victim", source: "theirs", sinkUrl: sink.url };
   await gateway.webhook("theirs", "{broken");
-  await until(async () => (await victim.client.refused("theirs")).length === 1);
+  await until(async () => (await client.refused("theirs")).length === 1);
 });
-afterAll(async () => {
-  watch.stop();
-  await Promise.all([gateway.close(), sink.close()]);
-});
+afterAll(() => Promise.all([gateway.close(), sink.close()]));
 
-const entryOf = ({ name }: Pick<WatchedRoute, "name">): RouteEntry | undefined =>
-  ROUTE_MATRIX[name.replace(/^HEAD /, "GET ")];
+const entryOf = ({ method, path }: Pick<ApiOperation, "method" | "path">): RouteEntry | undefined =>
+  ROUTE_MATRIX[`${method} ${path.replaceAll(/\{([a-z_]+)\}/g, ":$1")}`];
 
-function findMissing(routes: readonly Pick<WatchedRoute, "name">[]): string[] {
-  return routes.filter((route) => entryOf(route) === undefined).map(({ name }) => name);
+/** Where matrix and document differ. */
+function findDifferences(operations: readonly Operation[]): string[] {
+  const names = new Set(operations.map(({ method, path }) => `${method} ${path.replaceAll(/\{([a-z_]+)\}/g, ":$1")}`));
+  const stale = Object.keys(ROUTE_MATRIX).filter((name) => !names.has(name));
+  return [
+    ...stale.map((name) => `${name} is in the matrix, but not in the document`),
+    ...operations.flatMap((operation) => {
+      const entry = entryOf(operation);
+      if (entry === undefined) return [`${operation.name} has no entry in test/security/route-matrix.ts`];
+      const isSame = entry.scope === operation.scope && (entry.unbound === true) === operation.isOperatorOnly;
+      return isSame ? [] : [`${operation.name} is for others in the document than in the matrix`];
+    }),
+  ];
 }
+
+type Operation = Pick<ApiOperation, "name" | "method" | "path" | "scope" | "isOperatorOnly">;
 
 function expectedOf({ scope, tenant }: Caller, entry: RouteEntry, { stranger }: RouteCase): number | "success" {
   if (entry.scope === undefined) return "success";
@@ -53,6 +72,30 @@ function expectedOf({ scope, tenant }: Caller, entry: RouteEntry, { stranger }: 
   if (scope !== "admin" && scope !== entry.scope) return 403;
   if (entry.unbound === true && tenant !== undefined) return 403;
   return tenant === "stranger" && stranger !== "own" ? stranger : "success";
+}
+
+/** The example; the same in the name of the victim, where that can be said; and what the entry adds. */
+async function casesOf(operation: ApiOperation, entry: RouteEntry): Promise<readonly RouteCase[]> {
+  if (!isDescribed(operation)) return (await entry.cases?.(victim)) ?? [];
+  const example = () => buildExample(operation, victim, { ...THINGS, ...entry.things });
+  const { usesOwned, ...shown } = await example();
+  const cases: RouteCase[] = [{ ...shown, stranger: entry.stranger ?? (usesOwned ? 404 : "own") }];
+  const add = (path: string, query: string) => path + (path.includes("?") ? "&" : "?") + query;
+  const asked = new Set(operation.parameters.filter((one) => one.in === "query").map(({ name }) => name));
+  if (asked.has("tenant_id")) cases.push({ path: add(shown.path, "tenant_id=victim"), stranger: "own" });
+  if (asked.has("subscription_id")) {
+    cases.push({ path: add(shown.path, `subscription_id=${await newSubscription(victim)}`), stranger: 404 });
+  }
+  if (operation.bodyMembers.has("tenant_id")) {
+    const { path, body } = await example();
+    cases.push({ path, body: { ...(body as Json), tenant_id: "victim" }, stranger: 403 });
+  }
+  return [...cases, ...((await entry.cases?.(victim)) ?? [])];
+}
+
+/** What is not is complained of by the test of the document, with what to add where. */
+function isDescribed(operation: ApiOperation): boolean {
+  return exampleAnswerOf(operation) !== undefined;
 }
 
 /** Everything of the victim that a stranger could have changed. */
@@ -72,65 +115,71 @@ async function whenQuiet(): Promise<void> {
   });
 }
 
-async function tryRoute(route: WatchedRoute, caller: Caller, problems: string[]): Promise<number> {
-  const entry = entryOf(route) as RouteEntry;
-  const isReading = route.method === "GET" || route.method === "HEAD";
+async function tryOperation(operation: ApiOperation, caller: Caller, problems: string[]): Promise<number> {
+  const entry = entryOf(operation) as RouteEntry;
   const isStranger = caller.tenant === "stranger";
-  const cases = await entry.cases(victim);
+  const cases = await casesOf(operation, entry);
+  if (cases.length === 0) problems.push(`${operation.name} has neither an example in the document nor cases here`);
   for (const one of cases) {
-    const isWatched = isStranger && !isReading;
-    if (isWatched) await whenQuiet();
-    const before = isWatched ? await snapshot() : "";
-    const answer = await send(caller.client, route.method, one);
-    const expected = expectedOf(caller, entry, one);
-    const who = `${caller.tenant ?? "unbound"}/${caller.scope ?? "no key"}`;
-    const complain = (what: string) => problems.push(`${who} ${route.method} ${one.path}: ${what}`);
-    const isRight = expected === "success" ? answer.status >= 200 && answer.status < 300 : answer.status === expected;
-    if (!isRight) complain(`${answer.status} instead of ${expected} ${answer.text}`);
-    if (isStranger && answer.text.includes("victim")) complain(`tells ${answer.text}`);
-    if (isWatched && (await snapshot()) !== before) complain("changed what is the victim's");
+    const methods = operation.method === "GET" ? ["HEAD", "GET"] : [operation.method];
+    for (const method of methods) {
+      const isWatched = isStranger && methods.length === 1;
+      if (isWatched) await whenQuiet();
+      const before = isWatched ? await snapshot() : "";
+      const answer = await sendExample(caller.client, { method, path: one.path, body: one.body });
+      const expected = expectedOf(caller, entry, one);
+      const who = `${caller.tenant ?? "unbound"}/${caller.scope ?? "no key"}`;
+      const complain = (what: string) => problems.push(`${who} ${method} ${one.path}: ${what}`);
+      const isRight = expected === "success" ? answer.status >= 200 && answer.status < 300 : answer.status === expected;
+      if (!isRight) complain(`${answer.status} instead of ${expected} ${answer.text}`);
+      const isChecked = method !== "HEAD" && isDescribed(operation);
+      const difference = isChecked ? document.checkAnswer(operation, answer) : undefined;
+      if (difference !== undefined) complain(`is not as the document says: ${difference}`);
+      if (isStranger && answer.text.includes("victim")) complain(`tells ${answer.text}`);
+      if (isWatched && (await snapshot()) !== before) complain("changed what is the victim's");
+    }
   }
   return cases.length;
 }
 
-function send(client: ApiClient, method: string, { path, body }: RouteCase): Promise<Answer> {
-  if (body === undefined) return client.request(method, path);
-  return client.request(method, path, { body: JSON.stringify(body), headers: { "content-type": "application/json" } });
-}
-
-describe("every route of the gateway, with every kind of key", () => {
-  it("has an entry in the matrix, and the matrix has no others", () => {
-    const routes = watch.routes();
-    expect(routes.length).toBeGreaterThan(30);
-    expect(findMissing(routes)).toEqual([]);
-    const names = new Set(routes.map(({ name }) => name));
-    expect(Object.keys(ROUTE_MATRIX).filter((name) => !names.has(name))).toEqual([]);
-    // The control: a new route is missed.
-    expect(findMissing([...routes, { name: "GET /api/v1/secrets" }])).toEqual(["GET /api/v1/secrets"]);
+describe("every operation of the OpenAPI document, with every kind of key", () => {
+  it("has an entry in the matrix that says the same, and the matrix has no others", () => {
+    const { operations } = document;
+    expect(operations.length).toBeGreaterThan(50);
+    expect(findDifferences(operations)).toEqual([]);
+    // The controls: a new route is missed, and so is one that the document opens to others.
+    const secrets = { name: "GET /api/v1/secrets", method: "GET", path: "/api/v1/secrets" } as const;
+    const added = { ...secrets, scope: undefined, isOperatorOnly: false };
+    expect(findDifferences([...operations, added])).toEqual([
+      "GET /api/v1/secrets has no entry in test/security/route-matrix.ts",
+    ]);
+    const opened = operations.map((one) => (one.path === "/api/v1/jobs" ? { ...one, isOperatorOnly: false } : one));
+    expect(findDifferences(opened)).toEqual(["GET /api/v1/jobs is for others in the document than in the matrix"]);
   });
 
   it("keeps to scopes and tenants: another tenant's things do not exist, and are not changed", async () => {
     const problems: string[] = [];
     let tries = 0;
-    for (const route of watch.routes()) {
-      for (const caller of callers) tries += await tryRoute(route, caller, problems);
+    for (const operation of document.operations) {
+      for (const caller of callers) tries += await tryOperation(operation, caller, problems);
     }
-    report(`R21 cross-tenant matrix: ${problems.length} leaks in ${tries} tries on ${watch.routes().length} routes`);
+    report(
+      `R21 cross-tenant matrix: ${problems.length} leaks in ${tries} tries on ${document.operations.length} routes`,
+    );
     expect(problems).toEqual([]);
     expect(tries).toBeGreaterThan(400);
   });
 
   it("would see a leak: a stranger whose key is bound to nobody finds and changes things", async () => {
     const leaky: Caller = { client: gateway, scope: "admin", tenant: "stranger" };
-    const leaks = async (name: string) => {
+    const leaks = async (method: string, path: string) => {
       const problems: string[] = [];
-      const route = watch.routes().find((one) => one.name === name) as WatchedRoute;
-      await tryRoute(route, leaky, problems);
+      await tryOperation(document.find(method, path) as ApiOperation, leaky, problems);
       return problems.join("\n");
     };
-    expect(await leaks("GET /api/v1/subscriptions/:id")).toMatch(/200 instead of 404.*\n.*tells/);
-    expect(await leaks("GET /api/v1/events")).toMatch(/tells/);
-    expect(await leaks("DELETE /api/v1/subscriptions/:id")).toMatch(/changed what is the victim's/);
-    expect(await leaks("PATCH /api/v1/tenants/:id")).toMatch(/200 instead of 403/);
+    expect(await leaks("GET", "/api/v1/subscriptions/{id}")).toMatch(/200 instead of 404.*\n.*tells/);
+    expect(await leaks("GET", "/api/v1/events")).toMatch(/tells/);
+    expect(await leaks("DELETE", "/api/v1/subscriptions/{id}")).toMatch(/changed what is the victim's/);
+    expect(await leaks("PATCH", "/api/v1/tenants/{id}")).toMatch(/200 instead of 403/);
   });
 });

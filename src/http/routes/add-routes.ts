@@ -15,6 +15,7 @@ import type { Store, StoredDelivery } from "../../store/store.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import { addCatalogRoute } from "./catalog.ts";
 import { addDeliveryRoutes } from "./deliveries.ts";
+import { addDocumentationRoutes } from "./documentation.ts";
 import { addEventRoutes } from "./events.ts";
 import { addEventTypeRoutes } from "./event-types.ts";
 import { addFilterRoutes } from "./filters.ts";
@@ -26,10 +27,12 @@ import { addStatisticsRoutes } from "./statistics.ts";
 import { addSubscriptionRoutes } from "./subscriptions.ts";
 import { addSubscriptionSecretRoutes } from "./subscription-secrets.ts";
 import { addTenantRoutes } from "./tenants.ts";
+import { watchDocumentedRoutes } from "../openapi/documented-routes.ts";
 import { presentDelivery } from "../present/delivery.ts";
 
 /** Every route that Fastify serves; the two hot ones are in `intake.ts`. */
 export interface RouteParts {
+  version: string;
   /** Open without a key. */
   open: { status: boolean; metrics: boolean; catalog: boolean };
   store: Store;
@@ -49,6 +52,8 @@ export interface RouteParts {
 }
 
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
+  // Before all others: those that come after it are in the reference.
+  addDocumentationRoutes(app, { routes: watchDocumentedRoutes(app), version: parts.version });
   const { open, store, clock, logger, scheduler, status, subscriptions, sources } = parts;
   const { eventTypes, tenants, keys, rotation, replays, jobs, statistics } = parts;
   const present = (delivery: StoredDelivery) =>

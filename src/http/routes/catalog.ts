@@ -6,7 +6,7 @@ import { CATALOG_POLICY, renderCatalog } from "../present/catalog.ts";
 export function addCatalogRoute(app: FastifyInstance, { eventTypes }: { eventTypes: EventTypes }): void {
   let rendered: { for: unknown; page: string } | undefined;
 
-  app.get("/catalog", async (_request, reply) => {
+  app.get("/catalog", { schema: { summary: "The event types, for partners to read" } }, async (_request, reply) => {
     const types = eventTypes.list();
     // Anybody may ask, as often as they like: it is made once for each state of the registry.
     if (rendered?.for !== types) rendered = { for: types, page: renderCatalog(types) };

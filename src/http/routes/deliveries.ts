@@ -49,22 +49,26 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
 
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     "/api/v1/deliveries",
-    { config: { scope: "read" }, schema: { querystring: ListQuery } },
+    { config: { scope: "read" }, schema: { summary: "List deliveries", querystring: ListQuery } },
     async (request) => {
       const filter = { ...toFilter(request.query, request), state: request.query.status };
       return presentPage(await store.listDeliveries(filter, pageOf(request.query)), presentDelivery);
     },
   );
 
-  app.get<{ Params: { id: string } }>("/api/v1/deliveries/:id", { config: { scope: "read" } }, async (request) => {
-    const delivery = await getDelivery(request.params.id, request);
-    const attempts = await store.listAttempts(delivery);
-    return { ...presentDelivery(delivery), attempts: attempts.map(presentAttempt) };
-  });
+  app.get<{ Params: { id: string } }>(
+    "/api/v1/deliveries/:id",
+    { config: { scope: "read" }, schema: { summary: "Read a delivery with its attempts" } },
+    async (request) => {
+      const delivery = await getDelivery(request.params.id, request);
+      const attempts = await store.listAttempts(delivery);
+      return { ...presentDelivery(delivery), attempts: attempts.map(presentAttempt) };
+    },
+  );
 
   app.post<{ Params: { id: string } }>(
     "/api/v1/deliveries/:id/retry",
-    { config: { scope: "admin" } },
+    { config: { scope: "admin" }, schema: { summary: "Try a delivery now" } },
     async (request, reply) => {
       const delivery = await getDelivery(request.params.id, request);
       return reply.code(202).send(presentDelivery(await replays.retry(delivery)));
@@ -73,7 +77,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
 
   app.post<{ Params: { id: string } }>(
     "/api/v1/deliveries/:id/cancel",
-    { config: { scope: "admin" } },
+    { config: { scope: "admin" }, schema: { summary: "Cancel a delivery" } },
     async (request) => {
       return presentDelivery(await replays.cancel(await getDelivery(request.params.id, request)));
     },
@@ -81,7 +85,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
 
   app.get<{ Querystring: Static<typeof DeadLetterQuery> }>(
     "/api/v1/dead-letters",
-    { config: { scope: "read" }, schema: { querystring: DeadLetterQuery } },
+    { config: { scope: "read" }, schema: { summary: "List dead letters", querystring: DeadLetterQuery } },
     async (request) =>
       presentPage(
         await store.listDeadLetters(toFilter(request.query, request), pageOf(request.query)),
@@ -91,7 +95,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
 
   app.post<{ Body: Static<typeof ReplayBody> }>(
     "/api/v1/dead-letters/replay",
-    { config: { scope: "admin" }, schema: { body: ReplayBody } },
+    { config: { scope: "admin" }, schema: { summary: "Replay a dead letter", body: ReplayBody } },
     async (request, reply) => {
       const delivery = await getDelivery(request.body.id, request);
       if (delivery.state !== "dead") {

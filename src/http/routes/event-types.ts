@@ -37,6 +37,8 @@ const PutBody = Type.Object({ name: Type.Optional(Type.String()), ...unnamed }, 
 const VersionParams = Type.Object({ name: Type.String(), version: Type.String({ pattern: EVENT_VERSION_PATTERN }) });
 
 const PATH = "/api/v1/event-types";
+/** The registry is one for all tenants. */
+const OPERATOR = { scope: "admin", unbound: true } as const;
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const MAX_IMPORT_BYTES = 32 * 1024 * 1024;
 
@@ -56,7 +58,7 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
 
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     PATH,
-    { config: { scope: "read" }, schema: { querystring: ListQuery } },
+    { config: { scope: "read" }, schema: { summary: "List event types", querystring: ListQuery } },
     async ({ query }) => {
       const { limit, cursor = "" } = pageOf(query);
       const rest = eventTypes
@@ -69,9 +71,12 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
 
   app.post<{ Body: EventTypeInput }>(
     PATH,
-    { config: { scope: "admin" }, schema: { body: EventTypeInput }, bodyLimit: MAX_BODY_BYTES },
+    {
+      config: OPERATOR,
+      schema: { summary: "Register an event type", body: EventTypeInput },
+      bodyLimit: MAX_BODY_BYTES,
+    },
     async (request, reply) => {
-      refuseBound(request);
       const { body } = request;
       const result = await makeOnce(request, {
         store,
@@ -86,31 +91,43 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
   );
 
   // Before the names: a type that is called export or import is found in the list.
-  app.get(`${PATH}/export`, { config: { scope: "read" } }, async () => exportOpenApi(eventTypes.list()));
+  app.get(
+    `${PATH}/export`,
+    { config: { scope: "read" }, schema: { summary: "Export event types as OpenAPI webhooks" } },
+    async () => exportOpenApi(eventTypes.list()),
+  );
 
   app.post<{ Body: object; Querystring: Static<typeof ImportQuery> }>(
     `${PATH}/import`,
     {
-      config: { scope: "admin" },
-      schema: { body: Type.Object({}), querystring: ImportQuery },
+      config: OPERATOR,
+      schema: {
+        summary: "Import event types from OpenAPI webhooks",
+        body: Type.Object({}, { description: "An OpenAPI 3.1 document" }),
+        querystring: ImportQuery,
+      },
       bodyLimit: MAX_IMPORT_BYTES,
     },
     async (request) => {
-      refuseBound(request);
       const dryRun = request.query.dry_run === true;
       return { dry_run: dryRun, ...(await eventTypes.import(readOpenApi(request.body as object), { dryRun })) };
     },
   );
 
-  app.get<{ Params: { name: string } }>(`${PATH}/:name`, { config: { scope: "read" } }, async ({ params }, reply) =>
-    send(reply, eventTypes.get(params.name)),
+  app.get<{ Params: { name: string } }>(
+    `${PATH}/:name`,
+    { config: { scope: "read" }, schema: { summary: "Read an event type" } },
+    async ({ params }, reply) => send(reply, eventTypes.get(params.name)),
   );
 
   app.put<{ Params: { name: string }; Body: Static<typeof PutBody> }>(
     `${PATH}/:name`,
-    { config: { scope: "admin" }, schema: { body: PutBody }, bodyLimit: MAX_BODY_BYTES },
+    {
+      config: OPERATOR,
+      schema: { summary: "Register or replace an event type", body: PutBody },
+      bodyLimit: MAX_BODY_BYTES,
+    },
     async (request, reply) => {
-      refuseBound(request);
       const { name } = request.params;
       const { name: given, ...rest } = request.body;
       if (given !== undefined && given !== name) throw invalidName(`name is ${given}, but the path says ${name}.`);
@@ -124,24 +141,28 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
 
   app.patch<{ Params: { name: string }; Body: EventTypeChange }>(
     `${PATH}/:name`,
-    { config: { scope: "admin" }, schema: { body: EventTypeChange } },
+    { config: OPERATOR, schema: { summary: "Change an event type", body: EventTypeChange } },
     async (request, reply) => {
-      refuseBound(request);
       return send(reply, await eventTypes.change(request.params.name, request.body, ifMatch(request)));
     },
   );
 
-  app.delete<{ Params: { name: string } }>(`${PATH}/:name`, { config: { scope: "admin" } }, async (request, reply) => {
-    refuseBound(request);
-    await eventTypes.remove(request.params.name, ifMatch(request));
-    return reply.code(204).send();
-  });
+  app.delete<{ Params: { name: string } }>(
+    `${PATH}/:name`,
+    { config: OPERATOR, schema: { summary: "Delete an event type" } },
+    async (request, reply) => {
+      await eventTypes.remove(request.params.name, ifMatch(request));
+      return reply.code(204).send();
+    },
+  );
 
   app.put<{ Params: Static<typeof VersionParams>; Body: EventTypeVersionContent }>(
     `${PATH}/:name/versions/:version`,
-    { config: { scope: "admin" }, schema: { params: VersionParams, body: EventTypeVersionContent } },
+    {
+      config: OPERATOR,
+      schema: { summary: "Add or replace a version", params: VersionParams, body: EventTypeVersionContent },
+    },
     async (request, reply) => {
-      refuseBound(request);
       const { name, version } = request.params;
       return send(reply, await eventTypes.putVersion(name, version, request.body, ifMatch(request)));
     },
@@ -149,9 +170,8 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
 
   app.delete<{ Params: Static<typeof VersionParams> }>(
     `${PATH}/:name/versions/:version`,
-    { config: { scope: "admin" }, schema: { params: VersionParams } },
+    { config: OPERATOR, schema: { summary: "Delete a version", params: VersionParams } },
     async (request, reply) => {
-      refuseBound(request);
       const { name, version } = request.params;
       return send(reply, await eventTypes.removeVersion(name, version, ifMatch(request)));
     },
@@ -165,10 +185,4 @@ const NAME = new RegExp(EVENT_TYPE_PATTERN);
 
 function invalidName(message: string): PosthornError {
   return new PosthornError("invalid_field", message, { field: "name" });
-}
-
-/** The registry is one for all tenants. */
-function refuseBound({ caller }: FastifyRequest): void {
-  if (caller?.tenantId === undefined) return;
-  throw new PosthornError("forbidden", "Event types are of the whole gateway. Use a key that is bound to no tenant.");
 }

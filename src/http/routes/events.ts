@@ -36,7 +36,7 @@ export interface EventRoutesOptions {
 export function addEventRoutes(app: FastifyInstance, { store, replays, presentDelivery }: EventRoutesOptions): void {
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     "/api/v1/events",
-    { config: { scope: "read" }, schema: { querystring: ListQuery } },
+    { config: { scope: "read" }, schema: { summary: "List events", querystring: ListQuery } },
     async ({ query, caller }) => {
       const filter: EventFilter = {
         tenantId: caller?.tenantId ?? query.tenant_id,
@@ -49,17 +49,24 @@ export function addEventRoutes(app: FastifyInstance, { store, replays, presentDe
     },
   );
 
-  app.get<{ Params: { id: string } }>("/api/v1/events/:id", { config: { scope: "read" } }, async (request, reply) => {
-    const event = await getEvent(request.params.id, request.caller?.tenantId);
-    const deliveries = await store.listDeliveriesOfEvent(event.seq);
-    const shown = JSON.stringify({ ...presentEvent(event), deliveries: deliveries.map(presentDelivery) });
-    const body = presentBody(event, await store.loadBody(event.seq));
-    return reply.type("application/json").send(`${shown.slice(0, -1)},${body}}`);
-  });
+  app.get<{ Params: { id: string } }>(
+    "/api/v1/events/:id",
+    { config: { scope: "read" }, schema: { summary: "Read an event with its body and its deliveries" } },
+    async (request, reply) => {
+      const event = await getEvent(request.params.id, request.caller?.tenantId);
+      const deliveries = await store.listDeliveriesOfEvent(event.seq);
+      const shown = JSON.stringify({ ...presentEvent(event), deliveries: deliveries.map(presentDelivery) });
+      const body = presentBody(event, await store.loadBody(event.seq));
+      return reply.type("application/json").send(`${shown.slice(0, -1)},${body}}`);
+    },
+  );
 
   app.post<{ Params: { id: string }; Body: Static<typeof ReplayBody> | undefined }>(
     "/api/v1/events/:id/replay",
-    { config: { scope: "admin" }, schema: { body: Type.Union([ReplayBody, Type.Null()]) } },
+    {
+      config: { scope: "admin" },
+      schema: { summary: "Deliver an event again", body: Type.Union([ReplayBody, Type.Null()]) },
+    },
     async (request, reply) => {
       const event = await getEvent(request.params.id, request.caller?.tenantId);
       const deliveries = await replays.replayEvent(event, request.body?.subscription_id);

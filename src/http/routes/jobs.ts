@@ -1,29 +1,24 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
-import { PosthornError } from "../../domain/errors.ts";
+import type { FastifyInstance } from "fastify";
 import type { Jobs, KnownJob } from "../../manage/jobs.ts";
 import type { JobRun } from "../../store/store.ts";
 import { isoTime } from "../present/time.ts";
 
+/** Jobs are of the whole gateway. */
+const OPERATOR = { scope: "admin", unbound: true } as const;
+
 export function addJobRoutes(app: FastifyInstance, { jobs }: { jobs: Jobs }): void {
-  app.get("/api/v1/jobs", { config: { scope: "admin" } }, async (request) => {
-    refuseBound(request);
-    return { data: (await jobs.list()).map(presentJob) };
-  });
+  app.get("/api/v1/jobs", { config: OPERATOR, schema: { summary: "List jobs" } }, async () => ({
+    data: (await jobs.list()).map(presentJob),
+  }));
 
   app.post<{ Params: { name: string } }>(
     "/api/v1/jobs/:name/run",
-    { config: { scope: "admin" } },
+    { config: OPERATOR, schema: { summary: "Run a job now" } },
     async (request, reply) => {
-      refuseBound(request);
       const { name } = request.params;
       return reply.code(202).send({ name, run: await jobs.runNow(name) });
     },
   );
-}
-
-function refuseBound({ caller }: FastifyRequest): void {
-  if (caller?.tenantId === undefined) return;
-  throw new PosthornError("forbidden", "Jobs are of the whole gateway. Use a key that is bound to no tenant.");
 }
 
 function presentJob({ name, description, everyMs, nextRunAt, isRunning, runs }: KnownJob) {

@@ -61,7 +61,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, store, clock }: KeyRo
 
   app.post<{ Body: KeyInput }>(
     "/api/v1/keys",
-    { config: { scope: "admin" }, schema: { body: KeyInput } },
+    { config: { scope: "admin" }, schema: { summary: "Make a key", body: KeyInput } },
     async (request, reply) => {
       const { body, caller } = request;
       const tenantId = chooseTenant(body, caller);
@@ -132,7 +132,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, store, clock }: KeyRo
 
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     "/api/v1/keys",
-    { config: { scope: "admin" }, schema: { querystring: ListQuery } },
+    { config: { scope: "admin" }, schema: { summary: "List keys", querystring: ListQuery } },
     async ({ query, caller }) => {
       const { limit, cursor } = pageOf(query);
       const all = await keys.list(caller?.tenantId ?? query.tenant_id);
@@ -144,12 +144,15 @@ export function addKeyRoutes(app: FastifyInstance, { keys, store, clock }: KeyRo
 
   app.get<{ Params: { id: string } }>(
     "/api/v1/keys/:id",
-    { config: { scope: "admin" } },
+    { config: { scope: "admin" }, schema: { summary: "Read a key" } },
     async ({ params, caller }, reply) => send(reply, await keys.get(params.id, caller?.tenantId)),
   );
 
-  app.delete<{ Params: { id: string } }>("/api/v1/keys/:id", { config: { scope: "admin" } }, async (request, reply) =>
-    send(reply, await keys.revoke(request.params.id, request.caller?.tenantId, ifMatch(request))),
+  app.delete<{ Params: { id: string } }>(
+    "/api/v1/keys/:id",
+    { config: { scope: "admin" }, schema: { summary: "Revoke a key" } },
+    async (request, reply) =>
+      send(reply, await keys.revoke(request.params.id, request.caller?.tenantId, ifMatch(request))),
   );
 }
 

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from "fastify";
-import { PosthornError } from "../../domain/errors.ts";
 
 /** How the gateway is: for load balancers, for people, for Prometheus. */
 export interface OperationRoutesOptions {
@@ -17,20 +16,26 @@ export interface Readiness {
 }
 
 export function addOperationRoutes(app: FastifyInstance, options: OperationRoutesOptions): void {
-  app.get("/health", async () => ({ status: "ok" }));
-  app.get("/livez", async () => ({ status: "ok" }));
-  app.get("/readyz", async (_request, reply) => {
+  app.get("/health", { schema: { summary: "Whether it runs" } }, async () => ({ status: "ok" }));
+  app.get("/livez", { schema: { summary: "Whether it runs, for an orchestrator" } }, async () => ({ status: "ok" }));
+  app.get("/readyz", { schema: { summary: "Whether it takes requests, and on what" } }, async (_request, reply) => {
     const { isReady, report } = await options.readiness();
     return reply.code(isReady ? 200 : 503).send(report);
   });
-  app.get("/status", { config: options.statusIsPublic ? {} : { scope: "read" } }, ({ caller }) =>
-    options.status(caller?.tenantId),
+  app.get(
+    "/status",
+    { config: options.statusIsPublic ? {} : { scope: "read" }, schema: { summary: "Modes, queues and targets" } },
+    ({ caller }) => options.status(caller?.tenantId),
   );
-  app.get("/metrics", { config: options.metricsArePublic ? {} : { scope: "read" } }, async (request, reply) => {
-    if (request.caller?.tenantId !== undefined) {
-      throw new PosthornError("forbidden", "Metrics are of the whole gateway. Use a key that is bound to no tenant.");
-    }
-    const { text, contentType } = await options.metrics();
-    return reply.type(contentType).send(text);
-  });
+  app.get(
+    "/metrics",
+    {
+      config: options.metricsArePublic ? {} : { scope: "read", unbound: true },
+      schema: { summary: "Metrics for Prometheus" },
+    },
+    async (_request, reply) => {
+      const { text, contentType } = await options.metrics();
+      return reply.type(contentType).send(text);
+    },
+  );
 }

@@ -16,7 +16,10 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources }: { sto
 
   app.get<{ Params: { name: string }; Querystring: Static<typeof ListQuery> }>(
     "/api/v1/sources/:name/requests",
-    { config: { scope: "read" }, schema: { querystring: ListQuery } },
+    {
+      config: { scope: "read" },
+      schema: { summary: "List the requests that a source refused", querystring: ListQuery },
+    },
     async ({ params, query, caller }) => {
       const source = sources.find(params.name);
       if (source === undefined || (caller?.tenantId !== undefined && source.tenantId !== caller.tenantId)) {
@@ -28,7 +31,7 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources }: { sto
 
   app.get<{ Params: { id: string } }>(
     "/api/v1/requests/:id",
-    { config: { scope: "read" } },
+    { config: { scope: "read" }, schema: { summary: "Read a request" } },
     async ({ params, caller }) => {
       const request = await store.findRequest(params.id);
       if (request === undefined || !isVisible(request, caller?.tenantId)) {

@@ -60,7 +60,10 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
 
   app.post<{ Body: Static<typeof RotateBody> | undefined }>(
     "/api/v1/subscriptions/:id/rotate-secret",
-    { config: { scope: "admin" }, schema: { body: Type.Union([RotateBody, Type.Null()]) } },
+    {
+      config: { scope: "admin" },
+      schema: { summary: "Rotate the secret", body: Type.Union([RotateBody, Type.Null()]) },
+    },
     async (request, reply) => {
       const subscription = get(request);
       const { secret, overlap_s: overlapS, force } = request.body ?? {};
@@ -72,7 +75,10 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
 
   app.post<{ Body: Static<typeof ConfirmBody> | undefined }>(
     "/api/v1/subscriptions/:id/rotate-secret/confirm",
-    { config: { scope: "admin" }, schema: { body: Type.Union([ConfirmBody, Type.Null()]) } },
+    {
+      config: { scope: "admin" },
+      schema: { summary: "Confirm a rotation", body: Type.Union([ConfirmBody, Type.Null()]) },
+    },
     async (request) => {
       const subscription = get(request);
       await rotation.confirm(subscription, { retire: request.body?.retire === true });
@@ -82,7 +88,7 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
 
   app.post(
     "/api/v1/subscriptions/:id/rotate-secret/retire",
-    { config: { scope: "admin" }, schema: { body: NoBody } },
+    { config: { scope: "admin" }, schema: { summary: "End a rotation's overlap now", body: NoBody } },
     async (request) => {
       const subscription = get(request);
       await rotation.retire(subscription);
@@ -90,11 +96,15 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
     },
   );
 
-  app.get("/api/v1/subscriptions/:id/secret", { config: { scope: "admin" } }, async (request, reply) => {
-    const subscription = subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
-    options.onSecretRead(subscription, request.caller);
-    return hide(reply).send(presentSecrets(subscription, subscriptions.keysOf(subscription)));
-  });
+  app.get(
+    "/api/v1/subscriptions/:id/secret",
+    { config: { scope: "admin" }, schema: { summary: "Read the secrets" } },
+    async (request, reply) => {
+      const subscription = subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
+      options.onSecretRead(subscription, request.caller);
+      return hide(reply).send(presentSecrets(subscription, subscriptions.keysOf(subscription)));
+    },
+  );
 }
 
 /** What shows a secret is kept by nobody on the way. */

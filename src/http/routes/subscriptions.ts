@@ -13,7 +13,7 @@ import { presentSubscription } from "../present/subscription.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
 const { tenant_id: _, ...changeable } = SubscriptionInput.properties;
-const SubscriptionChange = Type.Partial(Type.Object(changeable), { additionalProperties: false });
+export const SubscriptionChange = Type.Partial(Type.Object(changeable), { additionalProperties: false });
 
 const ChosenId = Type.Object({
   id: Type.String({ pattern: "^[A-Za-z0-9_-]{1,64}$", description: "Chosen by whoever makes it" }),
@@ -76,7 +76,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
 
   app.post<{ Body: SubscriptionInput }>(
     "/api/v1/subscriptions",
-    { config: { scope: "admin" }, schema: { body: SubscriptionInput } },
+    { config: { scope: "admin" }, schema: { summary: "Make a subscription", body: SubscriptionInput } },
     async (request, reply) => {
       const input = ofTenant(request.body, request.caller?.tenantId);
       const createdBy = request.caller?.keyId;
@@ -98,7 +98,10 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
 
   app.put<{ Body: SubscriptionInput; Params: { id: string } }>(
     "/api/v1/subscriptions/:id",
-    { config: { scope: "admin" }, schema: { body: SubscriptionInput, params: ChosenId } },
+    {
+      config: { scope: "admin" },
+      schema: { summary: "Make or replace a subscription", body: SubscriptionInput, params: ChosenId },
+    },
     async (request, reply) => {
       const { id } = request.params;
       const input = ofTenant(request.body, request.caller?.tenantId);
@@ -119,7 +122,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
 
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     "/api/v1/subscriptions",
-    { config: { scope: "read" }, schema: { querystring: ListQuery } },
+    { config: { scope: "read" }, schema: { summary: "List subscriptions", querystring: ListQuery } },
     async ({ caller, query }) => {
       const { limit, cursor } = pageOf(query);
       const rest = subscriptions
@@ -137,25 +140,37 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     },
   );
 
-  app.get("/api/v1/subscriptions/:id", { config: { scope: "read" } }, (request, reply) => send(reply, get(request)));
+  app.get(
+    "/api/v1/subscriptions/:id",
+    { config: { scope: "read" }, schema: { summary: "Read a subscription" } },
+    (request, reply) => send(reply, get(request)),
+  );
 
   app.patch<{ Body: Static<typeof SubscriptionChange> }>(
     "/api/v1/subscriptions/:id",
-    { config: { scope: "admin" }, schema: { body: SubscriptionChange } },
+    { config: { scope: "admin" }, schema: { summary: "Change a subscription", body: SubscriptionChange } },
     async (request, reply) => send(reply, await subscriptions.change(getMeant(request), request.body)),
   );
 
-  app.delete("/api/v1/subscriptions/:id", { config: { scope: "admin" } }, async (request) => {
-    const subscription = getMeant(request);
-    return { id: subscription.id, cancelled_deliveries: await subscriptions.remove(subscription) };
-  });
-
-  app.post("/api/v1/subscriptions/:id/pause", { config: { scope: "admin" } }, async (request, reply) =>
-    send(reply, await subscriptions.setStatus(getMeant(request), "inactive")),
+  app.delete(
+    "/api/v1/subscriptions/:id",
+    { config: { scope: "admin" }, schema: { summary: "Delete a subscription" } },
+    async (request) => {
+      const subscription = getMeant(request);
+      return { id: subscription.id, cancelled_deliveries: await subscriptions.remove(subscription) };
+    },
   );
 
-  app.post("/api/v1/subscriptions/:id/resume", { config: { scope: "admin" } }, async (request, reply) =>
-    send(reply, await subscriptions.setStatus(getMeant(request), "active")),
+  app.post(
+    "/api/v1/subscriptions/:id/pause",
+    { config: { scope: "admin" }, schema: { summary: "Pause a subscription" } },
+    async (request, reply) => send(reply, await subscriptions.setStatus(getMeant(request), "inactive")),
+  );
+
+  app.post(
+    "/api/v1/subscriptions/:id/resume",
+    { config: { scope: "admin" }, schema: { summary: "Resume a subscription" } },
+    async (request, reply) => send(reply, await subscriptions.setStatus(getMeant(request), "active")),
   );
 }
 

@@ -40,7 +40,7 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store, clock }:
 
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     "/api/v1/tenants",
-    { config: OPERATOR, schema: { querystring: ListQuery } },
+    { config: OPERATOR, schema: { summary: "List tenants", querystring: ListQuery } },
     async ({ query }) => {
       const page = await tenants.list(pageOf(query));
       const rows = await store.loadTenantUsage(page.rows.map(({ id }) => id));
@@ -51,7 +51,7 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store, clock }:
 
   app.post<{ Body: TenantInput }>(
     "/api/v1/tenants",
-    { config: OPERATOR, schema: { body: TenantInput } },
+    { config: OPERATOR, schema: { summary: "Make a tenant", body: TenantInput } },
     async (request, reply) => {
       const { body } = request;
       const result = await makeOnce(request, {
@@ -66,13 +66,15 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store, clock }:
     },
   );
 
-  app.get<{ Params: { id: string } }>("/api/v1/tenants/:id", { config: OPERATOR }, async ({ params }, reply) =>
-    send(reply, await tenants.get(params.id)),
+  app.get<{ Params: { id: string } }>(
+    "/api/v1/tenants/:id",
+    { config: OPERATOR, schema: { summary: "Read a tenant" } },
+    async ({ params }, reply) => send(reply, await tenants.get(params.id)),
   );
 
   app.put<{ Params: { id: string }; Body: Static<typeof PutBody> }>(
     "/api/v1/tenants/:id",
-    { config: OPERATOR, schema: { body: PutBody } },
+    { config: OPERATOR, schema: { summary: "Make or replace a tenant", body: PutBody } },
     async (request, reply) => {
       const { body } = request;
       const { id } = request.params;
@@ -88,14 +90,18 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store, clock }:
 
   app.patch<{ Params: { id: string }; Body: TenantSettings }>(
     "/api/v1/tenants/:id",
-    { config: OPERATOR, schema: { body: TenantSettings } },
+    { config: OPERATOR, schema: { summary: "Change a tenant", body: TenantSettings } },
     async (request, reply) => send(reply, await tenants.change(request.params.id, request.body, ifMatch(request))),
   );
 
-  app.delete<{ Params: { id: string } }>("/api/v1/tenants/:id", { config: OPERATOR }, async (request) => {
-    await tenants.remove(request.params.id, ifMatch(request));
-    return { id: request.params.id };
-  });
+  app.delete<{ Params: { id: string } }>(
+    "/api/v1/tenants/:id",
+    { config: OPERATOR, schema: { summary: "Delete a tenant" } },
+    async (request) => {
+      await tenants.remove(request.params.id, ifMatch(request));
+      return { id: request.params.id };
+    },
+  );
 
   async function getKnown(id: string): Promise<void> {
     await tenants.get(id).catch((error: unknown) => {

@@ -1,0 +1,35 @@
+/**
+ * The names that examples use, the same everywhere. A test that runs an example makes the thing of that name afresh and
+ * puts its real id in the place of this one: `test/support/example-things.ts`.
+ */
+export const EXAMPLE = {
+  time: "2026-11-16T09:30:00.000Z",
+  laterTime: "2026-11-16T09:30:00.210Z",
+  overlapEnd: "2026-11-30T09:30:00.000Z",
+  tenant: "acme",
+  /** Has no subscriptions, events or keys. */
+  emptyTenant: "initech",
+  subscription: "sub_01m7hw9xzjewcvkjd2bcd7444a",
+  /** Whose secret is being rotated. */
+  rotatingSubscription: "sub_01m7hw9y3ne8ptb0n057n5najk",
+  destination: "https://erp.example.com/hooks",
+  /** Has one delivery, which is dead. */
+  event: "order-1001-created",
+  deadDelivery: "dlv_4k2m7",
+  /** Waits because its subscription is paused. */
+  heldDelivery: "dlv_4k2m9",
+  webhookEvent: "evt_01m7hw9zy2ebzbqm83bvdaavs5",
+  request: "req_01m7hw9zy2ebzbqm83bvdaavs5",
+  refusedRequest: "req_01m7hwa035ew8vd738vc2hcwm6",
+  source: "shop",
+  key: "key_01m7hwa17nec4b0n057n5najkh",
+  eventType: "order.created",
+  job: "end-overlaps",
+  secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw0K3pQ1vNc5A=",
+  /** Not taken yet: what an example makes. */
+  newName: "ERP",
+  newTenant: "globex",
+  newEvent: "order-1002-created",
+  newEventType: "order.paid",
+  nextSecret: "whsec_mh26w3FZuVplogD3OGUGKdjOovCKujzczID2pJ3vqpw=",
+} as const;

@@ -1,0 +1,130 @@
+import { Type } from "typebox";
+import { GATEWAY_EVENT_TYPES } from "../../domain/pattern.ts";
+import { EXAMPLE } from "./examples.ts";
+import { Time, closed, named } from "./operation-docs.ts";
+import type { Json, SchemaWriter } from "./schema-writer.ts";
+
+const Envelope = named(
+  "Envelope",
+  closed(
+    {
+      webhook_id: Type.String({ description: "The id of the delivery" }),
+      event: Type.String({ description: "The event type" }),
+      event_id: Type.String(),
+      timestamp: Time,
+      data: Type.Optional(Type.Unknown({ description: "The payload: JSON as it came in, other text as a string" })),
+      data_base64: Type.Optional(Type.String({ description: "A body that is no text" })),
+    },
+    "Format `envelope`, which published events have by default",
+  ),
+);
+
+const CloudEvent = named(
+  "CloudEvent",
+  closed(
+    {
+      specversion: Type.Literal("1.0"),
+      id: Type.String(),
+      source: Type.String(),
+      type: Type.String(),
+      time: Time,
+      datacontenttype: Type.Optional(Type.String()),
+      data: Type.Optional(Type.Unknown()),
+      data_base64: Type.Optional(Type.String()),
+    },
+    "Format `cloudevents`: CloudEvents 1.0 in structured JSON",
+  ),
+);
+
+const OWN_TYPES = GATEWAY_EVENT_TYPES.map((type) => `\`${type}\``).join(", ");
+const TIMESTAMP_S = "1794821400";
+
+/** Name, what it holds, an example, and whether it is on every attempt. */
+const HEADERS: readonly (readonly [string, string, string, boolean])[] = [
+  ["User-Agent", "`Posthorn/` and the version, or what the subscription sets", "Posthorn/0.1.0", true],
+  ["X-Webhook-ID", "The id of the delivery", EXAMPLE.deadDelivery, true],
+  ["X-Webhook-Event", "The event type", EXAMPLE.eventType, true],
+  ["X-Webhook-Timestamp", "Unix seconds of the attempt", TIMESTAMP_S, true],
+  ["X-Webhook-Attempt", "From 1", "1", true],
+  [
+    "X-Webhook-Signature",
+    "`sha256=` and the hex HMAC-SHA256 of the body, keyed with the secret as it is shown, `whsec_` included. The " +
+      "subscription's `signature_header` is its name",
+    "sha256=3fddacec5292ec9f9bc99a669bd9fdc204c23015ec41bb8edabf02013e92e7ed",
+    true,
+  ],
+  [
+    "webhook-id",
+    "Standard Webhooks: the event id, the same on every attempt. Use it to drop repeats",
+    EXAMPLE.event,
+    true,
+  ],
+  ["webhook-timestamp", "Standard Webhooks: unix seconds of the attempt", TIMESTAMP_S, true],
+  [
+    "webhook-signature",
+    "Standard Webhooks: `v1,` and base64 of the HMAC-SHA256 of `id.timestamp.body`, one for each live secret, parted by " +
+      "spaces; `v1a,` for ed25519",
+    "v1,SmcemaRXxR3FBRap5tfsNGy4LuVwqLEIYFhAUuT6QAQ=",
+    true,
+  ],
+  [
+    "traceparent",
+    "W3C Trace Context: one trace for each event",
+    "00-44d96be208ecd607687945c1e91d2529-33c0ccd8bafd2b23-01",
+    true,
+  ],
+  ["X-Webhook-Signature-Next", "The same by the new secret, while a rotation is not confirmed", "sha256=…", false],
+];
+
+/** What a destination receives, under `webhooks`. */
+export function describeOutgoing(writer: SchemaWriter): Json {
+  const envelope = {
+    webhook_id: EXAMPLE.deadDelivery,
+    event: EXAMPLE.eventType,
+    event_id: EXAMPLE.event,
+    timestamp: EXAMPLE.time,
+    data: { order_id: 1001, total: "12.50" },
+  };
+  const cloudEvent = {
+    specversion: "1.0",
+    id: EXAMPLE.event,
+    source: "api",
+    type: EXAMPLE.eventType,
+    time: EXAMPLE.time,
+    datacontenttype: "application/json",
+    data: { order_id: 1001, total: "12.50" },
+  };
+  const delivery = {
+    operationId: "delivery",
+    summary: "A delivery, as a destination receives it",
+    description:
+      "The subscription's `format` says what the body is. `auto`: the original bytes for received webhooks (`raw`), an " +
+      "envelope for published events. Answer with 2xx once you have it; 408, 425, 429, 5xx and silence are tried again, " +
+      "other answers are not, and 410 suspends the subscription. The same event can come twice: `webhook-id` tells. " +
+      `What the gateway tells of itself comes the same way, to subscriptions that name it: ${OWN_TYPES}.`,
+    tags: ["Deliveries"],
+    security: [],
+    parameters: HEADERS.map(([name, description, example, required]) => ({
+      name,
+      in: "header",
+      description,
+      required,
+      schema: { type: "string" },
+      example,
+    })),
+    requestBody: {
+      required: true,
+      content: {
+        "application/json": { schema: writer.write(Envelope), example: envelope },
+        "application/cloudevents+json": { schema: writer.write(CloudEvent), example: cloudEvent },
+        "*/*": { schema: { description: "Format `raw`: the bytes and the content type that came in" } },
+      },
+    },
+    responses: {
+      "2XX": { description: "Received" },
+      "410": { description: "Gone for good: the subscription is suspended" },
+      default: { description: "Tried again, or a dead letter" },
+    },
+  };
+  return { delivery: { post: delivery } };
+}

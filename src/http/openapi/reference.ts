@@ -1,0 +1,38 @@
+import { HOT_OPERATIONS, INTAKE_DOCS } from "../intake.docs.ts";
+import { DELIVERY_DOCS } from "../routes/deliveries.docs.ts";
+import { DOCUMENTATION_DOCS } from "../routes/documentation.docs.ts";
+import { EVENT_DOCS } from "../routes/events.docs.ts";
+import { EVENT_TYPE_DOCS } from "../routes/event-types.docs.ts";
+import { FILTER_DOCS } from "../routes/filters.docs.ts";
+import { JOB_DOCS } from "../routes/jobs.docs.ts";
+import { KEY_DOCS } from "../routes/keys.docs.ts";
+import { OPERATION_DOCS } from "../routes/operation.docs.ts";
+import { REQUEST_DOCS } from "../routes/requests.docs.ts";
+import { SUBSCRIPTION_DOCS } from "../routes/subscriptions.docs.ts";
+import { SUBSCRIPTION_SECRET_DOCS } from "../routes/subscription-secrets.docs.ts";
+import { TENANT_DOCS } from "../routes/tenants.docs.ts";
+import { buildDocument } from "./document.ts";
+import type { DocumentedRoute } from "./documented-routes.ts";
+import { describeOutgoing } from "./outgoing.docs.ts";
+import type { Json } from "./schema-writer.ts";
+
+/** In the order of the reference. Loaded when somebody first asks: a gateway that nobody asks does without. */
+export const AREAS = [
+  INTAKE_DOCS,
+  EVENT_DOCS,
+  SUBSCRIPTION_DOCS,
+  SUBSCRIPTION_SECRET_DOCS,
+  FILTER_DOCS,
+  DELIVERY_DOCS,
+  REQUEST_DOCS,
+  EVENT_TYPE_DOCS,
+  TENANT_DOCS,
+  KEY_DOCS,
+  JOB_DOCS,
+  OPERATION_DOCS,
+  DOCUMENTATION_DOCS,
+];
+
+export function buildReference(routes: readonly DocumentedRoute[], version: string): Json {
+  return buildDocument({ version, routes: [...HOT_OPERATIONS, ...routes], areas: AREAS, webhooks: describeOutgoing });
+}

@@ -1,0 +1,49 @@
+import { nameOf } from "./operation-docs.ts";
+
+export type Json = Record<string, unknown>;
+
+/** Turns schemas into those of the document: what has a name is written once and referred to. */
+export interface SchemaWriter {
+  write(schema: object): Json;
+  readonly components: Readonly<Record<string, Json>>;
+}
+
+export function createSchemaWriter(): SchemaWriter {
+  const components: Record<string, Json> = {};
+
+  function write(schema: object): Json {
+    const name = nameOf(schema);
+    if (name === undefined) return writeMembers(schema);
+    if (components[name] === undefined) {
+      // Before its members, which may lead back to it.
+      components[name] = {};
+      components[name] = writeMembers(schema);
+    }
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  function writeMembers(schema: object): Json {
+    const written: Json = {};
+    for (const [key, value] of Object.entries(simplify(schema as Json))) written[key] = writeValue(value);
+    return written;
+  }
+
+  function writeValue(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(writeValue);
+    return typeof value === "object" && value !== null ? write(value) : value;
+  }
+
+  return { write, components };
+}
+
+/** The same in fewer words: people read this. */
+function simplify(schema: Json): Json {
+  const { anyOf, patternProperties, ...rest } = schema;
+  if (Array.isArray(anyOf) && anyOf.every((one: Json) => "const" in one)) {
+    return { ...rest, enum: anyOf.map((one: Json) => one["const"]) };
+  }
+  if (Object.keys(patternProperties ?? {}).join() === "^.*$") {
+    return { ...rest, additionalProperties: Object.values(patternProperties as Json)[0] };
+  }
+  return schema;
+}

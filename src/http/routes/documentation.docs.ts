@@ -1,0 +1,36 @@
+import { Type } from "typebox";
+import type { AreaDocs } from "../openapi/operation-docs.ts";
+
+const page = { status: 200, schema: Type.String() };
+
+export const DOCUMENTATION_DOCS: AreaDocs = {
+  tag: "Reference",
+  description: "This reference itself",
+  operations: {
+    "GET /openapi.json": {
+      answer: {
+        status: 200,
+        description: "OpenAPI 3.1",
+        schema: Type.Object(
+          { openapi: Type.String(), paths: Type.Object({}, { additionalProperties: true }) },
+          { additionalProperties: true },
+        ),
+        example: {
+          openapi: "3.1.0",
+          info: { title: "Posthorn", version: "0.1.0" },
+          servers: [{ url: "/" }],
+          tags: [],
+          paths: {},
+          webhooks: {},
+          components: {},
+        },
+      },
+    },
+    "GET /docs": {
+      answer: { ...page, description: "A page", contentType: "text/html", example: "<!doctype html>…" },
+    },
+    "GET /docs/page.js": {
+      answer: { ...page, description: "Search and copy", contentType: "text/javascript", example: "const search = …" },
+    },
+  },
+};

@@ -1,0 +1,114 @@
+import { Type } from "typebox";
+import { PRIORITIES } from "../../domain/event.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import {
+  Anything,
+  Count,
+  Headers,
+  Time,
+  closed,
+  extended,
+  named,
+  nullable,
+  oneOf,
+  pageExample,
+  pageSchema,
+  type AreaDocs,
+} from "../openapi/operation-docs.ts";
+import { DEAD_DELIVERY, Delivery, REPLAYED_DELIVERY } from "./deliveries.docs.ts";
+
+const Event = named(
+  "Event",
+  closed(
+    {
+      event_id: Type.String(),
+      event_type: Type.String(),
+      event_version: Type.String(),
+      source: Type.String(),
+      source_id: Type.Optional(Type.String()),
+      tenant_id: Type.String(),
+      user_id: Type.Optional(Type.String()),
+      session_id: Type.Optional(Type.String()),
+      priority: oneOf(PRIORITIES),
+      ordering_key: nullable(Type.String()),
+      timestamp: Time,
+      deliver_at: Type.Optional(Time),
+      expires_at: Type.Optional(Time),
+      metadata: Type.Optional(Anything),
+      status: oneOf(["PENDING", "COMPLETED", "FAILED"]),
+      unmatched: Type.Boolean({ description: "Nobody had asked for it" }),
+      received_at: Time,
+      published_at: Type.String({ format: "date-time", description: "When it was on disk" }),
+      content_type: nullable(Type.String()),
+      size: Type.Integer({ minimum: 0, description: "Of the body, in bytes" }),
+      schema_result: nullable(
+        closed({
+          valid: Type.Boolean(),
+          errors: Type.Optional(Type.Array(closed({ path: Type.String(), message: Type.String() }))),
+        }),
+      ),
+      headers: Type.Optional(Headers),
+      delivery_count: Count,
+    },
+    "An immutable fact",
+  ),
+);
+
+const EventWithDeliveries = named(
+  "EventWithDeliveries",
+  extended(Event, {
+    deliveries: Type.Array(Delivery),
+    payload: Type.Optional(Type.Unknown({ description: "The body: JSON as it came in, other text as a string" })),
+    payload_base64: Type.Optional(Type.String({ description: "A body that is no text" })),
+  }),
+);
+
+const EVENT = {
+  event_id: EXAMPLE.event,
+  event_type: EXAMPLE.eventType,
+  event_version: "1.0",
+  source: "api",
+  tenant_id: EXAMPLE.tenant,
+  priority: "normal",
+  ordering_key: null,
+  timestamp: EXAMPLE.time,
+  status: "FAILED",
+  unmatched: false,
+  received_at: EXAMPLE.time,
+  published_at: EXAMPLE.time,
+  content_type: "application/json",
+  size: 43,
+  schema_result: null,
+  delivery_count: 1,
+};
+
+export const EVENT_DOCS: AreaDocs = {
+  tag: "Events",
+  description: "What came in, byte for byte, and what became of it",
+  operations: {
+    "GET /api/v1/events": {
+      query: { limit: 20 },
+      answer: { status: 200, description: "The newest first", schema: pageSchema(Event), example: pageExample(EVENT) },
+    },
+    "GET /api/v1/events/:id": {
+      params: { id: EXAMPLE.event },
+      answer: {
+        status: 200,
+        description: "With its body and its deliveries",
+        schema: EventWithDeliveries,
+        example: { ...EVENT, deliveries: [DEAD_DELIVERY], payload: { order_id: 1001, total: "12.50" } },
+      },
+    },
+    "POST /api/v1/events/:id/replay": {
+      params: { id: EXAMPLE.event },
+      request: {},
+      answer: {
+        status: 202,
+        description: "Its deliveries, open again",
+        schema: closed({ event_id: Type.String(), deliveries: Type.Array(Delivery) }),
+        example: { event_id: EXAMPLE.event, deliveries: [REPLAYED_DELIVERY] },
+      },
+      errors: ["illegal_transition", "conflict"],
+    },
+  },
+};

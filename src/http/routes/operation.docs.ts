@@ -1,0 +1,87 @@
+import { Type } from "typebox";
+import { Count, Time, closed, named, nullable, oneOf, type AreaDocs } from "../openapi/operation-docs.ts";
+
+const Alive = closed({ status: oneOf(["ok"]) });
+
+const Readiness = named(
+  "Readiness",
+  closed({
+    status: oneOf(["ok", "degraded", "stopping"]),
+    store: closed({ driver: Type.String(), version: Type.String(), sync_mode: Type.String() }),
+    queue: closed({ driver: Type.String() }),
+    disk: closed({ status: oneOf(["ok", "low"]), free_bytes: Count }),
+  }),
+);
+
+const Mode = oneOf(["NORMAL", "QUEUE"], "`QUEUE` while it is down and deliveries wait");
+const Health = oneOf(["ok", "error"]);
+const LastError = nullable(Type.String());
+
+const GatewayStatus = named(
+  "Status",
+  closed({
+    mode: Mode,
+    queue_length: Type.Integer({ minimum: 0, description: "All open deliveries" }),
+    last_error: LastError,
+    health: Health,
+    targets: Type.Array(
+      closed({
+        name: Type.String(),
+        mode: Mode,
+        since: nullable(Time),
+        reason: nullable(Type.String()),
+        health: Health,
+        queue_length: Count,
+        failures: Type.Integer({ minimum: 0, description: "In a row" }),
+        last_error: LastError,
+      }),
+    ),
+  }),
+);
+
+const alive = { answer: { status: 200, description: "It runs", schema: Alive, example: { status: "ok" } } };
+const readiness = {
+  status: "ok",
+  store: { driver: "sqlite", version: "3.53.0", sync_mode: "FULL" },
+  queue: { driver: "local" },
+  disk: { status: "ok", free_bytes: 83_958_673_408 },
+};
+const erp = { name: "ERP", mode: "NORMAL", since: null, reason: null, health: "ok" };
+
+export const OPERATION_DOCS: AreaDocs = {
+  tag: "Operation",
+  description: "How the gateway is: for load balancers, for people, for Prometheus",
+  operations: {
+    "GET /health": alive,
+    "GET /livez": alive,
+    "GET /readyz": {
+      description: "A degraded gateway still answers 200.",
+      answer: { status: 200, description: "It takes requests", schema: Readiness, example: readiness },
+      otherAnswers: [{ status: 503, description: "It is stopping", schema: Readiness }],
+    },
+    "GET /status": {
+      description: "With a key that is bound to a tenant: of what belongs to that tenant.",
+      answer: {
+        status: 200,
+        description: "`QUEUE` and `error` if any target is",
+        schema: GatewayStatus,
+        example: {
+          mode: "NORMAL",
+          queue_length: 0,
+          last_error: null,
+          health: "ok",
+          targets: [{ ...erp, queue_length: 0, failures: 0, last_error: null }],
+        },
+      },
+    },
+    "GET /metrics": {
+      answer: {
+        status: 200,
+        description: "Prometheus' text format",
+        schema: Type.String(),
+        contentType: "text/plain",
+        example: 'webhook_delivery_total{webhook_id="erp",event_type="order.created",status="success"} 1\n',
+      },
+    },
+  },
+};

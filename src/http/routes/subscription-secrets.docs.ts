@@ -1,0 +1,101 @@
+import { Type } from "typebox";
+import { EXAMPLE } from "../openapi/examples.ts";
+import { Time, closed, extended, named, nullable, oneOf, type AreaDocs } from "../openapi/operation-docs.ts";
+
+const State = {
+  state: oneOf(["current", "next", "previous"]),
+  created_at: Time,
+  expires_at: nullable(Time),
+};
+
+const Rotation = named(
+  "Rotation",
+  closed({
+    id: Type.String(),
+    overlap_ends_at: nullable(Type.String({ format: "date-time", description: "Until then both secrets sign" })),
+    secrets: Type.Array(closed(State)),
+  }),
+);
+
+const Secrets = named(
+  "Secrets",
+  closed({
+    id: Type.String(),
+    secret: Type.String({ description: "The current one" }),
+    overlap_ends_at: nullable(Time),
+    secrets: Type.Array(closed({ secret: Type.String(), ...State })),
+    ed25519: nullable(closed({ public_key: Type.String(), created_at: Time })),
+  }),
+);
+
+const current = { state: "current", created_at: EXAMPLE.time, expires_at: null };
+const ROTATED = {
+  id: EXAMPLE.subscription,
+  overlap_ends_at: EXAMPLE.overlapEnd,
+  secrets: [
+    { ...current, expires_at: EXAMPLE.overlapEnd },
+    { ...current, state: "next" },
+  ],
+};
+
+export const SUBSCRIPTION_SECRET_DOCS: AreaDocs = {
+  tag: "Secrets",
+  description: "What deliveries are signed with, and how it is changed without a gap",
+  operations: {
+    "POST /api/v1/subscriptions/:id/rotate-secret": {
+      description:
+        "Both secrets sign until the overlap ends. The header that holds one signature stays with the old one until " +
+        "the rotation is confirmed.",
+      params: { id: EXAMPLE.subscription },
+      request: { overlap_s: 1_209_600 },
+      answer: {
+        status: 200,
+        description: "The new secret, which signs beside the old one",
+        schema: named("RotationWithSecret", extended(Rotation, { secret: Type.String() })),
+        example: { ...ROTATED, secret: EXAMPLE.nextSecret },
+      },
+      errors: ["conflict", "managed_by_config"],
+    },
+    "POST /api/v1/subscriptions/:id/rotate-secret/confirm": {
+      params: { id: EXAMPLE.rotatingSubscription },
+      request: {},
+      answer: {
+        status: 200,
+        description: "The new secret is the current one",
+        schema: Rotation,
+        example: {
+          id: EXAMPLE.rotatingSubscription,
+          overlap_ends_at: EXAMPLE.overlapEnd,
+          secrets: [current, { ...current, state: "previous", expires_at: EXAMPLE.overlapEnd }],
+        },
+      },
+      errors: ["conflict"],
+    },
+    "POST /api/v1/subscriptions/:id/rotate-secret/retire": {
+      params: { id: EXAMPLE.rotatingSubscription },
+      answer: {
+        status: 200,
+        description: "Only the new secret is left",
+        schema: Rotation,
+        example: { id: EXAMPLE.rotatingSubscription, overlap_ends_at: null, secrets: [current] },
+      },
+      errors: ["conflict"],
+    },
+    "GET /api/v1/subscriptions/:id/secret": {
+      description: "That somebody asked is logged.",
+      params: { id: EXAMPLE.subscription },
+      answer: {
+        status: 200,
+        description: "The secrets that sign",
+        schema: Secrets,
+        example: {
+          id: EXAMPLE.subscription,
+          secret: EXAMPLE.secret,
+          overlap_ends_at: null,
+          secrets: [{ secret: EXAMPLE.secret, ...current }],
+          ed25519: null,
+        },
+      },
+    },
+  },
+};

@@ -1,0 +1,200 @@
+import { Type } from "typebox";
+import { DestinationAuthInput } from "../../domain/destination-auth.ts";
+import { SUBSCRIPTION_STATUSES, SubscriptionInput } from "../../domain/subscription.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import {
+  Anything,
+  Count,
+  ManagedByDocs,
+  Time,
+  closed,
+  extended,
+  named,
+  nullable,
+  oneOf,
+  pageExample,
+  pageSchema,
+  type AreaDocs,
+} from "../openapi/operation-docs.ts";
+import { SubscriptionChange } from "./subscriptions.ts";
+
+const { properties: input } = named("SubscriptionInput", SubscriptionInput);
+named("SubscriptionChange", SubscriptionChange);
+named("DestinationAuth", DestinationAuthInput);
+
+const Subscription = named(
+  "Subscription",
+  closed(
+    {
+      id: Type.String(),
+      tenant_id: Type.String(),
+      name: Type.String(),
+      kind: oneOf(["http"]),
+      url: Type.String(),
+      events: Type.Array(Type.String()),
+      event_filter: nullable(Type.Union([Anything, Type.String()])),
+      status: oneOf(SUBSCRIPTION_STATUSES),
+      format: oneOf(["auto", "envelope", "raw", "cloudevents"]),
+      signature_header: Type.String(),
+      ed25519: Type.Boolean(),
+      ed25519_public_key: nullable(Type.String()),
+      retry_policy: input.retry_policy,
+      retry_count: input.retry_count,
+      retry_interval: input.retry_interval,
+      retry_on: nullable(
+        closed({
+          statuses: Type.Optional(Type.Array(Type.Integer())),
+          body_contains: Type.Optional(Type.String()),
+        }),
+      ),
+      timeout: Type.Number({ description: "Seconds per attempt" }),
+      rate_limit: nullable(Type.Integer({ description: "Attempts per minute" })),
+      concurrency: Type.Integer(),
+      ordered: Type.Boolean(),
+      on_dead_head: oneOf(["block", "skip"]),
+      max_age_s: nullable(Type.Integer()),
+      headers: Type.Record(Type.String(), Type.String(), { description: "Credentials are masked" }),
+      labels: Type.Record(Type.String(), Type.String()),
+      allowed_ips: nullable(Type.Array(Type.String())),
+      auth: input.auth,
+      description: nullable(Type.String()),
+      managed_by: ManagedByDocs,
+      created_at: Time,
+      updated_at: Time,
+      stats: closed({
+        delivery_count: Type.Integer({ minimum: 0, description: "Attempts" }),
+        success_count: Count,
+        failure_count: Count,
+        last_delivery: nullable(Time),
+        open_count: Count,
+        dead_count: Count,
+      }),
+    },
+    "Who wants which events, and where they go",
+  ),
+);
+
+const SubscriptionWithSecret = named(
+  "SubscriptionWithSecret",
+  extended(Subscription, { secret: Type.String({ description: "Shown here, and by `/secret`" }) }),
+);
+
+const SUBSCRIPTION = {
+  id: EXAMPLE.subscription,
+  tenant_id: EXAMPLE.tenant,
+  name: EXAMPLE.newName,
+  kind: "http",
+  url: EXAMPLE.destination,
+  events: ["order.*"],
+  event_filter: null,
+  status: "active",
+  format: "auto",
+  signature_header: "X-Webhook-Signature",
+  ed25519: false,
+  ed25519_public_key: null,
+  retry_policy: "standard",
+  retry_on: null,
+  timeout: 30,
+  rate_limit: null,
+  concurrency: 32,
+  ordered: false,
+  on_dead_head: "block",
+  max_age_s: null,
+  headers: {},
+  labels: {},
+  allowed_ips: null,
+  auth: null,
+  description: null,
+  managed_by: "api",
+  created_at: EXAMPLE.time,
+  updated_at: EXAMPLE.time,
+  stats: {
+    delivery_count: 0,
+    success_count: 0,
+    failure_count: 0,
+    last_delivery: null,
+    open_count: 0,
+    dead_count: 0,
+  },
+};
+
+const params = { id: EXAMPLE.subscription };
+const etag = { ETag: "Which version it is, for `If-Match`" };
+const ifMatch = { "If-Match": "Changes only the version with this `ETag`" };
+const shown = { status: 200, schema: Subscription, headers: etag };
+const created = {
+  status: 201,
+  description: "Made, with its secret",
+  schema: SubscriptionWithSecret,
+  example: { ...SUBSCRIPTION, secret: EXAMPLE.secret },
+  headers: etag,
+};
+const creation = ["conflict", "subscription_quota", "managed_by_config"] as const;
+const change = ["precondition_failed", "managed_by_config", "conflict"] as const;
+
+export const SUBSCRIPTION_DOCS: AreaDocs = {
+  tag: "Subscriptions",
+  description: "Who wants which events, where they go, and how hard to try",
+  operations: {
+    "POST /api/v1/subscriptions": {
+      request: { name: EXAMPLE.newName, url: EXAMPLE.destination, events: ["order.*"] },
+      headers: { "Idempotency-Key": "Sent again with the same key, the request finds what the first one made" },
+      answer: created,
+      errors: [...creation, "idempotency_key_reused"],
+    },
+    "GET /api/v1/subscriptions": {
+      query: { limit: 20 },
+      answer: {
+        status: 200,
+        description: "The oldest first",
+        schema: pageSchema(Subscription),
+        example: pageExample(SUBSCRIPTION),
+      },
+    },
+    "GET /api/v1/subscriptions/:id": {
+      params,
+      answer: { ...shown, description: "The subscription", example: SUBSCRIPTION },
+    },
+    "PUT /api/v1/subscriptions/:id": {
+      description: "Replaces it, or makes it under an id of your choice: then 201, with its secret.",
+      params,
+      request: { name: EXAMPLE.newName, url: EXAMPLE.destination, events: ["order.*"], rate_limit: 100 },
+      headers: ifMatch,
+      answer: { ...shown, description: "Replaced", example: { ...SUBSCRIPTION, rate_limit: 100 } },
+      otherAnswers: [created],
+      errors: [...creation, "precondition_failed"],
+    },
+    "PATCH /api/v1/subscriptions/:id": {
+      description: "It takes effect for deliveries that have not started.",
+      params,
+      request: { timeout: 10 },
+      headers: ifMatch,
+      answer: { ...shown, description: "Changed", example: { ...SUBSCRIPTION, timeout: 10 } },
+      errors: change,
+    },
+    "DELETE /api/v1/subscriptions/:id": {
+      params,
+      headers: ifMatch,
+      answer: {
+        status: 200,
+        description: "Its open deliveries are cancelled",
+        schema: closed({ id: Type.String(), cancelled_deliveries: Count }),
+        example: { id: EXAMPLE.subscription, cancelled_deliveries: 0 },
+      },
+      errors: change,
+    },
+    "POST /api/v1/subscriptions/:id/pause": {
+      description: "Deliveries wait until it is resumed; none is lost.",
+      params,
+      headers: ifMatch,
+      answer: { ...shown, description: "Paused", example: { ...SUBSCRIPTION, status: "inactive" } },
+      errors: change,
+    },
+    "POST /api/v1/subscriptions/:id/resume": {
+      params,
+      headers: ifMatch,
+      answer: { ...shown, description: "Active again", example: SUBSCRIPTION },
+      errors: change,
+    },
+  },
+};

@@ -1,0 +1,95 @@
+import { Type } from "typebox";
+import { TENANT_STATUSES, TenantInput, TenantSettings } from "../../domain/tenant.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import {
+  Count,
+  ManagedByDocs,
+  Time,
+  closed,
+  named,
+  nullable,
+  oneOf,
+  pageExample,
+  pageSchema,
+  type AreaDocs,
+} from "../openapi/operation-docs.ts";
+
+named("TenantInput", TenantInput);
+named("TenantSettings", TenantSettings);
+
+const Tenant = named(
+  "Tenant",
+  closed({
+    id: Type.String(),
+    name: Type.String(),
+    contact_email: nullable(Type.String()),
+    quotas: closed({
+      subscriptions: nullable(Type.Integer()),
+      events_per_minute: nullable(Type.Integer()),
+      open_deliveries: nullable(Type.Integer()),
+      stored_bytes: nullable(Type.Integer()),
+    }),
+    usage: closed({ subscriptions: Count, open_deliveries: Count, stored_bytes: Count }),
+    status: oneOf(TENANT_STATUSES),
+    managed_by: ManagedByDocs,
+    created_at: Time,
+    updated_at: Time,
+  }),
+);
+
+const TENANT = {
+  id: EXAMPLE.tenant,
+  name: "Acme",
+  contact_email: "ops@acme.example",
+  quotas: { subscriptions: 10_000, events_per_minute: null, open_deliveries: null, stored_bytes: null },
+  usage: { subscriptions: 0, open_deliveries: 0, stored_bytes: 0 },
+  status: "active",
+  managed_by: "api",
+  created_at: EXAMPLE.time,
+  updated_at: EXAMPLE.time,
+};
+
+const settings = { name: "Acme", contact_email: "ops@acme.example", quotas: { subscriptions: 10_000 } };
+const params = { id: EXAMPLE.tenant };
+const shown = { status: 200, schema: Tenant, example: TENANT };
+
+export const TENANT_DOCS: AreaDocs = {
+  tag: "Tenants",
+  description: "Owners of subscriptions, sources and keys, with their quotas",
+  operations: {
+    "GET /api/v1/tenants": {
+      query: { limit: 20 },
+      answer: { status: 200, description: "By id", schema: pageSchema(Tenant), example: pageExample(TENANT) },
+    },
+    "POST /api/v1/tenants": {
+      request: { id: EXAMPLE.newTenant, ...settings },
+      answer: { status: 201, description: "Made", schema: Tenant, example: { ...TENANT, id: EXAMPLE.newTenant } },
+      errors: ["conflict"],
+    },
+    "GET /api/v1/tenants/:id": { params, answer: { ...shown, description: "With what it uses" } },
+    "PUT /api/v1/tenants/:id": {
+      params,
+      request: settings,
+      answer: { ...shown, description: "Replaced" },
+      otherAnswers: [{ status: 201, description: "Made", schema: Tenant }],
+      errors: ["managed_by_config"],
+    },
+    "PATCH /api/v1/tenants/:id": {
+      params,
+      request: { name: "Acme" },
+      answer: { ...shown, description: "Changed" },
+      errors: ["managed_by_config"],
+    },
+    "DELETE /api/v1/tenants/:id": {
+      description: "Only one that has nothing any more.",
+      params: { id: EXAMPLE.emptyTenant },
+      answer: {
+        status: 200,
+        description: "Gone",
+        schema: closed({ id: Type.String() }),
+        example: { id: EXAMPLE.emptyTenant },
+      },
+      errors: ["conflict", "managed_by_config"],
+    },
+  },
+};

@@ -1,0 +1,205 @@
+import { Script } from "node:vm";
+import fastify from "fastify";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { watchDocumentedRoutes } from "../../src/http/openapi/documented-routes.ts";
+import { AREAS, buildReference } from "../../src/http/openapi/reference.ts";
+import { until } from "../support/api-client.ts";
+import {
+  exampleAnswerOf,
+  findUndocumented,
+  readApiDocument,
+  type ApiDocument,
+  type ApiOperation,
+  type Json,
+} from "../support/api-document.ts";
+import { buildExample, sendExample, THINGS, type Owner } from "../support/example-things.ts";
+import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
+import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { watchRoutes } from "../support/watch-routes.ts";
+
+const watch = watchRoutes();
+let gateway: TestGateway;
+let sink: SinkServer;
+let owner: Owner;
+let json: Json;
+let document: ApiDocument;
+
+beforeAll(async () => {
+  const yaml = "catalog_public: true\nsources: [{ name: theirs, tenant_id: acme-1 }]";
+  [gateway, sink] = await Promise.all([startTestGateway({ yaml }), openSinkServer({ answer: { status: 400 } })]);
+  const client = gateway.as(await gateway.createKey(["admin"], "acme-1"));
+  owner = { client, operator: gateway, tenant: "acme-1", source: "theirs", sinkUrl: sink.url };
+  await gateway.webhook("theirs", "{broken");
+  await until(async () => (await client.refused("theirs")).length === 1);
+  json = (await gateway.as(undefined).get("/openapi.json")).json;
+  document = readApiDocument(json);
+});
+afterAll(async () => {
+  watch.stop();
+  await Promise.all([gateway.close(), sink.close()]);
+});
+
+/** Members whose content belongs to somebody else. */
+const FREE = /^(headers|request_headers|response_headers|payload|schema|example|info|paths|webhooks|components)$/;
+
+/** Where the shapes of two values differ; of lists it is enough that one real item is like the example's first. */
+function findDifference(example: unknown, real: unknown, at = ""): string | undefined {
+  if (example === null || real === null || FREE.test(at.split(".").at(-1) ?? "")) return undefined;
+  if (Array.isArray(example) && Array.isArray(real)) {
+    if (example.length === 0) return undefined;
+    const differences = real.map((item: unknown) => findDifference(example[0], item, `${at}[]`));
+    return differences.includes(undefined) ? undefined : (differences[0] ?? `${at} is empty`);
+  }
+  if (typeof example !== typeof real) return `${at} is ${typeof real}, not ${typeof example}`;
+  if (typeof example !== "object") return undefined;
+  const keys = [example, real as object].map((value) => Object.keys(value).sort().join(", "));
+  if (keys[0] !== keys[1]) return `${at} has ${keys[1]}, not ${keys[0]}`;
+  const members = Object.entries(example as Json);
+  return members.map(([key, value]) => findDifference(value, (real as Json)[key], `${at}.${key}`)).find(Boolean);
+}
+
+async function runExample(operation: ApiOperation): Promise<string | undefined> {
+  const expected = exampleAnswerOf(operation);
+  const client = operation.isOperatorOnly ? owner.operator : owner.client;
+  const answer = await sendExample(client, await buildExample(operation, owner));
+  if (answer.status !== expected?.status) return `${answer.status} instead of ${expected?.status}: ${answer.text}`;
+  const isJson = /json/.test(answer.headers.get("content-type") ?? "");
+  return (
+    document.checkAnswer(operation, answer) ??
+    (isJson ? findDifference(expected.example, JSON.parse(answer.text)) : undefined)
+  );
+}
+
+describe("the OpenAPI document", () => {
+  it("has every route of the gateway, and no other", () => {
+    const routes = watch.routes().filter(({ method }) => method !== "HEAD");
+    const registered = routes.map(({ method, url }) => `${method} ${url.replaceAll(/:([a-z_]+)/g, "{$1}")}`);
+    const hot = ["POST /webhook/{source}", "POST /webhook/{source}/{path}"];
+    expect(document.operations.map(({ name }) => name).sort()).toEqual([...registered, ...hot].sort());
+  });
+
+  it("describes every route: a summary, its answers without open objects, and an example", () => {
+    expect(findUndocumented(json)).toEqual([]);
+    const known = new Set(document.operations.map(({ method, path }) => `${method} ${path}`));
+    const described = AREAS.flatMap(({ operations }) => Object.keys(operations));
+    const left = described.filter((name) => !known.has(name.replaceAll(/:([a-z_]+)/g, "{$1}").replace("*", "{path}")));
+    expect(left).toEqual([]);
+  });
+
+  it("would miss what a new route lacks, and says what to add where", () => {
+    const app = fastify();
+    const routes = watchDocumentedRoutes(app);
+    app.post("/api/v1/things/:id", { schema: { body: { type: "object" } } }, async () => ({}));
+    const problems = findUndocumented(buildReference(routes, "0")).join("\n");
+    expect(problems).toMatch(
+      /POST \/api\/v1\/things\/\{id\} has no summary: add `summary` to the `schema` of the route/,
+    );
+    expect(problems).toMatch(
+      /has no answer: add `answer` with its schema .* "POST \/api\/v1\/things\/:id" in `operations`/,
+    );
+    expect(problems).toMatch(/has no example of its body/);
+    expect(problems).toMatch(/has no example of \{id\}/);
+  });
+
+  it("has examples that fit their own schemas", () => {
+    const problems = document.operations.flatMap((operation) => {
+      const path = `/paths/${operation.path.replaceAll("/", "~1").replaceAll(/[{}]/g, encodeURIComponent)}`;
+      const at = `${path}/${operation.method.toLowerCase()}`;
+      const answer = exampleAnswerOf(operation);
+      const [type = ""] = Object.keys(operation.responses[answer?.status ?? 0]?.content ?? {});
+      const media = `/content/${type.replace("/", "~1")}/schema`;
+      return [
+        answer?.example === undefined
+          ? undefined
+          : document.check(`${at}/responses/${answer.status}${media}`, answer.example),
+        operation.body?.example === undefined
+          ? undefined
+          : document.check(`${at}/requestBody/content/application~1json/schema`, operation.body.example),
+      ]
+        .filter((problem) => problem !== undefined)
+        .map((problem) => `${operation.name}: ${problem}`);
+    });
+    expect(problems).toEqual([]);
+  });
+
+  it("has examples that a real gateway answers as described, member for member", async () => {
+    for (const { make } of Object.values(THINGS)) await make(owner);
+    await gateway.post("/api/v1/jobs/end-overlaps/run");
+    const problems: string[] = [];
+    for (const operation of document.operations) {
+      const problem = await runExample(operation);
+      if (problem !== undefined) problems.push(`${operation.name}: ${problem}`);
+    }
+    expect(problems).toEqual([]);
+  });
+
+  it("would find an answer that shows what is not described", async () => {
+    const operation = document.find("GET", "/health") as ApiOperation;
+    const headers = new Headers({ "content-type": "application/json" });
+    expect(document.checkAnswer(operation, { status: 200, headers, text: '{"status":"ok"}' })).toBeUndefined();
+    expect(document.checkAnswer(operation, { status: 200, headers, text: '{"status":"ok","more":1}' })).toMatch(
+      /must NOT have additional properties/,
+    );
+    expect(document.checkAnswer(operation, { status: 201, headers, text: "{}" })).toMatch(/201 is not described/);
+    expect(findDifference({ a: [{ b: 1 }] }, { a: [{ b: 1, c: 2 }] })).toMatch(/has b, c, not b/);
+  });
+
+  it("describes what a destination receives", async () => {
+    const received = await openSinkServer();
+    try {
+      for (const format of ["envelope", "cloudevents"]) {
+        await owner.client.subscribe({ name: format, url: received.url, events: ["shown.once"], format });
+      }
+      await owner.client.publish({ event_type: "shown.once", payload: { a: 1 } });
+      const requests = await received.received(2);
+      const webhooks = json["webhooks"] as {
+        delivery: { post: { parameters: { name: string; required: boolean }[] } };
+      };
+      const required = webhooks.delivery.post.parameters.filter((one) => one.required).map(({ name }) => name);
+      expect(required).toContain("webhook-signature");
+      for (const { headers, body } of requests) {
+        expect(Object.keys(headers)).toEqual(expect.arrayContaining(required.map((name) => name.toLowerCase())));
+        const type = String(headers["content-type"]).split(";")[0]?.replace("/", "~1");
+        const pointer = `/webhooks/delivery/post/requestBody/content/${encodeURIComponent(type ?? "")}/schema`;
+        expect(document.check(pointer, JSON.parse(body.toString("utf8")))).toBeUndefined();
+      }
+    } finally {
+      await received.close();
+    }
+  });
+});
+
+describe("GET /docs", () => {
+  it("is one page without anything from elsewhere, and open to everybody", async () => {
+    const { status, headers, text } = await gateway.as(undefined).get("/docs");
+    expect(status).toBe(200);
+    expect(headers.get("content-security-policy")).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^ ]+'; script-src 'self'/,
+    );
+    expect(text).not.toMatch(/(src|href)="(https?:)?\/\//);
+    expect(text).not.toMatch(/<script(?![^>]* src="\/docs\/page\.js")|\son[a-z]+=|style="/);
+    const script = await gateway.as(undefined).get("/docs/page.js");
+    expect(script.headers.get("content-type")).toMatch(/^text\/javascript/);
+    expect(() => new Script(script.text)).not.toThrow();
+  });
+
+  it("is small on the way, and plain for those who cannot unpack it", async () => {
+    const packed = await gateway.request("GET", "/docs", { headers: { "accept-encoding": "gzip" } });
+    expect(packed.headers.get("content-encoding")).toBe("gzip");
+    expect(Number(packed.headers.get("content-length"))).toBeLessThan(60_000);
+    for (const encoding of ["identity", "gzip;q=0"]) {
+      const plain = await gateway.request("GET", "/docs", { headers: { "accept-encoding": encoding } });
+      expect(plain.headers.get("content-encoding")).toBeNull();
+      expect(plain.text).toBe(packed.text);
+    }
+  });
+
+  it("shows every route with a command to copy", async () => {
+    const { text } = await gateway.get("/docs");
+    const commands = text.match(/<pre class="copy">curl /g) ?? [];
+    expect(commands).toHaveLength(document.operations.length);
+    const anchors = new Set(text.match(/(?<= id=")[^"]+/g));
+    const links = text.match(/(?<=href="#)[^"]+/g) ?? [];
+    expect(links.filter((link) => !anchors.has(link))).toEqual([]);
+  });
+});

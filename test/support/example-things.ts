@@ -1,0 +1,141 @@
+import { EXAMPLE } from "../../src/http/openapi/examples.ts";
+import { until, type ApiClient, type ShownDelivery } from "./api-client.ts";
+import type { ApiOperation } from "./api-document.ts";
+
+/** Makes what the document's examples speak of, so that each can be run on a real gateway. */
+export interface Owner {
+  /** With an admin key of its own tenant. */
+  readonly client: ApiClient;
+  /** With an admin key that is bound to no tenant. */
+  readonly operator: ApiClient;
+  readonly tenant: string;
+  /** A declared one of its own, with a request that was refused. */
+  readonly source: string;
+  /** Refuses whatever is sent there. */
+  readonly sinkUrl: string;
+}
+
+export interface Thing {
+  make: (owner: Owner) => string | Promise<string>;
+  /** It is its owner's: for other tenants it does not exist. */
+  isOwned?: boolean;
+}
+
+export interface ExampleRequest {
+  method: string;
+  path: string;
+  body: unknown;
+  usesOwned: boolean;
+}
+
+let number = 0;
+const fresh = (prefix: string) => `${prefix}${number++}`;
+
+export async function newSubscription({ client, sinkUrl, tenant }: Owner): Promise<string> {
+  return (await client.subscribe({ name: fresh(`${tenant} `), url: sinkUrl, events: ["never.once"] })).id;
+}
+
+async function newRotation(owner: Owner): Promise<string> {
+  const id = await newSubscription(owner);
+  await owner.client.post(`/api/v1/subscriptions/${id}/rotate-secret`, {});
+  return id;
+}
+
+/** With a delivery of its own subscription, which is dead or waits for ever. */
+export async function newEvent({ client, sinkUrl, tenant }: Owner, end: "dead" | "held"): Promise<string> {
+  const event_id = fresh("secret-");
+  const event_type = `${tenant}.${event_id}`;
+  const status = end === "dead" ? "active" : "inactive";
+  await client.subscribe({ name: `${tenant} ${event_id}`, url: sinkUrl, events: [event_type], status });
+  await client.publish({ event_type, payload: { private: `${tenant}'s data` }, event_id });
+  if (end === "dead") await until(async () => (await client.deliveryOf(event_id)).status === "dead");
+  return event_id;
+}
+
+async function newDelivery(owner: Owner, end: "dead" | "held"): Promise<ShownDelivery> {
+  return owner.client.deliveryOf(await newEvent(owner, end));
+}
+
+async function newKey({ client, tenant }: Owner): Promise<string> {
+  const { json } = await client.post("/api/v1/keys", { name: `${tenant}'s key`, scopes: ["read"] });
+  return String(json["id"]);
+}
+
+async function newEventType({ operator }: Owner): Promise<string> {
+  const name = fresh("shared.t");
+  const versions = [{ version: "1.0", schema: { type: "object" }, example: {} }];
+  await operator.post("/api/v1/event-types", { name, versions });
+  return name;
+}
+
+async function newTenant({ operator, tenant }: Owner): Promise<string> {
+  const { json } = await operator.post("/api/v1/tenants", { id: fresh(`${tenant}-`) });
+  return String(json["id"]);
+}
+
+async function newWebhookRequest({ client, source, tenant }: Owner): Promise<string> {
+  const { json } = await client.webhook(source, JSON.stringify({ private: tenant }));
+  return String(json["event_id"]).replace("evt_", "req_");
+}
+
+async function findRefusedRequest({ client, source }: Owner): Promise<string> {
+  const [refused] = await client.refused(source);
+  return String(refused?.id);
+}
+
+/** By the value that stands for it in the examples. */
+export const THINGS: Readonly<Record<string, Thing>> = {
+  [EXAMPLE.subscription]: { make: newSubscription, isOwned: true },
+  [EXAMPLE.rotatingSubscription]: { make: newRotation, isOwned: true },
+  [EXAMPLE.event]: { make: (owner) => newEvent(owner, "dead"), isOwned: true },
+  [EXAMPLE.deadDelivery]: { make: async (owner) => (await newDelivery(owner, "dead")).id, isOwned: true },
+  [EXAMPLE.heldDelivery]: { make: async (owner) => (await newDelivery(owner, "held")).id, isOwned: true },
+  [EXAMPLE.request]: { make: newWebhookRequest, isOwned: true },
+  [EXAMPLE.refusedRequest]: { make: findRefusedRequest, isOwned: true },
+  [EXAMPLE.source]: { make: ({ source }) => source, isOwned: true },
+  [EXAMPLE.key]: { make: newKey, isOwned: true },
+  [EXAMPLE.tenant]: { make: ({ tenant }) => tenant, isOwned: true },
+  [EXAMPLE.emptyTenant]: { make: newTenant, isOwned: true },
+  [EXAMPLE.eventType]: { make: newEventType },
+  [EXAMPLE.destination]: { make: ({ sinkUrl }) => sinkUrl },
+  [EXAMPLE.newName]: { make: () => fresh("ERP ") },
+  [EXAMPLE.newTenant]: { make: () => fresh("globex-") },
+  [EXAMPLE.newEvent]: { make: () => fresh("order-") },
+  [EXAMPLE.newEventType]: { make: () => fresh("order.paid") },
+};
+
+/** The example of an operation, with things that were made for it. */
+export async function buildExample(operation: ApiOperation, owner: Owner, things = THINGS): Promise<ExampleRequest> {
+  const made = new Map<string, string>();
+  let usesOwned = false;
+
+  async function fill(value: unknown): Promise<unknown> {
+    if (Array.isArray(value)) return Promise.all(value.map(fill));
+    if (typeof value === "object" && value !== null) {
+      const entries = Object.entries(value).map(async ([key, member]) => [key, await fill(member)] as const);
+      return Object.fromEntries(await Promise.all(entries));
+    }
+    const thing = typeof value === "string" && Object.hasOwn(things, value) ? things[value] : undefined;
+    if (typeof value !== "string" || thing === undefined) return value;
+    usesOwned ||= thing.isOwned === true;
+    const known = made.get(value) ?? (await thing.make(owner));
+    made.set(value, known);
+    return known;
+  }
+
+  let { path } = operation;
+  const query: string[] = [];
+  for (const { name, in: place, example } of operation.parameters) {
+    if (example === undefined || place === "header") continue;
+    const text = encodeURIComponent(String(await fill(example)));
+    if (place === "path") path = path.replace(`{${name}}`, text);
+    else query.push(`${name}=${text}`);
+  }
+  const body = await fill(operation.body?.example);
+  return { method: operation.method, path: query.length > 0 ? `${path}?${query.join("&")}` : path, body, usesOwned };
+}
+
+export function sendExample(client: ApiClient, { method, path, body }: Omit<ExampleRequest, "usesOwned">) {
+  if (body === undefined) return client.request(method, path);
+  return client.request(method, path, { body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+}
