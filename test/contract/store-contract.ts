@@ -5,6 +5,7 @@ import { configurationContract } from "./store/configuration.ts";
 import { conservationContract } from "./store/conservation.ts";
 import { eventTypesContract } from "./store/event-types.ts";
 import type { StoreHarness } from "./store/harness.ts";
+import { heldContract } from "./store/held.ts";
 import { jobsContract } from "./store/jobs.ts";
 import { laneContract } from "./store/lanes.ts";
 import { orderContract } from "./store/order.ts";
@@ -20,6 +21,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     orderContract(harness);
     settleContract(harness);
     actsContract(harness);
+    heldContract(harness);
     conservationContract(harness);
     configurationContract(harness);
     eventTypesContract(harness);
