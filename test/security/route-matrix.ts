@@ -172,6 +172,8 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /api/v1/subscriptions/:id/pause": { scope: "admin", cases: onSubscription("/pause") },
   "POST /api/v1/subscriptions/:id/resume": { scope: "admin", cases: onSubscription("/resume") },
 
+  "POST /api/v1/subscriptions/:id/test": { scope: "admin", cases: onSubscription("/test") },
+
   "POST /api/v1/subscriptions/:id/rotate-secret": { scope: "admin", cases: onSubscription("/rotate-secret", {}) },
   "POST /api/v1/subscriptions/:id/rotate-secret/confirm": {
     scope: "admin",
