@@ -5,11 +5,13 @@ import type { EventTypes } from "../../manage/event-types.ts";
 import type { Jobs } from "../../manage/jobs.ts";
 import type { Keys } from "../../manage/keys.ts";
 import type { Replays } from "../../manage/replays.ts";
+import type { Resume } from "../../manage/resume.ts";
 import type { SecretRotation } from "../../manage/secret-rotation.ts";
 import type { Sources } from "../../manage/sources.ts";
 import type { Status } from "../../manage/status.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import type { Tenants } from "../../manage/tenants.ts";
+import type { TestDeliveries } from "../../manage/test-delivery.ts";
 import type { Store, StoredDelivery } from "../../store/store.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import { addCatalogRoute } from "./catalog.ts";
@@ -24,6 +26,7 @@ import { addRequestRoutes } from "./requests.ts";
 import { addSubscriptionRoutes } from "./subscriptions.ts";
 import { addSubscriptionSecretRoutes } from "./subscription-secrets.ts";
 import { addTenantRoutes } from "./tenants.ts";
+import { addTestDeliveryRoutes } from "./test-delivery.ts";
 import { presentDelivery } from "../present/delivery.ts";
 
 /** Every route that Fastify serves; the two hot ones are in `intake.ts`. */
@@ -42,12 +45,14 @@ export interface RouteParts {
   keys: Keys;
   rotation: SecretRotation;
   replays: Replays;
+  resume: Resume;
+  tests: TestDeliveries;
   jobs: Jobs;
 }
 
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   const { open, store, clock, logger, scheduler, status, subscriptions, sources } = parts;
-  const { eventTypes, tenants, keys, rotation, replays, jobs } = parts;
+  const { eventTypes, tenants, keys, rotation, replays, resume, tests, jobs } = parts;
   const present = (delivery: StoredDelivery) =>
     presentDelivery(delivery, {
       subscription: subscriptions.find(delivery.subscriptionSeq),
@@ -63,7 +68,8 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   addEventRoutes(app, { store, replays, presentDelivery: present });
   addDeliveryRoutes(app, { store, subscriptions, replays, presentDelivery: present });
   addRequestRoutes(app, { store, sources });
-  addSubscriptionRoutes(app, { subscriptions, store });
+  addSubscriptionRoutes(app, { subscriptions, store, resume: resume.resume });
+  addTestDeliveryRoutes(app, { subscriptions, tests, presentDelivery: present });
   addFilterRoutes(app, { store });
   addTenantRoutes(app, { tenants, store });
   addKeyRoutes(app, { keys, clock });
