@@ -37,7 +37,8 @@ export const BREAKER = {
   firstProbeMs: 5_000,
   maxProbeMs: 60_000,
   slowStartMs: 60_000,
-  slowStartFactor: 2,
+  /** Less than two: the average is an estimate, and twice the usual rate is the most that is promised. */
+  slowStartFactor: 1.9,
   slowStartMinPerS: 10,
   /** Open for so long, the subscription is suspended. */
   suspendAfterMs: 72 * 3_600_000,

@@ -18,6 +18,7 @@ import {
   allowance,
   claimsAhead,
   createLane,
+  createSlowStart,
   gateOpensAt,
   held,
   isIdle,
@@ -32,7 +33,6 @@ import { createMemory } from "./memory.ts";
 import { createSlots } from "./slots.ts";
 import { decide, type Decision } from "./settle.ts";
 import type { AttemptReport } from "./senders/sender.ts";
-import { createTokenBucket } from "./token-bucket.ts";
 
 /**
  * Decides what is sent next. A lane exists only while its subscription has work; the table holds the rest. Every
@@ -369,7 +369,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
     if (says === "well") {
       if (noteSuccess(breaker, now) !== "closed") return;
-      lane.slowStart = createTokenBucket(breaker.slowStartPerS, now);
+      lane.slowStart = createSlowStart(breaker, now);
       options.onBreaker(subscription, "closed", breaker);
       // A 500 shows that it answers, not that the others' time has come.
       if (decision.settlement.verdict !== "retry") hastenRetries(lane);

@@ -143,7 +143,9 @@ export function createConfigurationReads(db: Database) {
     },
     loadHeldSubscriptions(): { subscriptionSeq: number; since: number }[] {
       const rows = db
-        .prepare("select seq, held_since from subscriptions where held_since is not null and deleted_at is null order by seq")
+        .prepare(
+          "select seq, held_since from subscriptions where held_since is not null and deleted_at is null order by seq",
+        )
         .all() as unknown as { seq: number; held_since: number }[];
       return rows.map((row) => ({ subscriptionSeq: row.seq, since: row.held_since }));
     },
