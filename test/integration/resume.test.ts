@@ -54,7 +54,7 @@ describe("resuming a subscription", () => {
     expect(answer.json).toMatchObject({ status: "active", skipped_deliveries: 1100 });
     await publish("after");
     await gateway.settled();
-    expect(arrived().toSorted()).toEqual([`${name}-after`, `${name}-later`]);
+    expect(new Set(arrived())).toEqual(new Set([`${name}-after`, `${name}-later`]));
     expect(await gateway.deliveryOf(`${name}-7`)).toMatchObject({
       status: "cancelled",
       last_error: "skipped when the subscription was resumed",
@@ -70,10 +70,10 @@ describe("resuming a subscription", () => {
     const { name, subscription, publish, arrived } = await pausedWith(1500);
     const resumed = resume(subscription, { held: "skip" });
     const during: string[] = [];
-    let isDone = false;
-    void resumed.then(() => (isDone = true));
+    const ended: unknown[] = [];
+    void resumed.then((answer) => ended.push(answer));
     // The call may be decided before the first of these is stored, and after it: those that were skipped came before.
-    while (!isDone) {
+    while (ended.length === 0) {
       const id = `during-${during.length}`;
       await publish(id);
       during.push(`${name}-${id}`);
@@ -83,7 +83,8 @@ describe("resuming a subscription", () => {
     expect(skipped + arrived().length).toBe(1500 + during.length);
     // Those that are delivered are the newest, without a gap.
     const delivered = new Set(arrived());
-    expect(during.map((id) => delivered.has(id)).toSorted()).toEqual(during.map((id) => delivered.has(id)));
+    const first = during.findIndex((id) => delivered.has(id));
+    expect(first === -1 || during.slice(first).every((id) => delivered.has(id))).toBe(true);
     expect(skipped).toBeGreaterThanOrEqual(1500);
   });
 

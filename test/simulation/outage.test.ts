@@ -181,7 +181,9 @@ function countWaits(delaysMs: readonly number[], withinMs: number): number {
 /** 5 s after it was found to be down, then after twice the wait, up to a minute. */
 function countProbes(withinMs: number): number {
   let probes = 0;
-  for (let at = 0, waitMs: number = BREAKER.firstProbeMs; (at += waitMs) < withinMs; probes++) {
+  let waitMs: number = BREAKER.firstProbeMs;
+  for (let at = waitMs; at < withinMs; at += waitMs) {
+    probes++;
     waitMs = Math.min(BREAKER.maxProbeMs, waitMs * 2);
   }
   return probes;
