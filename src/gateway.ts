@@ -15,6 +15,7 @@ import { parseEgressProxy } from "./deliver/proxy-tunnel.ts";
 import { createScheduler } from "./deliver/scheduler.ts";
 import { openHttpSender } from "./deliver/senders/http.ts";
 import { PosthornError } from "./domain/errors.ts";
+import type { Subscription } from "./domain/subscription.ts";
 import { createIdSource } from "./domain/ids.ts";
 import { createSystemClock, createSystemRandom } from "./domain/system-clock.ts";
 import { createClientAddress } from "./http/client-address.ts";
@@ -25,7 +26,9 @@ import { createHttpServer } from "./http/server.ts";
 import { applyDeclared, type Declared } from "./manage/declared.ts";
 import { openDiskWatch } from "./manage/disk-watch.ts";
 import { openEventTypes } from "./manage/event-types.ts";
+import { createFailureNews } from "./manage/failure-news.ts";
 import { createGatewayJobs, END_OVERLAPS } from "./manage/gateway-jobs.ts";
+import { createHeldJob } from "./manage/held-deliveries.ts";
 import { createJobs } from "./manage/jobs.ts";
 import { loadOrCreateMasterKey } from "./manage/key-files.ts";
 import { openKeys } from "./manage/keys.ts";
@@ -33,6 +36,7 @@ import { createOwnEvents } from "./manage/own-events.ts";
 import { createPruneJobs } from "./manage/prune-jobs.ts";
 import { createQuotaGate } from "./manage/quotas.ts";
 import { createReplays } from "./manage/replays.ts";
+import { createResume } from "./manage/resume.ts";
 import { createSecretBox } from "./manage/secret-box.ts";
 import { createSecretRotation } from "./manage/secret-rotation.ts";
 import { openSources } from "./manage/sources.ts";
@@ -40,6 +44,7 @@ import { createStatistics } from "./manage/statistics.ts";
 import { createStatus } from "./manage/status.ts";
 import { openSubscriptions } from "./manage/subscriptions.ts";
 import { openTenants } from "./manage/tenants.ts";
+import { createTestDeliveries } from "./manage/test-delivery.ts";
 import { startUpkeep } from "./manage/upkeep.ts";
 import { createBodyChecker } from "./receive/body-check.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "./receive/publish-item.ts";
@@ -165,6 +170,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       router.update(subscriptions.list(undefined));
       scheduler.refresh(subscription.seq);
     },
+    onResumed: (subscription, from) => news.resumed(subscription, from, { held: "deliver", skipped: 0 }),
   });
   const statistics = createStatistics({ store, clock, onFault: logFault });
   const governor = createGovernor({ clock, readUtilization: createUtilization() });
@@ -194,24 +200,42 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       if (verdict === "dead") {
         const facts = { event_id: delivery.event.id, subscription: subscription.name, reason: settlement.deadReason };
         logger.warn({ ...facts, detail: attempt.error }, "delivery is dead");
+        news.died(subscription, delivery, settlement);
       }
     },
+    onTested: (eventId, settlement) => tests.noteTested(eventId, settlement),
+    onExpired: (deaths) => news.diedUnsent(deaths),
     onBreaker(subscription, change, breaker) {
       const facts = { subscription: subscription.name, url: subscription.url };
       if (change === "opened") logger.warn({ ...facts, reason: breaker.lastError }, "destination is down, queueing");
       if (change === "closed") logger.info(facts, "destination is back");
       if (change === "failing") logger.warn(facts, "subscription will be suspended unless its deliveries succeed");
+      if (change === "opened" || change === "closed") news.modeChanged(subscription, breaker);
+      if (change === "failing") news.failing(subscription, breaker);
       subscriptions.saveBreaker(subscription, breaker).catch(logFault);
     },
     onSuspend(subscription, reason) {
       logger.warn({ subscription: subscription.name, reason }, "subscription is suspended");
+      news.suspended(subscription, reason, scheduler.findBreaker(subscription.seq));
       subscriptions.setStatus(subscription, "suspended").catch(logFault);
     },
   });
   const warnUnmatched = createEventWarning(logger, () => clock.now(), "nobody subscribes to this event");
   const fanOut = createFanOut({ store, router, scheduler, clock, onUnmatched: warnUnmatched });
-  const upkeep = startUpkeep({ store, clock, onMovedUp: scheduler.refresh, onFault: logFault });
-  const sources = await openSources({ store, clock, anySource: config.anySource, maxBytes: limits.maxBodyBytes });
+  const upkeep = startUpkeep({
+    store,
+    clock,
+    onMovedUp: scheduler.refresh,
+    onDeaths: (deaths) => news.diedUnsent(deaths),
+    onFault: logFault,
+  });
+  const sources = await openSources({
+    store,
+    clock,
+    anySource: config.anySource,
+    maxBytes: limits.maxBodyBytes,
+    onDisabled: (source, reason) => news.sourceDisabled(source, reason),
+  });
   const schemas = createSchemaChecker();
   const eventTypes = await openEventTypes({
     store,
@@ -228,14 +252,11 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   });
 
   let isShuttingDown = false;
-  const accept = (event: IncomingEvent, done: (result: IngestResult) => void) => {
-    const meter = quotas.find(event.tenantId);
-    const refusal = meter?.refuse(event);
-    if (refusal !== undefined) return done({ kind: "failed", error: refusal });
+  type Done = (result: IngestResult) => void;
+  const take = (event: IncomingEvent, done: Done, to?: readonly Subscription[]) => {
     upkeep.noteWork();
     governor.noteAccepted();
     const answer = (result: IngestResult) => {
-      meter?.end(event, result.kind === "stored" ? result : undefined);
       metrics.countEvent(result.kind);
       if (result.kind === "failed" && result.error.code === "store_full") disk.noteFull();
       done(result);
@@ -246,9 +267,26 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       fanOut.accept(event, () => undefined);
       return answer({ kind: "stored", eventId: event.id, deliveries: 1 });
     }
-    fanOut.accept(event, answer);
+    if (to === undefined) fanOut.accept(event, answer);
+    else fanOut.acceptFor(event, to, answer);
   };
-  const ownEvents = createOwnEvents({ accept, clock, createId, onFault: logFault });
+  const accept = (event: IncomingEvent, done: Done, to?: readonly Subscription[]) => {
+    const meter = quotas.find(event.tenantId);
+    if (meter === undefined) return take(event, done, to);
+    const refusal = meter.refuse(event);
+    if (refusal !== undefined) return done({ kind: "failed", error: refusal });
+    const answer = (result: IngestResult) => {
+      meter.end(event, result.kind === "stored" ? result : undefined);
+      done(result);
+    };
+    take(event, answer, to);
+  };
+  // Past the quotas: a tenant whose backlog is too long must hear why.
+  const ownEvents = createOwnEvents({ accept: take, clock, createId, router, onFault: logFault });
+  const news = createFailureNews({ ownEvents, clock, findSubscription: subscriptions.find });
+  const tests = createTestDeliveries({ store, accept, clock, createId });
+  const { findBreaker } = scheduler;
+  const resume = createResume({ store, subscriptions, findBreaker, news, clock });
   const rotation = createSecretRotation({
     subscriptions,
     ownEvents,
@@ -263,7 +301,19 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     store,
     clock,
     runner: Buffer.from(random.bytes(8)).toString("hex"),
-    jobs: [...createGatewayJobs({ rotation }), ...createPruneJobs({ store, clock })],
+    jobs: [
+      ...createGatewayJobs({ rotation }),
+      ...createPruneJobs({ store, clock }),
+      createHeldJob({
+        store,
+        subscriptions,
+        findBreaker,
+        clock,
+        maxHeldMs: config.heldMaxDays * 86_400_000,
+        onDeaths: news.diedUnsent,
+        onMovedUp: scheduler.refresh,
+      }),
+    ],
     onFault: logFault,
   });
   const authenticate = (request: IncomingMessage) => {
@@ -354,13 +404,15 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     keys,
     rotation,
     replays,
+    resume,
+    tests,
     jobs,
     statistics,
   });
   const takeOver = (declared: Declared) =>
     applyDeclared(declared, { eventTypes, tenants, sources, subscriptions, logger });
 
-  const recovered = await store.recover(clock.now(), inFlight.left);
+  const { deaths = [], ...recovered } = await store.recover(clock.now(), inFlight.left);
   if (Object.values(recovered).some((count) => count > 0)) {
     logger.warn(recovered, "the last run ended in the middle of its work, going on");
   }
@@ -370,6 +422,8 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   // Before the first delivery: what ended while the gateway was down signs no more.
   await rotation.endOverlaps();
   await scheduler.start();
+  news.diedUnsent(deaths);
+  news.start();
   await jobs.start();
   void subscriptions.resume().catch(logFault);
 

@@ -170,6 +170,15 @@ const destinations = {
     hint: "give 1 to 200 printable ASCII characters",
     description: "`User-Agent` of deliveries; must not contain `bot`, which many firewalls refuse",
   }),
+  held_max_days: Type.Number({
+    env: "POSTHORN_HELD_MAX_DAYS",
+    default: 30,
+    minimum: 0.01,
+    maximum: 3650,
+    description:
+      "Days for which a paused, suspended or unreachable subscription holds a delivery; then it becomes a dead letter " +
+      "(`held_too_long`)",
+  }),
 };
 
 const operation = {

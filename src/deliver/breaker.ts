@@ -26,6 +26,10 @@ export interface BreakerState {
   deadInARow: number;
   /** That it will be suspended if nothing changes was told. */
   isWarned: boolean;
+  /** Since the last success something failed that is not an event of the gateway itself: what follows is told. */
+  failedOthers: boolean;
+  /** That it opened was told, so that it closed must be told as well. */
+  isOpeningTold: boolean;
 }
 
 export const BREAKER = {
@@ -33,7 +37,8 @@ export const BREAKER = {
   firstProbeMs: 5_000,
   maxProbeMs: 60_000,
   slowStartMs: 60_000,
-  slowStartFactor: 2,
+  /** Less than two: the average is an estimate, and twice the usual rate is the most that is promised. */
+  slowStartFactor: 1.9,
   slowStartMinPerS: 10,
   /** Open for so long, the subscription is suspended. */
   suspendAfterMs: 72 * 3_600_000,
@@ -62,6 +67,8 @@ export function createBreakerState(now: number): BreakerState {
     lastError: undefined,
     deadInARow: 0,
     isWarned: false,
+    failedOthers: false,
+    isOpeningTold: false,
   };
 }
 
@@ -126,6 +133,7 @@ export function noteDead(state: BreakerState): "failing" | "exhausted" | undefin
 
 /** Whether there is something to forget. */
 export function noteDelivered(state: BreakerState): boolean {
+  state.failedOthers = false;
   if (state.deadInARow === 0 && !state.isWarned) return false;
   state.deadInARow = 0;
   state.isWarned = false;
@@ -136,6 +144,23 @@ function warnOnce(state: BreakerState): "failing" | undefined {
   if (state.isWarned) return undefined;
   state.isWarned = true;
   return "failing";
+}
+
+/**
+ * Whether it is to be told that it opened. Once for each failure of what is not the gateway's own: else the news of an
+ * opening, failing at the same destination, would be the cause of the next one.
+ */
+export function takeOpeningNews(state: BreakerState): boolean {
+  state.isOpeningTold = state.failedOthers;
+  state.failedOthers = false;
+  return state.isOpeningTold;
+}
+
+/** Whether it is to be told that it closed. */
+export function takeClosingNews(state: BreakerState): boolean {
+  const wasTold = state.isOpeningTold;
+  state.isOpeningTold = false;
+  return wasTold;
 }
 
 /** A probe that said nothing about the destination: the next one must not follow at once. */

@@ -62,11 +62,15 @@ export function createLane(subscription: Subscription, breaker: BreakerState, no
     isProbing: false,
     isGone: false,
     rate: rateOf(subscription, now),
-    slowStart: now < breaker.slowStartUntil ? createTokenBucket(breaker.slowStartPerS, now) : undefined,
+    slowStart: now < breaker.slowStartUntil ? createSlowStart(breaker, now) : undefined,
     isQueued: false,
     wakeAt: Number.POSITIVE_INFINITY,
     timer: undefined,
   };
+}
+
+export function createSlowStart(breaker: BreakerState, now: number): TokenBucket {
+  return createTokenBucket(breaker.slowStartPerS, now, undefined, "empty");
 }
 
 function rateOf(subscription: Subscription, now: number): TokenBucket | undefined {

@@ -1,6 +1,7 @@
 import type { Clock, Random } from "../domain/clock.ts";
+import { isGatewayEventType } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { ClaimedDelivery, DeliveryKey, Store } from "../store/store.ts";
+import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement, Store } from "../store/store.ts";
 import {
   BREAKER,
   createBreakerState,
@@ -17,6 +18,7 @@ import {
   allowance,
   claimsAhead,
   createLane,
+  createSlowStart,
   gateOpensAt,
   held,
   isIdle,
@@ -31,7 +33,6 @@ import { createMemory } from "./memory.ts";
 import { createSlots } from "./slots.ts";
 import { decide, type Decision } from "./settle.ts";
 import type { AttemptReport } from "./senders/sender.ts";
-import { createTokenBucket } from "./token-bucket.ts";
 
 /**
  * Decides what is sent next. A lane exists only while its subscription has work; the table holds the rest. Every
@@ -74,6 +75,10 @@ export interface SchedulerOptions {
   onAttempt?:
     | ((subscription: Subscription, delivery: ClaimedDelivery, report: AttemptReport, decision: Decision) => void)
     | undefined;
+  /** What a test came to is on disk. */
+  onTested?: ((eventId: string, settlement: Settlement) => void) | undefined;
+  /** Deliveries that were not sent because their time was over. */
+  onExpired?: ((deaths: readonly DeadDelivery[]) => void) | undefined;
   /** The breaker as it was before a restart. */
   findSavedBreaker?: ((subscriptionSeq: number) => BreakerState | undefined) | undefined;
   /** `counted`: nothing that is worth telling, but to be kept. */
@@ -187,7 +192,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   function startClaim(lane: Lane, limit: number, now: number): void {
     lane.claiming = limit;
     slots.claimed += limit;
-    store.claim({ subscriptionSeq: lane.seq, limit, now }, ({ claimed, nextDueAt }) => {
+    store.claim({ subscriptionSeq: lane.seq, limit, now }, ({ claimed, nextDueAt, deaths }) => {
       lane.claiming = 0;
       slots.claimed -= limit;
       // It saw all that was reported before it; what is reported later says so itself.
@@ -195,6 +200,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       lane.mayHaveMore = nextDueAt !== undefined;
       lane.isBehind = lane.nextDueAt <= now;
       for (const delivery of claimed) memory.add(lane, delivery);
+      if (deaths !== undefined) options.onExpired?.(deaths);
       if (mayProbe(lane)) probe(lane);
       else advance(lane);
     });
@@ -271,6 +277,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const subscription = findSubscription(lane.seq) ?? sentBy;
     const decision = decide(delivery, subscription, report, { now, wall: clock.wall(), random });
     if (isProbe) lane.isProbing = false;
+    if (decision.settlement.verdict !== "delivered" && !isGatewayEventType(delivery.event.type)) {
+      lane.breaker.failedOthers = true;
+    }
     watchDestination(lane, subscription, decision, isProbe);
     options.onAttempt?.(subscription, delivery, report, decision);
     const { settlement } = decision;
@@ -296,6 +305,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         return;
       }
       inFlight.end(mark);
+      if (decision.testOf !== undefined) options.onTested?.(decision.testOf, decision.settlement);
       settled(lane, decision);
       if (result.next !== undefined) memory.add(lane, result.next);
       const { verdict, nextAttemptAt } = decision.settlement;
@@ -353,14 +363,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const { says, error } = decision;
     const now = clock.now();
     if (decision.suspends) suspend(lane, subscription, error ?? "gone");
-    else watchDeaths(lane, subscription, decision);
+    else if (decision.testOf === undefined) watchDeaths(lane, subscription, decision);
     if (says === "nothing") {
       if (isProbe) postponeProbe(breaker, now, random.next());
       return;
     }
     if (says === "well") {
       if (noteSuccess(breaker, now) !== "closed") return;
-      lane.slowStart = createTokenBucket(breaker.slowStartPerS, now);
+      lane.slowStart = createSlowStart(breaker, now);
       options.onBreaker(subscription, "closed", breaker);
       // A 500 shows that it answers, not that the others' time has come.
       if (decision.settlement.verdict !== "retry") hastenRetries(lane);

@@ -1,6 +1,7 @@
-import { classify } from "../domain/classify.ts";
+import { classify, type Classification } from "../domain/classify.ts";
 import type { Random } from "../domain/clock.ts";
-import { attemptResult } from "../domain/outcome.ts";
+import { TEST_EVENT_TYPE } from "../domain/pattern.ts";
+import { attemptResult, type Response } from "../domain/outcome.ts";
 import { nextDelayMs, resolveRetryPolicy } from "../domain/retry-policy.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery, Settlement } from "../store/store.ts";
@@ -11,6 +12,8 @@ export interface Decision {
   /** What the attempt says about the destination, for its breaker. */
   says: "well" | "ill" | "nothing";
   suspends: boolean;
+  /** The event's id when somebody tries the destination out with it. */
+  testOf: string | undefined;
   error: string | undefined;
 }
 
@@ -26,13 +29,18 @@ export function decide(
   const attemptNumber = delivery.attemptCount + 1;
   const response = "response" in outcome ? outcome.response : undefined;
 
+  const isTest = delivery.event.type === TEST_EVENT_TYPE;
+
   let verdict = ruling.verdict;
   let deadReason = ruling.deadReason;
   let nextAttemptAt: number | undefined;
   if (verdict === "retry") {
     const retryAfterMs = outcome.kind === "refused" ? outcome.retryAfterMs : undefined;
     const tries = attemptNumber - delivery.uncountedAttempts;
-    const delayMs = nextDelayMs(resolveRetryPolicy(subscription.retryPolicy), tries, at.random, retryAfterMs);
+    // Whoever tries a destination out has the answer; a second try, minutes later, would surprise everybody.
+    const delayMs = isTest
+      ? undefined
+      : nextDelayMs(resolveRetryPolicy(subscription.retryPolicy), tries, at.random, retryAfterMs);
     if (delayMs === undefined) {
       verdict = "dead";
       deadReason = "retries_exhausted";
@@ -49,7 +57,7 @@ export function decide(
       verdict,
       nextAttemptAt,
       deadReason,
-      leavesKeyQueue: verdict === "delivered" || subscription.onDeadHead === "skip",
+      leavesKeyQueue: verdict === "delivered" || isTest || subscription.onDeadHead === "skip",
       claimNext: false,
       now: at.now,
       attempt: {
@@ -66,10 +74,16 @@ export function decide(
         error: ruling.error,
       },
     },
-    says: ruling.countsAgainstEndpoint ? "ill" : response === undefined ? "nothing" : "well",
-    suspends: ruling.suspends,
+    says: isTest && verdict !== "delivered" ? "nothing" : saysOfDestination(ruling, response),
+    // A test shows what would happen and makes it happen to nobody; but that the destination is back, it may show.
+    suspends: ruling.suspends && !isTest,
+    testOf: isTest ? delivery.event.id : undefined,
     error: ruling.error,
   };
+}
+
+function saysOfDestination({ countsAgainstEndpoint }: Classification, response: Response | undefined) {
+  return countsAgainstEndpoint ? "ill" : response === undefined ? "nothing" : "well";
 }
 
 /** A 200 that `retry_on` turned into a failure is not told as a success. */

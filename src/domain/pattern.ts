@@ -9,6 +9,9 @@ export interface Pattern {
   readonly isLiteral: boolean;
 }
 
+/** What somebody sends to try a destination out. */
+export const TEST_EVENT_TYPE = "test.event";
+
 /** Told by the gateway about itself: whoever subscribes to everything does not mean these. */
 export const GATEWAY_EVENT_TYPES = [
   "webhook.suspended",
@@ -20,7 +23,7 @@ export const GATEWAY_EVENT_TYPES = [
   "source.disabled",
   "alert.fired",
   "alert.cleared",
-  "test.event",
+  TEST_EVENT_TYPE,
 ] as const;
 
 const gatewayEventTypes: ReadonlySet<string> = new Set(GATEWAY_EVENT_TYPES);

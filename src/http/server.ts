@@ -24,6 +24,10 @@ declare module "fastify" {
   interface FastifyRequest {
     caller: Caller | undefined;
   }
+  interface FastifySchema {
+    /** What the route does, in a few words, for its documentation. */
+    summary?: string;
+  }
 }
 
 export interface HttpServer {

@@ -1,6 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 import { isGatewayEventType, type GATEWAY_EVENT_TYPES } from "../domain/pattern.ts";
 import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
+import type { Router } from "../route/router.ts";
 
 /** What the gateway tells of itself, as events that a tenant can subscribe to by name. */
 export interface OwnEvents {
@@ -18,43 +19,30 @@ export interface OwnEvent {
   data: Readonly<Record<string, unknown>>;
   /** The type of the event whose delivery led to this one; a failure to deliver an own event publishes nothing more. */
   causedBy?: string | undefined;
+  /** Not even stored when nobody asks for it: for what may come in floods. */
+  onlyIfWanted?: boolean | undefined;
 }
 
 export interface OwnEventsOptions {
   accept: (event: IncomingEvent, done: (result: IngestResult) => void) => void;
   clock: Clock;
   createId: (prefix: "evt") => string;
+  /** Who wants what; without it everything is wanted. */
+  router?: Pick<Router, "match" | "select"> | undefined;
   onFault: (error: unknown) => void;
 }
 
 const SOURCE = "posthorn";
 
-export function createOwnEvents({ accept, clock, createId, onFault }: OwnEventsOptions): OwnEvents {
+export function createOwnEvents({ accept, clock, createId, router, onFault }: OwnEventsOptions): OwnEvents {
   return {
-    publishOwn({ type, tenantId, data, causedBy }) {
+    publishOwn(own) {
+      const { type, tenantId, causedBy, onlyIfWanted = false } = own;
       if (causedBy !== undefined && isGatewayEventType(causedBy)) return Promise.resolve();
-      const wall = clock.wall();
-      const event: IncomingEvent = {
-        id: createId("evt"),
-        givenId: false,
-        type,
-        version: "1.0",
-        source: SOURCE,
-        tenantId,
-        priority: "normal",
-        origin: "publish",
-        occurredAt: wall,
-        receivedAt: wall,
-        dueAt: clock.now(),
-        expiresAt: undefined,
-        orderingKey: undefined,
-        dedupeKey: undefined,
-        contentType: "application/json",
-        request: undefined,
-        details: undefined,
-        body: Buffer.from(JSON.stringify(data)),
-        fanOutCursor: undefined,
-      };
+      // By type first: in a flood that nobody asks for, nothing more is looked at.
+      if (onlyIfWanted && router?.match(tenantId, type).length === 0) return Promise.resolve();
+      const event = toIncomingEvent(own, clock, createId("evt"));
+      if (onlyIfWanted && router?.select(event).length === 0) return Promise.resolve();
       return new Promise((resolve) => {
         accept(event, (result) => {
           if (result.kind === "failed") onFault(result.error);
@@ -62,5 +50,34 @@ export function createOwnEvents({ accept, clock, createId, onFault }: OwnEventsO
         });
       });
     },
+  };
+}
+
+export function toIncomingEvent(
+  { type, tenantId, data }: Pick<OwnEvent, "type" | "tenantId" | "data">,
+  clock: Clock,
+  id: string,
+): IncomingEvent {
+  const wall = clock.wall();
+  return {
+    id,
+    givenId: false,
+    type,
+    version: "1.0",
+    source: SOURCE,
+    tenantId,
+    priority: "normal",
+    origin: "publish",
+    occurredAt: wall,
+    receivedAt: wall,
+    dueAt: clock.now(),
+    expiresAt: undefined,
+    orderingKey: undefined,
+    dedupeKey: undefined,
+    contentType: "application/json",
+    request: undefined,
+    details: undefined,
+    body: Buffer.from(JSON.stringify(data)),
+    fanOutCursor: undefined,
   };
 }

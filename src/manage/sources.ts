@@ -18,13 +18,15 @@ export interface SourcesOptions {
   clock: Pick<Clock, "wall">;
   anySource: boolean;
   maxBytes: number;
+  /** It took webhooks, and takes none any more. */
+  onDisabled?: ((source: Source, reason: string) => void) | undefined;
 }
 
 const NAME = new RegExp(SOURCE_NAME_PATTERN);
 /** Names that only the `*` source answers to are remembered, up to a bound. */
 const MAX_REMEMBERED = 1000;
 
-export async function openSources({ store, clock, anySource, maxBytes }: SourcesOptions): Promise<Sources> {
+export async function openSources({ store, clock, anySource, maxBytes, onDisabled }: SourcesOptions): Promise<Sources> {
   const declared = new Map<string, Source>();
   const undeclared = new Map<string, Source>();
   for (const row of await store.loadSources()) declared.set(row.name, fromRow(row));
@@ -49,14 +51,17 @@ export async function openSources({ store, clock, anySource, maxBytes }: Sources
     };
   }
 
-  async function save(input: SourceInput): Promise<void> {
+  async function save(input: SourceInput, reason: string): Promise<void> {
+    const before = declared.get(input.name);
     await store.saveSource({
       name: input.name,
       settings: JSON.stringify(input),
       managedBy: "config",
       updatedAt: clock.wall(),
     });
-    declared.set(input.name, toSource(input, true));
+    const source = toSource(input, true);
+    declared.set(input.name, source);
+    if (before?.status === "active" && source.status !== "active") onDisabled?.(source, reason);
     undeclared.delete(input.name);
   }
 
@@ -79,10 +84,10 @@ export async function openSources({ store, clock, anySource, maxBytes }: Sources
         const settings = JSON.parse(row.settings) as SourceInput;
         if (row.managedBy !== "config" || names.has(row.name) || settings.status === "paused") continue;
         // Its senders get 503 and try again: nothing is lost if it left the file by mistake.
-        await save({ ...settings, status: "paused" });
+        await save({ ...settings, status: "paused" }, "it left the configuration");
         left.push(row.name);
       }
-      for (const input of inputs) await save(input);
+      for (const input of inputs) await save(input, `the configuration says so: ${input.status ?? "active"}`);
       return { left };
     },
   };

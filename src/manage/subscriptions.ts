@@ -64,6 +64,8 @@ export interface SubscriptionsOptions {
   /** Refuses a destination that may not be reached. */
   checkDestination: (url: string, field?: string) => void;
   onChange: (subscription: Subscription) => void;
+  /** A change of its settings made it active again. */
+  onResumed?: ((subscription: Subscription, from: SubscriptionStatus) => void) | undefined;
 }
 
 export async function openSubscriptions(options: SubscriptionsOptions): Promise<Subscriptions> {
@@ -162,6 +164,9 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     const fixed = { seq, id, tenantId, createdAt, createdBy, updatedAt: at, breaker: undefined, deletedAt: undefined };
     const latest = keys === known ? (keysBySeq.get(seq) ?? keys) : keys;
     const changed = announce(remember({ ...row, ...fixed }, latest));
+    if (subscription.status !== "active" && changed.status === "active") {
+      options.onResumed?.(changed, subscription.status);
+    }
     if (subscription.ordered && subscription.onDeadHead === "block" && changed.onDeadHead === "skip") {
       await store.skipDeadHeads(seq, clock.now());
       announce(changed);

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../domain/clock.ts";
-import type { Store } from "../store/store.ts";
+import type { DeadDelivery, Store } from "../store/store.ts";
 
 /** Small things that must happen from time to time, while there is anything to do. */
 export interface Upkeep {
@@ -13,13 +13,16 @@ export interface UpkeepOptions {
   clock: Clock;
   /** Lanes where the end of an expired delivery lets another one go. */
   onMovedUp: (subscriptionSeq: number) => void;
+  /** Deliveries whose time was over. */
+  onDeaths?: ((deaths: readonly DeadDelivery[]) => void) | undefined;
   onFault: (error: unknown) => void;
   everyMs?: number | undefined;
 }
 
 const EVERY_MS = 5000;
 
-export function startUpkeep({ store, clock, onMovedUp, onFault, everyMs = EVERY_MS }: UpkeepOptions): Upkeep {
+export function startUpkeep(options: UpkeepOptions): Upkeep {
+  const { store, clock, onMovedUp, onDeaths, onFault, everyMs = EVERY_MS } = options;
   let hasWorked = true;
   let notedAt = Number.NEGATIVE_INFINITY;
   let timer: Timer | undefined;
@@ -27,7 +30,8 @@ export function startUpkeep({ store, clock, onMovedUp, onFault, everyMs = EVERY_
 
   async function round(): Promise<void> {
     for (let isDone = false; !isDone;) {
-      const { expired, movedUp } = await store.expire(clock.now());
+      const { expired, movedUp, deaths } = await store.expire(clock.now());
+      if (deaths !== undefined) onDeaths?.(deaths);
       movedUp.forEach((seq) => onMovedUp(seq));
       isDone = expired === 0;
     }

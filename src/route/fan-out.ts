@@ -17,6 +17,8 @@ export type IngestResult =
 export interface FanOut {
   /** `done` is called when event and deliveries are on disk. */
   accept(event: IncomingEvent, done: (result: IngestResult) => void): void;
+  /** The same for these subscriptions, whatever their patterns and filters say. */
+  acceptFor(event: IncomingEvent, subscriptions: readonly Subscription[], done: (result: IngestResult) => void): void;
   /** Completes what a crash interrupted. Before anything new is accepted. */
   resume(): Promise<void>;
   /** Resolves when every fan-out that was begun is complete. */
@@ -48,8 +50,11 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     return { subscriptionSeq: seq, claim, ordered, expiresAt };
   }
 
-  function accept(event: IncomingEvent, done: (result: IngestResult) => void): void {
-    const subscriptions = router.select(event);
+  function acceptFor(
+    event: IncomingEvent,
+    subscriptions: readonly Subscription[],
+    done: (result: IngestResult) => void,
+  ): void {
     const first = subscriptions.length > maxDeliveries ? takeFirst(subscriptions) : subscriptions;
     // What has expired already must wait in the lane, where it is found and becomes a dead letter.
     const mayGo = event.expiresAt === undefined || event.expiresAt > clock.now();
@@ -146,7 +151,8 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
   }
 
   return {
-    accept,
+    accept: (event, done) => acceptFor(event, router.select(event), done),
+    acceptFor,
     async resume() {
       for (const event of await store.loadUnfinishedFanOuts()) {
         // One that was made in between gets it too: a wall clock that was set back must not decide who does not.

@@ -53,7 +53,7 @@ export interface Store
    * Dead-letters open deliveries whose time is over, wherever they wait; at most one transaction's worth. `movedUp` are
    * the lanes where another of the same ordering key may go now.
    */
-  expire(now: number): Promise<{ expired: number; movedUp: readonly number[] }>;
+  expire(now: number): Promise<{ expired: number; movedUp: readonly number[] } & Deaths>;
 
   /** Keeps a refused or ignored request in its source's ring. May be dropped under load: it is a log. */
   logRequest(request: LoggedRequest): void;
@@ -123,7 +123,19 @@ export interface ClaimRequest {
   now: number;
 }
 
-export interface ClaimResult {
+/** Deliveries that died without an attempt; undefined when none did. */
+export interface Deaths {
+  deaths?: readonly DeadDelivery[] | undefined;
+}
+
+export interface DeadDelivery extends DeliveryKey {
+  eventId: string;
+  eventType: string;
+  reason: DeadReason;
+  attemptCount: number;
+}
+
+export interface ClaimResult extends Deaths {
   claimed: readonly ClaimedDelivery[];
   expired: number;
   /**
@@ -155,7 +167,7 @@ export interface SentMark extends DeliveryKey {
   attemptNumber: number;
 }
 
-export interface Recovered {
+export interface Recovered extends Deaths {
   /** Claimed and not sent. */
   released: number;
   interrupted: number;
@@ -238,6 +250,21 @@ export interface Acts {
   replay(key: DeliveryKey, options: { ordered: boolean; expiresAt: number | undefined }, now: number): Promise<void>;
   /** Cancels open deliveries of a subscription, at most one transaction's worth; resolves to how many. */
   cancelLane(subscriptionSeq: number, now: number): Promise<number>;
+  /**
+   * Cancels what a subscription holds of the events up to `upTo`, at most one transaction's worth: what is due and every
+   * retry, but not what is to be delivered later, and not what is being sent. `upTo` undefined means the latest event
+   * of now, and is told for the next step. Nothing is left when `skipped` is 0.
+   */
+  skipHeld(subscriptionSeq: number, upTo: number | undefined, now: number): Promise<{ skipped: number; upTo: number }>;
+  /**
+   * Dead-letters (`held_too_long`) what waits in a subscription and was due before `dueBefore`; at most one
+   * transaction's worth. `movedUp`: another of the same ordering key may go now.
+   */
+  giveUpHeld(
+    subscriptionSeq: number,
+    dueBefore: number,
+    now: number,
+  ): Promise<{ deaths: readonly DeadDelivery[]; movedUp: boolean }>;
   /** Makes waiting retries of a subscription due now, at most one transaction's worth; resolves to how many. */
   makeRetriesDue(subscriptionSeq: number, now: number): Promise<number>;
   /** Lets the followers of dead heads go, after `on_dead_head` became `skip`. */
@@ -259,6 +286,8 @@ export interface Configuration {
     updatedAt: number,
   ): Promise<void>;
   deleteSubscription(seq: number, at: number): Promise<void>;
+  /** The subscriptions that are not active, each with the time since when. */
+  loadHeldSubscriptions(): Promise<readonly { subscriptionSeq: number; since: number }[]>;
   loadSources(): Promise<readonly SourceRow[]>;
   saveSource(row: SourceRow): Promise<void>;
   loadEventTypes(): Promise<readonly EventTypeRow[]>;

@@ -7,6 +7,7 @@ import { conservationContract } from "./store/conservation.ts";
 import { eventTypesContract } from "./store/event-types.ts";
 import type { StoreHarness } from "./store/harness.ts";
 import { idempotencyKeysContract } from "./store/idempotency-keys.ts";
+import { heldContract } from "./store/held.ts";
 import { jobsContract } from "./store/jobs.ts";
 import { laneContract } from "./store/lanes.ts";
 import { orderContract } from "./store/order.ts";
@@ -22,6 +23,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     orderContract(harness);
     settleContract(harness);
     actsContract(harness);
+    heldContract(harness);
     conservationContract(harness);
     configurationContract(harness);
     eventTypesContract(harness);

@@ -5,12 +5,14 @@ import type { EventTypes } from "../../manage/event-types.ts";
 import type { Jobs } from "../../manage/jobs.ts";
 import type { Keys } from "../../manage/keys.ts";
 import type { Replays } from "../../manage/replays.ts";
+import type { Resume } from "../../manage/resume.ts";
 import type { SecretRotation } from "../../manage/secret-rotation.ts";
 import type { Sources } from "../../manage/sources.ts";
 import type { Statistics } from "../../manage/statistics.ts";
 import type { Status } from "../../manage/status.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import type { Tenants } from "../../manage/tenants.ts";
+import type { TestDeliveries } from "../../manage/test-delivery.ts";
 import type { Store, StoredDelivery } from "../../store/store.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import { addCatalogRoute } from "./catalog.ts";
@@ -28,6 +30,7 @@ import { addSubscriptionRoutes } from "./subscriptions.ts";
 import { addSubscriptionSecretRoutes } from "./subscription-secrets.ts";
 import { addTenantRoutes } from "./tenants.ts";
 import { watchDocumentedRoutes } from "../openapi/documented-routes.ts";
+import { addTestDeliveryRoutes } from "./test-delivery.ts";
 import { presentDelivery } from "../present/delivery.ts";
 
 /** Every route that Fastify serves; the two hot ones are in `intake.ts`. */
@@ -47,6 +50,8 @@ export interface RouteParts {
   keys: Keys;
   rotation: SecretRotation;
   replays: Replays;
+  resume: Resume;
+  tests: TestDeliveries;
   jobs: Jobs;
   statistics: Statistics;
 }
@@ -55,7 +60,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   // Before all others: those that come after it are in the reference.
   addDocumentationRoutes(app, { routes: watchDocumentedRoutes(app), version: parts.version });
   const { open, store, clock, logger, scheduler, status, subscriptions, sources } = parts;
-  const { eventTypes, tenants, keys, rotation, replays, jobs, statistics } = parts;
+  const { eventTypes, tenants, keys, rotation, replays, resume, tests, jobs, statistics } = parts;
   const present = (delivery: StoredDelivery) =>
     presentDelivery(delivery, {
       subscription: subscriptions.find(delivery.subscriptionSeq),
@@ -71,8 +76,9 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   addEventRoutes(app, { store, replays, presentDelivery: present });
   addDeliveryRoutes(app, { store, subscriptions, replays, presentDelivery: present });
   addRequestRoutes(app, { store, sources });
-  addSubscriptionRoutes(app, { subscriptions, statistics, store });
+  addSubscriptionRoutes(app, { subscriptions, statistics, store, resume: resume.resume });
   addStatisticsRoutes(app, { statistics, subscriptions, store });
+  addTestDeliveryRoutes(app, { subscriptions, tests, presentDelivery: present });
   addFilterRoutes(app, { store });
   addTenantRoutes(app, { tenants, store, clock });
   addKeyRoutes(app, { keys, store, clock });

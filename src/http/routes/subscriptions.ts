@@ -5,6 +5,7 @@ import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { stableId } from "../../domain/ids.ts";
 import { SubscriptionInput, type Subscription } from "../../domain/subscription.ts";
 import type { Statistics } from "../../manage/statistics.ts";
+import type { Resume } from "../../manage/resume.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import type { Store } from "../../store/store.ts";
 import { checkIfMatch, etagOf, sendWithEtag } from "../conditional.ts";
@@ -18,6 +19,18 @@ export const SubscriptionChange = Type.Partial(Type.Object(changeable), { additi
 const ChosenId = Type.Object({
   id: Type.String({ pattern: "^[A-Za-z0-9_-]{1,64}$", description: "Chosen by whoever makes it" }),
 });
+
+const ResumeBody = Type.Object(
+  {
+    held: Type.Optional(
+      Type.Union([Type.Literal("deliver"), Type.Literal("skip")], {
+        default: "deliver",
+        description: "What becomes of the deliveries that were held: they are sent, or cancelled",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
 
 const ListQuery = Type.Object(
   {
@@ -33,10 +46,11 @@ export interface SubscriptionRoutesOptions {
   subscriptions: Subscriptions;
   statistics: Pick<Statistics, "summarise">;
   store: Store;
+  resume: Resume["resume"];
 }
 
 export function addSubscriptionRoutes(app: FastifyInstance, options: SubscriptionRoutesOptions): void {
-  const { subscriptions, statistics, store } = options;
+  const { subscriptions, statistics, store, resume } = options;
   const get = (request: FastifyRequest) =>
     subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
 
@@ -167,10 +181,22 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     async (request, reply) => send(reply, await subscriptions.setStatus(getMeant(request), "inactive")),
   );
 
-  app.post(
+  app.post<{ Body: Static<typeof ResumeBody> | undefined }>(
     "/api/v1/subscriptions/:id/resume",
-    { config: { scope: "admin" }, schema: { summary: "Resume a subscription" } },
-    async (request, reply) => send(reply, await subscriptions.setStatus(getMeant(request), "active")),
+    {
+      config: { scope: "admin" },
+      schema: {
+        summary: "Let a paused or suspended subscription go on, with what it held or without",
+        body: Type.Union([ResumeBody, Type.Null()]),
+      },
+    },
+    async (request, reply) => {
+      const { subscription, skipped } = await resume(getMeant(request), request.body?.held ?? "deliver");
+      return sendWithEtag(reply, etag(subscription), {
+        ...(await present(subscription)),
+        skipped_deliveries: skipped,
+      });
+    },
   );
 }
 

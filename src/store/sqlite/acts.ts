@@ -9,9 +9,10 @@ import {
 import { PosthornError } from "../../domain/errors.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import { PRIORITIES } from "../../domain/event.ts";
-import type { DeliveryKey } from "../store.ts";
+import type { Deaths, DeliveryKey } from "../store.ts";
 import type { Accept } from "./accept.ts";
 import type { Database } from "./connection.ts";
+import { toDeaths, type DyingRow } from "./deaths.ts";
 import type { DeliveryRow, Moves } from "./move.ts";
 
 /** How many rows a bulk act changes in one transaction. */
@@ -29,8 +30,10 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
     "update deliveries set queued_key = null where event_seq = ? and subscription_seq = ?",
   );
   const selectExpired = db.prepare(`
-    select event_seq, subscription_seq from deliveries
-    where expires_at is not null and state < 2 and state = 0 and expires_at <= ? order by expires_at limit ${STEP}`);
+    select d.event_seq, d.subscription_seq, d.attempt_count, e.id, e.type
+    from deliveries d join events e on e.seq = d.event_seq
+    where d.expires_at is not null and d.state < 2 and d.state = 0 and d.expires_at <= ?
+    order by d.expires_at limit ${STEP}`);
   const releaseRow = db.prepare(
     "update deliveries set state = 0 where event_seq = ? and subscription_seq = ? and state = 1 and generation = ?",
   );
@@ -154,13 +157,13 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
       return heads.length;
     },
 
-    expire(now: number): { expired: number; movedUp: number[] } {
-      const rows = selectExpired.all(now) as unknown as { event_seq: number; subscription_seq: number }[];
+    expire(now: number): { expired: number; movedUp: number[] } & Deaths {
+      const rows = selectExpired.all(now) as unknown as DyingRow[];
       const movedUp = new Set<number>();
       for (const { event_seq, subscription_seq } of rows) {
         if (expireOne(event_seq, subscription_seq, now) !== undefined) movedUp.add(subscription_seq);
       }
-      return { expired: rows.length, movedUp: [...movedUp] };
+      return { expired: rows.length, movedUp: [...movedUp], deaths: toDeaths(rows, "expired") };
     },
 
     expireOne,

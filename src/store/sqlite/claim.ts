@@ -1,6 +1,12 @@
 import { MAX_RANK_OFFSET_MS } from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
-import { ATTEMPT_TRIGGERS, type ClaimedDelivery, type ClaimRequest, type ClaimResult } from "../store.ts";
+import {
+  ATTEMPT_TRIGGERS,
+  type ClaimedDelivery,
+  type ClaimRequest,
+  type ClaimResult,
+  type DeadDelivery,
+} from "../store.ts";
 import type { Database } from "./connection.ts";
 
 export interface Claim {
@@ -59,9 +65,11 @@ export function createClaim(
     claim({ subscriptionSeq, limit, now }) {
       const rows = selectDue.all(subscriptionSeq, now, limit) as unknown as DueRow[];
       const claimed: ClaimedDelivery[] = [];
+      let deaths: DeadDelivery[] | undefined;
       for (const row of rows) {
         if (isExpired(row, now)) {
           expire(row[EVENT_SEQ], subscriptionSeq, now);
+          (deaths ??= []).push(toDeath(row));
         } else {
           markSending.get(row[EVENT_SEQ], subscriptionSeq);
           claimed.push(toClaimed(row));
@@ -69,7 +77,7 @@ export function createClaim(
       }
       const expired = rows.length - claimed.length;
       const anyDue = rows.length < limit ? undefined : findAnyDue(subscriptionSeq, now);
-      return { claimed, expired, nextDueAt: anyDue ?? nextDueAt(subscriptionSeq) };
+      return { claimed, expired, nextDueAt: anyDue ?? nextDueAt(subscriptionSeq), deaths };
     },
     claimOne(eventSeq, subscriptionSeq, now) {
       const row = selectOne.get(eventSeq, subscriptionSeq) as unknown as DueRow;
@@ -112,6 +120,11 @@ const EXPIRES_AT = 7;
 function isExpired(row: DueRow, now: number): boolean {
   const expiresAt = row[EXPIRES_AT];
   return expiresAt !== null && expiresAt <= now;
+}
+
+function toDeath(row: DueRow): DeadDelivery {
+  const [eventSeq, subscriptionSeq] = row;
+  return { eventSeq, subscriptionSeq, eventId: row[8], eventType: row[9], reason: "expired", attemptCount: row[3] };
 }
 
 function toClaimed(row: DueRow): ClaimedDelivery {

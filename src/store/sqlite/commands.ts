@@ -5,17 +5,19 @@ import { createAttemptStatsWrites } from "./attempt-stats.ts";
 import { createConfigurationWrites } from "./configuration.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
+import { createHeldActs } from "./held.ts";
 import { createKeyWrites } from "./keys.ts";
 import { createEventTypeWrites } from "./event-types.ts";
 import { createIdempotencyKeyWrites } from "./idempotency-keys.ts";
 import { createJobWrites } from "./jobs.ts";
+import type { Moves } from "./move.ts";
 import type { Recover } from "./recover.ts";
 import { createTenantWrites } from "./tenants.ts";
 
 /** The writes that are not on the way of every event: called by name, each in the same transactions as the rest. */
 export function createCommands(
   db: Database,
-  parts: { accept: Accept; acts: ActsOfStore; recover: Recover; counters: CounterDeltas },
+  parts: { accept: Accept; acts: ActsOfStore; recover: Recover; counters: CounterDeltas; moves: Moves },
 ) {
   const { accept, acts, recover, counters } = parts;
   return {
@@ -36,6 +38,7 @@ export function createCommands(
     expire: acts.expire,
     loadLanes: recover.loadLanes,
     recover: recover.recover,
+    ...createHeldActs(db, parts.moves),
     fanOut: (eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined, wall: number) =>
       accept.fanOut(eventSeq, deliveries, cursor, wall),
   };

@@ -12,16 +12,18 @@ type SubscriptionChange = Partial<
 export function createConfigurationWrites(db: Database) {
   const insertSubscription = db.prepare(`
     insert into subscriptions
-      (id, tenant_id, name, status, settings, secrets, managed_by, created_by, created_at, updated_at)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+      (id, tenant_id, name, status, settings, secrets, managed_by, created_by, created_at, updated_at, held_since)
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, case when ?4 <> 'active' then ?10 end)`);
   const updateSubscription = db.prepare(`
     update subscriptions set name = coalesce(?, name), status = coalesce(?, status), settings = coalesce(?, settings),
       secrets = coalesce(?, secrets), managed_by = coalesce(?, managed_by), breaker = coalesce(?, breaker),
-      updated_at = ?
+      updated_at = ?7,
+      held_since = case when coalesce(?2, status) <> 'active' then coalesce(held_since, ?7) end
     where seq = ?`);
   const reviveSubscription = db.prepare(`
     update subscriptions set name = ?, status = ?, settings = ?, secrets = ?, managed_by = ?,
-      created_by = ?, breaker = null, created_at = ?, updated_at = ?, deleted_at = null
+      created_by = ?, breaker = null, created_at = ?, updated_at = ?, deleted_at = null,
+      held_since = case when ?2 <> 'active' then ?8 end
     where id = ? and tenant_id = ? and deleted_at is not null returning seq`);
   const findId = db.prepare("select 1 from subscriptions where id = ?");
   const findSameName = db.prepare(
@@ -145,6 +147,14 @@ export function createConfigurationReads(db: Database) {
         updatedAt: row.updated_at,
         deletedAt: row.deleted_at ?? undefined,
       }));
+    },
+    loadHeldSubscriptions(): { subscriptionSeq: number; since: number }[] {
+      const rows = db
+        .prepare(
+          "select seq, held_since from subscriptions where held_since is not null and deleted_at is null order by seq",
+        )
+        .all() as unknown as { seq: number; held_since: number }[];
+      return rows.map((row) => ({ subscriptionSeq: row.seq, since: row.held_since }));
     },
     loadSources(): SourceRow[] {
       const rows = db.prepare("select * from sources").all() as unknown as SourceSql[];

@@ -82,6 +82,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     cancelDelivery: (key, now) => write("cancelDelivery", key, now),
     replay: (key, replayOptions, now) => write("replay", key, replayOptions, now),
     cancelLane: (seq, now) => write("cancelLane", seq, now),
+    skipHeld: (seq, upTo, now) => write("skipHeld", seq, upTo, now),
+    giveUpHeld: (seq, dueBefore, now) => write("giveUpHeld", seq, dueBefore, now),
     makeRetriesDue: (seq, now) => write("makeRetriesDue", seq, now),
     skipDeadHeads: (seq, now) => write("skipDeadHeads", seq, now),
 
@@ -103,6 +105,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     loadTenantUsage: (ids) => read("loadTenantUsage", ids),
     loadOrSave: (name, value) => write("loadOrSave", name, value),
     loadSubscriptions: () => read("loadSubscriptions"),
+    loadHeldSubscriptions: () => read("loadHeldSubscriptions"),
     loadSources: () => read("loadSources"),
     loadEventTypes: () => read("loadEventTypes"),
     loadKeys: () => read("loadKeys"),

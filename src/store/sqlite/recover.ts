@@ -2,6 +2,7 @@ import { MAX_RECOVERIES } from "../../domain/delivery.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import type { Recovered, SentMark } from "../store.ts";
 import type { Database } from "./connection.ts";
+import { toDeaths, type DyingRow } from "./deaths.ts";
 import type { Moves } from "./move.ts";
 import type { Settle } from "./settle.ts";
 
@@ -23,11 +24,13 @@ export function createRecover(
     "select event_seq, subscription_seq from deliveries where state = 1 order by event_seq, subscription_seq",
   );
 
+  const selectEvent = db.prepare("select id, type from events where seq = ?");
   const release = db.prepare("update deliveries set state = 0 where event_seq = ? and subscription_seq = ?");
 
   return {
     recover(now, wall, sent) {
       const counts: Recovered = { released: 0, interrupted: 0, poisoned: 0 };
+      const poisoned: DyingRow[] = [];
       const marks = new Map(sent.map((mark) => [formatDeliveryId(mark.eventSeq, mark.subscriptionSeq), mark]));
       for (const { event_seq, subscription_seq } of selectSending.all() as unknown as SendingRow[]) {
         const row = moves.find(event_seq, subscription_seq);
@@ -50,6 +53,8 @@ export function createRecover(
             leavesKeyQueue: false,
           });
           counts.poisoned++;
+          const event = selectEvent.get(event_seq) as { id: string; type: string };
+          poisoned.push({ event_seq, subscription_seq, attempt_count: number, id: event.id, type: event.type });
         } else {
           moves.makeDue(row, now, "retry", {
             generation: row.generation,
@@ -61,6 +66,7 @@ export function createRecover(
           counts.interrupted++;
         }
       }
+      counts.deaths = toDeaths(poisoned, "poison");
       return counts;
     },
     loadLanes() {

@@ -72,7 +72,7 @@ export function toResultMessage(result: BatchResult): { message: ResultMessage; 
     commands: result.commands,
     claims: result.claims.map((claim) => {
       if ("failed" in claim) return claim;
-      return { count: claim.claimed.length, expired: claim.expired, nextDueAt: claim.nextDueAt };
+      return { count: claim.claimed.length, expired: claim.expired, nextDueAt: claim.nextDueAt, deaths: claim.deaths };
     }),
     claimed,
     fatal: result.fatal,
@@ -88,7 +88,7 @@ export function fromResultMessage(message: ResultMessage, batch: WriteBatch): Ba
   const claims = message.claims.map((claim): OrFault<ClaimResult> => {
     if ("failed" in claim) return claim;
     const claimed = handedOver.slice(next, (next += claim.count));
-    return { claimed, expired: claim.expired, nextDueAt: claim.nextDueAt };
+    return { claimed, expired: claim.expired, nextDueAt: claim.nextDueAt, deaths: claim.deaths };
   });
   const settles = message.settles.map((settle): OrFault<Settled> => {
     if (settle === undefined) return NOTHING_FOLLOWS;

@@ -17,6 +17,7 @@ function decideOn(outcome: Outcome, delivery: Partial<ClaimedDelivery> = {}, sub
     attemptCount: 0,
     uncountedAttempts: 0,
     trigger: "first",
+    event: { id: "evt_1", type: "order.created" },
   };
   const settings = { retryPolicy: { delays_s: [10, 60] }, retryOn: { statuses: [] }, onDeadHead: "block" };
   return decide(
@@ -97,5 +98,21 @@ describe("what follows from an attempt", () => {
     const { settlement, says } = decideOn(OK, {}, { retryOn });
     expect(settlement).toMatchObject({ verdict: "retry", attempt: { result: "failed", responseCode: 200 } });
     expect(says).toBe("ill");
+  });
+
+  it("ends a test with its first attempt, and holds against nobody what it shows", () => {
+    const test = { event: { id: "evt_2", type: "test.event" } as ClaimedDelivery["event"] };
+    const [down, refusal, end] = [decideOn(DOWN, test), decideOn(refused(400), test), decideOn(gone(), test)];
+    expect([down, refusal, end].map(({ settlement }) => [settlement.verdict, settlement.deadReason])).toEqual([
+      ["dead", "retries_exhausted"],
+      ["dead", "refused"],
+      ["dead", "gone"],
+    ]);
+    for (const failed of [down, refusal, end]) {
+      expect(failed).toMatchObject({ says: "nothing", suspends: false, testOf: "evt_2" });
+      expect(failed.settlement.leavesKeyQueue).toBe(true);
+    }
+    expect(decideOn(OK, test)).toMatchObject({ says: "well", testOf: "evt_2" });
+    expect(decideOn(OK).testOf).toBeUndefined();
   });
 });

@@ -5,6 +5,7 @@ import { createActs } from "../../../src/store/sqlite/acts.ts";
 import { createClaim } from "../../../src/store/sqlite/claim.ts";
 import { openWriteConnection, type Database } from "../../../src/store/sqlite/connection.ts";
 import { createCounterDeltas } from "../../../src/store/sqlite/counters.ts";
+import { createHeldActs } from "../../../src/store/sqlite/held.ts";
 import { createMoves } from "../../../src/store/sqlite/move.ts";
 import { createReadModels } from "../../../src/store/sqlite/read-models.ts";
 import { createRecover } from "../../../src/store/sqlite/recover.ts";
@@ -41,6 +42,7 @@ describe("the query plans", () => {
     const claim = createClaim(db, acts.expireOne);
     createRecover(db, moves, createSettle(db, moves, claim, counters), () => undefined);
     createRequestRing(db);
+    createHeldActs(db, moves);
   }
 
   function planOf(plans: Map<string, string>, ...words: readonly string[]): string {
@@ -63,10 +65,14 @@ describe("the query plans", () => {
     const plans = plansOf(useWriter);
     expect(planOf(plans, "queued_key = ? order by d.event_seq limit 1")).toContain("INDEX key_queues");
     expect(planOf(plans, "event_seq < ?3 or rank")).toContain("INDEX key_queues (subscription_seq=? AND queued_key=?");
-    expect(planOf(plans, "state < 2 and state = 0 and expires_at")).toContain(
+    expect(planOf(plans, "d.state < 2 and d.state = 0 and d.expires_at")).toContain(
       "INDEX expiring (expires_at>? AND expires_at<?)",
     );
-    expect(planOf(plans, "union all")).toMatch(/INDEX lanes[\s\S]*INDEX sending[\s\S]*INDEX key_queues/);
+    expect(planOf(plans, "union all", "state = 1")).toMatch(/INDEX lanes[\s\S]*INDEX sending[\s\S]*INDEX key_queues/);
+    const skipped = planOf(plans, "union all", "attempt_count > 0 or");
+    expect(skipped).toMatch(/INDEX lanes \(subscription_seq=[\s\S]*INDEX key_queues \(subscription_seq=/);
+    const givenUp = planOf(plans, "union all", "e.type from (");
+    expect(givenUp).toMatch(/INDEX lanes \(subscription_seq=\? AND rank>\? AND rank<[\s\S]*INDEX key_queues/);
   });
 
   it("never scan a table that grows with the events, on the way of an event", () => {

@@ -1,0 +1,39 @@
+import type { FastifyInstance } from "fastify";
+import { Type } from "typebox";
+import { formatDeliveryId } from "../../domain/ids.ts";
+import type { Subscriptions } from "../../manage/subscriptions.ts";
+import type { TestDeliveries } from "../../manage/test-delivery.ts";
+import type { StoredDelivery } from "../../store/store.ts";
+import { presentAttempt } from "../present/delivery.ts";
+
+const NoBody = Type.Union([Type.Object({}, { additionalProperties: false }), Type.Null()]);
+
+export interface TestDeliveryRoutesOptions {
+  subscriptions: Pick<Subscriptions, "getById">;
+  tests: TestDeliveries;
+  presentDelivery: (delivery: StoredDelivery) => { hold_reason: string | null };
+}
+
+export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliveryRoutesOptions): void {
+  const { subscriptions, tests, presentDelivery } = options;
+
+  app.post<{ Params: { id: string } }>(
+    "/api/v1/subscriptions/:id/test",
+    {
+      config: { scope: "admin" },
+      schema: { summary: "Send a test event to the subscription and answer with the attempt", body: NoBody },
+    },
+    async ({ params, caller }, reply) => {
+      const subscription = subscriptions.getById(params.id, caller?.tenantId);
+      const result = await tests.send(subscription);
+      if (result.kind === "attempted") {
+        const { eventId, key, attempt } = result;
+        const deliveryId = formatDeliveryId(key.eventSeq, key.subscriptionSeq);
+        return { delivery_id: deliveryId, event_id: eventId, ...presentAttempt(attempt) };
+      }
+      const shown = presentDelivery(result.delivery);
+      const isThrottled = shown.hold_reason === null && subscription.rateLimitPerMinute !== undefined;
+      return reply.code(202).send({ ...shown, hold_reason: isThrottled ? "throttled" : shown.hold_reason });
+    },
+  );
+}

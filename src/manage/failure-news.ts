@@ -1,0 +1,182 @@
+import { BREAKER, takeClosingNews, takeOpeningNews, type BreakerState } from "../deliver/breaker.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { DeadReason } from "../domain/delivery.ts";
+import { formatDeliveryId } from "../domain/ids.ts";
+import type { Source } from "../domain/source.ts";
+import type { Subscription, SubscriptionStatus } from "../domain/subscription.ts";
+import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement } from "../store/store.ts";
+import type { OwnEvent, OwnEvents } from "./own-events.ts";
+
+/**
+ * Tells tenants what goes wrong with their subscriptions and sources, as events of the gateway itself. That one of these
+ * could not be delivered is told to nobody: it would be the cause of the next.
+ */
+export interface FailureNews {
+  suspended(subscription: Subscription, reason: string, breaker: BreakerState | undefined): void;
+  failing(subscription: Subscription, breaker: BreakerState): void;
+  resumed(subscription: Subscription, from: SubscriptionStatus, held: HeldNews): void;
+  /** Its breaker opened or closed: it is in mode QUEUE, or in NORMAL again. */
+  modeChanged(subscription: Subscription, breaker: BreakerState): void;
+  died(subscription: Subscription, delivery: Pick<ClaimedDelivery, "event">, settlement: Settlement): void;
+  /** Those that died without an attempt. */
+  diedUnsent(deaths: readonly DeadDelivery[]): void;
+  sourceDisabled(source: Pick<Source, "name" | "tenantId" | "status">, reason: string): void;
+  /** Until then everything is kept back: nobody could be told yet. */
+  start(): void;
+}
+
+/** What became of the deliveries that were held. */
+export interface HeldNews {
+  held: "deliver" | "skip";
+  skipped: number;
+}
+
+interface Death extends DeliveryKey {
+  eventId: string;
+  eventType: string;
+  reason: DeadReason | undefined;
+  error: string | undefined;
+  attemptCount: number;
+}
+
+export interface FailureNewsOptions {
+  ownEvents: OwnEvents;
+  clock: Clock;
+  findSubscription: (seq: number) => Subscription | undefined;
+}
+
+export function createFailureNews({ ownEvents, clock, findSubscription }: FailureNewsOptions): FailureNews {
+  let waiting: OwnEvent[] | undefined = [];
+
+  function tell(event: OwnEvent): void {
+    if (waiting === undefined) void ownEvents.publishOwn(event);
+    else waiting.push(event);
+  }
+
+  function tellDeath(subscription: Subscription, death: Death): void {
+    tell({
+      type: "webhook.delivery_dead",
+      tenantId: subscription.tenantId,
+      causedBy: death.eventType,
+      onlyIfWanted: true,
+      data: {
+        delivery_id: formatDeliveryId(death.eventSeq, death.subscriptionSeq),
+        event_id: death.eventId,
+        event_type: death.eventType,
+        webhook_id: subscription.id,
+        subscription_id: subscription.id,
+        name: subscription.name,
+        reason: death.reason ?? null,
+        last_error: death.error ?? null,
+        attempts: death.attemptCount,
+      },
+    });
+  }
+
+  return {
+    suspended(subscription, reason, breaker) {
+      if (breaker?.failedOthers !== true) return;
+      tell({
+        type: "webhook.suspended",
+        tenantId: subscription.tenantId,
+        data: {
+          webhook_id: subscription.id,
+          reason,
+          action_required: "Review and reactivate webhook",
+          ...describe(subscription),
+          ...describeFailures(breaker, clock.now()),
+        },
+      });
+    },
+
+    failing(subscription, breaker) {
+      if (!breaker.failedOthers) return;
+      tell({
+        type: "webhook.failing",
+        tenantId: subscription.tenantId,
+        data: {
+          webhook_id: subscription.id,
+          reason: breaker.isOpen ? "it cannot be reached" : "its deliveries die one after the other",
+          action_required: "Repair the destination before the webhook is suspended",
+          ...describe(subscription),
+          ...describeFailures(breaker, clock.now()),
+          suspended_after_dead: BREAKER.suspendAfterDead,
+          suspended_after_down_s: BREAKER.suspendAfterMs / 1000,
+        },
+      });
+    },
+
+    resumed(subscription, from, { held, skipped }) {
+      tell({
+        type: "webhook.resumed",
+        tenantId: subscription.tenantId,
+        data: {
+          webhook_id: subscription.id,
+          previous_status: from,
+          held,
+          skipped_deliveries: skipped,
+          ...describe(subscription),
+        },
+      });
+    },
+
+    modeChanged(subscription, breaker) {
+      const isNews = breaker.isOpen ? takeOpeningNews(breaker) : takeClosingNews(breaker);
+      if (!isNews) return;
+      const [mode, previous] = breaker.isOpen ? ["QUEUE", "NORMAL"] : ["NORMAL", "QUEUE"];
+      tell({
+        type: "gateway.mode_changed",
+        tenantId: subscription.tenantId,
+        data: {
+          target: subscription.name,
+          webhook_id: subscription.id,
+          mode,
+          previous_mode: previous,
+          since: new Date(clock.wall()).toISOString(),
+          reason: breaker.isOpen ? (breaker.lastError ?? null) : null,
+          failures: breaker.failures,
+          url_host: hostOf(subscription.url),
+        },
+      });
+    },
+
+    died(subscription, { event }, { eventSeq, subscriptionSeq, attemptNumber, deadReason, attempt }) {
+      const key = { eventSeq, subscriptionSeq, eventId: event.id, eventType: event.type };
+      tellDeath(subscription, { ...key, reason: deadReason, error: attempt.error, attemptCount: attemptNumber });
+    },
+
+    diedUnsent(deaths) {
+      for (const death of deaths) {
+        const subscription = findSubscription(death.subscriptionSeq);
+        if (subscription !== undefined) tellDeath(subscription, { ...death, error: undefined });
+      }
+    },
+
+    sourceDisabled({ name, tenantId, status }, reason) {
+      tell({ type: "source.disabled", tenantId, data: { source: name, status, reason } });
+    },
+
+    start() {
+      const kept = waiting ?? [];
+      waiting = undefined;
+      kept.forEach(tell);
+    },
+  };
+}
+
+/** Never more of the address than its host: a path or a query may hold a token. */
+function describe({ name, url }: Subscription) {
+  return { name, url_host: hostOf(url) };
+}
+
+function hostOf(url: string): string {
+  return new URL(url).host;
+}
+
+function describeFailures(breaker: BreakerState, now: number) {
+  return {
+    dead_in_a_row: breaker.deadInARow,
+    down_for_s: breaker.isOpen ? Math.max(0, Math.round((now - breaker.openedAt) / 1000)) : 0,
+    last_error: breaker.lastError ?? null,
+  };
+}

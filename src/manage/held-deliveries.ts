@@ -1,0 +1,61 @@
+import type { BreakerState } from "../deliver/breaker.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { DeadDelivery, Store } from "../store/store.ts";
+import type { PeriodicJob } from "./jobs.ts";
+import type { Subscriptions } from "./subscriptions.ts";
+
+export interface HeldJobOptions {
+  store: Pick<Store, "loadHeldSubscriptions" | "giveUpHeld">;
+  subscriptions: Pick<Subscriptions, "list">;
+  findBreaker: (subscriptionSeq: number) => BreakerState | undefined;
+  clock: Clock;
+  maxHeldMs: number;
+  onDeaths: (deaths: readonly DeadDelivery[]) => void;
+  /** Another of the same ordering key may go now. */
+  onMovedUp: (subscriptionSeq: number) => void;
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * What a paused, suspended or unreachable subscription holds for too long becomes a dead letter, which can be seen and
+ * replayed. Time counts from when a delivery was due and from when it began to be held, whichever is later: neither
+ * what is to be delivered later nor an old backlog that was paused a moment ago is given up.
+ */
+export function createHeldJob(options: HeldJobOptions): PeriodicJob {
+  const { store, clock, maxHeldMs } = options;
+
+  /** Those that have been held long enough for anything of theirs to be given up. */
+  async function findHeld(before: number): Promise<number[]> {
+    const since = new Map((await store.loadHeldSubscriptions()).map((held) => [held.subscriptionSeq, held.since]));
+    return options.subscriptions
+      .list(undefined)
+      .filter(({ seq, status }) => {
+        const breaker = options.findBreaker(seq);
+        const downSince = breaker?.isOpen === true ? breaker.openedAt : Number.POSITIVE_INFINITY;
+        const heldSince = status === "active" ? downSince : (since.get(seq) ?? Number.POSITIVE_INFINITY);
+        return heldSince <= before;
+      })
+      .map(({ seq }) => seq);
+  }
+
+  return {
+    name: "give-up-held",
+    description: "Makes dead letters of deliveries that were held for too long",
+    everyMs: HOUR_MS,
+    async run({ shouldStop }) {
+      const before = clock.now() - maxHeldMs;
+      let dead = 0;
+      for (const seq of await findHeld(before)) {
+        for (let isDone = false; !isDone && !shouldStop();) {
+          const { deaths, movedUp } = await store.giveUpHeld(seq, before, clock.now());
+          if (movedUp) options.onMovedUp(seq);
+          if (deaths.length > 0) options.onDeaths(deaths);
+          dead += deaths.length;
+          isDone = deaths.length === 0;
+        }
+      }
+      return { summary: { dead } };
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import type { BreakerState } from "../deliver/breaker.ts";
+import type { Clock } from "../domain/clock.ts";
+import { PosthornError } from "../domain/errors.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { Store } from "../store/store.ts";
+import type { FailureNews } from "./failure-news.ts";
+import type { Subscriptions } from "./subscriptions.ts";
+
+/** Sending goes on after a pause or a suspension; what was held meanwhile is delivered, or skipped. */
+export interface Resume {
+  /**
+   * With `skip`, what is held is cancelled first and the subscription becomes active last. So a crash in between leaves
+   * it as it was, with less held; nothing that was to be skipped is ever sent, and the same call goes on with the rest.
+   * What arrives while it skips is newer than the call, and is delivered.
+   */
+  resume(subscription: Subscription, held: "deliver" | "skip"): Promise<Resumed>;
+}
+
+export interface Resumed {
+  subscription: Subscription;
+  skipped: number;
+}
+
+export interface ResumeOptions {
+  store: Pick<Store, "skipHeld">;
+  subscriptions: Pick<Subscriptions, "find" | "setStatus">;
+  findBreaker: (subscriptionSeq: number) => BreakerState | undefined;
+  news: Pick<FailureNews, "resumed">;
+  clock: Clock;
+}
+
+export function createResume(options: ResumeOptions): Resume {
+  const { store, subscriptions, findBreaker, news, clock } = options;
+
+  /** One that is active holds something only while its destination is down. */
+  function isHolding({ seq, status }: Subscription): boolean {
+    return status !== "active" || findBreaker(seq)?.isOpen === true;
+  }
+
+  async function skipHeld(seq: number): Promise<number> {
+    let total = 0;
+    let upTo: number | undefined;
+    for (;;) {
+      const step = await store.skipHeld(seq, upTo, clock.now());
+      upTo = step.upTo;
+      total += step.skipped;
+      if (step.skipped === 0) return total;
+    }
+  }
+
+  return {
+    async resume(subscription, held) {
+      const { seq, id } = subscription;
+      const skipped = held === "skip" && isHolding(subscription) ? await skipHeld(seq) : 0;
+      const current = subscriptions.find(seq);
+      if (current === undefined) throw new PosthornError("not_found", `There is no subscription ${id}.`);
+      if (current.status === "active") return { subscription: current, skipped };
+      // In the turn that writes it: both are in one transaction.
+      news.resumed(current, current.status, { held, skipped });
+      return { subscription: await subscriptions.setStatus(current, "active"), skipped };
+    },
+  };
+}

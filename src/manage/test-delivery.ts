@@ -1,0 +1,92 @@
+import type { Clock } from "../domain/clock.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { TEST_EVENT_TYPE } from "../domain/pattern.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
+import type { AttemptRecord, DeliveryKey, Store, StoredDelivery } from "../store/store.ts";
+import { toIncomingEvent } from "./own-events.ts";
+
+/**
+ * Tries a destination out with `test.event`: an event like any other, stored, signed, sent when its lane lets it go and
+ * recorded, but for one subscription alone. It is not tried again, and a failure counts neither towards suspension nor
+ * against the destination: whoever tests what is not ready yet must not harm it. That a destination which was down
+ * answers again does count.
+ */
+export interface TestDeliveries {
+  /** Resolves when the first attempt is on disk, or when it is clear that there is none for now. */
+  send(subscription: Subscription): Promise<TestResult>;
+  /** The attempt of a test is on disk. */
+  noteTested(eventId: string, delivery: DeliveryKey): void;
+}
+
+export type TestResult =
+  | { kind: "attempted"; eventId: string; key: DeliveryKey; attempt: AttemptRecord & { number: number } }
+  | { kind: "waiting"; delivery: StoredDelivery };
+
+export interface TestDeliveriesOptions {
+  store: Pick<Store, "findEvent" | "findDelivery" | "listAttempts">;
+  accept: (event: IncomingEvent, done: (result: IngestResult) => void, subscriptions: readonly Subscription[]) => void;
+  clock: Clock;
+  createId: (prefix: "evt") => string;
+}
+
+/** For the way through the store, before the attempt and after it. */
+const ALLOWANCE_MS = 2000;
+
+export function createTestDeliveries({ store, accept, clock, createId }: TestDeliveriesOptions): TestDeliveries {
+  const waiting = new Map<string, (tested: DeliveryKey) => void>();
+
+  function toTestEvent({ tenantId }: Subscription): IncomingEvent {
+    const data = { test: true, timestamp: new Date(clock.wall()).toISOString() };
+    const id = createId("evt");
+    const event = toIncomingEvent({ type: TEST_EVENT_TYPE, tenantId, data }, clock, id);
+    event.priority = "critical";
+    // A key of its own: in an ordered subscription it neither waits for others nor holds them up.
+    event.orderingKey = id;
+    return event;
+  }
+
+  function publish(event: IncomingEvent, subscription: Subscription): Promise<void> {
+    return new Promise((resolve, reject) => {
+      accept(event, (result) => (result.kind === "failed" ? reject(result.error) : resolve()), [subscription]);
+    });
+  }
+
+  /** Undefined when there was no attempt in time. */
+  function waitForAttempt(eventId: string, timeoutMs: number): Promise<DeliveryKey | undefined> {
+    return new Promise((resolve) => {
+      const end = (tested: DeliveryKey | undefined) => {
+        timer.cancel();
+        waiting.delete(eventId);
+        resolve(tested);
+      };
+      const timer = clock.setTimer(clock.now() + timeoutMs, () => end(undefined));
+      waiting.set(eventId, end);
+    });
+  }
+
+  async function find(eventId: string, { seq, tenantId }: Subscription): Promise<StoredDelivery> {
+    const event = await store.findEvent(eventId, tenantId);
+    const delivery = event && (await store.findDelivery({ eventSeq: event.seq, subscriptionSeq: seq }));
+    if (delivery === undefined) throw new PosthornError("not_found", `There is no delivery of ${eventId} any more.`);
+    return delivery;
+  }
+
+  return {
+    async send(subscription) {
+      const event = toTestEvent(subscription);
+      const { id: eventId } = event;
+      await publish(event, subscription);
+      // In the turn of the commit: the attempt is recorded in a later one.
+      const isHeld = subscription.status !== "active";
+      const key = isHeld ? undefined : await waitForAttempt(eventId, subscription.timeoutMs + ALLOWANCE_MS);
+      const [attempt] = key === undefined ? [] : await store.listAttempts(key);
+      return key === undefined || attempt === undefined
+        ? { kind: "waiting", delivery: await find(eventId, subscription) }
+        : { kind: "attempted", eventId, key, attempt };
+    },
+    noteTested(eventId, delivery) {
+      waiting.get(eventId)?.(delivery);
+    },
+  };
+}

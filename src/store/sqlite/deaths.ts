@@ -1,0 +1,24 @@
+import type { DeadReason } from "../../domain/delivery.ts";
+import type { DeadDelivery } from "../store.ts";
+
+/** What is told of a delivery that dies without an attempt. */
+export interface DyingRow {
+  event_seq: number;
+  subscription_seq: number;
+  attempt_count: number;
+  id: string;
+  type: string;
+}
+
+/** Undefined when there are none: what does not happen is not sent from thread to thread. */
+export function toDeaths(rows: readonly DyingRow[], reason: DeadReason): DeadDelivery[] | undefined {
+  if (rows.length === 0) return undefined;
+  return rows.map((row) => ({
+    eventSeq: row.event_seq,
+    subscriptionSeq: row.subscription_seq,
+    eventId: row.id,
+    eventType: row.type,
+    reason,
+    attemptCount: row.attempt_count,
+  }));
+}
