@@ -7,21 +7,24 @@ import type { CounterDeltas } from "./counters.ts";
 import { createKeyWrites } from "./keys.ts";
 import { createEventTypeWrites } from "./event-types.ts";
 import { createJobWrites } from "./jobs.ts";
+import type { Moves } from "./move.ts";
 import type { Recover } from "./recover.ts";
+import { createReplayWrites } from "./replays.ts";
 import { createTenantWrites } from "./tenants.ts";
 
 /** The writes that are not on the way of every event: called by name, each in the same transactions as the rest. */
 export function createCommands(
   db: Database,
-  parts: { accept: Accept; acts: ActsOfStore; recover: Recover; counters: CounterDeltas },
+  parts: { accept: Accept; acts: ActsOfStore; recover: Recover; counters: CounterDeltas; moves: Moves },
 ) {
-  const { accept, acts, recover, counters } = parts;
+  const { accept, acts, recover, counters, moves } = parts;
   return {
     ...createConfigurationWrites(db),
     ...createTenantWrites(db, { onDeleted: counters.forgetTenant }),
     ...createKeyWrites(db),
     ...createEventTypeWrites(db),
     ...createJobWrites(db),
+    ...createReplayWrites(db, { moves, accept }),
     retryDelivery: acts.retryDelivery,
     cancelDelivery: acts.cancelDelivery,
     replay: acts.replay,

@@ -112,6 +112,17 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     renewJobRun: (name, runner, leaseUntil) => write("renewJobRun", name, runner, leaseUntil),
     endJobRun: (end) => write("endJobRun", end),
 
+    insertReplay: (replay) => write("insertReplay", replay),
+    setReplayStatus: (id, status, change) => write("setReplayStatus", id, status, change),
+    stepReplay: (step, items) => write("stepReplay", step, items),
+    findReplay: (id) => read("findReplay", id),
+    listReplays: (filter, page) => read("listReplays", filter, page),
+    loadRunningReplays: () => read("loadRunningReplays"),
+    walkReplay: (walk, after, page) => read("walkReplay", walk, after, page),
+    countOpenReplays: (seqs, limit) => read("countOpenReplays", seqs, limit),
+    findEventRange: (since, until) => read("findEventRange", since, until),
+    loadEventFacts: (eventSeq) => read("loadEventFacts", eventSeq),
+
     findEvent: (id, tenantId) => read("findEvent", id, tenantId),
     loadBody: (eventSeq) => read("loadBody", eventSeq),
     listEvents: (filter, page) => read("listEvents", filter, page),

@@ -58,7 +58,7 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
   const claim = createClaim(db, acts.expireOne);
   const settle = createSettle(db, moves, claim, counters);
   const recover = createRecover(db, moves, settle, claim.nextDueAt);
-  const commands = createCommands(db, { accept, acts, recover, counters });
+  const commands = createCommands(db, { accept, acts, recover, counters, moves });
   const ring = createRequestRing(db);
   /** After a fault of the disk nothing more is written: what is on it is unknown. */
   let lost: FaultReport | undefined;
