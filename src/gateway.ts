@@ -21,6 +21,7 @@ import { createIntake } from "./http/intake.ts";
 import { readKey } from "./http/read-key.ts";
 import { addRoutes } from "./http/routes/add-routes.ts";
 import { createHttpServer } from "./http/server.ts";
+import { createBulkReplays } from "./manage/bulk-replays.ts";
 import { applyDeclared, type Declared } from "./manage/declared.ts";
 import { openDiskWatch } from "./manage/disk-watch.ts";
 import { openEventTypes } from "./manage/event-types.ts";
@@ -30,6 +31,7 @@ import { loadOrCreateMasterKey } from "./manage/key-files.ts";
 import { openKeys } from "./manage/keys.ts";
 import { createOwnEvents } from "./manage/own-events.ts";
 import { createQuotaGate } from "./manage/quotas.ts";
+import { createReplayRunner } from "./manage/replay-runner.ts";
 import { createReplays } from "./manage/replays.ts";
 import { createSecretBox } from "./manage/secret-box.ts";
 import { createSecretRotation } from "./manage/secret-rotation.ts";
@@ -86,6 +88,8 @@ export interface BrokenPromises {
 
 const MAX_PUBLISH_BYTES = 16 * 1024 * 1024;
 const HTTP_CLOSE_MS = 1500;
+/** A loop that is later than this has more urgent things to do than replays. */
+const BUSY_LAG_MS = 50;
 
 export async function startGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
   const { logger, broken } = options;
@@ -159,6 +163,8 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       router.update(subscriptions.list(undefined));
       scheduler.refresh(subscription.seq);
     },
+    cancelLater: (subscription, open) => bulkReplays.cancelLane(subscription, open),
+    isCancelling: (seq) => replayRunner.isCancelling(seq),
   });
   const governor = createGovernor({ clock, readUtilization: createUtilization() });
   const scheduler = createScheduler({
@@ -170,6 +176,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     random,
     findSubscription: subscriptions.find,
     findSavedBreaker: subscriptions.findSavedBreaker,
+    isCancelling: (seq) => replayRunner.isCancelling(seq),
     maxInFlight: limits.maxSockets,
     maxBodyBytes: limits.bodyCacheBytes,
     onAttempt(subscription, delivery, report, { settlement }) {
@@ -218,6 +225,19 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     onDue: (subscription) => scheduler.notePending(subscription, clock.now()),
     onCancelled: scheduler.withdraw,
   });
+
+  const replayRunner = createReplayRunner({
+    store,
+    subscriptions,
+    clock,
+    onDue: (subscription) => scheduler.notePending(subscription, clock.now()),
+    onCancelled: scheduler.withdraw,
+    isBusy: () => loopLag.lagMs > BUSY_LAG_MS,
+    onFault: logFault,
+    onEnd: ({ id, kind, status, done, skipped, failed, error }) =>
+      logger.info({ replay_id: id, kind, status, done, skipped, failed, error }, "a replay has ended"),
+  });
+  const bulkReplays = createBulkReplays({ store, subscriptions, runner: replayRunner, clock, createId });
 
   let isShuttingDown = false;
   const accept = (event: IncomingEvent, done: (result: IngestResult) => void) => {
@@ -345,6 +365,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     keys,
     rotation,
     replays,
+    bulkReplays,
     jobs,
   });
   const takeOver = (declared: Declared) =>
@@ -361,6 +382,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   await rotation.endOverlaps();
   await scheduler.start();
   await jobs.start();
+  await replayRunner.start();
   void subscriptions.resume().catch(logFault);
 
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
@@ -381,6 +403,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));
       isShuttingDown = true;
       await jobs.stop();
+      await replayRunner.stop();
       await http.close(HTTP_CLOSE_MS);
       await bodies.close();
       await schemas.close();

@@ -17,6 +17,10 @@ declare module "fastify" {
     /** Only for keys that are bound to no tenant. */
     unbound?: boolean;
   }
+  interface FastifySchema {
+    /** One short sentence for people. */
+    summary?: string;
+  }
   interface FastifyRequest {
     caller: Caller | undefined;
   }

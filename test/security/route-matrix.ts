@@ -51,6 +51,18 @@ async function newDelivery(victim: Victim, end: "dead" | "held"): Promise<ShownD
   return victim.client.deliveryOf(await newEvent(victim, end));
 }
 
+let lastReplay: string | undefined;
+
+/** Of a paused subscription, so that it stays as it is until the next one is made. */
+async function newReplay(victim: Victim): Promise<string> {
+  const { client } = victim;
+  if (lastReplay !== undefined) await client.post(`/api/v1/replays/${lastReplay}/cancel`);
+  const { subscription_id } = await newDelivery(victim, "dead");
+  await client.post(`/api/v1/subscriptions/${subscription_id}/pause`);
+  const { json } = await client.post("/api/v1/dead-letters/replay", { filter: { subscription_id } });
+  return (lastReplay = String(json["id"]));
+}
+
 async function newKey({ client }: Victim): Promise<string> {
   const { json } = await client.post("/api/v1/keys", { name: "victim's key", scopes: ["read"] });
   return String(json["id"]);
@@ -66,6 +78,9 @@ const at = (stranger: RouteCase["stranger"], path: string, body?: unknown): Rout
 const onSubscription =
   (suffix = "", body?: unknown) =>
   async (victim: Victim) => [at(404, `/api/v1/subscriptions/${await newSubscription(victim)}${suffix}`, body)];
+const onReplay =
+  (suffix = "") =>
+  async (victim: Victim) => [at(404, `/api/v1/replays/${await newReplay(victim)}${suffix}`)];
 /** A rotation is under way and confirmed, so that either step can follow. */
 const onRotation = (suffix: string) => async (victim: Victim) => {
   const path = `/api/v1/subscriptions/${await newSubscription(victim)}`;
@@ -133,8 +148,55 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
     scope: "admin",
     cases: async (victim) => {
       const { id } = await newDelivery(victim, "dead");
-      return [at(404, "/api/v1/dead-letters/replay", { id })];
+      const filter = { subscription_id: await newSubscription(victim) };
+      return [
+        at(404, "/api/v1/dead-letters/replay", { id }),
+        at(404, "/api/v1/dead-letters/replay", { filter }),
+        at(403, "/api/v1/dead-letters/replay", { filter: { tenant_id: "victim" } }),
+        at("own", "/api/v1/dead-letters/replay", { all: true, plan: true }),
+      ];
     },
+  },
+  "POST /api/v1/dead-letters/purge": {
+    scope: "admin",
+    cases: async (victim) => [
+      at(404, "/api/v1/dead-letters/purge", {
+        filter: { subscription_id: await newSubscription(victim) },
+        confirm: "purge",
+      }),
+      at(403, "/api/v1/dead-letters/purge", { filter: { tenant_id: "victim" }, confirm: "purge" }),
+    ],
+  },
+  "POST /api/v1/deliveries/cancel": {
+    scope: "admin",
+    cases: async (victim) => [
+      at(404, "/api/v1/deliveries/cancel", { filter: { subscription_id: await newSubscription(victim) } }),
+      at("own", "/api/v1/deliveries/cancel", { filter: { event_type: "never.once" } }),
+    ],
+  },
+
+  "POST /api/v1/replays": {
+    scope: "admin",
+    cases: async (victim) => [
+      at(404, "/api/v1/replays", { kind: "events", filter: { subscription_id: await newSubscription(victim) } }),
+      at(403, "/api/v1/replays", { kind: "dead_letters", filter: { tenant_id: "victim" } }),
+      at("own", "/api/v1/replays", { kind: "dead_letters", plan: true }),
+    ],
+  },
+  "GET /api/v1/replays": {
+    scope: "read",
+    cases: async (victim) => {
+      await newReplay(victim);
+      return [at("own", "/api/v1/replays"), at("own", "/api/v1/replays?tenant_id=victim")];
+    },
+  },
+  "GET /api/v1/replays/:id": { scope: "read", cases: onReplay() },
+  "POST /api/v1/replays/:id/pause": { scope: "admin", cases: onReplay("/pause") },
+  "POST /api/v1/replays/:id/resume": { scope: "admin", cases: onReplay("/resume") },
+  "POST /api/v1/replays/:id/cancel": { scope: "admin", cases: onReplay("/cancel") },
+  "POST /api/v1/subscriptions/:id/recover": {
+    scope: "admin",
+    cases: onSubscription("/recover", { since: "2020-01-01T00:00:00Z" }),
   },
 
   "GET /api/v1/sources/:name/requests": { scope: "read", cases: () => [at(404, "/api/v1/sources/theirs/requests")] },

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { Scheduler } from "../../deliver/scheduler.ts";
 import type { Clock } from "../../domain/clock.ts";
+import type { BulkReplays } from "../../manage/bulk-replays.ts";
 import type { EventTypes } from "../../manage/event-types.ts";
 import type { Jobs } from "../../manage/jobs.ts";
 import type { Keys } from "../../manage/keys.ts";
@@ -20,6 +21,7 @@ import { addFilterRoutes } from "./filters.ts";
 import { addJobRoutes } from "./jobs.ts";
 import { addKeyRoutes } from "./keys.ts";
 import { addOperationRoutes } from "./operation.ts";
+import { addReplayRoutes } from "./replays.ts";
 import { addRequestRoutes } from "./requests.ts";
 import { addSubscriptionRoutes } from "./subscriptions.ts";
 import { addSubscriptionSecretRoutes } from "./subscription-secrets.ts";
@@ -42,12 +44,13 @@ export interface RouteParts {
   keys: Keys;
   rotation: SecretRotation;
   replays: Replays;
+  bulkReplays: BulkReplays;
   jobs: Jobs;
 }
 
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   const { open, store, clock, logger, scheduler, status, subscriptions, sources } = parts;
-  const { eventTypes, tenants, keys, rotation, replays, jobs } = parts;
+  const { eventTypes, tenants, keys, rotation, replays, bulkReplays, jobs } = parts;
   const present = (delivery: StoredDelivery) =>
     presentDelivery(delivery, {
       subscription: subscriptions.find(delivery.subscriptionSeq),
@@ -61,7 +64,8 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     metricsArePublic: open.metrics,
   });
   addEventRoutes(app, { store, replays, presentDelivery: present });
-  addDeliveryRoutes(app, { store, subscriptions, replays, presentDelivery: present });
+  addDeliveryRoutes(app, { store, subscriptions, replays, bulkReplays, presentDelivery: present });
+  addReplayRoutes(app, { bulkReplays });
   addRequestRoutes(app, { store, sources });
   addSubscriptionRoutes(app, { subscriptions, store });
   addFilterRoutes(app, { store });

@@ -141,7 +141,8 @@ export function addSubscriptionRoutes(app: FastifyInstance, { subscriptions, sto
 
   app.delete("/api/v1/subscriptions/:id", { config: { scope: "admin" } }, async (request) => {
     const subscription = getMeant(request);
-    return { id: subscription.id, cancelled_deliveries: await subscriptions.remove(subscription) };
+    const { cancelled, jobId } = await subscriptions.remove(subscription);
+    return { id: subscription.id, cancelled_deliveries: cancelled, job_id: jobId ?? null };
   });
 
   app.post("/api/v1/subscriptions/:id/pause", { config: { scope: "admin" } }, async (request, reply) =>
