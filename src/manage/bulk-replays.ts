@@ -165,6 +165,7 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
       }
       const replay = await store.setReplayStatus(id, status, { at: clock.wall() });
       if (status === "running") runner.add(replay);
+      else runner.drop(id);
       return replay;
     },
   };

@@ -18,6 +18,8 @@ export interface ReplayRunner {
   start(): Promise<void>;
   /** Begins with it, or goes on. */
   add(replay: ReplayRow): void;
+  /** It was paused or cancelled. */
+  drop(id: string): void;
   /** Whether the open deliveries of this deleted subscription are being cancelled. */
   isCancelling(subscriptionSeq: number): boolean;
   stop(): Promise<void>;
@@ -265,6 +267,7 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
       for (const replay of await store.loadRunningReplays()) add(replay);
     },
     add,
+    drop: (id) => void runs.delete(id),
     isCancelling: (seq) => [...runs.values()].some(({ replay }) => replay.laneSeq === seq),
     async stop() {
       isStopped = true;

@@ -32,4 +32,4 @@ create index replays_by_tenant on replays (tenant_id, seq);
 create index dead_letters_by_subscription on deliveries (subscription_seq, completed_at, event_seq) where state = 3;
 create index dead_letters_by_event on deliveries (event_seq, subscription_seq) where state = 3;
 -- What was opened again and has not been tried since: so many at once and no more.
-create index replays_open on deliveries (subscription_seq) where state < 2 and next_trigger = 3;
+create index replays_open on deliveries (subscription_seq, state, next_trigger) where state < 2 and next_trigger = 3;
