@@ -5,6 +5,7 @@ import { describeFailure, EXIT_USAGE, findExitCode } from "./failure.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { note } from "./output.ts";
 import type { SinkFlags } from "./sink.ts";
+import { addReplayCommands } from "./replay-commands.ts";
 import { addTenantCommands } from "./tenant-commands.ts";
 
 /** Resolves to the exit code. What a command needs is imported when it runs: help and usage errors are instant. */
@@ -44,6 +45,7 @@ Examples:
     );
   addGatewayCommands(program);
   addClientCommands(program);
+  addReplayCommands(program);
   addTenantCommands(program);
   addKeyCommands(program);
   return program;
