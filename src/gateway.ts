@@ -23,6 +23,7 @@ import { createIntake } from "./http/intake.ts";
 import { readKey } from "./http/read-key.ts";
 import { addRoutes } from "./http/routes/add-routes.ts";
 import { createHttpServer } from "./http/server.ts";
+import { createBulkReplays } from "./manage/bulk-replays.ts";
 import { applyDeclared, type Declared } from "./manage/declared.ts";
 import { openDiskWatch } from "./manage/disk-watch.ts";
 import { openEventTypes } from "./manage/event-types.ts";
@@ -35,6 +36,7 @@ import { openKeys } from "./manage/keys.ts";
 import { createOwnEvents } from "./manage/own-events.ts";
 import { createPruneJobs } from "./manage/prune-jobs.ts";
 import { createQuotaGate } from "./manage/quotas.ts";
+import { createReplayRunner } from "./manage/replay-runner.ts";
 import { createReplays } from "./manage/replays.ts";
 import { createResume } from "./manage/resume.ts";
 import { createSecretBox } from "./manage/secret-box.ts";
@@ -94,6 +96,8 @@ export interface BrokenPromises {
 
 const MAX_PUBLISH_BYTES = 16 * 1024 * 1024;
 const HTTP_CLOSE_MS = 1500;
+/** A loop that is later than this has more urgent things to do than replays. */
+const BUSY_LAG_MS = 50;
 
 export async function startGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
   const { logger, broken } = options;
@@ -171,6 +175,8 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       scheduler.refresh(subscription.seq);
     },
     onResumed: (subscription, from) => news.resumed(subscription, from, { held: "deliver", skipped: 0 }),
+    cancelLater: (subscription, open) => bulkReplays.cancelLane(subscription, open),
+    isCancelling: (seq) => replayRunner.isCancelling(seq),
   });
   const statistics = createStatistics({ store, clock, onFault: logFault });
   const governor = createGovernor({ clock, readUtilization: createUtilization() });
@@ -183,6 +189,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     random,
     findSubscription: subscriptions.find,
     findSavedBreaker: subscriptions.findSavedBreaker,
+    isCancelling: (seq) => replayRunner.isCancelling(seq),
     maxInFlight: limits.maxSockets,
     maxBodyBytes: limits.bodyCacheBytes,
     onAttempt(subscription, delivery, report, { settlement }) {
@@ -250,6 +257,19 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     onDue: (subscription) => scheduler.notePending(subscription, clock.now()),
     onCancelled: scheduler.withdraw,
   });
+
+  const replayRunner = createReplayRunner({
+    store,
+    subscriptions,
+    clock,
+    onDue: (subscription) => scheduler.notePending(subscription, clock.now()),
+    onCancelled: scheduler.withdraw,
+    isBusy: () => loopLag.lagMs > BUSY_LAG_MS,
+    onFault: logFault,
+    onEnd: ({ id, kind, status, done, skipped, failed, error }) =>
+      logger.info({ replay_id: id, kind, status, done, skipped, failed, error }, "a replay has ended"),
+  });
+  const bulkReplays = createBulkReplays({ store, subscriptions, runner: replayRunner, clock, createId });
 
   let isShuttingDown = false;
   type Done = (result: IngestResult) => void;
@@ -406,6 +426,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     replays,
     resume,
     tests,
+    bulkReplays,
     jobs,
     statistics,
   });
@@ -425,6 +446,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   news.diedUnsent(deaths);
   news.start();
   await jobs.start();
+  await replayRunner.start();
   void subscriptions.resume().catch(logFault);
 
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
@@ -445,6 +467,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));
       isShuttingDown = true;
       await jobs.stop();
+      await replayRunner.stop();
       await http.close(HTTP_CLOSE_MS);
       await bodies.close();
       await schemas.close();

@@ -78,6 +78,7 @@ function explainUnreachable(url: string, error: unknown): CommandFailure {
 const HINTS: Readonly<Record<string, string>> = {
   unauthorized:
     "Give a key with --key or POSTHORN_API_KEY; `posthorn keys create --local` makes one on the gateway's machine.",
+  confirmation_required: "Here: add --confirm COUNT, or --yes.",
   forbidden: "Use a key that may do this.",
   illegal_transition: "`posthorn deliveries show ID` tells its state.",
 };

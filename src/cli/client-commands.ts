@@ -18,15 +18,6 @@ export function addClientCommands(program: Command): void {
   addDeliveries(program);
   addEventTypes(program);
   addSecrets(program);
-
-  const dlq = program.command("dlq").description("dead letters: deliveries that are not tried again by themselves");
-  addListOptions(addClientOptions(dlq.command("list")))
-    .description("list dead letters, the latest first")
-    .option("--subscription <id>", "only those for this subscription")
-    .action(async (flags: object) => (await import("./deliveries.ts")).runListDeadLetters(flags));
-  addClientOptions(dlq.command("replay <id>"))
-    .description("deliver a dead letter once more, with a new round of retries")
-    .action(async (id: string, flags: object) => (await import("./deliveries.ts")).runReplayDeadLetter(id, flags));
 }
 
 function addSend(program: Command): void {

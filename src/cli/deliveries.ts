@@ -1,6 +1,6 @@
 import { readAnswer } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
-import { printList, type Column, type ListFlags } from "./list.ts";
+import { printList, readTime, type Column, type ListFlags } from "./list.ts";
 import { formatAgo, formatFacts, formatTable, print, shorten } from "./output.ts";
 
 export interface DeliveryAnswer {
@@ -36,6 +36,14 @@ export interface DeliveryListFlags extends ListFlags {
   subscription?: string;
 }
 
+export interface DeadLetterFlags extends ListFlags {
+  subscription?: string;
+  reason?: string;
+  type?: string;
+  since?: string;
+  until?: string;
+}
+
 export const DELIVERY_COLUMNS: readonly Column<DeliveryAnswer>[] = [
   { heading: "DELIVERY", show: ({ id }) => id },
   { heading: "EVENT", show: ({ event_id }) => event_id },
@@ -58,8 +66,14 @@ export async function runListDeliveries(flags: DeliveryListFlags): Promise<void>
   await printList(await connect(flags), "/api/v1/deliveries", flags, { query, columns: DELIVERY_COLUMNS });
 }
 
-export async function runListDeadLetters(flags: DeliveryListFlags): Promise<void> {
-  const query = { subscription_id: flags.subscription };
+export async function runListDeadLetters(flags: DeadLetterFlags): Promise<void> {
+  const query = {
+    subscription_id: flags.subscription,
+    reason: flags.reason,
+    event_type: flags.type,
+    since: readTime("--since", flags.since),
+    until: readTime("--until", flags.until),
+  };
   const columns = DELIVERY_COLUMNS.filter(({ heading }) => heading !== "NEXT");
   await printList(await connect(flags), "/api/v1/dead-letters", flags, { query, columns });
 }

@@ -6,6 +6,7 @@ import { addKeyCommands } from "./key-commands.ts";
 import { note } from "./output.ts";
 import type { SinkFlags } from "./sink.ts";
 import { addSubscriptionCommands } from "./subscription-commands.ts";
+import { addReplayCommands } from "./replay-commands.ts";
 import { addTenantCommands } from "./tenant-commands.ts";
 
 /** Resolves to the exit code. What a command needs is imported when it runs: help and usage errors are instant. */
@@ -46,6 +47,7 @@ Examples:
   addGatewayCommands(program);
   addClientCommands(program);
   addSubscriptionCommands(program);
+  addReplayCommands(program);
   addTenantCommands(program);
   addKeyCommands(program);
   return program;

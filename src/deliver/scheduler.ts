@@ -81,6 +81,8 @@ export interface SchedulerOptions {
   onExpired?: ((deaths: readonly DeadDelivery[]) => void) | undefined;
   /** The breaker as it was before a restart. */
   findSavedBreaker?: ((subscriptionSeq: number) => BreakerState | undefined) | undefined;
+  /** Whether a job cancels what a deleted subscription has left. */
+  isCancelling?: ((subscriptionSeq: number) => boolean) | undefined;
   /** `counted`: nothing that is worth telling, but to be kept. */
   onBreaker: (subscription: Subscription, change: BreakerNews, breaker: BreakerState) => void;
   onSuspend: (subscription: Subscription, reason: string) => void;
@@ -160,6 +162,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   function cancelLate(lane: Lane): void {
     if (isStopping) return;
     lane.mayHaveMore = false;
+    if (options.isCancelling?.(lane.seq) === true) return;
     lane.unsettled++;
     const go = (count: number) => {
       lane.unsettled--;

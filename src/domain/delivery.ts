@@ -75,5 +75,10 @@ export function rankOf(nextAttemptAt: number, priority: Priority, isRetry: boole
   return nextAttemptAt + PRIORITY_OFFSET_MS[priority] + (isRetry ? RETRY_OFFSET_MS : 0);
 }
 
+/** What is replayed in bulk goes behind whatever else is due with it. */
+export function rankOfReplay(now: number): number {
+  return now + MAX_RANK_OFFSET_MS;
+}
+
 /** A delivery that was being sent each of this many times when the gateway stopped is taken to be the cause. */
 export const MAX_RECOVERIES = 5;

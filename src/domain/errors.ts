@@ -23,6 +23,7 @@ const ROWS = {
   managed_by_config: { status: 409, title: "The configuration file owns this" },
   subscription_quota: { status: 409, title: "The tenant may not have more subscriptions" },
   illegal_transition: { status: 409, title: "The delivery's state does not allow this" },
+  confirmation_required: { status: 409, title: "This must be confirmed first" },
   idempotency_key_reused: { status: 409, title: "The Idempotency-Key belongs to another request" },
   gone: { status: 410, title: "The source is closed" },
   precondition_failed: { status: 412, title: "It has changed since it was read" },

@@ -43,8 +43,8 @@ export interface Subscriptions {
   wasDeleted(id: string, tenantId: string | undefined): boolean;
   change(subscription: Subscription, change: SubscriptionChange): Promise<Subscription>;
   setStatus(subscription: Subscription, status: SubscriptionStatus): Promise<Subscription>;
-  /** Open deliveries are cancelled; resolves to how many. */
-  remove(subscription: Subscription): Promise<number>;
+  /** Open deliveries are cancelled: at once when they are few, else by a job. */
+  remove(subscription: Subscription): Promise<{ cancelled: number; jobId: string | undefined }>;
   saveBreaker(subscription: Subscription, breaker: BreakerState): Promise<void>;
   findSavedBreaker(seq: number): BreakerState | undefined;
   /** Takes over what the configuration declares; says which left it. */
@@ -66,7 +66,14 @@ export interface SubscriptionsOptions {
   onChange: (subscription: Subscription) => void;
   /** A change of its settings made it active again. */
   onResumed?: ((subscription: Subscription, from: SubscriptionStatus) => void) | undefined;
+  /** Begins to cancel the deliveries of one that is deleted in this turn; called in the turn. */
+  cancelLater?: ((subscription: Subscription, open: number) => Promise<{ id: string }>) | undefined;
+  /** Whether that goes on for this one. */
+  isCancelling?: ((seq: number) => boolean) | undefined;
 }
+
+/** So many are cancelled while the one who deletes waits. */
+const MAX_CANCELLED_AT_ONCE = 500;
 
 export async function openSubscriptions(options: SubscriptionsOptions): Promise<Subscriptions> {
   const { store, clock, random, secretBox } = options;
@@ -201,9 +208,11 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     while ((await store.cancelLane(seq, clock.now())) > 0);
   }
 
-  async function countCancelled(seq: number): Promise<number> {
+  async function countersOf(seq: number): Promise<{ open: number; cancelled: number }> {
     const { deliveries } = await store.loadCounters();
-    return deliveries.find(({ subscriptionSeq }) => subscriptionSeq === seq)?.cancelled ?? 0;
+    const row = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === seq);
+    if (row === undefined) return { open: 0, cancelled: 0 };
+    return { open: row.created - row.delivered - row.dead - row.cancelled, cancelled: row.cancelled };
   }
 
   function findById(id: string, tenantId: string | undefined): Subscription | undefined {
@@ -245,14 +254,20 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     async remove(subscription) {
       refuseManaged(subscription);
       const { seq } = subscription;
-      const before = await countCancelled(seq);
-      await store.deleteSubscription(seq, clock.wall());
+      const before = await countersOf(seq);
+      const isMany = before.open > MAX_CANCELLED_AT_ONCE;
+      // In one turn, and so in one transaction: nothing is left that nobody would cancel.
+      const [, job] = await Promise.all([
+        store.deleteSubscription(seq, clock.wall()),
+        isMany ? options.cancelLater?.(subscription, before.open) : undefined,
+      ]);
       bySeq.delete(seq);
       tenantOfDeleted.set(subscription.id, subscription.tenantId);
       announce(subscription);
+      if (job !== undefined) return { cancelled: before.open, jobId: job.id };
       await cancelOpen(seq);
       // Counted by the store: the scheduler, too, cancels what it finds of a subscription that is gone.
-      return (await countCancelled(seq)) - before;
+      return { cancelled: (await countersOf(seq)).cancelled - before.cancelled, jobId: undefined };
     },
     async saveBreaker(subscription, breaker) {
       await store.updateSubscription(subscription.seq, { breaker: JSON.stringify(breaker) }, subscription.updatedAt);
@@ -281,7 +296,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       return { left: left.map(({ name }) => name) };
     },
     async resume() {
-      for (const seq of deleted) await cancelOpen(seq);
+      for (const seq of deleted) if (options.isCancelling?.(seq) !== true) await cancelOpen(seq);
       for (const subscription of bySeq.values()) {
         if (!subscription.ordered || subscription.onDeadHead === "block") continue;
         // The store knows no settings: what it gave up at this start keeps its place.

@@ -9,9 +9,16 @@ import type { PosthornError } from "../domain/errors.ts";
 import type { AttemptResult } from "../domain/outcome.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
 import type { Tenant } from "../domain/tenant.ts";
+import type { IdempotencyBook, IdempotencyMark } from "./port/idempotency.ts";
+import type { ReplayBook } from "./port/replays.ts";
+import type { AttemptStatistics } from "./port/statistics.ts";
+
+export type * from "./port/idempotency.ts";
+export type * from "./port/replays.ts";
+export type * from "./port/statistics.ts";
 
 export interface Store
-  extends Configuration, TenantRecords, ReadModels, Acts, JobBook, AttemptStatistics, IdempotencyBook {
+  extends Configuration, TenantRecords, ReadModels, Acts, JobBook, ReplayBook, AttemptStatistics, IdempotencyBook {
   readonly info: StoreInfo;
   /** As data: what one transaction may hold. */
   readonly limits: { readonly maxRows: number; readonly maxBytes: number };
@@ -395,7 +402,7 @@ export interface ReadModels {
   findDelivery(key: DeliveryKey): Promise<StoredDelivery | undefined>;
   listAttempts(key: DeliveryKey): Promise<readonly (AttemptRecord & { number: number })[]>;
   listDeliveries(filter: DeliveryFilter, page: Page): Promise<PageOf<StoredDelivery>>;
-  listDeadLetters(filter: DeliveryFilter, page: Page): Promise<PageOf<StoredDelivery>>;
+  listDeadLetters(filter: DeadLetterFilter, page: Page): Promise<PageOf<StoredDelivery>>;
   listRequests(source: string | undefined, page: Page, tenantId?: string): Promise<PageOf<StoredRequest>>;
   findRequest(id: string): Promise<StoredRequest | undefined>;
   loadCounters(): Promise<Counters>;
@@ -427,6 +434,14 @@ export interface DeliveryFilter {
   tenantId?: string | undefined;
   subscriptionSeq?: number | undefined;
   state?: DeliveryState | undefined;
+}
+
+export interface DeadLetterFilter extends Omit<DeliveryFilter, "state"> {
+  reason?: DeadReason | undefined;
+  type?: string | undefined;
+  /** Of the completion. */
+  since?: number | undefined;
+  until?: number | undefined;
 }
 
 export interface StoredEvent extends EventFacts {
@@ -548,49 +563,4 @@ export interface JobRunEnd {
   error: string | undefined;
   nextRunAt: number;
   keep: number;
-}
-
-/** What attempts came to over time. Written late and in few rows, so it may lack what a crash cut off. */
-export interface AttemptStatistics {
-  /** Adds each to its minute and to its hour. */
-  addAttemptStats(deltas: readonly AttemptStats[]): Promise<void>;
-  /** In no particular order; spans without attempts are left out. */
-  loadAttemptStats(query: AttemptStatsQuery): Promise<readonly AttemptStats[]>;
-  /** Removes spans that begin before then, at most one transaction's worth; resolves to how many. */
-  pruneAttemptStats(before: { minute: number; hour: number }): Promise<number>;
-}
-
-export interface AttemptStats {
-  /** Unix minutes: when the span begins. */
-  minute: number;
-  /** 0 for the whole gateway. */
-  subscriptionSeq: number;
-  attempts: number;
-  failures: number;
-  /** A packed histogram. */
-  latencies: Uint8Array;
-}
-
-export interface AttemptStatsQuery {
-  span: "minute" | "hour";
-  subscriptionSeqs: readonly number[];
-  /** The first and the last span, in unix minutes; for hours whole ones. */
-  since: number;
-  until: number;
-}
-
-/** Which requests with an `Idempotency-Key` made what. A mark is written together with what it tells of, or neither is. */
-export interface IdempotencyBook {
-  findIdempotencyKey(scope: string, key: string): Promise<IdempotencyMark | undefined>;
-  /** Forgets those that are older, at most one transaction's worth; resolves to how many. */
-  pruneIdempotencyKeys(before: number): Promise<number>;
-}
-
-export interface IdempotencyMark {
-  scope: string;
-  key: string;
-  /** Of the request. */
-  fingerprint: string;
-  madeId: string;
-  madeAt: number;
 }

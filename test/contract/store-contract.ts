@@ -12,6 +12,7 @@ import { jobsContract } from "./store/jobs.ts";
 import { laneContract } from "./store/lanes.ts";
 import { orderContract } from "./store/order.ts";
 import { readsContract } from "./store/reads.ts";
+import { replaysContract } from "./store/replays.ts";
 import { settleContract } from "./store/settle.ts";
 import { tenantContract } from "./store/tenants.ts";
 
@@ -31,6 +32,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     attemptStatsContract(harness);
     idempotencyKeysContract(harness);
     readsContract(harness);
+    replaysContract(harness);
     tenantContract(harness);
   });
 }

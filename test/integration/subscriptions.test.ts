@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { until } from "../support/api-client.ts";
 import { verifySeed } from "../support/verify-signature.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
@@ -215,8 +216,13 @@ describe("subscriptions", () => {
       await gateway.publish(Array.from({ length: 400 }, () => ({ event_type: "doomed.event", payload: {} })));
     }
     const answer = await gateway.request("DELETE", path(created.id));
-    expect([answer.status, answer.json]).toEqual([200, { id: created.id, cancelled_deliveries: 1201 }]);
+    const deleted = { id: created.id, cancelled_deliveries: 1201, job_id: expect.stringMatching(/^rpl_/) };
+    expect([answer.status, answer.json]).toEqual([200, deleted]);
     expect((await gateway.get(path(created.id))).status).toBe(404);
+    await until(async () => {
+      const { json } = await gateway.get(`/api/v1/replays/${String(answer.json["job_id"])}`);
+      return json["status"] === "completed" && json["done"] === 1201;
+    });
     const event = await gateway.event(String(published.json["event_id"]));
     expect([event.status, event.deliveries[0]?.status]).toEqual(["COMPLETED", "cancelled"]);
     expect((await gateway.publish({ event_type: "doomed.event", payload: {} })).json["deliveries"]).toBe(0);

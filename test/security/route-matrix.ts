@@ -1,6 +1,6 @@
 import { EXAMPLE } from "../../src/http/openapi/examples.ts";
 import type { Scope } from "../../src/manage/keys.ts";
-import { newEvent, type Owner, type Thing } from "../support/example-things.ts";
+import { newEvent, newSubscription, type Owner, type Thing } from "../support/example-things.ts";
 
 /**
  * What each route is to answer to whom. Every operation of the OpenAPI document has an entry here: a new one without it
@@ -61,7 +61,46 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /api/v1/deliveries/:id/retry": { scope: "admin" },
   "POST /api/v1/deliveries/:id/cancel": { scope: "admin" },
   "GET /api/v1/dead-letters": { scope: "read" },
-  "POST /api/v1/dead-letters/replay": { scope: "admin" },
+  "POST /api/v1/dead-letters/replay": {
+    scope: "admin",
+    cases: async (victim) => [
+      at(404, "/api/v1/dead-letters/replay", { filter: { subscription_id: await newSubscription(victim) } }),
+      at(403, "/api/v1/dead-letters/replay", { filter: { tenant_id: "victim" } }),
+      at("own", "/api/v1/dead-letters/replay", { all: true, plan: true }),
+    ],
+  },
+  "POST /api/v1/dead-letters/purge": {
+    scope: "admin",
+    cases: async (victim) => [
+      at(404, "/api/v1/dead-letters/purge", {
+        filter: { subscription_id: await newSubscription(victim) },
+        confirm: "purge",
+      }),
+      at(403, "/api/v1/dead-letters/purge", { filter: { tenant_id: "victim" }, confirm: "purge" }),
+    ],
+  },
+  "POST /api/v1/deliveries/cancel": {
+    scope: "admin",
+    cases: async (victim) => [
+      at(404, "/api/v1/deliveries/cancel", { filter: { subscription_id: await newSubscription(victim) } }),
+      at("own", "/api/v1/deliveries/cancel", { filter: { event_type: "never.once" } }),
+    ],
+  },
+
+  "POST /api/v1/replays": {
+    scope: "admin",
+    cases: async (victim) => [
+      at(404, "/api/v1/replays", { kind: "events", filter: { subscription_id: await newSubscription(victim) } }),
+      at(403, "/api/v1/replays", { kind: "dead_letters", filter: { tenant_id: "victim" } }),
+      at("own", "/api/v1/replays", { kind: "dead_letters", plan: true }),
+    ],
+  },
+  "GET /api/v1/replays": { scope: "read" },
+  "GET /api/v1/replays/:id": { scope: "read" },
+  "POST /api/v1/replays/:id/pause": { scope: "admin" },
+  "POST /api/v1/replays/:id/resume": { scope: "admin" },
+  "POST /api/v1/replays/:id/cancel": { scope: "admin" },
+  "POST /api/v1/subscriptions/:id/recover": { scope: "admin" },
 
   "GET /api/v1/sources/:name/requests": { scope: "read" },
   "GET /api/v1/requests/:id": {

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { Scheduler } from "../../deliver/scheduler.ts";
 import type { Clock } from "../../domain/clock.ts";
+import type { BulkReplays } from "../../manage/bulk-replays.ts";
 import type { EventTypes } from "../../manage/event-types.ts";
 import type { Jobs } from "../../manage/jobs.ts";
 import type { Keys } from "../../manage/keys.ts";
@@ -24,6 +25,7 @@ import { addFilterRoutes } from "./filters.ts";
 import { addJobRoutes } from "./jobs.ts";
 import { addKeyRoutes } from "./keys.ts";
 import { addOperationRoutes } from "./operation.ts";
+import { addReplayRoutes } from "./replays.ts";
 import { addRequestRoutes } from "./requests.ts";
 import { addStatisticsRoutes } from "./statistics.ts";
 import { addSubscriptionRoutes } from "./subscriptions.ts";
@@ -52,6 +54,7 @@ export interface RouteParts {
   replays: Replays;
   resume: Resume;
   tests: TestDeliveries;
+  bulkReplays: BulkReplays;
   jobs: Jobs;
   statistics: Statistics;
 }
@@ -60,7 +63,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   // Before all others: those that come after it are in the reference.
   addDocumentationRoutes(app, { routes: watchDocumentedRoutes(app), version: parts.version });
   const { open, store, clock, logger, scheduler, status, subscriptions, sources } = parts;
-  const { eventTypes, tenants, keys, rotation, replays, resume, tests, jobs, statistics } = parts;
+  const { eventTypes, tenants, keys, rotation, replays, bulkReplays, resume, tests, jobs, statistics } = parts;
   const present = (delivery: StoredDelivery) =>
     presentDelivery(delivery, {
       subscription: subscriptions.find(delivery.subscriptionSeq),
@@ -74,7 +77,8 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     metricsArePublic: open.metrics,
   });
   addEventRoutes(app, { store, replays, presentDelivery: present });
-  addDeliveryRoutes(app, { store, subscriptions, replays, presentDelivery: present });
+  addDeliveryRoutes(app, { store, subscriptions, replays, bulkReplays, presentDelivery: present });
+  addReplayRoutes(app, { bulkReplays });
   addRequestRoutes(app, { store, sources });
   addSubscriptionRoutes(app, { subscriptions, statistics, store, resume: resume.resume });
   addStatisticsRoutes(app, { statistics, subscriptions, store });

@@ -3,35 +3,39 @@ import { Type, type Static } from "typebox";
 import { DELIVERY_STATES } from "../../domain/delivery.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { parseDeliveryId } from "../../domain/ids.ts";
+import type { BulkReplays } from "../../manage/bulk-replays.ts";
 import type { Replays } from "../../manage/replays.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import type { DeliveryFilter, Store, StoredDelivery } from "../../store/store.ts";
 import { presentAttempt } from "../present/delivery.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
+import { DeadLetterFilter, DeadLetterReplay } from "./replay-bodies.ts";
+import { createReplayAnswers } from "./replay-answers.ts";
 
 const Filter = {
   ...PageQuery,
   subscription_id: Type.Optional(Type.String({ maxLength: 128 })),
   tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
 };
-const DeadLetterQuery = Type.Object(Filter, { additionalProperties: false });
+const DeadLetterQuery = Type.Object({ ...PageQuery, ...DeadLetterFilter.properties }, { additionalProperties: false });
 const ListQuery = Type.Object(
   { ...Filter, status: Type.Optional(Type.Union(DELIVERY_STATES.map((state) => Type.Literal(state)))) },
   { additionalProperties: false },
 );
-const ReplayBody = Type.Object({ id: Type.String({ maxLength: 64 }) }, { additionalProperties: false });
 
 export interface DeliveryRoutesOptions {
   store: Store;
   subscriptions: Subscriptions;
   replays: Replays;
+  bulkReplays: BulkReplays;
   presentDelivery: (delivery: StoredDelivery) => object;
 }
 
 export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesOptions): void {
   const { store, subscriptions, replays, presentDelivery } = options;
+  const { startReplay } = createReplayAnswers(options.bulkReplays);
 
-  function toFilter(query: Static<typeof DeadLetterQuery>, request: FastifyRequest): DeliveryFilter {
+  function toFilter(query: { tenant_id?: string; subscription_id?: string }, request: FastifyRequest): DeliveryFilter {
     const tenantId = request.caller?.tenantId ?? query.tenant_id;
     const { subscription_id: id } = query;
     return { tenantId, subscriptionSeq: id === undefined ? undefined : subscriptions.getById(id, tenantId).seq };
@@ -85,24 +89,35 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
 
   app.get<{ Querystring: Static<typeof DeadLetterQuery> }>(
     "/api/v1/dead-letters",
-    { config: { scope: "read" }, schema: { summary: "List dead letters", querystring: DeadLetterQuery } },
-    async (request) =>
-      presentPage(
-        await store.listDeadLetters(toFilter(request.query, request), pageOf(request.query)),
-        presentDelivery,
-      ),
+    {
+      config: { scope: "read" },
+      schema: { summary: "List dead letters, the latest first", querystring: DeadLetterQuery },
+    },
+    async (request) => {
+      const { reason, event_type: type, since, until } = request.query;
+      const filter = {
+        ...toFilter(request.query, request),
+        reason,
+        type,
+        since: since === undefined ? undefined : Date.parse(since),
+        until: until === undefined ? undefined : Date.parse(until),
+      };
+      return presentPage(await store.listDeadLetters(filter, pageOf(request.query)), presentDelivery);
+    },
   );
 
-  app.post<{ Body: Static<typeof ReplayBody> }>(
+  app.post<{ Body: Static<typeof DeadLetterReplay> }>(
     "/api/v1/dead-letters/replay",
-    { config: { scope: "admin" }, schema: { summary: "Replay a dead letter", body: ReplayBody } },
+    {
+      config: { scope: "admin" },
+      schema: { summary: "Deliver one dead letter once more, or many as a job", body: DeadLetterReplay },
+    },
     async (request, reply) => {
-      const delivery = await getDelivery(request.body.id, request);
+      const { id } = request.body;
+      if (id === undefined) return startReplay(request, reply, "dead_letters", request.body);
+      const delivery = await getDelivery(id, request);
       if (delivery.state !== "dead") {
-        throw new PosthornError(
-          "illegal_transition",
-          `The delivery ${request.body.id} is ${delivery.state}, not dead.`,
-        );
+        throw new PosthornError("illegal_transition", `The delivery ${id} is ${delivery.state}, not dead.`);
       }
       return reply.code(202).send(presentDelivery(await replays.replay(delivery)));
     },

@@ -171,7 +171,8 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     { config: { scope: "admin" }, schema: { summary: "Delete a subscription" } },
     async (request) => {
       const subscription = getMeant(request);
-      return { id: subscription.id, cancelled_deliveries: await subscriptions.remove(subscription) };
+      const { cancelled, jobId } = await subscriptions.remove(subscription);
+      return { id: subscription.id, cancelled_deliveries: cancelled, job_id: jobId ?? null };
     },
   );
 

@@ -44,6 +44,9 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
   const hasten = db.prepare(
     "update deliveries set next_attempt_at = ?, rank = ? where event_seq = ? and subscription_seq = ?",
   );
+  const countOfJob = db.prepare(`
+    update replays set done = done + ?1, total = max(total, done + ?1)
+    where lane_seq = ?2 and status in ('running', 'paused')`);
   const selectEvent = db.prepare("select priority, ordering_key from events where seq = ?");
   const addToCount = db.prepare("update events set delivery_count = delivery_count + 1 where seq = ?");
 
@@ -135,11 +138,17 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
 
     cancelLane(subscriptionSeq: number, now: number): number {
       const rows = selectLane.all(subscriptionSeq) as unknown as { event_seq: number }[];
+      let cancelled = 0;
       for (const { event_seq } of rows) {
         const row = getRow({ eventSeq: event_seq, subscriptionSeq });
-        if (stateOf(row) === "dead") skipDeadHead(row, now);
-        else moves.end(row, "cancelled", { now, attemptCount: row.attempt_count, leavesKeyQueue: true });
+        if (stateOf(row) === "dead") {
+          skipDeadHead(row, now);
+        } else {
+          moves.end(row, "cancelled", { now, attemptCount: row.attempt_count, leavesKeyQueue: true });
+          cancelled++;
+        }
       }
+      if (cancelled > 0) countOfJob.run(cancelled, subscriptionSeq);
       return rows.length;
     },
 

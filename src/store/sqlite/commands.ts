@@ -12,6 +12,7 @@ import { createIdempotencyKeyWrites } from "./idempotency-keys.ts";
 import { createJobWrites } from "./jobs.ts";
 import type { Moves } from "./move.ts";
 import type { Recover } from "./recover.ts";
+import { createReplayWrites } from "./replays.ts";
 import { createTenantWrites } from "./tenants.ts";
 
 /** The writes that are not on the way of every event: called by name, each in the same transactions as the rest. */
@@ -19,7 +20,7 @@ export function createCommands(
   db: Database,
   parts: { accept: Accept; acts: ActsOfStore; recover: Recover; counters: CounterDeltas; moves: Moves },
 ) {
-  const { accept, acts, recover, counters } = parts;
+  const { accept, acts, recover, counters, moves } = parts;
   return {
     ...createConfigurationWrites(db),
     ...createTenantWrites(db, { onDeleted: counters.forgetTenant }),
@@ -28,6 +29,7 @@ export function createCommands(
     ...createJobWrites(db),
     ...createAttemptStatsWrites(db),
     ...createIdempotencyKeyWrites(db),
+    ...createReplayWrites(db, { moves, accept }),
     retryDelivery: acts.retryDelivery,
     cancelDelivery: acts.cancelDelivery,
     replay: acts.replay,

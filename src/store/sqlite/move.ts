@@ -1,5 +1,5 @@
 import type { DeadReason } from "../../domain/delivery.ts";
-import { rankOf } from "../../domain/delivery.ts";
+import { rankOf, rankOfReplay } from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
 import { ATTEMPT_TRIGGERS, type AttemptTrigger } from "../store.ts";
 import type { Database } from "./connection.ts";
@@ -56,6 +56,8 @@ export interface EndOptions {
 export interface ReopenOptions {
   ordered: boolean;
   expiresAt: number | undefined;
+  /** One of many: it goes behind what else is due. */
+  isBulk?: boolean | undefined;
 }
 
 export interface DueChange {
@@ -145,14 +147,14 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
       uncount(row);
     },
 
-    reopen(row, now, trigger, { ordered, expiresAt }) {
+    reopen(row, now, trigger, { ordered, expiresAt, isBulk }) {
       const { event_seq: eventSeq, subscription_seq: subscriptionSeq } = row;
       const key = ordered ? (row.ordering_key ?? "") : null;
       const mayGo = key === null || isNext(subscriptionSeq, key, eventSeq);
       reopenRow.run(
         now,
         ATTEMPT_TRIGGERS.indexOf(trigger),
-        mayGo ? rankOf(now, PRIORITIES[row.priority] ?? "normal", false) : null,
+        mayGo ? (isBulk === true ? rankOfReplay(now) : rankOf(now, PRIORITIES[row.priority] ?? "normal", false)) : null,
         key,
         ordered ? 1 : 0,
         expiresAt ?? null,

@@ -8,6 +8,7 @@ import {
   REQUEST_OUTCOMES,
   type AttemptRecord,
   type Counters,
+  type DeadLetterFilter,
   type DeliveryFilter,
   type DeliveryKey,
   type EventFilter,
@@ -26,6 +27,7 @@ import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
 import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
 import { createJobReads } from "./jobs.ts";
+import { createReplayReads } from "./replay-reads.ts";
 
 const EVENT = `
   e.seq, e.id, e.type, e.version, e.source, e.tenant_id as tenantId, e.priority, e.origin, e.occurred_at as occurredAt,
@@ -88,6 +90,7 @@ export function createReadModels(db: Database) {
     ...createJobReads(db),
     ...createAttemptStatsReads(db),
     ...createIdempotencyKeyReads(db),
+    ...createReplayReads(prepare, (cursor) => parseCursor(cursor, 1)[0] as number),
 
     findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {
       // A sender may have chosen an id that another tenant's event was given by this gateway.
@@ -159,13 +162,17 @@ export function createReadModels(db: Database) {
       return { rows: shown.map(toDelivery), nextCursor };
     },
 
-    listDeadLetters(filter: DeliveryFilter, { limit, cursor }: Page): PageOf<StoredDelivery> {
+    listDeadLetters(filter: DeadLetterFilter, { limit, cursor }: Page): PageOf<StoredDelivery> {
       const [completedAt, eventSeq, subscriptionSeq] = cursor === undefined ? [] : parseCursor(cursor, 3);
       const where = conditions(
         [
           ["(d.completed_at, d.event_seq, d.subscription_seq) < (?, ?, ?)", completedAt, eventSeq, subscriptionSeq],
           ["e.tenant_id = ?", filter.tenantId],
           ["d.subscription_seq = ?", filter.subscriptionSeq],
+          ["d.dead_reason = ?", filter.reason],
+          ["e.type = ?", filter.type],
+          ["d.completed_at >= ?", filter.since],
+          ["d.completed_at < ?", filter.until],
         ],
         "d.state = 3",
       );

@@ -8,6 +8,7 @@ import { createCounterDeltas } from "../../../src/store/sqlite/counters.ts";
 import { createHeldActs } from "../../../src/store/sqlite/held.ts";
 import { createMoves } from "../../../src/store/sqlite/move.ts";
 import { createReadModels } from "../../../src/store/sqlite/read-models.ts";
+import { createReplayWrites } from "../../../src/store/sqlite/replays.ts";
 import { createRecover } from "../../../src/store/sqlite/recover.ts";
 import { createRequestRing } from "../../../src/store/sqlite/request-ring.ts";
 import { createSettle } from "../../../src/store/sqlite/settle.ts";
@@ -43,6 +44,7 @@ describe("the query plans", () => {
     createRecover(db, moves, createSettle(db, moves, claim, counters), () => undefined);
     createRequestRing(db);
     createHeldActs(db, moves);
+    createReplayWrites(db, { moves, accept });
   }
 
   function planOf(plans: Map<string, string>, ...words: readonly string[]): string {
@@ -102,5 +104,42 @@ describe("the query plans", () => {
     expect(planOf(plans, "e.seq < ?")).toContain("SEARCH e USING INTEGER PRIMARY KEY (rowid<?)");
     expect(planOf(plans, "d.event_seq = ? order by")).toContain("PRIMARY KEY (event_seq=?)");
     expect(planOf(plans, "fan_out_cursor is not null order by seq")).toContain("INDEX events_fanning_out");
+  });
+
+  it("read the dead letters of a subscription and of a time by index, in its order", () => {
+    const page = { limit: 10, cursor: undefined };
+    const plans = plansOf((db) => {
+      const reads = createReadModels(db);
+      reads.listDeadLetters({ subscriptionSeq: 1, reason: "gone" }, page);
+      reads.listDeadLetters({ since: NOON, until: NOON + 1, type: "a" }, page);
+    });
+    expect(planOf(plans, "d.subscription_seq = ?")).toContain(
+      "SEARCH d USING INDEX dead_letters_by_subscription (subscription_seq=?)",
+    );
+    expect(planOf(plans, "d.completed_at >= ?")).toContain("INDEX dead_letters (completed_at>? AND completed_at<?)");
+    expect(planOf(plans, "d.state = 3")).not.toContain("TEMP B-TREE");
+  });
+
+  it("walk over deliveries and events from where they are, without sorting", () => {
+    const after = { eventSeq: 5, subscriptionSeq: 1 };
+    const page = { limit: 10, maxScanned: 10 };
+    const filter = { tenantId: "t", type: "a", since: NOON, upToSeq: 9, now: NOON };
+    const plans = plansOf((db) => {
+      const reads = createReadModels(db);
+      reads.walkReplay({ over: "dead", ...filter }, after, page);
+      reads.walkReplay({ over: "dead", subscriptionSeq: 1, ...filter }, after, page);
+      reads.walkReplay({ over: "open", ...filter }, after, page);
+      reads.walkReplay({ over: "events", subscriptionSeq: 1, include: "any", ...filter }, after, page);
+      reads.countOpenReplays([1], 10);
+    });
+    expect(planOf(plans, "indexed by dead_letters_by_event")).toContain("INDEX dead_letters_by_event");
+    expect(planOf(plans, "d.state < 2 and")).toContain(
+      "SEARCH d USING PRIMARY KEY ((event_seq,subscription_seq)>(?,?)",
+    );
+    expect(planOf(plans, "from events e left join")).toContain(
+      "SEARCH e USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+    );
+    expect(planOf(plans, "next_trigger = 3 limit")).toContain("COVERING INDEX replays_open (subscription_seq=?");
+    expect(planOf(plans, "is_wanted")).not.toContain("TEMP B-TREE");
   });
 });

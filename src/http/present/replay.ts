@@ -1,0 +1,21 @@
+import type { ReplayRow } from "../../store/store.ts";
+import { isoTime } from "./time.ts";
+
+export function presentReplay(replay: ReplayRow) {
+  return {
+    id: replay.id,
+    kind: replay.kind,
+    status: replay.status,
+    tenant_id: replay.tenantId ?? null,
+    filter: replay.filter,
+    total: replay.total,
+    total_exact: replay.totalIsExact,
+    done: replay.done,
+    skipped: replay.skipped,
+    failed: replay.failed,
+    error: replay.error ?? null,
+    created_at: isoTime(replay.createdAt),
+    started_at: isoTime(replay.startedAt),
+    completed_at: isoTime(replay.completedAt) ?? null,
+  };
+}

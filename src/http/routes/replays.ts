@@ -1,0 +1,103 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { Type, type Static } from "typebox";
+import { PosthornError } from "../../domain/errors.ts";
+import { REPLAY_STATUSES, type ReplayFilter } from "../../domain/replay.ts";
+import type { BulkReplays } from "../../manage/bulk-replays.ts";
+import { presentReplay } from "../present/replay.ts";
+import { PageQuery, pageOf, presentPage } from "./paging.ts";
+import { DeadLetterPurge, DeliveryCancel, ReplayStart, SubscriptionRecover } from "./replay-bodies.ts";
+import { createReplayAnswers } from "./replay-answers.ts";
+
+const ListQuery = Type.Object(
+  {
+    ...PageQuery,
+    tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
+    status: Type.Optional(Type.Union(REPLAY_STATUSES.map((status) => Type.Literal(status)))),
+  },
+  { additionalProperties: false },
+);
+
+const CHANGES = [
+  { act: "pause", status: "paused", summary: "Pause a replay; it goes on from there when it is resumed" },
+  { act: "resume", status: "running", summary: "Go on with a paused replay" },
+  { act: "cancel", status: "cancelled", summary: "End a replay where it is; what it has done stays done" },
+] as const;
+
+/** Work on many deliveries at once. */
+export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: { bulkReplays: BulkReplays }): void {
+  const { startReplay, toWish } = createReplayAnswers(bulkReplays);
+  const admin = { scope: "admin" } as const;
+  const get = (request: FastifyRequest) =>
+    bulkReplays.get((request.params as { id: string }).id, request.caller?.tenantId);
+
+  app.post<{ Body: ReplayStart }>(
+    "/api/v1/replays",
+    { config: admin, schema: { summary: "Start a replay of many deliveries, or count them first", body: ReplayStart } },
+    (request, reply) => {
+      const { kind, filter = {}, plan } = request.body;
+      return startReplay(request, reply, kind, { filter, plan });
+    },
+  );
+
+  app.get<{ Querystring: Static<typeof ListQuery> }>(
+    "/api/v1/replays",
+    { config: { scope: "read" }, schema: { summary: "List replays, the latest first", querystring: ListQuery } },
+    async ({ query, caller }) => {
+      const filter = { tenantId: caller?.tenantId ?? query.tenant_id, status: query.status };
+      return presentPage(await bulkReplays.list(filter, pageOf(query)), presentReplay);
+    },
+  );
+
+  app.get(
+    "/api/v1/replays/:id",
+    { config: { scope: "read" }, schema: { summary: "How far a replay is" } },
+    async (request) => presentReplay(await get(request)),
+  );
+
+  for (const { act, status, summary } of CHANGES) {
+    app.post(`/api/v1/replays/:id/${act}`, { config: admin, schema: { summary } }, async (request) =>
+      presentReplay(await bulkReplays.setStatus(await get(request), status)),
+    );
+  }
+
+  app.post<{ Params: { id: string }; Body: Static<typeof SubscriptionRecover> }>(
+    "/api/v1/subscriptions/:id/recover",
+    {
+      config: admin,
+      schema: { summary: "Send a subscription what it missed in a time, as a job", body: SubscriptionRecover },
+    },
+    (request, reply) => {
+      const { plan, ...wished } = request.body;
+      const filter: ReplayFilter = { subscription_id: request.params.id, ...wished };
+      return startReplay(request, reply, "recover", { filter, plan });
+    },
+  );
+
+  app.post<{ Body: Static<typeof DeliveryCancel> }>(
+    "/api/v1/deliveries/cancel",
+    { config: admin, schema: { summary: "Cancel many open deliveries, as a job", body: DeliveryCancel } },
+    (request, reply) => startReplay(request, reply, "cancel", request.body),
+  );
+
+  app.post<{ Body: Static<typeof DeadLetterPurge> }>(
+    "/api/v1/dead-letters/purge",
+    { config: admin, schema: { summary: "Give dead letters up for good, once confirmed", body: DeadLetterPurge } },
+    async (request, reply) => {
+      const { confirm } = request.body;
+      if (confirm !== "purge") {
+        const { count, isExact } = await bulkReplays.plan(toWish(request, "purge", request.body));
+        if (confirm !== count || !isExact) throw askToConfirm(count, isExact);
+      }
+      return startReplay(request, reply, "purge", request.body);
+    },
+  );
+}
+
+function askToConfirm(count: number, isExact: boolean): PosthornError {
+  const many = isExact ? String(count) : `At least ${count}`;
+  return new PosthornError(
+    "confirmation_required",
+    `${many} dead letters would be purged. Send confirm: ${isExact ? `${count}, or ` : ""}"purge", to do it.`,
+    { details: { count, exact: isExact } },
+  );
+}

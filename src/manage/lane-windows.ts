@@ -1,0 +1,57 @@
+/**
+ * How many replayed deliveries may be open in a lane at once: about what it gets done in a few seconds. What is opened
+ * ages like everything else; if a slow lane were given thousands, fresh events would come to wait behind them.
+ */
+export interface LaneWindows {
+  /** How many more may be opened in a lane that has `open` of them. */
+  room(subscriptionSeq: number, open: number, now: number): number;
+  /** So many are open now, because some were opened. */
+  noteOpened(subscriptionSeq: number, open: number, now: number): void;
+}
+
+export const MAX_WINDOW = 1000;
+const FIRST_WINDOW = 64;
+const MIN_WINDOW = 8;
+/** Whoever is done with half of its window this soon gets a larger one. */
+const FAST_MS = 2000;
+const SLOW_MS = 10_000;
+
+interface Window {
+  size: number;
+  /** Since when more than half of it is open. */
+  fullSince: number | undefined;
+}
+
+export function createLaneWindows(): LaneWindows {
+  const windows = new Map<number, Window>();
+
+  function windowOf(seq: number): Window {
+    let window = windows.get(seq);
+    if (window === undefined) windows.set(seq, (window = { size: FIRST_WINDOW, fullSince: undefined }));
+    return window;
+  }
+
+  return {
+    room(seq, open, now) {
+      const window = windowOf(seq);
+      if (open > window.size / 2) {
+        window.fullSince ??= now;
+        return 0;
+      }
+      if (window.fullSince !== undefined) {
+        window.size = resize(window.size, now - window.fullSince);
+        window.fullSince = undefined;
+      }
+      return Math.max(0, window.size - open);
+    },
+    noteOpened(seq, open, now) {
+      const window = windowOf(seq);
+      if (open > window.size / 2) window.fullSince ??= now;
+    },
+  };
+}
+
+function resize(size: number, tookMs: number): number {
+  if (tookMs <= FAST_MS) return Math.min(MAX_WINDOW, size * 2);
+  return tookMs > SLOW_MS ? Math.max(MIN_WINDOW, size / 2) : size;
+}

@@ -1,0 +1,227 @@
+import { PRIORITIES } from "../../domain/event.ts";
+import type { ReplayStatus } from "../../domain/replay.ts";
+import type {
+  DeliveryKey,
+  FoundDelivery,
+  Page,
+  PageOf,
+  ReplayPage,
+  ReplayRow,
+  ReplayWalk,
+  UnfinishedFanOut,
+} from "../store.ts";
+import type { Statement } from "./connection.ts";
+import { fromReplaySql, type ReplaySql } from "./replays.ts";
+
+/** By how much the clock may have been set back without an event being overlooked. */
+const CLOCK_MARGIN_MS = 86_400_000;
+
+type Value = string | number;
+
+export function createReplayReads(prepare: (sql: string) => Statement, parseCursor: (cursor: string) => number) {
+  /** The first event from `seq` on, and when it was received. */
+  function receivedFrom(seq: number): { seq: number; at: number } | undefined {
+    return prepare("select seq, received_at as at from events where seq >= ? order by seq limit 1").get(seq) as
+      | { seq: number; at: number }
+      | undefined;
+  }
+
+  /** The first event that was received at `time` or later, as if they were in the order of their times. */
+  function findFirst(time: number, lastSeq: number): number {
+    let [low, high] = [1, lastSeq + 1];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const event = receivedFrom(middle);
+      if (event === undefined || event.at >= time) high = middle;
+      else low = event.seq + 1;
+    }
+    return low;
+  }
+
+  return {
+    findReplay(id: string): ReplayRow | undefined {
+      const row = prepare("select * from replays where id = ?").get(id) as unknown as ReplaySql | undefined;
+      return row === undefined ? undefined : fromReplaySql(row);
+    },
+
+    listReplays(
+      filter: { tenantId?: string | undefined; status?: ReplayStatus | undefined },
+      { limit, cursor }: Page,
+    ): PageOf<ReplayRow> {
+      const conditions: string[] = [];
+      const values: Value[] = [];
+      const where = (sql: string, value: Value | undefined) => {
+        if (value === undefined) return;
+        conditions.push(sql);
+        values.push(value);
+      };
+      where("tenant_id = ?", filter.tenantId);
+      where("status = ?", filter.status);
+      where("seq < ?", cursor === undefined ? undefined : parseCursor(cursor));
+      const sql = `select * from replays where ${["true", ...conditions].join(" and ")} order by seq desc limit ?`;
+      const rows = prepare(sql).all(...values, limit + 1) as unknown as ReplaySql[];
+      const shown = rows.slice(0, limit);
+      return {
+        rows: shown.map(fromReplaySql),
+        nextCursor: rows.length > limit ? String(shown.at(-1)?.seq) : undefined,
+      };
+    },
+
+    loadRunningReplays(): ReplayRow[] {
+      const rows = prepare("select * from replays where status = 'running' order by seq").all();
+      return (rows as unknown as ReplaySql[]).map(fromReplaySql);
+    },
+
+    walkReplay(walk: ReplayWalk, after: DeliveryKey, page: { limit: number; maxScanned: number }): ReplayPage {
+      const { sql, values } = WALKS[walk.over](walk, after);
+      const found: FoundDelivery[] = [];
+      let last = after;
+      let scanned = 0;
+      for (const row of prepare(sql).all(...values, page.maxScanned) as unknown as WalkSql[]) {
+        if (found.length === page.limit) return { found, after: last, isEnd: false };
+        last = { eventSeq: row.event_seq, subscriptionSeq: row.subscription_seq };
+        scanned++;
+        if (row.is_wanted === 1) found.push({ ...last, isMissing: row.state === null, type: row.type });
+      }
+      return { found, after: last, isEnd: scanned < page.maxScanned };
+    },
+
+    countOpenReplays(subscriptionSeqs: readonly number[], limit: number): number[] {
+      const count = prepare(`
+        select count(*) as open from (
+          select 1 from deliveries where subscription_seq = ? and state < 2 and next_trigger = 3 limit ?)`);
+      return subscriptionSeqs.map((seq) => (count.get(seq, limit) as { open: number }).open);
+    },
+
+    findEventRange(since: number | undefined, until: number | undefined): { afterSeq: number; upToSeq: number } {
+      const { seq } = prepare("select coalesce(max(seq), 0) as seq from events").get() as { seq: number };
+      return {
+        afterSeq: since === undefined ? 0 : findFirst(since - CLOCK_MARGIN_MS, seq) - 1,
+        upToSeq: until === undefined ? seq : Math.min(seq, findFirst(until + CLOCK_MARGIN_MS, seq)),
+      };
+    },
+
+    loadEventFacts(eventSeq: number): Omit<UnfinishedFanOut, "cursor"> | undefined {
+      const row = prepare(`
+        select type, source, tenant_id, priority, content_type, request, details, received_at, expires_at
+        from events where seq = ?`).get(eventSeq) as unknown as FactsSql | undefined;
+      if (row === undefined) return undefined;
+      return {
+        eventSeq,
+        type: row.type,
+        source: row.source,
+        tenantId: row.tenant_id,
+        priority: PRIORITIES[row.priority] ?? "normal",
+        contentType: row.content_type ?? undefined,
+        request: row.request ?? undefined,
+        details: row.details ?? undefined,
+        receivedAt: row.received_at,
+        expiresAt: row.expires_at ?? undefined,
+      };
+    },
+  };
+}
+
+/** Conditions stand beside the row, not in its way: a walk that finds nothing must end too. */
+interface Conditions {
+  readonly sql: string[];
+  readonly values: Value[];
+}
+
+function add(to: Conditions, sql: string, value: Value | undefined): void {
+  if (value === undefined) return;
+  to.sql.push(sql);
+  to.values.push(value);
+}
+
+function conditionsOf(walk: ReplayWalk, first: string): Conditions {
+  const wanted: Conditions = { sql: [first], values: [] };
+  add(wanted, "e.tenant_id = ?", walk.tenantId);
+  add(wanted, "e.type = ?", walk.type);
+  add(wanted, "e.source = ?", walk.source);
+  add(wanted, "d.dead_reason = ?", walk.reason);
+  const time = walk.over === "dead" ? "d.completed_at" : "e.received_at";
+  add(wanted, `${time} >= ?`, walk.since);
+  add(wanted, `${time} < ?`, walk.until);
+  return wanted;
+}
+
+function walkDead(walk: ReplayWalk, after: DeliveryKey) {
+  const wanted = conditionsOf(walk, "true");
+  const { subscriptionSeq } = walk;
+  return {
+    // Those of other subscriptions are passed over in the index, where that costs too little to be counted.
+    sql: `
+      select d.event_seq, d.subscription_seq, d.state, e.type, (${wanted.sql.join(" and ")}) as is_wanted
+      from deliveries d indexed by dead_letters_by_event join events e on e.seq = d.event_seq
+      where d.state = 3 and (d.event_seq, d.subscription_seq) > (?, ?) and d.event_seq <= ?
+        ${subscriptionSeq === undefined ? "" : "and d.subscription_seq = ?"}
+      order by d.event_seq, d.subscription_seq limit ?`,
+    values: [
+      ...wanted.values,
+      after.eventSeq,
+      after.subscriptionSeq,
+      walk.upToSeq,
+      ...(subscriptionSeq === undefined ? [] : [subscriptionSeq]),
+    ],
+  };
+}
+
+function walkDeliveries(walk: ReplayWalk, after: DeliveryKey) {
+  const openState = walk.isPending === true ? "d.state = 0" : "d.state < 2";
+  const wanted = conditionsOf(walk, walk.over === "open" ? openState : "d.state >= 2");
+  add(wanted, "d.subscription_seq = ?", walk.subscriptionSeq);
+  return {
+    sql: `
+      select d.event_seq, d.subscription_seq, d.state, e.type, (${wanted.sql.join(" and ")}) as is_wanted
+      from deliveries d join events e on e.seq = d.event_seq
+      where (d.event_seq, d.subscription_seq) > (?, ?) and d.event_seq <= ?
+      order by d.event_seq, d.subscription_seq limit ?`,
+    values: [...wanted.values, after.eventSeq, after.subscriptionSeq, walk.upToSeq],
+  };
+}
+
+const MISSING = "(d.state is null and (e.expires_at is null or e.expires_at > ?))";
+const AS_IT_HAD_THEM = {
+  failed: "d.state = 3",
+  had: "d.state >= 2",
+  missing: MISSING,
+  all: `(d.state = 3 or ${MISSING})`,
+  any: `(d.state >= 2 or ${MISSING})`,
+} as const;
+
+function walkEvents(walk: ReplayWalk, after: DeliveryKey) {
+  const had = AS_IT_HAD_THEM[walk.include ?? "all"];
+  const subscriptionSeq = walk.subscriptionSeq ?? 0;
+  const wanted = conditionsOf(walk, had);
+  const values = had.includes("?") ? [walk.now, ...wanted.values] : wanted.values;
+  return {
+    sql: `
+      select e.seq as event_seq, ? as subscription_seq, d.state, e.type, (${wanted.sql.join(" and ")}) as is_wanted
+      from events e left join deliveries d on d.event_seq = e.seq and d.subscription_seq = ?
+      where e.seq > ? and e.seq <= ? order by e.seq limit ?`,
+    values: [subscriptionSeq, ...values, subscriptionSeq, after.eventSeq, walk.upToSeq],
+  };
+}
+
+const WALKS = { dead: walkDead, ended: walkDeliveries, open: walkDeliveries, events: walkEvents } as const;
+
+interface WalkSql {
+  event_seq: number;
+  subscription_seq: number;
+  state: number | null;
+  type: string;
+  is_wanted: number;
+}
+
+interface FactsSql {
+  type: string;
+  source: string;
+  tenant_id: string;
+  priority: number;
+  content_type: string | null;
+  request: string | null;
+  details: string | null;
+  received_at: number;
+  expires_at: number | null;
+}

@@ -1,0 +1,230 @@
+import { rankOfReplay } from "../../domain/delivery.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import { PRIORITIES } from "../../domain/event.ts";
+import { isOver, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../../domain/replay.ts";
+import {
+  ATTEMPT_TRIGGERS,
+  type NewReplay,
+  type ReplayItem,
+  type ReplayRow,
+  type ReplayStep,
+  type ReplayStepResult,
+} from "../store.ts";
+import type { Accept } from "./accept.ts";
+import type { Database } from "./connection.ts";
+import { STATE_NUMBERS, type DeliveryRow, type Moves } from "./move.ts";
+
+/** Jobs that are over are a log: so many are kept. */
+const KEPT = 1000;
+const PURGED = "purged from the dead letters";
+
+/** Which states a job takes a delivery from. */
+const TAKES: Readonly<Record<ReplayKind, readonly number[]>> = {
+  dead_letters: [STATE_NUMBERS.dead],
+  recover: [STATE_NUMBERS.dead],
+  events: [STATE_NUMBERS.delivered, STATE_NUMBERS.dead, STATE_NUMBERS.cancelled],
+  cancel: [STATE_NUMBERS.pending, STATE_NUMBERS.sending],
+  purge: [STATE_NUMBERS.dead],
+};
+
+export function createReplayWrites(db: Database, { moves, accept }: { moves: Moves; accept: Accept }) {
+  const insert = db.prepare(`
+    insert into replays (id, tenant_id, kind, status, filter, subscription_seq, lane_seq, after_seq, up_to_seq, cursor,
+      total, total_is_exact, created_at, started_at)
+    values (?1, ?2, ?3, 'running', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12) returning *`);
+  const trim = db.prepare(`
+    delete from replays where status not in ('running', 'paused')
+      and seq <= (select max(seq) from replays) - ${KEPT}`);
+  const find = db.prepare("select * from replays where id = ?");
+  const setStatus = db.prepare(`
+    update replays set status = ?1, completed_at = ?2, error = ?3,
+      total = iif(?1 = 'completed', done + skipped + failed, total),
+      total_is_exact = max(total_is_exact, ?1 = 'completed')
+    where id = ?4 returning *`);
+  const moveOn = db.prepare(`
+    update replays set cursor = ?2, done = done + ?3, skipped = skipped + ?4, failed = failed + ?5,
+      total = max(iif(?6 = 'completed', 0, total), done + skipped + failed + ?3 + ?4 + ?5),
+      total_is_exact = max(total_is_exact, ?6 = 'completed'), status = ?6, completed_at = ?7
+    where id = ?1 returning *`);
+  const findLiveSubscription = db.prepare("select 1 from subscriptions where seq = ? and deleted_at is null");
+  const selectEvent = db.prepare("select priority, ordering_key, due_at from events where seq = ?");
+  const countDelivery = db.prepare("update events set delivery_count = delivery_count + 1 where seq = ?");
+  const markReplayed = db.prepare(`
+    update deliveries set next_trigger = ${ATTEMPT_TRIGGERS.indexOf("replay")},
+      rank = case when rank is null then null else ? end
+    where event_seq = ? and subscription_seq = ?`);
+  const deleteAttempts = db.prepare("delete from attempts where event_seq = ? and subscription_seq = ?");
+
+  function get(id: string): ReplaySql {
+    const row = find.get(id) as unknown as ReplaySql | undefined;
+    if (row === undefined) throw new PosthornError("not_found", `There is no replay ${id}.`);
+    return row;
+  }
+
+  function make({ eventSeq, subscriptionSeq, ordered, expiresAt }: ReplayItem, { now, wall }: ReplayStep): Outcome {
+    const event = selectEvent.get(eventSeq) as unknown as EventSql | undefined;
+    if (event === undefined) return "failed";
+    const dueAt = Math.max(now, event.due_at);
+    const made = accept.insertDelivery(
+      {
+        eventSeq,
+        dueAt,
+        priority: PRIORITIES[event.priority] ?? "normal",
+        orderingKey: event.ordering_key ?? undefined,
+      },
+      { subscriptionSeq, claim: false, ordered, expiresAt },
+      wall,
+    );
+    if (made === undefined) return "skipped";
+    markReplayed.run(rankOfReplay(dueAt), eventSeq, subscriptionSeq);
+    countDelivery.run(eventSeq);
+    return "done";
+  }
+
+  function end(row: DeliveryRow, at: number, error?: string): void {
+    moves.end(row, "cancelled", { now: at, attemptCount: row.attempt_count, error, leavesKeyQueue: true });
+  }
+
+  function change(kind: ReplayKind, item: ReplayItem, step: ReplayStep): Outcome {
+    const row = moves.find(item.eventSeq, item.subscriptionSeq);
+    if (row === undefined) return item.isMissing ? make(item, step) : "skipped";
+    if (item.isMissing || !TAKES[kind].includes(row.state)) return "skipped";
+    if (kind === "cancel") {
+      end(row, step.now);
+    } else if (kind === "purge") {
+      end(row, step.wall, PURGED);
+      deleteAttempts.run(item.eventSeq, item.subscriptionSeq);
+    } else {
+      const { ordered, expiresAt } = item;
+      moves.reopen(row, step.now, "replay", { ordered, expiresAt, isBulk: true });
+    }
+    return "done";
+  }
+
+  return {
+    insertReplay(replay: NewReplay): ReplayRow {
+      const known = find.get(replay.id) as unknown as ReplaySql | undefined;
+      if (known !== undefined) return fromReplaySql(known);
+      trim.run();
+      const row = insert.get(
+        replay.id,
+        replay.tenantId ?? null,
+        replay.kind,
+        JSON.stringify(replay.filter),
+        replay.subscriptionSeq ?? null,
+        replay.laneSeq ?? null,
+        replay.afterSeq,
+        replay.upToSeq,
+        replay.cursor,
+        replay.total,
+        replay.totalIsExact ? 1 : 0,
+        replay.createdAt,
+      );
+      return fromReplaySql(row);
+    },
+
+    setReplayStatus(id: string, status: ReplayStatus, { at, error }: StatusChange): ReplayRow {
+      const row = get(id);
+      if (row.status === status) return fromReplaySql(row);
+      if (isOver(row.status)) {
+        throw new PosthornError("conflict", `The replay ${id} is ${row.status}: nothing can be changed about it.`);
+      }
+      return fromReplaySql(setStatus.get(status, isOver(status) ? at : null, error ?? null, id));
+    },
+
+    stepReplay(step: ReplayStep, items: readonly ReplayItem[]): ReplayStepResult {
+      const row = get(step.id);
+      if (row.status !== "running" || row.cursor !== step.cursorFrom) {
+        return { changed: undefined, replay: fromReplaySql(row) };
+      }
+      const mayOpen = createMemo((seq) => findLiveSubscription.get(seq) !== undefined);
+      const needsSubscription = row.kind !== "cancel" && row.kind !== "purge";
+      const outcomes = items.map((item) =>
+        needsSubscription && !mayOpen(item.subscriptionSeq) ? "failed" : change(row.kind, item, step),
+      );
+      const count = (wanted: Outcome) => outcomes.filter((outcome) => outcome === wanted).length;
+      const moved = moveOn.get(
+        step.id,
+        step.cursorTo,
+        count("done"),
+        count("skipped"),
+        count("failed") + step.failed,
+        step.isEnd ? "completed" : "running",
+        step.isEnd ? step.wall : null,
+      );
+      return {
+        changed: outcomes.map((outcome) => outcome === "done"),
+        replay: fromReplaySql(moved),
+      };
+    },
+  };
+}
+
+type Outcome = "done" | "skipped" | "failed";
+
+interface StatusChange {
+  at: number;
+  error?: string | undefined;
+}
+
+function createMemo(find: (seq: number) => boolean): (seq: number) => boolean {
+  const known = new Map<number, boolean>();
+  return (seq) => {
+    let found = known.get(seq);
+    if (found === undefined) known.set(seq, (found = find(seq)));
+    return found;
+  };
+}
+
+interface EventSql {
+  priority: number;
+  ordering_key: string | null;
+  due_at: number;
+}
+
+export interface ReplaySql {
+  seq: number;
+  id: string;
+  tenant_id: string | null;
+  kind: ReplayKind;
+  status: ReplayStatus;
+  filter: string;
+  subscription_seq: number | null;
+  lane_seq: number | null;
+  after_seq: number;
+  up_to_seq: number;
+  cursor: string;
+  total: number;
+  total_is_exact: number;
+  done: number;
+  skipped: number;
+  failed: number;
+  error: string | null;
+  created_at: number;
+  started_at: number;
+  completed_at: number | null;
+}
+
+export function fromReplaySql(row: ReplaySql): ReplayRow {
+  return {
+    id: row.id,
+    tenantId: row.tenant_id ?? undefined,
+    kind: row.kind,
+    status: row.status,
+    filter: JSON.parse(row.filter) as ReplayFilter,
+    subscriptionSeq: row.subscription_seq ?? undefined,
+    laneSeq: row.lane_seq ?? undefined,
+    afterSeq: row.after_seq,
+    upToSeq: row.up_to_seq,
+    cursor: row.cursor,
+    total: row.total,
+    totalIsExact: row.total_is_exact === 1,
+    done: row.done,
+    skipped: row.skipped,
+    failed: row.failed,
+    error: row.error ?? undefined,
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    completedAt: row.completed_at ?? undefined,
+  };
+}
