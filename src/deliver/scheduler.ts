@@ -1,17 +1,8 @@
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery, DeliveryKey, Store } from "../store/store.ts";
-import {
-  BREAKER,
-  createBreakerState,
-  noteDead,
-  noteDelivered,
-  noteFailure,
-  noteSuccess,
-  postponeProbe,
-  resumeBreaker,
-  type BreakerState,
-} from "./breaker.ts";
+import { createBreakerState, resumeBreaker, type BreakerState } from "./breaker.ts";
+import { createDestinationWatch, type DestinationWatchOptions } from "./destination-watch.ts";
 import type { Dispatch } from "./dispatch.ts";
 import {
   allowance,
@@ -31,7 +22,6 @@ import { createMemory } from "./memory.ts";
 import { createSlots } from "./slots.ts";
 import { decide, type Decision } from "./settle.ts";
 import type { AttemptReport } from "./senders/sender.ts";
-import { createTokenBucket } from "./token-bucket.ts";
 
 /**
  * Decides what is sent next. A lane exists only while its subscription has work; the table holds the rest. Every
@@ -76,12 +66,9 @@ export interface SchedulerOptions {
     | undefined;
   /** The breaker as it was before a restart. */
   findSavedBreaker?: ((subscriptionSeq: number) => BreakerState | undefined) | undefined;
-  /** `counted`: nothing that is worth telling, but to be kept. */
-  onBreaker: (subscription: Subscription, change: BreakerNews, breaker: BreakerState) => void;
-  onSuspend: (subscription: Subscription, reason: string) => void;
+  onBreaker: DestinationWatchOptions["onBreaker"];
+  onSuspend: DestinationWatchOptions["onSuspend"];
 }
-
-export type BreakerNews = "opened" | "closed" | "failing" | "counted";
 
 /** After a fault of the store. */
 const AGAIN_MS = 1000;
@@ -92,6 +79,17 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const breakers = new Map<number, BreakerState>();
   const slots = createSlots(options.maxInFlight);
   const memory = createMemory(slots, options.maxBodyBytes, () => lanes.size);
+  const destinations = createDestinationWatch({
+    store,
+    clock,
+    random,
+    onBreaker: options.onBreaker,
+    onSuspend: options.onSuspend,
+    onHastened(lane, isMore) {
+      if (isMore) spill(lane, clock.now());
+      advance(lane);
+    },
+  });
   let isStopping = false;
   let isRunning = false;
   let onQuiet: (() => void) | undefined;
@@ -270,7 +268,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const subscription = findSubscription(lane.seq) ?? sentBy;
     const decision = decide(delivery, subscription, report, { now, wall: clock.wall(), random });
     if (isProbe) lane.isProbing = false;
-    watchDestination(lane, subscription, decision, isProbe);
+    destinations.note(lane, subscription, decision, isProbe);
     options.onAttempt?.(subscription, delivery, report, decision);
     const { settlement } = decision;
     settlement.claimNext = subscription.ordered && !decision.suspends && isOpenForNext(lane, subscription, now);
@@ -323,67 +321,6 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   function spill(lane: Lane, dueAt: number): void {
     lane.nextDueAt = lane.mayHaveMore ? Math.min(lane.nextDueAt, dueAt) : dueAt;
     lane.mayHaveMore = true;
-  }
-
-  /** Once: what was in flight beside it says the same. */
-  function suspend(lane: Lane, subscription: Subscription, reason: string): void {
-    if (lane.isGone || subscription.status !== "active") return;
-    lane.isGone = true;
-    options.onSuspend(subscription, reason);
-  }
-
-  /** What ends without a success, over and over, ends with a suspension. */
-  function watchDeaths(lane: Lane, subscription: Subscription, { settlement, error }: Decision): void {
-    const { breaker } = lane;
-    if (settlement.verdict === "delivered") {
-      if (noteDelivered(breaker)) options.onBreaker(subscription, "counted", breaker);
-      return;
-    }
-    if (settlement.verdict !== "dead") return;
-    const change = noteDead(breaker);
-    options.onBreaker(subscription, change === "failing" ? "failing" : "counted", breaker);
-    if (change === "exhausted") {
-      suspend(lane, subscription, `${breaker.deadInARow} deliveries in a row are dead, the last: ${error ?? ""}`);
-    }
-  }
-
-  function watchDestination(lane: Lane, subscription: Subscription, decision: Decision, isProbe: boolean): void {
-    const { breaker } = lane;
-    const { says, error } = decision;
-    const now = clock.now();
-    if (decision.suspends) suspend(lane, subscription, error ?? "gone");
-    else watchDeaths(lane, subscription, decision);
-    if (says === "nothing") {
-      if (isProbe) postponeProbe(breaker, now, random.next());
-      return;
-    }
-    if (says === "well") {
-      if (noteSuccess(breaker, now) !== "closed") return;
-      lane.slowStart = createTokenBucket(breaker.slowStartPerS, now);
-      options.onBreaker(subscription, "closed", breaker);
-      // A 500 shows that it answers, not that the others' time has come.
-      if (decision.settlement.verdict !== "retry") hastenRetries(lane);
-      return;
-    }
-    const change = noteFailure(breaker, { now, error: error ?? "failed", jitter: random.next(), isProbe });
-    if (change === "opened" || change === "failing") options.onBreaker(subscription, change, breaker);
-    if (change === "expired") {
-      const hours = BREAKER.suspendAfterMs / 3_600_000;
-      suspend(lane, subscription, `it could not be reached for ${hours} h: ${error ?? ""}`);
-    }
-  }
-
-  /** The destination is back: what waited for a later try need not wait any longer. */
-  function hastenRetries(lane: Lane): void {
-    lane.unsettled++;
-    const go = (count: number) => {
-      lane.unsettled--;
-      if (count > 0) spill(lane, clock.now());
-      advance(lane);
-      // What failed since then has its own time.
-      if (count > 0 && lane.breaker.failures === 0) hastenRetries(lane);
-    };
-    store.makeRetriesDue(lane.seq, clock.now()).then(go, () => go(0));
   }
 
   function giveBackAll(lane: Lane): void {
