@@ -1,7 +1,15 @@
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery, DeliveryKey, Store } from "../store/store.ts";
-import { createBreakerState, resumeBreaker, type BreakerState } from "./breaker.ts";
+import {
+  createBreakerState,
+  isSlow,
+  noteDuration,
+  postponeProbe,
+  PROMPT_MS,
+  resumeBreaker,
+  type BreakerState,
+} from "./breaker.ts";
 import { createDestinationWatch, type DestinationWatchOptions } from "./destination-watch.ts";
 import type { Dispatch } from "./dispatch.ts";
 import {
@@ -11,6 +19,7 @@ import {
   gateOpensAt,
   held,
   isIdle,
+  isSilent,
   occupied,
   remembersUntil,
   retune,
@@ -19,7 +28,7 @@ import {
 import type { Governor } from "./governor.ts";
 import type { InFlightMarks } from "./in-flight-file.ts";
 import { createMemory } from "./memory.ts";
-import { createSlots } from "./slots.ts";
+import { createSlots, type Slots } from "./slots.ts";
 import { decide, type Decision } from "./settle.ts";
 import type { AttemptReport } from "./senders/sender.ts";
 
@@ -61,6 +70,8 @@ export interface SchedulerOptions {
   inFlight: InFlightMarks;
   /** Holds attempts back while intake needs the machine. */
   governor?: Governor | undefined;
+  /** For tests: who gets a free slot. */
+  slots?: Slots | undefined;
   onAttempt?:
     | ((subscription: Subscription, delivery: ClaimedDelivery, report: AttemptReport, decision: Decision) => void)
     | undefined;
@@ -70,6 +81,8 @@ export interface SchedulerOptions {
   onSuspend: DestinationWatchOptions["onSuspend"];
 }
 
+/** Probes wait for no slot; but where thousands are down, they must not take them all. */
+const SHARE_OF_PROBES = 0.25;
 /** After a fault of the store. */
 const AGAIN_MS = 1000;
 
@@ -77,7 +90,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, dispatch, clock, random, findSubscription, inFlight, governor } = options;
   const lanes = new Map<number, Lane>();
   const breakers = new Map<number, BreakerState>();
-  const slots = createSlots(options.maxInFlight);
+  const slots = options.slots ?? createSlots(options.maxInFlight);
   const memory = createMemory(slots, options.maxBodyBytes, () => lanes.size);
   const destinations = createDestinationWatch({
     store,
@@ -90,6 +103,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       advance(lane);
     },
   });
+  const maxProbing = Math.max(1, Math.floor(options.maxInFlight * SHARE_OF_PROBES));
+  let probing = 0;
   let isStopping = false;
   let isRunning = false;
   let onQuiet: (() => void) | undefined;
@@ -134,6 +149,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (lane.inFlight >= subscription.concurrency) return;
     const opensAt = gateOpensAt(lane, now);
     if (opensAt > now) return wakeAt(lane, opensAt);
+    if (!lane.isSlow && isSilent(lane, now)) slots.judge(lane, true);
     slots.enqueue(lane);
     run();
   }
@@ -168,6 +184,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (lane.isProbing || lane.claiming > 0 || !lane.mayHaveMore) return;
     const at = Math.max(lane.breaker.probeAt, lane.nextDueAt);
     if (at > now) return wakeAt(lane, at);
+    if (probing >= maxProbing) {
+      postponeProbe(lane.breaker, now, random.next());
+      return wakeAt(lane, lane.breaker.probeAt);
+    }
     startClaim(lane, 1, now);
   }
 
@@ -200,7 +220,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   /** What was claimed before it opened is no probe before its time. */
   function mayProbe(lane: Lane): boolean {
-    if (!lane.breaker.isOpen || lane.isProbing || isStopping) return false;
+    if (!lane.breaker.isOpen || lane.isProbing || isStopping || probing >= maxProbing) return false;
     return lane.ready.length > 0 && lane.breaker.probeAt <= clock.now();
   }
 
@@ -209,16 +229,23 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (subscription === undefined || subscription.status !== "active") return advance(lane);
     // Set before: what is answered within the call must find it.
     lane.isProbing = true;
-    if (!sendNext(lane, subscription, true)) lane.isProbing = false;
+    probing++;
+    if (!sendNext(lane, subscription, true)) endProbe(lane);
     giveBackAll(lane);
+  }
+
+  function endProbe(lane: Lane): void {
+    lane.isProbing = false;
+    probing--;
   }
 
   /** Fills free slots: the tenant with the fewest in flight first, its lanes in turn. */
   function run(): void {
     if (isRunning) return;
     isRunning = true;
-    while (slots.hasNext && (governor?.maySend() ?? true)) {
-      const lane = slots.next() as Lane;
+    for (let lane = slots.findNext(); lane !== undefined; lane = slots.findNext()) {
+      if (governor?.maySend() === false) break;
+      slots.take(lane);
       const subscription = findSubscription(lane.seq);
       if (subscription !== undefined && canSend(lane, subscription)) sendNext(lane, subscription);
       advance(lane);
@@ -245,9 +272,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
     lane.rate?.take(now);
     lane.slowStart?.take(now);
+    if (lane.inFlight === 0) lane.heardAt = now;
     lane.inFlight++;
     lane.unsettled++;
-    slots.occupy(lane.tenantId);
+    slots.occupy(lane);
     const mark = inFlight.start(delivery);
     dispatch.send(delivery, subscription, (report) =>
       finish(lane, { delivery, report, isProbe, sentBy: subscription, mark }),
@@ -257,17 +285,20 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   function finish(lane: Lane, { delivery, report, isProbe, sentBy, mark }: Finished): void {
     lane.inFlight--;
-    slots.vacate(lane.tenantId);
+    slots.vacate(lane);
+    if (isProbe) endProbe(lane);
     if (isStopping && report.outcome.kind === "error") {
       // Cut by our own stop: the next start finds it as being sent, and the schedule does not count it.
       lane.unsettled--;
       return noteQuiet();
     }
     const now = clock.now();
+    if (report.durationMs < PROMPT_MS) lane.heardAt = now;
+    noteDuration(lane.breaker, report.durationMs);
+    slots.judge(lane, isSlow(lane.breaker) || isSilent(lane, now));
     // It may have been changed since: what follows goes by the rules of now.
     const subscription = findSubscription(lane.seq) ?? sentBy;
     const decision = decide(delivery, subscription, report, { now, wall: clock.wall(), random });
-    if (isProbe) lane.isProbing = false;
     destinations.note(lane, subscription, decision, isProbe);
     options.onAttempt?.(subscription, delivery, report, decision);
     const { settlement } = decision;
