@@ -50,9 +50,9 @@ export interface FairWorld {
   readonly maxSeenInFlight: number;
   /** One now. */
   publish(tenant: string, type: string, change?: Partial<IncomingEvent>): void;
-  /** At a steady rate with some jitter, until `untilMs`. */
-  publishSteadily(tenant: string, type: string, load: { perS: number; untilMs: number }): void;
-  run(untilMs: number, isOver?: () => boolean): Promise<void>;
+  /** At a steady rate with some jitter, from now on. */
+  publishSteadily(tenant: string, type: string, load: { perS: number; forMs: number }): void;
+  run(forMs: number, isOver?: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -182,24 +182,26 @@ export async function openFairWorld(options: FairWorldOptions): Promise<FairWorl
       return maxSeenInFlight;
     },
     publish,
-    publishSteadily(tenant, type, { perS, untilMs }) {
+    publishSteadily(tenant, type, { perS, forMs }) {
       const pace = chance.fork();
+      const end = time.elapsedMs + forMs;
       const next = (at: number) => {
-        if (at >= untilMs) return;
+        if (at >= end) return;
         time.after(at - time.elapsedMs, () => {
           publish(tenant, type);
           next(at + (pace.between(0.5, 1.5) * 1000) / perS);
         });
       };
-      next((pace.between(0, 1) * 1000) / perS);
+      next(time.elapsedMs + (pace.between(0, 1) * 1000) / perS);
     },
-    async run(untilMs, isOver = () => false) {
-      for (let at = time.nextAt(); at !== undefined && at <= untilMs && !isOver(); at = time.nextAt()) {
+    async run(forMs, isOver = () => false) {
+      const end = time.elapsedMs + forMs;
+      for (let at = time.nextAt(); at !== undefined && at <= end && !isOver(); at = time.nextAt()) {
         const { made } = calls;
         time.step();
         if (calls.made !== made) await settleCalls(() => calls);
       }
-      if (!isOver()) time.moveTo(untilMs);
+      if (!isOver()) time.moveTo(end);
     },
     async close() {
       await gateway.kill();

@@ -49,10 +49,10 @@ describe("a tenant that floods", () => {
       subscriptions,
       slots: flood?.isFair === false ? createArrivalOrderSlots(maxInFlight) : undefined,
     });
-    for (const name of names) world.publishSteadily(name, "order", { perS: PER_S, untilMs: LOAD_MS });
+    for (const name of names) world.publishSteadily(name, "order", { perS: PER_S, forMs: LOAD_MS });
     if (flood !== undefined) {
       for (let number = 0; number < FLOOD; number++) {
-        world.publishSteadily("flood", `flood-${number}`, { perS: PER_S, untilMs: LOAD_MS });
+        world.publishSteadily("flood", `flood-${number}`, { perS: PER_S, forMs: LOAD_MS });
       }
     }
     await world.run(LOAD_MS + 5_000);
@@ -106,7 +106,7 @@ describe("a tenant that floods", () => {
     ).flat();
     const slots = isFair ? undefined : createArrivalOrderSlots(SLOTS);
     const world = await openFairWorld({ maxInFlight: SLOTS, subscriptions, slots });
-    for (const { name, tenant } of subscriptions) world.publishSteadily(tenant, name, { perS: 100, untilMs: 3_000 });
+    for (const { name, tenant } of subscriptions) world.publishSteadily(tenant, name, { perS: 100, forMs: 3_000 });
     await world.run(3_000);
     await world.close();
     const each = Array.from({ length: 10 }, (_, n) => world.endings.filter(({ tenant }) => tenant === `tenant-${n}`));

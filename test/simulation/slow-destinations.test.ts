@@ -46,10 +46,10 @@ describe("where 30 % of the destinations are dead or slow, the others", () => {
     }
     const world = await openFairWorld({ maxInFlight: MAX_IN_FLIGHT, subscriptions, slots });
     for (const { name, tenant, events = [] } of subscriptions) {
-      if (events[0] === name) world.publishSteadily(tenant, name, { perS: PER_S, untilMs: LOAD_MS });
+      if (events[0] === name) world.publishSteadily(tenant, name, { perS: PER_S, forMs: LOAD_MS });
     }
     for (const tenant of new Set(subscriptions.map((one) => one.tenant))) {
-      world.publishSteadily(tenant, "dead", { perS: 0.2, untilMs: LOAD_MS });
+      world.publishSteadily(tenant, "dead", { perS: 0.2, forMs: LOAD_MS });
     }
     await world.run(2 * LOAD_MS);
     await world.close();
