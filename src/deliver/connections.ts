@@ -63,7 +63,7 @@ export interface ConnectionsOptions {
   /** What may come in for one request, whatever it is: also what no parser ever makes an answer of. */
   maxReadBytes: number;
   max: number;
-  createClient: (origin: string, connector: buildConnector.connector) => Client;
+  createClient: (origin: URL, connector: buildConnector.connector) => Client;
 }
 
 interface Host {
@@ -78,6 +78,8 @@ interface Host {
 
 interface Pool {
   readonly target: Target;
+  /** Parsed once: every connection is a client, and each client would parse it anew. */
+  readonly origin: URL;
   readonly host: Host;
   readonly tls: { session?: Buffer };
   readonly idle: Slot[];
@@ -117,7 +119,17 @@ export function openConnections(options: ConnectionsOptions): Connections {
     let pool = pools.get(target.pool);
     if (pool === undefined) {
       const host = findHost(target.origin);
-      pool = { target, host, tls: {}, idle: [], open: 0, waiting: [], waitingFrom: 0, isStarved: false };
+      pool = {
+        target,
+        origin: new URL(target.origin),
+        host,
+        tls: {},
+        idle: [],
+        open: 0,
+        waiting: [],
+        waitingFrom: 0,
+        isStarved: false,
+      };
       host.pools.add(pool);
       pools.set(target.pool, pool);
     }
@@ -135,7 +147,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
 
   function openSlot(pool: Pool): Slot {
     const { protocol, hostname, port, terms } = pool.target;
-    const client = createClient(pool.target.origin, (_, done) => {
+    const client = createClient(pool.origin, (_, done) => {
       slot.served = 0;
       slot.address = undefined;
       slot.socket = undefined;
