@@ -3,6 +3,7 @@ import type { buildConnector, Client } from "undici";
 import type { Clock, Timer } from "../domain/clock.ts";
 import type { ConnectionTerms } from "./connection-terms.ts";
 import type { Connecting, GuardedConnect } from "./guarded-connect.ts";
+import { createWaitingLine, type Waiting, type WaitingLine } from "./waiting-line.ts";
 
 /**
  * Connections kept alive, by origin and terms. Each is an undici client of one socket, and not a part of an undici pool: so it is
@@ -35,9 +36,7 @@ export interface Target {
   terms: ConnectionTerms | undefined;
 }
 
-export interface Waiter {
-  /** Set when it no longer waits. */
-  readonly isFinished: boolean;
+export interface Waiter extends Waiting {
   start(connection: Connection): void;
   flooded(connection: Connection): void;
 }
@@ -84,8 +83,7 @@ interface Pool {
   readonly tls: { session?: Buffer };
   readonly idle: Slot[];
   open: number;
-  waiting: Waiter[];
-  waitingFrom: number;
+  readonly waiting: WaitingLine<Waiter>;
   isStarved: boolean;
 }
 
@@ -101,8 +99,6 @@ interface Slot extends Connection {
 
 /** How long more than the usual number may lie idle: between the requests of a burst they are needed again. */
 const SPARE_MS = 1000;
-/** How many places at the head of a queue may be empty before it is cut: shifting each time would be slow. */
-const MAX_SERVED_WAITERS = 1000;
 
 export function openConnections(options: ConnectionsOptions): Connections {
   const { connect, clock, perHost, keptPerHost, maxReadBytes, max, createClient } = options;
@@ -126,8 +122,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
         tls: {},
         idle: [],
         open: 0,
-        waiting: [],
-        waitingFrom: 0,
+        waiting: createWaitingLine(),
         isStarved: false,
       };
       host.pools.add(pool);
@@ -229,21 +224,9 @@ export function openConnections(options: ConnectionsOptions): Connections {
     return false;
   }
 
-  function takeWaiter(pool: Pool): Waiter | undefined {
-    while (pool.waitingFrom < pool.waiting.length) {
-      const waiter = pool.waiting[pool.waitingFrom++];
-      if (pool.waitingFrom === pool.waiting.length || pool.waitingFrom > MAX_SERVED_WAITERS) {
-        pool.waiting = pool.waiting.slice(pool.waitingFrom);
-        pool.waitingFrom = 0;
-      }
-      if (waiter?.isFinished === false) return waiter;
-    }
-    return undefined;
-  }
-
   /** Opens what the pool's waiters need and may have. */
   function serve(pool: Pool): void {
-    while (pool.waitingFrom < pool.waiting.length) {
+    while (!pool.waiting.isEmpty) {
       const hasRoomAtHost = makeRoomAtHost(pool.host);
       if (!hasRoomAtHost || !makeRoom()) {
         if (pool.open === 0 && !pool.isStarved) {
@@ -252,7 +235,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
         }
         return;
       }
-      const waiter = takeWaiter(pool);
+      const waiter = pool.waiting.take();
       if (waiter !== undefined) waiter.start(openSlot(pool));
     }
     forgetUnused(pool);
@@ -268,17 +251,17 @@ export function openConnections(options: ConnectionsOptions): Connections {
 
   function serveOne(pool: Pool): void {
     pool.isStarved = false;
-    const waiter = takeWaiter(pool);
+    const waiter = pool.waiting.take();
     if (waiter === undefined) return forgetUnused(pool);
     const hasRoomAtHost = makeRoomAtHost(pool.host);
     if (hasRoomAtHost && makeRoom()) return waiter.start(openSlot(pool));
-    pool.waiting.splice(pool.waitingFrom, 0, waiter);
+    pool.waiting.putBack(waiter);
     pool.isStarved = true;
     (hasRoomAtHost ? starved : pool.host.starved).push(pool);
   }
 
   function forgetUnused(pool: Pool): void {
-    const isUsed = pool.open > 0 || pool.waitingFrom < pool.waiting.length || pool.isStarved;
+    const isUsed = pool.open > 0 || !pool.waiting.isEmpty || pool.isStarved;
     if (isUsed || pools.get(pool.target.pool) !== pool) return;
     pools.delete(pool.target.pool);
     pool.host.pools.delete(pool);
@@ -301,7 +284,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
   /** One that became free is none of theirs, but can be closed for one of theirs. */
   function serveOthers(pool: Pool): void {
     for (const other of pool.host.pools) {
-      if (other !== pool && other.waitingFrom < other.waiting.length) serve(other);
+      if (other !== pool && !other.waiting.isEmpty) serve(other);
     }
   }
 
@@ -367,7 +350,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
         discard(slot);
         return;
       }
-      const waiter = takeWaiter(pool);
+      const waiter = pool.waiting.take();
       if (waiter !== undefined) {
         waiter.start(slot);
         return;

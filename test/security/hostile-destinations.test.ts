@@ -133,7 +133,8 @@ describe("hostile destinations", () => {
     expect(attempts.filter(({ result }) => !RESULTS.has(result))).toEqual([]);
     expect(moreRss).toBeLessThanOrEqual(MAX_MORE_RSS_MB);
     expect(under.cpuS).toBeLessThanOrEqual(before.cpuS * MAX_MORE_CPU);
-    if (isQuiet) expect(under.medianMs).toBeLessThanOrEqual(before.medianMs * MAX_SLOWER + SLACK_MS);
+    const maxMedianMs = isQuiet ? before.medianMs * MAX_SLOWER + SLACK_MS : Number.POSITIVE_INFINITY;
+    expect(under.medianMs).toBeLessThanOrEqual(maxMedianMs);
     expect(patientMs).toBeGreaterThan(MAX_MS);
   });
 

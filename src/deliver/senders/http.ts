@@ -89,7 +89,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
     const requestHeaders = `{${toMembers(headers)},${recorded}}`;
     for (const text of common) headers.push(text);
     const startedNow = clock.now();
-    const { url, timeoutMs } = subscription;
+    const { url, timeoutMs, tenantId: owner } = subscription;
     const { terms, tokenClient } = auth;
     const report = (result: HttpResult): void => {
       done({
@@ -101,7 +101,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
         requestHeaders,
       });
     };
-    const request = { method: "POST", url, headers, body, timeoutMs, terms } as const;
+    const request = { method: "POST", url, headers, body, timeoutMs, owner, terms } as const;
     if (tokenClient === undefined) client.request(request, report);
     else requestWithToken({ client, tokens, clock }, tokenClient, request, report);
   }
