@@ -19,6 +19,8 @@ export interface BreakerState {
   averagePerS: number;
   successes: number;
   measuredAt: number;
+  /** How long an attempt takes, whatever it comes to: a moving average; undefined before the first. */
+  attemptMs: number | undefined;
   /** The subscription is paused or suspended: the time does not count. */
   isHeld: boolean;
   lastError: string | undefined;
@@ -48,6 +50,12 @@ export const BREAKER = {
   measureEveryMs: 1000,
 } as const;
 
+/** What takes longer on average holds up others. */
+export const PROMPT_MS = 500;
+/** One that takes long among quick ones changes little, a few in a row much. */
+const MAX_COUNTED_MS = 4 * PROMPT_MS;
+const ATTEMPT_WEIGHT = 1 / 8;
+
 /** `failing`: half of the way to a suspension, told once. */
 export type BreakerChange = "opened" | "closed" | "failing" | "expired" | undefined;
 
@@ -63,6 +71,7 @@ export function createBreakerState(now: number): BreakerState {
     averagePerS: 0,
     successes: 0,
     measuredAt: now,
+    attemptMs: undefined,
     isHeld: false,
     lastError: undefined,
     deadInARow: 0,
@@ -122,6 +131,17 @@ export function noteFailure(state: BreakerState, { now, error, jitter, isProbe }
   state.slowStartUntil = 0;
   state.probeAt = now + probeDelayMs(0, jitter);
   return "opened";
+}
+
+export function noteDuration(state: BreakerState, durationMs: number): void {
+  const countedMs = Math.min(durationMs, MAX_COUNTED_MS);
+  const beforeMs = state.attemptMs ?? countedMs;
+  state.attemptMs = beforeMs + ATTEMPT_WEIGHT * (countedMs - beforeMs);
+}
+
+/** Whoever has never answered is taken for slow. */
+export function isSlow({ attemptMs }: BreakerState): boolean {
+  return attemptMs === undefined || attemptMs >= PROMPT_MS;
 }
 
 /** A delivery that died of what the destination said of it. */

@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../domain/clock.ts";
 import type { ConnectionTerms } from "./connection-terms.ts";
 import type { GuardedConnect } from "./guarded-connect.ts";
 import { type Requester, Wire, type WireOptions } from "./http1/wire.ts";
+import { createWaitingLine, type Waiting, type WaitingLine } from "./waiting-line.ts";
 
 /** Connections kept alive, by origin and terms, for requests that wait for one and may be given up. */
 export interface Connections {
@@ -33,9 +34,7 @@ export interface Target {
   terms: ConnectionTerms | undefined;
 }
 
-export interface Waiter {
-  /** Set when it no longer waits. */
-  readonly isFinished: boolean;
+export interface Waiter extends Waiting {
   start(connection: Connection): void;
 }
 
@@ -77,8 +76,7 @@ interface Pool {
   readonly tls: { session?: Buffer };
   readonly idle: Slot[];
   open: number;
-  waiting: Waiter[];
-  waitingFrom: number;
+  readonly waiting: WaitingLine<Waiter>;
   isStarved: boolean;
 }
 
@@ -97,8 +95,6 @@ class Slot extends Wire {
 /** How long more than the usual number may lie idle: between the requests of a burst they are needed again. */
 const SPARE_MS = 1000;
 const MAX_KEEP_ALIVE_MS = 60_000;
-/** How many places at the head of a queue may be empty before it is cut: shifting each time would be slow. */
-const MAX_SERVED_WAITERS = 1000;
 
 export function openConnections(options: ConnectionsOptions): Connections {
   const { connect, clock, perHost, keptPerHost, max, maxHeadBytes, maxReadBytes } = options;
@@ -115,7 +111,15 @@ export function openConnections(options: ConnectionsOptions): Connections {
     let pool = pools.get(target.pool);
     if (pool === undefined) {
       const host = findHost(target.origin);
-      pool = { target, host, tls: {}, idle: [], open: 0, waiting: [], waitingFrom: 0, isStarved: false };
+      pool = {
+        target,
+        host,
+        tls: {},
+        idle: [],
+        open: 0,
+        waiting: createWaitingLine(),
+        isStarved: false,
+      };
       host.pools.add(pool);
       pools.set(target.pool, pool);
     }
@@ -187,21 +191,9 @@ export function openConnections(options: ConnectionsOptions): Connections {
     return false;
   }
 
-  function takeWaiter(pool: Pool): Waiter | undefined {
-    while (pool.waitingFrom < pool.waiting.length) {
-      const waiter = pool.waiting[pool.waitingFrom++];
-      if (pool.waitingFrom === pool.waiting.length || pool.waitingFrom > MAX_SERVED_WAITERS) {
-        pool.waiting = pool.waiting.slice(pool.waitingFrom);
-        pool.waitingFrom = 0;
-      }
-      if (waiter?.isFinished === false) return waiter;
-    }
-    return undefined;
-  }
-
   /** Opens what the pool's waiters need and may have. */
   function serve(pool: Pool): void {
-    while (pool.waitingFrom < pool.waiting.length) {
+    while (!pool.waiting.isEmpty) {
       const hasRoomAtHost = makeRoomAtHost(pool.host);
       if (!hasRoomAtHost || !makeRoom()) {
         if (pool.open === 0 && !pool.isStarved) {
@@ -210,7 +202,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
         }
         return;
       }
-      const waiter = takeWaiter(pool);
+      const waiter = pool.waiting.take();
       if (waiter !== undefined) waiter.start(openSlot(pool));
     }
     forgetUnused(pool);
@@ -226,17 +218,17 @@ export function openConnections(options: ConnectionsOptions): Connections {
 
   function serveOne(pool: Pool): void {
     pool.isStarved = false;
-    const waiter = takeWaiter(pool);
+    const waiter = pool.waiting.take();
     if (waiter === undefined) return forgetUnused(pool);
     const hasRoomAtHost = makeRoomAtHost(pool.host);
     if (hasRoomAtHost && makeRoom()) return waiter.start(openSlot(pool));
-    pool.waiting.splice(pool.waitingFrom, 0, waiter);
+    pool.waiting.putBack(waiter);
     pool.isStarved = true;
     (hasRoomAtHost ? starved : pool.host.starved).push(pool);
   }
 
   function forgetUnused(pool: Pool): void {
-    const isUsed = pool.open > 0 || pool.waitingFrom < pool.waiting.length || pool.isStarved;
+    const isUsed = pool.open > 0 || !pool.waiting.isEmpty || pool.isStarved;
     if (isUsed || pools.get(pool.target.pool) !== pool) return;
     pools.delete(pool.target.pool);
     pool.host.pools.delete(pool);
@@ -259,7 +251,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
   /** One that became free is none of theirs, but can be closed for one of theirs. */
   function serveOthers(pool: Pool): void {
     for (const other of pool.host.pools) {
-      if (other !== pool && other.waitingFrom < other.waiting.length) serve(other);
+      if (other !== pool && !other.waiting.isEmpty) serve(other);
     }
   }
 
@@ -317,7 +309,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
         discard(slot);
         return;
       }
-      const waiter = takeWaiter(pool);
+      const waiter = pool.waiting.take();
       if (waiter !== undefined) {
         waiter.start(slot);
         return;

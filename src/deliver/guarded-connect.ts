@@ -1,7 +1,7 @@
 import { constants } from "node:crypto";
 import { type LookupAddress, lookup as systemLookup } from "node:dns";
 import { connect as connectTcp, isIP, type LookupFunction, type OnReadOpts, type Socket } from "node:net";
-import { connect as connectTls, type ConnectionOptions } from "node:tls";
+import { connect as connectTls, createSecureContext, type ConnectionOptions, type SecureContext } from "node:tls";
 import { isAllowedIp } from "../domain/allowed-ips.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { AddressGuard } from "./address-guard.ts";
@@ -73,6 +73,7 @@ function onread({ onRead }: Peer): OnReadOpts {
 export function createGuardedConnect(options: GuardedConnectOptions): GuardedConnect {
   const { guard, clock, timeoutMs, ca, proxy } = options;
   const lookup = shareLookups(options.lookup ?? systemLookup);
+  let context: SecureContext | undefined;
 
   /** One forbidden address spoils the answer: whoever mixes them in would only have to wait for a lucky try. */
   function judge(to: Peer, addresses: readonly LookupAddress[]): LookupAddress[] | Error {
@@ -114,15 +115,21 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
       });
   }
 
+  /** One for all connections without terms of their own: it takes longer to make than to connect. */
+  function usualContext(): SecureContext {
+    return (context ??= createSecureContext({
+      // A destination could ask for one handshake after another for as long as an attempt lasts.
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+      ...(ca === undefined ? {} : { ca }),
+    }));
+  }
+
   function tlsOptions(to: Peer): ConnectionOptions {
-    const secureContext = to.terms?.secureContext();
     return {
       host: to.hostname,
       servername: isIP(to.hostname) > 0 ? "" : to.hostname,
       ALPNProtocols: ["http/1.1"],
-      // A destination could ask for one handshake after another for as long as an attempt lasts.
-      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-      ...(secureContext === undefined ? (ca === undefined ? {} : { ca }) : { secureContext }),
+      secureContext: to.terms?.secureContext() ?? usualContext(),
       ...(to.tls.session === undefined ? {} : { session: to.tls.session }),
     };
   }

@@ -30,6 +30,8 @@ export interface HttpRequest {
   body: Uint8Array;
   /** For all of it: connecting, every hop, the whole answer. */
   timeoutMs: number;
+  /** Whose turn it is where many wait for the connections of one host: a tenant. */
+  owner?: string;
   /** 3 when not given. */
   maxRedirects?: number;
   /** What the connections for it must fulfil, over all its hops. */
@@ -144,6 +146,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   class Exchange implements Waiter, Expiring, Requester {
     isFinished = false;
     sweepAt = 0;
+    readonly owner: string;
     readonly #done: (result: HttpResult) => void;
     readonly #method: string;
     readonly #timeoutMs: number;
@@ -159,6 +162,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     #informational = 0;
 
     constructor(request: HttpRequest, target: Target, headers: HeaderBlock, done: (result: HttpResult) => void) {
+      this.owner = request.owner ?? "";
       this.#done = done;
       this.#method = request.method;
       this.#timeoutMs = request.timeoutMs;

@@ -1,7 +1,7 @@
 import type { Timer } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery } from "../store/store.ts";
-import type { BreakerState } from "./breaker.ts";
+import { isSlow, PROMPT_MS, type BreakerState } from "./breaker.ts";
 import { createTokenBucket, type TokenBucket } from "./token-bucket.ts";
 
 /** The open deliveries of one subscription: what of them is in memory, and what keeps the rest waiting. */
@@ -29,6 +29,10 @@ export interface Lane {
   isGone: boolean;
   rate: TokenBucket | undefined;
   slowStart: TokenBucket | undefined;
+  /** Its attempts take long, as far as is known; new ones are taken for slow until they answer. */
+  isSlow: boolean;
+  /** When an attempt last ended soon, or the first of those in flight began. */
+  heardAt: number;
   /** Stands in its tenant's queue for a slot. */
   isQueued: boolean;
   wakeAt: number;
@@ -63,6 +67,8 @@ export function createLane(subscription: Subscription, breaker: BreakerState, no
     isGone: false,
     rate: rateOf(subscription, now),
     slowStart: now < breaker.slowStartUntil ? createSlowStart(breaker, now) : undefined,
+    isSlow: isSlow(breaker),
+    heardAt: now,
     isQueued: false,
     wakeAt: Number.POSITIVE_INFINITY,
     timer: undefined,
@@ -109,6 +115,11 @@ export function remembersUntil(lane: Lane, now: number): number {
 
 function endSlowStart(lane: Lane, now: number): void {
   if (lane.slowStart !== undefined && now >= lane.breaker.slowStartUntil) lane.slowStart = undefined;
+}
+
+/** Nothing comes back soon of what is in flight. One alone may be an odd one out. */
+export function isSilent(lane: Lane, now: number): boolean {
+  return lane.inFlight > 1 && now - lane.heardAt > PROMPT_MS;
 }
 
 /** A lane without work is forgotten, unless its destination is in trouble. */

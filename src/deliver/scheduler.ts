@@ -3,25 +3,24 @@ import { isGatewayEventType } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement, Store } from "../store/store.ts";
 import {
-  BREAKER,
   createBreakerState,
-  noteDead,
-  noteDelivered,
-  noteFailure,
-  noteSuccess,
+  isSlow,
+  noteDuration,
   postponeProbe,
+  PROMPT_MS,
   resumeBreaker,
   type BreakerState,
 } from "./breaker.ts";
+import { createDestinationWatch, type DestinationWatchOptions } from "./destination-watch.ts";
 import type { Dispatch } from "./dispatch.ts";
 import {
   allowance,
   claimsAhead,
   createLane,
-  createSlowStart,
   gateOpensAt,
   held,
   isIdle,
+  isSilent,
   occupied,
   remembersUntil,
   retune,
@@ -30,7 +29,7 @@ import {
 import type { Governor } from "./governor.ts";
 import type { InFlightMarks } from "./in-flight-file.ts";
 import { createMemory } from "./memory.ts";
-import { createSlots } from "./slots.ts";
+import { createSlots, type Slots } from "./slots.ts";
 import { decide, type Decision } from "./settle.ts";
 import type { AttemptReport } from "./senders/sender.ts";
 
@@ -72,6 +71,8 @@ export interface SchedulerOptions {
   inFlight: InFlightMarks;
   /** Holds attempts back while intake needs the machine. */
   governor?: Governor | undefined;
+  /** For tests: who gets a free slot. */
+  slots?: Slots | undefined;
   onAttempt?:
     | ((subscription: Subscription, delivery: ClaimedDelivery, report: AttemptReport, decision: Decision) => void)
     | undefined;
@@ -83,13 +84,12 @@ export interface SchedulerOptions {
   findSavedBreaker?: ((subscriptionSeq: number) => BreakerState | undefined) | undefined;
   /** Whether a job cancels what a deleted subscription has left. */
   isCancelling?: ((subscriptionSeq: number) => boolean) | undefined;
-  /** `counted`: nothing that is worth telling, but to be kept. */
-  onBreaker: (subscription: Subscription, change: BreakerNews, breaker: BreakerState) => void;
-  onSuspend: (subscription: Subscription, reason: string) => void;
+  onBreaker: DestinationWatchOptions["onBreaker"];
+  onSuspend: DestinationWatchOptions["onSuspend"];
 }
 
-export type BreakerNews = "opened" | "closed" | "failing" | "counted";
-
+/** Probes wait for no slot; but where thousands are down, they must not take them all. */
+const SHARE_OF_PROBES = 0.25;
 /** After a fault of the store. */
 const AGAIN_MS = 1000;
 
@@ -97,8 +97,21 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, dispatch, clock, random, findSubscription, inFlight, governor } = options;
   const lanes = new Map<number, Lane>();
   const breakers = new Map<number, BreakerState>();
-  const slots = createSlots(options.maxInFlight);
+  const slots = options.slots ?? createSlots(options.maxInFlight);
   const memory = createMemory(slots, options.maxBodyBytes, () => lanes.size);
+  const destinations = createDestinationWatch({
+    store,
+    clock,
+    random,
+    onBreaker: options.onBreaker,
+    onSuspend: options.onSuspend,
+    onHastened(lane, isMore) {
+      if (isMore) spill(lane, clock.now());
+      advance(lane);
+    },
+  });
+  const maxProbing = Math.max(1, Math.floor(options.maxInFlight * SHARE_OF_PROBES));
+  let probing = 0;
   let isStopping = false;
   let isRunning = false;
   let onQuiet: (() => void) | undefined;
@@ -143,6 +156,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (lane.inFlight >= subscription.concurrency) return;
     const opensAt = gateOpensAt(lane, now);
     if (opensAt > now) return wakeAt(lane, opensAt);
+    if (!lane.isSlow && isSilent(lane, now)) slots.judge(lane, true);
     slots.enqueue(lane);
     run();
   }
@@ -178,6 +192,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (lane.isProbing || lane.claiming > 0 || !lane.mayHaveMore) return;
     const at = Math.max(lane.breaker.probeAt, lane.nextDueAt);
     if (at > now) return wakeAt(lane, at);
+    if (probing >= maxProbing) {
+      postponeProbe(lane.breaker, now, random.next());
+      return wakeAt(lane, lane.breaker.probeAt);
+    }
     startClaim(lane, 1, now);
   }
 
@@ -211,7 +229,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   /** What was claimed before it opened is no probe before its time. */
   function mayProbe(lane: Lane): boolean {
-    if (!lane.breaker.isOpen || lane.isProbing || isStopping) return false;
+    if (!lane.breaker.isOpen || lane.isProbing || isStopping || probing >= maxProbing) return false;
     return lane.ready.length > 0 && lane.breaker.probeAt <= clock.now();
   }
 
@@ -220,16 +238,23 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (subscription === undefined || subscription.status !== "active") return advance(lane);
     // Set before: what is answered within the call must find it.
     lane.isProbing = true;
-    if (!sendNext(lane, subscription, true)) lane.isProbing = false;
+    probing++;
+    if (!sendNext(lane, subscription, true)) endProbe(lane);
     giveBackAll(lane);
+  }
+
+  function endProbe(lane: Lane): void {
+    lane.isProbing = false;
+    probing--;
   }
 
   /** Fills free slots: the tenant with the fewest in flight first, its lanes in turn. */
   function run(): void {
     if (isRunning) return;
     isRunning = true;
-    while (slots.hasNext && (governor?.maySend() ?? true)) {
-      const lane = slots.next() as Lane;
+    for (let lane = slots.findNext(); lane !== undefined; lane = slots.findNext()) {
+      if (governor?.maySend() === false) break;
+      slots.take(lane);
       const subscription = findSubscription(lane.seq);
       if (subscription !== undefined && canSend(lane, subscription)) sendNext(lane, subscription);
       advance(lane);
@@ -256,9 +281,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
     lane.rate?.take(now);
     lane.slowStart?.take(now);
+    if (lane.inFlight === 0) lane.heardAt = now;
     lane.inFlight++;
     lane.unsettled++;
-    slots.occupy(lane.tenantId);
+    slots.occupy(lane);
     inFlight.start(delivery, (mark) =>
       dispatch.send(delivery, subscription, (report) =>
         finish(lane, { delivery, report, isProbe, sentBy: subscription, mark }),
@@ -269,21 +295,24 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   function finish(lane: Lane, { delivery, report, isProbe, sentBy, mark }: Finished): void {
     lane.inFlight--;
-    slots.vacate(lane.tenantId);
+    slots.vacate(lane);
+    if (isProbe) endProbe(lane);
     if (isStopping && report.outcome.kind === "error") {
       // Cut by our own stop: the next start finds it as being sent, and the schedule does not count it.
       lane.unsettled--;
       return noteQuiet();
     }
     const now = clock.now();
+    if (report.durationMs < PROMPT_MS) lane.heardAt = now;
+    noteDuration(lane.breaker, report.durationMs);
+    slots.judge(lane, isSlow(lane.breaker) || isSilent(lane, now));
     // It may have been changed since: what follows goes by the rules of now.
     const subscription = findSubscription(lane.seq) ?? sentBy;
     const decision = decide(delivery, subscription, report, { now, wall: clock.wall(), random });
-    if (isProbe) lane.isProbing = false;
     if (decision.settlement.verdict !== "delivered" && !isGatewayEventType(delivery.event.type)) {
       lane.breaker.failedOthers = true;
     }
-    watchDestination(lane, subscription, decision, isProbe);
+    destinations.note(lane, subscription, decision, isProbe);
     options.onAttempt?.(subscription, delivery, report, decision);
     const { settlement } = decision;
     settlement.claimNext = subscription.ordered && !decision.suspends && isOpenForNext(lane, subscription, now);
@@ -337,67 +366,6 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   function spill(lane: Lane, dueAt: number): void {
     lane.nextDueAt = lane.mayHaveMore ? Math.min(lane.nextDueAt, dueAt) : dueAt;
     lane.mayHaveMore = true;
-  }
-
-  /** Once: what was in flight beside it says the same. */
-  function suspend(lane: Lane, subscription: Subscription, reason: string): void {
-    if (lane.isGone || subscription.status !== "active") return;
-    lane.isGone = true;
-    options.onSuspend(subscription, reason);
-  }
-
-  /** What ends without a success, over and over, ends with a suspension. */
-  function watchDeaths(lane: Lane, subscription: Subscription, { settlement, error }: Decision): void {
-    const { breaker } = lane;
-    if (settlement.verdict === "delivered") {
-      if (noteDelivered(breaker)) options.onBreaker(subscription, "counted", breaker);
-      return;
-    }
-    if (settlement.verdict !== "dead") return;
-    const change = noteDead(breaker);
-    options.onBreaker(subscription, change === "failing" ? "failing" : "counted", breaker);
-    if (change === "exhausted") {
-      suspend(lane, subscription, `${breaker.deadInARow} deliveries in a row are dead, the last: ${error ?? ""}`);
-    }
-  }
-
-  function watchDestination(lane: Lane, subscription: Subscription, decision: Decision, isProbe: boolean): void {
-    const { breaker } = lane;
-    const { says, error } = decision;
-    const now = clock.now();
-    if (decision.suspends) suspend(lane, subscription, error ?? "gone");
-    else if (decision.testOf === undefined) watchDeaths(lane, subscription, decision);
-    if (says === "nothing") {
-      if (isProbe) postponeProbe(breaker, now, random.next());
-      return;
-    }
-    if (says === "well") {
-      if (noteSuccess(breaker, now) !== "closed") return;
-      lane.slowStart = createSlowStart(breaker, now);
-      options.onBreaker(subscription, "closed", breaker);
-      // A 500 shows that it answers, not that the others' time has come.
-      if (decision.settlement.verdict !== "retry") hastenRetries(lane);
-      return;
-    }
-    const change = noteFailure(breaker, { now, error: error ?? "failed", jitter: random.next(), isProbe });
-    if (change === "opened" || change === "failing") options.onBreaker(subscription, change, breaker);
-    if (change === "expired") {
-      const hours = BREAKER.suspendAfterMs / 3_600_000;
-      suspend(lane, subscription, `it could not be reached for ${hours} h: ${error ?? ""}`);
-    }
-  }
-
-  /** The destination is back: what waited for a later try need not wait any longer. */
-  function hastenRetries(lane: Lane): void {
-    lane.unsettled++;
-    const go = (count: number) => {
-      lane.unsettled--;
-      if (count > 0) spill(lane, clock.now());
-      advance(lane);
-      // What failed since then has its own time.
-      if (count > 0 && lane.breaker.failures === 0) hastenRetries(lane);
-    };
-    store.makeRetriesDue(lane.seq, clock.now()).then(go, () => go(0));
   }
 
   function giveBackAll(lane: Lane): void {

@@ -2,7 +2,8 @@ import type { Lane } from "./lane.ts";
 
 /**
  * The slots that all lanes share. A free slot goes to the tenant with the fewest in flight, then to its next lane in
- * turn, so that a flood of one tenant, or one slow destination, stops nobody else.
+ * turn, so that a flood of one tenant stops nobody else. Lanes whose attempts take long get no more than a part of
+ * them: they would come to hold all, and those that need one for a moment would wait for a timeout.
  */
 export interface Slots {
   readonly inFlight: number;
@@ -12,50 +13,70 @@ export interface Slots {
   claimRoom(): number;
   /** The lane has something to send. */
   enqueue(lane: Lane): void;
-  /** A slot is free and a lane waits for it. */
-  readonly hasNext: boolean;
-  next(): Lane | undefined;
-  occupy(tenantId: string): void;
-  vacate(tenantId: string): void;
+  /** The lane that may have a free slot now. */
+  findNext(): Lane | undefined;
+  /** It has its turn, and waits no longer. */
+  take(lane: Lane): void;
+  occupy(lane: Lane): void;
+  vacate(lane: Lane): void;
+  /** To be called when it has become known whether the lane's attempts take long, with all that it has in flight. */
+  judge(lane: Lane, isSlow: boolean): void;
+}
+
+/** Lanes that compete with each other, by tenant. */
+interface Pool {
+  readonly tenants: Map<string, TenantQueue>;
+  readonly waiting: Set<TenantQueue>;
+  inFlight: number;
+  /** How many there were, in all pools. */
+  readonly turns: { count: number };
 }
 
 interface TenantQueue {
   inFlight: number;
-  lanes: Lane[];
+  /** The number of its last turn. */
+  servedAt: number;
+  /** With nothing in flight: they come first. */
+  readonly idle: Lane[];
+  readonly busy: Lane[];
 }
 
 /** Claimed deliveries waiting in memory, as a multiple of the slots. */
 const CLAIMS_PER_SLOT = 16;
+const SHARE_OF_SLOW = 0.5;
+/** A slow lane gets one while its tenant has fewer than so many for each that is free. */
+const PER_FREE = 1;
+const PER_FREE_IF_IDLE = 4;
 
 export function createSlots(maxInFlight: number): Slots {
-  const tenants = new Map<string, TenantQueue>();
-  const waiting = new Set<TenantQueue>();
-  let inFlight = 0;
+  const turns = { count: 0 };
+  const prompt = createPool(turns);
+  const slow = createPool(turns);
+  const maxSlow = Math.max(1, Math.floor(maxInFlight * SHARE_OF_SLOW));
   let claimed = 0;
 
-  function queueOf(tenantId: string): TenantQueue {
-    let queue = tenants.get(tenantId);
-    if (queue === undefined) tenants.set(tenantId, (queue = { inFlight: 0, lanes: [] }));
-    return queue;
+  function poolOf(lane: Lane): Pool {
+    return lane.isSlow ? slow : prompt;
   }
 
   function enqueue(lane: Lane): void {
     if (lane.isQueued) return;
     lane.isQueued = true;
-    const queue = queueOf(lane.tenantId);
-    queue.lanes.push(lane);
-    waiting.add(queue);
+    const pool = poolOf(lane);
+    const queue = queueOf(pool, lane.tenantId);
+    (lane.inFlight === 0 ? queue.idle : queue.busy).push(lane);
+    pool.waiting.add(queue);
   }
 
-  function fewestInFlight(): TenantQueue | undefined {
-    let best: TenantQueue | undefined;
-    for (const queue of waiting) if (best === undefined || queue.inFlight < best.inFlight) best = queue;
-    return best;
+  /** What is free is kept for lanes that have nothing in flight, and the last of it for tenants who have nothing. */
+  function mayHaveSlow({ idle, inFlight }: TenantQueue): boolean {
+    const free = maxSlow - slow.inFlight;
+    return inFlight < free * (idle.length > 0 ? PER_FREE_IF_IDLE : PER_FREE);
   }
 
   return {
     get inFlight() {
-      return inFlight;
+      return prompt.inFlight + slow.inFlight;
     },
     get claimed() {
       return claimed;
@@ -65,27 +86,84 @@ export function createSlots(maxInFlight: number): Slots {
     },
     claimRoom: () => maxInFlight * CLAIMS_PER_SLOT - claimed,
     enqueue,
-    get hasNext() {
-      return inFlight < maxInFlight && waiting.size > 0;
+    findNext() {
+      if (prompt.inFlight + slow.inFlight >= maxInFlight) return undefined;
+      const first = fewestInFlight(prompt);
+      const firstSlow = fewestInFlight(slow);
+      if (firstSlow === undefined || !mayHaveSlow(firstSlow)) return first && headOf(first);
+      return headOf(first === undefined || isBefore(firstSlow, first) ? firstSlow : first);
     },
-    next() {
-      if (inFlight >= maxInFlight) return undefined;
-      const queue = fewestInFlight();
-      const lane = queue?.lanes.shift();
-      if (queue === undefined || lane === undefined) return undefined;
-      if (queue.lanes.length === 0) waiting.delete(queue);
-      lane.isQueued = false;
-      return lane;
+    take(lane) {
+      const pool = poolOf(lane);
+      queueOf(pool, lane.tenantId).servedAt = ++turns.count;
+      unqueue(pool, lane);
     },
-    occupy(tenantId) {
-      inFlight++;
-      queueOf(tenantId).inFlight++;
+    occupy(lane) {
+      join(poolOf(lane), lane.tenantId, 1);
     },
-    vacate(tenantId) {
-      inFlight--;
-      const queue = queueOf(tenantId);
-      queue.inFlight--;
-      if (queue.inFlight === 0 && queue.lanes.length === 0) tenants.delete(tenantId);
+    vacate(lane) {
+      leave(poolOf(lane), lane.tenantId, 1);
+    },
+    judge(lane, isSlow) {
+      if (lane.isSlow === isSlow) return;
+      const { inFlight, tenantId, isQueued } = lane;
+      if (isQueued) unqueue(poolOf(lane), lane);
+      if (inFlight > 0) leave(poolOf(lane), tenantId, inFlight);
+      lane.isSlow = isSlow;
+      if (inFlight > 0) join(poolOf(lane), tenantId, inFlight);
+      if (isQueued) enqueue(lane);
     },
   };
+}
+
+function createPool(turns: Pool["turns"]): Pool {
+  return { tenants: new Map(), waiting: new Set(), inFlight: 0, turns };
+}
+
+function queueOf({ tenants, turns }: Pool, tenantId: string): TenantQueue {
+  let queue = tenants.get(tenantId);
+  // Behind those who wait already: one that is forgotten after each turn would always be the first otherwise.
+  if (queue === undefined) tenants.set(tenantId, (queue = { inFlight: 0, servedAt: turns.count, idle: [], busy: [] }));
+  return queue;
+}
+
+function fewestInFlight({ waiting }: Pool): TenantQueue | undefined {
+  let best: TenantQueue | undefined;
+  for (const queue of waiting) if (best === undefined || isBefore(queue, best)) best = queue;
+  return best;
+}
+
+/** Among those with equally many, whoever was served longest ago. */
+function isBefore(a: TenantQueue, b: TenantQueue): boolean {
+  return a.inFlight === b.inFlight ? a.servedAt < b.servedAt : a.inFlight < b.inFlight;
+}
+
+function headOf({ idle, busy }: TenantQueue): Lane | undefined {
+  return idle[0] ?? busy[0];
+}
+
+function unqueue(pool: Pool, lane: Lane): void {
+  const queue = queueOf(pool, lane.tenantId);
+  if (!remove(queue.idle, lane)) remove(queue.busy, lane);
+  lane.isQueued = false;
+  if (queue.idle.length + queue.busy.length === 0) pool.waiting.delete(queue);
+}
+
+/** Nearly always the first. */
+function remove(lanes: Lane[], lane: Lane): boolean {
+  if (lanes[0] === lane) return lanes.shift() !== undefined;
+  const at = lanes.indexOf(lane);
+  return at !== -1 && lanes.splice(at, 1).length > 0;
+}
+
+function join(pool: Pool, tenantId: string, count: number): void {
+  pool.inFlight += count;
+  queueOf(pool, tenantId).inFlight += count;
+}
+
+function leave(pool: Pool, tenantId: string, count: number): void {
+  const queue = queueOf(pool, tenantId);
+  pool.inFlight -= count;
+  queue.inFlight -= count;
+  if (queue.inFlight === 0 && queue.idle.length + queue.busy.length === 0) pool.tenants.delete(tenantId);
 }

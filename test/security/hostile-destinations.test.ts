@@ -20,9 +20,12 @@ const ROUNDS = 4;
 const ROUND_MS = 1000;
 const GOOD_PER_ROUND = 50;
 const MAX_MORE_RSS_MB = 64;
-/** Generous, because the good and the bad ones share two cores with the test itself; the figures are printed. */
-const MAX_SLOWER = 5;
-const SLACK_MS = 100;
+/** Of the processor, which does not depend on who else uses the machine. */
+const MAX_MORE_CPU = 2;
+/** By the clock, on a machine that is not busy with something else; the figures are printed in any case. */
+const MAX_SLOWER = 3;
+const SLACK_MS = 20;
+const QUIET_MS = 40;
 /** What ends well for all their trouble, or is an answer like any other. */
 const RESULTS = new Set(["success", "failed", "timeout", "connection_error", "blocked"]);
 
@@ -47,6 +50,11 @@ describe("hostile destinations", () => {
     const gateway = startGatewayProcess({ folder, env: { POSTHORN_LOG_LEVEL: "error" } });
     const url = await gateway.ready;
     const client = createApiClient({ url: () => url }, ADMIN_KEY);
+    // Asking the gateway would cost it more than the hostile ones do.
+    const readRssMb = async () =>
+      process.platform === "linux"
+        ? Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${gateway.pid}/status`, "utf8"))?.[1]) / 1024
+        : (await readMetric(client, "process_resident_memory_bytes")) / 1_048_576;
     onTestFinished(async () => {
       const { code, output } = await gateway.kill("SIGTERM");
       await Promise.all([hostile.close(), sink.close()]);
@@ -65,9 +73,11 @@ describe("hostile destinations", () => {
       crowd.push((await client.subscribe(settings)).id);
     }
     await sendGood(client, sink, ROUNDS, publishTwo("harmless.event"));
+    const calm = watchOwnLoop();
     const before = await sendGood(client, sink, ROUNDS, publishTwo("harmless.event"));
+    const calmBusyMs = calm.stop();
     for (const id of crowd) await client.request("DELETE", `/api/v1/subscriptions/${id}`);
-    const rssBefore = await readRssMb(client);
+    const rssBefore = await readRssMb();
 
     const brief = { timeout: DEADLINE_S, retry_policy: { delays_s: [] }, concurrency: 4 };
     const subscriptions = new Map<string, string>();
@@ -86,7 +96,7 @@ describe("hostile destinations", () => {
     const bystander = watchOwnLoop();
     const watch = setInterval(() => {
       mostSockets = Math.max(mostSockets, countSockets(kinds));
-      readRssMb(client).then(
+      readRssMb().then(
         (mb) => (rssMax = Math.max(rssMax, mb)),
         () => undefined,
       );
@@ -96,7 +106,7 @@ describe("hostile destinations", () => {
     await until(async () => (await countSending(client)) === 0, 30_000, "the end of all attempts");
     clearInterval(watch);
     const busyMs = bystander.stop();
-    rssMax = Math.max(rssMax, await readRssMb(client));
+    rssMax = Math.max(rssMax, await readRssMb());
 
     const attempts = await listAttempts(client, subscriptions);
     const patientMs = Number((await client.deliveryOf("patient")).attempts[0]?.["duration_ms"]);
@@ -109,18 +119,22 @@ describe("hostile destinations", () => {
     await until(() => countSockets(kinds) === 0, 30_000, "the end of the sockets");
     const after = await sendGood(client, sink, 1);
 
+    const isQuiet = Math.max(calmBusyMs, busyMs) <= QUIET_MS;
     const show = ({ medianMs, p99Ms, cpuS }: Good) =>
       `${medianMs.toFixed(0)}/${p99Ms.toFixed(0)} ms (${cpuS.toFixed(1)} s of CPU)`;
     report(
       `R19 hostile destinations: ${tried.size} kinds, ${attempts.length} attempts, longest ${longest.durationMs} ms ` +
         `(deadline ${DEADLINE_S} s + 1 s), ${late.length} late, on a machine that was late by ${busyMs.toFixed(0)} ms itself; at most ${mostSockets} sockets, 0 left; RSS + ${moreRss.toFixed(0)} MB (target ${MAX_MORE_RSS_MB}); ` +
-        `a good destination's median/p99 beside as many harmless ones ${show(before)}, under ${show(under)}, after ${show(after)}`,
+        `a good destination's median/p99 beside as many harmless ones ${show(before)}, under ${show(under)}, after ${show(after)}, ` +
+        `${(under.cpuS / before.cpuS).toFixed(1)} × of the CPU (target ${MAX_MORE_CPU})${isQuiet ? "" : "; not judged by the clock, the machine is busy"}`,
     );
     expect([...subscriptions.values()].filter((name) => !tried.has(name))).toEqual([]);
     expect(late).toEqual([]);
     expect(attempts.filter(({ result }) => !RESULTS.has(result))).toEqual([]);
     expect(moreRss).toBeLessThanOrEqual(MAX_MORE_RSS_MB);
-    expect(under.medianMs).toBeLessThanOrEqual(before.medianMs * MAX_SLOWER + SLACK_MS);
+    expect(under.cpuS).toBeLessThanOrEqual(before.cpuS * MAX_MORE_CPU);
+    const maxMedianMs = isQuiet ? before.medianMs * MAX_SLOWER + SLACK_MS : Number.POSITIVE_INFINITY;
+    expect(under.medianMs).toBeLessThanOrEqual(maxMedianMs);
     expect(patientMs).toBeGreaterThan(MAX_MS);
   });
 
@@ -222,7 +236,4 @@ describe("hostile destinations", () => {
     const line = text.split("\n").find((one) => one.startsWith(`${name} `));
     return Number(line?.slice(name.length + 1) ?? 0);
   }
-
-  const readRssMb = async (client: ApiClient) =>
-    (await readMetric(client, "process_resident_memory_bytes")) / 1_048_576;
 });

@@ -7,6 +7,7 @@ import type { Dispatch } from "../../src/deliver/dispatch.ts";
 import { openInFlightFile } from "../../src/deliver/in-flight-file.ts";
 import { createLocalDispatch } from "../../src/deliver/local-dispatch.ts";
 import { createScheduler, type Scheduler, type SchedulerOptions } from "../../src/deliver/scheduler.ts";
+import type { Slots } from "../../src/deliver/slots.ts";
 import type { Sender } from "../../src/deliver/senders/sender.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import { createReplays, type Replays } from "../../src/manage/replays.ts";
@@ -46,6 +47,7 @@ export interface BrokenParts {
   store?: (store: Store) => Store;
   scheduler?: (scheduler: Scheduler) => Scheduler;
   skipRecovery?: boolean;
+  slots?: Slots;
 }
 
 export interface SimulatedGatewayOptions {
@@ -135,6 +137,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     findSavedBreaker: subscriptions.findSavedBreaker,
     maxInFlight: options.maxInFlight,
     maxBodyBytes: options.maxBodyBytes,
+    slots: broken?.slots,
     onAttempt(...facts) {
       upkeep.noteWork();
       options.onAttempt?.(...facts);

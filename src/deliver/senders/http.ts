@@ -84,7 +84,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
     const headers = own + common;
     const requestHeaders = recorded === common ? headers : own + recorded;
     const startedNow = clock.now();
-    const { url, timeoutMs } = subscription;
+    const { url, timeoutMs, tenantId: owner } = subscription;
     const { terms, tokenClient } = auth;
     const report = (result: HttpResult): void => {
       done({
@@ -96,7 +96,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
         requestHeaders,
       });
     };
-    const request = { method: "POST", url, headers, body, timeoutMs, terms } as const;
+    const request = { method: "POST", url, headers, body, timeoutMs, owner, terms } as const;
     if (tokenClient === undefined) client.request(request, report);
     else requestWithToken({ client, tokens, clock }, tokenClient, request, report);
   }

@@ -102,6 +102,15 @@ describe("a request", () => {
     expect(sink.accepted()).toBeLessThanOrEqual(5);
   });
 
+  it("does not wait for all that another owner sends to the same host", async () => {
+    const sink = await openSink({ answer: { status: 200, delayMs: 1 } });
+    const client = openClient({ connectionsPerHost: 1 });
+    const send = (owner: string) => post(client, sink.url, { owner, headers: { "x-owner": owner } });
+    const flood = Array.from({ length: 50 }, () => send("loud"));
+    await Promise.all([...flood, send("quiet"), send("quiet")]);
+    expect(sink.requests.findLastIndex(({ headers }) => headers["x-owner"] === "quiet")).toBeLessThan(6);
+  });
+
   it("ignores the proxies of the environment", async () => {
     for (const name of ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"]) vi.stubEnv(name, "http://127.0.0.1:9");
     const sink = await openSink();

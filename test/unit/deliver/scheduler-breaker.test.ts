@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BREAKER, createBreakerState } from "../../../src/deliver/breaker.ts";
+import { BREAKER, createBreakerState, type BreakerState } from "../../../src/deliver/breaker.ts";
 import { DOWN, gone, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 
@@ -25,6 +25,26 @@ describe("a destination that is down", () => {
     bench.answerWith(undefined);
     await bench.move(10 * 60_000);
     expect(bench.flights).toHaveLength(1);
+  });
+
+  it("takes a quarter of the slots with its probes at most, however many are down", async () => {
+    const saved = new Map<number, BreakerState>();
+    const findSavedBreaker = (seq: number) => {
+      let breaker = saved.get(seq);
+      if (breaker === undefined)
+        saved.set(seq, (breaker = { ...createBreakerState(NOON), isOpen: true, openedAt: NOON }));
+      return breaker;
+    };
+    const bench = await open({ maxInFlight: 40, findSavedBreaker });
+    for (const name of ids(50, "down")) await bench.subscribe({ name, events: ["down"] });
+    await bench.publish({ id: "for all", type: "down" });
+    expect(bench.flights).toHaveLength(10);
+    // When some have ended, others have their turn.
+    bench.answerWith(() => DOWN);
+    for (const flight of bench.flights.slice()) await flight.answer(DOWN);
+    await bench.move(60_000);
+    expect(saved.size).toBe(50);
+    expect([...saved.values()].filter(({ failedProbes }) => failedProbes === 0)).toEqual([]);
   });
 
   it("is not probed sooner, nor twice, because of what was in flight when it went down", async () => {

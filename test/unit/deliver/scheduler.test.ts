@@ -30,7 +30,7 @@ describe("the scheduler", () => {
   });
 
   it("lets no slow destination stop the others", async () => {
-    const bench = await open({ maxInFlight: 8 });
+    const bench = await open({ maxInFlight: 16 });
     const slow = await bench.subscribe({ events: ["slow.#"], concurrency: 4 });
     await bench.subscribe({ events: ["quick.#"], concurrency: 4 });
     bench.answerWith(({ subscription }) => (subscription.seq === slow.seq ? undefined : OK));
@@ -78,7 +78,9 @@ describe("the scheduler", () => {
     for (let i = 0; i < 5; i++) await bench.publish({ id: `e-${i}` });
     let inMemory = 0;
     for (const lane of bench.scheduler.lanes()) inMemory += lane.ready.length;
-    expect(bench.scheduler.inFlight).toBe(16);
+    // None has answered yet: they get no more than a part of the slots.
+    expect(bench.scheduler.inFlight).toBeGreaterThanOrEqual(6);
+    expect(bench.scheduler.inFlight).toBeLessThanOrEqual(8);
     expect(inMemory).toBeLessThanOrEqual(8192 + 256);
     bench.answerWith(() => OK);
     for (const flight of bench.flights.slice()) await flight.answer();
