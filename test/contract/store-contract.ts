@@ -9,6 +9,7 @@ import { jobsContract } from "./store/jobs.ts";
 import { laneContract } from "./store/lanes.ts";
 import { orderContract } from "./store/order.ts";
 import { readsContract } from "./store/reads.ts";
+import { searchContract } from "./store/search.ts";
 import { settleContract } from "./store/settle.ts";
 import { tenantContract } from "./store/tenants.ts";
 
@@ -25,6 +26,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     eventTypesContract(harness);
     jobsContract(harness);
     readsContract(harness);
+    searchContract(harness);
     tenantContract(harness);
   });
 }

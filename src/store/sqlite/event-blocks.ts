@@ -1,0 +1,139 @@
+import { readLabels } from "../../domain/event-search.ts";
+import type { NewEvent } from "../store.ts";
+import { createBlockFilter, idStart, keyOf } from "./block-filter.ts";
+import type { Database } from "./connection.ts";
+
+/** So many events, by their sequence numbers, are skipped or read together. Written into databases: it cannot change. */
+export const BLOCK_EVENTS = 1024;
+
+export function blockOf(seq: number): number {
+  return Math.floor(seq / BLOCK_EVENTS);
+}
+
+/**
+ * Collects in memory what the newest block holds, and writes it with the block's last event: an index that costs an
+ * event a few look-ups in sets.
+ */
+export interface EventBlocks {
+  note(seq: number, event: FiledEvent, isUnmatched: boolean): void;
+  /** The next event gets this number now. */
+  rollback(seqAgain: number): void;
+}
+
+type FiledEvent = Pick<
+  NewEvent,
+  "id" | "givenId" | "type" | "source" | "tenantId" | "orderingKey" | "details" | "receivedAt"
+>;
+
+/** What is more than this is not filed, and the block is searched for any label. */
+const MAX_DETAILS_CHARACTERS = 8192;
+const MAX_LABELS = 32;
+
+/** `nextSeq` is the number that the next event gets. */
+export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
+  // Numbers are given again when the newest events are gone: what was written of those must not speak for the new.
+  db.prepare("delete from event_blocks where block >= ?").run(blockOf(nextSeq));
+  const insert = db.prepare(`
+    insert or replace into event_blocks (block, min_received_at, max_received_at, filter) values (?, ?, ?, ?)`);
+  const selectEvents = db.prepare(`
+    select id, given_id, type, source, tenant_id, ordering_key, details, received_at, delivery_count
+    from events where seq >= ? and seq < ?`);
+
+  let block = -1;
+  const types = new Set<string>();
+  const sources = new Set<string>();
+  const tenants = new Set<string>();
+  const idStarts = new Set<string>();
+  const more = new Set<string>();
+  let minReceivedAt = 0;
+  let maxReceivedAt = 0;
+
+  /** What was stored before this start, or before a rollback, is read again: once in a thousand events at most. */
+  function begin(seq: number): void {
+    const isKnown = block === blockOf(seq) - 1 && seq % BLOCK_EVENTS === 0;
+    block = blockOf(seq);
+    for (const set of [types, sources, tenants, idStarts, more]) set.clear();
+    minReceivedAt = Number.POSITIVE_INFINITY;
+    maxReceivedAt = Number.NEGATIVE_INFINITY;
+    if (isKnown) return;
+    for (const row of selectEvents.all(block * BLOCK_EVENTS, seq) as unknown as EventRow[]) {
+      file(
+        {
+          id: row.id,
+          givenId: row.given_id === 1,
+          type: row.type,
+          source: row.source,
+          tenantId: row.tenant_id,
+          orderingKey: row.ordering_key ?? undefined,
+          details: row.details ?? undefined,
+          receivedAt: row.received_at,
+        },
+        row.delivery_count === 0,
+      );
+    }
+  }
+
+  function file(event: FiledEvent, isUnmatched: boolean): void {
+    types.add(event.type);
+    sources.add(event.source);
+    tenants.add(event.tenantId);
+    idStarts.add(idStart(event.id));
+    if (event.givenId) more.add(keyOf.givenId(event.id));
+    if (event.orderingKey !== undefined) more.add(keyOf.orderingKey(event.orderingKey));
+    if (event.details !== undefined) fileLabels(event.details);
+    if (isUnmatched) more.add(keyOf.unmatched);
+    if (event.receivedAt < minReceivedAt) minReceivedAt = event.receivedAt;
+    if (event.receivedAt > maxReceivedAt) maxReceivedAt = event.receivedAt;
+  }
+
+  function fileLabels(details: string): void {
+    const labels = details.length > MAX_DETAILS_CHARACTERS ? undefined : readLabels(details);
+    if (labels === undefined || labels.size > MAX_LABELS) {
+      more.add(keyOf.moreLabels);
+      return;
+    }
+    for (const [name, value] of labels) {
+      more.add(keyOf.label(name));
+      if (value !== undefined) more.add(keyOf.labelValue(name, value));
+    }
+  }
+
+  function write(): void {
+    const keys = new Set(more);
+    for (const type of types) {
+      keys.add(keyOf.type(type));
+      for (let dot = type.indexOf("."); dot >= 0; dot = type.indexOf(".", dot + 1)) {
+        keys.add(keyOf.words(type.slice(0, dot)));
+      }
+      keys.add(keyOf.words(type));
+    }
+    for (const source of sources) keys.add(keyOf.source(source));
+    for (const tenant of tenants) keys.add(keyOf.tenant(tenant));
+    for (const start of idStarts) keys.add(keyOf.idStart(start));
+    insert.run(block, minReceivedAt, maxReceivedAt, createBlockFilter(keys, keys.size));
+  }
+
+  return {
+    note(seq, event, isUnmatched) {
+      if (blockOf(seq) !== block) begin(seq);
+      file(event, isUnmatched);
+      if ((seq + 1) % BLOCK_EVENTS === 0) write();
+    },
+    rollback(seqAgain) {
+      // What is filed and not stored does no harm, as long as it is in the right block.
+      if (blockOf(seqAgain) !== block) block = -1;
+    },
+  };
+}
+
+interface EventRow {
+  id: string;
+  given_id: number;
+  type: string;
+  source: string;
+  tenant_id: string;
+  ordering_key: string | null;
+  details: string | null;
+  received_at: number;
+  delivery_count: number;
+}

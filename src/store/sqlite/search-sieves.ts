@@ -1,0 +1,165 @@
+import { parsePattern } from "../../domain/pattern.ts";
+import type { EventFilter } from "../store.ts";
+import { createBlockTest, keyOf, keysOfId, keysOfIdPrefix } from "./block-filter.ts";
+import type { Statement } from "./connection.ts";
+import { BLOCK_EVENTS, blockOf } from "./event-blocks.ts";
+
+/**
+ * Leaps over events that cannot fit. Given a sequence number, it returns one that is not higher, with nothing that fits
+ * between the two (the lower included, the higher not). One call does little work; when it returns the same number,
+ * the event below may fit.
+ */
+export interface Sieve {
+  leap(below: number): number;
+  /** It points at single events, so that reading their neighbours would be wasted. */
+  isExact: boolean;
+}
+
+type Prepare = (sql: string) => Statement;
+
+/** Those that serve the filter. None: everything must be read. */
+export function createSieves(prepare: Prepare, filter: EventFilter): Sieve[] {
+  const sieves: Sieve[] = [];
+  if (filter.status === "FAILED") sieves.push(sieveDead(prepare));
+  if (filter.status === "PENDING") sieves.push(sieveOpen(prepare));
+  const keys = keysOf(filter);
+  if (keys.length > 0 || filter.since !== undefined || filter.until !== undefined) {
+    sieves.push(sieveBlocks(prepare, filter, keys));
+  }
+  return sieves;
+}
+
+/** What a block must hold: one of each list. */
+function keysOf(filter: EventFilter): string[][] {
+  const { tenantId, type, typePattern, source, id, idPrefix, orderingKey, unmatched, labels = [] } = filter;
+  const keys: string[] = [];
+  if (tenantId !== undefined) keys.push(keyOf.tenant(tenantId));
+  if (type !== undefined) keys.push(keyOf.type(type));
+  if (typePattern !== undefined) keys.push(...keysOfPattern(typePattern));
+  if (source !== undefined) keys.push(keyOf.source(source));
+  if (id !== undefined) keys.push(...keysOfId(id));
+  if (idPrefix !== undefined) keys.push(...keysOfIdPrefix(idPrefix));
+  if (orderingKey !== undefined) keys.push(keyOf.orderingKey(orderingKey));
+  if (unmatched === true) keys.push(keyOf.unmatched);
+  const ofLabels = labels.map(({ name, value }) => [
+    value === undefined ? keyOf.label(name) : keyOf.labelValue(name, value),
+    keyOf.moreLabels,
+  ]);
+  return [...keys.map((key) => [key]), ...ofLabels];
+}
+
+/** The words before the first wildcard. */
+function keysOfPattern(pattern: string): string[] {
+  const { words } = parsePattern(pattern);
+  const first = words.findIndex((word) => word === "*" || word === "#");
+  const leading = words.slice(0, first < 0 ? words.length : first);
+  return leading.length === 0 ? [] : [keyOf.words(leading.join("."))];
+}
+
+const BLOCKS_AT_ONCE = 64;
+
+/** By what was written of whole blocks. One of which nothing was written may hold anything. */
+function sieveBlocks(prepare: Prepare, { since, until }: EventFilter, keys: readonly (readonly string[])[]): Sieve {
+  const select = prepare(`
+    select block, min_received_at as min, max_received_at as max, case when ?2 then filter end as filter
+    from event_blocks where block <= ?1 order by block desc limit ${BLOCKS_AT_ONCE}`);
+  const mayHold = createBlockTest(keys);
+  let loaded: readonly BlockRow[] = [];
+  let next = 0;
+
+  function find(block: number): BlockRow | undefined {
+    while (next < loaded.length && (loaded[next] as BlockRow).block > block) next++;
+    return loaded[next];
+  }
+
+  function mayFit(row: BlockRow): boolean {
+    if (since !== undefined && row.max < since) return false;
+    if (until !== undefined && row.min >= until) return false;
+    return row.filter === null || mayHold(row.filter);
+  }
+
+  return {
+    isExact: false,
+    leap(below) {
+      let at = below;
+      const isLoaded = find(blockOf(below - 1)) !== undefined;
+      if (!isLoaded) {
+        loaded = select.all(blockOf(below - 1), keys.length > 0 ? 1 : 0) as BlockRow[];
+        next = 0;
+      }
+      for (;;) {
+        const block = blockOf(at - 1);
+        const row = find(block);
+        if (row === undefined || row.block !== block || mayFit(row)) return at;
+        at = block * BLOCK_EVENTS;
+        if (at <= 0 || next === loaded.length - 1) return at;
+      }
+    },
+  };
+}
+
+interface BlockRow {
+  block: number;
+  min: number;
+  max: number;
+  filter: Uint8Array | null;
+}
+
+/** An event has failed when a delivery of it is dead, and there is an index of those. */
+function sieveDead(prepare: Prepare): Sieve {
+  const select = prepare("select max(event_seq) as seq from deliveries where state = 3 and event_seq < ?");
+  return {
+    isExact: true,
+    leap(below) {
+      const { seq } = select.get(below) as { seq: number | null };
+      return seq === null ? 0 : seq + 1;
+    },
+  };
+}
+
+/** So many open deliveries are listed at the start of a page; more of them are looked for among all deliveries. */
+const MAX_LISTED = 20_000;
+const DELIVERIES_AT_ONCE = 2000;
+
+function sieveOpen(prepare: Prepare): Sieve {
+  // One statement sees one moment: a delivery that goes from one index to another is not missed.
+  const rows = prepare(`
+    select event_seq as seq from deliveries where state = 0 and rank is not null
+    union all select event_seq from deliveries where state = 1
+    union all select event_seq from deliveries where queued_key is not null and rank is null and state = 0
+    union all select seq from events where fan_out_cursor is not null
+    limit ${MAX_LISTED + 1}`).all() as unknown as { seq: number }[];
+  if (rows.length > MAX_LISTED) return sieveOpenOneByOne(prepare);
+  const listed = Float64Array.from(rows, ({ seq }) => seq).sort();
+  let last = listed.length - 1;
+  return {
+    isExact: true,
+    leap(below) {
+      while (last >= 0 && (listed[last] as number) >= below) last--;
+      return last < 0 ? 0 : (listed[last] as number) + 1;
+    },
+  };
+}
+
+/** Deliveries are small beside events, and lie in the same order. */
+function sieveOpenOneByOne(prepare: Prepare): Sieve {
+  const selectUnfinished = prepare("select max(seq) as seq from events where fan_out_cursor is not null and seq < ?");
+  const select = prepare(`
+    select max(case when state < 2 then event_seq end) as open, min(event_seq) as lowest, count(*) as count
+    from (select event_seq, state from deliveries where event_seq < ?
+      order by event_seq desc, subscription_seq desc limit ${DELIVERIES_AT_ONCE})`);
+  return {
+    isExact: true,
+    leap(below) {
+      const { seq: unfinished } = selectUnfinished.get(below) as { seq: number | null };
+      const { open, lowest, count } = select.get(below) as {
+        open: number | null;
+        lowest: number | null;
+        count: number;
+      };
+      // Of the lowest perhaps not all deliveries were read: it may fit.
+      const next = open ?? (count < DELIVERIES_AT_ONCE ? null : lowest);
+      return Math.max(unfinished ?? -1, next ?? -1) + 1;
+    },
+  };
+}
