@@ -20,6 +20,10 @@ declare module "fastify" {
   interface FastifyRequest {
     caller: Caller | undefined;
   }
+  interface FastifySchema {
+    /** One sentence for the API's description. */
+    summary?: string;
+  }
 }
 
 export interface HttpServer {

@@ -15,6 +15,7 @@ import type { Logger } from "../../telemetry/logger.ts";
 import { addCatalogRoute } from "./catalog.ts";
 import { addDeliveryRoutes } from "./deliveries.ts";
 import { addEventRoutes } from "./events.ts";
+import { addEventExportRoute } from "./events-export.ts";
 import { addEventTypeRoutes } from "./event-types.ts";
 import { addFilterRoutes } from "./filters.ts";
 import { addJobRoutes } from "./jobs.ts";
@@ -61,6 +62,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     metricsArePublic: open.metrics,
   });
   addEventRoutes(app, { store, replays, presentDelivery: present });
+  addEventExportRoute(app, { store });
   addDeliveryRoutes(app, { store, subscriptions, replays, presentDelivery: present });
   addRequestRoutes(app, { store, sources });
   addSubscriptionRoutes(app, { subscriptions, store });
