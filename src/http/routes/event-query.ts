@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
+import { EVENT_STATUSES } from "../../domain/delivery.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { EVENT_TYPE_MAX_LENGTH } from "../../domain/event.ts";
 import { parseLabel } from "../../domain/event-search.ts";
@@ -19,9 +20,10 @@ export const EventQuery = {
   since: Type.Optional(Type.String({ format: "date-time", description: "Received at this time or later" })),
   until: Type.Optional(Type.String({ format: "date-time", description: "Received before this time" })),
   status: Type.Optional(
-    Type.Union([Type.Literal("PENDING"), Type.Literal("COMPLETED"), Type.Literal("FAILED")], {
-      description: "What became of its deliveries",
-    }),
+    Type.Union(
+      EVENT_STATUSES.map((status) => Type.Literal(status)),
+      { description: "What became of its deliveries" },
+    ),
   ),
   unmatched: Type.Optional(Type.Boolean({ description: "Whether no subscription wanted it" })),
   id: Type.Optional(

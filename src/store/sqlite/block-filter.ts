@@ -2,8 +2,6 @@
  * A Bloom filter of everything that the events of one block can be found by. It may say "perhaps" where there is
  * nothing, once in about 2,000 times; it never says "no" where there is something.
  */
-import { isGeneratedId } from "../../domain/ids.ts";
-
 const BITS_PER_KEY = 16;
 const PROBES = 8;
 const MIN_BYTES = 16;
@@ -18,6 +16,8 @@ export const keyOf = {
   words: (words: string) => `w:${words}`,
   source: (source: string) => `s:${source}`,
   tenant: (tenantId: string) => `n:${tenantId}`,
+  /** Both at once, because tenants ask for their own only. */
+  typeOfTenant: (tenantId: string, type: string) => `b:${type}:${tenantId}`,
   givenId: (id: string) => `i:${id}`,
   idStart: (id: string) => `p:${idStart(id)}`,
   orderingKey: (key: string) => `k:${key}`,
@@ -32,14 +32,9 @@ export function idStart(id: string): string {
   return id.slice(0, ID_START_LENGTH);
 }
 
-/** Undefined when so short a beginning is not filed. */
+/** None for a shorter beginning than is filed. */
 export function keysOfIdPrefix(prefix: string): string[] {
   return prefix.length < ID_START_LENGTH ? [] : [keyOf.idStart(prefix)];
-}
-
-/** Generated ids are filed by their beginning only: that alone leads to few blocks. */
-export function keysOfId(id: string): string[] {
-  return isGeneratedId(id, "evt") ? [keyOf.idStart(id)] : [keyOf.idStart(id), keyOf.givenId(id)];
 }
 
 export function createBlockFilter(keys: Iterable<string>, count: number): Uint8Array {

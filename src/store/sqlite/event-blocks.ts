@@ -40,9 +40,8 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
     from events where seq >= ? and seq < ?`);
 
   let block = -1;
-  const types = new Set<string>();
+  const typesByTenant = new Map<string, Set<string>>();
   const sources = new Set<string>();
-  const tenants = new Set<string>();
   const idStarts = new Set<string>();
   const more = new Set<string>();
   let minReceivedAt = 0;
@@ -52,7 +51,8 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
   function begin(seq: number): void {
     const isKnown = block === blockOf(seq) - 1 && seq % BLOCK_EVENTS === 0;
     block = blockOf(seq);
-    for (const set of [types, sources, tenants, idStarts, more]) set.clear();
+    typesByTenant.clear();
+    for (const set of [sources, idStarts, more]) set.clear();
     minReceivedAt = Number.POSITIVE_INFINITY;
     maxReceivedAt = Number.NEGATIVE_INFINITY;
     if (isKnown) return;
@@ -74,9 +74,10 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
   }
 
   function file(event: FiledEvent, isUnmatched: boolean): void {
+    let types = typesByTenant.get(event.tenantId);
+    if (types === undefined) typesByTenant.set(event.tenantId, (types = new Set()));
     types.add(event.type);
     sources.add(event.source);
-    tenants.add(event.tenantId);
     idStarts.add(idStart(event.id));
     if (event.givenId) more.add(keyOf.givenId(event.id));
     if (event.orderingKey !== undefined) more.add(keyOf.orderingKey(event.orderingKey));
@@ -100,15 +101,15 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
 
   function write(): void {
     const keys = new Set(more);
-    for (const type of types) {
-      keys.add(keyOf.type(type));
-      for (let dot = type.indexOf("."); dot >= 0; dot = type.indexOf(".", dot + 1)) {
-        keys.add(keyOf.words(type.slice(0, dot)));
+    for (const [tenant, types] of typesByTenant) {
+      keys.add(keyOf.tenant(tenant));
+      for (const type of types) {
+        keys.add(keyOf.typeOfTenant(tenant, type));
+        keys.add(keyOf.type(type));
+        for (const words of leadingWords(type)) keys.add(keyOf.words(words));
       }
-      keys.add(keyOf.words(type));
     }
     for (const source of sources) keys.add(keyOf.source(source));
-    for (const tenant of tenants) keys.add(keyOf.tenant(tenant));
     for (const start of idStarts) keys.add(keyOf.idStart(start));
     insert.run(block, minReceivedAt, maxReceivedAt, createBlockFilter(keys, keys.size));
   }
@@ -124,6 +125,12 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
       if (blockOf(seqAgain) !== block) block = -1;
     },
   };
+}
+
+/** `a`, `a.b` and `a.b.c` of `a.b.c`. */
+function leadingWords(type: string): string[] {
+  const words = type.split(".");
+  return words.map((_, i) => words.slice(0, i + 1).join("."));
 }
 
 interface EventRow {

@@ -1,6 +1,6 @@
 import { parsePattern } from "../../domain/pattern.ts";
 import type { EventFilter } from "../store.ts";
-import { createBlockTest, keyOf, keysOfId, keysOfIdPrefix } from "./block-filter.ts";
+import { createBlockTest, keyOf, keysOfIdPrefix } from "./block-filter.ts";
 import type { Statement } from "./connection.ts";
 import { BLOCK_EVENTS, blockOf } from "./event-blocks.ts";
 
@@ -22,6 +22,7 @@ export function createSieves(prepare: Prepare, filter: EventFilter): Sieve[] {
   const sieves: Sieve[] = [];
   if (filter.status === "FAILED") sieves.push(sieveDead(prepare));
   if (filter.status === "PENDING") sieves.push(sieveOpen(prepare));
+  if (filter.id !== undefined) sieves.push(sieveId(prepare, filter.id));
   const keys = keysOf(filter);
   if (keys.length > 0 || filter.since !== undefined || filter.until !== undefined) {
     sieves.push(sieveBlocks(prepare, filter, keys));
@@ -31,13 +32,13 @@ export function createSieves(prepare: Prepare, filter: EventFilter): Sieve[] {
 
 /** What a block must hold: one of each list. */
 function keysOf(filter: EventFilter): string[][] {
-  const { tenantId, type, typePattern, source, id, idPrefix, orderingKey, unmatched, labels = [] } = filter;
+  const { tenantId, type, typePattern, source, idPrefix, orderingKey, unmatched, labels = [] } = filter;
   const keys: string[] = [];
-  if (tenantId !== undefined) keys.push(keyOf.tenant(tenantId));
-  if (type !== undefined) keys.push(keyOf.type(type));
+  if (tenantId !== undefined && type !== undefined) keys.push(keyOf.typeOfTenant(tenantId, type));
+  else if (tenantId !== undefined) keys.push(keyOf.tenant(tenantId));
+  else if (type !== undefined) keys.push(keyOf.type(type));
   if (typePattern !== undefined) keys.push(...keysOfPattern(typePattern));
   if (source !== undefined) keys.push(keyOf.source(source));
-  if (id !== undefined) keys.push(...keysOfId(id));
   if (idPrefix !== undefined) keys.push(...keysOfIdPrefix(idPrefix));
   if (orderingKey !== undefined) keys.push(keyOf.orderingKey(orderingKey));
   if (unmatched === true) keys.push(keyOf.unmatched);
@@ -105,14 +106,46 @@ interface BlockRow {
   filter: Uint8Array | null;
 }
 
-/** An event has failed when a delivery of it is dead, and there is an index of those. */
-function sieveDead(prepare: Prepare): Sieve {
-  const select = prepare("select max(event_seq) as seq from deliveries where state = 3 and event_seq < ?");
+/** Generated ids have an index; those that senders gave are in the filters. A sender may have given one of ours. */
+function sieveId(prepare: Prepare, id: string): Sieve {
+  const rows = prepare("select seq from events where id = ? and given_id = 0 order by seq").all(id) as {
+    seq: number;
+  }[];
+  const generated = sieveListed(rows.map(({ seq }) => seq));
+  const given = sieveBlocks(prepare, {}, [[keyOf.idStart(id)], [keyOf.givenId(id)]]);
+  return { isExact: false, leap: (below) => Math.max(generated.leap(below), given.leap(below)) };
+}
+
+function sieveListed(ascending: ArrayLike<number>): Sieve {
+  let last = ascending.length - 1;
   return {
     isExact: true,
     leap(below) {
-      const { seq } = select.get(below) as { seq: number | null };
-      return seq === null ? 0 : seq + 1;
+      while (last >= 0 && (ascending[last] as number) >= below) last--;
+      return last < 0 ? 0 : (ascending[last] as number) + 1;
+    },
+  };
+}
+
+const DEAD_AT_ONCE = 100;
+
+/** An event has failed when a delivery of it is dead, and there is an index of those. */
+function sieveDead(prepare: Prepare): Sieve {
+  const select = prepare(`
+    select event_seq as seq from deliveries where state = 3 and event_seq < ? order by event_seq desc
+    limit ${DEAD_AT_ONCE}`);
+  let listed: Sieve | undefined;
+  let lowest = Number.POSITIVE_INFINITY;
+  return {
+    isExact: true,
+    leap(below) {
+      if (listed === undefined || below <= lowest) {
+        const rows = select.all(below) as { seq: number }[];
+        if (rows.length === 0) return 0;
+        lowest = (rows.at(-1) as { seq: number }).seq;
+        listed = sieveListed(rows.map(({ seq }) => seq).reverse());
+      }
+      return listed.leap(below);
     },
   };
 }
@@ -130,15 +163,7 @@ function sieveOpen(prepare: Prepare): Sieve {
     union all select seq from events where fan_out_cursor is not null
     limit ${MAX_LISTED + 1}`).all() as unknown as { seq: number }[];
   if (rows.length > MAX_LISTED) return sieveOpenOneByOne(prepare);
-  const listed = Float64Array.from(rows, ({ seq }) => seq).sort();
-  let last = listed.length - 1;
-  return {
-    isExact: true,
-    leap(below) {
-      while (last >= 0 && (listed[last] as number) >= below) last--;
-      return last < 0 ? 0 : (listed[last] as number) + 1;
-    },
-  };
+  return sieveListed(Float64Array.from(rows, ({ seq }) => seq).sort());
 }
 
 /** Deliveries are small beside events, and lie in the same order. */
