@@ -1,10 +1,12 @@
 /**
- * A Bloom filter of everything that the events of one block can be found by. It may say "perhaps" where there is
+ * Bloom filters of everything that the events of one block can be found by. One may say "perhaps" where there is
  * nothing, once in about 2,000 times; it never says "no" where there is something.
  */
 const BITS_PER_KEY = 16;
 const PROBES = 8;
 const MIN_BYTES = 16;
+/** So many filters a block has. Written into databases, like the hashes: it cannot change. */
+export const SEGMENTS = 16;
 
 /** How much of an id stands for its beginning: in generated ids, the time to about a second. */
 const ID_START_LENGTH = 12;
@@ -24,8 +26,6 @@ export const keyOf = {
   label: (name: string) => `l:${name}`,
   labelValue: (name: string, value: string) => `v:${name}=${value}`,
   unmatched: "u",
-  /** Some labels of the block are not in its filter. */
-  moreLabels: "m",
 };
 
 export function idStart(id: string): string {
@@ -37,27 +37,33 @@ export function keysOfIdPrefix(prefix: string): string[] {
   return prefix.length < ID_START_LENGTH ? [] : [keyOf.idStart(prefix)];
 }
 
-export function createBlockFilter(keys: Iterable<string>, count: number): Uint8Array {
-  const filter = new Uint8Array(Math.max(MIN_BYTES, Math.ceil((count * BITS_PER_KEY) / 8)));
+/** One for each segment. */
+export function createBlockFilters(keys: Iterable<string>): Uint8Array[] {
+  const bySegment = Array.from({ length: SEGMENTS }, (): FilterKey[] => []);
   for (const key of keys) {
-    const [first, step] = hashPair(key);
-    for (let i = 0; i < PROBES; i++) {
-      const bit = bitAt(filter, first, step, i);
-      filter[bit >>> 3] = (filter[bit >>> 3] as number) | (1 << (bit & 7));
-    }
+    const hashed = toFilterKey(key);
+    bySegment[hashed.segment]?.push(hashed);
   }
-  return filter;
+  return bySegment.map((hashed) => {
+    const filter = new Uint8Array(Math.max(MIN_BYTES, Math.ceil((hashed.length * BITS_PER_KEY) / 8)));
+    for (const { first, step } of hashed) {
+      for (let i = 0; i < PROBES; i++) {
+        const bit = bitAt(filter, first, step, i);
+        filter[bit >>> 3] = (filter[bit >>> 3] as number) | (1 << (bit & 7));
+      }
+    }
+    return filter;
+  });
 }
 
-/** Made once for a search, and asked for many blocks: each list must have one that the block has. */
-export function createBlockTest(wanted: readonly (readonly string[])[]): (filter: Uint8Array) => boolean {
-  const hashes = wanted.map((keys) => keys.map(hashPair));
-  return (filter) => hashes.every((alternatives) => alternatives.some((pair) => mayHold(filter, pair)));
+export interface FilterKey {
+  readonly segment: number;
+  readonly first: number;
+  readonly step: number;
 }
 
-type HashPair = readonly [first: number, step: number];
-
-function mayHold(filter: Uint8Array, [first, step]: HashPair): boolean {
+/** Of the filter of the key's segment. */
+export function mayHold(filter: Uint8Array, { first, step }: FilterKey): boolean {
   for (let i = 0; i < PROBES; i++) {
     const bit = bitAt(filter, first, step, i);
     if (((filter[bit >>> 3] as number) & (1 << (bit & 7))) === 0) return false;
@@ -70,7 +76,7 @@ function bitAt(filter: Uint8Array, first: number, step: number, i: number): numb
 }
 
 /** Two FNV-1a hashes of 32 bits, each stirred once more, because FNV leaves the high bits poor. */
-function hashPair(key: string): HashPair {
+export function toFilterKey(key: string): FilterKey {
   let a = 0x811c9dc5;
   let b = 0x01000193;
   for (let i = 0; i < key.length; i++) {
@@ -79,7 +85,7 @@ function hashPair(key: string): HashPair {
     b = Math.imul(b ^ code, 0x5bd1e995);
   }
   // An odd step does not fall into short cycles.
-  return [stir(a), stir(b) | 1];
+  return { segment: (stir(a ^ b) >>> 0) % SEGMENTS, first: stir(a), step: stir(b) | 1 };
 }
 
 function stir(hash: number): number {

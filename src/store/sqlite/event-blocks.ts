@@ -1,6 +1,6 @@
 import { readLabels } from "../../domain/event-search.ts";
 import type { NewEvent } from "../store.ts";
-import { createBlockFilter, idStart, keyOf } from "./block-filter.ts";
+import { createBlockFilters, idStart, keyOf, SEGMENTS } from "./block-filter.ts";
 import type { Database } from "./connection.ts";
 
 /** So many events, by their sequence numbers, are skipped or read together. Written into databases: it cannot change. */
@@ -32,9 +32,11 @@ const MAX_LABELS = 32;
 /** `nextSeq` is the number that the next event gets. */
 export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
   // Numbers are given again when the newest events are gone: what was written of those must not speak for the new.
-  db.prepare("delete from event_blocks where block >= ?").run(blockOf(nextSeq));
+  const forget = db.prepare("delete from event_blocks where segment = ? and block >= ?");
+  for (let segment = 0; segment < SEGMENTS; segment++) forget.run(segment, blockOf(nextSeq));
   const insert = db.prepare(`
-    insert or replace into event_blocks (block, min_received_at, max_received_at, filter) values (?, ?, ?, ?)`);
+    insert or replace into event_blocks (segment, block, min_received_at, max_received_at, has_all_labels, filter)
+    values (?, ?, ?, ?, ?, ?)`);
   const selectEvents = db.prepare(`
     select id, given_id, type, source, tenant_id, ordering_key, details, received_at, delivery_count
     from events where seq >= ? and seq < ?`);
@@ -44,6 +46,7 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
   const sources = new Set<string>();
   const idStarts = new Set<string>();
   const more = new Set<string>();
+  let hasAllLabels = true;
   let minReceivedAt = 0;
   let maxReceivedAt = 0;
 
@@ -53,6 +56,7 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
     block = blockOf(seq);
     typesByTenant.clear();
     for (const set of [sources, idStarts, more]) set.clear();
+    hasAllLabels = true;
     minReceivedAt = Number.POSITIVE_INFINITY;
     maxReceivedAt = Number.NEGATIVE_INFINITY;
     if (isKnown) return;
@@ -90,7 +94,7 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
   function fileLabels(details: string): void {
     const labels = details.length > MAX_DETAILS_CHARACTERS ? undefined : readLabels(details);
     if (labels === undefined || labels.size > MAX_LABELS) {
-      more.add(keyOf.moreLabels);
+      hasAllLabels = false;
       return;
     }
     for (const [name, value] of labels) {
@@ -111,7 +115,9 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
     }
     for (const source of sources) keys.add(keyOf.source(source));
     for (const start of idStarts) keys.add(keyOf.idStart(start));
-    insert.run(block, minReceivedAt, maxReceivedAt, createBlockFilter(keys, keys.size));
+    createBlockFilters(keys).forEach((filter, segment) => {
+      insert.run(segment, block, minReceivedAt, maxReceivedAt, hasAllLabels ? 1 : 0, filter);
+    });
   }
 
   return {

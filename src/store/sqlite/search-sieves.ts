@@ -1,6 +1,6 @@
 import { parsePattern } from "../../domain/pattern.ts";
 import type { EventFilter } from "../store.ts";
-import { createBlockTest, keyOf, keysOfIdPrefix } from "./block-filter.ts";
+import { toFilterKey, keyOf, keysOfIdPrefix, mayHold, type FilterKey } from "./block-filter.ts";
 import type { Statement } from "./connection.ts";
 import { BLOCK_EVENTS, blockOf } from "./event-blocks.ts";
 
@@ -30,23 +30,31 @@ export function createSieves(prepare: Prepare, filter: EventFilter): Sieve[] {
   return sieves;
 }
 
-/** What a block must hold: one of each list. */
-function keysOf(filter: EventFilter): string[][] {
+/** What a block must hold. The most telling first: the filters of that one are read, of the others only where it fits. */
+function keysOf(filter: EventFilter): BlockKey[] {
   const { tenantId, type, typePattern, source, idPrefix, orderingKey, unmatched, labels = [] } = filter;
   const keys: string[] = [];
+  if (orderingKey !== undefined) keys.push(keyOf.orderingKey(orderingKey));
+  if (idPrefix !== undefined) keys.push(...keysOfIdPrefix(idPrefix));
   if (tenantId !== undefined && type !== undefined) keys.push(keyOf.typeOfTenant(tenantId, type));
-  else if (tenantId !== undefined) keys.push(keyOf.tenant(tenantId));
   else if (type !== undefined) keys.push(keyOf.type(type));
   if (typePattern !== undefined) keys.push(...keysOfPattern(typePattern));
   if (source !== undefined) keys.push(keyOf.source(source));
-  if (idPrefix !== undefined) keys.push(...keysOfIdPrefix(idPrefix));
-  if (orderingKey !== undefined) keys.push(keyOf.orderingKey(orderingKey));
+  if (tenantId !== undefined && type === undefined) keys.push(keyOf.tenant(tenantId));
   if (unmatched === true) keys.push(keyOf.unmatched);
-  const ofLabels = labels.map(({ name, value }) => [
-    value === undefined ? keyOf.label(name) : keyOf.labelValue(name, value),
-    keyOf.moreLabels,
-  ]);
-  return [...keys.map((key) => [key]), ...ofLabels];
+  const ofLabels = labels.map(({ name, value }) =>
+    blockKey(value === undefined ? keyOf.label(name) : keyOf.labelValue(name, value), true),
+  );
+  return [...ofLabels, ...keys.map((key) => blockKey(key))];
+}
+
+interface BlockKey extends FilterKey {
+  isLabel: boolean;
+}
+
+function blockKey(key: string, isLabel = false): BlockKey {
+  const { segment, first, step } = toFilterKey(key);
+  return { segment, first, step, isLabel };
 }
 
 /** The words before the first wildcard. */
@@ -60,11 +68,13 @@ function keysOfPattern(pattern: string): string[] {
 const BLOCKS_AT_ONCE = 64;
 
 /** By what was written of whole blocks. One of which nothing was written may hold anything. */
-function sieveBlocks(prepare: Prepare, { since, until }: EventFilter, keys: readonly (readonly string[])[]): Sieve {
+function sieveBlocks(prepare: Prepare, { since, until }: EventFilter, keys: readonly BlockKey[]): Sieve {
   const select = prepare(`
-    select block, min_received_at as min, max_received_at as max, case when ?2 then filter end as filter
-    from event_blocks where block <= ?1 order by block desc limit ${BLOCKS_AT_ONCE}`);
-  const mayHold = createBlockTest(keys);
+    select block, min_received_at as min, max_received_at as max, has_all_labels as hasAllLabels,
+      case when ?3 then filter end as filter
+    from event_blocks where segment = ?1 and block <= ?2 order by block desc limit ${BLOCKS_AT_ONCE}`);
+  const selectOne = prepare("select filter from event_blocks where segment = ? and block = ?");
+  const [leading, ...others] = keys;
   let loaded: readonly BlockRow[] = [];
   let next = 0;
 
@@ -76,7 +86,13 @@ function sieveBlocks(prepare: Prepare, { since, until }: EventFilter, keys: read
   function mayFit(row: BlockRow): boolean {
     if (since !== undefined && row.max < since) return false;
     if (until !== undefined && row.min >= until) return false;
-    return row.filter === null || mayHold(row.filter);
+    const mayHave = (key: BlockKey, filter: Uint8Array | null | undefined) =>
+      !filter || (key.isLabel && row.hasAllLabels === 0) || mayHold(filter, key);
+    if (leading !== undefined && !mayHave(leading, row.filter)) return false;
+    return others.every((key) => {
+      const other = selectOne.get(key.segment, row.block) as { filter: Uint8Array } | undefined;
+      return mayHave(key, other?.filter);
+    });
   }
 
   return {
@@ -85,7 +101,8 @@ function sieveBlocks(prepare: Prepare, { since, until }: EventFilter, keys: read
       let at = below;
       const isLoaded = find(blockOf(below - 1)) !== undefined;
       if (!isLoaded) {
-        loaded = select.all(blockOf(below - 1), keys.length > 0 ? 1 : 0) as BlockRow[];
+        const isAsked = leading === undefined ? 0 : 1;
+        loaded = select.all(leading?.segment ?? 0, blockOf(below - 1), isAsked) as BlockRow[];
         next = 0;
       }
       for (;;) {
@@ -103,6 +120,7 @@ interface BlockRow {
   block: number;
   min: number;
   max: number;
+  hasAllLabels: number;
   filter: Uint8Array | null;
 }
 
@@ -112,7 +130,7 @@ function sieveId(prepare: Prepare, id: string): Sieve {
     seq: number;
   }[];
   const generated = sieveListed(rows.map(({ seq }) => seq));
-  const given = sieveBlocks(prepare, {}, [[keyOf.idStart(id)], [keyOf.givenId(id)]]);
+  const given = sieveBlocks(prepare, {}, [blockKey(keyOf.givenId(id))]);
   return { isExact: false, leap: (below) => Math.max(generated.leap(below), given.leap(below)) };
 }
 
