@@ -95,7 +95,7 @@ function accept(store, event) {
 }
 
 function settle(store, eventSeq, end = "delivered") {
-  if (end === "unmatched" || end === "open") return undefined;
+  if (end === "unmatched" || end === "open") return Promise.resolve();
   const now = Date.now();
   const settlement = {
     eventSeq,

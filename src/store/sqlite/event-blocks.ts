@@ -1,6 +1,6 @@
 import { readLabels } from "../../domain/event-search.ts";
 import type { NewEvent } from "../store.ts";
-import { createBlockFilters, idStart, keyOf, SEGMENTS } from "./block-filter.ts";
+import { createBlockFilters, idStart, SEGMENTS, toFilterKey, type FilterKey } from "./block-filter.ts";
 import type { Database } from "./connection.ts";
 
 /** So many events, by their sequence numbers, are skipped or read together. Written into databases: it cannot change. */
@@ -45,7 +45,11 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
   const typesByTenant = new Map<string, Set<string>>();
   const sources = new Set<string>();
   const idStarts = new Set<string>();
-  const more = new Set<string>();
+  const givenIds: string[] = [];
+  const orderingKeys = new Set<string>();
+  const labels = new Set<string>();
+  const labelValues = new Set<string>();
+  let hasUnmatched = false;
   let hasAllLabels = true;
   let minReceivedAt = 0;
   let maxReceivedAt = 0;
@@ -55,7 +59,9 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
     const isKnown = block === blockOf(seq) - 1 && seq % BLOCK_EVENTS === 0;
     block = blockOf(seq);
     typesByTenant.clear();
-    for (const set of [sources, idStarts, more]) set.clear();
+    for (const set of [sources, idStarts, orderingKeys, labels, labelValues]) set.clear();
+    givenIds.length = 0;
+    hasUnmatched = false;
     hasAllLabels = true;
     minReceivedAt = Number.POSITIVE_INFINITY;
     maxReceivedAt = Number.NEGATIVE_INFINITY;
@@ -83,39 +89,54 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
     types.add(event.type);
     sources.add(event.source);
     idStarts.add(idStart(event.id));
-    if (event.givenId) more.add(keyOf.givenId(event.id));
-    if (event.orderingKey !== undefined) more.add(keyOf.orderingKey(event.orderingKey));
+    if (event.givenId) givenIds.push(event.id);
+    if (event.orderingKey !== undefined) orderingKeys.add(event.orderingKey);
     if (event.details !== undefined) fileLabels(event.details);
-    if (isUnmatched) more.add(keyOf.unmatched);
+    if (isUnmatched) hasUnmatched = true;
     if (event.receivedAt < minReceivedAt) minReceivedAt = event.receivedAt;
     if (event.receivedAt > maxReceivedAt) maxReceivedAt = event.receivedAt;
   }
 
   function fileLabels(details: string): void {
-    const labels = details.length > MAX_DETAILS_CHARACTERS ? undefined : readLabels(details);
-    if (labels === undefined || labels.size > MAX_LABELS) {
+    const found = details.length > MAX_DETAILS_CHARACTERS ? undefined : readLabels(details);
+    if (found === undefined || found.size > MAX_LABELS) {
       hasAllLabels = false;
       return;
     }
-    for (const [name, value] of labels) {
-      more.add(keyOf.label(name));
-      if (value !== undefined) more.add(keyOf.labelValue(name, value));
+    for (const [name, value] of found) {
+      labels.add(name);
+      if (value !== undefined) labelValues.add(`${name}=${value}`);
     }
   }
 
-  function write(): void {
-    const keys = new Set(more);
+  function collectKeys(): FilterKey[] {
+    const keys: FilterKey[] = [];
+    const allTypes = new Set<string>();
+    const words = new Set<string>();
     for (const [tenant, types] of typesByTenant) {
-      keys.add(keyOf.tenant(tenant));
+      keys.push(toFilterKey("tenant", tenant));
       for (const type of types) {
-        keys.add(keyOf.typeOfTenant(tenant, type));
-        keys.add(keyOf.type(type));
-        for (const words of leadingWords(type)) keys.add(keyOf.words(words));
+        keys.push(toFilterKey("typeOfTenant", `${type}:${tenant}`));
+        allTypes.add(type);
       }
     }
-    for (const source of sources) keys.add(keyOf.source(source));
-    for (const start of idStarts) keys.add(keyOf.idStart(start));
-    createBlockFilters(keys).forEach((filter, segment) => {
+    for (const type of allTypes) {
+      keys.push(toFilterKey("type", type));
+      for (const leading of leadingWords(type)) words.add(leading);
+    }
+    for (const leading of words) keys.push(toFilterKey("words", leading));
+    for (const source of sources) keys.push(toFilterKey("source", source));
+    for (const start of idStarts) keys.push(toFilterKey("idStart", start));
+    for (const id of givenIds) keys.push(toFilterKey("givenId", id));
+    for (const key of orderingKeys) keys.push(toFilterKey("orderingKey", key));
+    for (const label of labels) keys.push(toFilterKey("label", label));
+    for (const value of labelValues) keys.push(toFilterKey("labelValue", value));
+    if (hasUnmatched) keys.push(toFilterKey("unmatched", ""));
+    return keys;
+  }
+
+  function write(): void {
+    createBlockFilters(collectKeys()).forEach((filter, segment) => {
       insert.run(segment, block, minReceivedAt, maxReceivedAt, hasAllLabels ? 1 : 0, filter);
     });
   }

@@ -1,6 +1,6 @@
 import { parsePattern } from "../../domain/pattern.ts";
 import type { EventFilter } from "../store.ts";
-import { toFilterKey, keyOf, keysOfIdPrefix, mayHold, type FilterKey } from "./block-filter.ts";
+import { keyOfIdPrefix, mayHold, toFilterKey, type FilterKey } from "./block-filter.ts";
 import type { Statement } from "./connection.ts";
 import { BLOCK_EVENTS, blockOf } from "./event-blocks.ts";
 
@@ -33,36 +33,35 @@ export function createSieves(prepare: Prepare, filter: EventFilter): Sieve[] {
 /** What a block must hold. The most telling first: the filters of that one are read, of the others only where it fits. */
 function keysOf(filter: EventFilter): BlockKey[] {
   const { tenantId, type, typePattern, source, idPrefix, orderingKey, unmatched, labels = [] } = filter;
-  const keys: string[] = [];
-  if (orderingKey !== undefined) keys.push(keyOf.orderingKey(orderingKey));
-  if (idPrefix !== undefined) keys.push(...keysOfIdPrefix(idPrefix));
-  if (tenantId !== undefined && type !== undefined) keys.push(keyOf.typeOfTenant(tenantId, type));
-  else if (type !== undefined) keys.push(keyOf.type(type));
-  if (typePattern !== undefined) keys.push(...keysOfPattern(typePattern));
-  if (source !== undefined) keys.push(keyOf.source(source));
-  if (tenantId !== undefined && type === undefined) keys.push(keyOf.tenant(tenantId));
-  if (unmatched === true) keys.push(keyOf.unmatched);
-  const ofLabels = labels.map(({ name, value }) =>
-    blockKey(value === undefined ? keyOf.label(name) : keyOf.labelValue(name, value), true),
-  );
-  return [...ofLabels, ...keys.map((key) => blockKey(key))];
+  const words = typePattern === undefined ? "" : leadingWordsOf(typePattern);
+  const keys: (FilterKey | undefined)[] = [];
+  if (orderingKey !== undefined) keys.push(toFilterKey("orderingKey", orderingKey));
+  if (idPrefix !== undefined) keys.push(keyOfIdPrefix(idPrefix));
+  if (tenantId !== undefined && type !== undefined) keys.push(toFilterKey("typeOfTenant", `${type}:${tenantId}`));
+  else if (type !== undefined) keys.push(toFilterKey("type", type));
+  if (words !== "") keys.push(toFilterKey("words", words));
+  if (source !== undefined) keys.push(toFilterKey("source", source));
+  if (tenantId !== undefined && type === undefined) keys.push(toFilterKey("tenant", tenantId));
+  if (unmatched === true) keys.push(toFilterKey("unmatched", ""));
+  const ofLabels = labels.map(({ name, value }): BlockKey => {
+    const key = value === undefined ? toFilterKey("label", name) : toFilterKey("labelValue", `${name}=${value}`);
+    return { key, isLabel: true };
+  });
+  const others = keys.filter((key) => key !== undefined).map((key): BlockKey => ({ key, isLabel: false }));
+  return [...ofLabels, ...others];
 }
 
-interface BlockKey extends FilterKey {
+interface BlockKey {
+  key: FilterKey;
+  /** Of these the filters may lack some. */
   isLabel: boolean;
 }
 
-function blockKey(key: string, isLabel = false): BlockKey {
-  const { segment, first, step } = toFilterKey(key);
-  return { segment, first, step, isLabel };
-}
-
-/** The words before the first wildcard. */
-function keysOfPattern(pattern: string): string[] {
+/** Those before the first wildcard. */
+function leadingWordsOf(pattern: string): string {
   const { words } = parsePattern(pattern);
   const first = words.findIndex((word) => word === "*" || word === "#");
-  const leading = words.slice(0, first < 0 ? words.length : first);
-  return leading.length === 0 ? [] : [keyOf.words(leading.join("."))];
+  return words.slice(0, first < 0 ? words.length : first).join(".");
 }
 
 const BLOCKS_AT_ONCE = 64;
@@ -86,12 +85,12 @@ function sieveBlocks(prepare: Prepare, { since, until }: EventFilter, keys: read
   function mayFit(row: BlockRow): boolean {
     if (since !== undefined && row.max < since) return false;
     if (until !== undefined && row.min >= until) return false;
-    const mayHave = (key: BlockKey, filter: Uint8Array | null | undefined) =>
-      !filter || (key.isLabel && row.hasAllLabels === 0) || mayHold(filter, key);
+    const mayHave = ({ key, isLabel }: BlockKey, filter: Uint8Array | null | undefined) =>
+      !filter || (isLabel && row.hasAllLabels === 0) || mayHold(filter, key);
     if (leading !== undefined && !mayHave(leading, row.filter)) return false;
-    return others.every((key) => {
-      const other = selectOne.get(key.segment, row.block) as { filter: Uint8Array } | undefined;
-      return mayHave(key, other?.filter);
+    return others.every((other) => {
+      const found = selectOne.get(other.key.segment, row.block) as { filter: Uint8Array } | undefined;
+      return mayHave(other, found?.filter);
     });
   }
 
@@ -102,7 +101,7 @@ function sieveBlocks(prepare: Prepare, { since, until }: EventFilter, keys: read
       const isLoaded = find(blockOf(below - 1)) !== undefined;
       if (!isLoaded) {
         const isAsked = leading === undefined ? 0 : 1;
-        loaded = select.all(leading?.segment ?? 0, blockOf(below - 1), isAsked) as BlockRow[];
+        loaded = select.all(leading?.key.segment ?? 0, blockOf(below - 1), isAsked) as BlockRow[];
         next = 0;
       }
       for (;;) {
@@ -130,8 +129,16 @@ function sieveId(prepare: Prepare, id: string): Sieve {
     seq: number;
   }[];
   const generated = sieveListed(rows.map(({ seq }) => seq));
-  const given = sieveBlocks(prepare, {}, [blockKey(keyOf.givenId(id))]);
-  return { isExact: false, leap: (below) => Math.max(generated.leap(below), given.leap(below)) };
+  const given = sieveBlocks(prepare, {}, [{ key: toFilterKey("givenId", id), isLabel: false }]);
+  let reached = Number.POSITIVE_INFINITY;
+  return {
+    isExact: false,
+    leap(below) {
+      // The one that has leapt further is not asked again before the other is there.
+      if (below <= reached) reached = given.leap(below);
+      return Math.max(generated.leap(below), reached);
+    },
+  };
 }
 
 function sieveListed(ascending: ArrayLike<number>): Sieve {
