@@ -25,6 +25,7 @@ const READ = `
     and (?9 is null or substr(e.id, 1, ?10) = ?9)
     and (?11 is null or e.ordering_key = ?11)
     and (?12 is null or (e.delivery_count = 0) = ?12)
+    and (not ?14 or e.details is not null)
   order by e.seq desc limit ?13`;
 
 interface ReadRow {
