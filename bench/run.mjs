@@ -20,6 +20,7 @@ const FIGURES = {
   "fan-out": async () => (await import("./figures/fan-out.mjs")).measureFanOut,
   backlog: async () => (await import("./figures/backlog.mjs")).measureBacklog,
   stored: async () => (await import("./figures/stored.mjs")).measureStored,
+  search: async () => (await import("./figures/search.mjs")).measureSearch,
   routing: async () => (await import("./figures/routing.mjs")).measureRouting,
   steady: async () => (await import("./figures/steady.mjs")).measureSteady,
   start: async () => (await import("./figures/start.mjs")).measureStart,

@@ -11,7 +11,8 @@ export interface ApiClient {
   remove(path: string): Promise<ApiAnswer>;
 }
 
-export type Query = Readonly<Record<string, string | number | undefined>>;
+/** A list is given as several values of one name. */
+export type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
 export interface ApiAnswer {
   status: number;
@@ -47,8 +48,10 @@ export function createApiClient(url: string, key: string | undefined): ApiClient
   return {
     url,
     get(path, query = {}, expected) {
-      const given = Object.entries(query).filter(([, value]) => value !== undefined);
-      const search = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join("&");
+      const given = Object.entries(query).flatMap(([name, value]) =>
+        value === undefined ? [] : [value].flat().map((one) => `${name}=${encodeURIComponent(String(one))}`),
+      );
+      const search = given.join("&");
       return request(search === "" ? path : `${path}?${search}`, { method: "GET" }, expected);
     },
     post: (path, body, headers) =>

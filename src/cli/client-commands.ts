@@ -1,6 +1,6 @@
 import { Option, type Command } from "commander";
 import { suggestName } from "../config/nearest-name.ts";
-import { DELIVERY_STATES } from "../domain/delivery.ts";
+import { DELIVERY_STATES, EVENT_STATUSES } from "../domain/delivery.ts";
 import { PRIORITIES } from "../domain/event.ts";
 import { EVENT_TYPE_STATUSES } from "../domain/event-type-status.ts";
 import { addEventTypeChanges } from "./event-type-commands.ts";
@@ -54,10 +54,16 @@ function addEvents(program: Command): void {
   const events = program.command("events").description("list events, show one, replay one");
   addListOptions(addClientOptions(events.command("list", { isDefault: true })))
     .description("list events, the latest first")
-    .option("--type <type>", "only this event type")
+    .option("--type <type>", "only this event type, or those of a pattern: * is one word, # any number")
     .option("--source <name>", "only from this source")
     .option("--since <time>", "received since then: RFC 3339, or 15m, 2h, 7d ago")
     .option("--until <time>", "received before then")
+    .addOption(new Option("--status <status>", "by what became of its deliveries").choices(EVENT_STATUSES))
+    .option("--unmatched", "only those that no subscription wanted")
+    .option("--id <id>", "with this id; ID* means those that begin so")
+    .option("--ordering-key <key>", "with this ordering key")
+    .option("--label <name[=value]...>", "with this member of the metadata; may be given several times")
+    .option("--text <text>", "with this text in the payload, large or small letters")
     .allowExcessArguments()
     .action(async (flags: object, command: Command) => {
       refuseWords(command, events);
@@ -77,6 +83,8 @@ Without a command it lists; \`posthorn events list --help\` has the filters.
 
 Examples:
   posthorn events --type order.created --since 2h
+  posthorn events --status FAILED --type 'order.#' --label team=billing
+  posthorn events --text 'invoice 4711' --since 7d
   posthorn events show evt_…
   posthorn events replay evt_… --subscription sub_…`,
   );

@@ -29,6 +29,12 @@ export interface EventListFlags extends ListFlags {
   source?: string;
   since?: string;
   until?: string;
+  status?: string;
+  unmatched?: boolean;
+  id?: string;
+  orderingKey?: string;
+  label?: string[];
+  text?: string;
 }
 
 const COLUMNS: readonly Column<EventAnswer>[] = [
@@ -47,6 +53,12 @@ export async function runListEvents(flags: EventListFlags): Promise<void> {
     source: flags.source,
     since: readTime("--since", flags.since),
     until: readTime("--until", flags.until),
+    status: flags.status,
+    unmatched: flags.unmatched === true ? "true" : undefined,
+    id: flags.id,
+    ordering_key: flags.orderingKey,
+    label: flags.label,
+    text: flags.text,
   };
   await printList(await connect(flags), "/api/v1/events", flags, { query, columns: COLUMNS });
 }

@@ -2,6 +2,7 @@ import { readAnswer, type ApiClient, type Query } from "./api-client.ts";
 import type { ClientFlags } from "./connect.ts";
 import { usageFailure } from "./failure.ts";
 import { formatTable, note, parseTime, print } from "./output.ts";
+import { showSearchedUntil } from "./progress.ts";
 
 export interface ListFlags extends ClientFlags {
   tenant?: string;
@@ -14,7 +15,13 @@ export interface Column<Row> {
   show: (row: Row, wallMs: number) => string;
 }
 
-/** One page, as a table or as the gateway gave it. */
+interface PageAnswer<Row> {
+  data: Row[];
+  next_cursor: string | null;
+  searched_until?: string | null;
+}
+
+/** As a table, or one page as the gateway gave it. */
 export async function printList<Row>(
   client: ApiClient,
   path: string,
@@ -22,9 +29,11 @@ export async function printList<Row>(
   { query, columns }: { query: Query; columns: readonly Column<Row>[] },
 ): Promise<void> {
   const { tenant: tenant_id, limit, cursor, json } = flags;
-  const answer = await client.get(path, { ...query, tenant_id, limit, cursor });
+  const given = { ...query, tenant_id };
+  const answer = await client.get(path, { ...given, limit, cursor });
   if (json === true) return print(answer.text);
-  const { data, next_cursor: next } = readAnswer(client, answer) as { data: Row[]; next_cursor: string | null };
+  const first = readAnswer(client, answer) as PageAnswer<Row>;
+  const { data, next_cursor: next } = await readOn(client, path, given, first, Number(limit));
   if (data.length === 0) return note("nothing found");
   const wallMs = Date.now();
   const headings = columns.map(({ heading }) => heading);
@@ -35,6 +44,26 @@ export async function printList<Row>(
     ),
   );
   if (next !== null) note(`there are more: add --cursor ${next}`);
+}
+
+/** A search ends a page when its time is over: what is missing to a full one lies in those that follow. */
+async function readOn<Row>(
+  client: ApiClient,
+  path: string,
+  query: Query,
+  first: PageAnswer<Row>,
+  limit: number,
+): Promise<PageAnswer<Row>> {
+  let page = first;
+  const data = [...first.data];
+  while (page.next_cursor !== null && data.length < limit) {
+    showSearchedUntil(page.searched_until ?? null);
+    const answer = await client.get(path, { ...query, limit: limit - data.length, cursor: page.next_cursor });
+    page = readAnswer(client, answer) as PageAnswer<Row>;
+    data.push(...page.data);
+  }
+  if (page !== first) showSearchedUntil(null);
+  return { data, next_cursor: page.next_cursor };
 }
 
 export function readTime(flag: string, text: string | undefined): string | undefined {

@@ -25,3 +25,8 @@ export function openProgress(total: number): Progress {
     },
   };
 }
+
+/** How far back a search has come; nothing where nobody watches. */
+export function showSearchedUntil(time: string | null): void {
+  if (process.stderr.isTTY) process.stderr.write(time === null ? CLEAR_LINE : `${CLEAR_LINE}searched back to ${time}`);
+}

@@ -48,7 +48,8 @@ export function isTerminal(state: DeliveryState): boolean {
 }
 
 /** What was cancelled by hand is neither open nor a failure. */
-export type EventStatus = "PENDING" | "COMPLETED" | "FAILED";
+export const EVENT_STATUSES = ["PENDING", "COMPLETED", "FAILED"] as const;
+export type EventStatus = (typeof EVENT_STATUSES)[number];
 
 export function deriveEventStatus(counts: {
   open: number;

@@ -17,16 +17,8 @@ declare module "fastify" {
     /** Only for keys that are bound to no tenant. */
     unbound?: boolean;
   }
-  interface FastifySchema {
-    /** What the route does, in one short sentence. */
-    summary?: string;
-  }
   interface FastifyRequest {
     caller: Caller | undefined;
-  }
-  interface FastifySchema {
-    /** What the route does, in a few words, for its documentation. */
-    summary?: string;
   }
 }
 

@@ -2,7 +2,8 @@
  * The store is the event log and all state: the truth, and the only scheduler. Every call that writes joins the next
  * group commit; what it reports is durable when it reports it.
  */
-import type { DeadReason, DeliveryState } from "../domain/delivery.ts";
+import type { DeadReason, DeliveryState, EventStatus } from "../domain/delivery.ts";
+import type { EventLabel } from "../domain/event-search.ts";
 import type { EventContent, EventFacts, EventOrigin, Priority } from "../domain/event.ts";
 import type { HeaderBlock } from "../domain/header-block.ts";
 import type { PosthornError } from "../domain/errors.ts";
@@ -397,7 +398,11 @@ export interface KeyRow {
 export interface ReadModels {
   findEvent(id: string, tenantId: string | undefined): Promise<StoredEvent | undefined>;
   loadBody(eventSeq: number): Promise<Uint8Array | undefined>;
-  listEvents(filter: EventFilter, page: Page): Promise<PageOf<StoredEvent>>;
+  /**
+   * Newest first. Searches no longer than the budget of the page, whatever is asked for: a page may be short, or
+   * empty, and still have a cursor. Read to the end, the pages hold each event that fits once.
+   */
+  listEvents(filter: EventFilter, page: SearchPage): Promise<EventPage>;
   listDeliveriesOfEvent(eventSeq: number): Promise<readonly StoredDelivery[]>;
   findDelivery(key: DeliveryKey): Promise<StoredDelivery | undefined>;
   listAttempts(key: DeliveryKey): Promise<readonly (AttemptRecord & { number: number })[]>;
@@ -422,12 +427,37 @@ export interface PageOf<Row> {
   nextCursor: string | undefined;
 }
 
+export interface SearchPage extends Page {
+  /** Without it the page is filled, or everything searched, however long that takes. */
+  budgetMs?: number | undefined;
+}
+
+export interface EventPage extends PageOf<StoredEvent> {
+  /** With a cursor: when the last event was received that was searched. */
+  searchedUntil: number | undefined;
+  /** Events that fit but for the text, in bodies too large to be searched for it. */
+  skippedBodies: number;
+}
+
+/** All that is given must hold. */
 export interface EventFilter {
   tenantId?: string | undefined;
   type?: string | undefined;
+  typePattern?: string | undefined;
   source?: string | undefined;
+  /** Received at this time or later. */
   since?: number | undefined;
+  /** Received before this time. */
   until?: number | undefined;
+  status?: EventStatus | undefined;
+  /** Whether nobody wanted it. */
+  unmatched?: boolean | undefined;
+  id?: string | undefined;
+  idPrefix?: string | undefined;
+  orderingKey?: string | undefined;
+  labels?: readonly EventLabel[] | undefined;
+  /** Somewhere in the body, large letters and small ones being the same. */
+  text?: string | undefined;
 }
 
 export interface DeliveryFilter {

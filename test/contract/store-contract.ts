@@ -13,6 +13,7 @@ import { laneContract } from "./store/lanes.ts";
 import { orderContract } from "./store/order.ts";
 import { readsContract } from "./store/reads.ts";
 import { replaysContract } from "./store/replays.ts";
+import { searchContract } from "./store/search.ts";
 import { settleContract } from "./store/settle.ts";
 import { tenantContract } from "./store/tenants.ts";
 
@@ -33,6 +34,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     idempotencyKeysContract(harness);
     readsContract(harness);
     replaysContract(harness);
+    searchContract(harness);
     tenantContract(harness);
   });
 }

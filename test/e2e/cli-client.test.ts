@@ -127,6 +127,21 @@ describe("what is listed and done", () => {
     expect(none.data).toEqual([]);
   });
 
+  it("finds events by what they hold, and refuses a filter that does not exist", async () => {
+    const send = ["send", "order.searched", "--id", "searched-1", "--ordering-key", "customer-9"];
+    await folder.run([...send, "--metadata", '{"team":"blue","size":7}', "--data", '{"note":"a Needle"}']);
+    await folder.run(["send", "lonely.event", "--id", "searched-2"]);
+    const found = async (...filters: readonly string[]) =>
+      ((await folder.run(["events", ...filters])).stdout.match(/^searched-\d/gm) ?? []).join(" ");
+    expect(await found("--text", "needle", "--type", "order.*")).toBe("searched-1");
+    expect(await found("--label", "team=blue", "--label", "size")).toBe("searched-1");
+    expect(await found("--ordering-key", "customer-9", "--id", "searched-*")).toBe("searched-1");
+    expect(await found("--unmatched", "--id", "searched-*", "--status", "COMPLETED")).toBe("searched-2");
+    expect(await found("--text", "needle", "--status", "FAILED", "--since", "1h")).toBe("");
+    expect((await folder.run(["events", "--status", "DONE"])).exitCode).toBe(2);
+    expect((await folder.run(["events", "--id", "a.b"])).stderr).toMatch(/^posthorn: .*id.*\(invalid_field\)/);
+  });
+
   it("pages through a list", async () => {
     await folder.run(["send", "order.paged", "--count", "3"]);
     const page = ["events", "--type", "order.paged", "--limit", "2", "--json"];

@@ -52,7 +52,21 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
     scope: "publish",
     cases: () => [at("own", "/api/v1/events", [{ event_type: "a.b", payload: {}, tenant_id: "victim" }])],
   },
-  "GET /api/v1/events": { scope: "read", cases: () => [at("own", "/api/v1/events?tenant_id=victim&limit=500")] },
+  "GET /api/v1/events": {
+    scope: "read",
+    cases: async (victim) => [
+      at("own", "/api/v1/events?tenant_id=victim&limit=500"),
+      at("own", `/api/v1/events?id=${await newEvent(victim, "dead")}`),
+      at("own", "/api/v1/events?text=private&status=FAILED"),
+    ],
+  },
+  "GET /api/v1/events/export": {
+    scope: "read",
+    cases: async (victim) => [
+      at("own", "/api/v1/events/export?tenant_id=victim"),
+      at("own", `/api/v1/events/export?id=${await newEvent(victim, "dead")}`),
+    ],
+  },
   "GET /api/v1/events/:id": { scope: "read" },
   "POST /api/v1/events/:id/replay": { scope: "admin" },
 

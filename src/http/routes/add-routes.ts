@@ -20,6 +20,7 @@ import { addCatalogRoute } from "./catalog.ts";
 import { addDeliveryRoutes } from "./deliveries.ts";
 import { addDocumentationRoutes } from "./documentation.ts";
 import { addEventRoutes } from "./events.ts";
+import { addEventExportRoute } from "./events-export.ts";
 import { addEventTypeRoutes } from "./event-types.ts";
 import { addFilterRoutes } from "./filters.ts";
 import { addJobRoutes } from "./jobs.ts";
@@ -77,6 +78,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     metricsArePublic: open.metrics,
   });
   addEventRoutes(app, { store, replays, presentDelivery: present });
+  addEventExportRoute(app, { store });
   addDeliveryRoutes(app, { store, subscriptions, replays, bulkReplays, presentDelivery: present });
   addReplayRoutes(app, { bulkReplays });
   addRequestRoutes(app, { store, sources });

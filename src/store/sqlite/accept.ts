@@ -6,6 +6,7 @@ import type { NewDelivery, NewEvent } from "../store.ts";
 import type { Stored } from "./batch.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
+import { createEventBlocks } from "./event-blocks.ts";
 import type { Moves } from "./move.ts";
 
 /** Larger bodies stand apart, so that reading events does not drag them along. */
@@ -63,6 +64,7 @@ export function createAccept(
   );
 
   let lastSeq = readLastSeq();
+  const blocks = createEventBlocks(db, lastSeq + 1);
   function readLastSeq(): number {
     return (db.prepare("select max(seq) as seq from events").get() as { seq: number | null }).seq ?? 0;
   }
@@ -154,6 +156,7 @@ export function createAccept(
         event.body.length,
         isLarge ? null : event.body,
       );
+      blocks.note(seq, event, deliveries.length === 0);
       if (isLarge) insertBody.run(seq, event.body);
       if (freeHash !== undefined) saveHash.run(freeHash, seq);
       const to = { eventSeq: seq, dueAt: event.dueAt, priority: event.priority, orderingKey: event.orderingKey };
@@ -184,6 +187,7 @@ export function createAccept(
 
     rollback() {
       lastSeq = readLastSeq();
+      blocks.rollback(lastSeq + 1);
     },
   };
 

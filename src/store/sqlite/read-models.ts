@@ -12,8 +12,10 @@ import {
   type DeliveryFilter,
   type DeliveryKey,
   type EventFilter,
+  type EventPage,
   type Page,
   type PageOf,
+  type SearchPage,
   type StoredDelivery,
   type StoredEvent,
   type StoredRequest,
@@ -28,6 +30,7 @@ import { createTenantReads } from "./tenants.ts";
 import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
 import { createJobReads } from "./jobs.ts";
 import { createReplayReads } from "./replay-reads.ts";
+import { searchEvents, type SearchOptions } from "./search.ts";
 
 const EVENT = `
   e.seq, e.id, e.type, e.version, e.source, e.tenant_id as tenantId, e.priority, e.origin, e.occurred_at as occurredAt,
@@ -83,6 +86,16 @@ export function createReadModels(db: Database) {
     return { shown, nextCursor: rows.length > limit && last !== undefined ? cursorOf(last) : undefined };
   }
 
+  const search: SearchOptions = {
+    prepare,
+    nowMs: () => performance.now(),
+    loadEvent(seq) {
+      const row = prepare(`select ${EVENT} from events e where e.seq = ?`).get(seq);
+      return row === undefined ? undefined : toEvent(row);
+    },
+    loadBody: (seq) => reads.loadBody(seq),
+  };
+
   const reads = {
     ...createConfigurationReads(db),
     ...createTenantReads(prepare),
@@ -108,18 +121,9 @@ export function createReadModels(db: Database) {
       return row?.body ?? undefined;
     },
 
-    listEvents(filter: EventFilter, { limit, cursor }: Page): PageOf<StoredEvent> {
-      const where = conditions([
-        ["e.seq < ?", cursor === undefined ? undefined : parseCursor(cursor, 1)[0]],
-        ["e.tenant_id = ?", filter.tenantId],
-        ["e.type = ?", filter.type],
-        ["e.source = ?", filter.source],
-        ["e.received_at >= ?", filter.since],
-        ["e.received_at < ?", filter.until],
-      ]);
-      const sql = `select ${EVENT} from events e ${where.sql} order by e.seq desc`;
-      const { shown, nextCursor } = page<{ seq: number }>(sql, where.values, limit, (row) => String(row.seq));
-      return { rows: shown.map(toEvent), nextCursor };
+    listEvents(filter: EventFilter, page: SearchPage): EventPage {
+      const below = page.cursor === undefined ? undefined : parseCursor(page.cursor, 1)[0];
+      return searchEvents(search, filter, page, below);
     },
 
     listDeliveriesOfEvent(eventSeq: number): StoredDelivery[] {

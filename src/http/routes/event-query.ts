@@ -1,0 +1,80 @@
+import type { FastifyRequest } from "fastify";
+import { Type, type Static } from "typebox";
+import { EVENT_STATUSES } from "../../domain/delivery.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import { EVENT_TYPE_MAX_LENGTH } from "../../domain/event.ts";
+import { parseLabel } from "../../domain/event-search.ts";
+import { parsePattern } from "../../domain/pattern.ts";
+import type { EventFilter } from "../../store/store.ts";
+
+const text = (maxLength: number, description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength, pattern: "^[^\\u0000]*$", description }));
+
+const MAX_LABELS = 8;
+
+/** What events are searched by; all that is given must hold. */
+export const EventQuery = {
+  event_type: text(EVENT_TYPE_MAX_LENGTH, "A type, or a pattern: `*` is one word, `#` any number of them"),
+  source: text(128, "The source's name"),
+  tenant_id: text(128, "For keys that are bound to no tenant"),
+  since: Type.Optional(Type.String({ format: "date-time", description: "Received at this time or later" })),
+  until: Type.Optional(Type.String({ format: "date-time", description: "Received before this time" })),
+  status: Type.Optional(
+    Type.Union(
+      EVENT_STATUSES.map((status) => Type.Literal(status)),
+      { description: "What became of its deliveries" },
+    ),
+  ),
+  unmatched: Type.Optional(Type.Boolean({ description: "Whether no subscription wanted it" })),
+  id: Type.Optional(
+    Type.String({ pattern: "^[A-Za-z0-9_:-]{1,128}\\*?$", description: "An id, or the beginning of one and `*`" }),
+  ),
+  ordering_key: text(256, "The ordering key"),
+  label: Type.Optional(
+    Type.Union([label(), Type.Array(label(), { maxItems: MAX_LABELS })], {
+      description: "A member of the metadata: `name`, or `name=value`; may be given several times",
+    }),
+  ),
+  text: text(256, "Somewhere in the body, large letters and small ones being the same"),
+};
+
+function label() {
+  return Type.String({ minLength: 1, maxLength: 512, pattern: "^[^\\u0000=][^\\u0000]*$" });
+}
+
+const Parameters = Type.Object(EventQuery);
+export type EventParameters = Static<typeof Parameters>;
+
+export function readEventFilter(query: EventParameters, { caller }: Pick<FastifyRequest, "caller">): EventFilter {
+  const { event_type: type, id, label: labels } = query;
+  const isPrefix = id?.endsWith("*") === true;
+  const isPattern = type !== undefined && /[*#]/.test(type);
+  if (type !== undefined) refuseNoPattern(type);
+  const filter: EventFilter = {
+    tenantId: caller?.tenantId ?? query.tenant_id,
+    type: isPattern ? undefined : type,
+    typePattern: isPattern ? type : undefined,
+    source: query.source,
+    since: query.since === undefined ? undefined : Date.parse(query.since),
+    until: query.until === undefined ? undefined : Date.parse(query.until),
+    status: query.status,
+    unmatched: query.unmatched,
+    id: isPrefix ? undefined : id,
+    idPrefix: isPrefix ? id.slice(0, -1) : undefined,
+    orderingKey: query.ordering_key,
+    labels: labels === undefined ? undefined : [labels].flat().map(parseLabel),
+    text: query.text,
+  };
+  if (filter.since !== undefined && filter.until !== undefined && filter.since >= filter.until) {
+    throw new PosthornError("invalid_field", "since must be before until.", { field: "since" });
+  }
+  return filter;
+}
+
+function refuseNoPattern(type: string): void {
+  try {
+    parsePattern(type);
+  } catch (error) {
+    throw new PosthornError("invalid_field", (error as Error).message, { field: "event_type" });
+  }
+}

@@ -1,0 +1,215 @@
+import { parsePattern } from "../../domain/pattern.ts";
+import type { EventFilter } from "../store.ts";
+import { keyOfIdPrefix, mayHold, toFilterKey, type FilterKey } from "./block-filter.ts";
+import type { Statement } from "./connection.ts";
+import { BLOCK_EVENTS, blockOf } from "./event-blocks.ts";
+
+/**
+ * Leaps over events that cannot fit. Given a sequence number, it returns one that is not higher, with nothing that fits
+ * between the two (the lower included, the higher not). One call does little work; when it returns the same number,
+ * the event below may fit.
+ */
+export interface Sieve {
+  leap(below: number): number;
+  /** It points at single events, so that reading their neighbours would be wasted. */
+  isExact: boolean;
+}
+
+type Prepare = (sql: string) => Statement;
+
+/** Those that serve the filter. None: everything must be read. */
+export function createSieves(prepare: Prepare, filter: EventFilter): Sieve[] {
+  const sieves: Sieve[] = [];
+  if (filter.status === "FAILED") sieves.push(sieveDead(prepare));
+  if (filter.status === "PENDING") sieves.push(sieveOpen(prepare));
+  if (filter.id !== undefined) sieves.push(sieveId(prepare, filter.id));
+  const keys = keysOf(filter);
+  if (keys.length > 0 || filter.since !== undefined || filter.until !== undefined) {
+    sieves.push(sieveBlocks(prepare, filter, keys));
+  }
+  return sieves;
+}
+
+/** What a block must hold. The most telling first: the filters of that one are read, of the others only where it fits. */
+function keysOf(filter: EventFilter): BlockKey[] {
+  const { tenantId, type, typePattern, source, idPrefix, orderingKey, unmatched, labels = [] } = filter;
+  const words = typePattern === undefined ? "" : leadingWordsOf(typePattern);
+  const keys: (FilterKey | undefined)[] = [];
+  if (orderingKey !== undefined) keys.push(toFilterKey("orderingKey", orderingKey));
+  if (idPrefix !== undefined) keys.push(keyOfIdPrefix(idPrefix));
+  if (tenantId !== undefined && type !== undefined) keys.push(toFilterKey("typeOfTenant", `${type}:${tenantId}`));
+  else if (type !== undefined) keys.push(toFilterKey("type", type));
+  if (words !== "") keys.push(toFilterKey("words", words));
+  if (source !== undefined) keys.push(toFilterKey("source", source));
+  if (tenantId !== undefined && type === undefined) keys.push(toFilterKey("tenant", tenantId));
+  if (unmatched === true) keys.push(toFilterKey("unmatched", ""));
+  const ofLabels = labels.map(({ name, value }): BlockKey => {
+    const key = value === undefined ? toFilterKey("label", name) : toFilterKey("labelValue", `${name}=${value}`);
+    return { key, isLabel: true };
+  });
+  const others = keys.filter((key) => key !== undefined).map((key): BlockKey => ({ key, isLabel: false }));
+  return [...ofLabels, ...others];
+}
+
+interface BlockKey {
+  key: FilterKey;
+  /** Of these the filters may lack some. */
+  isLabel: boolean;
+}
+
+/** Those before the first wildcard. */
+function leadingWordsOf(pattern: string): string {
+  const { words } = parsePattern(pattern);
+  const first = words.findIndex((word) => word === "*" || word === "#");
+  return words.slice(0, first < 0 ? words.length : first).join(".");
+}
+
+const BLOCKS_AT_ONCE = 64;
+
+/** By what was written of whole blocks. One of which nothing was written may hold anything. */
+function sieveBlocks(prepare: Prepare, { since, until }: EventFilter, keys: readonly BlockKey[]): Sieve {
+  const select = prepare(`
+    select block, min_received_at as min, max_received_at as max, has_all_labels as hasAllLabels,
+      case when ?3 then filter end as filter
+    from event_blocks where segment = ?1 and block <= ?2 order by block desc limit ${BLOCKS_AT_ONCE}`);
+  const selectOne = prepare("select filter from event_blocks where segment = ? and block = ?");
+  const [leading, ...others] = keys;
+  let loaded: readonly BlockRow[] = [];
+  let next = 0;
+
+  function find(block: number): BlockRow | undefined {
+    while (next < loaded.length && (loaded[next] as BlockRow).block > block) next++;
+    return loaded[next];
+  }
+
+  function mayFit(row: BlockRow): boolean {
+    if (since !== undefined && row.max < since) return false;
+    if (until !== undefined && row.min >= until) return false;
+    const mayHave = ({ key, isLabel }: BlockKey, filter: Uint8Array | null | undefined) =>
+      !filter || (isLabel && row.hasAllLabels === 0) || mayHold(filter, key);
+    if (leading !== undefined && !mayHave(leading, row.filter)) return false;
+    return others.every((other) => {
+      const found = selectOne.get(other.key.segment, row.block) as { filter: Uint8Array } | undefined;
+      return mayHave(other, found?.filter);
+    });
+  }
+
+  return {
+    isExact: false,
+    leap(below) {
+      let at = below;
+      const isLoaded = find(blockOf(below - 1)) !== undefined;
+      if (!isLoaded) {
+        const isAsked = leading === undefined ? 0 : 1;
+        loaded = select.all(leading?.key.segment ?? 0, blockOf(below - 1), isAsked) as BlockRow[];
+        next = 0;
+      }
+      for (;;) {
+        const block = blockOf(at - 1);
+        const row = find(block);
+        if (row === undefined || row.block !== block || mayFit(row)) return at;
+        at = block * BLOCK_EVENTS;
+        if (at <= 0 || next === loaded.length - 1) return at;
+      }
+    },
+  };
+}
+
+interface BlockRow {
+  block: number;
+  min: number;
+  max: number;
+  hasAllLabels: number;
+  filter: Uint8Array | null;
+}
+
+/** Generated ids have an index; those that senders gave are in the filters. A sender may have given one of ours. */
+function sieveId(prepare: Prepare, id: string): Sieve {
+  const rows = prepare("select seq from events where id = ? and given_id = 0 order by seq").all(id) as {
+    seq: number;
+  }[];
+  const generated = sieveListed(rows.map(({ seq }) => seq));
+  const given = sieveBlocks(prepare, {}, [{ key: toFilterKey("givenId", id), isLabel: false }]);
+  let reached = Number.POSITIVE_INFINITY;
+  return {
+    isExact: false,
+    leap(below) {
+      // The one that has leapt further is not asked again before the other is there.
+      if (below <= reached) reached = given.leap(below);
+      return Math.max(generated.leap(below), reached);
+    },
+  };
+}
+
+function sieveListed(ascending: ArrayLike<number>): Sieve {
+  let last = ascending.length - 1;
+  return {
+    isExact: true,
+    leap(below) {
+      while (last >= 0 && (ascending[last] as number) >= below) last--;
+      return last < 0 ? 0 : (ascending[last] as number) + 1;
+    },
+  };
+}
+
+const DEAD_AT_ONCE = 100;
+
+/** An event has failed when a delivery of it is dead, and there is an index of those. */
+function sieveDead(prepare: Prepare): Sieve {
+  const select = prepare(`
+    select event_seq as seq from deliveries where state = 3 and event_seq < ? order by event_seq desc
+    limit ${DEAD_AT_ONCE}`);
+  let listed: Sieve | undefined;
+  let lowest = Number.POSITIVE_INFINITY;
+  return {
+    isExact: true,
+    leap(below) {
+      if (listed === undefined || below <= lowest) {
+        const rows = select.all(below) as { seq: number }[];
+        if (rows.length === 0) return 0;
+        lowest = (rows.at(-1) as { seq: number }).seq;
+        listed = sieveListed(rows.map(({ seq }) => seq).reverse());
+      }
+      return listed.leap(below);
+    },
+  };
+}
+
+/** So many open deliveries are listed at the start of a page; more of them are looked for among all deliveries. */
+const MAX_LISTED = 20_000;
+const DELIVERIES_AT_ONCE = 2000;
+
+function sieveOpen(prepare: Prepare): Sieve {
+  // One statement sees one moment: a delivery that goes from one index to another is not missed.
+  const rows = prepare(`
+    select event_seq as seq from deliveries where state = 0 and rank is not null
+    union all select event_seq from deliveries where state = 1
+    union all select event_seq from deliveries where queued_key is not null and rank is null and state = 0
+    union all select seq from events where fan_out_cursor is not null
+    limit ${MAX_LISTED + 1}`).all() as unknown as { seq: number }[];
+  if (rows.length > MAX_LISTED) return sieveOpenOneByOne(prepare);
+  return sieveListed(Float64Array.from(rows, ({ seq }) => seq).sort());
+}
+
+/** Deliveries are small beside events, and lie in the same order. */
+function sieveOpenOneByOne(prepare: Prepare): Sieve {
+  const selectUnfinished = prepare("select max(seq) as seq from events where fan_out_cursor is not null and seq < ?");
+  const select = prepare(`
+    select max(case when state < 2 then event_seq end) as open, min(event_seq) as lowest, count(*) as count
+    from (select event_seq, state from deliveries where event_seq < ?
+      order by event_seq desc, subscription_seq desc limit ${DELIVERIES_AT_ONCE})`);
+  return {
+    isExact: true,
+    leap(below) {
+      const { seq: unfinished } = selectUnfinished.get(below) as { seq: number | null };
+      const { open, lowest, count } = select.get(below) as {
+        open: number | null;
+        lowest: number | null;
+        count: number;
+      };
+      // Of the lowest perhaps not all deliveries were read: it may fit.
+      const next = open ?? (count < DELIVERIES_AT_ONCE ? null : lowest);
+      return Math.max(unfinished ?? -1, next ?? -1) + 1;
+    },
+  };
+}

@@ -1,0 +1,151 @@
+import { deriveEventStatus } from "../../domain/delivery.ts";
+import { createTextMatch, hasLabels, MAX_SEARCHED_BODY_BYTES } from "../../domain/event-search.ts";
+import { matchesPattern, parsePattern } from "../../domain/pattern.ts";
+import type { EventFilter, EventPage, SearchPage, StoredEvent } from "../store.ts";
+import type { Statement } from "./connection.ts";
+import { BLOCK_EVENTS, blockOf } from "./event-blocks.ts";
+import { createSieves, type Sieve } from "./search-sieves.ts";
+
+/** How many events one statement reads. Fewer with their bodies, of which each has up to 16 KB here. */
+const EVENTS_AT_ONCE = 256;
+const BODIES_AT_ONCE = 64;
+/** A full page looks this part of the budget further, for whether there is a next one. */
+const LOOK_AHEAD = 0.1;
+
+const READ = `
+  select e.seq, e.type, case when ?14 then e.details end as details, e.size, case when ?15 then e.body end as body
+  from events e
+  where e.seq >= ?1 and e.seq < ?2
+    and (?3 is null or e.tenant_id = ?3)
+    and (?4 is null or e.type = ?4)
+    and (?5 is null or e.source = ?5)
+    and (?6 is null or e.received_at >= ?6)
+    and (?7 is null or e.received_at < ?7)
+    and (?8 is null or e.id = ?8)
+    and (?9 is null or substr(e.id, 1, ?10) = ?9)
+    and (?11 is null or e.ordering_key = ?11)
+    and (?12 is null or (e.delivery_count = 0) = ?12)
+    and (not ?14 or e.details is not null)
+  order by e.seq desc limit ?13`;
+
+interface ReadRow {
+  seq: number;
+  type: string;
+  details: string | null;
+  size: number;
+  body: Uint8Array | null;
+}
+
+export interface SearchOptions {
+  prepare: (sql: string) => Statement;
+  /** As a list shows it, with how its deliveries stand. */
+  loadEvent: (seq: number) => StoredEvent | undefined;
+  loadBody: (seq: number) => Uint8Array | undefined;
+  nowMs: () => number;
+}
+
+/**
+ * Walks the log from the newest event down: sieves leap over what cannot fit, the rest is read in small steps and
+ * checked. Each step is a statement of its own, so that no read holds a checkpoint back, and after each the budget
+ * is asked. `below` is where the page before ended.
+ */
+export function searchEvents(
+  options: SearchOptions,
+  filter: EventFilter,
+  { limit, budgetMs = Number.POSITIVE_INFINITY }: Omit<SearchPage, "cursor">,
+  below: number | undefined,
+): EventPage {
+  const { prepare, loadEvent, nowMs } = options;
+  const startedAt = nowMs();
+  const bounds = prepare("select (select min(seq) from events) as low, (select max(seq) from events) as high");
+  const { low, high } = bounds.get() as { low: number | null; high: number | null };
+  const bottom = low ?? 0;
+  const sieves = createSieves(prepare, filter);
+  const isExact = sieves.some((sieve) => sieve.isExact);
+  const fits = createCheck(options, filter);
+  const read = createReader(prepare, filter);
+
+  const rows: StoredEvent[] = [];
+  let skippedBodies = 0;
+  let at = Math.min(below ?? Number.POSITIVE_INFINITY, (high ?? 0) + 1);
+  let deadline = startedAt + budgetMs;
+
+  /** Down to where no sieve leaps any further; false when time ran out before. */
+  function leap(): boolean {
+    for (let i = 0; i < sieves.length && at > bottom;) {
+      const before = at;
+      at = (sieves[i] as Sieve).leap(at);
+      i = at < before ? 0 : i + 1;
+      if (at < before && at > bottom && nowMs() >= deadline) return false;
+    }
+    return true;
+  }
+
+  while (at > bottom) {
+    if (!leap()) return end(at);
+    if (at <= bottom) break;
+    const step = isExact ? 1 : filter.text === undefined ? EVENTS_AT_ONCE : BODIES_AT_ONCE;
+    const from = Math.max(bottom, at - step, blockOf(at - 1) * BLOCK_EVENTS);
+    const wanted = limit + 1 - rows.length;
+    const found = read(from, at, wanted);
+    for (const row of found) {
+      at = row.seq;
+      const verdict = fits(row);
+      if (verdict === "too large") skippedBodies++;
+      const event = verdict === "fits" ? loadEvent(row.seq) : undefined;
+      if (event !== undefined && (filter.status === undefined || deriveEventStatus(event) === filter.status)) {
+        if (rows.length === limit) return end((rows.at(-1) as StoredEvent).seq);
+        rows.push(event);
+        if (rows.length === limit) deadline = Math.min(deadline, nowMs() + budgetMs * LOOK_AHEAD);
+      }
+      if (nowMs() >= deadline) return end(at);
+    }
+    if (found.length < wanted) at = from;
+    if (at > bottom && nowMs() >= deadline) return end(at);
+  }
+  return { rows, nextCursor: undefined, searchedUntil: undefined, skippedBodies };
+
+  function end(cursor: number): EventPage {
+    if (cursor <= bottom) return { rows, nextCursor: undefined, searchedUntil: undefined, skippedBodies };
+    const select = prepare("select received_at as receivedAt from events where seq >= ? order by seq limit 1");
+    const reached = select.get(cursor) as { receivedAt: number } | undefined;
+    return { rows, nextCursor: String(cursor), searchedUntil: reached?.receivedAt, skippedBodies };
+  }
+}
+
+/** Rows of [from, to) for which all holds that the columns can tell. */
+function createReader(prepare: SearchOptions["prepare"], filter: EventFilter) {
+  const statement = prepare(READ);
+  const { idPrefix, unmatched } = filter;
+  const values = [
+    filter.tenantId ?? null,
+    filter.type ?? null,
+    filter.source ?? null,
+    filter.since ?? null,
+    filter.until ?? null,
+    filter.id ?? null,
+    idPrefix ?? null,
+    idPrefix?.length ?? 0,
+    filter.orderingKey ?? null,
+    unmatched === undefined ? null : Number(unmatched),
+  ];
+  const needsDetails = filter.labels === undefined ? 0 : 1;
+  const needsBody = filter.text === undefined ? 0 : 1;
+  return (from: number, to: number, limit: number) =>
+    statement.all(from, to, ...values, limit, needsDetails, needsBody) as unknown as ReadRow[];
+}
+
+/** What the columns cannot tell; the text last, because it costs most. */
+function createCheck({ loadBody }: SearchOptions, filter: EventFilter): (row: ReadRow) => "fits" | "no" | "too large" {
+  const { labels, text } = filter;
+  const pattern = filter.typePattern === undefined ? undefined : parsePattern(filter.typePattern);
+  const hasText = text === undefined ? undefined : createTextMatch(text);
+  return ({ seq, type, details, size, body }) => {
+    if (pattern !== undefined && !matchesPattern(pattern, type)) return "no";
+    if (labels !== undefined && !hasLabels(details ?? undefined, labels)) return "no";
+    if (hasText === undefined) return "fits";
+    if (size > MAX_SEARCHED_BODY_BYTES) return "too large";
+    const bytes = body ?? loadBody(seq);
+    return bytes !== undefined && hasText(bytes) ? "fits" : "no";
+  };
+}

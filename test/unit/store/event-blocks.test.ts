@@ -1,0 +1,109 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createAccept } from "../../../src/store/sqlite/accept.ts";
+import { openWriteConnection, type Database } from "../../../src/store/sqlite/connection.ts";
+import { createCounterDeltas } from "../../../src/store/sqlite/counters.ts";
+import { BLOCK_EVENTS } from "../../../src/store/sqlite/event-blocks.ts";
+import { createMoves } from "../../../src/store/sqlite/move.ts";
+import { createReadModels } from "../../../src/store/sqlite/read-models.ts";
+import type { EventFilter } from "../../../src/store/store.ts";
+import { newDelivery, newEvent, NOON } from "../../support/store-fixtures.ts";
+import { useFolder } from "../../support/store-folder.ts";
+
+describe("blocks of events", () => {
+  const folder = useFolder();
+
+  function open(): Database {
+    const { db } = openWriteConnection({ file: join(folder.path, "posthorn.db") });
+    folder.onEnd(() => db.close());
+    db.exec("insert or ignore into meta (key, value) values ('dedupe_hash_key', '00')");
+    return db;
+  }
+
+  function openAccept(db: Database) {
+    const counters = createCounterDeltas(db);
+    const moves = createMoves(db, counters);
+    return createAccept(db, counters, moves, { dedupeHorizonMs: 1, hashKey: new Uint8Array(32) });
+  }
+
+  function store(db: Database, accept: ReturnType<typeof openAccept>, count: number, change = {}): void {
+    db.exec("begin");
+    for (let i = 0; i < count; i++) accept.accept(newEvent(change), [], NOON);
+    db.exec("commit");
+  }
+
+  const blocksIn = (db: Database) =>
+    (db.prepare("select distinct block from event_blocks order by block").all() as { block: number }[]).map(
+      ({ block }) => block,
+    );
+
+  function find(db: Database, filter: EventFilter): number[] {
+    const { rows } = createReadModels(db).listEvents(filter, { limit: 500, cursor: undefined });
+    return rows.map(({ seq }) => seq);
+  }
+
+  it("are written with their last event, and once", () => {
+    const db = open();
+    const accept = openAccept(db);
+    store(db, accept, BLOCK_EVENTS - 2);
+    expect(blocksIn(db)).toEqual([]);
+    store(db, accept, 1);
+    expect(blocksIn(db)).toEqual([0]);
+    store(db, accept, BLOCK_EVENTS * 2);
+    expect(blocksIn(db)).toEqual([0, 1, 2]);
+  });
+
+  it("hold what was stored before a start", () => {
+    const db = open();
+    store(db, openAccept(db), 10, { type: "before.start" });
+    store(db, openAccept(db), BLOCK_EVENTS, { type: "after.start" });
+    expect(blocksIn(db)).toEqual([0]);
+    expect(find(db, { type: "before.start" })).toHaveLength(10);
+    // The control: what the filter does not know is not looked for.
+    db.exec("update events set type = 'unknown.type' where seq = 5");
+    expect(find(db, { type: "unknown.type" })).toEqual([]);
+    db.exec("delete from event_blocks");
+    expect(find(db, { type: "unknown.type" })).toEqual([5]);
+  });
+
+  it("hold what is stored after a transaction that failed at their edge", () => {
+    const db = open();
+    const accept = openAccept(db);
+    store(db, accept, BLOCK_EVENTS - 3);
+    db.exec("begin");
+    for (let i = 0; i < 5; i++) accept.accept(newEvent(), [], NOON);
+    db.exec("rollback");
+    accept.rollback();
+    expect(blocksIn(db)).toEqual([]);
+    store(db, accept, 5, { type: "stored.again" });
+    store(db, accept, BLOCK_EVENTS);
+    expect(blocksIn(db)).toEqual([0, 1]);
+    expect(find(db, { type: "stored.again" })).toHaveLength(5);
+  });
+
+  it("are forgotten when their events are gone and their numbers are given again", () => {
+    const db = open();
+    store(db, openAccept(db), BLOCK_EVENTS * 2);
+    db.exec("delete from events where seq > 100");
+    const accept = openAccept(db);
+    expect(blocksIn(db)).toEqual([]);
+    store(db, accept, 50, { type: "second.life" });
+    expect(find(db, { type: "second.life" })).toHaveLength(50);
+  });
+
+  it("do not hide events that wait, when too many wait to be listed", () => {
+    const db = open();
+    const accept = openAccept(db);
+    db.exec("begin");
+    accept.accept(newEvent({ tenantId: "old" }), [newDelivery(1)], NOON);
+    const deliveries = Array.from({ length: 30 }, (_, i) => newDelivery(i + 1));
+    for (let i = 0; i < 700; i++) accept.accept(newEvent(), deliveries, NOON);
+    for (let i = 0; i < 3000; i++) accept.accept(newEvent(), [], NOON);
+    db.exec("commit");
+    expect(find(db, { status: "PENDING", tenantId: "old" })).toEqual([1]);
+    const reads = createReadModels(db);
+    const first = reads.listEvents({ status: "PENDING" }, { limit: 3, cursor: undefined, budgetMs: 0 });
+    expect([first.rows.length, first.nextCursor]).toEqual([0, expect.any(String)]);
+    expect(find(db, { status: "PENDING" })).toHaveLength(500);
+  });
+});
