@@ -69,6 +69,13 @@ describe("what the gateway tells of failing subscriptions", () => {
     await gateway.post(`/api/v1/subscriptions/${id}/resume`);
     await gateway.settled();
     expect(await told(gateway, "webhook.resumed")).toHaveLength(1);
+    // By a change of its settings, too.
+    for (const status of ["inactive", "active"]) {
+      const headers = { "content-type": "application/json" };
+      await gateway.request("PATCH", `/api/v1/subscriptions/${id}`, { body: JSON.stringify({ status }), headers });
+    }
+    await until(async () => (await told(gateway, "webhook.resumed")).length === 2);
+    expect((await told(gateway, "webhook.resumed"))[1]?.payload).toMatchObject({ previous_status: "inactive" });
   });
 
   it("goes to whoever asks for it by name, signed like any other event, in the same tenant only", async () => {
