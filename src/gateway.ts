@@ -464,10 +464,10 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     async stop() {
       const startedAt = clock.now();
       logger.info("gateway is stopping");
+      await replayRunner.stop();
       await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));
       isShuttingDown = true;
       await jobs.stop();
-      await replayRunner.stop();
       await http.close(HTTP_CLOSE_MS);
       await bodies.close();
       await schemas.close();

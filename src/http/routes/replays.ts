@@ -11,7 +11,7 @@ import { createReplayAnswers } from "./replay-answers.ts";
 const ListQuery = Type.Object(
   {
     ...PageQuery,
-    tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
+    tenant_id: Type.Optional(Type.String({ maxLength: 128, pattern: "^[^\\u0000]*$" })),
     status: Type.Optional(Type.Union(REPLAY_STATUSES.map((status) => Type.Literal(status)))),
   },
   { additionalProperties: false },
