@@ -60,10 +60,15 @@ export function elementSpans(json: Buffer, start: number, end: number, maxElemen
   return spans;
 }
 
-/** The string whose quotes are the first and the last byte of the span. */
+/** The string whose quotes are the first and the last byte of the span; of what is no JSON, the bytes between them. */
 export function readString(json: Buffer, start: number, end: number): string {
   const text = json.toString("utf8", start + 1, end - 1);
-  return text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
+  if (!text.includes("\\")) return text;
+  try {
+    return JSON.parse(`"${text}"`) as string;
+  } catch {
+    return text;
+  }
 }
 
 export function skipSpace(json: Uint8Array, from: number, end = json.length): number {

@@ -78,6 +78,7 @@ describe("member and element spans", () => {
         expect(elementSpans(bytes, 0, bytes.length).length).toBeLessThanOrEqual(bytes.length);
         expect(memberSpans(bytes, 0, bytes.length).size).toBeLessThanOrEqual(bytes.length);
       }),
+      { examples: [['"\\ ']] },
     );
   });
 });
