@@ -19,6 +19,9 @@ export interface Memory {
 const OWN_PLACES = 8;
 const ALL_OWN_PLACES = 8192;
 
+/** What must be left of the budget for bodies, as a multiple of the one that is added. */
+const LEFT_PER_BODY = 4;
+
 export function createMemory(slots: Slots, maxBodyBytes: number, countLanes: () => number): Memory {
   let bodyBytes = 0;
 
@@ -27,6 +30,11 @@ export function createMemory(slots: Slots, maxBodyBytes: number, countLanes: () 
     const places = Math.max(1, Math.min(OWN_PLACES, Math.floor(ALL_OWN_PLACES / countLanes())));
     const taken = held(lane) + lane.claiming;
     return taken <= places / 2 ? places - taken : 0;
+  }
+
+  /** Only a part of what is left: so there is always room for small ones, however many large ones a tenant has. */
+  function hasRoomForBody(size: number): boolean {
+    return bodyBytes + size * LEFT_PER_BODY <= maxBodyBytes;
   }
 
   function takeAt(lane: Lane, at: number): ClaimedDelivery | undefined {
@@ -39,7 +47,7 @@ export function createMemory(slots: Slots, maxBodyBytes: number, countLanes: () 
 
   return {
     roomFor: (lane) => Math.max(slots.claimRoom(), ownRoom(lane)),
-    hasRoomForBody: (size) => bodyBytes + size <= maxBodyBytes,
+    hasRoomForBody,
     keepPlace(lane) {
       lane.reserved++;
       slots.claimed++;
@@ -51,7 +59,7 @@ export function createMemory(slots: Slots, maxBodyBytes: number, countLanes: () 
     add(lane, delivery) {
       const size = delivery.event.body?.length ?? 0;
       // Beyond the budget the body is loaded again when it is sent.
-      if (bodyBytes + size > maxBodyBytes) delivery.event = { ...delivery.event, body: undefined };
+      if (!hasRoomForBody(size)) delivery.event = { ...delivery.event, body: undefined };
       else bodyBytes += size;
       lane.ready.push(delivery);
       slots.claimed++;
