@@ -2,6 +2,8 @@ import { Script } from "node:vm";
 import fastify from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { watchDocumentedRoutes } from "../../src/http/openapi/documented-routes.ts";
+import { GATEWAY_EVENT_TYPES } from "../../src/domain/pattern.ts";
+import { OWN_EVENT_DOCS } from "../../src/http/openapi/own-events.docs.ts";
 import { AREAS, buildReference } from "../../src/http/openapi/reference.ts";
 import { until } from "../support/api-client.ts";
 import {
@@ -13,6 +15,7 @@ import {
   type Json,
 } from "../support/api-document.ts";
 import { buildExample, sendExample, THINGS, type Owner } from "../support/example-things.ts";
+import { checkOwnEnvelope, checkOwnEvent } from "../support/own-event-document.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { watchRoutes } from "../support/watch-routes.ts";
@@ -165,6 +168,28 @@ describe("the OpenAPI document", () => {
       }
     } finally {
       await received.close();
+    }
+  });
+});
+
+describe("what the gateway tells of itself", () => {
+  /** Nothing tells these yet. */
+  const UNTOLD = ["alert.fired", "alert.cleared"];
+
+  it("is described, type by type, with an example", () => {
+    const webhooks = json["webhooks"] as Record<string, { post: { requestBody: Json } }>;
+    const types = GATEWAY_EVENT_TYPES.filter((type) => !UNTOLD.includes(type));
+    expect(Object.keys(webhooks).sort()).toEqual(["delivery", ...types].sort());
+    for (const type of types) {
+      const content = webhooks[type]?.post.requestBody["content"] as Record<string, { example: unknown }>;
+      expect(checkOwnEnvelope(content["application/json"]?.example)).toBeUndefined();
+    }
+  });
+
+  it("would be missed where it tells more than is described, or less", () => {
+    for (const { type, example } of OWN_EVENT_DOCS) {
+      expect(checkOwnEvent(type, { ...example, more: 1 })).toMatch(/must NOT have additional properties/);
+      expect(checkOwnEvent(type, {})).toMatch(/must have required property/);
     }
   });
 });

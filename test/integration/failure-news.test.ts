@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { until, type ShownEvent } from "../support/api-client.ts";
+import { checkOwnEnvelope, checkOwnEvent } from "../support/own-event-document.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "../support/test-gateway.ts";
 
@@ -16,11 +17,12 @@ interface Told extends Omit<ShownEvent, "payload"> {
   payload: Record<string, unknown>;
 }
 
-/** What the gateway has stored of its own, oldest first. */
+/** What the gateway has stored of its own, oldest first, and as it is documented. */
 async function told(gateway: TestGateway, type: string): Promise<Told[]> {
   const { json } = await gateway.get(`/api/v1/events?limit=500&event_type=${type}`);
   const rows = json["data"] as { event_id: string }[];
   const events = await Promise.all(rows.map(({ event_id }) => gateway.event(event_id)));
+  for (const { payload } of events as unknown as Told[]) expect(checkOwnEvent(type, payload)).toBeUndefined();
   return (events as unknown as Told[]).toReversed();
 }
 
@@ -96,6 +98,7 @@ describe("what the gateway tells of failing subscriptions", () => {
         .map(({ headers, body }) => [headers["x-webhook-event"], JSON.parse(body.toString()) as { data: object }]),
     );
     expect(new Set(byType.keys())).toEqual(new Set(["webhook.delivery_dead", "webhook.suspended"]));
+    for (const body of byType.values()) expect(checkOwnEnvelope(body)).toBeUndefined();
     expect(byType.get("webhook.suspended")?.data).toMatchObject({ webhook_id: id, reason: "answered 410" });
     expect(byType.get("webhook.delivery_dead")?.data).toMatchObject({
       delivery_id: expect.stringMatching(/^dlv_/),

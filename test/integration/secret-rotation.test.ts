@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../support/api-client.ts";
 import { acceptsEd25519, findSeedSecret, officialsAccept, type Received } from "../support/official-verifiers.ts";
+import { checkOwnEnvelope } from "../support/own-event-document.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "../support/test-gateway.ts";
 
@@ -238,6 +239,7 @@ describe("webhook.secret_rotating", () => {
       event: "webhook.secret_rotating",
       data: { webhook_id: id, overlap_ends_at: json["overlap_ends_at"], trigger: "manual" },
     });
+    expect(checkOwnEnvelope(told)).toBeUndefined();
     for (const each of [secret, String(json["secret"])]) expect(request?.body.toString()).not.toContain(each);
     await gateway.settled();
     expect(everything.requests).toEqual([]);

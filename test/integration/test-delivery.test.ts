@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until, type Answer } from "../support/api-client.ts";
+import { checkOwnEnvelope } from "../support/own-event-document.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { verifySeed } from "../support/verify-signature.ts";
@@ -48,7 +49,9 @@ describe("a test delivery", () => {
     expect(others).toEqual([]);
     expect(request?.headers).toMatchObject({ "x-webhook-event": "test.event", "webhook-id": json["event_id"] });
     expect(request?.headers["x-webhook-signature"]).toBe(verifySeed(subscription.secret, request?.body));
-    const { data } = JSON.parse(String(request?.body)) as { data: { test: boolean; timestamp: string } };
+    const body = JSON.parse(String(request?.body)) as { data: { test: boolean; timestamp: string } };
+    expect(checkOwnEnvelope(body)).toBeUndefined();
+    const { data } = body;
     expect(data).toEqual({ test: true, timestamp: expect.stringMatching(/^\d{4}-.*Z$/) });
     expect(await gateway.deliveryOf(String(json["event_id"]))).toMatchObject({
       id: json["delivery_id"],

@@ -56,6 +56,20 @@ async function newDelivery(owner: Owner, end: "dead" | "held"): Promise<ShownDel
   return owner.client.deliveryOf(await newEvent(owner, end));
 }
 
+/** Its subscription is paused: it gets nowhere by itself. */
+async function newReplay(owner: Owner): Promise<string> {
+  const subscription_id = await newSubscription(owner);
+  await owner.client.post(`/api/v1/subscriptions/${subscription_id}/pause`);
+  const { json } = await owner.client.post("/api/v1/replays", { kind: "dead_letters", filter: { subscription_id } });
+  return String(json["id"]);
+}
+
+async function newPausedReplay(owner: Owner): Promise<string> {
+  const id = await newReplay(owner);
+  await owner.client.post(`/api/v1/replays/${id}/pause`);
+  return id;
+}
+
 async function newKey({ client, tenant }: Owner): Promise<string> {
   const { json } = await client.post("/api/v1/keys", { name: `${tenant}'s key`, scopes: ["read"] });
   return String(json["id"]);
@@ -90,6 +104,8 @@ export const THINGS: Readonly<Record<string, Thing>> = {
   [EXAMPLE.event]: { make: (owner) => newEvent(owner, "dead"), isOwned: true },
   [EXAMPLE.deadDelivery]: { make: async (owner) => (await newDelivery(owner, "dead")).id, isOwned: true },
   [EXAMPLE.heldDelivery]: { make: async (owner) => (await newDelivery(owner, "held")).id, isOwned: true },
+  [EXAMPLE.runningReplay]: { make: newReplay, isOwned: true },
+  [EXAMPLE.pausedReplay]: { make: newPausedReplay, isOwned: true },
   [EXAMPLE.request]: { make: newWebhookRequest, isOwned: true },
   [EXAMPLE.refusedRequest]: { make: findRefusedRequest, isOwned: true },
   [EXAMPLE.source]: { make: ({ source }) => source, isOwned: true },

@@ -18,6 +18,9 @@ export const EXAMPLE = {
   deadDelivery: "dlv_4k2m7",
   /** Waits because its subscription is paused. */
   heldDelivery: "dlv_4k2m9",
+  /** Is under way; its subscription is paused, so it does not end. */
+  runningReplay: "rpl_01m7hwa2q1e3xbwz6k0h4v9r8c",
+  pausedReplay: "rpl_01m7hwa31fe7h9m2d8n5t0c4yz",
   webhookEvent: "evt_01m7hw9zy2ebzbqm83bvdaavs5",
   request: "req_01m7hw9zy2ebzbqm83bvdaavs5",
   refusedRequest: "req_01m7hwa035ew8vd738vc2hcwm6",

@@ -74,6 +74,15 @@ export const Anything = Type.Object({}, { additionalProperties: true });
 export const Headers = Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())]));
 export const ManagedByDocs = oneOf(["api", "config", "former_config"], "Who may change it");
 
+/** Headers that mean the same wherever they are. */
+export const ETAG = { ETag: "Which version it is, for `If-Match`" };
+export const IF_MATCH = { "If-Match": "Changes only the version with this `ETag`" };
+export const IDEMPOTENCY_KEY = {
+  "Idempotency-Key":
+    "Sent again with the same key, the request finds what the first one made, and the answer has " +
+    "`Idempotency-Replayed: true`",
+};
+
 export function pageSchema(item: TSchema) {
   return closed({
     data: Type.Array(item),

@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import { GATEWAY_EVENT_TYPES } from "../../domain/pattern.ts";
 import { EXAMPLE } from "./examples.ts";
 import { Time, closed, named } from "./operation-docs.ts";
+import { OWN_EVENT_DOCS, type OwnEventDocs } from "./own-events.docs.ts";
 import type { Json, SchemaWriter } from "./schema-writer.ts";
 
 const Envelope = named(
@@ -126,5 +127,31 @@ export function describeOutgoing(writer: SchemaWriter): Json {
       default: { description: "Tried again, or a dead letter" },
     },
   };
-  return { delivery: { post: delivery } };
+  const own = OWN_EVENT_DOCS.map((docs) => [docs.type, { post: describeOwnEvent(docs, writer) }]);
+  return { delivery: { post: delivery }, ...(Object.fromEntries(own) as Json) };
+}
+
+/** In the format that they have by default; in others the same is `data`. */
+function describeOwnEvent({ type, summary, description = "", schema, example }: OwnEventDocs, writer: SchemaWriter) {
+  const { webhook_id, event_id, timestamp } = Envelope.properties;
+  const body = closed({ webhook_id, event: Type.Literal(type), event_id, timestamp, data: schema });
+  const envelope = {
+    webhook_id: EXAMPLE.deadDelivery,
+    event: type,
+    event_id: EXAMPLE.webhookEvent,
+    timestamp: EXAMPLE.time,
+    data: example,
+  };
+  return {
+    operationId: `event_${type.replace(".", "_")}`,
+    summary: `${type}: ${summary}`,
+    description: `${description} Headers and answers are those of every delivery.`.trim(),
+    tags: ["Deliveries"],
+    security: [],
+    requestBody: {
+      required: true,
+      content: { "application/json": { schema: writer.write(body), example: envelope } },
+    },
+    responses: { "2XX": { description: "Received" } },
+  };
 }

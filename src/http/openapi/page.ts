@@ -153,7 +153,7 @@ function renderOperation(operation: Operation): string {
 <p class="route">${renderMethod(operation)}<code>${isReceived ? "to your URL" : escape(path)}</code>${renderScope(operation, isReceived)}</p>
 ${description === undefined || description === "" ? "" : `<p>${renderText(description)}</p>`}
 ${parameters.length === 0 ? "" : `<h4>${isReceived ? "Headers" : "Parameters"}</h4><dl>${parameters.map(renderParameter).join("")}</dl>`}
-${requestBody === undefined ? "" : renderBody(requestBody)}
+${requestBody === undefined ? "" : renderBody(requestBody, isReceived)}
 ${isReceived ? "" : `<h4>Example</h4><div class="curl"><pre class="copy">${escape(toCurl(operation))}</pre></div>`}
 <h4>Answers</h4>${renderAnswers(operation)}
 </article>`;
@@ -171,10 +171,12 @@ function renderParameter({ name, in: place, description = "", required, schema }
   return `<dt><code>${escape(name)}</code> <i>${facts}</i></dt><dd>${renderMember({ ...schema, description })}</dd>`;
 }
 
-function renderBody({ required, content }: NonNullable<Operation["requestBody"]>): string {
+/** What the command to copy does not show is shown here. */
+function renderBody({ required, content }: NonNullable<Operation["requestBody"]>, isReceived: boolean): string {
   const parts = Object.entries(content).map(([type, { schema = {}, example }]) => {
     const title = type === "application/json" ? "" : `<p><code>${escape(type)}</code></p>`;
-    const shown = Object.keys(content).length > 1 && example !== undefined ? renderExample("Example", example) : "";
+    const isShown = (isReceived || Object.keys(content).length > 1) && example !== undefined;
+    const shown = isShown ? renderExample("Example", example) : "";
     return title + renderFields(schema) + shown;
   });
   return `<h4>Body${required ? "" : " (may be left out)"}</h4>${parts.join("")}`;

@@ -7,10 +7,13 @@ import { FILTER_DOCS } from "../routes/filters.docs.ts";
 import { JOB_DOCS } from "../routes/jobs.docs.ts";
 import { KEY_DOCS } from "../routes/keys.docs.ts";
 import { OPERATION_DOCS } from "../routes/operation.docs.ts";
+import { REPLAY_DOCS } from "../routes/replays.docs.ts";
 import { REQUEST_DOCS } from "../routes/requests.docs.ts";
+import { STATISTICS_DOCS } from "../routes/statistics.docs.ts";
 import { SUBSCRIPTION_DOCS } from "../routes/subscriptions.docs.ts";
 import { SUBSCRIPTION_SECRET_DOCS } from "../routes/subscription-secrets.docs.ts";
 import { TENANT_DOCS } from "../routes/tenants.docs.ts";
+import { TEST_DELIVERY_DOCS } from "../routes/test-delivery.docs.ts";
 import { buildDocument } from "./document.ts";
 import type { DocumentedRoute } from "./documented-routes.ts";
 import { describeOutgoing } from "./outgoing.docs.ts";
@@ -21,9 +24,12 @@ export const AREAS = [
   INTAKE_DOCS,
   EVENT_DOCS,
   SUBSCRIPTION_DOCS,
+  TEST_DELIVERY_DOCS,
   SUBSCRIPTION_SECRET_DOCS,
   FILTER_DOCS,
   DELIVERY_DOCS,
+  REPLAY_DOCS,
+  STATISTICS_DOCS,
   REQUEST_DOCS,
   EVENT_TYPE_DOCS,
   TENANT_DOCS,

@@ -5,6 +5,7 @@ import { EXAMPLE } from "../openapi/examples.ts";
 import {
   Count,
   Headers,
+  IDEMPOTENCY_KEY,
   Time,
   closed,
   extended,
@@ -15,6 +16,7 @@ import {
   pageSchema,
   type AreaDocs,
 } from "../openapi/operation-docs.ts";
+import { PLANNED, Replay } from "./replays.docs.ts";
 
 export const Delivery = named(
   "Delivery",
@@ -26,7 +28,12 @@ export const Delivery = named(
       tenant_id: Type.String(),
       subscription_id: Type.String(),
       status: oneOf(DELIVERY_STATES),
-      hold_reason: nullable(oneOf(["paused", "suspended", "destination_down", "ordering_key"])),
+      hold_reason: nullable(
+        oneOf(
+          ["paused", "suspended", "destination_down", "ordering_key", "throttled"],
+          "Why it waits; `throttled` is told only of a test",
+        ),
+      ),
       generation: Type.Integer({ minimum: 1, description: "One more with every replay" }),
       attempt_count: Count,
       next_attempt_at: nullable(Time),
@@ -39,7 +46,7 @@ export const Delivery = named(
   ),
 );
 
-const Attempt = named(
+export const Attempt = named(
   "Attempt",
   closed({
     number: Type.Integer({ minimum: 1 }),
@@ -86,7 +93,7 @@ export const REPLAYED_DELIVERY = {
   completed_at: null,
 };
 
-const ATTEMPT = {
+export const ATTEMPT = {
   number: 1,
   started_at: EXAMPLE.time,
   duration_ms: 210,
@@ -151,14 +158,19 @@ export const DELIVERY_DOCS: AreaDocs = {
       errors: ["illegal_transition", "conflict"],
     },
     "GET /api/v1/dead-letters": {
-      query: { limit: 20 },
+      query: { limit: 20, reason: "refused" },
       answer: { ...page, description: "Deliveries that are not tried again by themselves" },
       errors: ["not_found"],
     },
     "POST /api/v1/dead-letters/replay": {
+      description:
+        "One by `id`, at once; many by `filter` or `all`, as a job that is then answered instead of the delivery. With " +
+        "`plan` many are only counted.",
       request: { id: EXAMPLE.deadDelivery },
-      answer: again,
-      errors: ["not_found", "illegal_transition", "conflict"],
+      headers: IDEMPOTENCY_KEY,
+      answer: { ...again, schema: Type.Union([Delivery, Replay]) },
+      otherAnswers: [PLANNED],
+      errors: ["not_found", "illegal_transition", "conflict", "idempotency_key_reused"],
     },
   },
 };

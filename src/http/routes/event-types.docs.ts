@@ -3,6 +3,9 @@ import { EventTypeChange, EventTypeInput, EventTypeVersionContent } from "../../
 import { EXAMPLE } from "../openapi/examples.ts";
 import {
   Anything,
+  ETAG,
+  IDEMPOTENCY_KEY,
+  IF_MATCH,
   ManagedByDocs,
   Time,
   closed,
@@ -65,8 +68,9 @@ const OPENAPI = {
 };
 
 const params = { name: EXAMPLE.eventType };
-const shown = { status: 200, schema: EventType, example: EVENT_TYPE };
-const made = { status: 201, description: "Registered", schema: EventType };
+const shown = { status: 200, schema: EventType, example: EVENT_TYPE, headers: ETAG };
+const made = { status: 201, description: "Registered", schema: EventType, headers: ETAG };
+const change = ["managed_by_config", "precondition_failed"] as const;
 
 export const EVENT_TYPE_DOCS: AreaDocs = {
   tag: "Event types",
@@ -78,8 +82,9 @@ export const EVENT_TYPE_DOCS: AreaDocs = {
     },
     "POST /api/v1/event-types": {
       request: { name: EXAMPLE.newEventType, ...facts, versions: [{ version: "1.0", schema, example }] },
+      headers: IDEMPOTENCY_KEY,
       answer: { ...made, example: { ...EVENT_TYPE, name: EXAMPLE.newEventType } },
-      errors: ["conflict"],
+      errors: ["conflict", "idempotency_key_reused"],
     },
     "GET /api/v1/event-types/export": {
       answer: {
@@ -113,31 +118,36 @@ export const EVENT_TYPE_DOCS: AreaDocs = {
     "PUT /api/v1/event-types/:name": {
       params,
       request: { ...facts, versions: [{ version: "1.0", schema, example }] },
+      headers: IF_MATCH,
       answer: { ...shown, description: "Replaced" },
       otherAnswers: [made],
-      errors: ["managed_by_config", "conflict"],
+      errors: ["managed_by_config", "conflict", "precondition_failed"],
     },
     "PATCH /api/v1/event-types/:name": {
       params,
       request: facts,
+      headers: IF_MATCH,
       answer: { ...shown, description: "Changed" },
-      errors: ["managed_by_config"],
+      errors: change,
     },
     "DELETE /api/v1/event-types/:name": {
       params,
+      headers: IF_MATCH,
       answer: { status: 204, description: "Gone; its events are checked no more" },
-      errors: ["managed_by_config"],
+      errors: change,
     },
     "PUT /api/v1/event-types/:name/versions/:version": {
       params: { ...params, version: "1.0" },
       request: { schema, example },
+      headers: IF_MATCH,
       answer: { ...shown, description: "With that version" },
-      errors: ["managed_by_config"],
+      errors: change,
     },
     "DELETE /api/v1/event-types/:name/versions/:version": {
       params: { ...params, version: "1.0" },
+      headers: IF_MATCH,
       answer: { ...shown, description: "Without that version", example: { ...EVENT_TYPE, versions: [] } },
-      errors: ["managed_by_config"],
+      errors: change,
     },
     "GET /catalog": {
       description: "A page for partners; there when the setting `catalog_public` is on.",

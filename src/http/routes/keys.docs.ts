@@ -2,6 +2,9 @@ import { Type } from "typebox";
 import { SCOPES } from "../../manage/keys.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import {
+  ETAG,
+  IDEMPOTENCY_KEY,
+  IF_MATCH,
   Time,
   closed,
   extended,
@@ -40,6 +43,15 @@ const KEY = {
   revoked_at: null,
 };
 
+const params = { id: EXAMPLE.key };
+const shown = { status: 200, schema: Key, example: KEY, headers: ETAG };
+const made = {
+  status: 201,
+  description: "With the key itself, which is never shown again",
+  schema: named("KeyWithSecret", extended(Key, { key: Type.String() })),
+  headers: ETAG,
+};
+
 export const KEY_DOCS: AreaDocs = {
   tag: "Keys",
   description: "Who may do what. Only their hashes are stored",
@@ -47,31 +59,53 @@ export const KEY_DOCS: AreaDocs = {
     "POST /api/v1/keys": {
       description: "A key that is bound to a tenant makes keys of that tenant.",
       request: { name: "billing", scopes: ["read"] },
-      answer: {
-        status: 201,
-        description: "With the key itself, which is never shown again",
-        schema: named("KeyWithSecret", extended(Key, { key: Type.String() })),
-        example: { ...KEY, key: "phk_H6YC8sgpxmyWepwJL2kfRkjtvxRf0f5c2lBldEbabdg" },
-      },
+      headers: IDEMPOTENCY_KEY,
+      answer: { ...made, example: { ...KEY, key: "phk_H6YC8sgpxmyWepwJL2kfRkjtvxRf0f5c2lBldEbabdg" } },
+      otherAnswers: [
+        {
+          status: 200,
+          description:
+            "Made before with this `Idempotency-Key`; without the key itself, of which only the hash is kept",
+          schema: Key,
+          headers: ETAG,
+        },
+      ],
+      errors: ["conflict", "idempotency_key_reused"],
     },
     "GET /api/v1/keys": {
       query: { limit: 20 },
       answer: { status: 200, description: "The oldest first", schema: pageSchema(Key), example: pageExample(KEY) },
     },
     "GET /api/v1/keys/:id": {
-      params: { id: EXAMPLE.key },
-      answer: { status: 200, description: "The key, without the key itself", schema: Key, example: KEY },
+      params,
+      answer: { ...shown, description: "The key, without the key itself" },
+    },
+    "PUT /api/v1/keys/:id": {
+      description: "The key itself stays the same; so does its tenant.",
+      params,
+      request: { name: "billing", scopes: ["read"] },
+      headers: IF_MATCH,
+      answer: { ...shown, description: "Replaced, in force when the answer comes" },
+      otherAnswers: [made],
+      errors: ["conflict", "precondition_failed"],
+    },
+    "PATCH /api/v1/keys/:id": {
+      params,
+      request: { name: "billing" },
+      headers: IF_MATCH,
+      answer: { ...shown, description: "Changed, in force when the answer comes" },
+      errors: ["conflict", "precondition_failed"],
     },
     "DELETE /api/v1/keys/:id": {
       description: "In force when the answer comes.",
-      params: { id: EXAMPLE.key },
+      params,
+      headers: IF_MATCH,
       answer: {
-        status: 200,
+        ...shown,
         description: "Revoked for good",
-        schema: Key,
         example: { ...KEY, status: "revoked", revoked_at: EXAMPLE.laterTime },
       },
-      errors: ["conflict"],
+      errors: ["conflict", "precondition_failed"],
     },
   },
 };

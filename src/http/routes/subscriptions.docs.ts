@@ -5,6 +5,9 @@ import { EXAMPLE } from "../openapi/examples.ts";
 import {
   Anything,
   Count,
+  ETAG,
+  IDEMPOTENCY_KEY,
+  IF_MATCH,
   ManagedByDocs,
   Time,
   closed,
@@ -21,6 +24,9 @@ import { SubscriptionChange } from "./subscriptions.ts";
 const { properties: input } = named("SubscriptionInput", SubscriptionInput);
 named("SubscriptionChange", SubscriptionChange);
 named("DestinationAuth", DestinationAuthInput);
+
+const Rate = nullable(Type.Number({ minimum: 0, maximum: 1, description: "Null without attempts" }));
+const Latency = nullable(Type.Number({ minimum: 0, description: "Of the attempts of the last 24 hours" }));
 
 const Subscription = named(
   "Subscription",
@@ -59,6 +65,7 @@ const Subscription = named(
       auth: input.auth,
       description: nullable(Type.String()),
       managed_by: ManagedByDocs,
+      created_by: nullable(Type.String({ description: "The key that made it" })),
       created_at: Time,
       updated_at: Time,
       stats: closed({
@@ -68,6 +75,10 @@ const Subscription = named(
         last_delivery: nullable(Time),
         open_count: Count,
         dead_count: Count,
+        success_rate_1h: Rate,
+        success_rate_24h: Rate,
+        latency_p50_ms: Latency,
+        latency_p99_ms: Latency,
       }),
     },
     "Who wants which events, and where they go",
@@ -106,6 +117,7 @@ const SUBSCRIPTION = {
   auth: null,
   description: null,
   managed_by: "api",
+  created_by: EXAMPLE.key,
   created_at: EXAMPLE.time,
   updated_at: EXAMPLE.time,
   stats: {
@@ -115,19 +127,21 @@ const SUBSCRIPTION = {
     last_delivery: null,
     open_count: 0,
     dead_count: 0,
+    success_rate_1h: null,
+    success_rate_24h: null,
+    latency_p50_ms: null,
+    latency_p99_ms: null,
   },
 };
 
 const params = { id: EXAMPLE.subscription };
-const etag = { ETag: "Which version it is, for `If-Match`" };
-const ifMatch = { "If-Match": "Changes only the version with this `ETag`" };
-const shown = { status: 200, schema: Subscription, headers: etag };
+const shown = { status: 200, schema: Subscription, headers: ETAG };
 const created = {
   status: 201,
   description: "Made, with its secret",
   schema: SubscriptionWithSecret,
   example: { ...SUBSCRIPTION, secret: EXAMPLE.secret },
-  headers: etag,
+  headers: ETAG,
 };
 const creation = ["conflict", "subscription_quota", "managed_by_config"] as const;
 const change = ["precondition_failed", "managed_by_config", "conflict"] as const;
@@ -138,7 +152,7 @@ export const SUBSCRIPTION_DOCS: AreaDocs = {
   operations: {
     "POST /api/v1/subscriptions": {
       request: { name: EXAMPLE.newName, url: EXAMPLE.destination, events: ["order.*"] },
-      headers: { "Idempotency-Key": "Sent again with the same key, the request finds what the first one made" },
+      headers: IDEMPOTENCY_KEY,
       answer: created,
       errors: [...creation, "idempotency_key_reused"],
     },
@@ -159,7 +173,7 @@ export const SUBSCRIPTION_DOCS: AreaDocs = {
       description: "Replaces it, or makes it under an id of your choice: then 201, with its secret.",
       params,
       request: { name: EXAMPLE.newName, url: EXAMPLE.destination, events: ["order.*"], rate_limit: 100 },
-      headers: ifMatch,
+      headers: IF_MATCH,
       answer: { ...shown, description: "Replaced", example: { ...SUBSCRIPTION, rate_limit: 100 } },
       otherAnswers: [created],
       errors: [...creation, "precondition_failed"],
@@ -168,32 +182,42 @@ export const SUBSCRIPTION_DOCS: AreaDocs = {
       description: "It takes effect for deliveries that have not started.",
       params,
       request: { timeout: 10 },
-      headers: ifMatch,
+      headers: IF_MATCH,
       answer: { ...shown, description: "Changed", example: { ...SUBSCRIPTION, timeout: 10 } },
       errors: change,
     },
     "DELETE /api/v1/subscriptions/:id": {
       params,
-      headers: ifMatch,
+      headers: IF_MATCH,
       answer: {
         status: 200,
         description: "Its open deliveries are cancelled",
-        schema: closed({ id: Type.String(), cancelled_deliveries: Count }),
-        example: { id: EXAMPLE.subscription, cancelled_deliveries: 0 },
+        schema: closed({
+          id: Type.String(),
+          cancelled_deliveries: Count,
+          job_id: nullable(Type.String({ description: "The replay that cancels the rest, when there are many" })),
+        }),
+        example: { id: EXAMPLE.subscription, cancelled_deliveries: 0, job_id: null },
       },
       errors: change,
     },
     "POST /api/v1/subscriptions/:id/pause": {
       description: "Deliveries wait until it is resumed; none is lost.",
       params,
-      headers: ifMatch,
+      headers: IF_MATCH,
       answer: { ...shown, description: "Paused", example: { ...SUBSCRIPTION, status: "inactive" } },
       errors: change,
     },
     "POST /api/v1/subscriptions/:id/resume": {
       params,
-      headers: ifMatch,
-      answer: { ...shown, description: "Active again", example: SUBSCRIPTION },
+      request: { held: "deliver" },
+      headers: IF_MATCH,
+      answer: {
+        ...shown,
+        description: "Active again",
+        schema: named("ResumedSubscription", extended(Subscription, { skipped_deliveries: Count })),
+        example: { ...SUBSCRIPTION, skipped_deliveries: 0 },
+      },
       errors: change,
     },
   },

@@ -3,6 +3,9 @@ import { TENANT_STATUSES, TenantInput, TenantSettings } from "../../domain/tenan
 import { EXAMPLE } from "../openapi/examples.ts";
 import {
   Count,
+  ETAG,
+  IDEMPOTENCY_KEY,
+  IF_MATCH,
   ManagedByDocs,
   Time,
   closed,
@@ -51,7 +54,8 @@ const TENANT = {
 
 const settings = { name: "Acme", contact_email: "ops@acme.example", quotas: { subscriptions: 10_000 } };
 const params = { id: EXAMPLE.tenant };
-const shown = { status: 200, schema: Tenant, example: TENANT };
+const shown = { status: 200, schema: Tenant, example: TENANT, headers: ETAG };
+const made = { status: 201, description: "Made", schema: Tenant, headers: ETAG };
 
 export const TENANT_DOCS: AreaDocs = {
   tag: "Tenants",
@@ -63,33 +67,37 @@ export const TENANT_DOCS: AreaDocs = {
     },
     "POST /api/v1/tenants": {
       request: { id: EXAMPLE.newTenant, ...settings },
-      answer: { status: 201, description: "Made", schema: Tenant, example: { ...TENANT, id: EXAMPLE.newTenant } },
-      errors: ["conflict"],
+      headers: IDEMPOTENCY_KEY,
+      answer: { ...made, example: { ...TENANT, id: EXAMPLE.newTenant } },
+      errors: ["conflict", "idempotency_key_reused"],
     },
     "GET /api/v1/tenants/:id": { params, answer: { ...shown, description: "With what it uses" } },
     "PUT /api/v1/tenants/:id": {
       params,
       request: settings,
+      headers: IF_MATCH,
       answer: { ...shown, description: "Replaced" },
-      otherAnswers: [{ status: 201, description: "Made", schema: Tenant }],
-      errors: ["managed_by_config"],
+      otherAnswers: [made],
+      errors: ["managed_by_config", "precondition_failed"],
     },
     "PATCH /api/v1/tenants/:id": {
       params,
       request: { name: "Acme" },
+      headers: IF_MATCH,
       answer: { ...shown, description: "Changed" },
-      errors: ["managed_by_config"],
+      errors: ["managed_by_config", "precondition_failed"],
     },
     "DELETE /api/v1/tenants/:id": {
       description: "Only one that has nothing any more.",
       params: { id: EXAMPLE.emptyTenant },
+      headers: IF_MATCH,
       answer: {
         status: 200,
         description: "Gone",
         schema: closed({ id: Type.String() }),
         example: { id: EXAMPLE.emptyTenant },
       },
-      errors: ["conflict", "managed_by_config"],
+      errors: ["conflict", "managed_by_config", "precondition_failed"],
     },
   },
 };
