@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { PosthornError } from "../domain/errors.ts";
 import { isDeeperThan } from "../domain/json-depth.ts";
-import type { IdempotencyMark, Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
+import type { IdempotencyMark } from "../store/port/idempotency.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 
 export interface MakeOnceOptions<Made, Found> {

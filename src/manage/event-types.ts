@@ -11,7 +11,8 @@ import {
   type EventTypeVersionContent,
 } from "../domain/event-type.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
-import type { EventTypeRow, IdempotencyMark, Store } from "../store/store.ts";
+import type { EventTypeRow, Store } from "../store/store.ts";
+import type { IdempotencyMark } from "../store/port/idempotency.ts";
 import { createTurns } from "./in-turn.ts";
 
 /** The registry of event types: in memory for whoever asks, in the store for good. One for the whole gateway. */

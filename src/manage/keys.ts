@@ -2,7 +2,8 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { createTokenBucket } from "../deliver/token-bucket.ts";
-import type { IdempotencyMark, KeyRow, Store } from "../store/store.ts";
+import type { KeyRow, Store } from "../store/store.ts";
+import type { IdempotencyMark } from "../store/port/idempotency.ts";
 import { createTurns } from "./in-turn.ts";
 
 export const SCOPES = ["admin", "publish", "read"] as const;

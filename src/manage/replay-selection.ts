@@ -1,7 +1,8 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import { asksFor, letsThrough } from "../route/wants.ts";
-import type { FoundDelivery, NewReplay, ReplayItem, ReplayWalk, Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
+import type { FoundDelivery, NewReplay, ReplayItem, ReplayWalk } from "../store/port/replays.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
 /** What of that which a walk finds is to be changed, and how. */

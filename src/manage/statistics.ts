@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../domain/clock.ts";
 import { addPacked, createHistogram, quantileOf } from "../domain/latency-histogram.ts";
-import type { AttemptStats, AttemptStatsQuery, Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
+import type { AttemptStats, AttemptStatsQuery } from "../store/port/statistics.ts";
 import { createAttemptCollector } from "./attempt-collector.ts";
 
 /**

@@ -3,7 +3,8 @@ import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
 import type { QuotasInput, Tenant, TenantInput, TenantSettings } from "../domain/tenant.ts";
-import type { IdempotencyMark, Page, PageOf, Store } from "../store/store.ts";
+import type { Page, PageOf, Store } from "../store/store.ts";
+import type { IdempotencyMark } from "../store/port/idempotency.ts";
 import { createTurns } from "./in-turn.ts";
 
 /** Who owns what, and how much of it. */

@@ -14,10 +14,6 @@ import type { IdempotencyBook, IdempotencyMark } from "./port/idempotency.ts";
 import type { ReplayBook } from "./port/replays.ts";
 import type { AttemptStatistics } from "./port/statistics.ts";
 
-export type * from "./port/idempotency.ts";
-export type * from "./port/replays.ts";
-export type * from "./port/statistics.ts";
-
 export interface Store
   extends Configuration, TenantRecords, ReadModels, Acts, JobBook, ReplayBook, AttemptStatistics, IdempotencyBook {
   readonly info: StoreInfo;

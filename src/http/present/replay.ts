@@ -1,4 +1,4 @@
-import type { ReplayRow } from "../../store/store.ts";
+import type { ReplayRow } from "../../store/port/replays.ts";
 import { isoTime } from "./time.ts";
 
 export function presentReplay(replay: ReplayRow) {

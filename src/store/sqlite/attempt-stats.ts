@@ -1,5 +1,5 @@
 import { addPacked, createHistogram, packHistogram } from "../../domain/latency-histogram.ts";
-import type { AttemptStats, AttemptStatsQuery } from "../store.ts";
+import type { AttemptStats, AttemptStatsQuery } from "../port/statistics.ts";
 import type { Database } from "./connection.ts";
 
 /** By minute for the last hours, by hour for the last days; both are kept up with every delta. */

@@ -1,6 +1,7 @@
 import { PosthornError } from "../../domain/errors.ts";
 import type { ManagedBy } from "../../domain/subscription.ts";
-import type { IdempotencyMark, KeyRow, SourceRow, SubscriptionRow } from "../store.ts";
+import type { KeyRow, SourceRow, SubscriptionRow } from "../store.ts";
+import type { IdempotencyMark } from "../port/idempotency.ts";
 import type { Database } from "./connection.ts";
 import { createMarkWrite } from "./idempotency-keys.ts";
 import { createSubscriptionQuota, createTenantBirth } from "./tenants.ts";

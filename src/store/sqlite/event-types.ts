@@ -1,5 +1,6 @@
 import type { ManagedBy } from "../../domain/subscription.ts";
-import type { EventTypeRow, IdempotencyMark } from "../store.ts";
+import type { EventTypeRow } from "../store.ts";
+import type { IdempotencyMark } from "../port/idempotency.ts";
 import type { Database } from "./connection.ts";
 import { createMarkWrite } from "./idempotency-keys.ts";
 

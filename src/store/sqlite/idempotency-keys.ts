@@ -1,5 +1,5 @@
 import { PosthornError } from "../../domain/errors.ts";
-import type { IdempotencyMark } from "../store.ts";
+import type { IdempotencyMark } from "../port/idempotency.ts";
 import type { Database } from "./connection.ts";
 
 /** In the transaction that makes the thing: of two requests with one key the second makes nothing. */

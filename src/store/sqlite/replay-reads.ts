@@ -1,15 +1,7 @@
 import { PRIORITIES } from "../../domain/event.ts";
 import type { ReplayStatus } from "../../domain/replay.ts";
-import type {
-  DeliveryKey,
-  FoundDelivery,
-  Page,
-  PageOf,
-  ReplayPage,
-  ReplayRow,
-  ReplayWalk,
-  UnfinishedFanOut,
-} from "../store.ts";
+import type { DeliveryKey, Page, PageOf, UnfinishedFanOut } from "../store.ts";
+import type { FoundDelivery, ReplayPage, ReplayRow, ReplayWalk } from "../port/replays.ts";
 import type { Statement } from "./connection.ts";
 import { fromReplaySql, type ReplaySql } from "./replays.ts";
 

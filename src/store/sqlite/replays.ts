@@ -2,14 +2,8 @@ import { rankOfReplay } from "../../domain/delivery.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { PRIORITIES } from "../../domain/event.ts";
 import { isOver, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../../domain/replay.ts";
-import {
-  ATTEMPT_TRIGGERS,
-  type NewReplay,
-  type ReplayItem,
-  type ReplayRow,
-  type ReplayStep,
-  type ReplayStepResult,
-} from "../store.ts";
+import { ATTEMPT_TRIGGERS } from "../store.ts";
+import type { NewReplay, ReplayItem, ReplayRow, ReplayStep, ReplayStepResult } from "../port/replays.ts";
 import type { Accept } from "./accept.ts";
 import type { Database } from "./connection.ts";
 import { STATE_NUMBERS, type DeliveryRow, type Moves } from "./move.ts";

@@ -1,7 +1,8 @@
 import { PosthornError } from "../../domain/errors.ts";
 import type { ManagedBy } from "../../domain/subscription.ts";
 import type { Tenant, TenantStatus } from "../../domain/tenant.ts";
-import type { IdempotencyMark, Page, PageOf, TenantUsage } from "../store.ts";
+import type { Page, PageOf, TenantUsage } from "../store.ts";
+import type { IdempotencyMark } from "../port/idempotency.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createMarkWrite } from "./idempotency-keys.ts";
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { addPacked, bucketOf, createHistogram, packHistogram } from "../../../src/domain/latency-histogram.ts";
-import type { AttemptStats, Store } from "../../../src/store/store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import type { AttemptStats } from "../../../src/store/port/statistics.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { inFreshPlace, useStore, type StoreHarness } from "./harness.ts";
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { EventTypeRow, IdempotencyMark, KeyRow } from "../../../src/store/store.ts";
+import type { EventTypeRow, KeyRow } from "../../../src/store/store.ts";
+import type { IdempotencyMark } from "../../../src/store/port/idempotency.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { inFreshPlace, useStore, type StoreHarness } from "./harness.ts";
 

@@ -1,15 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { DeadReason } from "../../../src/domain/delivery.ts";
-import type {
-  DeliveryKey,
-  NewReplay,
-  ReplayItem,
-  ReplayStep,
-  ReplayWalk,
-  Store,
-  StoredDelivery,
-} from "../../../src/store/store.ts";
+import type { DeliveryKey, Store, StoredDelivery } from "../../../src/store/store.ts";
+import type { NewReplay, ReplayItem, ReplayStep, ReplayWalk } from "../../../src/store/port/replays.ts";
 import {
   claim,
   newDeath,

@@ -3,7 +3,8 @@ import { PosthornError } from "../../../src/domain/errors.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 import { firstCursor, formatCursor } from "../../../src/manage/replay-cursor.ts";
 import { createReplayRunner, type ReplayRunner } from "../../../src/manage/replay-runner.ts";
-import type { ReplayRow, Store } from "../../../src/store/store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import type { ReplayRow } from "../../../src/store/port/replays.ts";
 import { OK, useDeliveryBench, type DeliveryBench } from "../../support/delivery-bench.ts";
 import { newDelivery, newEvent, NOON, stored } from "../../support/store-fixtures.ts";
 
