@@ -66,7 +66,7 @@ async function runExample(operation: ApiOperation): Promise<string | undefined> 
   const client = operation.isOperatorOnly ? owner.operator : owner.client;
   const answer = await sendExample(client, await buildExample(operation, owner));
   if (answer.status !== expected?.status) return `${answer.status} instead of ${expected?.status}: ${answer.text}`;
-  const isJson = /json/.test(answer.headers.get("content-type") ?? "");
+  const isJson = /[/+]json/.test(answer.headers.get("content-type") ?? "");
   return (
     document.checkAnswer(operation, answer) ??
     (isJson ? findDifference(expected.example, JSON.parse(answer.text)) : undefined)

@@ -19,6 +19,8 @@ export interface RouteEntry {
   stranger?: Stranger;
   /** What stands for a thing in the example, where it is not what the example says. */
   things?: Readonly<Record<string, Thing>>;
+  /** A GET that does too much to be answered without a body. */
+  hasNoHead?: boolean;
   /** Beside the example. */
   cases?: (victim: Owner) => readonly RouteCase[] | Promise<readonly RouteCase[]>;
 }
@@ -62,6 +64,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   },
   "GET /api/v1/events/export": {
     scope: "read",
+    hasNoHead: true,
     cases: async (victim) => [
       at("own", "/api/v1/events/export?tenant_id=victim"),
       at("own", `/api/v1/events/export?id=${await newEvent(victim, "dead")}`),

@@ -121,7 +121,8 @@ async function tryOperation(operation: ApiOperation, caller: Caller, problems: s
   const cases = await casesOf(operation, entry);
   if (cases.length === 0) problems.push(`${operation.name} has neither an example in the document nor cases here`);
   for (const one of cases) {
-    const methods = operation.method === "GET" ? ["HEAD", "GET"] : [operation.method];
+    const hasHead = operation.method === "GET" && entry.hasNoHead !== true;
+    const methods = hasHead ? ["HEAD", "GET"] : [operation.method];
     for (const method of methods) {
       const isWatched = isStranger && methods.length === 1;
       if (isWatched) await whenQuiet();

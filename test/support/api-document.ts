@@ -85,7 +85,7 @@ export function readApiDocument(document: Json): ApiDocument {
       if (type === undefined || response.content[type] === undefined) return `is of type ${type}`;
       const steps = ["paths", path, method.toLowerCase(), "responses", known, "content", type, "schema"];
       const pointer = steps.map((step) => `/${escapeStep(step)}`).join("");
-      return check(pointer, type.endsWith("json") ? (JSON.parse(text) as unknown) : text);
+      return check(pointer, /[/+]json$/.test(type) ? (JSON.parse(text) as unknown) : text);
     },
   };
 }

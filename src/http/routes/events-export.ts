@@ -18,7 +18,7 @@ export function addEventExportRoute(app: FastifyInstance, { store }: { store: St
       // It would read everything to answer with nothing.
       exposeHeadRoute: false,
       config: { scope: "read" },
-      schema: { summary: "Export events with their bodies as NDJSON, newest first.", querystring: ExportQuery },
+      schema: { summary: "Export events with their bodies, as NDJSON", querystring: ExportQuery },
     },
     async (request, reply) => {
       const lines = exportEvents(store, readEventFilter(request.query, request));

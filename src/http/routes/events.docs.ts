@@ -87,8 +87,34 @@ export const EVENT_DOCS: AreaDocs = {
   description: "What came in, byte for byte, and what became of it",
   operations: {
     "GET /api/v1/events": {
+      description:
+        "All that is given must hold. A page takes 50 ms at most: what was not reached by then is told by " +
+        "`searched_until`, and `next_cursor` goes on from there, also after a page with fewer events than asked for.",
       query: { limit: 20 },
-      answer: { status: 200, description: "The newest first", schema: pageSchema(Event), example: pageExample(EVENT) },
+      answer: {
+        status: 200,
+        description: "The newest first",
+        schema: extended(pageSchema(Event), {
+          searched_until: nullable(
+            Type.String({ format: "date-time", description: "All since then was searched; null when all was" }),
+          ),
+          skipped_bodies: Type.Optional(
+            Type.Integer({ minimum: 0, description: "Bodies too large for a search by `text`" }),
+          ),
+        }),
+        example: { ...pageExample(EVENT), searched_until: null },
+      },
+    },
+    "GET /api/v1/events/export": {
+      description: "The filters are those of a search. Ends early, without a last line end, when the gateway stops.",
+      query: { event_type: EXAMPLE.eventType },
+      answer: {
+        status: 200,
+        description: "One event in each line, with its body",
+        schema: Type.String(),
+        contentType: "application/x-ndjson",
+        example: `${JSON.stringify({ ...EVENT, payload: { order_id: 1001, total: "12.50" } })}\n`,
+      },
     },
     "GET /api/v1/events/:id": {
       params: { id: EXAMPLE.event },

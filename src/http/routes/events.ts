@@ -33,7 +33,7 @@ export function addEventRoutes(app: FastifyInstance, { store, replays, presentDe
     "/api/v1/events",
     {
       config: { scope: "read" },
-      schema: { summary: "Search events, newest first.", querystring: ListQuery },
+      schema: { summary: "Search events", querystring: ListQuery },
     },
     async (request) => {
       const filter = readEventFilter(request.query, request);
