@@ -12,5 +12,13 @@ create table event_blocks (
   primary key (segment, block)
 ) strict, without rowid;
 
+-- The same of 16 blocks in a row, packed, so that a search over everything reads few rows.
+create table event_block_groups (
+  segment integer not null,
+  block_group integer not null,
+  blocks blob not null,
+  primary key (segment, block_group)
+) strict, without rowid;
+
 -- Costs nothing until something dies.
 create index dead_events on deliveries (event_seq) where state = 3;
