@@ -1,6 +1,7 @@
 import { readLabels } from "../../domain/event-search.ts";
 import type { NewEvent } from "../store.ts";
 import { createBlockFilters, idStart, SEGMENTS, toFilterKey, type FilterKey } from "./block-filter.ts";
+import { GROUP_BLOCKS, groupOf, packGroup, type BlockRow } from "./block-group.ts";
 import type { Database } from "./connection.ts";
 
 /** So many events, by their sequence numbers, are skipped or read together. Written into databases: it cannot change. */
@@ -33,10 +34,21 @@ const MAX_LABELS = 32;
 export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
   // Numbers are given again when the newest events are gone: what was written of those must not speak for the new.
   const forget = db.prepare("delete from event_blocks where segment = ? and block >= ?");
-  for (let segment = 0; segment < SEGMENTS; segment++) forget.run(segment, blockOf(nextSeq));
+  const forgetGroups = db.prepare("delete from event_block_groups where segment = ? and block_group >= ?");
+  for (let segment = 0; segment < SEGMENTS; segment++) {
+    forget.run(segment, blockOf(nextSeq));
+    forgetGroups.run(segment, groupOf(blockOf(nextSeq)));
+  }
   const insert = db.prepare(`
     insert or replace into event_blocks (segment, block, min_received_at, max_received_at, has_all_labels, filter)
     values (?, ?, ?, ?, ?, ?)`);
+  const insertGroup = db.prepare(
+    "insert or replace into event_block_groups (segment, block_group, blocks) values (?, ?, ?)",
+  );
+  const selectBlocks = db.prepare(`
+    select block, min_received_at as minReceivedAt, max_received_at as maxReceivedAt, has_all_labels as hasAllLabels,
+      filter
+    from event_blocks where segment = ? and block between ? and ? order by block`);
   const selectEvents = db.prepare(`
     select id, given_id, type, source, tenant_id, ordering_key, details, received_at, delivery_count
     from events where seq >= ? and seq < ?`);
@@ -139,6 +151,15 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
     createBlockFilters(collectKeys()).forEach((filter, segment) => {
       insert.run(segment, block, minReceivedAt, maxReceivedAt, hasAllLabels ? 1 : 0, filter);
     });
+    if ((block + 1) % GROUP_BLOCKS === 0) writeGroup();
+  }
+
+  /** A group that lacks a block is not written: its blocks are read one by one. */
+  function writeGroup(): void {
+    for (let segment = 0; segment < SEGMENTS; segment++) {
+      const rows = selectBlocks.all(segment, block + 1 - GROUP_BLOCKS, block) as BlockRow[];
+      if (rows.length === GROUP_BLOCKS) insertGroup.run(segment, groupOf(block), packGroup(rows));
+    }
   }
 
   return {

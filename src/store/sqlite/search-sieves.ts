@@ -1,6 +1,7 @@
 import { parsePattern } from "../../domain/pattern.ts";
 import type { EventFilter } from "../store.ts";
 import { keyOfIdPrefix, mayHold, toFilterKey, type FilterKey } from "./block-filter.ts";
+import { GROUP_BLOCKS, groupOf, unpackGroup, type BlockRow } from "./block-group.ts";
 import type { Statement } from "./connection.ts";
 import { BLOCK_EVENTS, blockOf } from "./event-blocks.ts";
 
@@ -64,18 +65,26 @@ function leadingWordsOf(pattern: string): string {
   return words.slice(0, first < 0 ? words.length : first).join(".");
 }
 
-const BLOCKS_AT_ONCE = 64;
-
 /** By what was written of whole blocks. One of which nothing was written may hold anything. */
 function sieveBlocks(prepare: Prepare, { since, until }: EventFilter, keys: readonly BlockKey[]): Sieve {
+  const selectGroup = prepare("select blocks from event_block_groups where segment = ? and block_group = ?");
   const select = prepare(`
-    select block, min_received_at as min, max_received_at as max, has_all_labels as hasAllLabels,
-      case when ?3 then filter end as filter
-    from event_blocks where segment = ?1 and block <= ?2 order by block desc limit ${BLOCKS_AT_ONCE}`);
+    select block, min_received_at as minReceivedAt, max_received_at as maxReceivedAt, has_all_labels as hasAllLabels,
+      filter
+    from event_blocks where segment = ? and block between ? and ? order by block desc`);
   const selectOne = prepare("select filter from event_blocks where segment = ? and block = ?");
   const [leading, ...others] = keys;
+  const segment = leading?.key.segment ?? 0;
   let loaded: readonly BlockRow[] = [];
   let next = 0;
+
+  /** What is known of this block and the others of its group below it. */
+  function load(block: number): BlockRow[] {
+    const group = groupOf(block);
+    const packed = selectGroup.get(segment, group) as { blocks: Uint8Array } | undefined;
+    if (packed !== undefined) return unpackGroup(packed.blocks, group, block);
+    return select.all(segment, group * GROUP_BLOCKS, block) as BlockRow[];
+  }
 
   function find(block: number): BlockRow | undefined {
     while (next < loaded.length && (loaded[next] as BlockRow).block > block) next++;
@@ -83,10 +92,10 @@ function sieveBlocks(prepare: Prepare, { since, until }: EventFilter, keys: read
   }
 
   function mayFit(row: BlockRow): boolean {
-    if (since !== undefined && row.max < since) return false;
-    if (until !== undefined && row.min >= until) return false;
-    const mayHave = ({ key, isLabel }: BlockKey, filter: Uint8Array | null | undefined) =>
-      !filter || (isLabel && row.hasAllLabels === 0) || mayHold(filter, key);
+    if (since !== undefined && row.maxReceivedAt < since) return false;
+    if (until !== undefined && row.minReceivedAt >= until) return false;
+    const mayHave = ({ key, isLabel }: BlockKey, filter: Uint8Array | undefined) =>
+      filter === undefined || (isLabel && row.hasAllLabels === 0) || mayHold(filter, key);
     if (leading !== undefined && !mayHave(leading, row.filter)) return false;
     return others.every((other) => {
       const found = selectOne.get(other.key.segment, row.block) as { filter: Uint8Array } | undefined;
@@ -100,8 +109,7 @@ function sieveBlocks(prepare: Prepare, { since, until }: EventFilter, keys: read
       let at = below;
       const isLoaded = find(blockOf(below - 1)) !== undefined;
       if (!isLoaded) {
-        const isAsked = leading === undefined ? 0 : 1;
-        loaded = select.all(leading?.key.segment ?? 0, blockOf(below - 1), isAsked) as BlockRow[];
+        loaded = load(blockOf(below - 1));
         next = 0;
       }
       for (;;) {
@@ -113,14 +121,6 @@ function sieveBlocks(prepare: Prepare, { since, until }: EventFilter, keys: read
       }
     },
   };
-}
-
-interface BlockRow {
-  block: number;
-  min: number;
-  max: number;
-  hasAllLabels: number;
-  filter: Uint8Array | null;
 }
 
 /** Generated ids have an index; those that senders gave are in the filters. A sender may have given one of ours. */

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createAccept } from "../../../src/store/sqlite/accept.ts";
+import { GROUP_BLOCKS } from "../../../src/store/sqlite/block-group.ts";
 import { openWriteConnection, type Database } from "../../../src/store/sqlite/connection.ts";
 import { createCounterDeltas } from "../../../src/store/sqlite/counters.ts";
 import { BLOCK_EVENTS } from "../../../src/store/sqlite/event-blocks.ts";
@@ -81,12 +82,35 @@ describe("blocks of events", () => {
     expect(find(db, { type: "stored.again" })).toHaveLength(5);
   });
 
+  it("are found again in groups, when there are enough of them", () => {
+    const db = open();
+    const accept = openAccept(db);
+    for (let block = 0; block < GROUP_BLOCKS + 3; block++) {
+      const receivedAt = NOON + block * 1000;
+      store(db, accept, BLOCK_EVENTS - 1, { receivedAt });
+      store(db, accept, 1, { type: `of.block${block}`, receivedAt });
+    }
+    const groups = () => db.prepare("select distinct block_group as one from event_block_groups").all();
+    expect(groups()).toEqual([{ one: 0 }]);
+    for (const block of [0, 1, 14, 15, 16, 18]) {
+      expect(find(db, { type: `of.block${block}` })).toEqual([(block + 1) * BLOCK_EVENTS]);
+      const [since, until] = [NOON + block * 1000, NOON + block * 1000 + 1];
+      expect(find(db, { since, until, type: `of.block${block}` })).toEqual([(block + 1) * BLOCK_EVENTS]);
+    }
+    // The control: what stands in a group counts.
+    db.exec("update events set type = 'unknown.type' where seq = 5000");
+    expect(find(db, { type: "unknown.type" })).toEqual([]);
+    db.exec("delete from event_blocks; delete from event_block_groups");
+    expect(find(db, { type: "unknown.type" })).toEqual([5000]);
+  });
+
   it("are forgotten when their events are gone and their numbers are given again", () => {
     const db = open();
-    store(db, openAccept(db), BLOCK_EVENTS * 2);
+    store(db, openAccept(db), BLOCK_EVENTS * GROUP_BLOCKS);
     db.exec("delete from events where seq > 100");
     const accept = openAccept(db);
     expect(blocksIn(db)).toEqual([]);
+    expect(db.prepare("select * from event_block_groups").all()).toEqual([]);
     store(db, accept, 50, { type: "second.life" });
     expect(find(db, { type: "second.life" })).toHaveLength(50);
   });

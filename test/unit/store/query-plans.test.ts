@@ -155,8 +155,8 @@ describe("the query plans", () => {
     expect(planOf(plans, "substr(e.id")).toBe("SEARCH e USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)");
     expect(planOf(plans, "state = 3 and event_seq <")).toContain("COVERING INDEX dead_letters_by_event (event_seq<?)");
     expect(planOf(plans, "select seq from events where id")).toContain("COVERING INDEX events_by_id (id=?)");
-    expect(planOf(plans, "from event_blocks where segment = ?1")).toBe(
-      "SEARCH event_blocks USING PRIMARY KEY (segment=? AND block<?)",
+    expect(planOf(plans, "from event_blocks where segment = ? and block between")).toBe(
+      "SEARCH event_blocks USING PRIMARY KEY (segment=? AND block>? AND block<?)",
     );
     expect(planOf(plans, "union all select seq from events")).toMatch(
       /COVERING INDEX lanes[\s\S]*COVERING INDEX sending[\s\S]*INDEX key_queues[\s\S]*INDEX events_fanning_out/,

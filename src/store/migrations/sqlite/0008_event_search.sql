@@ -11,3 +11,11 @@ create table event_blocks (
   filter blob not null,
   primary key (segment, block)
 ) strict, without rowid;
+
+-- The same of 16 blocks in a row, packed, so that a search over everything reads few rows.
+create table event_block_groups (
+  segment integer not null,
+  block_group integer not null,
+  blocks blob not null,
+  primary key (segment, block_group)
+) strict, without rowid;
