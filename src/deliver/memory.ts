@@ -20,7 +20,7 @@ const OWN_PLACES = 8;
 const ALL_OWN_PLACES = 8192;
 
 /** What must be left of the budget for bodies, as a multiple of the one that is added. */
-const LEFT_PER_BODY = 4;
+export const LEFT_PER_BODY = 4;
 
 export function createMemory(slots: Slots, maxBodyBytes: number, countLanes: () => number): Memory {
   let bodyBytes = 0;

@@ -36,7 +36,9 @@ interface TenantQueue {
   inFlight: number;
   /** The number of its last turn. */
   servedAt: number;
-  /** With nothing in flight: they come first. */
+  /** Of whom nothing was ever heard: they come first, to find out. */
+  readonly fresh: Lane[];
+  /** With nothing in flight: they come next. */
   readonly idle: Lane[];
   readonly busy: Lane[];
 }
@@ -64,13 +66,14 @@ export function createSlots(maxInFlight: number): Slots {
     lane.isQueued = true;
     const pool = poolOf(lane);
     const queue = queueOf(pool, lane.tenantId);
-    (lane.inFlight === 0 ? queue.idle : queue.busy).push(lane);
+    listFor(queue, lane).push(lane);
     pool.waiting.add(queue);
   }
 
-  /** What is free is kept for lanes that have nothing in flight, and the last of it for tenants who have nothing. */
-  function mayHaveSlow({ idle, inFlight }: TenantQueue): boolean {
+  /** What is free is kept for lanes with nothing in flight, and the last of it for new lanes and for other tenants. */
+  function mayHaveSlow({ fresh, idle, inFlight }: TenantQueue): boolean {
     const free = maxSlow - slow.inFlight;
+    if (fresh.length > 0) return free > 0;
     return inFlight < free * (idle.length > 0 ? PER_FREE_IF_IDLE : PER_FREE);
   }
 
@@ -123,7 +126,8 @@ function createPool(turns: Pool["turns"]): Pool {
 function queueOf({ tenants, turns }: Pool, tenantId: string): TenantQueue {
   let queue = tenants.get(tenantId);
   // Behind those who wait already: one that is forgotten after each turn would always be the first otherwise.
-  if (queue === undefined) tenants.set(tenantId, (queue = { inFlight: 0, servedAt: turns.count, idle: [], busy: [] }));
+  if (queue === undefined)
+    tenants.set(tenantId, (queue = { inFlight: 0, servedAt: turns.count, fresh: [], idle: [], busy: [] }));
   return queue;
 }
 
@@ -138,15 +142,24 @@ function isBefore(a: TenantQueue, b: TenantQueue): boolean {
   return a.inFlight === b.inFlight ? a.servedAt < b.servedAt : a.inFlight < b.inFlight;
 }
 
-function headOf({ idle, busy }: TenantQueue): Lane | undefined {
-  return idle[0] ?? busy[0];
+function listFor(queue: TenantQueue, lane: Lane): Lane[] {
+  if (lane.inFlight > 0) return queue.busy;
+  return lane.breaker.attemptMs === undefined ? queue.fresh : queue.idle;
+}
+
+function headOf({ fresh, idle, busy }: TenantQueue): Lane | undefined {
+  return fresh[0] ?? idle[0] ?? busy[0];
+}
+
+function isEmpty({ fresh, idle, busy }: TenantQueue): boolean {
+  return fresh.length + idle.length + busy.length === 0;
 }
 
 function unqueue(pool: Pool, lane: Lane): void {
   const queue = queueOf(pool, lane.tenantId);
-  if (!remove(queue.idle, lane)) remove(queue.busy, lane);
+  if (!remove(queue.fresh, lane) && !remove(queue.idle, lane)) remove(queue.busy, lane);
   lane.isQueued = false;
-  if (queue.idle.length + queue.busy.length === 0) pool.waiting.delete(queue);
+  if (isEmpty(queue)) pool.waiting.delete(queue);
 }
 
 /** Nearly always the first. */
@@ -165,5 +178,5 @@ function leave(pool: Pool, tenantId: string, count: number): void {
   const queue = queueOf(pool, tenantId);
   pool.inFlight -= count;
   queue.inFlight -= count;
-  if (queue.inFlight === 0 && queue.idle.length + queue.busy.length === 0) pool.tenants.delete(tenantId);
+  if (queue.inFlight === 0 && isEmpty(queue)) pool.tenants.delete(tenantId);
 }

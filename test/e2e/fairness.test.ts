@@ -14,9 +14,9 @@ const ROUND_MS = 5_000;
 const MAX_SOCKETS = 64;
 /** For each event of each of the others. */
 const FLOOD = 100;
-/** Loose: two cores are shared with the destinations and with other tests. The figures in virtual time are exact. */
+/** Loose: two cores are shared with the destinations and other tests. Whoever waits for a slow one waits for seconds. */
 const MAX_SLOWER = 10;
-const SLACK_MS = 400;
+const SLACK_MS = 1500;
 
 /** R11 and R12 once more with real sockets, threads and a disk. */
 describe("a gateway with bad destinations and a flooding tenant", () => {

@@ -1,4 +1,5 @@
 /** When everything is quiet: whether what was promised is what happened. */
+import { LEFT_PER_BODY } from "../../src/deliver/memory.ts";
 import { formatDeliveryId } from "../../src/domain/ids.ts";
 import type { Page, PageOf, StoredDelivery, StoredEvent } from "../../src/store/store.ts";
 import { checkAccounts, type Arrival, type DeliveryFacts, type EventFacts } from "../support/accounting.ts";
@@ -89,7 +90,8 @@ function checkIdle({ gateway, observer, scenario }: World): void {
     .filter(({ seq }) => !remembered.has(seq) && scheduler.findBreaker(seq)?.isOpen !== true);
   if (subscription?.status !== "active") return;
   // Only when no body is in memory does one of this size find room.
-  if (scheduler.reserve(subscription, clock.now(), scenario.maxBodyBytes)) scheduler.unreserve(subscription);
+  if (scheduler.reserve(subscription, clock.now(), scenario.maxBodyBytes / LEFT_PER_BODY))
+    scheduler.unreserve(subscription);
   else observer.violation("bodies are counted that are not there");
 }
 

@@ -105,6 +105,20 @@ describe("the slots", () => {
     expect(slots.inFlight).toBe(40);
   });
 
+  it("are found for a new lane, however many slow ones its tenant has", () => {
+    const slots = createSlots(40);
+    for (let seq = 0; seq < 50; seq++) slots.enqueue(slowLane(seq, "a"));
+    for (let next = takeNext(slots); next !== undefined; next = takeNext(slots)) {
+      send(slots, next);
+      slots.enqueue(next);
+    }
+    expect(slots.inFlight).toBe(16);
+    const fresh = slowLane(99, "a");
+    fresh.breaker.attemptMs = undefined;
+    slots.enqueue(fresh);
+    expect(takeNext(slots)).toBe(fresh);
+  });
+
   it("are counted for a lane as what it turns out to be, also while it waits", () => {
     const slots = createSlots(4);
     const turned = lane(1, "a");
