@@ -9,8 +9,9 @@ export interface Deadlines<Item extends Expiring> {
 }
 
 export interface Expiring {
-  /** Belongs to the deadlines, which find the item by it. */
-  sweepAt: number;
+  /** Both belong to the deadlines, which find the item by them: a Set would hash it twice for each request. */
+  sweep: unknown[] | undefined;
+  placeInSweep: number;
   expire(): void;
 }
 
@@ -19,7 +20,7 @@ const SWEEP_MS = 100;
 /** Items expire at their deadline or up to one sweep later. */
 export function createDeadlines<Item extends Expiring>(clock: Clock): Deadlines<Item> {
   /** By the sweep that ends them: adding and removing cost the same however many there are. */
-  const bySweep = new Map<number, Set<Item>>();
+  const bySweep = new Map<number, Item[]>();
   let size = 0;
   let timer: Timer | undefined;
 
@@ -33,7 +34,8 @@ export function createDeadlines<Item extends Expiring>(clock: Clock): Deadlines<
     for (const [sweepAt, items] of bySweep) {
       if (sweepAt > now) continue;
       bySweep.delete(sweepAt);
-      size -= items.size;
+      size -= items.length;
+      for (const item of items) item.sweep = undefined;
       for (const item of items) item.expire();
     }
     if (size > 0) arm();
@@ -44,19 +46,28 @@ export function createDeadlines<Item extends Expiring>(clock: Clock): Deadlines<
     add(item, at) {
       const sweepAt = Math.ceil(at / SWEEP_MS) * SWEEP_MS;
       let items = bySweep.get(sweepAt);
-      if (items === undefined) bySweep.set(sweepAt, (items = new Set()));
-      item.sweepAt = sweepAt;
-      items.add(item);
+      if (items === undefined) bySweep.set(sweepAt, (items = []));
+      item.sweep = items;
+      item.placeInSweep = items.push(item) - 1;
       size += 1;
       arm();
     },
     remove(item) {
-      if (bySweep.get(item.sweepAt)?.delete(item) === true) size -= 1;
+      const items = item.sweep as Item[] | undefined;
+      const last = items?.pop();
+      if (items === undefined || last === undefined) return;
+      item.sweep = undefined;
+      size -= 1;
+      if (last === item) return;
+      // The last one takes its place.
+      items[item.placeInSweep] = last;
+      last.placeInSweep = item.placeInSweep;
     },
     clear() {
       timer?.cancel();
       timer = undefined;
-      const left = [...bySweep.values()].flatMap((items) => [...items]);
+      const left = [...bySweep.values()].flat();
+      for (const item of left) item.sweep = undefined;
       bySweep.clear();
       size = 0;
       return left;

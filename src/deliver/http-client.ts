@@ -145,7 +145,8 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   /** One request on its way, over all its hops. */
   class Exchange implements Waiter, Expiring, Requester {
     isFinished = false;
-    sweepAt = 0;
+    sweep: unknown[] | undefined;
+    placeInSweep = 0;
     readonly owner: string;
     readonly #done: (result: HttpResult) => void;
     readonly #method: string;

@@ -18,6 +18,8 @@ export interface WireOptions {
   onUnusedEnd: () => void;
 }
 
+const MAX_COPIED_BYTES = 4096;
+
 /**
  * One socket that speaks HTTP/1.1, one request at a time. It connects for its first request, and when its socket ends
  * it is over. Node's own client, and undici, take twice the time for what a webhook needs.
@@ -77,9 +79,18 @@ export class Wire {
 
   #write(socket: Socket, head: string, body: Uint8Array, requester: Requester): void {
     this.#reader.expect(requester);
+    const length = head.length + body.length;
+    if (length <= MAX_COPIED_BYTES) {
+      // As one piece: that is less work than a list of two, more than what the copy takes.
+      const bytes = Buffer.allocUnsafe(length);
+      bytes.write(head, "latin1");
+      bytes.set(body, head.length);
+      socket.write(bytes);
+      return;
+    }
     socket.cork();
     socket.write(head, "latin1");
-    if (body.length > 0) socket.write(body);
+    socket.write(body);
     socket.uncork();
   }
 
