@@ -206,7 +206,7 @@ export interface AttemptRecord {
   trigger: AttemptTrigger;
   url: string | undefined;
   address: string | undefined;
-  /** As they were sent, secrets masked. */
+  /** As they were sent, secrets masked, without those of `domain/attempt-headers.ts`; empty when nothing was sent. */
   requestHeaders: HeaderBlock | undefined;
   responseCode: number | undefined;
   responseHeaders: string | undefined;

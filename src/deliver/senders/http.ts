@@ -1,3 +1,4 @@
+import { buildAttemptHeaders } from "../../domain/attempt-headers.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { isCredentialHeader } from "../../domain/credential-header.ts";
 import { MASK } from "../../domain/destination-auth.ts";
@@ -15,7 +16,7 @@ import type { Subscription } from "../../domain/subscription.ts";
 import type { HttpClient, HttpResponse, HttpResult } from "../http-client.ts";
 import { createOAuth2Tokens } from "../oauth2-tokens.ts";
 import { type PreparedAuth, prepareAuth, requestWithToken } from "./http-auth.ts";
-import { buildPayload, buildTraceparent } from "./http-payload.ts";
+import { buildPayload } from "./http-payload.ts";
 import type { Attempt, AttemptReport, Sender } from "./sender.ts";
 
 export interface HttpSenderOptions {
@@ -71,18 +72,15 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
     const { deliveryId, number, event, subscription } = attempt;
     const { signer, signatureHeader, nextHeader, headers: common, recorded, auth } = prepare(subscription);
     const { body, contentType } = buildPayload(deliveryId, event, subscription.format);
-    const timestampS = String(Math.floor(startedAt / 1000));
-    const { seed, next, standard } = signer.sign(event.id, Number(timestampS), body);
+    const startedAtS = Math.floor(startedAt / 1000);
+    const { seed, next, standard } = signer.sign(event.id, startedAtS, body);
+    const facts = { deliveryId, eventId: event.id, eventType: event.type, number, startedAtS };
     // All that others chose, here and in `prepare`, is checked; the rest is made here.
     const own =
-      `Content-Type: ${headerValue(contentType)}\r\nX-Webhook-ID: ${deliveryId}\r\n` +
-      `X-Webhook-Event: ${headerValue(event.type)}\r\nX-Webhook-Timestamp: ${timestampS}\r\n` +
-      `X-Webhook-Attempt: ${number}\r\n${signatureHeader}: ${seed}\r\n` +
-      `webhook-id: ${headerValue(event.id)}\r\nwebhook-timestamp: ${timestampS}\r\n` +
-      `webhook-signature: ${standard}\r\ntraceparent: ${buildTraceparent(deliveryId, number, event.id)}\r\n` +
-      (nextHeader === undefined ? "" : `${nextHeader}: ${next}\r\n`);
-    const headers = own + common;
-    const requestHeaders = recorded === common ? headers : own + recorded;
+      `Content-Type: ${headerValue(contentType)}\r\n${signatureHeader}: ${seed}\r\n` +
+      `webhook-signature: ${standard}\r\n${nextHeader === undefined ? "" : `${nextHeader}: ${next}\r\n`}`;
+    const headers = buildAttemptHeaders(facts) + own + common;
+    const requestHeaders = own + recorded;
     const startedNow = clock.now();
     const { url, timeoutMs, tenantId: owner } = subscription;
     const { terms, tokenClient } = auth;

@@ -21,7 +21,7 @@ export interface AttemptReport {
   url: string;
   /** The IP address connected to, when a connection was made. */
   address: string | undefined;
-  /** Secrets masked. */
+  /** Secrets masked, without those of `domain/attempt-headers.ts`; empty when nothing was sent. */
   requestHeaders: HeaderBlock;
 }
 

@@ -1,3 +1,4 @@
+import { buildAttemptHeaders } from "../../domain/attempt-headers.ts";
 import { parseHeaderBlock } from "../../domain/header-block.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import type { Subscription } from "../../domain/subscription.ts";
@@ -40,7 +41,16 @@ function holdReason(delivery: StoredDelivery, { subscription, breaker }: HoldFac
 
 const MAX_SHOWN_TEXT = 8192;
 
-export function presentAttempt(attempt: AttemptRecord & { number: number }) {
+/** What is told of an attempt beside its own record. */
+export interface AttemptOf {
+  deliveryId: string;
+  eventId: string;
+  eventType: string;
+}
+
+export type NumberedAttempt = AttemptRecord & { number: number };
+
+export function presentAttempt(attempt: NumberedAttempt, of: AttemptOf) {
   return {
     number: attempt.number,
     started_at: isoTime(attempt.startedAt),
@@ -48,7 +58,7 @@ export function presentAttempt(attempt: AttemptRecord & { number: number }) {
     result: attempt.result,
     url: attempt.url ?? null,
     address: attempt.address ?? null,
-    request_headers: presentRequestHeaders(attempt.requestHeaders),
+    request_headers: presentRequestHeaders(attempt, of),
     response_code: attempt.responseCode ?? null,
     response_headers: attempt.responseHeaders === undefined ? null : (JSON.parse(attempt.responseHeaders) as unknown),
     response_body:
@@ -60,8 +70,12 @@ export function presentAttempt(attempt: AttemptRecord & { number: number }) {
   };
 }
 
-function presentRequestHeaders(text: string | undefined): unknown {
-  if (text === undefined) return null;
+function presentRequestHeaders({ requestHeaders, number, startedAt }: NumberedAttempt, of: AttemptOf): unknown {
+  if (requestHeaders === undefined) return null;
   // Attempts from before they were kept as they were sent have JSON.
-  return text.startsWith("{") ? (JSON.parse(text) as unknown) : parseHeaderBlock(text);
+  if (requestHeaders.startsWith("{")) return JSON.parse(requestHeaders) as unknown;
+  if (requestHeaders === "") return {};
+  const { deliveryId, eventId, eventType } = of;
+  const facts = { deliveryId, eventId, eventType, number, startedAtS: Math.floor(startedAt / 1000) };
+  return parseHeaderBlock(buildAttemptHeaders(facts) + requestHeaders);
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { DELIVERY_STATES } from "../../domain/delivery.ts";
 import { PosthornError } from "../../domain/errors.ts";
-import { parseDeliveryId } from "../../domain/ids.ts";
+import { formatDeliveryId, parseDeliveryId } from "../../domain/ids.ts";
 import type { BulkReplays } from "../../manage/bulk-replays.ts";
 import type { Replays } from "../../manage/replays.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
@@ -66,7 +66,9 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     async (request) => {
       const delivery = await getDelivery(request.params.id, request);
       const attempts = await store.listAttempts(delivery);
-      return { ...presentDelivery(delivery), attempts: attempts.map(presentAttempt) };
+      const { eventId, eventType } = delivery;
+      const of = { deliveryId: formatDeliveryId(delivery.eventSeq, delivery.subscriptionSeq), eventId, eventType };
+      return { ...presentDelivery(delivery), attempts: attempts.map((attempt) => presentAttempt(attempt, of)) };
     },
   );
 

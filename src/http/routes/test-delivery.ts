@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
 import { formatDeliveryId } from "../../domain/ids.ts";
+import { TEST_EVENT_TYPE } from "../../domain/pattern.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import type { TestDeliveries } from "../../manage/test-delivery.ts";
 import type { StoredDelivery } from "../../store/store.ts";
@@ -29,7 +30,8 @@ export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliver
       if (result.kind === "attempted") {
         const { eventId, key, attempt } = result;
         const deliveryId = formatDeliveryId(key.eventSeq, key.subscriptionSeq);
-        return { delivery_id: deliveryId, event_id: eventId, ...presentAttempt(attempt) };
+        const of = { deliveryId, eventId, eventType: TEST_EVENT_TYPE };
+        return { delivery_id: deliveryId, event_id: eventId, ...presentAttempt(attempt, of) };
       }
       const shown = presentDelivery(result.delivery);
       const isThrottled = shown.hold_reason === null && subscription.rateLimitPerMinute !== undefined;

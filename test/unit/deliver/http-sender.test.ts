@@ -6,6 +6,7 @@ import { type HttpClientOptions, openHttpClient } from "../../../src/deliver/htt
 import { openHttpSender } from "../../../src/deliver/senders/http.ts";
 import { buildPayload } from "../../../src/deliver/senders/http-payload.ts";
 import type { Attempt, AttemptReport, Sender } from "../../../src/deliver/senders/sender.ts";
+import { buildAttemptHeaders } from "../../../src/domain/attempt-headers.ts";
 import type { EventContent } from "../../../src/domain/event.ts";
 import { parseHeaderBlock } from "../../../src/domain/header-block.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
@@ -129,8 +130,13 @@ describe("what a destination receives", () => {
     expect(rawHeaders).toContain("X-Webhook-ID");
     expect(report).toMatchObject({ outcome: { kind: "delivered" }, startedAt: WALL, address: "127.0.0.1" });
     expect(report.url).toBe(`${sink.url}/hook`);
-    const { traceparent } = headers;
-    expect(parseHeaderBlock(report.requestHeaders)).toMatchObject({ "X-Webhook-ID": "dlv_1", traceparent });
+    // What is kept, and what follows from the attempt, is all that was sent.
+    const facts = { deliveryId: "dlv_1", eventId: "evt_1", eventType: "order.created", number: 3 };
+    const derived = buildAttemptHeaders({ ...facts, startedAtS: Number(timestamp) });
+    const shown = Object.entries(parseHeaderBlock(derived + report.requestHeaders));
+    const { host: _, "content-length": __, "accept-encoding": ___, ...sent } = headers;
+    expect(Object.fromEntries(shown.map(([name, value]) => [name.toLowerCase(), value]))).toEqual(sent);
+    expect(report.requestHeaders).not.toContain("dlv_1");
   });
 
   it("is the bytes and the content type of a received webhook, unchanged and not copied", async () => {
