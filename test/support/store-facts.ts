@@ -33,13 +33,14 @@ function read(file: string): Pick<Books, "events" | "counts"> {
     }
     const events: EventFacts[] = [];
     const stored = db.prepare(`
-      select e.seq, e.id, e.tenant_id, coalesce(e.body, b.body) as body
+      select e.seq, e.id, e.tenant_id, e.source, coalesce(e.body, b.body) as body
       from events e left join bodies b on b.event_seq = e.seq`);
     for (const row of stored.all() as unknown as EventRow[]) {
       events.push({
         eventId: row.id,
         seq: row.seq,
         tenantId: row.tenant_id,
+        isOwn: row.source === "posthorn",
         hash: createHash("sha256").update(row.body).digest("base64url"),
         deliveries: deliveries.get(row.seq) ?? [],
       });
@@ -67,5 +68,6 @@ interface EventRow {
   seq: number;
   id: string;
   tenant_id: string;
+  source: string;
   body: Uint8Array;
 }

@@ -187,7 +187,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     {
       config: { scope: "admin" },
       schema: {
-        summary: "Let a paused or suspended subscription go on, with what it held or without",
+        summary: "Resume a subscription, with what it held or without",
         body: Type.Union([ResumeBody, Type.Null()]),
       },
     },

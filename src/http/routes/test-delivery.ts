@@ -22,7 +22,7 @@ export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliver
     "/api/v1/subscriptions/:id/test",
     {
       config: { scope: "admin" },
-      schema: { summary: "Send a test event to the subscription and answer with the attempt", body: NoBody },
+      schema: { summary: "Send a test event", body: NoBody },
     },
     async ({ params, caller }, reply) => {
       const subscription = subscriptions.getById(params.id, caller?.tenantId);
