@@ -16,11 +16,16 @@ import { failAll } from "./writer.ts";
 const MAX_WAITING_REQUESTS = 1000;
 const CLOSED: FaultReport = { fault: "busy", message: "The store is closed.", code: "shutting_down", retryAfterS: 5 };
 
+/** So many events, and the writer has nothing to do: it begins while the turn goes on. */
+const EARLY_ACCEPTS = 24;
+
 /** Batches beyond these wait here, where those that come can still join them. */
 const MAX_POSTED = 8;
 
 /** Commits batches in the order they are posted, as many as wait in one transaction, and answers in that order. */
 export interface BatchPort {
+  /** It works beside this thread, and answers in a later turn. */
+  readonly isApart: boolean;
   post(batch: WriteBatch, done: (result: BatchResult) => void): void;
 }
 
@@ -67,7 +72,10 @@ export function createGroupCommit({ port, wall, onFatal }: GroupCommitOptions): 
   function schedule(): void {
     if (isScheduled || posted >= MAX_POSTED) return;
     isScheduled = true;
-    setImmediate(post);
+    setImmediate(() => {
+      isScheduled = false;
+      post();
+    });
   }
 
   function hasWork(): boolean {
@@ -75,7 +83,6 @@ export function createGroupCommit({ port, wall, onFatal }: GroupCommitOptions): 
   }
 
   function post(): void {
-    isScheduled = false;
     while (hasWork() && posted < MAX_POSTED) {
       posted++;
       const taken = take();
@@ -136,8 +143,19 @@ export function createGroupCommit({ port, wall, onFatal }: GroupCommitOptions): 
     }
   }
 
+  /**
+   * A turn may bring an event from every connection. Were they all to leave at its end, writer and event loop would wait
+   * for each other, turn by turn. A command may belong together with what was accepted before it: it stays with that.
+   */
+  function beginEarly(): void {
+    if (port.isApart && posted === 0 && accepts.length >= EARLY_ACCEPTS && commands.length === 0) post();
+  }
+
   return {
-    accept: (item, done) => add(accepts, item, done),
+    accept(item, done) {
+      beginEarly();
+      add(accepts, item, done);
+    },
     settle: (item, done) => add(settles, item, done),
     claim: (item, done) => add(claims, item, done),
     command: (command) =>

@@ -29,6 +29,7 @@ export interface ReaderHandle {
 export function openLocalWriter(options: WriterOptions): WriterHandle {
   const writer = openWriter(options);
   return {
+    isApart: false,
     info: writer.info,
     post(batch, done) {
       const [result] = writer.commit([batch]);
@@ -82,6 +83,7 @@ export async function startWriterThread(options: WriterOptions): Promise<WriterH
   });
 
   return {
+    isApart: true,
     info,
     post(batch, done) {
       if (lost !== undefined) {

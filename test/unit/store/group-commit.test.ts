@@ -6,11 +6,11 @@ import { failAll } from "../../../src/store/sqlite/writer.ts";
 import { newAttempt, newDelivery, newEvent, newRequest, newSettlement, NOON } from "../../support/store-fixtures.ts";
 
 /** A port that keeps each batch until it is told what became of it. */
-function createScriptedPort() {
+function createScriptedPort(isApart = true) {
   const posted: { batch: WriteBatch; done: (result: BatchResult) => void }[] = [];
   const fatal: PosthornError[] = [];
   const commits = createGroupCommit({
-    port: { post: (batch, done) => void posted.push({ batch, done }) },
+    port: { isApart, post: (batch, done) => void posted.push({ batch, done }) },
     wall: () => NOON,
     onFatal: (error) => fatal.push(error),
   });
@@ -45,6 +45,37 @@ const item = (deliveries = 0, bodyBytes = 0) => ({
 const ignore = () => undefined;
 
 describe("group commit", () => {
+  it("lets an idle writer begin before a turn with many events ends, but not between what belongs together", async () => {
+    const { commits, posted, answer } = createScriptedPort();
+    const accept = (count: number) => {
+      for (let n = 0; n < count; n++) commits.accept(item(), ignore);
+    };
+    const sizes = () => posted.map(({ batch }) => batch.accepts.length);
+    accept(24);
+    expect(sizes()).toEqual([]);
+    accept(30);
+    expect(sizes()).toEqual([24]);
+    await nextTurn();
+    expect(sizes()).toEqual([24, 30]);
+    answer();
+    answer();
+    accept(24);
+    void commits.command({ name: "noteNow", args: [NOON] });
+    accept(30);
+    expect(sizes()).toEqual([24, 30]);
+    await nextTurn();
+    expect(sizes()).toEqual([24, 30, 54]);
+    expect(posted[2]?.batch.commands).toHaveLength(1);
+  });
+
+  it("keeps a turn together where the writer is no thread of its own", async () => {
+    const { commits, posted } = createScriptedPort(false);
+    for (let n = 0; n < 100; n++) commits.accept(item(), ignore);
+    expect(posted).toEqual([]);
+    await nextTurn();
+    expect(posted[0]?.batch.accepts).toHaveLength(100);
+  });
+
   it("puts everything of a turn into one batch, and what comes later into the next, in this order", async () => {
     const { commits, posted, answer } = createScriptedPort();
     const answers: string[] = [];
