@@ -22,7 +22,7 @@ const MAX_COPIED_BYTES = 4096;
 
 /**
  * One socket that speaks HTTP/1.1, one request at a time. It connects for its first request, and when its socket ends
- * it is over. Node's own client, and undici, take twice the time for what a webhook needs.
+ * it is over. Undici takes twice the time for what a webhook needs.
  */
 export class Wire {
   readonly #options: WireOptions;
@@ -81,7 +81,7 @@ export class Wire {
     this.#reader.expect(requester);
     const length = head.length + body.length;
     if (length <= MAX_COPIED_BYTES) {
-      // As one piece: that is less work than a list of two, more than what the copy takes.
+      // As one piece: the copy takes less than a list of two would.
       const bytes = Buffer.allocUnsafe(length);
       bytes.write(head, "latin1");
       bytes.set(body, head.length);
