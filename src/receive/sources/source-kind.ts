@@ -1,0 +1,77 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { TObject } from "typebox";
+import type { WellFormed } from "../well-formed.ts";
+
+/**
+ * The port of a source kind: how a provider's requests are verified, answered, split into events and identified. Every
+ * part is optional; what a kind leaves out is done as for a generic source.
+ */
+export interface SourceKind {
+  readonly name: string;
+  /** What `options` of such a source may hold. Without it, nothing. */
+  readonly options?: TObject | undefined;
+  /** Whether a source of this kind needs at least one secret to verify anything. */
+  readonly needsSecret: boolean;
+  /** Methods that the provider's handshake uses beside those of the source. */
+  readonly handshakeMethods?: readonly string[] | undefined;
+  /** JSON Pointers whose scalars `events` finds in `texts`, as they stand in the body: no number goes through a float. */
+  readonly pointers?: readonly (readonly string[])[] | undefined;
+  /** The answer to a request that only asks whether this is the right place; nothing is recorded. Comes first. */
+  handshake?(request: ArrivedRequest, settings: KindSettings): KindAnswer | undefined;
+  /** Throws or rejects with `bad_signature` unless the request is from whom it says; over the raw bytes. */
+  verify?(request: ArrivedRequest, settings: KindSettings): void | Promise<void>;
+  /** What the request tells. Throws `unreadable_body` when it cannot be read. */
+  events?(request: ArrivedRequest, settings: KindSettings, form: WellFormed): Reading;
+  /** What the provider must be told. Without it: 200, and a body that says what became of the request. */
+  answer?(outcome: KindOutcome): KindAnswer;
+}
+
+/** A request as it came. Names of headers are in lower case. */
+export interface ArrivedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** Wall clock, milliseconds. */
+  readonly receivedAt: number;
+  /** As the sender addressed it, by POSTHORN_PUBLIC_URL or a trusted proxy: some schemes sign it. */
+  readonly url: string;
+}
+
+export interface KindSettings {
+  readonly source: string;
+  /** All that are live; the first is current. */
+  readonly secrets: readonly string[];
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+export interface Reading {
+  readonly events: readonly ReadEvent[];
+  /** Parts of the request that make no event, with the reason. */
+  readonly ignored?: readonly { readonly cause: string }[] | undefined;
+}
+
+export interface ReadEvent {
+  /** `github.push`. */
+  readonly type: string;
+  /** Tells a repetition from a new event, within the source. */
+  readonly identity: string | undefined;
+  readonly orderingKey?: string | undefined;
+  /** Wall clock, milliseconds; when it came unless the provider says. */
+  readonly occurredAt?: number | undefined;
+  /** Its own bytes where a request is split; else those of the request. */
+  readonly body?: Buffer | undefined;
+  readonly contentType?: string | undefined;
+}
+
+export type KindOutcome =
+  | { readonly kind: "accepted"; readonly eventIds: readonly string[] }
+  | { readonly kind: "duplicate"; readonly eventId: string }
+  | { readonly kind: "ignored"; readonly cause: string };
+
+export interface KindAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body?: string | undefined;
+}
