@@ -106,14 +106,27 @@ async function snapshot(): Promise<string> {
   return answers.map(({ text }) => text.replaceAll(/"(?:success_rate|latency)_\w+":[^,}]+/g, "")).join("\n");
 }
 
-/** What the owner set going in an earlier call ends by itself. */
-async function whenQuiet(): Promise<void> {
+/** What the owner set going in an earlier call ends by itself: then nothing changes from one look to the next. */
+async function snapshotWhenQuiet(): Promise<string> {
+  let last = "";
   await until(async () => {
     const open = await gateway.deliveries("tenant_id=victim");
-    return open.every(
+    const isOver = open.every(
       ({ status, hold_reason }) => status !== "sending" && !(status === "pending" && hold_reason === null),
     );
+    const before = last;
+    last = await snapshot();
+    return isOver && last === before;
   });
+  return last;
+}
+
+/** The first place where they part, with what stands around it. */
+function describeChange(before: string, after: string): string {
+  let at = 0;
+  while (before[at] === after[at]) at++;
+  const around = (text: string) => text.slice(Math.max(0, at - 200), at + 100);
+  return `${around(before)}\n  became\n${around(after)}`;
 }
 
 async function tryOperation(operation: ApiOperation, caller: Caller, problems: string[]): Promise<number> {
@@ -126,8 +139,7 @@ async function tryOperation(operation: ApiOperation, caller: Caller, problems: s
     const methods = hasHead ? ["HEAD", "GET"] : [operation.method];
     for (const method of methods) {
       const isWatched = isStranger && methods.length === 1;
-      if (isWatched) await whenQuiet();
-      const before = isWatched ? await snapshot() : "";
+      const before = isWatched ? await snapshotWhenQuiet() : "";
       const answer = await sendExample(caller.client, { method, path: one.path, body: one.body });
       const expected = expectedOf(caller, entry, one);
       const who = `${caller.tenant ?? "unbound"}/${caller.scope ?? "no key"}`;
@@ -138,7 +150,8 @@ async function tryOperation(operation: ApiOperation, caller: Caller, problems: s
       const difference = isChecked ? document.checkAnswer(operation, answer) : undefined;
       if (difference !== undefined) complain(`is not as the document says: ${difference}`);
       if (isStranger && answer.text.includes("victim")) complain(`tells ${answer.text}`);
-      if (isWatched && (await snapshot()) !== before) complain("changed what is the victim's");
+      const after = isWatched ? await snapshot() : "";
+      if (after !== before) complain(`changed what is the victim's: ${describeChange(before, after)}`);
     }
   }
   return cases.length;
