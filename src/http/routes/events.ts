@@ -11,7 +11,7 @@ import { PageQuery, pageOf, presentPage } from "./paging.ts";
 const ListQuery = Type.Object({ ...PageQuery, ...EventQuery }, { additionalProperties: false });
 
 /** A page takes 50 ms at most, the way to the reader and back included; the next one goes on from there. */
-const SEARCH_BUDGET_MS = 40;
+const SEARCH_BUDGET_MS = 35;
 
 const ReplayBody = Type.Object(
   {
