@@ -10,6 +10,8 @@ export interface SourceKind {
   readonly name: string;
   /** What `options` of such a source may hold. Without it, nothing. */
   readonly options?: TObject | undefined;
+  /** Patterns that are let through where the source names none (`only`). */
+  readonly only?: readonly string[] | undefined;
   /** Whether a source of this kind needs at least one secret to verify anything. */
   readonly needsSecret: boolean;
   /** Methods that the provider's handshake uses beside those of the source. */
@@ -44,6 +46,8 @@ export interface KindSettings {
   /** All that are live; the first is current. */
   readonly secrets: readonly string[];
   readonly options: Readonly<Record<string, unknown>>;
+  /** A path or the document itself, as the source says. */
+  readonly manifest?: string | Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface Reading {
