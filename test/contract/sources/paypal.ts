@@ -1,6 +1,7 @@
 import { sign as signBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { createPaypal } from "../../../src/receive/sources/paypal.ts";
+import { SERVER_PAIR } from "../../support/certificates.ts";
 import { SIGNER_PAIR } from "../../support/signer-certificate.ts";
 import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
@@ -13,7 +14,9 @@ const BODY = json({
   create_time: "2026-06-15T11:59:59.000Z",
 });
 
-const kind = createPaypal({ fetchText: () => Promise.resolve(SIGNER_PAIR.cert) });
+const kind = createPaypal({
+  fetchText: (url) => Promise.resolve(url === CERTIFICATE_URL ? SIGNER_PAIR.cert : SERVER_PAIR.cert),
+});
 
 export const fixture: SourceFixture = {
   kind,
@@ -42,6 +45,7 @@ export const fixture: SourceFixture = {
     "paypal-transmission-time",
     "paypal-transmission-sig",
     "paypal-auth-algo",
+    "paypal-cert-url",
   ],
   forgeries: [
     "https://api.paypal.com.example.com/v1/notifications/certs/CERT-1",

@@ -16,7 +16,7 @@ export const fixture: SourceFixture = {
     const form = new URLSearchParams(body.toString());
     for (const name of form.keys()) fields[name] = form.getAll(name);
     const headers = {
-      "content-type": "application/x-www-form-urlencoded; charset=UTF-8",
+      "content-type": "application/x-www-form-urlencoded",
       "i-twilio-idempotency-token": "f7be8ac6-ac77-4ee5-9b12-9f7ae8d24ed7",
       "x-twilio-signature": getExpectedTwilioSignature(SECRET, unsigned.url, fields),
     };
