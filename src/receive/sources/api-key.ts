@@ -1,0 +1,32 @@
+import { Type } from "typebox";
+import { textOption } from "./kind-options.ts";
+import { badSignature, getHeader, isSameSecret } from "./signatures.ts";
+import type { KindSettings, SourceKind } from "./source-kind.ts";
+
+/** A key in a header, as it is or after `Bearer`. Everything else is as with a generic source. */
+export const apiKey: SourceKind = {
+  name: "api-key",
+  options: Type.Object(
+    {
+      header: Type.Optional(
+        Type.String({
+          pattern: "^[A-Za-z0-9-]{1,64}$",
+          default: "x-api-key",
+          description: "The header that holds the key",
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+  needsSecret: true,
+  verify(request, settings) {
+    const given = getHeader(request, headerOf(settings)).replace(/^bearer +/i, "");
+    let isKnown = false;
+    for (const secret of settings.secrets) if (isSameSecret(given, secret)) isKnown = true;
+    if (!isKnown) throw badSignature("The key is not one of this source.");
+  },
+};
+
+function headerOf(settings: KindSettings): string {
+  return (textOption(settings, "header") ?? "x-api-key").toLowerCase();
+}

@@ -1,0 +1,73 @@
+import { X509Certificate, type KeyObject } from "node:crypto";
+import { PosthornError } from "../../domain/errors.ts";
+import { badSignature } from "./signatures.ts";
+
+/** Certificates of providers that name, in each request, where theirs is to be had. */
+export interface Certificates {
+  /** Throws `bad_signature` for a certificate that is not trusted or not valid now, `unavailable` when it cannot be had. */
+  publicKeyAt(url: string, at: number): Promise<KeyObject>;
+}
+
+export interface CertificateRules {
+  fetchText(url: string): Promise<string>;
+  isTrusted(url: URL): boolean;
+}
+
+const MAX_CERTIFICATES = 100;
+/** The URL is the sender's word, and nobody knows yet who that is. */
+const MAX_FETCHES = 4;
+
+export function createCertificates({ fetchText, isTrusted }: CertificateRules): Certificates {
+  const known = new Map<string, X509Certificate>();
+  const fetching = new Map<string, Promise<X509Certificate>>();
+
+  async function load(url: string): Promise<X509Certificate> {
+    const text = await fetchText(url).catch((error: unknown) => {
+      throw new PosthornError("unavailable", "The provider's certificate cannot be had now.", {
+        cause: error,
+        retryAfterS: 60,
+      });
+    });
+    const certificate = parseCertificate(text);
+    if (known.size >= MAX_CERTIFICATES) known.clear();
+    known.set(url, certificate);
+    return certificate;
+  }
+
+  function fetchOnce(url: string): Promise<X509Certificate> {
+    const running = fetching.get(url);
+    if (running !== undefined) return running;
+    if (fetching.size >= MAX_FETCHES) {
+      throw new PosthornError("overloaded", "Too many certificates are being fetched.", { retryAfterS: 10 });
+    }
+    const fetched = load(url).finally(() => fetching.delete(url));
+    fetching.set(url, fetched);
+    return fetched;
+  }
+
+  return {
+    async publicKeyAt(url, at) {
+      const parsed = URL.canParse(url) ? new URL(url) : undefined;
+      if (parsed === undefined || !isPlainHttps(parsed) || !isTrusted(parsed)) {
+        throw badSignature("The certificate is not at an address of the provider.");
+      }
+      const certificate = known.get(parsed.href) ?? (await fetchOnce(parsed.href));
+      if (!(at >= Date.parse(certificate.validFrom) && at <= Date.parse(certificate.validTo))) {
+        throw badSignature("The certificate is not valid at this time.");
+      }
+      return certificate.publicKey;
+    },
+  };
+}
+
+export function isPlainHttps({ protocol, port, username, password }: URL): boolean {
+  return protocol === "https:" && port === "" && username === "" && password === "";
+}
+
+function parseCertificate(text: string): X509Certificate {
+  try {
+    return new X509Certificate(text);
+  } catch {
+    throw badSignature("What is at the certificate's address is no certificate.");
+  }
+}

@@ -1,0 +1,72 @@
+import { createPublicKey, verify as verifySignature, type KeyObject } from "node:crypto";
+import { Type } from "typebox";
+import { scalarTextAt } from "../json-pointer.ts";
+import { eventTypeOf, findTime, hashOf, identityOf, requireJson } from "./event-naming.ts";
+import { ToleranceOption, findToleranceMs } from "./kind-options.ts";
+import { jsonAnswer } from "./plain-answer.ts";
+import { remember } from "./remember.ts";
+import { badSignature, checkTime, getHeader, getUnixSeconds } from "./signatures.ts";
+import type { ArrivedRequest, KindSettings, SourceKind } from "./source-kind.ts";
+
+const MAX_PING_BYTES = 16 * 1024;
+/** RFC 8410: what stands before the 32 bytes of the key in SPKI. */
+const SPKI_HEAD = Buffer.from("302a300506032b6570032100", "hex");
+const INTERACTIONS: ReadonlyMap<string | undefined, string> = new Map([
+  ["2", "application_command"],
+  ["3", "message_component"],
+  ["4", "application_command_autocomplete"],
+  ["5", "modal_submit"],
+]);
+const keyOf = remember(parsePublicKey);
+
+/**
+ * docs.discord.com/developers: webhook events and interactions, both signed (Ed25519) over the timestamp and the body.
+ * The secret is the public key of the application. Discord tries wrong signatures out before it takes a URL.
+ */
+export const discord: SourceKind = {
+  name: "discord",
+  options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
+  needsSecret: true,
+  pointers: [["type"], ["event", "type"], ["event", "timestamp"], ["id"]],
+  handshake(request, settings) {
+    const { body } = request;
+    if (body.length > MAX_PING_BYTES) return undefined;
+    const type = scalarTextAt(body, ["type"]);
+    // A webhook event is of type 1 too, and then says which event it is.
+    if (type !== "0" && (type !== "1" || scalarTextAt(body, ["event", "type"]) !== undefined)) return undefined;
+    verify(request, settings);
+    return type === "0" ? { status: 204 } : jsonAnswer('{"type":1}');
+  },
+  verify,
+  events(request, _settings, form) {
+    requireJson(form, "Discord");
+    const [type, eventType, time, id] = form.texts;
+    if (eventType === undefined) {
+      return { events: [{ type: eventTypeOf("discord", INTERACTIONS.get(type)), identity: identityOf(id) }] };
+    }
+    const identity = hashOf(request.body);
+    return { events: [{ type: eventTypeOf("discord", eventType), identity, occurredAt: findTime(time) }] };
+  },
+  answer: () => ({ status: 204 }),
+};
+
+function verify(request: ArrivedRequest, settings: KindSettings): void {
+  const given = getHeader(request, "x-signature-ed25519");
+  const time = getHeader(request, "x-signature-timestamp");
+  const at = getUnixSeconds(time);
+  if (!/^[0-9a-f]{128}$/i.test(given)) throw badSignature("x-signature-ed25519 is not the hex text of 64 bytes.");
+  const signature = Buffer.from(given, "hex");
+  const signed = Buffer.concat([Buffer.from(time, "utf8"), request.body]);
+  const isSigned = settings.secrets.some((secret) => {
+    const key = keyOf(secret);
+    return key !== undefined && verifySignature(null, signed, key, signature);
+  });
+  if (!isSigned) throw badSignature("The signature was made with another key, or of another body.");
+  const toleranceMs = findToleranceMs(settings);
+  if (toleranceMs !== undefined) checkTime(at, request, toleranceMs);
+}
+
+function parsePublicKey(secret: string): KeyObject | undefined {
+  if (!/^[0-9a-f]{64}$/i.test(secret)) return undefined;
+  return createPublicKey({ key: Buffer.concat([SPKI_HEAD, Buffer.from(secret, "hex")]), format: "der", type: "spki" });
+}

@@ -1,0 +1,22 @@
+import { queryFields } from "./form-fields.ts";
+import { echoChallenge } from "./plain-answer.ts";
+import { getHeader, getHmacSecret } from "./signatures.ts";
+import type { SourceKind } from "./source-kind.ts";
+
+/**
+ * dropbox.com/developers/reference/webhooks. A notification says only whose files have changed, in the same words each
+ * time: it has no identity, since a second one is news and not a repetition.
+ */
+export const dropbox: SourceKind = {
+  name: "dropbox",
+  needsSecret: true,
+  handshakeMethods: ["GET"],
+  handshake(request) {
+    if (request.method !== "GET") return undefined;
+    return echoChallenge(queryFields(request).get("challenge") ?? "");
+  },
+  verify(request, settings) {
+    getHmacSecret(getHeader(request, "x-dropbox-signature"), settings, "", request.body, "hex");
+  },
+  events: () => ({ events: [{ type: "dropbox.notification", identity: undefined }] }),
+};

@@ -1,0 +1,46 @@
+import { Type } from "typebox";
+import { eventTypeOf, identityOf } from "./event-naming.ts";
+import { ToleranceOption } from "./kind-options.ts";
+import { badSignature, findHeader, getHeader, isSameSecret } from "./signatures.ts";
+import type { ArrivedRequest, KindSettings, SourceKind } from "./source-kind.ts";
+import { verifyStandardRequest } from "./standard-webhooks.ts";
+
+/**
+ * docs.gitlab.com/user/project/integrations/webhooks: a secret token, sent as it is, or a signing token (`whsec_…`),
+ * which makes signatures of Standard Webhooks. With a signing token alone a mere token is not enough.
+ */
+export const gitlab: SourceKind = {
+  name: "gitlab",
+  options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
+  needsSecret: true,
+  pointers: [["object_attributes", "action"], ["event_name"]],
+  verify(request, settings) {
+    const isSigned = findHeader(request, "webhook-signature") !== undefined && settings.secrets.some(isSigningToken);
+    if (isSigned) verifyStandardRequest(request, settings);
+    else checkToken(request, settings);
+  },
+  events(request, _settings, form) {
+    const [action, eventName] = form.texts;
+    const hook = findHeader(request, "x-gitlab-event")?.replace(/ Hook$/, "");
+    const identity = findHeader(request, "webhook-id") ?? findHeader(request, "idempotency-key");
+    return {
+      events: [
+        {
+          type: eventTypeOf("gitlab", hook, hook === "System" ? eventName : action),
+          identity: identityOf(identity),
+        },
+      ],
+    };
+  },
+};
+
+function checkToken(request: ArrivedRequest, { secrets }: KindSettings): void {
+  const given = getHeader(request, "x-gitlab-token");
+  let isKnown = false;
+  for (const secret of secrets) if (!isSigningToken(secret) && isSameSecret(given, secret)) isKnown = true;
+  if (!isKnown) throw badSignature("The token in x-gitlab-token is not one of this source.");
+}
+
+function isSigningToken(secret: string): boolean {
+  return secret.startsWith("whsec_");
+}

@@ -1,0 +1,117 @@
+import { Type } from "typebox";
+import { ToleranceOption, textOption, toleranceMsOf } from "./kind-options.ts";
+import { findTime, findTimeInMs } from "./event-naming.ts";
+import { afterPrefix, badSignature, checkTime, findHmacSecret, getHeader, isHmacOf } from "./signatures.ts";
+import type { ArrivedRequest, KindSettings, SourceKind } from "./source-kind.ts";
+
+const TOLERANCE_S = 300;
+const HEADER_NAME = "^[A-Za-z0-9-]{1,64}$";
+const PLACEHOLDER = /\{(body|timestamp|method|url|path|query|header:[A-Za-z0-9-]{1,64})\}/;
+
+function oneOf<Word extends string>(words: readonly Word[], description: string) {
+  return Type.Optional(
+    Type.Union(
+      words.map((word) => Type.Literal(word)),
+      { default: words[0], description },
+    ),
+  );
+}
+
+/** For whoever signs in a way that no other kind knows. Types and ids are read as a generic source reads them. */
+export const hmac: SourceKind = {
+  name: "hmac",
+  options: Type.Object(
+    {
+      header: Type.String({ pattern: HEADER_NAME, description: "The header that holds the signature" }),
+      algorithm: oneOf(["sha256", "sha1", "sha384", "sha512"], "Of the HMAC"),
+      encoding: oneOf(["hex", "base64", "base64url"], "Of the signature"),
+      prefix: Type.Optional(
+        Type.String({ maxLength: 32, default: "", description: "What stands before the signature, such as `sha256=`" }),
+      ),
+      signed: Type.Optional(
+        Type.String({
+          pattern: "^[\\x20-\\x7e]*\\{body\\}[\\x20-\\x7e]*$",
+          maxLength: 255,
+          default: "{body}",
+          description:
+            "What is signed: a text with `{body}`, and perhaps `{timestamp}`, `{method}`, `{url}`, `{path}`, `{query}` or `{header:NAME}`",
+        }),
+      ),
+      timestamp_header: Type.Optional(
+        Type.String({
+          pattern: HEADER_NAME,
+          default: "x-webhook-timestamp",
+          description: "Where `{timestamp}` is to be found: unix seconds, milliseconds or RFC 3339",
+        }),
+      ),
+      tolerance_s: ToleranceOption,
+      secret_encoding: oneOf(["utf8", "hex", "base64"], "How the secret is written; the key are the bytes behind it"),
+    },
+    { additionalProperties: false },
+  ),
+  needsSecret: true,
+  verify(request, settings) {
+    const given = afterPrefix(
+      getHeader(request, (textOption(settings, "header") ?? "").toLowerCase()),
+      textOption(settings, "prefix") ?? "",
+    );
+    const template = textOption(settings, "signed") ?? "{body}";
+    if (!isSigned(given, template, request, settings)) {
+      throw badSignature("The signature was made with another secret, or of something else.");
+    }
+    if (template.includes("{timestamp}")) {
+      checkTime(parseTime(timestampOf(request, settings)), request, toleranceMsOf(settings, TOLERANCE_S));
+    }
+  },
+};
+
+function isSigned(given: string, template: string, request: ArrivedRequest, settings: KindSettings): boolean {
+  const algorithm = textOption(settings, "algorithm") ?? "sha256";
+  const encoding = toEncoding(textOption(settings, "encoding"));
+  const keyEncoding = textOption(settings, "secret_encoding");
+  if (
+    template === "{body}" &&
+    algorithm === "sha256" &&
+    encoding !== "base64url" &&
+    (keyEncoding ?? "utf8") === "utf8"
+  ) {
+    return findHmacSecret(given, settings.secrets, "", request.body, encoding) !== undefined;
+  }
+  const parts = template.split(PLACEHOLDER).map((part, at) => (at % 2 === 0 ? part : fill(part, request, settings)));
+  return settings.secrets.some((secret) => isHmacOf(given, algorithm, toKey(secret, keyEncoding), parts, encoding));
+}
+
+function fill(placeholder: string, request: ArrivedRequest, settings: KindSettings): string | Buffer {
+  switch (placeholder) {
+    case "body":
+      return request.body;
+    case "timestamp":
+      return timestampOf(request, settings);
+    case "method":
+    case "url":
+    case "path":
+    case "query":
+      return request[placeholder];
+    default:
+      return getHeader(request, placeholder.slice("header:".length).toLowerCase());
+  }
+}
+
+function timestampOf(request: ArrivedRequest, settings: KindSettings): string {
+  return getHeader(request, (textOption(settings, "timestamp_header") ?? "x-webhook-timestamp").toLowerCase());
+}
+
+/** Twelve digits and more are milliseconds: as seconds they would lie beyond the year 5000. */
+function parseTime(text: string): number {
+  const at = /^\d{12,}$/.test(text) ? findTimeInMs(text) : findTime(text);
+  if (at === undefined) throw badSignature("The time of the signature is not a time.");
+  return at;
+}
+
+function toEncoding(text: string | undefined): "hex" | "base64" | "base64url" {
+  return text === "base64" || text === "base64url" ? text : "hex";
+}
+
+function toKey(secret: string, encoding: string | undefined): Buffer {
+  return Buffer.from(secret, encoding === "hex" || encoding === "base64" ? encoding : "utf8");
+}

@@ -1,0 +1,41 @@
+import { Type } from "typebox";
+import type { KindSettings } from "./source-kind.ts";
+
+/** Options that several kinds have; each kind lists its own in a closed object. */
+
+export const ToleranceOption = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: 604_800,
+    description: "How old, or how far ahead, the time of a signature may be, in seconds",
+  }),
+);
+
+export const UrlOption = Type.Optional(
+  Type.String({
+    pattern: "^https?://[\\x21-\\x7e]+$",
+    maxLength: 2048,
+    description: "The URL as the provider knows it, where it is not POSTHORN_PUBLIC_URL and the path of the source",
+  }),
+);
+
+export function toleranceMsOf({ options }: KindSettings, defaultS: number): number {
+  const given = options["tolerance_s"];
+  return (typeof given === "number" ? given : defaultS) * 1000;
+}
+
+/** For kinds that judge no time unless they are told to. */
+export function findToleranceMs({ options }: KindSettings): number | undefined {
+  const given = options["tolerance_s"];
+  return typeof given === "number" ? given * 1000 : undefined;
+}
+
+export function textOption({ options }: KindSettings, name: string): string | undefined {
+  const given = options[name];
+  return typeof given === "string" ? given : undefined;
+}
+
+export function textsOption({ options }: KindSettings, name: string): readonly string[] {
+  const given = options[name];
+  return Array.isArray(given) ? given.filter((item) => typeof item === "string") : [];
+}

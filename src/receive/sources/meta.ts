@@ -1,0 +1,43 @@
+import { Type } from "typebox";
+import { PosthornError } from "../../domain/errors.ts";
+import { eventTypeOf, hashOf, requireJson } from "./event-naming.ts";
+import { queryFields } from "./form-fields.ts";
+import { textOption } from "./kind-options.ts";
+import { echoChallenge } from "./plain-answer.ts";
+import { afterPrefix, getHeader, getHmacSecret, isSameSecret } from "./signatures.ts";
+import type { SourceKind } from "./source-kind.ts";
+
+/** developers.facebook.com/docs/graph-api/webhooks: Facebook, Instagram, WhatsApp. Entries hold their time and ids. */
+export const meta: SourceKind = {
+  name: "meta",
+  options: Type.Object(
+    {
+      verify_token: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 255, description: "As it is entered in the dashboard of the app" }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+  needsSecret: true,
+  handshakeMethods: ["GET"],
+  pointers: [["object"]],
+  handshake(request, settings) {
+    if (request.method !== "GET") return undefined;
+    const query = queryFields(request);
+    const expected = textOption(settings, "verify_token");
+    const given = query.get("hub.verify_token");
+    if (expected === undefined || given === null || !isSameSecret(given, expected)) {
+      throw new PosthornError("forbidden", "hub.verify_token is not the verify_token of this source.");
+    }
+    if (query.get("hub.mode") !== "subscribe") throw new PosthornError("bad_request", "hub.mode is not subscribe.");
+    return echoChallenge(query.get("hub.challenge") ?? "");
+  },
+  verify(request, settings) {
+    const given = afterPrefix(getHeader(request, "x-hub-signature-256"), "sha256=");
+    getHmacSecret(given, settings, "", request.body, "hex");
+  },
+  events(request, _settings, form) {
+    requireJson(form, "Meta");
+    return { events: [{ type: eventTypeOf("meta", form.texts[0]), identity: hashOf(request.body) }] };
+  },
+};

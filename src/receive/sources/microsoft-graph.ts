@@ -1,0 +1,59 @@
+import { scalarTextAt } from "../json-pointer.ts";
+import { eventTypeOf, identityOf, requireJson } from "./event-naming.ts";
+import { queryFields } from "./form-fields.ts";
+import { partsOfMember, readParts } from "./parts.ts";
+import { echoChallenge } from "./plain-answer.ts";
+import { badSignature, isSameSecret } from "./signatures.ts";
+import type { ReadEvent, SourceKind } from "./source-kind.ts";
+
+/**
+ * learn.microsoft.com/graph/change-notifications-overview. Nothing is signed: each notification repeats the
+ * `clientState` of its subscription, which is the secret here.
+ */
+export const microsoftGraph: SourceKind = {
+  name: "microsoft-graph",
+  needsSecret: true,
+  handshakeMethods: ["GET", "POST"],
+  handshake(request) {
+    if (!request.query.includes("validationToken=")) return undefined;
+    const token = queryFields(request).get("validationToken");
+    return token === null ? undefined : echoChallenge(token);
+  },
+  verify({ body }, { secrets }) {
+    const notifications = partsOfMember(body, "value") ?? [];
+    if (notifications.length === 0) throw badSignature("The body has no notification, so none with a clientState.");
+    for (const notification of notifications) {
+      const given = scalarTextAt(notification, ["clientState"]);
+      let isKnown = false;
+      for (const secret of secrets) if (given !== undefined && isSameSecret(given, secret)) isKnown = true;
+      if (!isKnown) throw badSignature("The clientState of a notification is not one of this source.");
+    }
+  },
+  events({ body }, _settings, form) {
+    requireJson(form, "Microsoft Graph");
+    return readParts(partsOfMember(body, "value") ?? [], readNotification);
+  },
+  // What is answered otherwise in the 2xx counts as taken as well; 202 is what the documentation asks for.
+  answer: () => ({ status: 202 }),
+};
+
+/**
+ * Two changes of one thing may be told in the same words. So without an id of the notification only a version of the
+ * thing (its etag) makes a repetition one.
+ */
+function readNotification(body: Buffer): ReadEvent {
+  const at = (...pointer: readonly string[]) => scalarTextAt(body, pointer);
+  const lifecycle = at("lifecycleEvent");
+  const resource = at("resourceData", "@odata.type")?.replace(/^#?microsoft\.graph\./i, "");
+  const change = at("changeType");
+  return {
+    type:
+      lifecycle === undefined
+        ? eventTypeOf("microsoft-graph", resource, change)
+        : eventTypeOf("microsoft-graph", "lifecycle", lifecycle),
+    identity:
+      identityOf(at("subscriptionId"), at("id")) ??
+      identityOf(at("subscriptionId"), change, at("resource"), at("resourceData", "@odata.etag")),
+    body,
+  };
+}

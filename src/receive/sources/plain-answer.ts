@@ -1,0 +1,21 @@
+import { PosthornError } from "../../domain/errors.ts";
+import type { KindAnswer } from "./source-kind.ts";
+
+/** Longer than any provider's challenge. */
+const MAX_CHALLENGE_LENGTH = 4096;
+
+/** A challenge is sent back as it came: as a text that no browser takes for a page. */
+export function echoChallenge(challenge: string): KindAnswer {
+  if (challenge === "" || challenge.length > MAX_CHALLENGE_LENGTH) {
+    throw new PosthornError("bad_request", `A challenge has 1 to ${MAX_CHALLENGE_LENGTH} characters.`);
+  }
+  return {
+    status: 200,
+    headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
+    body: challenge,
+  };
+}
+
+export function jsonAnswer(body: string): KindAnswer {
+  return { status: 200, headers: { "content-type": "application/json" }, body };
+}

@@ -1,0 +1,61 @@
+import { createPublicKey, verify as verifySignature, type KeyObject } from "node:crypto";
+import { Type } from "typebox";
+import { scalarTextAt } from "../json-pointer.ts";
+import { eventTypeOf, findTime, hashOf, identityOf, requireJson } from "./event-naming.ts";
+import { ToleranceOption, findToleranceMs } from "./kind-options.ts";
+import { partsOf, readParts, rootSpan } from "./parts.ts";
+import { remember } from "./remember.ts";
+import { badSignature, checkTime, findBase64, getHeader, getUnixSeconds } from "./signatures.ts";
+import type { ReadEvent, SourceKind } from "./source-kind.ts";
+
+const SIGNATURE = "x-twilio-email-event-webhook-signature";
+const TIMESTAMP = "x-twilio-email-event-webhook-timestamp";
+const keyOf = remember(parsePublicKey);
+
+/**
+ * twilio.com/docs/sendgrid: the event webhook, signed with ECDSA over the timestamp and the body, which is a list of
+ * events. The secret is the verification key.
+ */
+export const sendgrid: SourceKind = {
+  name: "sendgrid",
+  options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
+  needsSecret: true,
+  verify(request, settings) {
+    const given = getHeader(request, SIGNATURE);
+    const time = getHeader(request, TIMESTAMP);
+    const at = getUnixSeconds(time);
+    const signature = findBase64(given);
+    if (signature === undefined) throw badSignature(`${SIGNATURE} is not base64.`);
+    const signed = Buffer.concat([Buffer.from(time, "utf8"), request.body]);
+    const isSigned = settings.secrets.some((secret) => {
+      const key = keyOf(secret);
+      return key !== undefined && verifySignature("sha256", signed, key, signature);
+    });
+    if (!isSigned) throw badSignature("The signature was made with another key, or of another body.");
+    const toleranceMs = findToleranceMs(settings);
+    if (toleranceMs !== undefined) checkTime(at, request, toleranceMs);
+  },
+  events(request, _settings, form) {
+    requireJson(form, "SendGrid");
+    const { body } = request;
+    return readParts(partsOf(body, rootSpan(body)) ?? [body], readEvent);
+  },
+};
+
+function readEvent(body: Buffer): ReadEvent {
+  return {
+    type: eventTypeOf("sendgrid", scalarTextAt(body, ["event"])),
+    identity: identityOf(scalarTextAt(body, ["sg_event_id"])) ?? hashOf(body),
+    occurredAt: findTime(scalarTextAt(body, ["timestamp"])),
+    body,
+  };
+}
+
+function parsePublicKey(secret: string): KeyObject | undefined {
+  try {
+    const key = createPublicKey({ key: Buffer.from(secret, "base64"), format: "der", type: "spki" });
+    return key.asymmetricKeyType === "ec" ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,33 @@
+import { eventTypeOf, findTime, identityOf } from "./event-naming.ts";
+import { findHeader, getHmacSecret, badSignature } from "./signatures.ts";
+import type { ArrivedRequest, SourceKind } from "./source-kind.ts";
+
+/**
+ * shopify.dev/docs/apps/build/webhooks. The webhook id stays the same when a delivery is repeated; the event id is not
+ * taken, because one act of a merchant may cause webhooks about several things.
+ */
+export const shopify: SourceKind = {
+  name: "shopify",
+  needsSecret: true,
+  verify(request, settings) {
+    const given = shopifyHeader(request, "hmac-sha256");
+    if (given === undefined) throw badSignature("The header x-shopify-hmac-sha256 is missing.");
+    getHmacSecret(given, settings, "", request.body, "base64");
+  },
+  events(request) {
+    return {
+      events: [
+        {
+          type: eventTypeOf("shopify", shopifyHeader(request, "topic")),
+          identity: identityOf(shopifyHeader(request, "webhook-id")),
+          occurredAt: findTime(shopifyHeader(request, "triggered-at")),
+        },
+      ],
+    };
+  },
+};
+
+/** Its newer events have headers without the `x-`. */
+function shopifyHeader(request: ArrivedRequest, name: string): string | undefined {
+  return findHeader(request, `x-shopify-${name}`) ?? findHeader(request, `shopify-${name}`);
+}

@@ -1,0 +1,116 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { PosthornError } from "../../domain/errors.ts";
+import { createHmacKey } from "../../domain/hmac.ts";
+import { remember } from "./remember.ts";
+import type { ArrivedRequest, KindSettings } from "./source-kind.ts";
+
+/** What the kinds share: how a header is read, a signature compared and a time judged. */
+
+export type Digest = "hex" | "base64";
+
+/** Prepared once: a secret signs every request of its source. */
+const hmacKeyOf = remember((secret) => createHmacKey(Buffer.from(secret, "utf8")));
+
+/** What the sender is told says which check failed, never what was expected. */
+export function badSignature(message: string): PosthornError {
+  return new PosthornError("bad_signature", message);
+}
+
+export function findHeader({ headers }: ArrivedRequest, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+export function getHeader(request: ArrivedRequest, name: string): string {
+  const value = findHeader(request, name);
+  if (value === undefined) throw badSignature(`The header ${name} is missing.`);
+  return value;
+}
+
+/** In constant time for texts of one length; `timingSafeEqual` throws when the lengths differ. */
+export function isSameText(given: string, expected: string): boolean {
+  const givenBytes = Buffer.from(given, "utf8");
+  const expectedBytes = Buffer.from(expected, "utf8");
+  return givenBytes.length === expectedBytes.length && timingSafeEqual(givenBytes, expectedBytes);
+}
+
+/** The same for secrets, whose length is nobody's business either. */
+export function isSameSecret(given: string, expected: string): boolean {
+  return timingSafeEqual(
+    createHash("sha256").update(given, "utf8").digest(),
+    createHash("sha256").update(expected, "utf8").digest(),
+  );
+}
+
+/**
+ * The secret whose HMAC-SHA256 of `text` and the body is the given one. It is compared as it is written: only the
+ * canonical text of a digest passes, with no foreign character and no missing padding. Hex may be in upper case.
+ */
+export function findHmacSecret(
+  given: string,
+  secrets: readonly string[],
+  text: string,
+  body: Uint8Array,
+  digest: Digest,
+): string | undefined {
+  const written = digest === "hex" ? given.toLowerCase() : given;
+  let found: string | undefined;
+  for (const secret of secrets) {
+    if (isSameText(written, hmacKeyOf(secret).digest(text, body, digest))) found ??= secret;
+  }
+  return found;
+}
+
+/** Throws `bad_signature` unless one of the secrets made it; returns that secret. */
+export function getHmacSecret(
+  given: string,
+  { secrets }: KindSettings,
+  text: string,
+  body: Uint8Array,
+  digest: Digest,
+): string {
+  const secret = findHmacSecret(given, secrets, text, body, digest);
+  if (secret === undefined) throw badSignature("The signature was made with another secret, or of another body.");
+  return secret;
+}
+
+/** For algorithms that only few schemes still use. */
+export function isHmacOf(
+  given: string,
+  algorithm: string,
+  key: string | Uint8Array,
+  parts: readonly (string | Uint8Array)[],
+  digest: Digest | "base64url",
+): boolean {
+  const hmac = createHmac(algorithm, key);
+  for (const part of parts) hmac.update(part);
+  return isSameText(digest === "hex" ? given.toLowerCase() : given, hmac.digest(digest));
+}
+
+/** The bytes behind canonical base64; `Buffer.from` alone takes anything for it, and leaves out what it does not know. */
+export function findBase64(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, "base64");
+  return bytes.length > 0 && bytes.toString("base64") === text ? bytes : undefined;
+}
+
+/** What follows a prefix such as `sha256=`; throws `bad_signature` when the text begins otherwise. */
+export function afterPrefix(text: string, prefix: string): string {
+  if (!text.startsWith(prefix)) throw badSignature(`The signature does not begin with ${prefix}`);
+  return text.slice(prefix.length);
+}
+
+/** Unix seconds as digits, in milliseconds. */
+export function getUnixSeconds(text: string): number {
+  if (!/^\d{1,11}$/.test(text)) throw badSignature("The time of the signature is not in unix seconds.");
+  return Number(text) * 1000;
+}
+
+/** Too old is a replay; from the future would be one that stays good for longer. */
+export function checkTime(at: number, request: ArrivedRequest, toleranceMs: number): void {
+  const ageS = Math.round((request.receivedAt - at) / 1000);
+  if (!(Math.abs(request.receivedAt - at) <= toleranceMs)) {
+    throw badSignature(
+      `The signature is from ${ageS < 0 ? `${-ageS} s ahead` : `${ageS} s ago`}; ${toleranceMs / 1000} s are allowed.`,
+    );
+  }
+}

@@ -1,0 +1,64 @@
+import { Type } from "typebox";
+import { scalarTextAt } from "../json-pointer.ts";
+import { eventTypeOf, findTime, hashOf, identityOf } from "./event-naming.ts";
+import { formFields, isForm } from "./form-fields.ts";
+import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
+import { echoChallenge } from "./plain-answer.ts";
+import { afterPrefix, checkTime, getHeader, getHmacSecret, getUnixSeconds } from "./signatures.ts";
+import type { ArrivedRequest, KindSettings, ReadEvent, SourceKind } from "./source-kind.ts";
+
+const TOLERANCE_S = 300;
+const MAX_CHALLENGE_BYTES = 16 * 1024;
+
+/** docs.slack.dev: the Events API, and forms of slash commands and interactions. */
+export const slack: SourceKind = {
+  name: "slack",
+  options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
+  needsSecret: true,
+  pointers: [["type"], ["event", "type"], ["event_id"], ["event_time"]],
+  handshake(request, settings) {
+    const { body } = request;
+    if (body.length > MAX_CHALLENGE_BYTES || !body.includes('"url_verification"')) return undefined;
+    if (scalarTextAt(body, ["type"]) !== "url_verification") return undefined;
+    verify(request, settings);
+    return echoChallenge(scalarTextAt(body, ["challenge"]) ?? "");
+  },
+  verify,
+  events(request, _settings, form) {
+    if (form.kind !== "json") return { events: [readForm(request)] };
+    const [type, eventType, id, time] = form.texts;
+    return {
+      events: [
+        {
+          type: eventTypeOf("slack", type === "event_callback" ? eventType : type),
+          identity: identityOf(id),
+          occurredAt: findTime(time),
+        },
+      ],
+    };
+  },
+  // What stands in an answer is shown to whoever gave the command.
+  answer: () => ({ status: 200 }),
+};
+
+function verify(request: ArrivedRequest, settings: KindSettings): void {
+  const time = getHeader(request, "x-slack-request-timestamp");
+  const given = afterPrefix(getHeader(request, "x-slack-signature"), "v0=");
+  getHmacSecret(given, settings, `v0:${time}:`, request.body, "hex");
+  checkTime(getUnixSeconds(time), request, toleranceMsOf(settings, TOLERANCE_S));
+}
+
+/** Forms have no id of the event, but a trigger id, which is made for each. */
+function readForm(request: ArrivedRequest): ReadEvent {
+  const fields = isForm(request) ? formFields(request) : new URLSearchParams();
+  const payload = fields.get("payload");
+  if (payload === null) {
+    const type = eventTypeOf("slack", fields.has("command") ? "slash_command" : undefined);
+    return { type, identity: identityOf(fields.get("trigger_id") ?? undefined) };
+  }
+  const interaction = Buffer.from(payload);
+  return {
+    type: eventTypeOf("slack", scalarTextAt(interaction, ["type"])),
+    identity: identityOf(scalarTextAt(interaction, ["trigger_id"])) ?? hashOf(interaction),
+  };
+}

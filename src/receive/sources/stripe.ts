@@ -1,0 +1,42 @@
+import { Type } from "typebox";
+import { eventTypeOf, findTime, identityOf, requireJson } from "./event-naming.ts";
+import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
+import { badSignature, checkTime, findHmacSecret, getHeader, getUnixSeconds } from "./signatures.ts";
+import type { SourceKind } from "./source-kind.ts";
+
+const TOLERANCE_S = 300;
+/** While a secret is rolled Stripe signs with each of them; it has no more than a few. */
+const MAX_SIGNATURES = 10;
+
+/** docs.stripe.com/webhooks: `t=…,v1=…[,v1=…]`, the key is the whole `whsec_…` text. */
+export const stripe: SourceKind = {
+  name: "stripe",
+  options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
+  needsSecret: true,
+  pointers: [["type"], ["id"], ["created"]],
+  verify(request, settings) {
+    const { time, signatures } = parseSignature(getHeader(request, "stripe-signature"));
+    const isSigned = signatures.some(
+      (given) => findHmacSecret(given, settings.secrets, `${time}.`, request.body, "hex") !== undefined,
+    );
+    if (!isSigned) throw badSignature("No v1 signature was made with a secret of this source and of this body.");
+    checkTime(getUnixSeconds(time), request, toleranceMsOf(settings, TOLERANCE_S));
+  },
+  events(_request, _settings, form) {
+    requireJson(form, "Stripe");
+    const [type, id, created] = form.texts;
+    return { events: [{ type: eventTypeOf("stripe", type), identity: identityOf(id), occurredAt: findTime(created) }] };
+  },
+};
+
+function parseSignature(header: string): { time: string; signatures: readonly string[] } {
+  let time = "";
+  const signatures: string[] = [];
+  for (const item of header.split(",", MAX_SIGNATURES)) {
+    const equalsAt = item.indexOf("=");
+    const name = item.slice(0, equalsAt).trim();
+    if (name === "t") time = item.slice(equalsAt + 1);
+    if (name === "v1") signatures.push(item.slice(equalsAt + 1));
+  }
+  return { time, signatures };
+}

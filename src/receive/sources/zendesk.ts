@@ -1,0 +1,32 @@
+import { Type } from "typebox";
+import { eventTypeOf, findTime, identityOf } from "./event-naming.ts";
+import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
+import { badSignature, checkTime, findHeader, getHeader, getHmacSecret } from "./signatures.ts";
+import type { SourceKind } from "./source-kind.ts";
+
+const TOLERANCE_S = 300;
+
+/**
+ * developer.zendesk.com/documentation/webhooks/verifying: the timestamp (RFC 3339) and the body, nothing between them.
+ * Events that were subscribed to say their type; what a trigger sends is written by its owner.
+ */
+export const zendesk: SourceKind = {
+  name: "zendesk",
+  options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
+  needsSecret: true,
+  pointers: [["type"], ["time"]],
+  verify(request, settings) {
+    const time = getHeader(request, "x-zendesk-webhook-signature-timestamp");
+    getHmacSecret(getHeader(request, "x-zendesk-webhook-signature"), settings, time, request.body, "base64");
+    const at = findTime(time);
+    if (at === undefined) throw badSignature("The time of the signature is not a time.");
+    checkTime(at, request, toleranceMsOf(settings, TOLERANCE_S));
+  },
+  events(request, _settings, form) {
+    const [type = "", time] = form.texts;
+    const name = type.startsWith("zen:event-type:") ? type.slice("zen:event-type:".length) : "webhook";
+    // One invocation has several attempts.
+    const identity = identityOf(findHeader(request, "x-zendesk-webhook-invocation-id"));
+    return { events: [{ type: eventTypeOf("zendesk", name), identity, occurredAt: findTime(time) }] };
+  },
+};

@@ -1,0 +1,60 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { ArrivedRequest, KindAnswer, KindSettings, SourceKind } from "../../src/receive/sources/source-kind.ts";
+
+/** How a provider signs, so that one suite can hold every kind of source to the same promises. */
+export interface SourceFixture {
+  readonly kind: SourceKind;
+  readonly settings: KindSettings;
+  /** A fresh signed request at this wall time. */
+  sign(at: number, body?: Buffer): ArrivedRequest;
+  readonly expected: { readonly type: string; readonly identity: string | undefined };
+  readonly toleranceMs?: number;
+  readonly handshakes?: readonly { readonly request: ArrivedRequest; readonly answer: KindAnswer }[];
+  /** False where the scheme does not cover the body. */
+  readonly coversBody: boolean;
+  /** Headers that nothing may be missing from, or be added to. */
+  readonly signatureHeaders?: readonly string[];
+  /** What must be refused as well. */
+  readonly forgeries?: readonly Forgery[];
+}
+
+export interface Forgery {
+  readonly name: string;
+  request(at: number): ArrivedRequest;
+}
+
+/** When the handshakes of fixtures are made, and everything else in the suite. */
+export const SIGNED_AT = Date.UTC(2026, 5, 15, 12);
+
+interface Parts {
+  at: number;
+  headers: IncomingHttpHeaders;
+  body?: Buffer;
+  method?: string;
+  query?: string;
+}
+
+export function arrive(source: string, { at, headers, body, method = "POST", query = "" }: Parts): ArrivedRequest {
+  const path = `/webhook/${source}`;
+  const url = `https://hooks.example.com${path}${query === "" ? "" : `?${query}`}`;
+  return { method, path, query, headers, body: body ?? Buffer.alloc(0), receivedAt: at, url };
+}
+
+export function json(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+export function settingsOf(
+  source: string,
+  secrets: readonly string[],
+  options: Readonly<Record<string, unknown>> = {},
+): KindSettings {
+  return { source, secrets, options };
+}
+
+/** Of a request whose signature stands in its body. */
+export function withBody(request: ArrivedRequest, body: Buffer): ArrivedRequest {
+  return { ...request, body };
+}
+
+export const JSON_TYPE = { "content-type": "application/json" };

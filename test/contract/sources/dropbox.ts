@@ -1,0 +1,30 @@
+import { createHmac } from "node:crypto";
+import { dropbox } from "../../../src/receive/sources/dropbox.ts";
+import { JSON_TYPE, SIGNED_AT, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
+
+const SECRET = "app-secret";
+const BODY = json({ list_folder: { accounts: ["dbid:AAH4f99T0taONIb"] }, delta: { users: [12_345_678] } });
+
+export const fixture: SourceFixture = {
+  kind: dropbox,
+  settings: settingsOf("dropbox", [SECRET]),
+  sign: (at, body = BODY) =>
+    arrive("dropbox", {
+      at,
+      body,
+      headers: { ...JSON_TYPE, "x-dropbox-signature": createHmac("sha256", SECRET).update(body).digest("hex") },
+    }),
+  expected: { type: "dropbox.notification", identity: undefined },
+  handshakes: [
+    {
+      request: arrive("dropbox", { at: SIGNED_AT, method: "GET", query: "challenge=a%3Cb%3E", headers: {} }),
+      answer: {
+        status: 200,
+        headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
+        body: "a<b>",
+      },
+    },
+  ],
+  coversBody: true,
+  signatureHeaders: ["x-dropbox-signature"],
+};

@@ -1,0 +1,47 @@
+import { createHmac } from "node:crypto";
+import { hubspot } from "../../../src/receive/sources/hubspot.ts";
+import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
+
+const SECRET = "yyyyyyyy-yyyy-yyyy-yyyy-yyyyyyyyyyyy";
+const BODY = json([
+  {
+    eventId: 1,
+    subscriptionId: 12345,
+    occurredAt: 1_781_524_799_000,
+    subscriptionType: "contact.propertyChange",
+    attemptNumber: 0,
+    objectId: 123,
+  },
+  {
+    eventId: 2,
+    subscriptionId: 12345,
+    occurredAt: 1_781_524_799_000,
+    subscriptionType: "contact.creation",
+    attemptNumber: 0,
+    objectId: 124,
+  },
+]);
+
+export const fixture: SourceFixture = {
+  kind: hubspot,
+  settings: settingsOf("hubspot", [SECRET]),
+  sign: (at, body = BODY) => {
+    const unsigned = arrive("hubspot", { at, body, headers: {}, query: "to=a%40b" });
+    const signature = createHmac("sha256", SECRET)
+      .update(`POST${unsigned.url.replace("%40", "@")}`)
+      .update(body)
+      .update(String(at))
+      .digest("base64");
+    const headers = {
+      ...JSON_TYPE,
+      "x-hubspot-signature-v3": signature,
+      "x-hubspot-request-timestamp": String(at),
+      "x-hubspot-signature-version": "v1",
+    };
+    return { ...unsigned, headers };
+  },
+  expected: { type: "hubspot.contact.property_change", identity: "12345:1:123:1781524799000" },
+  toleranceMs: 300_000,
+  coversBody: true,
+  signatureHeaders: ["x-hubspot-signature-v3", "x-hubspot-request-timestamp"],
+};

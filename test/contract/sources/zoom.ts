@@ -1,0 +1,43 @@
+import { createHmac } from "node:crypto";
+import { hashOf } from "../../../src/receive/sources/event-naming.ts";
+import { zoom } from "../../../src/receive/sources/zoom.ts";
+import { JSON_TYPE, SIGNED_AT, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
+
+const SECRET = "Zm9vYmFyYmF6";
+const BODY = json({ event: "meeting.participant_joined", event_ts: 1_781_524_799_123, payload: { account_id: "abc" } });
+const VALIDATION = json({
+  payload: { plainToken: "qgg8vlvZRS6UYooatFL8Aw" },
+  event_ts: 1,
+  event: "endpoint.url_validation",
+});
+
+export const fixture: SourceFixture = {
+  kind: zoom,
+  settings: settingsOf("zoom", [SECRET]),
+  sign: (at, body = BODY) => {
+    const time = String(Math.floor(at / 1000));
+    const signature = createHmac("sha256", SECRET).update(`v0:${time}:`).update(body).digest("hex");
+    return arrive("zoom", {
+      at,
+      body,
+      headers: { ...JSON_TYPE, "x-zm-request-timestamp": time, "x-zm-signature": `v0=${signature}` },
+    });
+  },
+  expected: { type: "zoom.meeting.participant_joined", identity: hashOf(BODY) },
+  toleranceMs: 300_000,
+  get handshakes() {
+    const encryptedToken = createHmac("sha256", SECRET).update("qgg8vlvZRS6UYooatFL8Aw").digest("hex");
+    return [
+      {
+        request: fixture.sign(SIGNED_AT, VALIDATION),
+        answer: {
+          status: 200,
+          headers: { "content-type": "application/json" },
+          body: `{"plainToken":"qgg8vlvZRS6UYooatFL8Aw","encryptedToken":"${encryptedToken}"}`,
+        },
+      },
+    ];
+  },
+  coversBody: true,
+  signatureHeaders: ["x-zm-signature", "x-zm-request-timestamp"],
+};

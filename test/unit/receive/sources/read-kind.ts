@@ -1,0 +1,23 @@
+import { findBodyKind } from "../../../../src/receive/content-type.ts";
+import type { ArrivedRequest, KindSettings, Reading, SourceKind } from "../../../../src/receive/sources/source-kind.ts";
+import { checkJsonBody } from "../../../../src/receive/well-formed.ts";
+
+/** What a kind reads out of a request, as the receiver asks it to. */
+export function readRequest(kind: SourceKind, request: ArrivedRequest, settings: KindSettings): Reading {
+  const { format, charset } = findBodyKind(request.body, request.headers["content-type"]);
+  const form =
+    format === "json"
+      ? checkJsonBody(request.body, charset, 64, kind.pointers ?? [])
+      : { kind: "other" as const, texts: [] };
+  return kind.events?.(request, settings, form) ?? { events: [] };
+}
+
+/** The code of the error that a kind throws. */
+export async function codeOf(act: () => unknown): Promise<unknown> {
+  try {
+    await act();
+    return undefined;
+  } catch (error) {
+    return (error as { code?: unknown }).code;
+  }
+}
