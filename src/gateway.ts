@@ -7,6 +7,7 @@ import { VERSION } from "./config/version.ts";
 import { getDatabasePath } from "./config/store-url.ts";
 import { createAddressGuard } from "./deliver/address-guard.ts";
 import { parseDestination } from "./deliver/destination.ts";
+import { createForwards } from "./deliver/forwards.ts";
 import { createGovernor } from "./deliver/governor.ts";
 import { openHttpClient } from "./deliver/http-client.ts";
 import { openInFlightFile } from "./deliver/in-flight-file.ts";
@@ -38,6 +39,7 @@ import { createPruneJobs } from "./manage/prune-jobs.ts";
 import { createQuotaGate } from "./manage/quotas.ts";
 import { createReplayRunner } from "./manage/replay-runner.ts";
 import { createReplays } from "./manage/replays.ts";
+import { createRequestCredentials } from "./manage/request-credentials.ts";
 import { createResume } from "./manage/resume.ts";
 import { createSecretBox } from "./manage/secret-box.ts";
 import { createSecretRotation } from "./manage/secret-rotation.ts";
@@ -49,6 +51,7 @@ import { openTenants } from "./manage/tenants.ts";
 import { createTestDeliveries } from "./manage/test-delivery.ts";
 import { startUpkeep } from "./manage/upkeep.ts";
 import { createBodyChecker } from "./receive/body-check.ts";
+import { createForwarding } from "./receive/forwarding.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "./receive/publish-item.ts";
 import { createPublisher } from "./receive/publish.ts";
 import { createRequestLog } from "./receive/request-log.ts";
@@ -146,7 +149,8 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     idleConnectionsPerHost: limits.idleConnectionsPerHost,
     proxy: config.egressProxy === undefined ? undefined : parseEgressProxy(config.egressProxy),
   });
-  const sender = openHttpSender({ client, clock, userAgent: config.userAgent });
+  const credentials = createRequestCredentials(secretBox);
+  const sender = openHttpSender({ client, clock, userAgent: config.userAgent, openCredentials: credentials.open });
   const inFlight = openInFlightFile(join(config.dataDir, "in-flight"), {
     places: limits.maxSockets,
     onFault: (error) =>
@@ -172,6 +176,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }, field),
     onChange(subscription) {
       router.update(subscriptions.list(undefined));
+      forwarding.refresh();
       scheduler.refresh(subscription.seq);
     },
     onResumed: (subscription, from) => news.resumed(subscription, from, { held: "deliver", skipped: 0 }),
@@ -180,6 +185,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   });
   const statistics = createStatistics({ store, clock, onFault: logFault });
   const governor = createGovernor({ clock, readUtilization: createUtilization() });
+  const forwards = createForwards({ clock, onAnswer: metrics.countForward });
   const scheduler = createScheduler({
     governor,
     inFlight,
@@ -196,6 +202,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       upkeep.noteWork();
       const { verdict, attempt } = settlement;
       statistics.note(subscription.seq, report.durationMs, attempt.result === "success");
+      forwards.note(delivery.event.id, subscription.seq, verdict === "delivered");
       metrics.countAttempt({
         subscriptionId: subscription.id,
         eventType: delivery.event.type,
@@ -219,6 +226,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       if (change === "failing") logger.warn(facts, "subscription will be suspended unless its deliveries succeed");
       if (change === "opened" || change === "closed") news.modeChanged(subscription, breaker);
       if (change === "failing") news.failing(subscription, breaker);
+      if (change === "opened") forwards.giveUp(subscription.seq);
       subscriptions.saveBreaker(subscription, breaker).catch(logFault);
     },
     onSuspend(subscription, reason) {
@@ -345,6 +353,13 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     maxDepth: limits.maxDepth,
     maxOnLoopBytes: broken?.checkLargeBodiesOnLoop === true ? Number.POSITIVE_INFINITY : undefined,
   });
+  const forwarding = createForwarding({
+    forwards,
+    credentials,
+    governor,
+    match: router.match,
+    list: () => subscriptions.list(undefined),
+  });
   const webhooks = createWebhookReceiver({
     findSource: sources.find,
     accept,
@@ -353,6 +368,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     createId,
     bodies,
     schemas,
+    forwarding,
   });
   const publisher = createPublisher({
     accept,
@@ -464,6 +480,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     async stop() {
       const startedAt = clock.now();
       logger.info("gateway is stopping");
+      forwards.stop();
       await replayRunner.stop();
       await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));
       isShuttingDown = true;

@@ -66,6 +66,8 @@ export interface Source {
   idFrom: Place | undefined;
   orderingKeyFrom: Place | undefined;
   priorityFrom: Place | undefined;
+  /** How long its senders wait for an answer, where that is less than a forward may take. */
+  answerWithinMs?: number | undefined;
   /** False for a name that only the `*` source answers to. */
   declared: boolean;
 }

@@ -5,6 +5,7 @@ import { webhookKey } from "../domain/dedupe-key.ts";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
 import { PRIORITIES, type Priority } from "../domain/event.ts";
 import type { Place, Source } from "../domain/source.ts";
+import type { Forwarding } from "./forwarding.ts";
 import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
 import type { LoggedRequest } from "../store/store.ts";
 import type { BodyChecker } from "./body-check.ts";
@@ -39,6 +40,8 @@ export interface WebhookReceiverOptions {
   createId: (prefix: "evt" | "req") => string;
   bodies: Pick<BodyChecker, "check">;
   schemas: Pick<SchemaChecker, "find" | "check">;
+  /** Where webhooks may be forwarded while their senders wait. */
+  forwarding?: Forwarding | undefined;
 }
 
 const MAX_KEY_LENGTH = 255;
@@ -46,7 +49,7 @@ const MAX_KEY_LENGTH = 255;
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
-  const { findSource, accept, clock, createId, bodies, schemas } = options;
+  const { findSource, accept, clock, createId, bodies, schemas, forwarding } = options;
 
   function receive(request: WebhookRequest, done: (result: WebhookResult) => void): void {
     let checked: WellFormed | Promise<WellFormed>;
@@ -83,8 +86,12 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   }
 
   function keep(request: WebhookRequest, event: IncomingEvent, done: (result: WebhookResult) => void): void {
+    forwarding?.keepCredentials(event, request.headers);
     accept(event, (result) => {
       if (result.kind === "duplicate") log(request, "duplicate", request.body, request.body.length, result.eventId);
+      if (result.kind === "stored" && result.forward !== undefined && forwarding !== undefined) {
+        return forwarding.wait(event, result.forward, request.source, () => done(result));
+      }
       done(result);
     });
   }
