@@ -353,13 +353,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     maxDepth: limits.maxDepth,
     maxOnLoopBytes: broken?.checkLargeBodiesOnLoop === true ? Number.POSITIVE_INFINITY : undefined,
   });
-  const forwarding = createForwarding({
-    forwards,
-    credentials,
-    governor,
-    match: router.match,
-    list: () => subscriptions.list(undefined),
-  });
+  const forwarding = createForwarding({ forwards, credentials, governor, router, scheduler, subscriptions });
   const webhooks = createWebhookReceiver({
     findSource: sources.find,
     accept,

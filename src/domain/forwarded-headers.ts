@@ -7,7 +7,7 @@ import { findForwardedNameProblem, isHeaderName } from "./outgoing-header.ts";
  * of the connection, of proxies, credentials, and what every delivery says for itself. Credentials, and the sender's
  * User-Agent, are handed on when they are named.
  */
-export const USUAL_HEADERS = "*";
+const USUAL_HEADERS = "*";
 
 const MAX_REMEMBERED = 1000;
 

@@ -9,8 +9,6 @@ export interface ForwardBase {
 }
 
 const WEBHOOK = "/webhook/";
-/** What stands in a path for a token that was in it. */
-const MASK = "/***";
 const DOT_SEGMENT = /^\.{1,2}$/;
 /** A step upwards for servers that decode before they look, or that cut off what follows a semicolon. */
 const HIDDEN_STEP = /(?:^|[/\\])\.{1,2}(?:;[^/\\]*)?(?:$|[/\\])/;
@@ -29,8 +27,7 @@ export function buildForwardedPath(base: ForwardBase, path: string, query: strin
 
 function restOf(path: string): string {
   const end = path.indexOf("/", WEBHOOK.length);
-  const rest = end < 0 ? "" : path.slice(end);
-  return rest === MASK || rest.startsWith(`${MASK}/`) ? rest.slice(MASK.length) : rest;
+  return end < 0 ? "" : path.slice(end);
 }
 
 /** Steps are taken here, and never above the place where the rest begins. */

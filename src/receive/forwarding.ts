@@ -1,9 +1,12 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { FORWARD_WITHIN_MS } from "../domain/forward-rules.ts";
 import { namedCredentials } from "../domain/forwarded-headers.ts";
 import type { Source } from "../domain/source.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { AwaitedForward } from "../deliver/forwards.ts";
+import type { Scheduler } from "../deliver/scheduler.ts";
 import type { Forward, IncomingEvent } from "../route/fan-out.ts";
+import type { Router } from "../route/router.ts";
 
 /** What a webhook that somebody forwards needs beyond being recorded. */
 export interface Forwarding {
@@ -19,21 +22,31 @@ export interface ForwardingOptions {
   forwards: { wait(forward: AwaitedForward, done: (isDelivered: boolean) => void): void };
   credentials: { seal(event: IncomingEvent, credentials: Readonly<Record<string, string>>): string };
   governor: { noteAwaited(): void };
-  /** Those that may want an event of this type. */
-  match: (tenantId: string, eventType: string) => readonly Subscription[];
-  list: () => readonly Subscription[];
+  router: Pick<Router, "match">;
+  scheduler: Pick<Scheduler, "findBreaker" | "isBehind">;
+  subscriptions: {
+    find(seq: number): Subscription | undefined;
+    list(tenantId: undefined): readonly Subscription[];
+  };
 }
 
-export function createForwarding({ forwards, credentials, governor, match, list }: ForwardingOptions): Forwarding {
+export function createForwarding(options: ForwardingOptions): Forwarding {
+  const { forwards, credentials, governor, router, scheduler, subscriptions } = options;
   /** Whether anybody wants credentials; undefined when that is to be found out anew. */
   let isWanted: boolean | undefined;
 
+  /** Whether what a subscription has waiting is sent soon, as far as is known. */
+  function isSoon(seq: number): boolean {
+    if (subscriptions.find(seq)?.status !== "active" || scheduler.findBreaker(seq)?.isOpen === true) return false;
+    return !scheduler.isBehind(seq, FORWARD_WITHIN_MS);
+  }
+
   return {
     keepCredentials(event, headers) {
-      isWanted ??= list().some((one) => credentialsOf(one).length > 0);
+      isWanted ??= subscriptions.list(undefined).some((one) => credentialsOf(one).length > 0);
       if (!isWanted || event.request === undefined) return;
       let kept: Record<string, string> | undefined;
-      for (const subscription of match(event.tenantId, event.type)) {
+      for (const subscription of router.match(event.tenantId, event.type)) {
         for (const name of credentialsOf(subscription)) {
           const value = headers[name];
           if (typeof value === "string" && value !== "") (kept ??= {})[name] = value;
@@ -51,7 +64,8 @@ export function createForwarding({ forwards, credentials, governor, match, list 
       const awaited: AwaitedForward = {
         eventId: event.id,
         subscriptionSeq: forward.subscriptionSeq,
-        isUnderWay: forward.isUnderWay,
+        // Behind others of its ordering key, for instance.
+        isUnderWay: forward.isClaimed || isSoon(forward.subscriptionSeq),
         receivedAt: event.dueAt,
         answerWithinMs: source.answerWithinMs,
       };

@@ -16,8 +16,8 @@ export type IngestResult =
 /** The delivery whose first attempt the sender of a webhook may wait for. */
 export interface Forward {
   subscriptionSeq: number;
-  /** Its attempt comes at once, or when those of its ordering key before it are done. */
-  isUnderWay: boolean;
+  /** Its attempt comes at once; else it waits in the table for its turn. */
+  isClaimed: boolean;
   /** Set by whoever waited. */
   isDelivered: boolean;
 }
@@ -107,8 +107,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
       const isForwarding = subscription.mode === "forward";
       // The oldest is waited for: where patterns overlap, that is the one that its sources always had.
       if (isForwarding && (forward === undefined || subscription.seq < forward.subscriptionSeq)) {
-        const isUnderWay = claimed[i] === true || (subscription.ordered && deliveries[i]?.claim === true);
-        forward = { subscriptionSeq: subscription.seq, isUnderWay, isDelivered: false };
+        forward = { subscriptionSeq: subscription.seq, isClaimed: claimed[i] === true, isDelivered: false };
       }
       if (claimed[i] === true) {
         scheduler.born({

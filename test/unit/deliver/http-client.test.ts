@@ -87,27 +87,6 @@ describe("a request", () => {
     expect(request?.headers).toMatchObject({ "x-one": "1", "accept-encoding": "identity", "content-length": "26" });
   });
 
-  it("may have another path than its address, and not another host", async () => {
-    const [sink, client] = [await openSink(), openClient()];
-    const result = await post(client, `${sink.url}/hook`, { path: "//evil.example/@x?y='" });
-    expect(result).toMatchObject({ kind: "response", url: `${sink.url}//evil.example/@x?y='` });
-    expect(sink.requests[0]).toMatchObject({
-      path: "//evil.example/@x?y='",
-      headers: { host: `127.0.0.1:${sink.port}` },
-    });
-    for (const path of ["", "x", "/a b", "/a\r\nX: 1", "http://evil.example/"]) {
-      expect(await post(client, sink.url, { path })).toMatchObject({ kind: "error" });
-    }
-    expect(sink.requests).toHaveLength(1);
-  });
-
-  it("that has another path is redirected from there, and to where it is told", async () => {
-    const sink = await openSink({ answer: ({ path }) => (path === "/a/b" ? { redirectTo: "c" } : { status: 200 }) });
-    const result = await post(openClient(), `${sink.url}/hook`, { path: "/a/b" });
-    expect(result).toMatchObject({ kind: "response", status: 200, url: `${sink.url}/a/c` });
-    expect(sink.requests.map(({ path }) => path)).toEqual(["/a/b", "/a/c"]);
-  });
-
   it("is sent with an empty body, too", async () => {
     const sink = await openSink();
     expect(await post(openClient(), sink.url, { body: new Uint8Array(0) })).toMatchObject({ status: 200 });

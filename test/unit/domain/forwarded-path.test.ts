@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { buildForwardedPath } from "../../../src/domain/forwarded-path.ts";
 
@@ -61,12 +61,6 @@ describe("where a forwarded request goes", () => {
     expect(forward("/\u00e4\u0001\u20ac")).toBe("/hook/orders/%E4%01%EF%BF%BD");
   });
 
-  it("leaves out a token of the path, which is hidden in what is kept", () => {
-    expect(forward("/***")).toBe("/hook/orders");
-    expect(forward("/***/eu")).toBe("/hook/orders/eu");
-    expect(forward("/***x/eu")).toBe("/hook/orders/***x/eu");
-  });
-
   const hostile = fc
     .array(
       fc.oneof(
@@ -111,7 +105,6 @@ describe("where a forwarded request goes", () => {
         fc.stringMatching(/^[A-Za-z0-9_=&%+'-]{0,20}$/),
         (parts, query) => {
           const rest = parts.map((part) => `/${part}`).join("");
-          fc.pre(!rest.startsWith("/***"));
           expect(forward(rest, query)).toBe(`/hook/orders${rest}${query === "" ? "" : `?${query}`}`);
         },
       ),
