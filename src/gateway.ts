@@ -8,6 +8,7 @@ import { getDatabasePath } from "./config/store-url.ts";
 import { createAddressGuard } from "./deliver/address-guard.ts";
 import { parseDestination } from "./deliver/destination.ts";
 import { createFetchText } from "./deliver/fetch-text.ts";
+import { createForwards } from "./deliver/forwards.ts";
 import { createGovernor } from "./deliver/governor.ts";
 import { openHttpClient } from "./deliver/http-client.ts";
 import { openInFlightFile } from "./deliver/in-flight-file.ts";
@@ -40,6 +41,7 @@ import { createPruneJobs } from "./manage/prune-jobs.ts";
 import { createQuotaGate } from "./manage/quotas.ts";
 import { createReplayRunner } from "./manage/replay-runner.ts";
 import { createReplays } from "./manage/replays.ts";
+import { createRequestCredentials } from "./manage/request-credentials.ts";
 import { createResume } from "./manage/resume.ts";
 import { createSecretBox } from "./manage/secret-box.ts";
 import { createSecretRotation } from "./manage/secret-rotation.ts";
@@ -51,6 +53,7 @@ import { openTenants } from "./manage/tenants.ts";
 import { createTestDeliveries } from "./manage/test-delivery.ts";
 import { startUpkeep } from "./manage/upkeep.ts";
 import { createBodyChecker } from "./receive/body-check.ts";
+import { createForwarding } from "./receive/forwarding.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "./receive/publish-item.ts";
 import { createPublisher } from "./receive/publish.ts";
 import { createRequestLog } from "./receive/request-log.ts";
@@ -152,7 +155,8 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     idleConnectionsPerHost: limits.idleConnectionsPerHost,
     proxy: config.egressProxy === undefined ? undefined : parseEgressProxy(config.egressProxy),
   });
-  const sender = openHttpSender({ client, clock, userAgent: config.userAgent });
+  const credentials = createRequestCredentials(secretBox);
+  const sender = openHttpSender({ client, clock, userAgent: config.userAgent, openCredentials: credentials.open });
   const inFlight = openInFlightFile(join(config.dataDir, "in-flight"), {
     places: limits.maxSockets,
     onFault: (error) =>
@@ -178,6 +182,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }, field),
     onChange(subscription) {
       router.update(subscriptions.list(undefined));
+      forwarding.refresh();
       scheduler.refresh(subscription.seq);
     },
     onResumed: (subscription, from) => news.resumed(subscription, from, { held: "deliver", skipped: 0 }),
@@ -186,6 +191,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   });
   const statistics = createStatistics({ store, clock, onFault: logFault });
   const governor = createGovernor({ clock, readUtilization: createUtilization() });
+  const forwards = createForwards({ clock, onAnswer: metrics.countForward });
   const scheduler = createScheduler({
     governor,
     inFlight,
@@ -202,6 +208,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       upkeep.noteWork();
       const { verdict, attempt } = settlement;
       statistics.note(subscription.seq, report.durationMs, attempt.result === "success");
+      forwards.note(delivery.event.id, subscription.seq, verdict === "delivered");
       metrics.countAttempt({
         subscriptionId: subscription.id,
         eventType: delivery.event.type,
@@ -225,6 +232,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       if (change === "failing") logger.warn(facts, "subscription will be suspended unless its deliveries succeed");
       if (change === "opened" || change === "closed") news.modeChanged(subscription, breaker);
       if (change === "failing") news.failing(subscription, breaker);
+      if (change === "opened") forwards.giveUp(subscription.seq);
       subscriptions.saveBreaker(subscription, breaker).catch(logFault);
     },
     onSuspend(subscription, reason) {
@@ -360,6 +368,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     maxDepth: limits.maxDepth,
     maxOnLoopBytes: broken?.checkLargeBodiesOnLoop === true ? Number.POSITIVE_INFINITY : undefined,
   });
+  const forwarding = createForwarding({ forwards, credentials, governor, router, scheduler, subscriptions });
   const webhooks = createWebhookReceiver({
     findSource: sources.find,
     kinds,
@@ -369,6 +378,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     createId,
     bodies,
     schemas,
+    forwarding,
   });
   const publisher = createPublisher({
     accept,
@@ -481,6 +491,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     async stop() {
       const startedAt = clock.now();
       logger.info("gateway is stopping");
+      forwards.stop();
       await replayRunner.stop();
       await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));
       isShuttingDown = true;

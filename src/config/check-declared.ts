@@ -1,5 +1,6 @@
 import { Value } from "typebox/value";
 import { DEFAULT_TENANT } from "../domain/event.ts";
+import { findForwardRival } from "../domain/forward-rules.ts";
 import { SourceInput } from "../domain/source.ts";
 import { checkSourceInput } from "../domain/source-rules.ts";
 import { SubscriptionInput } from "../domain/subscription.ts";
@@ -24,8 +25,17 @@ export function checkDeclaredSources(items: readonly unknown[], complain: Compla
 
 export function checkDeclaredSubscriptions(items: readonly unknown[], complain: Complain): void {
   const seen = new Map<string, number>();
+  const before: SubscriptionInput[] = [];
   for (const [index, item] of items.entries()) {
     if (!Value.Check(SubscriptionInput, item)) continue;
+    const ofTenant = before.filter(
+      ({ tenant_id }) => (tenant_id ?? DEFAULT_TENANT) === (item.tenant_id ?? DEFAULT_TENANT),
+    );
+    const rival = findForwardRival(item, ofTenant);
+    if (rival !== undefined) {
+      complain(index, "mode", `"${rival.name}" forwards some of these events already; a source waits for one only`);
+    }
+    before.push(item);
     const key = JSON.stringify([item.tenant_id ?? DEFAULT_TENANT, item.name]);
     const first = seen.get(key);
     if (first !== undefined) {

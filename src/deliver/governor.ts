@@ -7,6 +7,8 @@ import type { Clock, Timer } from "../domain/clock.ts";
 export interface Governor {
   /** An event was accepted. */
   noteAccepted(): void;
+  /** The sender of an event that was accepted waits for its attempt: that is no flood. */
+  noteAwaited(): void;
   /** Takes leave for one attempt. */
   maySend(): boolean;
   /** `resume` is called when attempts may go again, after `maySend` said no. */
@@ -65,6 +67,9 @@ export function createGovernor({ clock, readUtilization }: GovernorOptions): Gov
     noteAccepted() {
       accepted++;
       watch();
+    },
+    noteAwaited() {
+      accepted--;
     },
     maySend() {
       if (left >= 1) {

@@ -25,6 +25,8 @@ export interface HttpClient {
 export interface HttpRequest {
   method: string;
   url: URL | string;
+  /** What stands in the request line instead of the path and query of `url`, at the first hop. */
+  path?: string | undefined;
   /** By name, or written already. */
   headers: Readonly<Record<string, string>> | HeaderBlock;
   body: Uint8Array;
@@ -91,6 +93,8 @@ const MAX_RECEIVED_BYTES = 128 * 1024;
 const MAX_INFORMATIONAL = 100;
 const MAX_CACHED_TARGETS = 10_000;
 const EMPTY = new Uint8Array(0);
+/** A space or a line break would be the end of the request line. */
+const REQUEST_TARGET = /^\/[\x21-\x7e]*$/;
 /** 303 asks for a GET, which would lose the event. */
 const FOLLOWED: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
@@ -154,6 +158,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     #headers: HeaderBlock;
     #body: Uint8Array;
     #target: Target;
+    #path: string;
     #hopsLeft: number;
     #connection: Connection | undefined;
     #isSecondTry = false;
@@ -170,6 +175,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       this.#headers = headers;
       this.#body = request.body;
       this.#target = target;
+      this.#path = request.path ?? target.path;
       this.#hopsLeft = request.maxRedirects ?? MAX_REDIRECTS;
     }
 
@@ -183,10 +189,10 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       this.#answer = undefined;
       this.#readBytes = 0;
       this.#kept = EMPTY;
-      const { path, hostLine } = this.#target;
+      const { hostLine } = this.#target;
       // Nothing here unpacks an answer: 158 bytes of brotli can hold 100 MB.
       const head =
-        `${this.#method} ${path} HTTP/1.1\r\n${hostLine}${this.#headers}` +
+        `${this.#method} ${this.#path} HTTP/1.1\r\n${hostLine}${this.#headers}` +
         `accept-encoding: identity\r\ncontent-length: ${this.#body.length}\r\n\r\n`;
       connection.request(head, this.#body, this);
     }
@@ -270,7 +276,8 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
 
     #redirect(connection: Connection, answer: AnswerHead, location: string, isClean: boolean): void {
       const from = this.#target;
-      const next = URL.canParse(location, from.href) ? new URL(location, from.href) : undefined;
+      const here = this.#href;
+      const next = URL.canParse(location, here) ? new URL(location, here) : undefined;
       let objection: string | undefined;
       if (next === undefined) objection = "its Location is not a URL";
       else if (this.#readBytes > MAX_READ_BYTES) objection = "its body is too long";
@@ -290,6 +297,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       if (!isSameOrigin) this.#headers = withoutCredentials(this.#headers);
       this.#hopsLeft -= 1;
       this.#target = target;
+      this.#path = target.path;
       this.#isSecondTry = false;
       this.#free(connection, isClean);
       this.#connection = undefined;
@@ -303,10 +311,15 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
         headers: answer.headers,
         body: this.#keptBody,
         address: connection.address ?? "",
-        url: this.#target.href,
+        url: this.#href,
       };
       if (error !== undefined) result.error = error;
       this.#finish(result, isClean);
+    }
+
+    get #href(): string {
+      const { href, origin, path } = this.#target;
+      return this.#path === path ? href : origin + this.#path;
     }
 
     #fail(kind: Exclude<HttpResult["kind"], "response">, error: string): void {
@@ -346,6 +359,10 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
             ? { kind: "blocked", error: target }
             : { kind: "error", error: "the gateway stopped" };
         setImmediate(done, result);
+        return;
+      }
+      if (request.path !== undefined && !REQUEST_TARGET.test(request.path)) {
+        setImmediate(done, { kind: "error", error: `${JSON.stringify(request.path)} is no path of a request` });
         return;
       }
       let headers: HeaderBlock;

@@ -8,17 +8,24 @@ import type { AttemptReport, Sender } from "./senders/sender.ts";
 
 export interface LocalDispatchOptions {
   senders: Record<Subscription["kind"], Sender>;
-  store: Pick<Store, "loadBody">;
+  store: Pick<Store, "loadBody" | "loadRequest">;
   clock: Clock;
 }
 
 /** Sends from this process. */
 export function createLocalDispatch({ senders, store, clock }: LocalDispatchOptions): Dispatch {
-  function send(delivery: ClaimedDelivery, subscription: Subscription, event: EventContent, done: Done): void {
+  function send(
+    delivery: ClaimedDelivery,
+    subscription: Subscription,
+    event: EventContent,
+    request: string | undefined,
+    done: Done,
+  ): void {
     const attempt = {
       deliveryId: formatDeliveryId(delivery.eventSeq, delivery.subscriptionSeq),
       number: delivery.attemptCount + 1,
       event,
+      request,
       subscription,
     };
     senders[subscription.kind].send([attempt], (reports) => {
@@ -40,14 +47,18 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
 
   return {
     send(delivery, subscription, done) {
-      const { event } = delivery;
-      if (hasBody(event)) return send(delivery, subscription, event, done);
-      store.loadBody(delivery.eventSeq).then(
-        (body) => {
-          if (body !== undefined) send(delivery, subscription, { ...event, body }, done);
+      const { event, eventSeq, request } = delivery;
+      const lacksRequest = subscription.mode === "forward" && request === undefined && event.origin === "webhook";
+      if (hasBody(event) && !lacksRequest) return send(delivery, subscription, event, request, done);
+      Promise.all([
+        event.body ?? store.loadBody(eventSeq),
+        lacksRequest ? store.loadRequest(eventSeq) : Promise.resolve(request),
+      ]).then(
+        ([body, loaded]) => {
+          if (body !== undefined) send(delivery, subscription, { ...event, body }, loaded, done);
           else done(failedHere(subscription, "the event's body was erased"));
         },
-        (error: unknown) => done(failedHere(subscription, `the body could not be loaded: ${String(error)}`)),
+        (error: unknown) => done(failedHere(subscription, `the event could not be loaded: ${String(error)}`)),
       );
     },
     async close() {

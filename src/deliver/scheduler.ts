@@ -52,6 +52,8 @@ export interface Scheduler {
   /** Lanes as they are now, for status and metrics. */
   lanes(): Iterable<Lane>;
   findBreaker(subscriptionSeq: number): BreakerState | undefined;
+  /** Whether what is due now waits for longer than this: for older ones, for a rate limit, or for the next start. */
+  isBehind(subscriptionSeq: number, byMs: number): boolean;
   readonly inFlight: number;
   /** Starts from what the store holds. */
   start(): Promise<void>;
@@ -467,6 +469,12 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     },
     lanes: () => lanes.values(),
     findBreaker: (seq) => breakers.get(seq) ?? options.findSavedBreaker?.(seq),
+    isBehind(subscriptionSeq, byMs) {
+      const lane = lanes.get(subscriptionSeq);
+      if (isStopping || lane === undefined) return isStopping;
+      const now = clock.now();
+      return lane.isBehind || lane.isGone || gateOpensAt(lane, now) > now + byMs;
+    },
     get inFlight() {
       return slots.inFlight;
     },

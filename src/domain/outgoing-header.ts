@@ -14,6 +14,9 @@ const OURS =
   /^(?:content-type|accept-encoding|user-agent|traceparent|tracestate|webhook-.*|x-webhook-.*|.*signature.*)$/;
 const NEVER_THE_SIGNATURE =
   /^(?:content-type|accept-encoding|trace.*|user-agent|webhook-.*|x-webhook-(?:id|event|timestamp|attempt))$/;
+/** In every delivery; a provider's own signature headers are not among them. */
+const ALWAYS_OURS =
+  /^(?:content-type|accept-encoding|trace(?:parent|state)|webhook-(?:id|timestamp|signature)|x-webhook-(?:id|event|timestamp|attempt))$/;
 
 export function isHeaderName(name: string): boolean {
   return HEADER_NAME.test(name);
@@ -29,6 +32,11 @@ export function findHeaderProblem(name: string, value: string): string | undefin
 /** The one header whose name users choose, and whose value is ours. */
 export function findSignatureHeaderProblem(name: string): string | undefined {
   return findNameProblem(name.toLowerCase(), NEVER_THE_SIGNATURE);
+}
+
+/** A header of a received request that is handed on; its value is the sender's. */
+export function findForwardedNameProblem(name: string): string | undefined {
+  return findNameProblem(name.toLowerCase(), ALWAYS_OURS);
 }
 
 function findNameProblem(lowerName: string, ours: RegExp): string | undefined {

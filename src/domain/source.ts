@@ -170,6 +170,7 @@ export interface Source {
   /** What is to be read from a body: for the kind first, then for the places above. */
   pointers: readonly (readonly string[])[];
   only: readonly Pattern[] | undefined;
+  /** How long its senders wait for an answer, where that is less than a forward may take. */
   answerWithinMs?: number | undefined;
   /** Undefined: everybody may send anything. */
   gate: SourceGate | undefined;

@@ -4,6 +4,7 @@ import { MASK } from "./destination-auth.ts";
 import { checkDestinationAuth } from "./destination-auth-rules.ts";
 import { PosthornError } from "./errors.ts";
 import { parseFilter } from "./filter.ts";
+import { checkForward } from "./forward-rules.ts";
 import { findHeaderProblem, findSignatureHeaderProblem, isHeaderName } from "./outgoing-header.ts";
 import { parsePattern } from "./pattern.ts";
 import { decodeSecret } from "./signature.ts";
@@ -30,6 +31,7 @@ export function checkSubscriptionInput(input: SubscriptionInput): FieldProblem[]
     ...checkLabels(input.labels ?? {}),
     ...checkAllowedIps(input.allowed_ips, input.url),
     ...checkDestinationAuth(input.auth, input.headers),
+    ...checkForward(input),
   ];
 }
 

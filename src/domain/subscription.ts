@@ -28,7 +28,11 @@ export const SubscriptionInput = Type.Object(
     name: Type.String({ minLength: 1, maxLength: 200, description: "A name for people; unique per tenant" }),
     tenant_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, default: DEFAULT_TENANT })),
     kind: Type.Optional(Type.Literal("http", { default: "http" })),
-    url: Type.String({ minLength: 1, maxLength: 2048, description: "Where deliveries are sent" }),
+    url: Type.String({
+      minLength: 1,
+      maxLength: 2048,
+      description: "Where deliveries are sent; `{source}` in its path or query stands for the event's source",
+    }),
     events: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
       minItems: 1,
       maxItems: 200,
@@ -137,6 +141,19 @@ export const SubscriptionInput = Type.Object(
         description: AUTH_DESCRIPTION,
       }),
     ),
+    mode: Type.Optional(
+      Type.Union([Type.Literal("queue"), Type.Literal("forward")], {
+        default: "queue",
+        description:
+          "`forward`: whoever sends a webhook waits for the first attempt; sub-path, query and method are handed on",
+      }),
+    ),
+    forward_headers: Type.Optional(
+      Type.Union([Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 100 }), Type.Null()], {
+        default: null,
+        description: "With `forward`: headers of the request that are handed on; `*` for the usual ones, the default",
+      }),
+    ),
     description: Type.Optional(Type.String({ maxLength: 2000 })),
   },
   { additionalProperties: false },
@@ -175,6 +192,10 @@ export interface Subscription {
   /** CIDRs; without them any address that the guard lets through. */
   allowedIps?: readonly string[] | undefined;
   auth?: DestinationAuth | undefined;
+  /** `forward`: the first attempt is awaited by the sender, and its request is handed on. */
+  mode?: "queue" | "forward" | undefined;
+  /** In lower case; the usual ones when not given. */
+  forwardHeaders?: readonly string[] | undefined;
   description: string | undefined;
   managedBy: ManagedBy;
   /** The id of the key that made it; `config` when that key, or the subscription itself, stands there. */

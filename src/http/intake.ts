@@ -90,6 +90,9 @@ export function createIntake(options: IntakeOptions): Intake {
   function answerWebhook(response: ServerResponse, result: WebhookResult): void {
     if (result.kind === "stored") {
       options.onRequest("accepted");
+      if (result.forward?.isDelivered === true) {
+        return sendJson(response, 200, `{"status":"forwarded","event_id":"${result.eventId}"}`);
+      }
       return sendJson(
         response,
         202,

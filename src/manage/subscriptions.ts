@@ -14,6 +14,8 @@ import {
 } from "../domain/signing-keys.ts";
 import type { ManagedBy, Subscription, SubscriptionInput, SubscriptionStatus } from "../domain/subscription.ts";
 import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
+import { findForwardRival } from "../domain/forward-rules.ts";
+import { expandUrl } from "../domain/url-template.ts";
 import { loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
 import type { Store, SubscriptionRow } from "../store/store.ts";
 import { restoreMasked } from "./masked-headers.ts";
@@ -113,8 +115,22 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     if (problem !== undefined) {
       throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}`, { field: problem.field });
     }
-    options.checkDestination(input.url);
+    options.checkDestination(expandUrl(input.url, "source"));
     if (input.auth?.token_url !== undefined) options.checkDestination(input.auth.token_url, "auth.token_url");
+  }
+
+  /** The configuration is checked as a whole before it comes here. */
+  function refuseRival(input: SubscriptionInput, ownId: string): void {
+    const tenantId = input.tenant_id ?? DEFAULT_TENANT;
+    const others = [...bySeq.values()].filter((one) => one.tenantId === tenantId && one.id !== ownId);
+    const rival = findForwardRival(input, others);
+    if (rival === undefined) return;
+    throw new PosthornError(
+      "conflict",
+      `mode: the subscription "${rival.name}" (${rival.id}) forwards some of these events already, and a source waits ` +
+        "for one only. Choose other patterns, or let one of the two queue.",
+      { field: "mode", details: { subscription_id: rival.id } },
+    );
   }
 
   async function insert(
@@ -124,6 +140,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     createdBy: string | undefined,
   ): Promise<Subscription> {
     check(input);
+    if (managedBy !== "config") refuseRival(input, id);
     const { secret: _, status, ...rest } = input;
     const keys = applyKeyInput(undefined, input, { random, now: clock.now(), isDeclared: managedBy === "config" });
     const at = clock.wall();
@@ -154,6 +171,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
 
   async function update(subscription: Subscription, input: SubscriptionInput, managedBy: ManagedBy) {
     check(input);
+    if (managedBy !== "config") refuseRival(input, subscription.id);
     const { secret: _, status, ...rest } = input;
     const known = keysBySeq.get(subscription.seq);
     const keys = applyKeyInput(known, input, { random, now: clock.now(), isDeclared: managedBy === "config" });
@@ -366,6 +384,8 @@ function toSubscription(row: Omit<SubscriptionRow, "secrets">, input: Settings, 
     headers: input.headers ?? {},
     allowedIps: input.allowed_ips ?? undefined,
     auth: toDestinationAuth(input.auth),
+    mode: input.mode ?? "queue",
+    forwardHeaders: input.forward_headers?.map((name) => name.toLowerCase()),
     description: input.description,
     managedBy: row.managedBy,
     createdBy: row.createdBy,

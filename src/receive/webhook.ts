@@ -3,6 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
 import type { Source } from "../domain/source.ts";
 import type { Subscription } from "../domain/subscription.ts";
+import type { Forwarding } from "./forwarding.ts";
 import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
 import type { LoggedRequest } from "../store/store.ts";
 import { admit } from "./admit.ts";
@@ -71,11 +72,13 @@ export interface WebhookReceiverOptions {
   createId: (prefix: "evt" | "req") => string;
   bodies: Pick<BodyChecker, "check">;
   schemas: Pick<SchemaChecker, "find" | "check">;
+  /** Where webhooks may be forwarded while their senders wait. */
+  forwarding?: Forwarding | undefined;
 }
 
 /** One flow for all kinds: a generic source is of a kind that leaves everything out. */
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
-  const { findSource, kinds, accept, bodies, schemas } = options;
+  const { findSource, kinds, accept, bodies, schemas, forwarding } = options;
   const toEvent = createWebhookEvents(options);
   const log = createWebhookLog(options);
 
@@ -172,8 +175,14 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     );
   }
 
-  function keep(_request: WebhookRequest, event: IncomingEvent, done: (part: Part) => void): void {
-    accept(event, done);
+  function keep(request: WebhookRequest, event: IncomingEvent, done: (part: Part) => void): void {
+    forwarding?.keepCredentials(event, request.headers);
+    accept(event, (result) => {
+      if (result.kind === "stored" && result.forward !== undefined && forwarding !== undefined) {
+        return forwarding.wait(event, result.forward, request.source, () => done(result));
+      }
+      done(result);
+    });
   }
 
   /**

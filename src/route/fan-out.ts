@@ -9,9 +9,18 @@ import type { Router } from "./router.ts";
 export type IncomingEvent = NewEvent;
 
 export type IngestResult =
-  | { kind: "stored"; eventId: string; deliveries: number }
+  | { kind: "stored"; eventId: string; deliveries: number; forward?: Forward | undefined }
   | { kind: "duplicate"; eventId: string }
   | { kind: "failed"; error: PosthornError };
+
+/** The delivery whose first attempt the sender of a webhook may wait for. */
+export interface Forward {
+  subscriptionSeq: number;
+  /** Its attempt comes at once; else it waits in the table for its turn. */
+  isClaimed: boolean;
+  /** Set by whoever waited. */
+  isDelivered: boolean;
+}
 
 /** From an event to deliveries, in one transaction with it; a fan-out too large for one goes on from a cursor. */
 export interface FanOut {
@@ -66,10 +75,10 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     event.fanOutCursor = cursor;
     store.accept(event, deliveries, (result) => {
       if (result.kind === "stored") {
-        handOver(event, result.eventSeq, first, deliveries, result.claimed);
+        const forward = handOver(event, result.eventSeq, first, deliveries, result.claimed);
         if (cursor !== undefined) continueLater(result.eventSeq, event, subscriptions.slice(first.length));
         if (subscriptions.length === 0) onUnmatched?.(event);
-        done({ kind: "stored", eventId: event.id, deliveries: subscriptions.length });
+        done({ kind: "stored", eventId: event.id, deliveries: subscriptions.length, forward });
       } else {
         deliveries.forEach(({ claim }, i) => claim && scheduler.unreserve(first[i] as Subscription));
         done(result);
@@ -89,11 +98,17 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     subscriptions: readonly Subscription[],
     deliveries: readonly NewDelivery[],
     claimed: readonly boolean[],
-  ): void {
+  ): Forward | undefined {
+    let forward: Forward | undefined;
     // One for all of them: a thousand deliveries of one event hold its body once.
     let content: ClaimedDelivery["event"] | undefined;
     for (let i = 0; i < subscriptions.length; i++) {
       const subscription = subscriptions[i] as Subscription;
+      const isForwarding = subscription.mode === "forward";
+      // The oldest is waited for: where patterns overlap, that is the one that its sources always had.
+      if (isForwarding && (forward === undefined || subscription.seq < forward.subscriptionSeq)) {
+        forward = { subscriptionSeq: subscription.seq, isClaimed: claimed[i] === true, isDelivered: false };
+      }
       if (claimed[i] === true) {
         scheduler.born({
           eventSeq,
@@ -103,6 +118,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
           uncountedAttempts: 0,
           trigger: "first",
           expiresAt: deliveries[i]?.expiresAt,
+          request: isForwarding ? event.request : undefined,
           event: (content ??= contentOf(event)),
         });
       } else if (deliveries[i]?.claim === true) {
@@ -111,6 +127,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
         scheduler.notePending(subscription, event.dueAt);
       }
     }
+    return forward;
   }
 
   function continueLater(eventSeq: number, event: Ageing, rest: readonly Subscription[]): void {

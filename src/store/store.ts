@@ -163,6 +163,8 @@ export interface ClaimedDelivery {
   trigger: AttemptTrigger;
   /** In scheduling time. */
   expiresAt: number | undefined;
+  /** `NewEvent.request`, only at birth and where the subscription forwards; else it is loaded when it is needed. */
+  request?: string | undefined;
   /** The body is undefined when it is large: it is loaded when sent. */
   event: Omit<EventContent, "body"> & { body: Uint8Array | undefined; size: number };
 }
@@ -406,6 +408,8 @@ export interface KeyRow {
 export interface ReadModels {
   findEvent(id: string, tenantId: string | undefined): Promise<StoredEvent | undefined>;
   loadBody(eventSeq: number): Promise<Uint8Array | undefined>;
+  /** JSON of the request that a webhook came with. */
+  loadRequest(eventSeq: number): Promise<string | undefined>;
   /**
    * Newest first. Searches no longer than the budget of the page, whatever is asked for: a page may be short, or
    * empty, and still have a cursor. Read to the end, the pages hold each event that fits once.

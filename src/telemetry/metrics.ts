@@ -9,6 +9,8 @@ export interface Metrics {
   /** Filters that could not be tested within their budget. */
   countCostlyFilters(count: number): void;
   countAttempt(attempt: AttemptFacts): void;
+  /** A webhook for a forwarding subscription was answered. */
+  countForward(isForwarded: boolean, tookMs: number): void;
   /** Everything in Prometheus' text form, with what is read rather than counted. */
   scrape(values: GaugeValues): Promise<string>;
 }
@@ -70,6 +72,17 @@ export function createMetrics(): Metrics {
     help: "From acceptance of an event to its delivery",
     buckets: [...LATENCY_BUCKETS, 60, 600, 3600, 86_400],
   }).with({});
+  const forwards = createCounter(registry, {
+    name: "posthorn_forwards_total",
+    help: "Webhooks for forwarding subscriptions by answer: forwarded at once, or queued",
+  });
+  const forwarded = forwards.with({ outcome: "forwarded" });
+  const queued = forwards.with({ outcome: "queued" });
+  const forwardLatency = createHistogram(registry, {
+    name: "posthorn_forward_latency_seconds",
+    help: "From receiving a webhook to the answer that it was forwarded",
+    buckets: LATENCY_BUCKETS,
+  }).with({});
   const gauges: Record<keyof GaugeValues, Gauge> = {
     openDeliveries: gauge("posthorn_open_deliveries", "Deliveries that are pending or being sent"),
     deadLetters: gauge("dlq_messages", "Dead letters"),
@@ -104,6 +117,10 @@ export function createMetrics(): Metrics {
       if (attempt.isRetry) retries.value++;
       if (attempt.result === "success") successes.value++;
       if (attempt.dwellMs !== undefined) dwell.observe(attempt.dwellMs / 1000);
+    },
+    countForward(isForwarded, tookMs) {
+      (isForwarded ? forwarded : queued).value++;
+      if (isForwarded) forwardLatency.observe(tookMs / 1000);
     },
     async scrape(values) {
       for (const [name, one] of Object.entries(gauges)) one.set(values[name as keyof GaugeValues]);

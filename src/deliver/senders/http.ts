@@ -13,17 +13,21 @@ import type { Outcome, Response } from "../../domain/outcome.ts";
 import { parseRetryAfter } from "../../domain/retry-policy.ts";
 import { createSigner, type Signer } from "../../domain/signature.ts";
 import type { Subscription } from "../../domain/subscription.ts";
+import { expandUrl } from "../../domain/url-template.ts";
 import type { HttpClient, HttpResponse, HttpResult } from "../http-client.ts";
 import { createOAuth2Tokens } from "../oauth2-tokens.ts";
 import { type PreparedAuth, prepareAuth, requestWithToken } from "./http-auth.ts";
+import { type ForwardedRequest, prepareForward } from "./http-forward.ts";
 import { buildPayload } from "./http-payload.ts";
-import type { Attempt, AttemptReport, Sender } from "./sender.ts";
+import type { Attempt, AttemptReport, OpenCredentials, Sender } from "./sender.ts";
 
 export interface HttpSenderOptions {
   /** Closed together with the sender. */
   client: HttpClient;
   clock: Clock;
   userAgent: string;
+  /** The credentials of a kept request, which are hidden in the rest of it. */
+  openCredentials?: OpenCredentials | undefined;
 }
 
 /** What all attempts for one subscription have in common. */
@@ -37,6 +41,8 @@ interface Prepared {
   /** The same, secrets masked; the same text where there is none. */
   recorded: HeaderBlock;
   auth: PreparedAuth;
+  /** Only where the requests of webhooks are handed on. */
+  forward: ((attempt: Attempt, url: string) => ForwardedRequest) | undefined;
 }
 
 export function openHttpSender(options: HttpSenderOptions): Sender {
@@ -48,8 +54,11 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
     const known = prepared.get(subscription);
     if (known !== undefined) return known;
     const headers: Record<string, string> = { ...subscription.headers };
+    const isForwarding = subscription.mode === "forward";
     const hasOwnAgent = Object.keys(headers).some((name) => name.toLowerCase() === "user-agent");
-    if (!hasOwnAgent) headers["User-Agent"] = userAgent;
+    // Where the sender's own is handed on, ours is for the requests that had none.
+    const handsAgentOn = isForwarding && subscription.forwardHeaders?.includes("user-agent") === true;
+    if (!hasOwnAgent && !handsAgentOn) headers["User-Agent"] = userAgent;
     const auth = prepareAuth(subscription);
     if (auth.authorization !== undefined) headers["Authorization"] = auth.authorization;
     const block = toHeaderBlock(headers);
@@ -61,6 +70,12 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
       headers: block,
       recorded: maskCredentials(block) + token,
       auth,
+      forward: isForwarding
+        ? prepareForward(subscription, {
+            userAgent: handsAgentOn && !hasOwnAgent ? userAgent : undefined,
+            openCredentials: options.openCredentials,
+          })
+        : undefined,
     };
     // What is written below with its name must be one.
     headerLine(made.signatureHeader, "");
@@ -70,7 +85,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
 
   function sendOne(attempt: Attempt, startedAt: number, done: (report: AttemptReport) => void): void {
     const { deliveryId, number, event, subscription } = attempt;
-    const { signer, signatureHeader, nextHeader, headers: common, recorded, auth } = prepare(subscription);
+    const { signer, signatureHeader, nextHeader, headers: common, recorded, auth, forward } = prepare(subscription);
     const { body, contentType } = buildPayload(deliveryId, event, subscription.format);
     const startedAtS = Math.floor(startedAt / 1000);
     const { seed, next, standard } = signer.sign(event.id, startedAtS, body);
@@ -79,22 +94,26 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
     const own =
       `Content-Type: ${headerValue(contentType)}\r\n${signatureHeader}: ${seed}\r\n` +
       `webhook-signature: ${standard}\r\n${nextHeader === undefined ? "" : `${nextHeader}: ${next}\r\n`}`;
-    const headers = buildAttemptHeaders(facts) + own + common;
-    const requestHeaders = own + recorded;
+    const url = expandUrl(subscription.url, event.source);
+    const forwarded = forward?.(attempt, url);
+    const headers = buildAttemptHeaders(facts) + own + common + (forwarded?.headers ?? "");
+    const requestHeaders = own + recorded + (forwarded?.recorded ?? "");
     const startedNow = clock.now();
-    const { url, timeoutMs, tenantId: owner } = subscription;
+    const { tenantId: owner } = subscription;
+    const timeoutMs = forwarded?.timeoutMs ?? subscription.timeoutMs;
     const { terms, tokenClient } = auth;
     const report = (result: HttpResult): void => {
       done({
         outcome: toOutcome(result, clock),
         startedAt,
         durationMs: Math.max(0, clock.now() - startedNow),
-        url: result.kind === "response" ? result.url : url,
+        url: result.kind === "response" ? result.url : (forwarded?.url ?? url),
         address: result.address,
         requestHeaders,
       });
     };
-    const request = { method: "POST", url, headers, body, timeoutMs, owner, terms } as const;
+    const method = forwarded?.method ?? "POST";
+    const request = { method, url, path: forwarded?.path, headers, body, timeoutMs, owner, terms } as const;
     if (tokenClient === undefined) client.request(request, report);
     else requestWithToken({ client, tokens, clock }, tokenClient, request, report);
   }
@@ -121,7 +140,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
 
 function failedReport(attempt: Attempt, startedAt: number, error: string): AttemptReport {
   const outcome: Outcome = { kind: "error", error };
-  const { url } = attempt.subscription;
+  const url = expandUrl(attempt.subscription.url, attempt.event.source);
   return { outcome, startedAt, durationMs: 0, url, address: undefined, requestHeaders: "" };
 }
 

@@ -9,8 +9,13 @@ export interface Attempt {
   /** From 1; goes on counting over replays. */
   number: number;
   event: EventContent;
+  /** JSON of the request that it came with; only for a subscription that forwards, and only of a webhook. */
+  request?: string | undefined;
   subscription: Subscription;
 }
+
+/** The credentials among the headers of a kept request, by name; empty when none were kept. */
+export type OpenCredentials = (event: EventContent, sealed: string) => Readonly<Record<string, string>>;
 
 /** What was done, for the attempt's record. */
 export interface AttemptReport {

@@ -45,6 +45,8 @@ export function presentSubscription(
     labels: settings.labels ?? {},
     allowed_ips: settings.allowed_ips ?? null,
     auth: settings.auth === undefined || settings.auth === null ? null : maskAuth(settings.auth),
+    mode: subscription.mode ?? "queue",
+    forward_headers: settings.forward_headers ?? null,
     description: subscription.description ?? null,
     managed_by: subscription.managedBy,
     created_by: subscription.createdBy ?? null,

@@ -215,6 +215,7 @@ export function unpackClaimed(packed: ArrayBuffer): ClaimedDelivery[] {
       uncountedAttempts: unpacker.uint(),
       trigger: need(ATTEMPT_TRIGGERS[unpacker.byte()]),
       expiresAt: unpacker.float(),
+      request: undefined,
       event: unpackContent(unpacker),
     });
   }

@@ -137,6 +137,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
     findEvent: (id, tenantId) => read("findEvent", id, tenantId),
     loadBody: (eventSeq) => read("loadBody", eventSeq),
+    loadRequest: (eventSeq) => read("loadRequest", eventSeq),
     listEvents: (filter, page) => read("listEvents", filter, page),
     listDeliveriesOfEvent: (eventSeq) => read("listDeliveriesOfEvent", eventSeq),
     findDelivery: (key) => read("findDelivery", key),

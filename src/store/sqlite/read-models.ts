@@ -124,6 +124,13 @@ export function createReadModels(db: Database) {
       return row?.body ?? undefined;
     },
 
+    loadRequest(eventSeq: number): string | undefined {
+      const row = prepare("select request from events where seq = ?").get(eventSeq) as
+        | { request: string | null }
+        | undefined;
+      return row?.request ?? undefined;
+    },
+
     listEvents(filter: EventFilter, page: SearchPage): EventPage {
       const below = page.cursor === undefined ? undefined : parseCursor(page.cursor, 1)[0];
       return searchEvents(search, filter, page, below);

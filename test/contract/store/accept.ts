@@ -50,6 +50,15 @@ export function acceptContract(harness: StoreHarness): void {
       expect(handedOver === undefined ? body.length > 16_384 : Buffer.from(handedOver).equals(body)).toBe(true);
     });
 
+    it("gives the request back that a webhook came with", async () => {
+      const request = '{"method":"PUT","path":"/webhook/a/\u00e4"}';
+      expect(await shared.store.loadRequest(await stored(shared.store, newEvent({ request })))).toBe(request);
+      expect(
+        await shared.store.loadRequest(await stored(shared.store, newEvent({ request: undefined }))),
+      ).toBeUndefined();
+      expect(await shared.store.loadRequest(999_999_999)).toBeUndefined();
+    });
+
     it("stores an event that nobody asked for and counts it as unmatched", async () => {
       await stored(shared.store, newEvent({ tenantId: "lonely" }));
       const counters = (await shared.store.loadCounters()).events.find(({ tenantId }) => tenantId === "lonely");

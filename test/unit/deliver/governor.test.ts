@@ -51,6 +51,14 @@ describe("the governor", () => {
     expect(sendAll(5000)).toBe(5000);
   });
 
+  it("takes events whose senders wait for the attempt for no flood", () => {
+    const { endWindow, governor, sendAll, accept } = build();
+    accept(600);
+    for (let i = 0; i < 580; i++) governor.noteAwaited();
+    endWindow();
+    expect(sendAll(5000)).toBe(5000);
+  });
+
   it("lets some go whatever comes in", () => {
     const { endWindow, sendAll, accept } = build();
     accept(60);

@@ -1,0 +1,109 @@
+import { FORWARD_WITHIN_MS } from "../../domain/forward-rules.ts";
+import { appendForwardedFor, createHeaderChoice, isHidden } from "../../domain/forwarded-headers.ts";
+import { buildForwardedPath, type ForwardBase } from "../../domain/forwarded-path.ts";
+import { type HeaderBlock, headerLine, isFieldName, isFieldValue, maskCredentials } from "../../domain/header-block.ts";
+import type { Subscription } from "../../domain/subscription.ts";
+import type { Attempt, OpenCredentials } from "./sender.ts";
+
+/** What of a received request is handed on beside its body. */
+export interface ForwardedRequest {
+  method: string;
+  /** Path and query; undefined for those of the destination itself. */
+  path: string | undefined;
+  url: string;
+  headers: HeaderBlock;
+  /** The same, secrets masked. */
+  recorded: HeaderBlock;
+  timeoutMs: number;
+}
+
+export interface ForwardOptions {
+  /** For requests that came without one; undefined where it is set anyway. */
+  userAgent: string | undefined;
+  openCredentials: OpenCredentials | undefined;
+}
+
+/** As the receiver keeps it; see `NewEvent.request`. */
+interface KeptRequest {
+  method?: string;
+  path?: string;
+  query?: string;
+  remote_address?: string;
+  headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** Credentials that are to be handed on. */
+  sealed?: string;
+}
+
+/** Those that an answer with a body may follow. */
+const METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE", "GET"]);
+const MAX_KNOWN_BASES = 1000;
+
+export function prepareForward(
+  subscription: Subscription,
+  options: ForwardOptions,
+): (attempt: Attempt, url: string) => ForwardedRequest {
+  const isChosen = createHeaderChoice(subscription.forwardHeaders, namesOf(subscription));
+  const bases = new Map<string, ForwardBase & { origin: string }>();
+
+  function baseOf(url: string): ForwardBase & { origin: string } {
+    let base = bases.get(url);
+    if (base === undefined) {
+      const { pathname, search, origin } = new URL(url);
+      if (bases.size >= MAX_KNOWN_BASES) bases.clear();
+      bases.set(url, (base = { pathname, search, origin }));
+    }
+    return base;
+  }
+
+  function headersOf(kept: KeptRequest, { event }: Attempt): HeaderBlock {
+    const { headers = {}, remote_address: address = "", sealed } = kept;
+    let block = sealed === undefined ? "" : openedBlock(options.openCredentials?.(event, sealed) ?? {}, isChosen);
+    for (const name in headers) {
+      if (isChosen(name)) block += lineOf(name, headers[name]);
+    }
+    if (options.userAgent !== undefined && headers["user-agent"] === undefined) {
+      block += headerLine("User-Agent", options.userAgent);
+    }
+    return block + lineOf("X-Forwarded-For", appendForwardedFor(textOf(headers["x-forwarded-for"]), address));
+  }
+
+  return (attempt, url) => {
+    const timeoutMs =
+      attempt.number === 1 ? Math.min(subscription.timeoutMs, FORWARD_WITHIN_MS) : subscription.timeoutMs;
+    if (attempt.request === undefined) {
+      const headers = options.userAgent === undefined ? "" : headerLine("User-Agent", options.userAgent);
+      return { method: "POST", path: undefined, url, headers, recorded: headers, timeoutMs };
+    }
+    const kept = JSON.parse(attempt.request) as KeptRequest;
+    const base = baseOf(url);
+    const path = buildForwardedPath(base, kept.path ?? "", kept.query ?? "");
+    const headers = headersOf(kept, attempt);
+    const method = METHODS.has(kept.method ?? "") ? (kept.method as string) : "POST";
+    return { method, path, url: base.origin + path, headers, recorded: maskCredentials(headers), timeoutMs };
+  };
+}
+
+/** What the subscription says itself is not said again by a sender. */
+function namesOf(subscription: Subscription): ReadonlySet<string> {
+  const signature = subscription.signatureHeader.toLowerCase();
+  const names = Object.keys(subscription.headers).map((name) => name.toLowerCase());
+  const ofAuth = subscription.auth === undefined ? [] : ["authorization"];
+  return new Set([...names, ...ofAuth, signature, `${signature}-next`]);
+}
+
+function openedBlock(credentials: Readonly<Record<string, string>>, isChosen: (name: string) => boolean): HeaderBlock {
+  let block = "";
+  for (const [name, value] of Object.entries(credentials)) if (isChosen(name)) block += lineOf(name, value);
+  return block;
+}
+
+/** Nothing where the value is hidden, or where HTTP cannot say it: that is no reason not to hand the rest on. */
+function lineOf(name: string, value: string | readonly string[] | undefined): HeaderBlock {
+  const text = textOf(value);
+  if (text === undefined || text === "" || isHidden(text) || !isFieldName(name) || !isFieldValue(text)) return "";
+  return headerLine(name, text);
+}
+
+function textOf(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === "string" || value === undefined ? value : value.join(", ");
+}

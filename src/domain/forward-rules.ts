@@ -1,0 +1,44 @@
+import { findForwardedHeaderProblem } from "./forwarded-headers.ts";
+import type { SubscriptionInput } from "./subscription.ts";
+import type { FieldProblem } from "./subscription-rules.ts";
+import { findTemplateProblem } from "./url-template.ts";
+
+/** The first attempt of a forward has so long, and the sender waits for it no longer. */
+export const FORWARD_WITHIN_MS = 10_000;
+
+export function checkForward(input: SubscriptionInput): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const templateProblem = findTemplateProblem(input.url);
+  if (templateProblem !== undefined) problems.push({ field: "url", message: templateProblem });
+  input.forward_headers?.forEach((name, i) => {
+    const message = findForwardedHeaderProblem(name);
+    if (message !== undefined) problems.push({ field: `forward_headers[${i}]`, message });
+  });
+  return problems;
+}
+
+interface Forwarding {
+  mode?: "queue" | "forward" | undefined;
+  events: readonly string[];
+}
+
+/**
+ * Another that forwards what this one is to forward. A source waits for one of them, so only one can be meant. Patterns
+ * may overlap in other ways too: then the older one is waited for.
+ */
+export function findForwardRival<Other extends Forwarding>(
+  input: Forwarding,
+  others: Iterable<Other>,
+): Other | undefined {
+  if (input.mode !== "forward") return undefined;
+  const patterns = new Set(input.events);
+  for (const other of others) {
+    if (other.mode !== "forward") continue;
+    if (isForAll(input) || isForAll(other) || other.events.some((pattern) => patterns.has(pattern))) return other;
+  }
+  return undefined;
+}
+
+function isForAll({ events }: Forwarding): boolean {
+  return events.includes("*") || events.includes("#");
+}

@@ -1,0 +1,82 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { FORWARD_WITHIN_MS } from "../domain/forward-rules.ts";
+import { namedCredentials } from "../domain/forwarded-headers.ts";
+import type { Source } from "../domain/source.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { AwaitedForward } from "../deliver/forwards.ts";
+import type { Scheduler } from "../deliver/scheduler.ts";
+import type { Forward, IncomingEvent } from "../route/fan-out.ts";
+import type { Router } from "../route/router.ts";
+
+/** What a webhook that somebody forwards needs beyond being recorded. */
+export interface Forwarding {
+  /** Headers with secrets are hidden in what is kept of a request; those that are to be handed on are sealed beside it. */
+  keepCredentials(event: IncomingEvent, headers: IncomingHttpHeaders): void;
+  /** Subscriptions have changed. */
+  refresh(): void;
+  /** Calls `done` when the sender need not wait any longer; `forward` then says what has become of it. */
+  wait(event: IncomingEvent, forward: Forward, source: Source, done: () => void): void;
+}
+
+export interface ForwardingOptions {
+  forwards: { wait(forward: AwaitedForward, done: (isDelivered: boolean) => void): void };
+  credentials: { seal(event: IncomingEvent, credentials: Readonly<Record<string, string>>): string };
+  governor: { noteAwaited(): void };
+  router: Pick<Router, "match">;
+  scheduler: Pick<Scheduler, "findBreaker" | "isBehind">;
+  subscriptions: {
+    find(seq: number): Subscription | undefined;
+    list(tenantId: undefined): readonly Subscription[];
+  };
+}
+
+export function createForwarding(options: ForwardingOptions): Forwarding {
+  const { forwards, credentials, governor, router, scheduler, subscriptions } = options;
+  /** Whether anybody wants credentials; undefined when that is to be found out anew. */
+  let isWanted: boolean | undefined;
+
+  /** Whether what a subscription has waiting is sent soon, as far as is known. */
+  function isSoon(seq: number): boolean {
+    if (subscriptions.find(seq)?.status !== "active" || scheduler.findBreaker(seq)?.isOpen === true) return false;
+    return !scheduler.isBehind(seq, FORWARD_WITHIN_MS);
+  }
+
+  return {
+    keepCredentials(event, headers) {
+      isWanted ??= subscriptions.list(undefined).some((one) => credentialsOf(one).length > 0);
+      if (!isWanted || event.request === undefined) return;
+      let kept: Record<string, string> | undefined;
+      for (const subscription of router.match(event.tenantId, event.type)) {
+        for (const name of credentialsOf(subscription)) {
+          const value = headers[name];
+          if (typeof value === "string" && value !== "") (kept ??= {})[name] = value;
+        }
+      }
+      if (kept === undefined) return;
+      const sealed = credentials.seal(event, kept);
+      event.request = `${event.request.slice(0, -1)},"sealed":${JSON.stringify(sealed)}}`;
+    },
+    refresh() {
+      isWanted = undefined;
+    },
+    wait(event, forward, source, done) {
+      governor.noteAwaited();
+      const awaited: AwaitedForward = {
+        eventId: event.id,
+        subscriptionSeq: forward.subscriptionSeq,
+        // Behind others of its ordering key, for instance.
+        isUnderWay: forward.isClaimed || isSoon(forward.subscriptionSeq),
+        receivedAt: event.dueAt,
+        answerWithinMs: source.answerWithinMs,
+      };
+      forwards.wait(awaited, (isDelivered) => {
+        forward.isDelivered = isDelivered;
+        done();
+      });
+    },
+  };
+}
+
+function credentialsOf({ mode, forwardHeaders }: Subscription): readonly string[] {
+  return mode === "forward" ? namedCredentials(forwardHeaders) : [];
+}

@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+
+describe("a subscription that forwards", () => {
+  let gateway: TestGateway;
+
+  beforeEach(async () => {
+    gateway = await startTestGateway();
+  });
+  afterEach(() => gateway.close());
+
+  const make = (more: object) =>
+    gateway.post("/api/v1/subscriptions", { url: "http://127.0.0.1:9/", mode: "forward", ...more });
+
+  it("shows its mode and the headers that it hands on", async () => {
+    const { json } = await make({ name: "a", events: ["webhook.a"], forward_headers: ["*", "X-Api-Key"] });
+    expect(json).toMatchObject({ mode: "forward", forward_headers: ["*", "X-Api-Key"] });
+    const plain = await make({ name: "b", events: ["webhook.b"], mode: undefined });
+    expect(plain.json).toMatchObject({ mode: "queue", forward_headers: null });
+  });
+
+  it("is refused with 409 beside another for the same events, which is named", async () => {
+    const first = await make({ name: "first", events: ["webhook.orders"] });
+    for (const events of [["webhook.orders", "x.y"], ["*"], ["#"]]) {
+      const answer = await make({ name: "second", events });
+      expect(answer.status).toBe(409);
+      expect(answer.json).toMatchObject({ code: "conflict", field: "mode", subscription_id: first.json["id"] });
+      expect(answer.json["detail"]).toContain('"first"');
+    }
+    expect((await make({ name: "elsewhere", events: ["#"], tenant_id: "other" })).status).toBe(201);
+    expect((await make({ name: "third", events: ["webhook.users"] })).status).toBe(201);
+    const queue = await make({ name: "fourth", events: ["#"], mode: "queue" });
+    const path = `/api/v1/subscriptions/${String(queue.json["id"])}`;
+    const headers = { "content-type": "application/json" };
+    const change = (body: object) => gateway.request("PATCH", path, { body: JSON.stringify(body), headers });
+    expect((await change({ mode: "forward" })).status).toBe(409);
+    expect((await change({ mode: "forward", events: ["a.b"] })).status).toBe(200);
+    expect((await change({ description: "the same as before" })).status).toBe(200);
+  });
+
+  it("is refused with 422 for a URL or header that cannot be, and nothing is stored", async () => {
+    const cases: [object, string][] = [
+      [{ url: "http://{source}.example/" }, "url"],
+      [{ url: "http://127.0.0.1:9/{sources}" }, "url"],
+      [{ forward_headers: ["Host"] }, "forward_headers[0]"],
+      [{ forward_headers: ["*", "X-Forwarded-For"] }, "forward_headers[1]"],
+      [{ forward_headers: ["a\0b"] }, "forward_headers[0]"],
+      [{ forward_headers: ["webhook-signature"] }, "forward_headers[0]"],
+      [{ mode: "wait" }, "mode"],
+    ];
+    for (const [more, field] of cases) {
+      const answer = await make({ name: "bad", events: ["a.b"], ...more });
+      expect([more, answer.status, answer.json["field"]]).toEqual([more, 422, field]);
+    }
+    expect((await gateway.get("/api/v1/subscriptions")).json["data"]).toEqual([]);
+  });
+
+  it("can be declared, but not two for the same events", async () => {
+    const declare = (name: string, events: string) =>
+      `  - { name: ${name}, url: "http://127.0.0.1:9/{source}", events: [${events}], mode: forward }\n`;
+    await gateway.reload(`subscriptions:\n${declare("a", "webhook.a")}${declare("b", "webhook.b")}`);
+    const { json } = await gateway.get("/api/v1/subscriptions");
+    expect(json["data"]).toMatchObject([{ mode: "forward" }, { mode: "forward" }]);
+    await expect(gateway.reload(`subscriptions:\n${declare("a", "x.y")}${declare("b", "x.y")}`)).rejects.toMatchObject({
+      code: "config_invalid",
+      message: expect.stringContaining("subscriptions[1].mode"),
+    });
+    // A change of places is no conflict.
+    await gateway.reload(`subscriptions:\n${declare("a", "webhook.b")}${declare("b", "webhook.a")}`);
+  });
+});

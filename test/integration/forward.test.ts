@@ -1,0 +1,275 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { until } from "../support/api-client.ts";
+import { openRawSocket } from "../support/raw-socket.ts";
+import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
+import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { verifySeed } from "../support/verify-signature.ts";
+
+const YAML = `
+sources:
+  - name: any
+    methods: [POST, PUT, PATCH, DELETE, GET]
+  - name: keyed
+    ordering_key_from: header:X-Key
+  - name: once
+    id_from: header:X-Id
+`;
+
+describe("forwarding a webhook while its sender waits", () => {
+  let gateway: TestGateway;
+  let target: SinkServer;
+
+  beforeEach(async () => {
+    [gateway, target] = await Promise.all([startTestGateway({ yaml: YAML }), openSinkServer()]);
+  });
+  afterEach(() => Promise.all([gateway.close(), target.close()]));
+
+  const forwardAll = (more: object = {}) =>
+    gateway.subscribe({ name: "n8n", url: `${target.url}/hook/{source}`, mode: "forward", ...more });
+
+  it("answers 200 once the target has taken it, which gets the request as it came and the usual headers", async () => {
+    const { secret } = await forwardAll();
+    const body = '{"n": 12345678901234567890 }';
+    const answer = await gateway.webhook("orders/eu/7?x=%20&y=*", body, {
+      "content-type": "application/vnd.shop+json; v=1",
+      "x-shop": "berlin",
+      "x-hub-signature-256": "sha256=abc",
+      "x-forwarded-for": "198.51.100.1",
+      "user-agent": "slackbot",
+      cookie: "a=b",
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.json).toEqual({ status: "forwarded", event_id: expect.stringMatching(/^evt_/) });
+    const [request] = await target.received(1);
+    expect(request).toMatchObject({ method: "POST", path: "/hook/orders/eu/7?x=%20&y=*" });
+    expect(request?.body.toString()).toBe(body);
+    expect(request?.headers).toMatchObject({
+      "content-type": "application/vnd.shop+json; v=1",
+      "x-shop": "berlin",
+      "x-hub-signature-256": "sha256=abc",
+      "x-forwarded-for": "198.51.100.1, 127.0.0.1",
+      "user-agent": expect.stringMatching(/^Posthorn/),
+      "webhook-id": answer.json["event_id"],
+      "x-webhook-event": "webhook.orders",
+      "x-webhook-attempt": "1",
+      host: `127.0.0.1:${target.port}`,
+    });
+    expect(request?.headers).not.toHaveProperty("cookie");
+    expect(request?.headers).not.toHaveProperty("authorization");
+    expect(request?.headers["x-webhook-signature"]).toBe(verifySeed(secret, Buffer.from(body)));
+    const delivery = await gateway.deliveryOf(String(answer.json["event_id"]));
+    expect(delivery.attempts[0]).toMatchObject({ url: `${target.url}/hook/orders/eu/7?x=%20&y=*` });
+    expect(delivery.attempts[0]?.["request_headers"]).toMatchObject({ "x-shop": "berlin" });
+  });
+
+  it("hands on the methods that a source takes", async () => {
+    await forwardAll();
+    for (const method of ["PUT", "PATCH", "DELETE", "GET"]) {
+      const answer = await gateway.request(method, "/webhook/any/x", method === "GET" ? {} : { body: "{}" });
+      expect([method, answer.status]).toEqual([method, 200]);
+      expect(target.requests.at(-1)).toMatchObject({ method, path: "/hook/any/x" });
+    }
+  });
+
+  it("answers 202 when the target fails, and forwards it again in the same way, also after a restart", async () => {
+    await forwardAll({ retry_policy: { delays_s: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0] }, status: "active" });
+    target.answerWith({ status: 500 });
+    const answer = await gateway.request("PUT", "/webhook/any/a%2Fb?c=d", { body: "{}", headers: { "x-shop": "7" } });
+    expect(answer.status).toBe(202);
+    expect(answer.json).toEqual({ status: "queued", event_id: expect.any(String), deliveries: 1 });
+    await target.received(2);
+    await gateway.restart();
+    target.answerWith({ status: 200 });
+    await gateway.settled();
+    const ways = target.requests.map(({ method, path, headers }) => [method, path, headers["x-shop"]]);
+    expect(new Set(ways.map((way) => way.join(" ")))).toEqual(new Set(["PUT /hook/any/a%2Fb?c=d 7"]));
+    expect(await gateway.event(String(answer.json["event_id"]))).toMatchObject({ status: "COMPLETED" });
+  });
+
+  it("answers 202 for what the target refuses for good", async () => {
+    await forwardAll();
+    target.answerWith({ status: 400 });
+    expect((await gateway.webhook("orders", "{}")).status).toBe(202);
+    await until(async () => (await gateway.deadLetters()).length === 1);
+  });
+
+  it("answers 202 at once while the target is down, and everything arrives when it is back", async () => {
+    await forwardAll({ retry_policy: "proxy", timeout: 1 });
+    target.answerWith({ status: 503 });
+    for (let i = 0; i < 3; i++) expect((await gateway.webhook("orders", `{"i":${i}}`)).status).toBe(202);
+    await until(async () => (await gateway.get("/status")).json["mode"] === "QUEUE");
+    const before = target.requests.length;
+    const later = await Promise.all([3, 4, 5].map((i) => gateway.webhook("orders", `{"i":${i}}`)));
+    expect(later.map(({ status }) => status)).toEqual([202, 202, 202]);
+    expect(target.requests).toHaveLength(before);
+    expect((await gateway.get("/metrics")).text).toContain('posthorn_forwards_total{outcome="queued"} 6');
+    target.answerWith({ status: 200 });
+    await gateway.settled();
+    expect(new Set(target.requests.map(({ body }) => body.toString())).size).toBe(6);
+    expect((await gateway.webhook("orders", "{}")).json).toMatchObject({ status: "forwarded" });
+  });
+
+  it("lets those go who wait for a target that others have found to be down", async () => {
+    await forwardAll({ concurrency: 3 });
+    target.answerWith((_, index) => (index < 3 ? { status: 503, delayMs: 100 } : "hang"));
+    const answers = await Promise.all([0, 1, 2, 3, 4, 5].map((i) => gateway.webhook("orders", `{"i":${i}}`)));
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 202, 202, 202]);
+    // Others hang still: nobody waited for those.
+    const { text } = await gateway.get("/metrics");
+    expect(text.match(/^webhook_delivery_total\{.*\} (\d+)$/m)?.[1]).toBe("3");
+  });
+
+  it("answers 202 when the attempt runs out of time, and when the subscription is paused", async () => {
+    const { id } = await forwardAll({ timeout: 1 });
+    target.answerWith("hang");
+    expect((await gateway.webhook("orders", "{}")).status).toBe(202);
+    await gateway.post(`/api/v1/subscriptions/${id}/pause`);
+    expect((await gateway.webhook("orders", "{}")).status).toBe(202);
+    expect(target.requests).toHaveLength(1);
+  });
+
+  it("waits behind others of the same ordering key, and not behind those of another", async () => {
+    await forwardAll({ ordered: true });
+    target.answerWith(({ body }) => ({ status: 200, delayMs: body.toString().includes("slow") ? 300 : 0 }));
+    const send = (key: string, what: string) => gateway.webhook("keyed", JSON.stringify(what), { "x-key": key });
+    const slow = send("a", "slow");
+    await target.received(1);
+    const answers = await Promise.all([slow, send("a", "next"), send("b", "other")]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(target.requests.map(({ body }) => body.toString())).toEqual(['"slow"', '"other"', '"next"']);
+  });
+
+  it("goes on when the sender hangs up", async () => {
+    await forwardAll();
+    target.answerWith({ status: 200, delayMs: 200 });
+    const socket = await openRawSocket(gateway.port);
+    socket.write("POST /webhook/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}");
+    await target.received(1);
+    socket.destroy();
+    await gateway.settled();
+    const [delivery] = await gateway.deliveries();
+    expect(delivery).toMatchObject({ status: "delivered", attempt_count: 1 });
+    expect((await gateway.webhook("orders", "{}")).status).toBe(200);
+  });
+
+  it("answers 202 to those who wait when the gateway stops, and delivers in its time", async () => {
+    await forwardAll();
+    target.answerWith({ status: 200, delayMs: 500 });
+    const waiting = gateway.webhook("orders", "{}");
+    await target.received(1);
+    await gateway.stop();
+    const answer = await waiting;
+    expect(answer.status).toBe(202);
+    await gateway.restart();
+    expect(await gateway.deliveryOf(String(answer.json["event_id"]))).toMatchObject({
+      status: "delivered",
+      attempt_count: 1,
+    });
+  });
+
+  it("forwards a duplicate no second time", async () => {
+    await forwardAll();
+    const first = await gateway.webhook("once", "{}", { "x-id": "1" });
+    const second = await gateway.webhook("once", "{}", { "x-id": "1" });
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect(second.json).toEqual({ status: "duplicate", event_id: first.json["event_id"] });
+    expect(target.requests).toHaveLength(1);
+  });
+
+  it("waits for the older of two that both want it, and delivers to all", async () => {
+    const late = await openSinkServer({ answer: "hang" });
+    await forwardAll({ events: ["webhook.*"] });
+    await gateway.subscribe({ name: "late", url: late.url, events: ["webhook.orders"], mode: "forward" });
+    await gateway.subscribe({ name: "queue", url: `${target.url}/queue`, events: ["*"] });
+    const answer = await gateway.webhook("orders/sub", "{}");
+    expect(answer.json).toMatchObject({ status: "forwarded" });
+    expect((await late.received(1))[0]).toMatchObject({ path: "/sub" });
+    await target.received(2);
+    expect(target.requests.map(({ path }) => path).sort()).toEqual(["/hook/orders/sub", "/queue"]);
+    await late.close();
+  });
+
+  it("sends published events to the destination itself, and nobody waits for them", async () => {
+    await forwardAll();
+    const answer = await gateway.publish({ event_type: "a.b", payload: {}, source: "../x" });
+    expect(answer.status).toBe(202);
+    const [request] = await target.received(1);
+    expect(request).toMatchObject({ method: "POST", path: "/hook/..%2Fx" });
+    expect(request?.headers).not.toHaveProperty("x-forwarded-for");
+  });
+
+  it("counts how many were forwarded, and how long that took", async () => {
+    await forwardAll();
+    await gateway.webhook("orders", "{}");
+    const { text } = await gateway.get("/metrics");
+    expect(text).toContain('posthorn_forwards_total{outcome="forwarded"} 1');
+    expect(text).toContain("posthorn_forward_latency_seconds_count 1");
+  });
+
+  it("hands credentials on that are named, keeps them sealed, and shows them to nobody", async () => {
+    const { id } = await forwardAll({
+      forward_headers: ["*", "Authorization", "X-Api-Key"],
+      retry_policy: { delays_s: [0] },
+    });
+    target.answerWith((_, index) => ({ status: index === 0 ? 500 : 200 }));
+    const headers = { authorization: "Bearer canary-8472", "x-api-key": "canary-9931", cookie: "canary-1177" };
+    const answer = await gateway.webhook("orders", "{}", headers);
+    expect(answer.status).toBe(202);
+    await gateway.settled();
+    for (const request of await target.received(2)) {
+      const { authorization, "x-api-key": key, cookie } = request.headers;
+      expect([authorization, key, cookie]).toEqual(["Bearer canary-8472", "canary-9931", undefined]);
+    }
+    const eventId = String(answer.json["event_id"]);
+    const shown = [
+      gateway.get(`/api/v1/events/${eventId}`),
+      gateway.get(`/api/v1/requests/${eventId.replace("evt_", "req_")}`),
+      gateway.get("/api/v1/events/export"),
+      gateway.get(`/api/v1/deliveries/${(await gateway.deliveryOf(eventId)).id}`),
+      gateway.get(`/api/v1/subscriptions/${id}`),
+    ];
+    for (const { text, status } of await Promise.all(shown)) {
+      expect(status).toBe(200);
+      expect(text).not.toMatch(/canary|sealed/);
+    }
+    await gateway.stop();
+    for (const name of ["posthorn.db", "posthorn.db-wal"]) {
+      expect(readIfThere(join(gateway.dataDir, name))).not.toContain("canary");
+    }
+    expect(gateway.logText()).not.toContain("canary");
+  });
+
+  it("never lets a sender choose another host or leave the target's path", async () => {
+    await forwardAll({ url: `${target.url}/hook` });
+    const paths = [
+      ["/webhook/o/../../rest", "/hook/rest"],
+      ["/webhook/o//evil.example/x", "/hook//evil.example/x"],
+      ["/webhook/o/%2e%2e/%2E./rest", "/hook/rest"],
+      ["/webhook/o/..%2f..%2frest", "/hook/..%252f..%252frest"],
+      ["/webhook/o/a%2fb", "/hook/a%2fb"],
+      ["/webhook/o/@evil.example", "/hook/@evil.example"],
+      ["/webhook/o/\\evil.example", "/hook/%5Cevil.example"],
+      ["/webhook/o/%0d%0aX-Evil:1", "/hook/%0d%0aX-Evil:1"],
+      ["/webhook/o/x?a=%0d%0a&b=//evil", "/hook/x?a=%0d%0a&b=//evil"],
+      ["/webhook/o/..", "/hook/"],
+    ] as const;
+    const socket = await openRawSocket(gateway.port);
+    for (const [sent, forwarded] of paths) {
+      socket.write(`POST ${sent} HTTP/1.1\r\nhost: evil.example\r\ncontent-length: 2\r\n\r\n{}`);
+      const { status } = await socket.answer();
+      expect([sent, status, target.requests.at(-1)?.path]).toEqual([sent, 200, forwarded]);
+      expect(target.requests.at(-1)?.headers["host"]).toBe(`127.0.0.1:${target.port}`);
+    }
+    socket.destroy();
+  });
+});
+
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, "latin1");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { createForwards, type AwaitedForward } from "../../../src/deliver/forwards.ts";
+import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
+
+const START = Date.UTC(2026, 0, 1);
+
+function build() {
+  const time = createVirtualTime(START);
+  const clock = createVirtualClock(time);
+  const answers: string[] = [];
+  const counted: [boolean, number][] = [];
+  const forwards = createForwards({ clock, onAnswer: (isDelivered, tookMs) => counted.push([isDelivered, tookMs]) });
+  const wait = (eventId: string, more: Partial<AwaitedForward> = {}) => {
+    const receivedAt = clock.now();
+    forwards.wait({ eventId, subscriptionSeq: 1, isUnderWay: true, receivedAt, ...more }, (isDelivered) =>
+      answers.push(`${eventId} ${isDelivered}`),
+    );
+  };
+  /** Runs what is due until then. */
+  const pass = (untilMs: number) => {
+    for (let at = time.nextAt(); at !== undefined && at <= untilMs; at = time.nextAt()) time.step();
+    time.moveTo(untilMs);
+  };
+  return { time, forwards, answers, counted, wait, pass };
+}
+
+describe("a sender who waits for a forward", () => {
+  it("hears of the first attempt of that event and subscription, and of no other", () => {
+    const { forwards, answers, wait } = build();
+    wait("e1");
+    wait("e2");
+    forwards.note("e1", 2, true);
+    forwards.note("e3", 1, true);
+    expect(answers).toEqual([]);
+    forwards.note("e2", 1, false);
+    forwards.note("e1", 1, true);
+    forwards.note("e1", 1, false);
+    expect(answers).toEqual(["e2 false", "e1 true"]);
+  });
+
+  it("waits for ten seconds at most, counted from when the webhook came", () => {
+    const { time, answers, wait, pass } = build();
+    wait("e1", { receivedAt: START - 3000 });
+    pass(6999);
+    expect(answers).toEqual([]);
+    pass(7000);
+    expect(answers).toEqual(["e1 false"]);
+    expect(time.nextAt()).toBeUndefined();
+  });
+
+  it("waits less long where the source says so, and never longer", () => {
+    const { answers, wait, pass } = build();
+    wait("quick", { answerWithinMs: 2500 });
+    wait("slow", { answerWithinMs: 60_000 });
+    pass(2499);
+    expect(answers).toEqual([]);
+    pass(2500);
+    expect(answers).toEqual(["quick false"]);
+    pass(10_000);
+    expect(answers).toEqual(["quick false", "slow false"]);
+  });
+
+  it("does not wait when no attempt is to be expected", () => {
+    const { time, answers, wait } = build();
+    wait("e1", { isUnderWay: false });
+    expect(answers).toEqual(["e1 false"]);
+    expect(time.nextAt()).toBeUndefined();
+  });
+
+  it("is let go when the destination is found to be down, and those of others are not", () => {
+    const { forwards, answers, wait } = build();
+    wait("e1");
+    wait("e2", { subscriptionSeq: 2 });
+    wait("e3");
+    forwards.giveUp(1);
+    expect(answers).toEqual(["e1 false", "e3 false"]);
+    forwards.note("e1", 1, true);
+    expect(answers).toHaveLength(2);
+  });
+
+  it("is let go when the gateway stops, and nobody begins to wait after that", () => {
+    const { time, forwards, answers, wait } = build();
+    wait("e1");
+    forwards.stop();
+    wait("e2");
+    expect(answers).toEqual(["e1 false", "e2 false"]);
+    expect(time.nextAt()).toBeUndefined();
+  });
+
+  it("is counted with the time that it took", () => {
+    const { forwards, counted, wait, pass } = build();
+    wait("e1");
+    wait("e2");
+    pass(120);
+    forwards.note("e1", 1, true);
+    forwards.note("e2", 1, false);
+    expect(counted).toEqual([
+      [true, 120],
+      [false, 120],
+    ]);
+  });
+});
