@@ -15,6 +15,7 @@ import { readsContract } from "./store/reads.ts";
 import { replaysContract } from "./store/replays.ts";
 import { searchContract } from "./store/search.ts";
 import { settleContract } from "./store/settle.ts";
+import { targetsContract } from "./store/targets.ts";
 import { tenantContract } from "./store/tenants.ts";
 
 /** What every driver of the store promises, whatever it is made of. */
@@ -36,5 +37,6 @@ export function storeContract(name: string, harness: StoreHarness): void {
     replaysContract(harness);
     searchContract(harness);
     tenantContract(harness);
+    targetsContract(harness);
   });
 }

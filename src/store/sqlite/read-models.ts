@@ -25,6 +25,7 @@ import { hashKey } from "./accept.ts";
 import { createAttemptStatsReads } from "./attempt-stats.ts";
 import { createConfigurationReads } from "./configuration.ts";
 import { createEventTypeReads } from "./event-types.ts";
+import { createTargetReads } from "./targets.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
 import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
@@ -100,6 +101,7 @@ export function createReadModels(db: Database) {
     ...createConfigurationReads(db),
     ...createTenantReads(prepare),
     ...createEventTypeReads(db),
+    ...createTargetReads(db),
     ...createJobReads(db),
     ...createAttemptStatsReads(db),
     ...createIdempotencyKeyReads(db),
