@@ -1,4 +1,3 @@
-import { accessSync, constants } from "node:fs";
 import { networkInterfaces } from "node:os";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
@@ -10,6 +9,8 @@ import { parseDestination } from "./deliver/destination.ts";
 import { createFetchText } from "./deliver/fetch-text.ts";
 import { createForwards } from "./deliver/forwards.ts";
 import { createGovernor } from "./deliver/governor.ts";
+import { createHealthCheck } from "./deliver/health-check.ts";
+import { createHealthWatch } from "./deliver/health-watch.ts";
 import { openHttpClient } from "./deliver/http-client.ts";
 import { openInFlightFile } from "./deliver/in-flight-file.ts";
 import { createLocalDispatch } from "./deliver/local-dispatch.ts";
@@ -49,6 +50,8 @@ import { openSources } from "./manage/sources.ts";
 import { createStatistics } from "./manage/statistics.ts";
 import { createStatus } from "./manage/status.ts";
 import { openSubscriptions } from "./manage/subscriptions.ts";
+import { createModeNews } from "./manage/mode-news.ts";
+import { openTargets } from "./manage/targets.ts";
 import { openTenants } from "./manage/tenants.ts";
 import { createTestDeliveries } from "./manage/test-delivery.ts";
 import { startUpkeep } from "./manage/upkeep.ts";
@@ -63,8 +66,8 @@ import type { SourceKind } from "./receive/sources/source-kind.ts";
 import { createWebhookReceiver } from "./receive/webhook.ts";
 import { createFanOut, type IncomingEvent, type IngestResult } from "./route/fan-out.ts";
 import { createRouter } from "./route/router.ts";
+import { prepareDataDir } from "./store/sqlite/data-dir.ts";
 import { lockDataDir } from "./store/sqlite/data-dir-lock.ts";
-import { makeDurableDirectory } from "./store/sqlite/durable-directory.ts";
 import { openSqliteStore } from "./store/sqlite/open.ts";
 import { createEventWarning } from "./telemetry/event-warning.ts";
 import type { Logger } from "./telemetry/logger.ts";
@@ -172,18 +175,30 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       warnCostlyFilter(event);
     },
   });
+  const checkDestination = (url: string, field?: string) =>
+    void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }, field);
+  const targets = await openTargets({
+    store,
+    clock,
+    subscriptions: () => subscriptions,
+    scheduler: () => scheduler,
+    checkDestination,
+    onMode: (known, change) => modes.changed(known, change),
+    onChange: () => modes.watchSoon(),
+  });
   const subscriptions = await openSubscriptions({
     store,
     clock,
     random,
     secretBox,
     createId,
-    checkDestination: (url, field) =>
-      void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }, field),
+    checkDestination,
+    findTarget: targets.findDeclared,
     onChange(subscription) {
       router.update(subscriptions.list(undefined));
       forwarding.refresh();
       scheduler.refresh(subscription.seq);
+      modes.watchSoon();
     },
     onResumed: (subscription, from) => news.resumed(subscription, from, { held: "deliver", skipped: 0 }),
     cancelLater: (subscription, open) => bulkReplays.cancelLane(subscription, open),
@@ -201,6 +216,8 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     random,
     findSubscription: subscriptions.find,
     findSavedBreaker: subscriptions.findSavedBreaker,
+    findSharedTarget: targets.findShared,
+    onIll: (target) => health.checkSoon(target),
     isCancelling: (seq) => replayRunner.isCancelling(seq),
     maxInFlight: limits.maxSockets,
     maxBodyBytes: limits.bodyCacheBytes,
@@ -225,21 +242,19 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     },
     onTested: (eventId, settlement) => tests.noteTested(eventId, settlement),
     onExpired: (deaths) => news.diedUnsent(deaths),
-    onBreaker(subscription, change, breaker) {
-      const facts = { subscription: subscription.name, url: subscription.url };
-      if (change === "opened") logger.warn({ ...facts, reason: breaker.lastError }, "destination is down, queueing");
-      if (change === "closed") logger.info(facts, "destination is back");
-      if (change === "failing") logger.warn(facts, "subscription will be suspended unless its deliveries succeed");
-      if (change === "opened" || change === "closed") news.modeChanged(subscription, breaker);
-      if (change === "failing") news.failing(subscription, breaker);
-      if (change === "opened") forwards.giveUp(subscription.seq);
-      subscriptions.saveBreaker(subscription, breaker).catch(logFault);
-    },
-    onSuspend(subscription, reason) {
+    onBreaker: (subscription, change, breaker) => modes.noted(subscription, change, breaker),
+    onSuspend(subscription, reason, breaker) {
       logger.warn({ subscription: subscription.name, reason }, "subscription is suspended");
-      news.suspended(subscription, reason, scheduler.findBreaker(subscription.seq));
+      news.suspended(subscription, reason, breaker);
       subscriptions.setStatus(subscription, "suspended").catch(logFault);
     },
+  });
+  const health = createHealthWatch({
+    clock,
+    random,
+    check: createHealthCheck({ client, userAgent: config.userAgent }),
+    lanes: scheduler.targets,
+    onMode: (target, change) => modes.found(target, change),
   });
   const warnUnmatched = createEventWarning(logger, () => clock.now(), "nobody subscribes to this event");
   const fanOut = createFanOut({ store, router, scheduler, clock, onUnmatched: warnUnmatched });
@@ -323,6 +338,16 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   // Past the quotas: a tenant whose backlog is too long must hear why.
   const ownEvents = createOwnEvents({ accept: take, clock, createId, router, onFault: logFault });
   const news = createFailureNews({ ownEvents, clock, findSubscription: subscriptions.find });
+  const modes = createModeNews({
+    targets,
+    news,
+    metrics,
+    health,
+    clock,
+    logger,
+    onQueueing: (waiting) => waiting.forEach(({ seq }) => forwards.giveUp(seq)),
+    onFault: logFault,
+  });
   const tests = createTestDeliveries({ store, accept, clock, createId });
   const { findBreaker } = scheduler;
   const resume = createResume({ store, subscriptions, findBreaker, news, clock });
@@ -431,6 +456,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     store,
     scheduler,
     subscriptions,
+    targets,
     disk,
     loopLag,
     metrics,
@@ -445,6 +471,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     scheduler,
     status,
     subscriptions,
+    targets,
     sources,
     eventTypes,
     tenants,
@@ -458,7 +485,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     statistics,
   });
   const takeOver = (declared: Declared) =>
-    applyDeclared(declared, { eventTypes, tenants, sources, subscriptions, logger });
+    applyDeclared(declared, { eventTypes, tenants, sources, targets, subscriptions, logger });
 
   const { deaths = [], ...recovered } = await store.recover(clock.now(), inFlight.left);
   if (Object.values(recovered).some((count) => count > 0)) {
@@ -470,6 +497,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   // Before the first delivery: what ended while the gateway was down signs no more.
   await rotation.endOverlaps();
   await scheduler.start();
+  modes.start();
   news.diedUnsent(deaths);
   news.start();
   await jobs.start();
@@ -493,6 +521,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       logger.info("gateway is stopping");
       forwards.stop();
       await replayRunner.stop();
+      modes.stop();
       await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));
       isShuttingDown = true;
       await jobs.stop();
@@ -514,20 +543,6 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       logger.info({ duration_ms: Math.round(clock.now() - startedAt) }, "gateway has stopped");
     },
   };
-}
-
-function prepareDataDir(path: string): void {
-  try {
-    makeDurableDirectory(path);
-    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
-  } catch (error) {
-    throw new PosthornError(
-      "data_dir_not_writable",
-      `The data directory ${path} cannot be written (${(error as Error).message}). ` +
-        "Give this user the right to, or choose another with POSTHORN_DATA_DIR.",
-      { cause: error },
-    );
-  }
 }
 
 function listOwnAddresses(): string[] {

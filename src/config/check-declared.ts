@@ -5,6 +5,9 @@ import { SourceInput } from "../domain/source.ts";
 import { checkSourceInput } from "../domain/source-rules.ts";
 import { SubscriptionInput } from "../domain/subscription.ts";
 import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
+import { TargetInput } from "../domain/target.ts";
+import { isPresetName } from "../domain/target-presets.ts";
+import { checkTargetInput } from "../domain/target-rules.ts";
 import { TenantInput } from "../domain/tenant.ts";
 
 /** Says what is wrong with a field (or, without one, the whole) of a declared thing. */
@@ -23,7 +26,37 @@ export function checkDeclaredSources(items: readonly unknown[], complain: Compla
   }
 }
 
-export function checkDeclaredSubscriptions(items: readonly unknown[], complain: Complain): void {
+export function checkDeclaredTargets(items: readonly unknown[], complain: Complain): void {
+  const seen = new Map<string, number>();
+  for (const [index, item] of items.entries()) {
+    if (!Value.Check(TargetInput, item)) continue;
+    const key = targetKey(item.name, item.tenant_id);
+    const first = seen.get(key);
+    if (first !== undefined)
+      complain(index, "name", `targets[${first}] has the same name; names are unique per tenant`);
+    seen.set(key, first ?? index);
+    for (const { field, message } of checkTargetInput(item)) complain(index, field, message);
+  }
+}
+
+function targetKey(name: string, tenantId = DEFAULT_TENANT): string {
+  return JSON.stringify([tenantId, name]);
+}
+
+/** The name of a target that nobody declares. */
+function findUnknownTarget({ target, tenant_id: tenantId }: SubscriptionInput, declared: readonly unknown[]) {
+  if (target === undefined || target === null || isPresetName(target)) return undefined;
+  const isKnown = declared.some(
+    (item) => Value.Check(TargetInput, item) && targetKey(item.name, item.tenant_id) === targetKey(target, tenantId),
+  );
+  return isKnown ? undefined : target;
+}
+
+export function checkDeclaredSubscriptions(
+  items: readonly unknown[],
+  complain: Complain,
+  targets: readonly unknown[],
+): void {
   const seen = new Map<string, number>();
   const before: SubscriptionInput[] = [];
   for (const [index, item] of items.entries()) {
@@ -42,6 +75,10 @@ export function checkDeclaredSubscriptions(items: readonly unknown[], complain: 
       complain(index, "name", `subscriptions[${first}] has the same name; names are unique per tenant`);
     }
     seen.set(key, first ?? index);
+    const unknown = findUnknownTarget(item, targets);
+    if (unknown !== undefined) {
+      complain(index, "target", `${JSON.stringify(unknown)} is neither n8n nor among the targets of its tenant`);
+    }
     for (const { field, message } of checkSubscriptionInput(item)) complain(index, field, message);
   }
 }

@@ -1,7 +1,12 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { PosthornError } from "../domain/errors.ts";
-import { checkDeclaredSources, checkDeclaredSubscriptions, checkDeclaredTenants } from "./check-declared.ts";
+import {
+  checkDeclaredSources,
+  checkDeclaredSubscriptions,
+  checkDeclaredTargets,
+  checkDeclaredTenants,
+} from "./check-declared.ts";
 import { checkDeclaredEventTypes, readEventTypesDir } from "./declared-event-types.ts";
 import { checkSettings } from "./check-settings.ts";
 import type { Environment } from "./environment.ts";
@@ -17,11 +22,9 @@ const DEFAULT_FILE = "posthorn.yaml";
 
 /** Top-level settings by their camelCase names, as a command line gives them. */
 export type Flags = {
-  readonly [Name in Exclude<keyof Config, "eventTypes" | "limits" | "sources" | "subscriptions" | "tenants">]?:
-    | string
-    | number
-    | boolean
-    | undefined;
+  readonly [
+    Name in Exclude<keyof Config, "eventTypes" | "limits" | "sources" | "subscriptions" | "targets" | "tenants">
+  ]?: string | number | boolean | undefined;
 };
 
 export interface LoadInput {
@@ -77,7 +80,12 @@ export function loadConfig(input: LoadInput): LoadedConfig {
     report({ place: place ?? list, path: `${list}[${index}].${field}`, message });
   };
   checkDeclaredSources(tree["sources"] as unknown[], complainOf("sources"));
-  checkDeclaredSubscriptions(tree["subscriptions"] as unknown[], complainOf("subscriptions"));
+  checkDeclaredTargets(tree["targets"] as unknown[], complainOf("targets"));
+  checkDeclaredSubscriptions(
+    tree["subscriptions"] as unknown[],
+    complainOf("subscriptions"),
+    tree["targets"] as unknown[],
+  );
   checkDeclaredTenants(tree["tenants"] as unknown[], complainOf("tenants"));
   const inFiles = readEventTypesDir(findEventTypesDir(tree, input, origins), report);
   checkDeclaredEventTypes(tree["event_types"] as unknown[], inFiles, complainOf("event_types"), report);
@@ -113,12 +121,18 @@ function readConfigFile({ file, env, cwd }: LoadInput, report: Report): LocatedM
 }
 
 function applyDefaults(origins: Map<string, Origin>): Record<string, unknown> {
-  const tree: Record<string, unknown> = { event_types: [], sources: [], subscriptions: [], tenants: [] };
+  const tree: Record<string, unknown> = {
+    event_types: [],
+    sources: [],
+    subscriptions: [],
+    targets: [],
+    tenants: [],
+  };
   for (const { path, keys, schema } of SETTINGS) {
     if (schema.default !== undefined) setAt(tree, keys, structuredClone(schema.default));
     origins.set(path, { from: "default", place: undefined });
   }
-  for (const list of ["event_types", "sources", "subscriptions", "tenants"])
+  for (const list of ["event_types", "sources", "subscriptions", "targets", "tenants"])
     origins.set(list, { from: "default", place: undefined });
   return tree;
 }

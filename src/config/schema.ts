@@ -2,6 +2,7 @@ import { Type, type Static, type TSchema } from "typebox";
 import { EventTypeInput } from "../domain/event-type.ts";
 import { SourceInput } from "../domain/source.ts";
 import { SubscriptionInput } from "../domain/subscription.ts";
+import { TargetInput } from "../domain/target.ts";
 import { TenantInput } from "../domain/tenant.ts";
 import { Limits } from "./limits.ts";
 import { VERSION } from "./version.ts";
@@ -247,6 +248,11 @@ export const Settings = Type.Object(
       default: [],
       maxItems: 10_000,
       description: "Subscriptions declared here are read-only by API",
+    }),
+    targets: Type.Array(TargetInput, {
+      default: [],
+      maxItems: 10_000,
+      description: "What several subscriptions send to: one health check and one mode for all of them",
     }),
     tenants: Type.Array(TenantInput, {
       default: [],

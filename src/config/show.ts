@@ -2,6 +2,7 @@ import { isCredentialHeader } from "../domain/credential-header.ts";
 import { maskAuth } from "../domain/destination-auth.ts";
 import type { SourceInput } from "../domain/source.ts";
 import type { SubscriptionInput } from "../domain/subscription.ts";
+import type { TargetInput } from "../domain/target.ts";
 import type { Origin, Origins } from "./load.ts";
 import { maskSecret, maskUrl } from "./mask.ts";
 import { findAt, SETTINGS, toCamelCase, type Config } from "./settings-tree.ts";
@@ -15,6 +16,7 @@ export function showConfig(config: Config, origins: Origins, options: { json: bo
   });
   const sources = config.sources.map(maskSource);
   const subscriptions = config.subscriptions.map(maskSubscription);
+  const targets = config.targets.map(maskTarget);
   const tenants = config.tenants.map(({ id, name = id, ...rest }) => ({
     name: name === id ? id : `${id} "${name}"`,
     ...rest,
@@ -26,7 +28,7 @@ export function showConfig(config: Config, origins: Origins, options: { json: bo
 
   if (options.json) {
     const settings = Object.fromEntries(rows.map(({ path, value, origin }) => [path, { value, ...origin }]));
-    const declared = { sources, subscriptions, tenants: config.tenants, event_types: eventTypes };
+    const declared = { sources, subscriptions, targets, tenants: config.tenants, event_types: eventTypes };
     return JSON.stringify({ settings, ...declared }, null, 2);
   }
   const width = Math.max(...rows.map(({ path }) => path.length));
@@ -35,6 +37,7 @@ export function showConfig(config: Config, origins: Origins, options: { json: bo
     ...formatDeclared("tenants", tenants, getOrigin(origins, "tenants")),
     ...formatDeclared("sources", sources, getOrigin(origins, "sources")),
     ...formatDeclared("event_types", eventTypes, getOrigin(origins, "event_types")),
+    ...formatDeclared("targets", targets, getOrigin(origins, "targets")),
     ...formatDeclared("subscriptions", subscriptions, getOrigin(origins, "subscriptions")),
   ].join("\n");
 }
@@ -80,9 +83,17 @@ function maskSource(source: SourceInput): Record<string, unknown> {
   return shown;
 }
 
+function maskTarget(target: TargetInput): Record<string, unknown> {
+  const shown: Record<string, unknown> = { ...target };
+  if (target.url !== undefined) shown["url"] = maskUrl(target.url);
+  if (target.health_url !== undefined) shown["health_url"] = maskUrl(target.health_url);
+  return shown;
+}
+
 /** Headers often hold the destination's credentials, so that none of their values is shown. */
 function maskSubscription(subscription: SubscriptionInput): Record<string, unknown> {
   const shown: Record<string, unknown> = { ...subscription, url: maskUrl(subscription.url) };
+  if (typeof subscription.health_url === "string") shown["health_url"] = maskUrl(subscription.health_url);
   if (subscription.secret !== undefined) shown["secret"] = maskSecret(subscription.secret);
   if (subscription.headers !== undefined) {
     shown["headers"] = Object.fromEntries(

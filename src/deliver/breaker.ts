@@ -1,3 +1,5 @@
+import type { Mode } from "../domain/target.ts";
+
 /**
  * Whether a destination is well. Closed is shown as NORMAL, open as QUEUE: while it is open, deliveries are kept and
  * one probe at a time finds out whether the destination is back.
@@ -5,8 +7,15 @@
 
 export interface BreakerState {
   isOpen: boolean;
-  /** Endpoint failures in a row. */
+  /** Endpoint failures in a row, those of health checks among them. */
   failures: number;
+  /** Of these, the failed checks: a check that succeeds takes back no more than they said. */
+  failedChecks: number;
+  /** An operator has decided: nothing else changes the mode. */
+  forced: Mode | undefined;
+  /** When and why it came into its mode; undefined when it was never in another. */
+  changedAt: number | undefined;
+  reason: string | undefined;
   openedAt: number;
   /** While open: when the next probe may go. */
   probeAt: number;
@@ -63,6 +72,10 @@ export function createBreakerState(now: number): BreakerState {
   return {
     isOpen: false,
     failures: 0,
+    failedChecks: 0,
+    forced: undefined,
+    changedAt: undefined,
+    reason: undefined,
     openedAt: 0,
     probeAt: 0,
     failedProbes: 0,
@@ -89,19 +102,42 @@ export function loadBreakerState(saved: string, now: number): BreakerState {
 /** Also for an answer that says nothing against the destination, such as a 400: it is reachable. */
 export function noteSuccess(state: BreakerState, now: number): BreakerChange {
   state.failures = 0;
+  state.failedChecks = 0;
   if (!state.isOpen) {
     measure(state, now);
     return undefined;
   }
+  closeBreaker(state, now, "it answers again");
+  startSlowly(state, now, BREAKER.slowStartMinPerS);
+  return "closed";
+}
+
+export function closeBreaker(state: BreakerState, now: number, reason: string): void {
   state.isOpen = false;
+  state.changedAt = now;
+  state.reason = reason;
   // The time in which it was down says nothing about its usual rate.
   state.successes = 0;
   state.measuredAt = now;
   state.failedProbes = 0;
   state.lastError = undefined;
+  state.slowStartUntil = 0;
+}
+
+/** For a while at most what it is used to, and a little more. */
+export function startSlowly(state: BreakerState, now: number, minPerS: number): void {
   state.slowStartUntil = now + BREAKER.slowStartMs;
-  state.slowStartPerS = Math.max(BREAKER.slowStartMinPerS, state.averagePerS * BREAKER.slowStartFactor);
-  return "closed";
+  state.slowStartPerS = Math.max(minPerS, state.averagePerS * BREAKER.slowStartFactor);
+}
+
+export function openBreaker(state: BreakerState, now: number, reason: string, jitter: number): void {
+  state.isOpen = true;
+  state.changedAt = now;
+  state.reason = reason;
+  state.openedAt = now;
+  state.failedProbes = 0;
+  state.slowStartUntil = 0;
+  state.probeAt = now + probeDelayMs(0, jitter);
 }
 
 export interface Failure {
@@ -109,10 +145,14 @@ export interface Failure {
   error: string;
   /** Uniform in [0, 1). */
   jitter: number;
+  /** While it is open, only a probe says something new. */
   isProbe: boolean;
+  /** How many in a row open it; as usual when not given. */
+  failuresToOpen?: number;
 }
 
-export function noteFailure(state: BreakerState, { now, error, jitter, isProbe }: Failure): BreakerChange {
+export function noteFailure(state: BreakerState, failure: Failure): BreakerChange {
+  const { now, error, jitter, isProbe, failuresToOpen = BREAKER.failuresToOpen } = failure;
   state.failures++;
   state.lastError = error;
   if (state.isOpen) {
@@ -124,12 +164,8 @@ export function noteFailure(state: BreakerState, { now, error, jitter, isProbe }
     if (openMs >= BREAKER.suspendAfterMs) return "expired";
     return openMs >= BREAKER.suspendAfterMs / 2 ? warnOnce(state) : undefined;
   }
-  if (state.failures < BREAKER.failuresToOpen) return undefined;
-  state.isOpen = true;
-  state.openedAt = now;
-  state.failedProbes = 0;
-  state.slowStartUntil = 0;
-  state.probeAt = now + probeDelayMs(0, jitter);
+  if (state.failures < failuresToOpen) return undefined;
+  openBreaker(state, now, error, jitter);
   return "opened";
 }
 

@@ -1,21 +1,18 @@
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Store } from "../store/store.ts";
-import {
-  BREAKER,
-  noteDead,
-  noteDelivered,
-  noteFailure,
-  noteSuccess,
-  postponeProbe,
-  type BreakerState,
-} from "./breaker.ts";
-import { createSlowStart, type Lane } from "./lane.ts";
+import { BREAKER, noteDead, noteDelivered, postponeProbe, type BreakerState } from "./breaker.ts";
+import type { Lane } from "./lane.ts";
 import type { Decision } from "./settle.ts";
+import { noteAnswered, noteIll, type Target } from "./target.ts";
 
 /** What attempts tell about a destination: whether it is well, is back, or is to be given up. */
 export interface DestinationWatch {
   note(lane: Lane, subscription: Subscription, decision: Decision, isProbe: boolean): void;
+  /** It could not be reached for too long. */
+  giveUp(lane: Lane, subscription: Subscription): void;
+  /** Brings the retries of the lane forward. */
+  hasten(lane: Lane): void;
 }
 
 export interface DestinationWatchOptions {
@@ -24,7 +21,14 @@ export interface DestinationWatchOptions {
   random: Random;
   /** `counted`: nothing that is worth telling, but to be kept. */
   onBreaker: (subscription: Subscription, change: BreakerNews, breaker: BreakerState) => void;
-  onSuspend: (subscription: Subscription, reason: string) => void;
+  /** `breaker` has what led to it. */
+  onSuspend: (subscription: Subscription, reason: string, breaker: BreakerState) => void;
+  /** A target is in NORMAL again: those who share it may send. Called before it is told. */
+  onClosed: (lane: Lane) => void;
+  /** A target is in QUEUE: told after it is. */
+  onOpened: (lane: Lane) => void;
+  /** A delivery failed, and it is the target's fault. */
+  onIll?: ((target: Target) => void) | undefined;
   /** Retries of the lane were brought forward, perhaps none: `isMore` says whether the table holds any now. */
   onHastened: (lane: Lane, isMore: boolean) => void;
 }
@@ -35,16 +39,23 @@ export function createDestinationWatch(options: DestinationWatchOptions): Destin
   const { store, clock, random, onBreaker, onSuspend, onHastened } = options;
 
   /** Once: what was in flight beside it says the same. */
-  function suspend(lane: Lane, subscription: Subscription, reason: string): void {
+  function suspend(lane: Lane, subscription: Subscription, reason: string, breaker: BreakerState): void {
     if (lane.isGone || subscription.status !== "active") return;
     lane.isGone = true;
-    onSuspend(subscription, reason);
+    onSuspend(subscription, reason, breaker);
+  }
+
+  function giveUp(lane: Lane, subscription: Subscription): void {
+    const { mode } = lane.target;
+    const hours = BREAKER.suspendAfterMs / 3_600_000;
+    suspend(lane, subscription, `it could not be reached for ${hours} h: ${mode.lastError ?? ""}`, mode);
   }
 
   /** What ends without a success, over and over, ends with a suspension. */
   function watchDeaths(lane: Lane, subscription: Subscription, { settlement, error }: Decision): void {
     const { breaker } = lane;
     if (settlement.verdict === "delivered") {
+      if (lane.target.mode !== breaker) lane.target.mode.failedOthers = false;
       if (noteDelivered(breaker)) onBreaker(subscription, "counted", breaker);
       return;
     }
@@ -52,47 +63,49 @@ export function createDestinationWatch(options: DestinationWatchOptions): Destin
     const change = noteDead(breaker);
     onBreaker(subscription, change === "failing" ? "failing" : "counted", breaker);
     if (change === "exhausted") {
-      suspend(lane, subscription, `${breaker.deadInARow} deliveries in a row are dead, the last: ${error ?? ""}`);
+      const dead = `${breaker.deadInARow} deliveries in a row are dead`;
+      suspend(lane, subscription, `${dead}, the last: ${error ?? ""}`, breaker);
     }
   }
 
   /** The destination is back: what waited for a later try need not wait any longer. */
-  function hastenRetries(lane: Lane): void {
+  function hasten(lane: Lane): void {
     lane.unsettled++;
     const go = (count: number) => {
       lane.unsettled--;
       onHastened(lane, count > 0);
       // What failed since then has its own time.
-      if (count > 0 && lane.breaker.failures === 0) hastenRetries(lane);
+      if (count > 0 && (lane.drain !== undefined || lane.target.mode.failures === 0)) hasten(lane);
     };
     store.makeRetriesDue(lane.seq, clock.now()).then(go, () => go(0));
   }
 
   return {
+    giveUp,
+    hasten,
     note(lane, subscription, decision, isProbe) {
-      const { breaker } = lane;
+      const { target } = lane;
       const { says, error } = decision;
       const now = clock.now();
-      if (decision.suspends) suspend(lane, subscription, error ?? "gone");
+      if (decision.suspends) suspend(lane, subscription, error ?? "gone", lane.breaker);
       else if (decision.testOf === undefined) watchDeaths(lane, subscription, decision);
       if (says === "nothing") {
-        if (isProbe) postponeProbe(breaker, now, random.next());
+        if (isProbe) postponeProbe(target.mode, now, random.next());
         return;
       }
       if (says === "well") {
-        if (noteSuccess(breaker, now) !== "closed") return;
-        lane.slowStart = createSlowStart(breaker, now);
-        onBreaker(subscription, "closed", breaker);
+        if (noteAnswered(target, now) !== "closed") return;
+        options.onClosed(lane);
+        onBreaker(subscription, "closed", target.mode);
         // A 500 shows that it answers, not that the others' time has come.
-        if (decision.settlement.verdict !== "retry") hastenRetries(lane);
+        if (decision.settlement.verdict !== "retry") hasten(lane);
         return;
       }
-      const change = noteFailure(breaker, { now, error: error ?? "failed", jitter: random.next(), isProbe });
-      if (change === "opened" || change === "failing") onBreaker(subscription, change, breaker);
-      if (change === "expired") {
-        const hours = BREAKER.suspendAfterMs / 3_600_000;
-        suspend(lane, subscription, `it could not be reached for ${hours} h: ${error ?? ""}`);
-      }
+      const change = noteIll(target, { now, error: error ?? "failed", jitter: random.next(), isProbe });
+      if (change === "opened" || change === "failing") onBreaker(subscription, change, target.mode);
+      if (change === "opened") options.onOpened(lane);
+      if (change === "expired") giveUp(lane, subscription);
+      options.onIll?.(target);
     },
   };
 }

@@ -2,6 +2,8 @@ import type { Timer } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery } from "../store/store.ts";
 import { isSlow, PROMPT_MS, type BreakerState } from "./breaker.ts";
+import type { Drain } from "./drain.ts";
+import { createTarget, type Target } from "./target.ts";
 import { createTokenBucket, type TokenBucket } from "./token-bucket.ts";
 
 /** The open deliveries of one subscription: what of them is in memory, and what keeps the rest waiting. */
@@ -22,9 +24,13 @@ export interface Lane {
   nextDueAt: number;
   /** The last claim left due ones behind: those that come now must not overtake them. */
   isBehind: boolean;
-  /** Outlives the lane. */
+  /** Of the subscription. Outlives the lane. */
   readonly breaker: BreakerState;
+  /** Whose mode decides whether it sends: that breaker, unless several subscriptions share the target. */
+  target: Target;
   isProbing: boolean;
+  /** The round that it takes part in while its target is in QUEUE. */
+  drain: Drain | undefined;
   /** Its destination is gone; nothing more is sent until the subscription says what becomes of it. */
   isGone: boolean;
   rate: TokenBucket | undefined;
@@ -50,7 +56,12 @@ export function claimsAhead({ concurrency }: Subscription): number {
   return Math.min(MAX_CLAIMED_AHEAD, CLAIMED_AHEAD_PER_SLOT * concurrency);
 }
 
-export function createLane(subscription: Subscription, breaker: BreakerState, now: number): Lane {
+export function createLane(
+  subscription: Subscription,
+  breaker: BreakerState,
+  now: number,
+  target: Target = createTarget(breaker),
+): Lane {
   return {
     seq: subscription.seq,
     tenantId: subscription.tenantId,
@@ -63,10 +74,12 @@ export function createLane(subscription: Subscription, breaker: BreakerState, no
     nextDueAt: 0,
     isBehind: false,
     breaker,
+    target,
     isProbing: false,
+    drain: undefined,
     isGone: false,
     rate: rateOf(subscription, now),
-    slowStart: now < breaker.slowStartUntil ? createSlowStart(breaker, now) : undefined,
+    slowStart: findSlowStart(target, now),
     isSlow: isSlow(breaker),
     heardAt: now,
     isQueued: false,
@@ -75,8 +88,13 @@ export function createLane(subscription: Subscription, breaker: BreakerState, no
   };
 }
 
-export function createSlowStart(breaker: BreakerState, now: number): TokenBucket {
-  return createTokenBucket(breaker.slowStartPerS, now, undefined, "empty");
+/** One for all who share the target. */
+export function createSlowStart(target: Target, now: number): TokenBucket {
+  return (target.slowStart = createTokenBucket(target.mode.slowStartPerS, now, undefined, "empty"));
+}
+
+export function findSlowStart(target: Target, now: number): TokenBucket | undefined {
+  return now < target.mode.slowStartUntil ? (target.slowStart ?? createSlowStart(target, now)) : undefined;
 }
 
 function rateOf(subscription: Subscription, now: number): TokenBucket | undefined {
@@ -91,8 +109,9 @@ export function retune(lane: Lane, subscription: Subscription, now: number): voi
   else lane.rate.setRate(perMinute / 60, now);
 }
 
-/** When rate limit and slow start let the next delivery go. */
+/** When rate limit and slow start let the next delivery go; infinite while a batch must end first. */
 export function gateOpensAt(lane: Lane, now: number): number {
+  if (lane.drain !== undefined && lane.drain.room <= 0) return Number.POSITIVE_INFINITY;
   endSlowStart(lane, now);
   return Math.max(lane.rate?.readyAt(now) ?? now, lane.slowStart?.readyAt(now) ?? now);
 }
@@ -104,17 +123,20 @@ export function allowance(lane: Lane, now: number): number {
   return Math.min(
     rate?.available(now) ?? Number.POSITIVE_INFINITY,
     slowStart?.available(now) ?? Number.POSITIVE_INFINITY,
+    lane.drain?.room ?? Number.POSITIVE_INFINITY,
   );
 }
 
 /** Until when a lane without work must be remembered, lest its limits are forgotten with it. */
 export function remembersUntil(lane: Lane, now: number): number {
   endSlowStart(lane, now);
-  return Math.max(lane.rate?.fullAt(now) ?? now, lane.slowStart === undefined ? now : lane.breaker.slowStartUntil);
+  return Math.max(lane.rate?.fullAt(now) ?? now, lane.slowStart === undefined ? now : lane.target.mode.slowStartUntil);
 }
 
 function endSlowStart(lane: Lane, now: number): void {
-  if (lane.slowStart !== undefined && now >= lane.breaker.slowStartUntil) lane.slowStart = undefined;
+  if (lane.slowStart === undefined || now < lane.target.mode.slowStartUntil) return;
+  lane.slowStart = undefined;
+  lane.target.slowStart = undefined;
 }
 
 /** Nothing comes back soon of what is in flight. One alone may be an odd one out. */
@@ -124,7 +146,7 @@ export function isSilent(lane: Lane, now: number): boolean {
 
 /** A lane without work is forgotten, unless its destination is in trouble. */
 export function isIdle(lane: Lane): boolean {
-  return lane.unsettled + occupied(lane) === 0 && !lane.mayHaveMore && !lane.breaker.isOpen;
+  return lane.unsettled + occupied(lane) === 0 && !lane.mayHaveMore && !lane.target.mode.isOpen;
 }
 
 /** Claimed, or about to be, and not yet sent. */

@@ -2,21 +2,12 @@ import type { Clock, Random } from "../domain/clock.ts";
 import { isGatewayEventType } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement, Store } from "../store/store.ts";
-import {
-  createBreakerState,
-  isSlow,
-  noteDuration,
-  postponeProbe,
-  PROMPT_MS,
-  resumeBreaker,
-  type BreakerState,
-} from "./breaker.ts";
+import { isSlow, noteDuration, postponeProbe, PROMPT_MS, type BreakerState } from "./breaker.ts";
 import { createDestinationWatch, type DestinationWatchOptions } from "./destination-watch.ts";
 import type { Dispatch } from "./dispatch.ts";
 import {
   allowance,
   claimsAhead,
-  createLane,
   gateOpensAt,
   held,
   isIdle,
@@ -30,6 +21,10 @@ import type { Governor } from "./governor.ts";
 import type { InFlightMarks } from "./in-flight-file.ts";
 import { createMemory } from "./memory.ts";
 import { createSlots, type Slots } from "./slots.ts";
+import { createStandings } from "./standings.ts";
+import { sparesDeliveries, type Target } from "./target.ts";
+import { createTargetLanes, type TargetLanes } from "./target-lanes.ts";
+import type { Drain } from "./drain.ts";
 import { decide, type Decision } from "./settle.ts";
 import type { AttemptReport } from "./senders/sender.ts";
 
@@ -51,9 +46,13 @@ export interface Scheduler {
   refresh(subscriptionSeq: number): void;
   /** Lanes as they are now, for status and metrics. */
   lanes(): Iterable<Lane>;
+  /** The mode of what a subscription sends to. */
   findBreaker(subscriptionSeq: number): BreakerState | undefined;
   /** Whether what is due now waits for longer than this: for older ones, for a rate limit, or for the next start. */
   isBehind(subscriptionSeq: number, byMs: number): boolean;
+  /** What a subscription sends to. */
+  targetOf(subscription: Subscription): Target;
+  readonly targets: TargetLanes;
   readonly inFlight: number;
   /** Starts from what the store holds. */
   start(): Promise<void>;
@@ -84,10 +83,13 @@ export interface SchedulerOptions {
   onExpired?: ((deaths: readonly DeadDelivery[]) => void) | undefined;
   /** The breaker as it was before a restart. */
   findSavedBreaker?: ((subscriptionSeq: number) => BreakerState | undefined) | undefined;
+  /** The target that a subscription shares with others. */
+  findSharedTarget?: ((subscription: Subscription) => Target | undefined) | undefined;
   /** Whether a job cancels what a deleted subscription has left. */
   isCancelling?: ((subscriptionSeq: number) => boolean) | undefined;
   onBreaker: DestinationWatchOptions["onBreaker"];
   onSuspend: DestinationWatchOptions["onSuspend"];
+  onIll?: DestinationWatchOptions["onIll"];
 }
 
 /** Probes wait for no slot; but where thousands are down, they must not take them all. */
@@ -98,15 +100,35 @@ const AGAIN_MS = 1000;
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, dispatch, clock, random, findSubscription, inFlight, governor } = options;
   const lanes = new Map<number, Lane>();
-  const breakers = new Map<number, BreakerState>();
+  const standings = createStandings({
+    clock,
+    findSavedBreaker: options.findSavedBreaker,
+    findSharedTarget: options.findSharedTarget,
+    onRetarget(lane, change) {
+      targetLanes.leave(lane);
+      change();
+      targetLanes.join(lane);
+    },
+  });
   const slots = options.slots ?? createSlots(options.maxInFlight);
   const memory = createMemory(slots, options.maxBodyBytes, () => lanes.size);
+  const targetLanes = createTargetLanes({
+    lanes,
+    clock,
+    findSubscription,
+    laneOf,
+    advance,
+    destinations: () => destinations,
+  });
   const destinations = createDestinationWatch({
     store,
     clock,
     random,
     onBreaker: options.onBreaker,
     onSuspend: options.onSuspend,
+    onClosed: targetLanes.closed,
+    onOpened: targetLanes.opened,
+    onIll: options.onIll,
     onHastened(lane, isMore) {
       if (isMore) spill(lane, clock.now());
       advance(lane);
@@ -122,17 +144,20 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const { seq } = subscription;
     let lane = lanes.get(seq);
     if (lane === undefined) {
-      const now = clock.now();
-      const breaker = breakers.get(seq) ?? options.findSavedBreaker?.(seq) ?? createBreakerState(now);
-      breakers.set(seq, breaker);
       // The one at hand may be from before a change.
-      lanes.set(seq, (lane = createLane(findSubscription(seq) ?? subscription, breaker, now)));
+      lanes.set(seq, (lane = standings.createLane(findSubscription(seq) ?? subscription)));
+      targetLanes.join(lane);
     }
     return lane;
   }
 
+  /** Its target is in QUEUE, and nothing is sent all the same. */
+  function isShut(lane: Lane): boolean {
+    return lane.target.mode.isOpen && lane.drain === undefined;
+  }
+
   function isOpenForBirth(lane: Lane, subscription: Subscription, now: number): boolean {
-    if (isStopping || subscription.status !== "active" || lane.breaker.isOpen || lane.isGone) return false;
+    if (isStopping || subscription.status !== "active" || lane.target.mode.isOpen || lane.isGone) return false;
     const ahead = claimsAhead(subscription);
     if (occupied(lane) >= subscription.concurrency + ahead || memory.roomFor(lane) <= 0) return false;
     // A few that wait in the table are claimed soon, as long as those that are born leave them room.
@@ -147,12 +172,17 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   /** Brings the lane to where its next step is: a send, a claim, a timer, or oblivion. */
   function advance(lane: Lane): void {
+    move(lane);
+    if (lane.drain !== undefined) targetLanes.step(lane.drain);
+  }
+
+  function move(lane: Lane): void {
     const subscription = findSubscription(lane.seq);
     if (subscription === undefined || subscription.status !== "active" || lane.isGone || isStopping) {
       return hold(lane, subscription);
     }
     const now = clock.now();
-    if (lane.breaker.isOpen) return advanceOpen(lane, now);
+    if (isShut(lane)) return advanceOpen(lane, now);
     claimMore(lane, subscription, now);
     if (lane.ready.length === 0) return rest(lane);
     if (lane.inFlight >= subscription.concurrency) return;
@@ -167,7 +197,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     giveBackAll(lane);
     if (subscription?.status !== "active") lane.breaker.isHeld = true;
     if (subscription === undefined) {
-      breakers.delete(lane.seq);
+      standings.forget(lane.seq);
       if (lane.mayHaveMore) cancelLate(lane);
     }
     rest(lane);
@@ -191,12 +221,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   function advanceOpen(lane: Lane, now: number): void {
     giveBackAll(lane);
-    if (lane.isProbing || lane.claiming > 0 || !lane.mayHaveMore) return;
-    const at = Math.max(lane.breaker.probeAt, lane.nextDueAt);
+    const { target } = lane;
+    if (sparesDeliveries(target) || target.isProbing || lane.claiming > 0 || !lane.mayHaveMore) return;
+    const at = Math.max(target.mode.probeAt, lane.nextDueAt);
     if (at > now) return wakeAt(lane, at);
     if (probing >= maxProbing) {
-      postponeProbe(lane.breaker, now, random.next());
-      return wakeAt(lane, lane.breaker.probeAt);
+      postponeProbe(target.mode, now, random.next());
+      return wakeAt(lane, target.mode.probeAt);
     }
     startClaim(lane, 1, now);
   }
@@ -224,6 +255,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       lane.isBehind = lane.nextDueAt <= now;
       for (const delivery of claimed) memory.add(lane, delivery);
       if (deaths !== undefined) options.onExpired?.(deaths);
+      if (lane.drain !== undefined) targetLanes.noteClaimed(lane, claimed);
       if (mayProbe(lane)) probe(lane);
       else advance(lane);
     });
@@ -231,8 +263,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   /** What was claimed before it opened is no probe before its time. */
   function mayProbe(lane: Lane): boolean {
-    if (!lane.breaker.isOpen || lane.isProbing || isStopping || probing >= maxProbing) return false;
-    return lane.ready.length > 0 && lane.breaker.probeAt <= clock.now();
+    const { target } = lane;
+    if (!isShut(lane) || sparesDeliveries(target) || target.isProbing) return false;
+    if (isStopping || probing >= maxProbing) return false;
+    return lane.ready.length > 0 && target.mode.probeAt <= clock.now();
   }
 
   function probe(lane: Lane): void {
@@ -240,6 +274,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (subscription === undefined || subscription.status !== "active") return advance(lane);
     // Set before: what is answered within the call must find it.
     lane.isProbing = true;
+    lane.target.isProbing = true;
     probing++;
     if (!sendNext(lane, subscription, true)) endProbe(lane);
     giveBackAll(lane);
@@ -247,6 +282,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   function endProbe(lane: Lane): void {
     lane.isProbing = false;
+    lane.target.isProbing = false;
     probing--;
   }
 
@@ -265,7 +301,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function canSend(lane: Lane, subscription: Subscription): boolean {
-    if (isStopping || subscription.status !== "active" || lane.breaker.isOpen || lane.isGone) return false;
+    if (isStopping || subscription.status !== "active" || isShut(lane) || lane.isGone) return false;
     if (lane.inFlight >= subscription.concurrency) return false;
     const now = clock.now();
     return gateOpensAt(lane, now) <= now;
@@ -283,19 +319,24 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
     lane.rate?.take(now);
     lane.slowStart?.take(now);
+    const { drain } = lane;
+    if (drain !== undefined) {
+      drain.room--;
+      drain.flying++;
+    }
     if (lane.inFlight === 0) lane.heardAt = now;
     lane.inFlight++;
     lane.unsettled++;
     slots.occupy(lane);
     inFlight.start(delivery, (mark) =>
       dispatch.send(delivery, subscription, (report) =>
-        finish(lane, { delivery, report, isProbe, sentBy: subscription, mark }),
+        finish(lane, { delivery, report, isProbe, sentBy: subscription, mark, drain }),
       ),
     );
     return true;
   }
 
-  function finish(lane: Lane, { delivery, report, isProbe, sentBy, mark }: Finished): void {
+  function finish(lane: Lane, { delivery, report, isProbe, sentBy, mark, drain }: Finished): void {
     lane.inFlight--;
     slots.vacate(lane);
     if (isProbe) endProbe(lane);
@@ -313,8 +354,12 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const decision = decide(delivery, subscription, report, { now, wall: clock.wall(), random });
     if (decision.settlement.verdict !== "delivered" && !isGatewayEventType(delivery.event.type)) {
       lane.breaker.failedOthers = true;
+      lane.target.mode.failedOthers = true;
     }
     destinations.note(lane, subscription, decision, isProbe);
+    if (drain !== undefined) targetLanes.noteEnded(drain, decision.says === "ill");
+    // Another lane may have waited for what this one finds out.
+    if (isProbe && lane.target.mode !== lane.breaker) targetLanes.opened(lane);
     options.onAttempt?.(subscription, delivery, report, decision);
     const { settlement } = decision;
     settlement.claimNext = subscription.ordered && !decision.suspends && isOpenForNext(lane, subscription, now);
@@ -326,7 +371,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   /** The next of an ordering key takes the place of the one that is done, if it may go at once. */
   function isOpenForNext(lane: Lane, subscription: Subscription, now: number): boolean {
-    if (isStopping || subscription.status !== "active" || lane.breaker.isOpen) return false;
+    if (isStopping || subscription.status !== "active" || isShut(lane)) return false;
     return held(lane) < allowance(lane, now);
   }
 
@@ -396,7 +441,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function wakeAt(lane: Lane, at: number): void {
-    if (lane.timer !== undefined && lane.wakeAt <= at) return;
+    // What waits for no time is advanced by what it waits for.
+    if ((lane.timer !== undefined && lane.wakeAt <= at) || at === Number.POSITIVE_INFINITY) return;
     lane.timer?.cancel();
     lane.wakeAt = at;
     lane.timer = clock.setTimer(at, () => {
@@ -455,26 +501,31 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     refresh(subscriptionSeq) {
       const subscription = findSubscription(subscriptionSeq);
       const lane = subscription === undefined ? lanes.get(subscriptionSeq) : laneOf(subscription);
-      if (lane === undefined) return void breakers.delete(subscriptionSeq);
+      if (lane === undefined) return standings.forget(subscriptionSeq);
       const now = clock.now();
       lane.isGone = false;
-      if (subscription !== undefined) retune(lane, subscription, now);
+      if (subscription !== undefined) {
+        standings.retarget(lane, subscription);
+        retune(lane, subscription, now);
+      }
       // Whoever deletes it cancels what is there, and says how much.
       else lane.mayHaveMore = false;
       if (subscription?.status === "active") {
-        resumeBreaker(lane.breaker, now);
+        standings.resume(lane);
         spill(lane, now);
       }
       advance(lane);
     },
     lanes: () => lanes.values(),
-    findBreaker: (seq) => breakers.get(seq) ?? options.findSavedBreaker?.(seq),
     isBehind(subscriptionSeq, byMs) {
       const lane = lanes.get(subscriptionSeq);
       if (isStopping || lane === undefined) return isStopping;
       const now = clock.now();
       return lane.isBehind || lane.isGone || gateOpensAt(lane, now) > now + byMs;
     },
+    findBreaker: (seq) => standings.findMode(findSubscription(seq), seq),
+    targetOf: standings.targetOf,
+    targets: targetLanes,
     get inFlight() {
       return slots.inFlight;
     },
@@ -507,4 +558,6 @@ interface Finished {
   report: AttemptReport;
   isProbe: boolean;
   mark: number;
+  /** The round that it was part of. */
+  drain: Drain | undefined;
 }

@@ -39,6 +39,8 @@ export function classify(outcome: Outcome, retryOn: Subscription["retryOn"]): Cl
       return retry(outcome.error, true);
     case "blocked":
       return dead("blocked", outcome.error);
+    case "too_large":
+      return dead("too_large", outcome.error);
     case "error":
       return retry(outcome.error, false);
   }
@@ -50,9 +52,13 @@ function findObjection(response: Response, retryOn: Subscription["retryOn"]): st
     return `answered ${response.status}, which retry_on.statuses names as a failure`;
   }
   const text = retryOn.bodyContains;
-  if (text === undefined) return undefined;
+  if (text === undefined && retryOn.bodyIs === undefined) return undefined;
   const { buffer, byteOffset, byteLength } = response.body;
-  const found = Buffer.from(buffer, byteOffset, byteLength).includes(text, 0, "utf8");
+  const body = Buffer.from(buffer, byteOffset, byteLength);
+  if (retryOn.bodyIs !== undefined && body.toString("utf8").trim() === retryOn.bodyIs) {
+    return `answered ${response.status}, but only: ${retryOn.bodyIs}`;
+  }
+  const found = text !== undefined && body.includes(text, 0, "utf8");
   return found ? `answered ${response.status} with the text of retry_on.body_contains` : undefined;
 }
 

@@ -17,6 +17,7 @@ export const DEAD_REASONS = [
   "held_too_long",
   "poison",
   "blocked",
+  "too_large",
 ] as const;
 export type DeadReason = (typeof DEAD_REASONS)[number];
 

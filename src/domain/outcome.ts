@@ -9,6 +9,8 @@ export type Outcome =
   | { kind: "unreachable"; error: string }
   /** Our own guard forbade the address or the scheme; nothing was sent. */
   | { kind: "blocked"; error: string }
+  /** The target would fail at it however often it came; nothing was sent. */
+  | { kind: "too_large"; error: string }
   /** A fault of ours: nothing can be said about the destination. */
   | { kind: "error"; error: string };
 
@@ -36,6 +38,7 @@ export function attemptResult(outcome: Outcome): AttemptResult {
     case "unreachable":
       return "connection_error";
     case "blocked":
+    case "too_large":
       return "blocked";
     case "error":
       return "error";

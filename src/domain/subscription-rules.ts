@@ -9,6 +9,7 @@ import { findHeaderProblem, findSignatureHeaderProblem, isHeaderName } from "./o
 import { parsePattern } from "./pattern.ts";
 import { decodeSecret } from "./signature.ts";
 import type { SubscriptionInput } from "./subscription.ts";
+import { checkSubscriptionTarget } from "./target-rules.ts";
 
 /** Rules for a subscription that a JSON Schema cannot say; the API and the configuration share them. */
 
@@ -32,12 +33,13 @@ export function checkSubscriptionInput(input: SubscriptionInput): FieldProblem[]
     ...checkAllowedIps(input.allowed_ips, input.url),
     ...checkDestinationAuth(input.auth, input.headers),
     ...checkForward(input),
+    ...checkSubscriptionTarget(input),
   ];
 }
 
 function checkText(input: SubscriptionInput): FieldProblem[] {
   const problems: FieldProblem[] = [];
-  for (const field of ["name", "tenant_id"] as const) {
+  for (const field of ["name", "tenant_id", "target"] as const) {
     if (CONTROL.test(input[field] ?? "")) problems.push({ field, message: "must not contain control characters" });
   }
   if (input.description?.includes("\0") === true) {

@@ -2,6 +2,7 @@ import { Type, type Static } from "typebox";
 import { AUTH_DESCRIPTION, type DestinationAuth, DestinationAuthInput } from "./destination-auth.ts";
 import { DEFAULT_TENANT } from "./event.ts";
 import { FILTER_LIMITS, type Filter } from "./filter.ts";
+import type { TargetRules } from "./target.ts";
 
 /** One schema gives the type, the validation, the defaults, the OpenAPI text and the docs. */
 
@@ -119,6 +120,18 @@ export const SubscriptionInput = Type.Object(
         description: "Sent with every attempt",
       }),
     ),
+    target: Type.Optional(
+      Type.Union([Type.String({ minLength: 1, maxLength: 64 }), Type.Null()], {
+        default: null,
+        description: "A preset (`n8n`), or a target of posthorn.yaml that it shares with others; else it is its own",
+      }),
+    ),
+    health_url: Type.Optional(
+      Type.Union([Type.String({ minLength: 1, maxLength: 2048 }), Type.Null()], {
+        default: null,
+        description: 'Answers 2xx and `{"status":"ok"}` while the destination is well; asked every minute',
+      }),
+    ),
     labels: Type.Optional(
       Type.Record(Type.String(), Type.String({ maxLength: 255 }), {
         default: {},
@@ -181,7 +194,7 @@ export interface Subscription {
   /** The private key, when deliveries are also signed with one. */
   ed25519Key?: string | undefined;
   retryPolicy: RetryPolicySpec;
-  retryOn: { statuses: readonly number[]; bodyContains: string | undefined };
+  retryOn: { statuses: readonly number[]; bodyContains: string | undefined; bodyIs?: string | undefined };
   timeoutMs: number;
   rateLimitPerMinute: number | undefined;
   concurrency: number;
@@ -196,6 +209,14 @@ export interface Subscription {
   mode?: "queue" | "forward" | undefined;
   /** In lower case; the usual ones when not given. */
   forwardHeaders?: readonly string[] | undefined;
+  /** The name of the target that it shares with others. */
+  sharedTarget?: string | undefined;
+  /** Of its own target, when they are not the usual ones. */
+  targetRules?: TargetRules | undefined;
+  /** What is larger is not sent. */
+  maxBytes?: number | undefined;
+  /** JSON by any other name is sent as `application/json`. */
+  wantsPlainJson?: boolean | undefined;
   description: string | undefined;
   managedBy: ManagedBy;
   /** The id of the key that made it; `config` when that key, or the subscription itself, stands there. */

@@ -6,6 +6,7 @@ import type { Source } from "../domain/source.ts";
 import type { Subscription, SubscriptionStatus } from "../domain/subscription.ts";
 import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement } from "../store/store.ts";
 import type { OwnEvent, OwnEvents } from "./own-events.ts";
+import type { KnownTarget } from "./targets.ts";
 
 /**
  * Tells tenants what goes wrong with their subscriptions and sources, as events of the gateway itself. That one of these
@@ -16,7 +17,7 @@ export interface FailureNews {
   failing(subscription: Subscription, breaker: BreakerState): void;
   resumed(subscription: Subscription, from: SubscriptionStatus, held: HeldNews): void;
   /** Its breaker opened or closed: it is in mode QUEUE, or in NORMAL again. */
-  modeChanged(subscription: Subscription, breaker: BreakerState): void;
+  modeChanged(target: Pick<KnownTarget, "name" | "tenantId" | "declared" | "subscriptions">, mode: BreakerState): void;
   died(subscription: Subscription, delivery: Pick<ClaimedDelivery, "event">, settlement: Settlement): void;
   /** Those that died without an attempt. */
   diedUnsent(deaths: readonly DeadDelivery[]): void;
@@ -120,22 +121,24 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
       });
     },
 
-    modeChanged(subscription, breaker) {
-      const isNews = breaker.isOpen ? takeOpeningNews(breaker) : takeClosingNews(breaker);
+    modeChanged({ name, tenantId, declared, subscriptions }, mode) {
+      const isNews = mode.isOpen ? takeOpeningNews(mode) : takeClosingNews(mode);
       if (!isNews) return;
-      const [mode, previous] = breaker.isOpen ? ["QUEUE", "NORMAL"] : ["NORMAL", "QUEUE"];
+      const [now, before] = mode.isOpen ? ["QUEUE", "NORMAL"] : ["NORMAL", "QUEUE"];
+      const [owner] = declared === undefined ? subscriptions : [];
       tell({
         type: "gateway.mode_changed",
-        tenantId: subscription.tenantId,
+        tenantId,
         data: {
-          target: subscription.name,
-          webhook_id: subscription.id,
-          mode,
-          previous_mode: previous,
+          target: name,
+          webhook_id: owner?.id ?? null,
+          mode: now,
+          previous_mode: before,
           since: new Date(clock.wall()).toISOString(),
-          reason: breaker.isOpen ? (breaker.lastError ?? null) : null,
-          failures: breaker.failures,
-          url_host: hostOf(subscription.url),
+          reason: mode.reason ?? null,
+          forced: mode.forced !== undefined,
+          failures: mode.failures,
+          url_host: owner === undefined ? null : hostOf(owner.url),
         },
       });
     },

@@ -4,6 +4,8 @@ import type { LoopLag } from "../telemetry/loop-lag.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { DiskWatch } from "./disk-watch.ts";
 import type { Subscriptions } from "./subscriptions.ts";
+import { describeTarget, type TargetFacts } from "./target-facts.ts";
+import type { Targets } from "./targets.ts";
 
 /** What the gateway says about itself. */
 export interface Status {
@@ -17,6 +19,7 @@ export interface StatusOptions {
   store: Store;
   scheduler: Scheduler;
   subscriptions: Subscriptions;
+  targets: Pick<Targets, "list">;
   disk: DiskWatch;
   loopLag: LoopLag;
   metrics: Metrics;
@@ -29,25 +32,9 @@ const MAX_LISTED_TARGETS = 1000;
 export function createStatus(options: StatusOptions): Status {
   const { store, scheduler, subscriptions, disk, loopLag, metrics } = options;
 
-  function describeTargets(rows: readonly DeliveryCounters[], tenantId: string | undefined) {
-    const bySubscription = new Map(rows.map((row) => [row.subscriptionSeq, row]));
-    const all = subscriptions.list(tenantId).map((subscription) => {
-      const breaker = scheduler.findBreaker(subscription.seq);
-      const isOpen = breaker?.isOpen === true;
-      return {
-        name: subscription.name,
-        mode: isOpen ? "QUEUE" : "NORMAL",
-        since: isOpen ? new Date(breaker.openedAt).toISOString() : null,
-        reason: isOpen ? (breaker.lastError ?? null) : null,
-        health: isOpen ? "error" : "ok",
-        queue_length: openOf(bySubscription.get(subscription.seq)),
-        failures: breaker?.failures ?? 0,
-        last_error: breaker?.lastError ?? null,
-      };
-    });
-    return all.length <= MAX_LISTED_TARGETS
-      ? all
-      : all.filter(({ mode }) => mode === "QUEUE").slice(0, MAX_LISTED_TARGETS);
+  function describeTargets(rows: readonly DeliveryCounters[], tenantId: string | undefined): TargetFacts[] {
+    const open = new Map(rows.map((row) => [row.subscriptionSeq, openOf(row)]));
+    return options.targets.list(tenantId).map((known) => describeTarget(known, open));
   }
 
   return {
@@ -67,14 +54,24 @@ export function createStatus(options: StatusOptions): Status {
     async status(tenantId) {
       const { deliveries } = await store.loadCounters();
       const rows = tenantId === undefined ? deliveries : deliveries.filter((row) => row.tenantId === tenantId);
-      const targets = describeTargets(rows, tenantId);
-      const troubled = targets.find(({ mode }) => mode === "QUEUE");
+      const all = describeTargets(rows, tenantId);
+      const troubled = all.filter(({ mode, health }) => mode === "QUEUE" || health === "error");
+      const listed = all.length <= MAX_LISTED_TARGETS ? all : troubled.slice(0, MAX_LISTED_TARGETS);
       return {
-        mode: troubled === undefined ? "NORMAL" : "QUEUE",
+        mode: all.some(({ mode }) => mode === "QUEUE") ? "QUEUE" : "NORMAL",
         queue_length: rows.reduce((sum, row) => sum + openOf(row), 0),
-        last_error: targets.find(({ last_error }) => last_error !== null)?.last_error ?? null,
-        health: troubled === undefined ? "ok" : "error",
-        targets,
+        last_error: all.find(({ lastError }) => lastError !== null)?.lastError ?? null,
+        health: all.some(({ health }) => health === "error") ? "error" : "ok",
+        targets: listed.map((target) => ({
+          name: target.name,
+          mode: target.mode,
+          since: target.since,
+          reason: target.reason,
+          health: target.health,
+          queue_length: target.queueLength,
+          failures: target.failures,
+          last_error: target.lastError,
+        })),
       };
     },
 
@@ -85,10 +82,11 @@ export function createStatus(options: StatusOptions): Status {
         deadLetters: counters.deliveries.reduce((sum, row) => sum + row.dead, 0),
         activeSubscriptions: subscriptions.list(undefined).filter(({ status }) => status === "active").length,
         inFlight: scheduler.inFlight,
-        openBreakers: [...scheduler.lanes()].filter(({ breaker }) => breaker.isOpen).length,
+        openBreakers: [...scheduler.lanes()].filter(({ target }) => target.mode.isOpen).length,
         freeDiskBytes: disk.freeBytes,
         loopLagMs: loopLag.lagMs,
         imbalance: await store.findImbalance(),
+        targets: describeTargets(counters.deliveries, undefined),
       });
       return { text, contentType: metrics.contentType };
     },

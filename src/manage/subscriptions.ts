@@ -16,6 +16,8 @@ import type { ManagedBy, Subscription, SubscriptionInput, SubscriptionStatus } f
 import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
 import { findForwardRival } from "../domain/forward-rules.ts";
 import { expandUrl } from "../domain/url-template.ts";
+import { DEFAULT_RULES, type TargetInput } from "../domain/target.ts";
+import { findHealth, findPreset, isPresetName, presetSettings } from "../domain/target-presets.ts";
 import { loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
 import type { Store, SubscriptionRow } from "../store/store.ts";
 import { restoreMasked } from "./masked-headers.ts";
@@ -53,6 +55,8 @@ export interface Subscriptions {
   applyDeclared(declared: readonly SubscriptionInput[]): Promise<{ left: readonly string[] }>;
   /** Goes on with what a crash interrupted. */
   resume(): Promise<void>;
+  /** What is declared of targets may have changed. */
+  retarget(): void;
 }
 
 export type Settings = Omit<SubscriptionInput, "secret" | "status">;
@@ -65,6 +69,8 @@ export interface SubscriptionsOptions {
   createId: (prefix: "sub") => string;
   /** Refuses a destination that may not be reached. */
   checkDestination: (url: string, field?: string) => void;
+  /** A target that several subscriptions share. */
+  findTarget?: ((name: string, tenantId: string) => TargetInput | undefined) | undefined;
   onChange: (subscription: Subscription) => void;
   /** A change of its settings made it active again. */
   onResumed?: ((subscription: Subscription, from: SubscriptionStatus) => void) | undefined;
@@ -102,12 +108,35 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
 
   function remember(row: Omit<SubscriptionRow, "secrets">, keys: SigningKeys): Subscription {
     const input: Settings = openSettings(row.settings, secretBox, ownerOf(row));
-    const subscription = toSubscription(row, input, keys);
+    const subscription = toSubscription(row, input, keys, findShared(input, row.tenantId));
     bySeq.set(row.seq, subscription);
     settings.set(row.seq, input);
     keysBySeq.set(row.seq, keys);
     tenantOfDeleted.delete(row.id);
     return subscription;
+  }
+
+  function findShared({ target }: Settings, tenantId: string): TargetInput | undefined {
+    if (target === undefined || target === null || isPresetName(target)) return undefined;
+    return options.findTarget?.(target, tenantId);
+  }
+
+  function checkTarget(input: SubscriptionInput): void {
+    const { target, tenant_id: tenantId = DEFAULT_TENANT, health_url: healthUrl } = input;
+    const hasHealth = healthUrl !== undefined && healthUrl !== null;
+    if (hasHealth) options.checkDestination(healthUrl, "health_url");
+    if (target === undefined || target === null || isPresetName(target)) return;
+    if (options.findTarget?.(target, tenantId) === undefined) {
+      throw new PosthornError(
+        "invalid_field",
+        `target: "${target}" is neither n8n nor a target that posthorn.yaml declares for ${tenantId}.`,
+        { field: "target" },
+      );
+    }
+    if (!hasHealth) return;
+    throw new PosthornError("invalid_field", `health_url: ${target} is shared; its health_url is in posthorn.yaml.`, {
+      field: "health_url",
+    });
   }
 
   function check(input: SubscriptionInput): void {
@@ -116,6 +145,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}`, { field: problem.field });
     }
     options.checkDestination(expandUrl(input.url, "source"));
+    checkTarget(input);
     if (input.auth?.token_url !== undefined) options.checkDestination(input.auth.token_url, "auth.token_url");
   }
 
@@ -313,6 +343,16 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       }
       return { left: left.map(({ name }) => name) };
     },
+    retarget() {
+      for (const current of bySeq.values()) {
+        const input = settings.get(current.seq) as Settings;
+        if (input.target === undefined || input.target === null || isPresetName(input.target)) continue;
+        const keys = keysBySeq.get(current.seq) as SigningKeys;
+        const changed = toSubscription(current, input, keys, findShared(input, current.tenantId));
+        bySeq.set(current.seq, changed);
+        announce(changed);
+      }
+    },
     async resume() {
       for (const seq of deleted) if (options.isCancelling?.(seq) !== true) await cancelOpen(seq);
       for (const subscription of bySeq.values()) {
@@ -353,7 +393,24 @@ function toFilter(given: SubscriptionInput["event_filter"]): Filter | undefined 
   return given === undefined || given === null ? undefined : parseFilter(given);
 }
 
-function toSubscription(row: Omit<SubscriptionRow, "secrets">, input: Settings, keys: SigningKeys): Subscription {
+type SubscriptionFacts = Pick<
+  SubscriptionRow,
+  "seq" | "id" | "tenantId" | "name" | "status" | "managedBy" | "createdBy" | "createdAt" | "updatedAt"
+>;
+
+/** Those of its own target; the usual ones need no place. */
+function ownRules({ target, health_url: healthUrl, url }: Settings) {
+  const health = findHealth(healthUrl, findPreset(target), url);
+  return health === undefined ? undefined : { ...DEFAULT_RULES, health };
+}
+
+function toSubscription(
+  row: SubscriptionFacts,
+  input: Settings,
+  keys: SigningKeys,
+  shared: TargetInput | undefined,
+): Subscription {
+  const preset = presetSettings(input, shared);
   const { secrets, nextSecret, ed25519Key } = toEngineKeys(keys);
   const isFixed = input.retry_count !== undefined || input.retry_interval !== undefined;
   return {
@@ -373,8 +430,12 @@ function toSubscription(row: Omit<SubscriptionRow, "secrets">, input: Settings, 
     ed25519Key,
     retryPolicy: isFixed
       ? fixedInterval(input.retry_count ?? 3, input.retry_interval ?? 60)
-      : (input.retry_policy ?? "standard"),
-    retryOn: { statuses: input.retry_on?.statuses ?? [], bodyContains: input.retry_on?.body_contains },
+      : (input.retry_policy ?? preset.retryPolicy ?? "standard"),
+    retryOn: {
+      statuses: input.retry_on?.statuses ?? preset.retryStatuses,
+      bodyContains: input.retry_on?.body_contains,
+      bodyIs: preset.retryBody,
+    },
     timeoutMs: (input.timeout ?? 30) * 1000,
     rateLimitPerMinute: input.rate_limit ?? undefined,
     concurrency: input.concurrency ?? 32,
@@ -386,6 +447,10 @@ function toSubscription(row: Omit<SubscriptionRow, "secrets">, input: Settings, 
     auth: toDestinationAuth(input.auth),
     mode: input.mode ?? "queue",
     forwardHeaders: input.forward_headers?.map((name) => name.toLowerCase()),
+    sharedTarget: shared?.name,
+    targetRules: shared === undefined ? ownRules(input) : undefined,
+    maxBytes: preset.maxBytes,
+    wantsPlainJson: preset.wantsPlainJson,
     description: input.description,
     managedBy: row.managedBy,
     createdBy: row.createdBy,

@@ -1,5 +1,6 @@
 import { Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import { createCounter, createHistogram } from "./meters.ts";
+import { createTargetGauges } from "./target-gauges.ts";
 
 /** The numbers of the gateway, by the seeds' names and its own. */
 export interface Metrics {
@@ -11,8 +12,9 @@ export interface Metrics {
   countAttempt(attempt: AttemptFacts): void;
   /** A webhook for a forwarding subscription was answered. */
   countForward(isForwarded: boolean, tookMs: number): void;
+  countModeChange(target: { tenantId: string; name: string }, mode: string): void;
   /** Everything in Prometheus' text form, with what is read rather than counted. */
-  scrape(values: GaugeValues): Promise<string>;
+  scrape(values: GaugeValues & { targets?: readonly TargetValues[] }): Promise<string>;
 }
 
 export interface AttemptFacts {
@@ -35,6 +37,13 @@ export interface GaugeValues {
   loopLagMs: number;
   /** created − (delivered + dead + cancelled + open), counted independently: must be 0. */
   imbalance: number;
+}
+
+export interface TargetValues {
+  tenantId: string;
+  name: string;
+  mode: string;
+  health: string;
 }
 
 /** A label value beyond this many is told as `other`. */
@@ -94,6 +103,16 @@ export function createMetrics(): Metrics {
     imbalance: gauge("posthorn_conservation_imbalance", "Deliveries created less those accounted for; must be 0"),
   };
 
+  const targets = createTargetGauges(registry);
+  const modeChanges = createCounter(registry, {
+    name: "posthorn_mode_changes_total",
+    help: "How often targets came into a mode",
+  });
+  const modeCounts = remember((target) => {
+    const [tenant_id = "", name = target] = target.split("\0");
+    return remember((mode) => modeChanges.with({ tenant_id, target: name, mode }));
+  });
+
   const requestCounts = remember((outcome) => requests.with({ outcome }));
   const eventCounts = remember((result) => events.with({ result }));
   const subscriptionMeters = remember((id) => ({
@@ -122,7 +141,9 @@ export function createMetrics(): Metrics {
       (isForwarded ? forwarded : queued).value++;
       if (isForwarded) forwardLatency.observe(tookMs / 1000);
     },
+    countModeChange: ({ tenantId, name }, mode) => void modeCounts(`${tenantId}\0${name}`)(mode).value++,
     async scrape(values) {
+      targets.set(values.targets ?? []);
       for (const [name, one] of Object.entries(gauges)) one.set(values[name as keyof GaugeValues]);
       return registry.metrics();
     },

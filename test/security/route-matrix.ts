@@ -146,6 +146,11 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /api/v1/subscriptions/:id/rotate-secret/retire": { scope: "admin" },
   "GET /api/v1/subscriptions/:id/secret": { scope: "admin" },
 
+  "GET /api/v1/targets": { scope: "read" },
+  "GET /api/v1/targets/:name": { scope: "read" },
+  "POST /api/v1/targets/:name/mode": { scope: "admin" },
+  "POST /api/v1/subscriptions/:id/drain": { scope: "admin" },
+
   "GET /api/v1/jobs": { scope: "admin", unbound: true },
   "POST /api/v1/jobs/:name/run": { scope: "admin", unbound: true },
 

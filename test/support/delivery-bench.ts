@@ -8,6 +8,8 @@ import type { Outcome } from "../../src/domain/outcome.ts";
 import { createSeededRandom } from "../../src/domain/seeded-random.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import type { Dispatch } from "../../src/deliver/dispatch.ts";
+import type { HealthCheck } from "../../src/deliver/health-check.ts";
+import { createHealthWatch, type HealthWatch } from "../../src/deliver/health-watch.ts";
 import { createScheduler, type Scheduler, type SchedulerOptions } from "../../src/deliver/scheduler.ts";
 import type { AttemptReport } from "../../src/deliver/senders/sender.ts";
 import { createFanOut, type FanOut, type IngestResult } from "../../src/route/fan-out.ts";
@@ -32,6 +34,8 @@ export interface DeliveryBench {
   readonly clock: Clock;
   readonly store: Store;
   readonly scheduler: Scheduler;
+  /** Checks what it is told to. */
+  readonly health: HealthWatch;
   readonly fanOut: FanOut;
   /** What is in flight, oldest first. */
   readonly flights: readonly Flight[];
@@ -71,8 +75,10 @@ function response(status: number) {
 }
 
 export interface DeliveryBenchOptions extends Partial<
-  Pick<SchedulerOptions, "maxInFlight" | "maxBodyBytes" | "findSavedBreaker">
+  Pick<SchedulerOptions, "maxInFlight" | "maxBodyBytes" | "findSavedBreaker" | "findSharedTarget">
 > {
+  /** The health of targets; without it they are well. */
+  check?: HealthCheck;
   wrap?: (store: Store) => Store;
 }
 
@@ -157,6 +163,8 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
     maxInFlight: options.maxInFlight ?? 100,
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
     findSavedBreaker: options.findSavedBreaker,
+    findSharedTarget: options.findSharedTarget,
+    onIll: (target) => health.checkSoon(target),
     onBreaker(subscription, change) {
       if (change !== "counted") told.push(`${subscription.name} ${change}`);
     },
@@ -165,6 +173,13 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
       subscriptions.set(subscription.seq, { ...subscription, status: "suspended" });
       scheduler.refresh(subscription.seq);
     },
+  });
+  const health = createHealthWatch({
+    clock,
+    random: createSeededRandom(2),
+    check: options.check ?? ((_, __, done) => void time.after(1, () => done(undefined))),
+    lanes: scheduler.targets,
+    onMode: (_, change) => told.push(`health ${change}`),
   });
   const router = createRouter();
   const fanOut = createFanOut({ store, router, scheduler, clock });
@@ -188,6 +203,7 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
     clock,
     store,
     scheduler,
+    health,
     fanOut,
     flights,
     sent,

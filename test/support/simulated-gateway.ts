@@ -146,8 +146,8 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
       options.onBreaker?.(subscription, change, breaker);
       subscriptions.saveBreaker(subscription, breaker).catch(onFault);
     },
-    onSuspend(subscription, reason) {
-      options.onSuspend?.(subscription, reason);
+    onSuspend(subscription, reason, breaker) {
+      options.onSuspend?.(subscription, reason, breaker);
       subscriptions.setStatus(subscription, "suspended").catch(onFault);
     },
   });

@@ -86,7 +86,15 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
   function sendOne(attempt: Attempt, startedAt: number, done: (report: AttemptReport) => void): void {
     const { deliveryId, number, event, subscription } = attempt;
     const { signer, signatureHeader, nextHeader, headers: common, recorded, auth, forward } = prepare(subscription);
-    const { body, contentType } = buildPayload(deliveryId, event, subscription.format);
+    const { body, contentType: ownType } = buildPayload(deliveryId, event, subscription.format);
+    const { maxBytes } = subscription;
+    if (maxBytes !== undefined && body.length > maxBytes) {
+      const error = `its body of ${body.length} bytes is larger than the target takes (${maxBytes})`;
+      const report = failedReport(attempt, startedAt, error);
+      setImmediate(done, { ...report, outcome: { kind: "too_large", error } satisfies Outcome });
+      return;
+    }
+    const contentType = subscription.wantsPlainJson === true && SOME_JSON.test(ownType) ? "application/json" : ownType;
     const startedAtS = Math.floor(startedAt / 1000);
     const { seed, next, standard } = signer.sign(event.id, startedAtS, body);
     const facts = { deliveryId, eventId: event.id, eventType: event.type, number, startedAtS };
@@ -137,6 +145,9 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
     close: () => client.close(),
   };
 }
+
+/** `application/cloudevents+json` and its like. */
+const SOME_JSON = /^[^;]*\+json\s*(;|$)/i;
 
 function failedReport(attempt: Attempt, startedAt: number, error: string): AttemptReport {
   const outcome: Outcome = { kind: "error", error };

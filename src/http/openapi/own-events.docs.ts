@@ -156,14 +156,15 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
     schema: named(
       "GatewayModeChanged",
       closed({
-        target: Type.String({ description: "The name of the subscription" }),
-        webhook_id,
+        target: Type.String({ description: "Its name; that of the subscription when it is the subscription's own" }),
+        webhook_id: nullable(Type.String({ description: "The id of that subscription; null when several share it" })),
         mode: oneOf(["NORMAL", "QUEUE"], "`QUEUE`: deliveries wait, and are tried from time to time"),
         previous_mode: oneOf(["NORMAL", "QUEUE"]),
         since: Time,
-        reason: nullable(Type.String({ description: "Null when it is back" })),
+        reason: nullable(Type.String()),
+        forced: Type.Boolean({ description: "An operator said so" }),
         failures: Type.Integer({ minimum: 0, description: "In a row" }),
-        url_host,
+        url_host: nullable(url_host),
       }),
     ),
     example: {
@@ -173,6 +174,7 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
       previous_mode: "NORMAL",
       since: EXAMPLE.time,
       reason: "answered 503",
+      forced: false,
       failures: 3,
       url_host: SUBSCRIPTION.url_host,
     },

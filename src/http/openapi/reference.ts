@@ -12,6 +12,7 @@ import { REQUEST_DOCS } from "../routes/requests.docs.ts";
 import { STATISTICS_DOCS } from "../routes/statistics.docs.ts";
 import { SUBSCRIPTION_DOCS } from "../routes/subscriptions.docs.ts";
 import { SUBSCRIPTION_SECRET_DOCS } from "../routes/subscription-secrets.docs.ts";
+import { TARGET_DOCS } from "../routes/targets.docs.ts";
 import { TENANT_DOCS } from "../routes/tenants.docs.ts";
 import { TEST_DELIVERY_DOCS } from "../routes/test-delivery.docs.ts";
 import { buildDocument } from "./document.ts";
@@ -27,6 +28,7 @@ export const AREAS = [
   TEST_DELIVERY_DOCS,
   SUBSCRIPTION_SECRET_DOCS,
   FILTER_DOCS,
+  TARGET_DOCS,
   DELIVERY_DOCS,
   REPLAY_DOCS,
   STATISTICS_DOCS,

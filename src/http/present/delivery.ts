@@ -35,7 +35,7 @@ function holdReason(delivery: StoredDelivery, { subscription, breaker }: HoldFac
   if (delivery.state !== "pending") return null;
   if (subscription?.status === "inactive") return "paused";
   if (subscription?.status === "suspended") return "suspended";
-  if (breaker?.isOpen === true) return "destination_down";
+  if (breaker?.isOpen === true) return breaker.forced === "QUEUE" ? "queue_mode" : "destination_down";
   return delivery.waitsForKey ? "ordering_key" : null;
 }
 

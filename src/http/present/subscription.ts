@@ -42,6 +42,8 @@ export function presentSubscription(
     headers: Object.fromEntries(
       Object.entries(subscription.headers).map(([name, value]) => [name, isCredentialHeader(name) ? "***" : value]),
     ),
+    target: settings.target ?? null,
+    health_url: settings.health_url ?? null,
     labels: settings.labels ?? {},
     allowed_ips: settings.allowed_ips ?? null,
     auth: settings.auth === undefined || settings.auth === null ? null : maskAuth(settings.auth),

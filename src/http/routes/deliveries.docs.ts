@@ -30,8 +30,8 @@ export const Delivery = named(
       status: oneOf(DELIVERY_STATES),
       hold_reason: nullable(
         oneOf(
-          ["paused", "suspended", "destination_down", "ordering_key", "throttled"],
-          "Why it waits; `throttled` is told only of a test",
+          ["paused", "suspended", "destination_down", "queue_mode", "ordering_key", "throttled"],
+          "Why it waits; `queue_mode`: an operator said so; `throttled` is told only of a test",
         ),
       ),
       generation: Type.Integer({ minimum: 1, description: "One more with every replay" }),

@@ -1,5 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 import { GENERIC } from "./generic.ts";
+import { createProviderKinds } from "./providers.ts";
 import type { SourceKind } from "./source-kind.ts";
 
 /** What kinds may ask of the gateway. */
@@ -10,7 +11,10 @@ export interface SourceKindServices {
 }
 
 /** Every kind of source, one line each. */
-const FACTORIES: readonly ((services: SourceKindServices) => readonly SourceKind[])[] = [() => [GENERIC]];
+const FACTORIES: readonly ((services: SourceKindServices) => readonly SourceKind[])[] = [
+  () => [GENERIC],
+  createProviderKinds,
+];
 
 export function createSourceKinds(
   services: SourceKindServices,

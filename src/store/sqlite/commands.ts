@@ -14,6 +14,7 @@ import type { Moves } from "./move.ts";
 import type { Recover } from "./recover.ts";
 import { createSourceWrites } from "./sources.ts";
 import { createReplayWrites } from "./replays.ts";
+import { createTargetWrites } from "./targets.ts";
 import { createTenantWrites } from "./tenants.ts";
 
 /** The writes that are not on the way of every event: called by name, each in the same transactions as the rest. */
@@ -28,6 +29,7 @@ export function createCommands(
     ...createTenantWrites(db, { onDeleted: counters.forgetTenant }),
     ...createKeyWrites(db),
     ...createEventTypeWrites(db),
+    ...createTargetWrites(db),
     ...createJobWrites(db),
     ...createAttemptStatsWrites(db),
     ...createIdempotencyKeyWrites(db),

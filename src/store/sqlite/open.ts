@@ -110,6 +110,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     loadSubscriptions: () => read("loadSubscriptions"),
     loadHeldSubscriptions: () => read("loadHeldSubscriptions"),
     loadSources: () => read("loadSources"),
+    loadTargets: () => read("loadTargets"),
+    saveTarget: (row) => write("saveTarget", row),
     loadEventTypes: () => read("loadEventTypes"),
     loadKeys: () => read("loadKeys"),
 

@@ -27,6 +27,7 @@ import { createAttemptStatsReads } from "./attempt-stats.ts";
 import { createConfigurationReads } from "./configuration.ts";
 import { createSourceReads } from "./sources.ts";
 import { createEventTypeReads } from "./event-types.ts";
+import { createTargetReads } from "./targets.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
 import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
@@ -103,6 +104,7 @@ export function createReadModels(db: Database) {
     ...createSourceReads(db),
     ...createTenantReads(prepare),
     ...createEventTypeReads(db),
+    ...createTargetReads(db),
     ...createJobReads(db),
     ...createAttemptStatsReads(db),
     ...createIdempotencyKeyReads(db),

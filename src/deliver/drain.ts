@@ -1,0 +1,49 @@
+import type { Lane } from "./lane.ts";
+import type { Target } from "./target.ts";
+
+/**
+ * A round in which what waits for a target is tried although it is in QUEUE: batch after batch, until nothing is due any
+ * more or one fails.
+ */
+export interface Drain {
+  /** All of whose lanes take part; undefined when an operator drains one of them. */
+  readonly target: Target | undefined;
+  readonly lanes: Set<Lane>;
+  readonly batchSize: number;
+  /** How many attempts the batch may still begin. */
+  room: number;
+  /** Attempts of the round that have not ended. */
+  flying: number;
+  isOver: boolean;
+  /** Lanes that have sent something newer than all that waited at first. */
+  readonly caughtUp: Set<Lane>;
+  readonly events: DrainEvents;
+}
+
+export interface DrainEvents {
+  /** Received later than this, and sent in turn: what waited at first has been sent before it. Unix ms. */
+  newAfter: number;
+  /** All that waited at first was tried once; the round may go on with what came meanwhile. */
+  onTried: () => void;
+  onEnd: (end: DrainEnd) => void;
+}
+
+export type DrainEnd = "empty" | "failed" | "stopped";
+
+export function createDrain(
+  target: Target | undefined,
+  lanes: Iterable<Lane>,
+  batchSize: number,
+  events: DrainEvents,
+): Drain {
+  return {
+    target,
+    lanes: new Set(lanes),
+    batchSize,
+    room: batchSize,
+    flying: 0,
+    isOver: false,
+    caughtUp: new Set(),
+    events,
+  };
+}

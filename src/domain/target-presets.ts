@@ -1,0 +1,92 @@
+import type { RetryPolicySpec, SubscriptionInput } from "./subscription.ts";
+import type { TargetInput } from "./target.ts";
+
+/** What is known of targets that many people have, so that nobody must find it out again. */
+export interface TargetPreset {
+  retryPolicy: RetryPolicySpec;
+  /** Statuses that mean "not yet" there. */
+  retryStatuses: readonly number[];
+  /** A body that says the same with a 200. */
+  startingBody: string;
+  /** What is larger fails however often it is sent. */
+  maxBytes: number;
+  /** It reads JSON only as `application/json`, not as `application/x+json`. */
+  wantsPlainJson: boolean;
+  /** The second is for versions that do not know the first. */
+  healthPaths: readonly [string, string];
+}
+
+export interface HealthAddress {
+  url: string;
+  /** Asked when the first answers 404. */
+  otherUrl: string | undefined;
+}
+
+export const PRESET_NAMES = ["n8n"] as const;
+export type PresetName = (typeof PRESET_NAMES)[number];
+
+/**
+ * n8n answers 404, and 200 with a text, while it starts; a body over its limit (`N8N_PAYLOAD_SIZE_MAX`, 16 MiB) is a
+ * 500 that looks like any other.
+ */
+const N8N: TargetPreset = {
+  retryPolicy: "proxy",
+  retryStatuses: [404],
+  startingBody: "n8n is starting up. Please wait",
+  maxBytes: 16 * 1024 * 1024,
+  wantsPlainJson: true,
+  healthPaths: ["/healthz/readiness", "/healthz"],
+};
+
+export function isPresetName(name: string | null | undefined): name is PresetName {
+  return PRESET_NAMES.some((known) => known === name);
+}
+
+export function findPreset(name: string | null | undefined): TargetPreset | undefined {
+  return isPresetName(name) ? N8N : undefined;
+}
+
+/** Where its health is asked for: what is given, else what the preset knows of the place. */
+export function findHealth(
+  given: string | null | undefined,
+  preset: TargetPreset | undefined,
+  url: string | undefined,
+): HealthAddress | undefined {
+  if (given !== undefined && given !== null) return { url: given, otherUrl: undefined };
+  if (preset === undefined || url === undefined || !URL.canParse(url)) return undefined;
+  const { origin } = new URL(url);
+  const [first, second] = preset.healthPaths;
+  return { url: origin + first, otherUrl: origin + second };
+}
+
+/** What a preset adds to a subscription; what the subscription says itself goes first. */
+export interface PresetSettings {
+  retryPolicy: RetryPolicySpec | undefined;
+  retryStatuses: readonly number[];
+  retryBody: string | undefined;
+  maxBytes: number | undefined;
+  wantsPlainJson: boolean;
+}
+
+const NONE: PresetSettings = {
+  retryPolicy: undefined,
+  retryStatuses: [],
+  retryBody: undefined,
+  maxBytes: undefined,
+  wantsPlainJson: false,
+};
+
+export function presetSettings(
+  { target, retry_on: retryOn }: Pick<SubscriptionInput, "target" | "retry_on">,
+  shared: Pick<TargetInput, "preset" | "max_bytes"> | undefined,
+): PresetSettings {
+  const preset = findPreset(shared?.preset ?? target);
+  if (preset === undefined) return shared?.max_bytes === undefined ? NONE : { ...NONE, maxBytes: shared.max_bytes };
+  return {
+    retryPolicy: preset.retryPolicy,
+    retryStatuses: preset.retryStatuses,
+    retryBody: retryOn?.body_contains === undefined ? preset.startingBody : undefined,
+    maxBytes: shared?.max_bytes ?? preset.maxBytes,
+    wantsPlainJson: preset.wantsPlainJson,
+  };
+}

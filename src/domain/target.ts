@@ -1,0 +1,88 @@
+import { Type, type Static } from "typebox";
+import type { HealthAddress } from "./target-presets.ts";
+import { DEFAULT_TENANT } from "./event.ts";
+
+/** What subscriptions send to: it has health and a mode. Several may share one; any other is its own. */
+
+export const MODES = ["NORMAL", "QUEUE"] as const;
+export type Mode = (typeof MODES)[number];
+
+const TARGET_NAME_PATTERN = "^[a-z0-9][a-z0-9_-]{0,63}$";
+
+/** What posthorn.yaml may say of one that several subscriptions share. */
+export const TargetInput = Type.Object(
+  {
+    name: Type.String({
+      pattern: TARGET_NAME_PATTERN,
+      hint: "give 1 to 64 small letters, digits, - and _, with a letter or digit in front",
+      description: "What subscriptions name in `target`; unique per tenant",
+    }),
+    tenant_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, default: DEFAULT_TENANT })),
+    preset: Type.Optional(
+      Type.Literal("n8n", { description: "What is known of such a target, for all subscriptions that send to it" }),
+    ),
+    url: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 2048, description: "Where it is; a preset finds its health check there" }),
+    ),
+    health_url: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 2048, description: 'Answers 2xx and `{"status":"ok"}` while it is well' }),
+    ),
+    health_interval_s: Type.Optional(
+      Type.Number({ minimum: 0.1, maximum: 86_400, default: 60, description: "Seconds between health checks" }),
+    ),
+    failures_to_open: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1000, default: 3, description: "Failures in a row that lead to QUEUE" }),
+    ),
+    successes_to_close: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1000,
+        default: 3,
+        description: "Successful health checks in a row that lead back to NORMAL, once all that waits was tried",
+      }),
+    ),
+    batch_size: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 32, default: 32, description: "How many are tried at once in QUEUE" }),
+    ),
+    idle_wait_s: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 86_400, default: 30, description: "Seconds between rounds in QUEUE" }),
+    ),
+    max_bytes: Type.Optional(
+      Type.Integer({ minimum: 1, description: "Larger bodies are not sent: they become dead letters (`too_large`)" }),
+    ),
+    description: Type.Optional(Type.String({ maxLength: 2000 })),
+  },
+  { additionalProperties: false },
+);
+export type TargetInput = Static<typeof TargetInput>;
+
+/** By which it goes from NORMAL to QUEUE and back. */
+export interface TargetRules {
+  readonly failuresToOpen: number;
+  readonly successesToClose: number;
+  readonly batchSize: number;
+  readonly idleWaitMs: number;
+  readonly checkEveryMs: number;
+  /** Without it, a delivery is the probe. */
+  readonly health: HealthAddress | undefined;
+}
+
+export const DEFAULT_RULES: TargetRules = Object.freeze({
+  failuresToOpen: 3,
+  successesToClose: 3,
+  batchSize: 32,
+  idleWaitMs: 30_000,
+  checkEveryMs: 60_000,
+  health: undefined,
+});
+
+export function toTargetRules(input: Omit<TargetInput, "name">, health: HealthAddress | undefined): TargetRules {
+  return {
+    failuresToOpen: input.failures_to_open ?? DEFAULT_RULES.failuresToOpen,
+    successesToClose: input.successes_to_close ?? DEFAULT_RULES.successesToClose,
+    batchSize: input.batch_size ?? DEFAULT_RULES.batchSize,
+    idleWaitMs: input.idle_wait_s === undefined ? DEFAULT_RULES.idleWaitMs : input.idle_wait_s * 1000,
+    checkEveryMs: input.health_interval_s === undefined ? DEFAULT_RULES.checkEveryMs : input.health_interval_s * 1000,
+    health,
+  };
+}

@@ -1,0 +1,105 @@
+import type { BreakerState } from "../deliver/breaker.ts";
+import type { BreakerNews } from "../deliver/destination-watch.ts";
+import type { HealthWatch } from "../deliver/health-watch.ts";
+import type { Target } from "../deliver/target.ts";
+import type { Clock, Timer } from "../domain/clock.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { FailureNews } from "./failure-news.ts";
+import type { KnownTarget, Targets } from "./targets.ts";
+
+/** What follows when a target comes into another mode, whoever found it out: it is logged, counted, told and saved. */
+export interface ModeNews {
+  /** An attempt told something of a subscription's destination. */
+  noted(subscription: Subscription, change: BreakerNews, breaker: BreakerState): void;
+  /** A health check told something. */
+  found(target: Target, change: "opened" | "closed" | "failing"): void;
+  /** Of which the caller saves what changed. */
+  changed(known: KnownTarget & { state: Target }, change: "opened" | "closed"): void;
+  /** The targets that are checked are looked up anew, once for all changes of a moment. */
+  watchSoon(): void;
+  start(): void;
+  stop(): void;
+}
+
+export interface ModeNewsOptions {
+  targets: Targets;
+  news: Pick<FailureNews, "modeChanged" | "failing">;
+  metrics: Pick<Metrics, "countModeChange">;
+  health: HealthWatch;
+  clock: Clock;
+  logger: Logger;
+  /** What these subscriptions were to send is kept for later. */
+  onQueueing?: ((subscriptions: readonly Subscription[]) => void) | undefined;
+  onFault: (error: unknown) => void;
+}
+
+export function createModeNews(options: ModeNewsOptions): ModeNews {
+  const { targets, news, metrics, health, clock, logger, onFault } = options;
+  let timer: Timer | undefined;
+  let isStarted = false;
+
+  function changed(known: KnownTarget & { state: Target }, change: "opened" | "closed"): void {
+    const { state, declared, subscriptions } = known;
+    const { mode } = state;
+    const [owner] = declared === undefined ? subscriptions : [];
+    const facts = owner === undefined ? { target: known.name } : { subscription: owner.name, url: owner.url };
+    const why = { ...facts, reason: mode.reason, ...(mode.forced !== undefined && { forced: mode.forced }) };
+    if (mode.forced !== undefined) logger.warn(why, "mode is set by hand");
+    else if (change === "opened") logger.warn(why, "destination is down, queueing");
+    else logger.info(why, "destination is back");
+    metrics.countModeChange(known, mode.isOpen ? "QUEUE" : "NORMAL");
+    news.modeChanged(known, mode);
+    if (mode.isOpen) options.onQueueing?.(subscriptions);
+    watchSoon();
+  }
+
+  function failing(subscription: Subscription, breaker: BreakerState): void {
+    const facts = { subscription: subscription.name, url: subscription.url };
+    logger.warn(facts, "subscription will be suspended unless its deliveries succeed");
+    news.failing(subscription, breaker);
+  }
+
+  function watchSoon(): void {
+    if (!isStarted || timer !== undefined) return;
+    timer = clock.setTimer(clock.now(), () => {
+      timer = undefined;
+      health.watch(targets.listChecked());
+    });
+  }
+
+  return {
+    changed,
+    watchSoon,
+    noted(subscription, change, breaker) {
+      if (change === "opened" || change === "closed") {
+        const known = targets.of(subscription);
+        if (known.state !== undefined) changed({ ...known, state: known.state }, change);
+      }
+      if (change === "failing") failing(subscription, breaker);
+      targets.save(subscription, breaker).catch(onFault);
+    },
+    found(target, change) {
+      const known = targets.findKnown(target);
+      if (known === undefined) return;
+      if (change !== "failing") changed({ ...known, state: target }, change);
+      else {
+        target.mode.failedOthers = true;
+        for (const subscription of known.subscriptions) {
+          if (subscription.status === "active") failing(subscription, target.mode);
+        }
+      }
+      targets.saveMode({ ...known, state: target }).catch(onFault);
+    },
+    start() {
+      isStarted = true;
+      health.watch(targets.listChecked());
+    },
+    stop() {
+      isStarted = false;
+      timer?.cancel();
+      health.stop();
+    },
+  };
+}

@@ -1,0 +1,227 @@
+import { createBreakerState, loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
+import type { Scheduler } from "../deliver/scheduler.ts";
+import { createTarget, forceMode, type Target } from "../deliver/target.ts";
+import type { Clock } from "../domain/clock.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { DEFAULT_TENANT } from "../domain/event.ts";
+import type { ManagedBy, Subscription } from "../domain/subscription.ts";
+import { toTargetRules, type Mode, type TargetInput } from "../domain/target.ts";
+import { findHealth, findPreset } from "../domain/target-presets.ts";
+import type { Store } from "../store/store.ts";
+import type { Subscriptions } from "./subscriptions.ts";
+
+/** What subscriptions send to: those that the configuration declares for several, and each other one's own. */
+export interface Targets {
+  findDeclared(name: string, tenantId: string): TargetInput | undefined;
+  /** The one that a subscription shares with others. */
+  findShared(subscription: Subscription): Target | undefined;
+  /** The declared ones first, then those that are a subscription's own, by age. */
+  list(tenantId: string | undefined): readonly KnownTarget[];
+  /** By name; its own also by the id of the subscription. */
+  get(name: string, tenantId: string | undefined): KnownTarget;
+  /** Of what a subscription sends to. */
+  of(subscription: Subscription): KnownTarget;
+  findKnown(target: Target): KnownTarget | undefined;
+  /** `auto`: the target's health decides again. On disk when it resolves. */
+  force(known: KnownTarget, mode: Mode | "auto"): Promise<void>;
+  /** Those with a health check that somebody sends to, each with its tenant. */
+  listChecked(): ReadonlyMap<Target, string>;
+  /** What is known of a subscription's destination, of a shared one or its own. */
+  save(subscription: Subscription, breaker: BreakerState): Promise<void>;
+  saveMode(known: KnownTarget): Promise<void>;
+  /** Takes over what the configuration declares; says which left it. */
+  applyDeclared(declared: readonly TargetInput[]): Promise<{ left: readonly string[] }>;
+}
+
+export interface KnownTarget {
+  tenantId: string;
+  name: string;
+  /** Undefined when it is a subscription's own. */
+  declared: TargetInput | undefined;
+  subscriptions: readonly Subscription[];
+  /** Undefined when nothing was ever sent to it. */
+  state: Target | undefined;
+}
+
+export interface TargetsOptions {
+  store: Pick<Store, "loadTargets" | "saveTarget">;
+  clock: Clock;
+  subscriptions: () => Pick<Subscriptions, "list" | "saveBreaker" | "retarget">;
+  scheduler: () => Pick<Scheduler, "targetOf" | "findBreaker" | "targets">;
+  checkDestination: (url: string, field?: string) => void;
+  onMode: (known: KnownTarget & { state: Target }, change: "opened" | "closed") => void;
+  /** What is checked may have changed. */
+  onChange: () => void;
+}
+
+interface Shared {
+  input: TargetInput;
+  tenantId: string;
+  managedBy: ManagedBy;
+  state: Target;
+}
+
+export async function openTargets(options: TargetsOptions): Promise<Targets> {
+  const { store, clock } = options;
+  const shared = new Map<string, Shared>();
+
+  for (const row of await store.loadTargets()) {
+    const input = JSON.parse(row.settings) as TargetInput;
+    const now = clock.now();
+    const mode = row.mode === undefined ? createBreakerState(now) : loadBreakerState(row.mode, now);
+    const state = createTarget(mode, rulesOf(input));
+    shared.set(keyOf(row.name, row.tenantId), { input, tenantId: row.tenantId, managedBy: row.managedBy, state });
+  }
+
+  function findShared({ sharedTarget, tenantId }: Subscription): Target | undefined {
+    return sharedTarget === undefined ? undefined : shared.get(keyOf(sharedTarget, tenantId))?.state;
+  }
+
+  function knownShared({ input, tenantId, state }: Shared): KnownTarget {
+    const subscriptions = options
+      .subscriptions()
+      .list(tenantId)
+      .filter(({ sharedTarget }) => sharedTarget === input.name);
+    return { tenantId, name: input.name, declared: input, subscriptions, state };
+  }
+
+  function knownOwn(subscription: Subscription): KnownTarget {
+    const { tenantId, name, targetRules } = subscription;
+    const scheduler = options.scheduler();
+    const isKnown = targetRules !== undefined || scheduler.findBreaker(subscription.seq) !== undefined;
+    const state = isKnown ? scheduler.targetOf(subscription) : undefined;
+    return { tenantId, name, declared: undefined, subscriptions: [subscription], state };
+  }
+
+  function of(subscription: Subscription): KnownTarget {
+    const { sharedTarget, tenantId } = subscription;
+    const one = sharedTarget === undefined ? undefined : shared.get(keyOf(sharedTarget, tenantId));
+    return one === undefined ? knownOwn(subscription) : knownShared(one);
+  }
+
+  function list(tenantId: string | undefined): KnownTarget[] {
+    const declared = [...shared.values()].filter((one) => tenantId === undefined || one.tenantId === tenantId);
+    const own = options
+      .subscriptions()
+      .list(tenantId)
+      .filter((subscription) => findShared(subscription) === undefined);
+    return [...declared.map(knownShared), ...own.map(knownOwn)];
+  }
+
+  async function saveShared({ input, tenantId, managedBy, state }: Shared, hasMode: boolean): Promise<void> {
+    await store.saveTarget({
+      tenantId,
+      name: input.name,
+      settings: JSON.stringify(input),
+      managedBy,
+      mode: hasMode ? JSON.stringify(state.mode) : undefined,
+      updatedAt: clock.wall(),
+    });
+  }
+
+  async function saveMode({ name, tenantId, declared, subscriptions, state }: KnownTarget): Promise<void> {
+    if (state === undefined) return;
+    const one = declared && shared.get(keyOf(name, tenantId));
+    if (one !== undefined) return saveShared(one, true);
+    const [owner] = subscriptions;
+    if (owner !== undefined) await options.subscriptions().saveBreaker(owner, state.mode);
+  }
+
+  return {
+    findDeclared: (name, tenantId) => shared.get(keyOf(name, tenantId))?.input,
+    findShared,
+    list,
+    of,
+    saveMode,
+    get(name, tenantId) {
+      const all = list(tenantId);
+      const isOwn = ({ declared, subscriptions }: KnownTarget) =>
+        declared === undefined && subscriptions[0]?.id === name;
+      const found = all.find(isOwn) ?? findOnly(all, name);
+      if (found === undefined) throw new PosthornError("not_found", `There is no target ${name}.`);
+      return found;
+    },
+    findKnown(target) {
+      for (const one of shared.values()) if (one.state === target) return knownShared(one);
+      const owner = options
+        .subscriptions()
+        .list(undefined)
+        .find((one) => one.targetRules !== undefined && options.scheduler().targetOf(one) === target);
+      return owner === undefined ? undefined : knownOwn(owner);
+    },
+    async force(known, mode) {
+      const [owner] = known.subscriptions;
+      const state = known.state ?? (owner && options.scheduler().targetOf(owner));
+      if (state === undefined) return;
+      const change = forceMode(state, mode, clock.now());
+      if (change !== undefined) {
+        // Whoever forces it wants it known.
+        state.mode.failedOthers = true;
+        options.onMode({ ...known, state }, change);
+      }
+      options.scheduler().targets.refresh(state);
+      if (change === "closed") options.scheduler().targets.hasten(state);
+      options.onChange();
+      await saveMode({ ...known, state });
+    },
+    listChecked() {
+      const checked = new Map<Target, string>();
+      for (const subscription of options.subscriptions().list(undefined)) {
+        if (subscription.status !== "active") continue;
+        if (subscription.targetRules === undefined && subscription.sharedTarget === undefined) continue;
+        const target = options.scheduler().targetOf(subscription);
+        if (target.rules.health !== undefined) checked.set(target, subscription.tenantId);
+      }
+      return checked;
+    },
+    async save(subscription, breaker) {
+      const target = findShared(subscription);
+      if (target?.mode === breaker) await saveMode(of(subscription));
+      else await options.subscriptions().saveBreaker(subscription, breaker);
+    },
+    async applyDeclared(declared) {
+      const keys = new Set<string>();
+      for (const input of declared) {
+        if (input.url !== undefined) options.checkDestination(input.url, `targets: ${input.name}: url`);
+        if (input.health_url !== undefined) {
+          options.checkDestination(input.health_url, `targets: ${input.name}: health_url`);
+        }
+        const tenantId = input.tenant_id ?? DEFAULT_TENANT;
+        const key = keyOf(input.name, tenantId);
+        keys.add(key);
+        const state = shared.get(key)?.state ?? createTarget(createBreakerState(clock.now()));
+        state.rules = rulesOf(input);
+        const one: Shared = { input, tenantId, managedBy: "config", state };
+        shared.set(key, one);
+        await saveShared(one, false);
+      }
+      const left = [...shared].filter(([key, { managedBy }]) => managedBy === "config" && !keys.has(key));
+      for (const [, one] of left) {
+        one.managedBy = "former_config";
+        await saveShared(one, false);
+      }
+      options.subscriptions().retarget();
+      options.onChange();
+      return { left: left.map(([, { input }]) => input.name) };
+    },
+  };
+}
+
+/** Tenants may have targets of the same name; a declared one goes before a subscription of that name. */
+function findOnly(all: readonly KnownTarget[], name: string): KnownTarget | undefined {
+  const [first, ...others] = all.filter((one) => one.name === name);
+  const rival = others.find(({ tenantId }) => tenantId !== first?.tenantId);
+  if (rival === undefined) return first;
+  throw new PosthornError(
+    "conflict",
+    `Several tenants have a target ${name}: ${first?.tenantId}, ${rival.tenantId}. Say which with tenant_id.`,
+  );
+}
+
+function keyOf(name: string, tenantId: string): string {
+  return JSON.stringify([tenantId, name]);
+}
+
+function rulesOf(input: TargetInput) {
+  return toTargetRules(input, findHealth(input.health_url, findPreset(input.preset), input.url));
+}

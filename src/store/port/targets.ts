@@ -1,0 +1,19 @@
+import type { ManagedBy } from "../../domain/subscription.ts";
+
+/** Targets that several subscriptions share; one that is a subscription's own has its mode there. */
+export interface TargetRecords {
+  loadTargets(): Promise<readonly TargetRow[]>;
+  /** Makes it, or changes all of it; a mode that is not given stays. */
+  saveTarget(row: TargetRow): Promise<void>;
+}
+
+export interface TargetRow {
+  tenantId: string;
+  name: string;
+  /** JSON. */
+  settings: string;
+  managedBy: ManagedBy;
+  /** JSON. */
+  mode: string | undefined;
+  updatedAt: number;
+}
