@@ -13,9 +13,19 @@ import type { Tenant } from "../domain/tenant.ts";
 import type { IdempotencyBook, IdempotencyMark } from "./port/idempotency.ts";
 import type { ReplayBook } from "./port/replays.ts";
 import type { AttemptStatistics } from "./port/statistics.ts";
+import type { ValidationBook } from "./port/validations.ts";
 
 export interface Store
-  extends Configuration, TenantRecords, ReadModels, Acts, JobBook, ReplayBook, AttemptStatistics, IdempotencyBook {
+  extends
+    Configuration,
+    TenantRecords,
+    ReadModels,
+    Acts,
+    JobBook,
+    ReplayBook,
+    AttemptStatistics,
+    IdempotencyBook,
+    ValidationBook {
   readonly info: StoreInfo;
   /** As data: what one transaction may hold. */
   readonly limits: { readonly maxRows: number; readonly maxBytes: number };

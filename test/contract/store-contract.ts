@@ -16,6 +16,7 @@ import { replaysContract } from "./store/replays.ts";
 import { searchContract } from "./store/search.ts";
 import { settleContract } from "./store/settle.ts";
 import { tenantContract } from "./store/tenants.ts";
+import { validationsContract } from "./store/validations.ts";
 
 /** What every driver of the store promises, whatever it is made of. */
 export function storeContract(name: string, harness: StoreHarness): void {
@@ -36,5 +37,6 @@ export function storeContract(name: string, harness: StoreHarness): void {
     replaysContract(harness);
     searchContract(harness);
     tenantContract(harness);
+    validationsContract(harness);
   });
 }

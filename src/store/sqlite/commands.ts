@@ -14,6 +14,7 @@ import type { Moves } from "./move.ts";
 import type { Recover } from "./recover.ts";
 import { createReplayWrites } from "./replays.ts";
 import { createTenantWrites } from "./tenants.ts";
+import { createValidationWrites } from "./validations.ts";
 
 /** The writes that are not on the way of every event: called by name, each in the same transactions as the rest. */
 export function createCommands(
@@ -30,6 +31,7 @@ export function createCommands(
     ...createAttemptStatsWrites(db),
     ...createIdempotencyKeyWrites(db),
     ...createReplayWrites(db, { moves, accept }),
+    ...createValidationWrites(db),
     retryDelivery: acts.retryDelivery,
     cancelDelivery: acts.cancelDelivery,
     replay: acts.replay,
