@@ -33,6 +33,7 @@ import { createHeldJob } from "./manage/held-deliveries.ts";
 import { createJobs } from "./manage/jobs.ts";
 import { loadOrCreateMasterKey } from "./manage/key-files.ts";
 import { openKeys } from "./manage/keys.ts";
+import { openMirroredValidations } from "./manage/mirrored-validations.ts";
 import { createOwnEvents } from "./manage/own-events.ts";
 import { createPruneJobs } from "./manage/prune-jobs.ts";
 import { createQuotaGate } from "./manage/quotas.ts";
@@ -53,6 +54,7 @@ import { DEFAULT_PUBLISH_LIMITS } from "./receive/publish-item.ts";
 import { createPublisher } from "./receive/publish.ts";
 import { createRequestLog } from "./receive/request-log.ts";
 import { createSchemaChecker } from "./receive/schema/schema-check.ts";
+import { createValidationChecker } from "./receive/validation/validation-check.ts";
 import { createWebhookReceiver } from "./receive/webhook.ts";
 import { createFanOut, type IncomingEvent, type IngestResult } from "./route/fan-out.ts";
 import { createRouter } from "./route/router.ts";
@@ -250,6 +252,16 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     examine: schemas.examine,
     onChange: schemas.update,
   });
+  const validationChecker = createValidationChecker({ mode: config.validationMode });
+  const validations = await openMirroredValidations({
+    store,
+    clock,
+    logger,
+    folder: config.validationsDir,
+    examine: validationChecker.examine,
+    onChange: validationChecker.update,
+    publishOwn: (event) => ownEvents.publishOwn(event),
+  });
   const replays = createReplays({
     store,
     subscriptions,
@@ -353,6 +365,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     createId,
     bodies,
     schemas,
+    validations: validationChecker,
   });
   const publisher = createPublisher({
     accept,
@@ -420,6 +433,9 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     subscriptions,
     sources,
     eventTypes,
+    validations,
+    validationChecker,
+    bodies,
     tenants,
     keys,
     rotation,
@@ -447,6 +463,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   news.start();
   await jobs.start();
   await replayRunner.start();
+  await validations.start();
   void subscriptions.resume().catch(logFault);
 
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
@@ -469,8 +486,10 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       isShuttingDown = true;
       await jobs.stop();
       await http.close(HTTP_CLOSE_MS);
+      await validations.stop();
       await bodies.close();
       await schemas.close();
+      await validationChecker.close();
       await fanOut.settled();
       await statistics.stop();
       upkeep.stop();

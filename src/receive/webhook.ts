@@ -10,6 +10,7 @@ import type { LoggedRequest } from "../store/store.ts";
 import type { BodyChecker } from "./body-check.ts";
 import { describeRequest, type RequestFacts } from "./request-facts.ts";
 import type { SchemaChecker } from "./schema/schema-check.ts";
+import type { ValidationChecker } from "./validation/validation-check.ts";
 import type { WellFormed } from "./well-formed.ts";
 
 /** One inbound request with its raw bytes. */
@@ -39,6 +40,7 @@ export interface WebhookReceiverOptions {
   createId: (prefix: "evt" | "req") => string;
   bodies: Pick<BodyChecker, "check">;
   schemas: Pick<SchemaChecker, "find" | "check">;
+  validations: Pick<ValidationChecker, "check">;
 }
 
 const MAX_KEY_LENGTH = 255;
@@ -46,7 +48,7 @@ const MAX_KEY_LENGTH = 255;
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
-  const { findSource, accept, clock, createId, bodies, schemas } = options;
+  const { findSource, accept, clock, createId, bodies, schemas, validations } = options;
 
   function receive(request: WebhookRequest, done: (result: WebhookResult) => void): void {
     let checked: WellFormed | Promise<WellFormed>;
@@ -57,12 +59,26 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     }
     if (checked instanceof Promise) {
       checked.then(
-        (form) => record(request, form, done),
+        (form) => validate(request, form, done),
         (error: unknown) => refuse(request, error, done),
       );
     } else {
-      record(request, checked, done);
+      validate(request, checked, done);
     }
+  }
+
+  function validate(request: WebhookRequest, form: WellFormed, done: (result: WebhookResult) => void): void {
+    let validated: Promise<void> | undefined;
+    try {
+      validated = validations.check(request.source.name, request, form);
+    } catch (error) {
+      return refuse(request, error, done);
+    }
+    if (validated === undefined) return record(request, form, done);
+    validated.then(
+      () => record(request, form, done),
+      (error: unknown) => refuse(request, error, done),
+    );
   }
 
   function record(request: WebhookRequest, form: WellFormed, done: (result: WebhookResult) => void): void {

@@ -29,7 +29,7 @@ export interface SchemaLimits {
   readonly maxSubschemas: number;
 }
 
-export const EVENT_TYPE_LIMITS: SchemaLimits = {
+const EVENT_TYPE_LIMITS: SchemaLimits = {
   maxBytes: MAX_SCHEMA_BYTES,
   maxDepth: MAX_JSON_DEPTH,
   maxSubschemas: 2000,

@@ -15,7 +15,7 @@ const THREAD = new URL(`./validation-thread${import.meta.url.endsWith(".ts") ? "
 /** Of the thread's own heap; what the parser of XML takes is limited apart. */
 const MAX_HEAP_MB = 256;
 
-export function createApartValidator(options: Pick<ThreadLineOptions, "deadlineMs" | "staysOpen">): ApartValidator {
+export function createApartValidator(options: Pick<ThreadLineOptions, "deadlineMs" | "idleMs">): ApartValidator {
   const line = createThreadLine<ValidationCall, ValidationReply>({
     ...options,
     thread: THREAD,

@@ -15,12 +15,16 @@ export interface ThreadLine<Call, Reply> {
 }
 
 export interface ThreadLineOptions {
+  /** It says `READY` when it has loaded, then answers each call once. */
   thread: URL;
+  /** Of a call, from when the thread is ready for it. */
   deadlineMs: number;
-  /** Whether the thread stays when nobody waits. */
-  staysOpen: boolean;
+  /** After so long without a call the thread ends; without it, it stays. */
+  idleMs?: number | undefined;
   resourceLimits: ResourceLimits;
 }
+
+export const READY = "ready";
 
 export class Overdue extends Error {
   override readonly name = "Overdue";
@@ -45,14 +49,19 @@ export function createThreadLine<Call, Reply>(options: ThreadLineOptions): Threa
   let current: Waiting<Call, Reply> | undefined;
   let waitingBytes = 0;
   let thread: Worker | undefined;
+  let isReady = false;
   let timer: NodeJS.Timeout | undefined;
   let ending: Promise<unknown> = Promise.resolve();
 
   function start(): Worker {
     const started = new Worker(options.thread, { resourceLimits: options.resourceLimits });
     started.unref();
-    started.on("message", (reply: Reply) => {
-      if (thread === started) end((one) => one.resolve(reply));
+    isReady = false;
+    started.on("message", (message: Reply | typeof READY) => {
+      if (thread !== started) return;
+      if (message !== READY) return end((one) => one.resolve(message));
+      isReady = true;
+      if (current !== undefined) watch();
     });
     const lose = (): void => {
       if (thread !== started) return;
@@ -69,9 +78,14 @@ export function createThreadLine<Call, Reply>(options: ThreadLineOptions): Threa
   function send(one: Waiting<Call, Reply>): void {
     clearTimeout(timer);
     one.tries++;
-    timer = setTimeout(giveUp, options.deadlineMs);
     thread ??= start();
     thread.postMessage(one.call);
+    if (isReady) watch();
+  }
+
+  function watch(): void {
+    clearTimeout(timer);
+    timer = setTimeout(giveUp, options.deadlineMs);
   }
 
   function giveUp(): void {
@@ -93,7 +107,7 @@ export function createThreadLine<Call, Reply>(options: ThreadLineOptions): Threa
     if (current !== undefined) return;
     current = waiting.shift();
     if (current !== undefined) send(current);
-    else if (!options.staysOpen) stop();
+    else if (options.idleMs !== undefined) timer = setTimeout(stop, options.idleMs).unref();
   }
 
   function stop(): void {

@@ -59,6 +59,8 @@ const MAX_READ_ON_LOOP_BYTES = 32 * 1024;
 /** The largest body that is read takes a second or two; a machine may be busy. */
 const CHECK_DEADLINE_MS = 10_000;
 const COMPILE_DEADLINE_MS = 10_000;
+/** Who works on a validation tries it more than once. */
+const TRIAL_IDLE_MS = 60_000;
 
 export interface ValidationCheckerOptions {
   mode: ValidationMode;
@@ -68,9 +70,9 @@ export interface ValidationCheckerOptions {
 
 export function createValidationChecker({ mode, deadlineMs }: ValidationCheckerOptions): ValidationChecker {
   // Of each kind its own, so that XML never waits for JSON, and neither for what somebody tries out.
-  const lines = { deadlineMs: deadlineMs ?? CHECK_DEADLINE_MS, staysOpen: true };
+  const lines = { deadlineMs: deadlineMs ?? CHECK_DEADLINE_MS };
   const apart = { json: createApartValidator(lines), xsd: createApartValidator(lines) };
-  const trials = createApartValidator({ deadlineMs: deadlineMs ?? COMPILE_DEADLINE_MS, staysOpen: false });
+  const trials = createApartValidator({ deadlineMs: deadlineMs ?? COMPILE_DEADLINE_MS, idleMs: TRIAL_IDLE_MS });
   let own: ReadonlyMap<string, Applied> = new Map();
   let fallback: Applied | undefined;
   const toCompile = new Set<Checked>();

@@ -11,6 +11,7 @@ import { bomLength } from "../unreadable.ts";
 import { compileJsonValidation } from "./json-validation.ts";
 import { limitWasmMemory } from "./limit-wasm-memory.ts";
 import type { ApartRequest, ValidationCall, ValidationReply } from "./thread-calls.ts";
+import { READY } from "./thread-line.ts";
 import { loadXsdEngine, type XsdEngine } from "./xsd.ts";
 
 const port = parentPort;
@@ -116,3 +117,4 @@ port.on("message", (call: ValidationCall) => {
       if (memory.isLarge()) process.exit();
     });
 });
+port.postMessage(READY);
