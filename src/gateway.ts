@@ -37,6 +37,7 @@ import { createHeldJob } from "./manage/held-deliveries.ts";
 import { createJobs } from "./manage/jobs.ts";
 import { loadOrCreateMasterKey } from "./manage/key-files.ts";
 import { openKeys } from "./manage/keys.ts";
+import { openMirroredValidations } from "./manage/mirrored-validations.ts";
 import { createOwnEvents } from "./manage/own-events.ts";
 import { createPruneJobs } from "./manage/prune-jobs.ts";
 import { createQuotaGate } from "./manage/quotas.ts";
@@ -63,6 +64,7 @@ import { createRequestLog } from "./receive/request-log.ts";
 import { createSchemaChecker } from "./receive/schema/schema-check.ts";
 import { createSourceKinds } from "./receive/sources/kinds.ts";
 import type { SourceKind } from "./receive/sources/source-kind.ts";
+import { createValidationChecker } from "./receive/validation/validation-check.ts";
 import { createWebhookReceiver } from "./receive/webhook.ts";
 import { createFanOut, type IncomingEvent, type IngestResult } from "./route/fan-out.ts";
 import { createRouter } from "./route/router.ts";
@@ -284,6 +286,16 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     examine: schemas.examine,
     onChange: schemas.update,
   });
+  const validationChecker = createValidationChecker({ mode: config.validationMode });
+  const validations = await openMirroredValidations({
+    store,
+    clock,
+    logger,
+    folder: config.validationsDir,
+    examine: validationChecker.examine,
+    onChange: validationChecker.update,
+    publishOwn: (event) => ownEvents.publishOwn(event),
+  });
   const replays = createReplays({
     store,
     subscriptions,
@@ -404,6 +416,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     bodies,
     schemas,
     forwarding,
+    validations: validationChecker,
   });
   const publisher = createPublisher({
     accept,
@@ -474,6 +487,9 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     targets,
     sources,
     eventTypes,
+    validations,
+    validationChecker,
+    bodies,
     tenants,
     keys,
     rotation,
@@ -502,6 +518,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   news.start();
   await jobs.start();
   await replayRunner.start();
+  await validations.start();
   void subscriptions.resume().catch(logFault);
 
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
@@ -527,8 +544,10 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       await jobs.stop();
       await sources.stop();
       await http.close(HTTP_CLOSE_MS);
+      await validations.stop();
       await bodies.close();
       await schemas.close();
+      await validationChecker.close();
       await fanOut.settled();
       await statistics.stop();
       upkeep.stop();

@@ -138,6 +138,19 @@ const receiving = {
         "in the yaml it is relative to that file",
     }),
   ),
+  validation_mode: Type.Union([Type.Literal("permissive"), Type.Literal("strict")], {
+    env: "VALIDATION_MODE",
+    default: "permissive",
+    description:
+      "What happens to webhooks for which there is no validation: `permissive` takes them, `strict` answers 422",
+  }),
+  validations_dir: Type.String({
+    env: "POSTHORN_VALIDATIONS_DIR",
+    path: true,
+    default: "./validations",
+    minLength: 1,
+    description: "Folder of validations (`orders.json`, `orders.xsd`), to be edited by hand; it need not be there",
+  }),
 };
 
 const destinations = {

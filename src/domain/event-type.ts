@@ -21,7 +21,10 @@ const text = (maxLength: number, description: string) =>
   Type.Optional(Type.String({ maxLength, pattern: TEXT_PATTERN, description }));
 
 const VersionContent = {
-  schema: Type.Object({}, { description: "JSON Schema, draft 2020-12 or 07; at most 64 KB, no remote `$ref`" }),
+  schema: Type.Object(
+    {},
+    { description: "JSON Schema, draft 2020-12, 2019-09, 07 or 04; at most 64 KB, no remote `$ref`" },
+  ),
   example: Type.Optional(Type.Unknown({ description: "A payload that fits the schema" })),
 };
 /** One version as it stands under its own path. */

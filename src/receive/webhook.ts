@@ -17,6 +17,7 @@ import { GENERIC } from "./sources/generic.ts";
 import type { KindAnswer, Reading, SourceKind } from "./sources/source-kind.ts";
 import { takeParts } from "./take-parts.ts";
 import { createWebhookEvents, isLegalType, isLetThrough, toInvalidKey } from "./webhook-event.ts";
+import type { ValidationChecker } from "./validation/validation-check.ts";
 import type { WellFormed } from "./well-formed.ts";
 
 /** One inbound request with its raw bytes. */
@@ -33,6 +34,8 @@ export interface WebhookRequest extends RequestFacts {
   facts: string | undefined;
   /** It is in the log already, and taken in again by hand. */
   isReplayed: boolean;
+  /** Why its events are to be kept and delivered to nobody. */
+  objection: PosthornError | undefined;
 }
 
 export type WebhookResult =
@@ -72,13 +75,14 @@ export interface WebhookReceiverOptions {
   createId: (prefix: "evt" | "req") => string;
   bodies: Pick<BodyChecker, "check">;
   schemas: Pick<SchemaChecker, "find" | "check">;
+  validations: Pick<ValidationChecker, "check">;
   /** Where webhooks may be forwarded while their senders wait. */
   forwarding?: Forwarding | undefined;
 }
 
 /** One flow for all kinds: a generic source is of a kind that leaves everything out. */
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
-  const { findSource, kinds, accept, bodies, schemas, forwarding } = options;
+  const { findSource, kinds, accept, bodies, schemas, forwarding, validations } = options;
   const toEvent = createWebhookEvents(options);
   const log = createWebhookLog(options);
 
@@ -112,12 +116,44 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     }
     if (checked instanceof Promise) {
       checked.then(
-        (form) => record(request, kind, form, done),
+        (form) => validate(request, kind, form, done),
         (error: unknown) => refuse(request, error, done),
       );
     } else {
-      record(request, kind, checked, done);
+      validate(request, kind, checked, done);
     }
+  }
+
+  function validate(
+    request: WebhookRequest,
+    kind: SourceKind,
+    form: WellFormed,
+    done: (result: KindResult) => void,
+  ): void {
+    let validated: Promise<void> | undefined;
+    try {
+      validated = validations.check(request.source.name, request, form);
+    } catch (error) {
+      return object(request, kind, form, error, done);
+    }
+    if (validated === undefined) return record(request, kind, form, done);
+    validated.then(
+      () => record(request, kind, form, done),
+      (error: unknown) => object(request, kind, form, error, done),
+    );
+  }
+
+  /** Of what does not fit: a provider's request is read all the same, and its events are kept. */
+  function object(
+    request: WebhookRequest,
+    kind: SourceKind,
+    form: WellFormed,
+    error: unknown,
+    done: (result: KindResult) => void,
+  ): void {
+    if (kind === GENERIC || !isInvalid(error)) return refuse(request, error, done);
+    request.objection = error;
+    record(request, kind, form, done);
   }
 
   function record(
@@ -161,6 +197,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     if (event.type !== source.eventType && !isLegalType(event.type)) {
       return done({ kind: "ignored", cause: "invalid", eventId: undefined });
     }
+    if (request.objection !== undefined) return judge(request, event, request.objection, done);
     let checked: Promise<void> | undefined;
     try {
       const type = schemas.find(event.type);
@@ -191,8 +228,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
    */
   function judge(request: WebhookRequest, event: IncomingEvent, error: unknown, done: (part: Part) => void): void {
     const { source } = request;
-    const isInvalid = error instanceof PosthornError && ERRORS[error.code].status === 422;
-    if (!isInvalid || source.kind === GENERIC.name) return done({ kind: "refused", error });
+    if (!isInvalid(error) || source.kind === GENERIC.name) return done({ kind: "refused", error });
     event.details = describeInvalid(event, error);
     event.dedupeKey = toInvalidKey(source, event.dedupeKey);
     const answer = (result: IngestResult) =>
@@ -242,6 +278,10 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     },
     log: log.rejected,
   };
+}
+
+function isInvalid(error: unknown): error is PosthornError {
+  return error instanceof PosthornError && ERRORS[error.code].status === 422;
 }
 
 function isSingle({ events, ignored = [] }: Reading): boolean {

@@ -14,6 +14,7 @@ import type { IdempotencyBook, IdempotencyMark } from "./port/idempotency.ts";
 import type { ReplayBook } from "./port/replays.ts";
 import type { AttemptStatistics } from "./port/statistics.ts";
 import type { TargetRecords } from "./port/targets.ts";
+import type { ValidationBook } from "./port/validations.ts";
 
 export interface Store
   extends
@@ -25,7 +26,8 @@ export interface Store
     ReplayBook,
     AttemptStatistics,
     IdempotencyBook,
-    TargetRecords {
+    TargetRecords,
+    ValidationBook {
   readonly info: StoreInfo;
   /** As data: what one transaction may hold. */
   readonly limits: { readonly maxRows: number; readonly maxBytes: number };

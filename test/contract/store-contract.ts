@@ -18,6 +18,7 @@ import { settleContract } from "./store/settle.ts";
 import { sourcesContract } from "./store/sources.ts";
 import { targetsContract } from "./store/targets.ts";
 import { tenantContract } from "./store/tenants.ts";
+import { validationsContract } from "./store/validations.ts";
 
 /** What every driver of the store promises, whatever it is made of. */
 export function storeContract(name: string, harness: StoreHarness): void {
@@ -40,5 +41,6 @@ export function storeContract(name: string, harness: StoreHarness): void {
     tenantContract(harness);
     sourcesContract(harness);
     targetsContract(harness);
+    validationsContract(harness);
   });
 }

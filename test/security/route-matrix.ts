@@ -173,6 +173,14 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "PUT /api/v1/event-types/:name/versions/:version": { scope: "admin", unbound: true },
   "DELETE /api/v1/event-types/:name/versions/:version": { scope: "admin", unbound: true },
 
+  "GET /validations": { scope: "admin", unbound: true },
+  "GET /validations/:endpoint": { scope: "admin", unbound: true },
+  "PUT /validations/:endpoint": { scope: "admin", unbound: true },
+  "DELETE /validations/:endpoint": { scope: "admin", unbound: true },
+  "GET /validations/:endpoint/versions": { scope: "admin", unbound: true },
+  "POST /validations/:endpoint/rollback": { scope: "admin", unbound: true },
+  "POST /validations/:endpoint/test": { scope: "admin", unbound: true },
+
   "GET /api/v1/tenants": { scope: "admin", unbound: true },
   "POST /api/v1/tenants": { scope: "admin", unbound: true },
   "GET /api/v1/tenants/:id": { scope: "admin", unbound: true },

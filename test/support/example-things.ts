@@ -82,6 +82,15 @@ async function newEventType({ operator }: Owner): Promise<string> {
   return name;
 }
 
+async function newEndpoint({ operator }: Owner): Promise<string> {
+  const endpoint = fresh("shop-orders");
+  for (const validation of [{ type: "object" }, EXAMPLE.validation]) {
+    const headers = { "content-type": "application/json" };
+    await operator.request("PUT", `/validations/${endpoint}`, { body: JSON.stringify(validation), headers });
+  }
+  return endpoint;
+}
+
 async function newTenant({ operator, tenant }: Owner): Promise<string> {
   const { json } = await operator.post("/api/v1/tenants", { id: fresh(`${tenant}-`) });
   return String(json["id"]);
@@ -113,6 +122,7 @@ export const THINGS: Readonly<Record<string, Thing>> = {
   [EXAMPLE.tenant]: { make: ({ tenant }) => tenant, isOwned: true },
   [EXAMPLE.emptyTenant]: { make: newTenant, isOwned: true },
   [EXAMPLE.eventType]: { make: newEventType },
+  [EXAMPLE.endpoint]: { make: newEndpoint },
   [EXAMPLE.destination]: { make: ({ sinkUrl }) => sinkUrl },
   [EXAMPLE.newName]: { make: () => fresh("ERP ") },
   [EXAMPLE.newTenant]: { make: () => fresh("globex-") },

@@ -28,6 +28,9 @@ export const EXAMPLE = {
   key: "key_01m7hwa17nec4b0n057n5najkh",
   eventType: "order.created",
   job: "end-overlaps",
+  /** Has two versions of a validation, this one the later. */
+  endpoint: "shop-orders",
+  validation: { type: "object", required: ["order_id"], properties: { order_id: { type: "integer" } } },
   secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw0K3pQ1vNc5A=",
   /** Not taken yet: what an example makes. */
   newName: "ERP",

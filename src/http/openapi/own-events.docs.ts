@@ -24,6 +24,13 @@ const failures = {
   last_error: nullable(Type.String()),
 };
 
+const alert = {
+  code: oneOf(["validation_broken"]),
+  subject: Type.String({ description: "What it is about: here the name of a file" }),
+  endpoint: Type.String(),
+};
+const ALERT = { code: "validation_broken", subject: `${EXAMPLE.endpoint}.json`, endpoint: EXAMPLE.endpoint };
+
 const SUBSCRIPTION = { name: EXAMPLE.newName, url_host: new URL(EXAMPLE.destination).host };
 const ERROR = "answered 400";
 
@@ -187,6 +194,27 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
       closed({ source: Type.String(), status: oneOf(["paused", "closed"]), reason: Type.String() }),
     ),
     example: { source: EXAMPLE.source, status: "paused", reason: "it left the configuration" },
+  },
+  {
+    type: "alert.fired",
+    summary: "Something needs the operator",
+    description: "`validation_broken`: a file in the folder of validations cannot be used; the one before is in force.",
+    schema: named(
+      "AlertFired",
+      closed({ ...alert, reason: Type.String(), since: Time, action_required: Type.String() }),
+    ),
+    example: {
+      ...ALERT,
+      reason: "does not compile: unknown type",
+      since: EXAMPLE.time,
+      action_required: "Correct the file, or delete it; until then the validation before stays in force",
+    },
+  },
+  {
+    type: "alert.cleared",
+    summary: "What an alert told of is over",
+    schema: named("AlertCleared", closed({ ...alert, since: Time, cleared_at: Time })),
+    example: { ...ALERT, since: EXAMPLE.time, cleared_at: EXAMPLE.laterTime },
   },
   {
     type: "test.event",

@@ -15,6 +15,7 @@ import { SUBSCRIPTION_SECRET_DOCS } from "../routes/subscription-secrets.docs.ts
 import { TARGET_DOCS } from "../routes/targets.docs.ts";
 import { TENANT_DOCS } from "../routes/tenants.docs.ts";
 import { TEST_DELIVERY_DOCS } from "../routes/test-delivery.docs.ts";
+import { VALIDATION_DOCS } from "../routes/validations.docs.ts";
 import { buildDocument } from "./document.ts";
 import type { DocumentedRoute } from "./documented-routes.ts";
 import { describeOutgoing } from "./outgoing.docs.ts";
@@ -34,6 +35,7 @@ export const AREAS = [
   STATISTICS_DOCS,
   REQUEST_DOCS,
   EVENT_TYPE_DOCS,
+  VALIDATION_DOCS,
   TENANT_DOCS,
   KEY_DOCS,
   JOB_DOCS,

@@ -15,6 +15,9 @@ import type { Subscriptions } from "../../manage/subscriptions.ts";
 import type { Targets } from "../../manage/targets.ts";
 import type { Tenants } from "../../manage/tenants.ts";
 import type { TestDeliveries } from "../../manage/test-delivery.ts";
+import type { Validations } from "../../manage/validations.ts";
+import type { BodyChecker } from "../../receive/body-check.ts";
+import type { ValidationChecker } from "../../receive/validation/validation-check.ts";
 import type { Store, StoredDelivery } from "../../store/store.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import { addCatalogRoute } from "./catalog.ts";
@@ -36,6 +39,8 @@ import { addTargetRoutes } from "./targets.ts";
 import { addTenantRoutes } from "./tenants.ts";
 import { watchDocumentedRoutes } from "../openapi/documented-routes.ts";
 import { addTestDeliveryRoutes } from "./test-delivery.ts";
+import { addValidationTrialRoute } from "./validation-trial.ts";
+import { addValidationRoutes } from "./validations.ts";
 import { presentDelivery } from "../present/delivery.ts";
 
 /** Every route that Fastify serves; the two hot ones are in `intake.ts`. */
@@ -61,6 +66,9 @@ export interface RouteParts {
   bulkReplays: BulkReplays;
   jobs: Jobs;
   statistics: Statistics;
+  validations: Validations;
+  validationChecker: Pick<ValidationChecker, "tryOut">;
+  bodies: Pick<BodyChecker, "check">;
 }
 
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
@@ -101,4 +109,10 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
       logger.info({ subscription_id: id, subscription: name, key_id: caller?.keyId }, "the secret was read"),
   });
   addJobRoutes(app, { jobs });
+  addValidationRoutes(app, { validations: parts.validations });
+  addValidationTrialRoute(app, {
+    validations: parts.validations,
+    checker: parts.validationChecker,
+    bodies: parts.bodies,
+  });
 }

@@ -1,8 +1,10 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from "ajv";
+import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import AjvDraft04 from "ajv-draft-04";
 import { fastFormats, type FormatName } from "ajv-formats/dist/formats.js";
 import { RE2JS } from "re2js";
-import { prepareSchema, SchemaFault, WEIGHT, type Draft } from "./prepare-schema.ts";
+import { prepareSchema, SchemaFault, WEIGHT, type Draft, type SchemaLimits } from "./prepare-schema.ts";
 
 /**
  * A compiled schema. Its check ends after a number of steps, whatever the schema and the payload are: ajv's code is
@@ -13,10 +15,20 @@ export interface PayloadSchema {
   check(payload: unknown, maxSteps: number): readonly Mismatch[] | undefined;
 }
 
+export interface PayloadSchemaOptions {
+  /** Else the schema is compared with its meta-schema, which must be compiled for it. */
+  trusted: boolean;
+  limits?: SchemaLimits | undefined;
+  /** How much of what is wrong is named. */
+  maxMismatches?: number | undefined;
+}
+
 export interface Mismatch {
-  /** JSON Pointer. */
+  /** JSON Pointer; in XML an XPath. */
   path: string;
   message: string;
+  /** In XML. */
+  line?: number;
 }
 
 export class TooManySteps extends Error {
@@ -44,12 +56,28 @@ function spend(steps: number): void {
 }
 
 /** They know the meta-schemas, which take long to compile, and compile nothing else. */
-const judges = new Map<Draft, Ajv>();
+const judges = new Map<Draft, Compiler>();
 
-/** Throws `SchemaFault`. Without `trusted` the schema is compared with its meta-schema, which must be compiled for it. */
-export function compilePayloadSchema(text: string, options: { trusted: boolean }): PayloadSchema {
-  const { draft, schema } = prepareSchema(text);
-  if (!options.trusted) refuseInvalid(draft, schema);
+type Compiler = Ajv | Ajv2019 | Ajv2020 | InstanceType<typeof AjvDraft04.default>;
+
+function createAjv(draft: Draft, options: Options): Compiler {
+  switch (draft) {
+    case "04":
+      return new AjvDraft04.default(options);
+    case "07":
+      return new Ajv(options);
+    case "2019-09":
+      return new Ajv2019(options);
+    case "2020-12":
+      return new Ajv2020(options);
+  }
+}
+
+/** Throws `SchemaFault`. */
+export function compilePayloadSchema(text: string, options: PayloadSchemaOptions): PayloadSchema {
+  const { trusted, limits, maxMismatches = MAX_MISMATCHES } = options;
+  const { draft, schema } = prepareSchema(text, limits);
+  if (!trusted) refuseInvalid(draft, schema);
   const decide = compile(schema, draft, false);
   // Most schemas never see a payload that does not fit.
   let name: ValidateFunction | undefined;
@@ -62,10 +90,10 @@ export function compilePayloadSchema(text: string, options: { trusted: boolean }
       try {
         stepsLeft = Math.min(maxSteps, MAX_NAMING_STEPS);
         name(payload);
-        return describe(name.errors ?? found);
+        return describe(name.errors ?? found, maxMismatches);
       } catch (error) {
         if (!(error instanceof TooManySteps)) throw error;
-        return describe(found);
+        return describe(found, maxMismatches);
       }
     },
   };
@@ -83,7 +111,7 @@ function compile(schema: object, draft: Draft, allErrors: boolean): ValidateFunc
 function refuseInvalid(draft: Draft, schema: object): void {
   let judge = judges.get(draft);
   if (judge === undefined) {
-    judge = draft === "07" ? new Ajv({ strict: false }) : new Ajv2020({ strict: false });
+    judge = createAjv(draft, { strict: false });
     judges.set(draft, judge);
   }
   if (judge.validateSchema(schema) === true) return;
@@ -91,7 +119,7 @@ function refuseInvalid(draft: Draft, schema: object): void {
   throw new SchemaFault(`is no JSON Schema: ${error?.instancePath ?? ""} ${error?.message ?? "is not valid"}`);
 }
 
-function createCompiler(draft: Draft, allErrors: boolean): Ajv {
+function createCompiler(draft: Draft, allErrors: boolean): Compiler {
   const options: Options = {
     allErrors,
     strict: false,
@@ -108,7 +136,7 @@ function createCompiler(draft: Draft, allErrors: boolean): Ajv {
     code: { optimize: false, regExp: createPattern },
     formats: Object.fromEntries(FORMATS.map((name) => [name, fastFormats[name]])),
   };
-  const ajv = draft === "07" ? new Ajv(options) : new Ajv2020(options);
+  const ajv = createAjv(draft, options);
   // A group of its own before all others: a visit is paid for before anything is done.
   ajv.RULES.rules.unshift({ rules: [] });
   ajv.addKeyword({
@@ -188,7 +216,7 @@ const createPattern = Object.assign(
   { code: "createPattern" },
 );
 
-function describe(errors: readonly ErrorObject[]): Mismatch[] {
+function describe(errors: readonly ErrorObject[], maxMismatches: number): Mismatch[] {
   const known = new Set<string>();
   const mismatches: Mismatch[] = [];
   for (const error of errors) {
@@ -197,7 +225,7 @@ function describe(errors: readonly ErrorObject[]): Mismatch[] {
     if (known.has(`${path}\n${message}`)) continue;
     known.add(`${path}\n${message}`);
     mismatches.push({ path, message });
-    if (mismatches.length === MAX_MISMATCHES) break;
+    if (mismatches.length === maxMismatches) break;
   }
   return mismatches;
 }

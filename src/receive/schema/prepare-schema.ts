@@ -5,7 +5,7 @@ import { isDeeperThan } from "../../domain/json-depth.ts";
  * Reads a JSON Schema that a user wrote, before it is compiled: it must be small, shallow and refer to nothing but
  * itself. Every subschema gets the weight of one visit, so that the cost of a check can be counted while it runs.
  */
-export type Draft = "2020-12" | "07";
+export type Draft = "2020-12" | "2019-09" | "07" | "04";
 
 export interface PreparedSchema {
   draft: Draft;
@@ -21,7 +21,19 @@ export class SchemaFault extends Error {
 }
 
 export const MAX_SCHEMA_BYTES = 64 * 1024;
-const MAX_SUBSCHEMAS = 2000;
+
+export interface SchemaLimits {
+  readonly maxBytes: number;
+  /** Of containers inside of the root. */
+  readonly maxDepth: number;
+  readonly maxSubschemas: number;
+}
+
+const EVENT_TYPE_LIMITS: SchemaLimits = {
+  maxBytes: MAX_SCHEMA_BYTES,
+  maxDepth: MAX_JSON_DEPTH,
+  maxSubschemas: 2000,
+};
 
 /** Holds the weight; nobody's own keyword, and overwritten where somebody has it. */
 export const WEIGHT = "x-posthorn-weight";
@@ -30,8 +42,12 @@ const DRAFTS: ReadonlyMap<unknown, Draft> = new Map<unknown, Draft>([
   [undefined, "2020-12"],
   ["https://json-schema.org/draft/2020-12/schema", "2020-12"],
   ["https://json-schema.org/draft/2020-12/schema#", "2020-12"],
+  ["https://json-schema.org/draft/2019-09/schema", "2019-09"],
+  ["https://json-schema.org/draft/2019-09/schema#", "2019-09"],
   ["http://json-schema.org/draft-07/schema", "07"],
   ["http://json-schema.org/draft-07/schema#", "07"],
+  ["http://json-schema.org/draft-04/schema", "04"],
+  ["http://json-schema.org/draft-04/schema#", "04"],
 ]);
 
 const ONE = "additionalProperties additionalItems contains contentSchema else if items not propertyNames then";
@@ -39,36 +55,38 @@ const UNEVALUATED = "unevaluatedItems unevaluatedProperties";
 const SINGLE = new Set(`${ONE} ${UNEVALUATED}`.split(" "));
 const LISTS = new Set(["allOf", "anyOf", "oneOf", "prefixItems", "items"]);
 const MAPS = new Set(["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"]);
-const LEFT_OUT = new Set(["$id", "$schema", WEIGHT]);
-const REFERENCES = ["$ref", "$dynamicRef"] as const;
+const LEFT_OUT = new Set(["$schema", WEIGHT]);
+const REFERENCES = ["$ref", "$dynamicRef", "$recursiveRef"] as const;
 
 type Json = Record<string, unknown>;
 
 /** By its text, as it is kept: what the text cannot say, such as a cycle, cannot be in it. */
-export function prepareSchema(text: string): PreparedSchema {
-  if (Buffer.byteLength(text) > MAX_SCHEMA_BYTES) {
-    throw new SchemaFault(`is larger than ${MAX_SCHEMA_BYTES / 1024} KB`);
-  }
+export function prepareSchema(text: string, limits = EVENT_TYPE_LIMITS): PreparedSchema {
+  const { maxBytes, maxDepth, maxSubschemas } = limits;
+  if (Buffer.byteLength(text) > maxBytes) throw new SchemaFault(`is larger than ${maxBytes / 1024} KB`);
   const root = JSON.parse(text) as unknown;
   if (!isObject(root)) throw new SchemaFault("must be an object");
   const draft = DRAFTS.get(root["$schema"]);
   if (draft === undefined) {
     throw new SchemaFault(
-      `says $schema ${JSON.stringify(root["$schema"])}; draft 2020-12 (https://json-schema.org/draft/2020-12/schema) ` +
-        "and draft 07 (http://json-schema.org/draft-07/schema#) can be used",
+      `says $schema ${JSON.stringify(root["$schema"])}; drafts 2020-12 and 2019-09 ` +
+        "(https://json-schema.org/draft/2020-12/schema), 07 and 04 (http://json-schema.org/draft-07/schema#) can be used",
     );
   }
-  if (isDeeperThan(root, MAX_JSON_DEPTH)) throw new SchemaFault(`is nested more than ${MAX_JSON_DEPTH} levels deep`);
+  if (isDeeperThan(root, maxDepth)) throw new SchemaFault(`is nested more than ${maxDepth} levels deep`);
+  const idKeyword = draft === "04" ? "id" : "$id";
 
   const places = new Set<string>();
   const references: { at: string; to: string }[] = [];
 
   function visit(node: unknown, place: string): unknown {
     places.add(place);
-    if (places.size > MAX_SUBSCHEMAS) throw new SchemaFault(`has more than ${MAX_SUBSCHEMAS} subschemas`);
+    if (places.size > maxSubschemas) throw new SchemaFault(`has more than ${maxSubschemas} subschemas`);
     // Anything else that is no schema is for the meta-schema to say.
     if (!isObject(node)) return node;
-    if (place !== "" && node["$id"] !== undefined) throw new SchemaFault(`must not hold $id inside, as at ${place}`);
+    if (place !== "" && node[idKeyword] !== undefined) {
+      throw new SchemaFault(`must not hold ${idKeyword} inside, as at ${place}`);
+    }
     if (node["$async"] !== undefined) throw new SchemaFault("must not hold $async");
     for (const anchor of ["$anchor", "$dynamicAnchor"]) {
       if (typeof node[anchor] === "string") places.add(node[anchor]);
@@ -80,7 +98,7 @@ export function prepareSchema(text: string): PreparedSchema {
     const copy: Json = {};
     let weight = 1;
     for (const [keyword, value] of Object.entries(node)) {
-      if (LEFT_OUT.has(keyword)) continue;
+      if (LEFT_OUT.has(keyword) || keyword === idKeyword) continue;
       const at = `${place}/${escape(keyword)}`;
       if (LISTS.has(keyword) && Array.isArray(value)) {
         weight += value.length;

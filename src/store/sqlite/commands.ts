@@ -16,6 +16,7 @@ import { createSourceWrites } from "./sources.ts";
 import { createReplayWrites } from "./replays.ts";
 import { createTargetWrites } from "./targets.ts";
 import { createTenantWrites } from "./tenants.ts";
+import { createValidationWrites } from "./validations.ts";
 
 /** The writes that are not on the way of every event: called by name, each in the same transactions as the rest. */
 export function createCommands(
@@ -34,6 +35,7 @@ export function createCommands(
     ...createAttemptStatsWrites(db),
     ...createIdempotencyKeyWrites(db),
     ...createReplayWrites(db, { moves, accept }),
+    ...createValidationWrites(db),
     retryDelivery: acts.retryDelivery,
     cancelDelivery: acts.cancelDelivery,
     replay: acts.replay,

@@ -137,6 +137,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     findEventRange: (since, until) => read("findEventRange", since, until),
     loadEventFacts: (eventSeq) => read("loadEventFacts", eventSeq),
 
+    loadValidations: () => read("loadValidations"),
+    addValidations: (rows) => write("addValidations", rows),
+    findValidation: (endpoint, version) => read("findValidation", endpoint, version),
+    listValidationVersions: (endpoint, page) => read("listValidationVersions", endpoint, page),
+    hasValidationDocument: (endpoint, format, hash) => read("hasValidationDocument", endpoint, format, hash),
+    noteValidationMirrored: (endpoint, versions) => write("noteValidationMirrored", endpoint, versions),
+
     findEvent: (id, tenantId) => read("findEvent", id, tenantId),
     loadBody: (eventSeq) => read("loadBody", eventSeq),
     loadRequest: (eventSeq) => read("loadRequest", eventSeq),

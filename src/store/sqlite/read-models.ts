@@ -34,6 +34,7 @@ import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
 import { createJobReads } from "./jobs.ts";
 import { createReplayReads } from "./replay-reads.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
+import { createValidationReads } from "./validations.ts";
 
 const EVENT = `
   e.seq, e.id, e.type, e.version, e.source, e.tenant_id as tenantId, e.priority, e.origin, e.occurred_at as occurredAt,
@@ -106,6 +107,7 @@ export function createReadModels(db: Database) {
     ...createEventTypeReads(db),
     ...createTargetReads(db),
     ...createJobReads(db),
+    ...createValidationReads(db),
     ...createAttemptStatsReads(db),
     ...createIdempotencyKeyReads(db),
     ...createReplayReads(prepare, (cursor) => parseCursor(cursor, 1)[0] as number),

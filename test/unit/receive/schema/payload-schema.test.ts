@@ -44,12 +44,26 @@ describe("a payload's schema", () => {
     expect(check({ type: "array", items: { type: "number" } }, many)).toHaveLength(MAX_MISMATCHES);
   });
 
-  it("takes drafts 2020-12 and 07, each by its own rules", () => {
+  it("takes drafts 2020-12, 2019-09, 07 and 04, each by its own rules", () => {
     const tuple = { prefixItems: [{ type: "string" }], items: { type: "number" } };
     expect(paths(check(tuple, ["a", "b"]))).toEqual(["/1"]);
     const old = { $schema: "http://json-schema.org/draft-07/schema#", items: [{ type: "string" }] };
     expect(paths(check(old, [1, 2]))).toEqual(["/0"]);
     expect(check({ ...old, additionalItems: false }, ["a", 2])).toHaveLength(1);
+
+    const middle = { $schema: "https://json-schema.org/draft/2019-09/schema" };
+    expect(paths(check({ ...middle, items: [{ type: "string" }] }, [1]))).toEqual(["/0"]);
+    const list = { ...middle, properties: { next: { $recursiveRef: "#" }, v: { type: "number" } } };
+    expect(paths(check(list, { next: { next: { v: "x" } } }))).toEqual(["/next/next/v"]);
+    expect(paths(check({ ...middle, dependentRequired: { a: ["b"] } }, { a: 1 }))).toEqual([""]);
+
+    const oldest = { $schema: "http://json-schema.org/draft-04/schema#", id: "http://example.com/order" };
+    const total = { ...oldest, properties: { total: { minimum: 0, exclusiveMinimum: true } } };
+    expect(paths(check(total, { total: 0 }))).toEqual(["/total"]);
+    expect(check(total, { total: 1 })).toBeUndefined();
+    expect(check({ ...oldest, properties: { id: { type: "string" } } }, { id: "a" })).toBeUndefined();
+    expect(() => compile({ ...oldest, exclusiveMinimum: 3 })).toThrow(/no JSON Schema/);
+    expect(() => compile({ ...oldest, items: { id: "urn:a" } })).toThrow(/must not hold id inside/);
   });
 
   it("never fills in a default or changes a payload in another way", () => {
@@ -114,7 +128,7 @@ describe("a schema that cannot be used", () => {
   it.each([
     ["is no JSON Schema", { type: "objekt" }, /no JSON Schema/],
     ["has a keyword of the wrong kind", { properties: { a: 5 } }, /no JSON Schema/],
-    ["is of another draft", { $schema: "http://json-schema.org/draft-04/schema#" }, /draft 2020-12/],
+    ["is of another draft", { $schema: "http://json-schema.org/draft-03/schema#" }, /drafts 2020-12/],
     ["is too large", { description: "x".repeat(MAX_SCHEMA_BYTES) }, /larger than 64 KB/],
     ["is too deep", nested(70), /nested more than 64/],
     ["has too many parts", { anyOf: Array.from({ length: 2001 }, () => ({})) }, /more than 2000/],

@@ -1,0 +1,51 @@
+import type { FilterFacts } from "../../domain/filter.ts";
+import { isDeeperThan } from "../../domain/json-depth.ts";
+import { VALIDATION_LIMITS } from "../../domain/validation.ts";
+import { compilePayloadSchema, type Mismatch } from "../schema/payload-schema.ts";
+import { SchemaFault, type SchemaLimits } from "../schema/prepare-schema.ts";
+import { checkRules, parseRules } from "./rules.ts";
+
+/** A JSON Schema, rules, or both, compiled. Its check ends after a number of steps. */
+export interface JsonValidation {
+  /** What is wrong with a request; undefined when nothing is. Throws `TooManySteps`. */
+  check(facts: FilterFacts, maxSteps: number): readonly Mismatch[] | undefined;
+  /** Only these look at more than `data`. */
+  readonly hasRules: boolean;
+}
+
+const { maxBytes, maxDepth, maxSubschemas, maxErrors } = VALIDATION_LIMITS;
+const LIMITS: SchemaLimits = { maxBytes, maxDepth: maxDepth - 1, maxSubschemas };
+/** What may stand beside `rules` where there is no schema. */
+const REMARKS = new Set(["rules", "title", "description", "$comment"]);
+
+/** Throws `SchemaFault`. The text is JSON. */
+export function compileJsonValidation(text: string, { trusted }: { trusted: boolean }): JsonValidation {
+  const root = JSON.parse(text) as unknown;
+  if (isDeeperThan(root, LIMITS.maxDepth)) throw new SchemaFault(`is nested more than ${maxDepth} levels deep`);
+  if (typeof root !== "object" || root === null || Array.isArray(root)) throw new SchemaFault("must be an object");
+  const { rules: alone, "x-rules": beside, ...schema } = root as Record<string, unknown>;
+  if (alone !== undefined) refuseBoth(root);
+  const rules =
+    alone !== undefined ? parseRules(alone, "rules") : beside === undefined ? [] : parseRules(beside, "x-rules");
+  const compiled =
+    alone === undefined
+      ? compilePayloadSchema(JSON.stringify(schema), { trusted, limits: LIMITS, maxMismatches: maxErrors })
+      : undefined;
+  return {
+    hasRules: rules.length > 0,
+    check(facts, maxSteps) {
+      const found = compiled?.check(facts.data, maxSteps);
+      if (rules.length === 0) return found;
+      const broken = checkRules(rules, facts);
+      if (broken.length === 0) return found;
+      return [...(found ?? []), ...broken].slice(0, maxErrors);
+    },
+  };
+}
+
+/** A schema that knows no keyword `rules` would pass over them in silence. */
+function refuseBoth(root: object): void {
+  const other = Object.keys(root).find((name) => !REMARKS.has(name));
+  if (other === undefined) return;
+  throw new SchemaFault(`has rules beside ${other.slice(0, 60)}; beside a schema they are called x-rules`);
+}

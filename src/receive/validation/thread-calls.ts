@@ -1,0 +1,34 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { ValidationFormat } from "../../domain/validation.ts";
+import type { Refusal } from "../body-check.ts";
+import type { Mismatch } from "../schema/payload-schema.ts";
+
+/** To the thread that compiles validations and runs those that would hold up the loop. */
+export interface ValidationCall {
+  format: ValidationFormat;
+  hash: string;
+  /** Only where the thread may not know it yet. */
+  document: Uint8Array | undefined;
+  /** Without it the document is only compiled, and told what is wrong with it. */
+  request: ApartRequest | undefined;
+}
+
+export interface ApartRequest {
+  endpoint: string;
+  /** Well-formed. */
+  body: Uint8Array;
+  headers: IncomingHttpHeaders;
+  query: string;
+}
+
+/** And back. */
+export type ValidationReply =
+  | { mismatches: readonly Mismatch[] | undefined }
+  /** The document cannot be used. */
+  | { fault: string }
+  /** It cannot even be read. */
+  | { refused: Refusal }
+  /** It takes more memory than there is. */
+  | { exhausted: true }
+  /** The thread does not know the document: send it along. */
+  | { missing: true };

@@ -1,0 +1,275 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { PosthornError } from "../../domain/errors.ts";
+import { DEFAULT_ENDPOINT, type Validation, type ValidationMode } from "../../domain/validation.ts";
+import { parseQuery } from "../../route/filter-facts.ts";
+import type { Mismatch } from "../schema/payload-schema.ts";
+import { bomLength } from "../unreadable.ts";
+import type { WellFormed } from "../well-formed.ts";
+import type { JsonValidation } from "./json-validation.ts";
+import { createApartValidator, type ApartDocument } from "./run-apart.ts";
+import { Overdue } from "./thread-line.ts";
+import type { ApartRequest, ValidationReply } from "./thread-calls.ts";
+
+/** Compares requests with the validation of their endpoint. An endpoint without any costs one look into a map. */
+export interface ValidationChecker {
+  /** Throws or rejects with `validation_failed` or `validation_not_found`. Never changes the body. */
+  check(endpoint: string, request: CheckedRequest, form: WellFormed): Promise<void> | undefined;
+  /** What the check would say, by the validation that is in force or by another one. Apart from the loop. */
+  tryOut(endpoint: string, request: CheckedRequest, form: WellFormed, instead?: ApartDocument): Promise<TryOut>;
+  /** Why a document cannot be used. Compiled apart from the loop. Rejects with `unreadable_body`. */
+  examine(document: ApartDocument): Promise<string | undefined>;
+  /** Takes over what is in force now. */
+  update(validations: readonly Validation[]): void;
+  close(): Promise<void>;
+}
+
+export interface CheckedRequest {
+  readonly body: Buffer;
+  readonly headers: IncomingHttpHeaders;
+  readonly query: string;
+}
+
+export interface TryOut {
+  /** Whose validation it was; undefined where there is none. */
+  validation: string | undefined;
+  errors: readonly Mismatch[];
+}
+
+/** All that is in force for an endpoint. */
+interface Applied {
+  readonly endpoint: string;
+  readonly json: Checked | undefined;
+  readonly xsd: Checked | undefined;
+}
+
+interface Checked extends Validation {
+  /** On the loop, once it has been asked for and if it is small. */
+  compiled: JsonValidation | "apart" | undefined;
+}
+
+type Found = readonly Mismatch[] | undefined;
+
+/** So much takes the loop a few milliseconds at worst; nearly all webhooks are smaller. */
+const MAX_ON_LOOP_BYTES = 128 * 1024;
+/** Beyond that a check goes on in the thread, where it may take longer. */
+const MAX_STEPS_ON_LOOP = 200_000;
+/** Compiling takes about a millisecond for each 100 characters, of which spaces are none. */
+const MAX_COMPILED_ON_LOOP = 4096;
+const MAX_READ_ON_LOOP_BYTES = 32 * 1024;
+/** The largest body that is read takes a second or two; a machine may be busy. */
+const CHECK_DEADLINE_MS = 10_000;
+const COMPILE_DEADLINE_MS = 10_000;
+/** Who works on a validation tries it more than once. */
+const TRIAL_IDLE_MS = 60_000;
+
+export interface ValidationCheckerOptions {
+  mode: ValidationMode;
+  /** For tests only. */
+  deadlineMs?: number | undefined;
+}
+
+export function createValidationChecker({ mode, deadlineMs }: ValidationCheckerOptions): ValidationChecker {
+  // Of each kind its own, so that XML never waits for JSON, and neither for what somebody tries out.
+  const lines = { deadlineMs: deadlineMs ?? CHECK_DEADLINE_MS };
+  const apart = { json: createApartValidator(lines), xsd: createApartValidator(lines) };
+  const trials = createApartValidator({ deadlineMs: deadlineMs ?? COMPILE_DEADLINE_MS, idleMs: TRIAL_IDLE_MS });
+  let own: ReadonlyMap<string, Applied> = new Map();
+  let fallback: Applied | undefined;
+  const toCompile = new Set<Checked>();
+  let isCompiling = false;
+
+  /** One document a turn, so that what waits for the loop waits for one at most. */
+  async function compileSoon(checked: Checked): Promise<void> {
+    if (checked.document.length > MAX_READ_ON_LOOP_BYTES) {
+      checked.compiled = "apart";
+      return;
+    }
+    toCompile.add(checked);
+    if (isCompiling) return;
+    isCompiling = true;
+    for (const next of toCompile) {
+      try {
+        next.compiled = await compileOnLoop(next);
+      } catch {
+        next.compiled = "apart";
+      }
+      toCompile.delete(next);
+      await new Promise(setImmediate);
+    }
+    isCompiling = false;
+  }
+
+  function compare(
+    applied: Applied,
+    endpoint: string,
+    request: CheckedRequest,
+    form: WellFormed,
+  ): Found | Promise<Found> {
+    if (form.kind === "xml" && applied.xsd !== undefined) return compareApart(applied.xsd, endpoint, request);
+    if (form.kind === "json" && applied.json !== undefined) return compareJson(applied.json, endpoint, request);
+    return [wrongKind(form.kind, applied)];
+  }
+
+  function compareJson(checked: Checked, endpoint: string, request: CheckedRequest): Found | Promise<Found> {
+    const { compiled } = checked;
+    if (compiled === undefined) void compileSoon(checked);
+    const { body, headers, query } = request;
+    if (compiled === undefined || compiled === "apart" || body.length > MAX_ON_LOOP_BYTES) {
+      return compareApart(checked, endpoint, request);
+    }
+    try {
+      const data = JSON.parse(toText(body)) as unknown;
+      const parsedQuery = compiled.hasRules ? parseQuery(query) : undefined;
+      return compiled.check({ data, headers, query: parsedQuery, source: endpoint }, MAX_STEPS_ON_LOOP);
+    } catch {
+      return compareApart(checked, endpoint, request);
+    }
+  }
+
+  async function compareApart(checked: Checked, endpoint: string, request: CheckedRequest): Promise<Found> {
+    let reply: Reply;
+    try {
+      reply = await apart[checked.format].run(checked, toApart(endpoint, request));
+    } catch (error) {
+      throw error instanceof Overdue ? unavailable("took too long") : error;
+    }
+    if ("mismatches" in reply) return reply.mismatches;
+    if ("exhausted" in reply) throw unavailable("took too much memory");
+    const reason = "fault" in reply ? reply.fault : reply.refused.message;
+    throw new PosthornError("internal_error", `The validation of ${checked.endpoint} ${reason}.`);
+  }
+
+  return {
+    check(endpoint, request, form) {
+      const applied = own.get(endpoint) ?? fallback;
+      if (applied === undefined) {
+        if (mode === "strict") throw notFound(endpoint);
+        return undefined;
+      }
+      const found = compare(applied, endpoint, request, form);
+      if (found instanceof Promise) return found.then((mismatches) => settle(endpoint, applied, form, mismatches));
+      return settle(endpoint, applied, form, found);
+    },
+    async tryOut(endpoint, request, form, instead) {
+      const wanted = form.kind === "xml" ? "xsd" : "json";
+      if (instead !== undefined) {
+        if (form.kind === "other" || instead.format !== wanted) {
+          return { validation: endpoint, errors: [wrongKind(form.kind, { endpoint })] };
+        }
+        const reply = await runTrial(instead, toApart(endpoint, request));
+        if ("mismatches" in reply) return { validation: endpoint, errors: reply.mismatches ?? [] };
+        throw invalid(reply);
+      }
+      const applied = own.get(endpoint) ?? fallback;
+      if (applied === undefined) {
+        const errors = mode === "strict" ? [{ path: "", message: notFound(endpoint).message }] : [];
+        return { validation: undefined, errors };
+      }
+      return { validation: applied.endpoint, errors: (await compare(applied, endpoint, request, form)) ?? [] };
+    },
+    async examine(document) {
+      const reply = await runTrial(document, undefined);
+      if ("mismatches" in reply) return undefined;
+      if ("refused" in reply) throw toError(reply);
+      return "exhausted" in reply ? "needs too much memory to be compiled" : reply.fault;
+    },
+    update(validations) {
+      const before = own;
+      const formats = new Map<string, Map<string, Checked>>();
+      for (const one of validations) {
+        const known = before.get(one.endpoint)?.[one.format];
+        // What is compiled stays so while its document does.
+        const compiled = known?.hash === one.hash ? known.compiled : undefined;
+        const others = formats.get(one.endpoint) ?? new Map<string, Checked>();
+        formats.set(one.endpoint, others.set(one.format, toChecked(one, compiled)));
+      }
+      own = new Map(
+        [...formats].map(([endpoint, found]) => [
+          endpoint,
+          { endpoint, json: found.get("json"), xsd: found.get("xsd") },
+        ]),
+      );
+      fallback = own.get(DEFAULT_ENDPOINT);
+    },
+    async close() {
+      await Promise.all([apart.json.close(), apart.xsd.close(), trials.close()]);
+    },
+  };
+
+  async function runTrial(...call: Parameters<typeof trials.run>): Promise<Reply> {
+    try {
+      return await trials.run(...call);
+    } catch (error) {
+      if (!(error instanceof Overdue)) throw error;
+      return { fault: "takes too long to be compiled and run" };
+    }
+  }
+}
+
+async function compileOnLoop({ document }: Validation): Promise<JsonValidation | "apart"> {
+  const text = JSON.stringify(JSON.parse(toText(document)));
+  if (text.length > MAX_COMPILED_ON_LOOP) return "apart";
+  // Its packages are large, and most gateways have no validations.
+  const { compileJsonValidation } = await import("./json-validation.ts");
+  return compileJsonValidation(text, { trusted: true });
+}
+
+type Reply = Exclude<ValidationReply, { missing: true }>;
+
+/** With a copy of the body: of a view the whole buffer would be sent. */
+function toApart(endpoint: string, { body, headers, query }: CheckedRequest): ApartRequest {
+  return { endpoint, body: new Uint8Array(body), headers, query };
+}
+
+function toChecked({ endpoint, format, version, document, hash }: Validation, compiled: Checked["compiled"]): Checked {
+  return { endpoint, format, version, document, hash, compiled };
+}
+
+function settle(endpoint: string, applied: Applied, form: WellFormed, mismatches: Found): undefined {
+  if (mismatches === undefined) return undefined;
+  const [first] = mismatches;
+  const reason = first === undefined ? "" : `: ${first.path === "" ? "it" : first.path} ${first.message}`;
+  const used = form.kind === "xml" ? applied.xsd : applied.json;
+  throw new PosthornError(
+    "validation_failed",
+    `The body does not pass the validation of ${applied.endpoint}${reason}.`,
+    {
+      details: { endpoint, validation: applied.endpoint, version: used?.version ?? null, errors: mismatches },
+    },
+  );
+}
+
+function wrongKind(kind: WellFormed["kind"], applied: Pick<Applied, "endpoint"> & Partial<Applied>): Mismatch {
+  const taken = [applied.json === undefined ? [] : "JSON", applied.xsd === undefined ? [] : "XML"].flat();
+  const is = kind === "other" ? "is neither JSON nor XML" : `is ${kind === "xml" ? "XML" : "JSON"}`;
+  const says = taken.length === 0 ? "is of another kind" : `is for ${taken.join(" and ")}`;
+  return { path: "", message: `${is}, and the validation ${says}` };
+}
+
+function notFound(endpoint: string): PosthornError {
+  return new PosthornError(
+    "validation_not_found",
+    `There is no validation for ${endpoint}, and the gateway takes no webhooks without one. ` +
+      `Put one to /validations/${endpoint}.`,
+    { details: { endpoint } },
+  );
+}
+
+function unavailable(what: string): PosthornError {
+  return new PosthornError("unavailable", `The check of the body ${what}. Try again later.`, { retryAfterS: 5 });
+}
+
+function invalid(reply: Exclude<Reply, { mismatches: unknown }>): PosthornError {
+  if ("refused" in reply) return toError(reply);
+  const reason = "exhausted" in reply ? "needs too much memory" : reply.fault;
+  return new PosthornError("invalid_validation", `The validation ${reason}.`);
+}
+
+function toError({ refused }: Extract<Reply, { refused: unknown }>): PosthornError {
+  return new PosthornError(refused.code, refused.message, { details: refused.details });
+}
+
+function toText(bytes: Uint8Array): string {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return buffer.toString("utf8", bomLength(buffer));
+}

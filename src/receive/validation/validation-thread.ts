@@ -1,0 +1,120 @@
+import { constants, setPriority } from "node:os";
+import { parentPort } from "node:worker_threads";
+import { PosthornError } from "../../domain/errors.ts";
+import { VALIDATION_LIMITS } from "../../domain/validation.ts";
+import { parseQuery } from "../../route/filter-facts.ts";
+import { findBodyKind } from "../content-type.ts";
+import { checkJsonText } from "../json-text.ts";
+import { TooManySteps, type Mismatch } from "../schema/payload-schema.ts";
+import { SchemaFault } from "../schema/prepare-schema.ts";
+import { bomLength } from "../unreadable.ts";
+import { compileJsonValidation } from "./json-validation.ts";
+import { limitWasmMemory } from "./limit-wasm-memory.ts";
+import type { ApartRequest, ValidationCall, ValidationReply } from "./thread-calls.ts";
+import { READY } from "./thread-line.ts";
+import { loadXsdEngine, type XsdEngine } from "./xsd.ts";
+
+const port = parentPort;
+if (port === null) throw new Error("validation-thread.ts is started as a thread");
+
+// Only Linux has priorities for threads. Who writes monstrous schemas must not slow down those who do not.
+if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+
+/** A second or so, whatever the schema and the body are. */
+const MAX_STEPS = 20_000_000;
+const MAX_COMPILED = 100;
+const memory = limitWasmMemory();
+
+interface Compiled {
+  check(request: ApartRequest): readonly Mismatch[] | undefined;
+  dispose?(): void;
+}
+
+const compiled = new Map<string, Compiled>();
+let engine: Promise<XsdEngine> | undefined;
+
+async function compile({ format, document, request }: ValidationCall): Promise<Compiled> {
+  const bytes = toBuffer(document as Uint8Array);
+  // What has a request to be checked was accepted before.
+  if (format === "json") return compileJson(bytes, request !== undefined);
+  engine ??= loadXsdEngine();
+  const xsd = (await engine).compile(bytes);
+  return {
+    check: ({ body, headers }) => {
+      const bodyBytes = toBuffer(body);
+      return xsd.check(bodyBytes, findBodyKind(bodyBytes, headers["content-type"]).charset);
+    },
+    dispose: xsd.dispose,
+  };
+}
+
+function compileJson(bytes: Buffer, trusted: boolean): Compiled {
+  if (!trusted) checkDocument(bytes);
+  const validation = compileJsonValidation(toText(bytes), { trusted });
+  return {
+    check({ endpoint, body, headers, query }) {
+      const data = JSON.parse(toText(toBuffer(body))) as unknown;
+      return validation.check({ data, headers, query: parseQuery(query), source: endpoint }, MAX_STEPS);
+    },
+  };
+}
+
+function checkDocument(bytes: Buffer): void {
+  const { maxDepth } = VALIDATION_LIMITS;
+  try {
+    checkJsonText(bytes, maxDepth);
+  } catch (error) {
+    const isTooDeep = error instanceof PosthornError && String(error.details?.["reason"]).startsWith("nested deeper");
+    throw isTooDeep ? new SchemaFault(`is nested more than ${maxDepth} levels deep`) : error;
+  }
+}
+
+async function answer(call: ValidationCall): Promise<ValidationReply> {
+  const key = `${call.format} ${call.hash}`;
+  let known = compiled.get(key);
+  if (known === undefined) {
+    if (call.document === undefined) return { missing: true };
+    known = await compile(call);
+    keep(key, known);
+  }
+  return { mismatches: call.request === undefined ? undefined : known.check(call.request) };
+}
+
+function keep(key: string, one: Compiled): void {
+  // The oldest goes: what is in use comes back.
+  const [oldest] = compiled.size >= MAX_COMPILED ? compiled : [];
+  if (oldest !== undefined) {
+    compiled.delete(oldest[0]);
+    oldest[1].dispose?.();
+  }
+  compiled.set(key, one);
+}
+
+function toReply(error: unknown): ValidationReply {
+  if (memory.isExhausted()) return { exhausted: true };
+  if (error instanceof SchemaFault) return { fault: error.message };
+  if (error instanceof TooManySteps) return { mismatches: [{ path: "", message: "takes too long to check" }] };
+  if (error instanceof PosthornError) {
+    return { refused: { code: error.code, message: error.message, details: error.details } };
+  }
+  throw error;
+}
+
+function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+function toText(bytes: Buffer): string {
+  return bytes.toString("utf8", bomLength(bytes));
+}
+
+port.on("message", (call: ValidationCall) => {
+  void answer(call)
+    .catch(toReply)
+    .then((reply) => {
+      port.postMessage(reply);
+      // What it took is never given back. The next call starts it again.
+      if (memory.isLarge()) process.exit();
+    });
+});
+port.postMessage(READY);

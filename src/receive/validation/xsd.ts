@@ -1,0 +1,143 @@
+import type * as Libxml from "libxml2-wasm";
+import type * as LibxmlErrors from "libxml2-wasm/lib/libxml2.mjs";
+import { PosthornError } from "../../domain/errors.ts";
+import { VALIDATION_LIMITS } from "../../domain/validation.ts";
+import type { Mismatch } from "../schema/payload-schema.ts";
+import { SchemaFault } from "../schema/prepare-schema.ts";
+import { outlineXml } from "../xml-outline.ts";
+import { loadXmlReader, type XmlReader } from "../xml-text.ts";
+
+/** XML Schemas, by libxml2. Nothing is loaded from anywhere: no network, no files, no document type. */
+export interface XsdEngine {
+  /** Throws `SchemaFault`, or `unreadable_body` when it is no XML. */
+  compile(document: Buffer): Xsd;
+}
+
+export interface Xsd {
+  /** What is wrong with a body; undefined when nothing is. */
+  check(body: Buffer, charset: string | undefined): readonly Mismatch[] | undefined;
+  dispose(): void;
+}
+
+const XS = "http://www.w3.org/2001/XMLSchema";
+const ELSEWHERE = ["import", "include", "redefine", "override"]
+  .map((name) => `//xs:${name}[@schemaLocation]`)
+  .join("|");
+const ERROR = 2;
+const MAX_MESSAGE_LENGTH = 300;
+const { maxDepth, maxErrors } = VALIDATION_LIMITS;
+
+/** That so much is wrong is known; to name all of it would take a time that grows with its square. */
+class EnoughErrors extends Error {
+  readonly details: readonly Libxml.ErrorDetail[];
+  constructor(details: readonly Libxml.ErrorDetail[]) {
+    super("so much is wrong that the rest is not named");
+    this.details = details;
+  }
+}
+
+export async function loadXsdEngine(): Promise<XsdEngine> {
+  const [libxml, { error }, reader] = await Promise.all([
+    import("libxml2-wasm"),
+    import("libxml2-wasm/lib/libxml2.mjs"),
+    loadXmlReader(),
+  ]);
+  limitErrors(error.storage);
+  return createXsdEngine(libxml, reader);
+}
+
+type ErrorStorage = typeof LibxmlErrors.error.storage;
+
+/** The library has a place for errors, and no bound for their number. */
+function limitErrors(storage: ErrorStorage): void {
+  const get = storage.get.bind(storage);
+  storage.get = (index) => {
+    const details = get(index);
+    if (details.length <= maxErrors) return details;
+    storage.free(index);
+    throw new EnoughErrors(details);
+  };
+}
+
+function createXsdEngine(libxml: typeof Libxml, reader: XmlReader): XsdEngine {
+  const { XML_PARSE_NO_XXE, XML_PARSE_NONET, XML_PARSE_NOERROR, XML_PARSE_NOWARNING } = libxml.ParseOption;
+  const option = XML_PARSE_NO_XXE | XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING;
+
+  function parse(bytes: Buffer, charset: string | undefined): Libxml.XmlDocument {
+    const { encoding } = outlineXml(bytes, charset, Number.POSITIVE_INFINITY);
+    return libxml.XmlDocument.fromBuffer(bytes, encoding === undefined ? { option } : { option, encoding });
+  }
+
+  function compileParsed(parsed: Libxml.XmlDocument): Libxml.XsdValidator {
+    const { name, namespaceUri } = parsed.root;
+    if (name !== "schema" || namespaceUri !== XS) throw new SchemaFault("is no XML Schema: its root is no xs:schema");
+    if (parsed.find(ELSEWHERE, { xs: XS }).length > 0) {
+      throw new SchemaFault("refers to another file by schemaLocation; only places of the schema itself can be meant");
+    }
+    try {
+      return libxml.XsdValidator.fromDoc(parsed);
+    } catch (error) {
+      if (!(error instanceof libxml.XmlError || error instanceof EnoughErrors)) throw error;
+      const [first] = describe(error);
+      throw new SchemaFault(
+        `does not compile: ${first?.message ?? error.message}${first?.line === undefined ? "" : ` at line ${first.line}`}`,
+      );
+    }
+  }
+
+  function describe(error: Error): Mismatch[] {
+    const details = error instanceof libxml.XmlLibError || error instanceof EnoughErrors ? error.details : [];
+    return details
+      .filter(({ level }) => level >= ERROR)
+      .slice(0, maxErrors)
+      .map(({ message, xpath, line }) => ({ path: xpath ?? "", message: toReason(message), line }));
+  }
+
+  return {
+    compile(document) {
+      try {
+        reader.check(document, undefined, maxDepth);
+      } catch (error) {
+        throw isTooDeep(error) ? new SchemaFault(`is nested more than ${maxDepth} levels deep`) : error;
+      }
+      // The compiled schema refers to it as long as it lives.
+      const parsed = parse(document, undefined);
+      let validator: Libxml.XsdValidator;
+      try {
+        validator = compileParsed(parsed);
+      } catch (error) {
+        parsed.dispose();
+        throw error;
+      }
+      return {
+        check(body, charset) {
+          const read = parse(body, charset);
+          try {
+            validator.validate(read);
+            return undefined;
+          } catch (error) {
+            if (!(error instanceof libxml.XmlError || error instanceof EnoughErrors)) throw error;
+            const mismatches = describe(error);
+            // The library gives up on a pattern that takes too many steps, without a word.
+            return mismatches.length > 0 ? mismatches : [{ path: "", message: "takes too long to check" }];
+          } finally {
+            read.dispose();
+          }
+        },
+        dispose() {
+          validator.dispose();
+          parsed.dispose();
+        },
+      };
+    },
+  };
+}
+
+function isTooDeep(error: unknown): boolean {
+  return error instanceof PosthornError && String(error.details?.["reason"]).startsWith("nested deeper");
+}
+
+function toReason(message: string): string {
+  const text = message.trim().replace(/\s+/g, " ").replace(/\.$/, "");
+  return text.length <= MAX_MESSAGE_LENGTH ? text : `${text.slice(0, MAX_MESSAGE_LENGTH - 1)}…`;
+}
