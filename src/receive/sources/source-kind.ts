@@ -10,6 +10,8 @@ export interface SourceKind {
   readonly name: string;
   /** What `options` of such a source may hold. Without it, nothing. */
   readonly options?: TObject | undefined;
+  /** Patterns that are let through where the source names none (`only`). */
+  readonly only?: readonly string[] | undefined;
   /** Whether a source of this kind needs at least one secret to verify anything. */
   readonly needsSecret: boolean;
   /** Methods that the provider's handshake uses beside those of the source. */
@@ -20,8 +22,11 @@ export interface SourceKind {
   handshake?(request: ArrivedRequest, settings: KindSettings): KindAnswer | undefined;
   /** Throws or rejects with `bad_signature` unless the request is from whom it says; over the raw bytes. */
   verify?(request: ArrivedRequest, settings: KindSettings): void | Promise<void>;
-  /** What the request tells. Throws `unreadable_body` when it cannot be read. */
-  events?(request: ArrivedRequest, settings: KindSettings, form: WellFormed): Reading;
+  /**
+   * What the request tells. Throws `unreadable_body` when it cannot be read. A promise is for what takes several turns
+   * of the event loop.
+   */
+  events?(request: ArrivedRequest, settings: KindSettings, form: WellFormed): Reading | Promise<Reading>;
   /** What the provider must be told. Without it: 200, and a body that says what became of the request. */
   answer?(outcome: KindOutcome): KindAnswer;
 }
@@ -44,6 +49,8 @@ export interface KindSettings {
   /** All that are live; the first is current. */
   readonly secrets: readonly string[];
   readonly options: Readonly<Record<string, unknown>>;
+  /** A path or the document itself, as the source says. */
+  readonly manifest?: string | Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface Reading {
