@@ -12,10 +12,20 @@ import type { ManagedBy } from "../domain/subscription.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { IdempotencyBook, IdempotencyMark } from "./port/idempotency.ts";
 import type { ReplayBook } from "./port/replays.ts";
+import type { SmartsheetBook } from "./port/smartsheet.ts";
 import type { AttemptStatistics } from "./port/statistics.ts";
 
 export interface Store
-  extends Configuration, TenantRecords, ReadModels, Acts, JobBook, ReplayBook, AttemptStatistics, IdempotencyBook {
+  extends
+    Configuration,
+    TenantRecords,
+    ReadModels,
+    Acts,
+    JobBook,
+    ReplayBook,
+    AttemptStatistics,
+    IdempotencyBook,
+    SmartsheetBook {
   readonly info: StoreInfo;
   /** As data: what one transaction may hold. */
   readonly limits: { readonly maxRows: number; readonly maxBytes: number };

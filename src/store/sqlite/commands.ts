@@ -13,6 +13,7 @@ import { createJobWrites } from "./jobs.ts";
 import type { Moves } from "./move.ts";
 import type { Recover } from "./recover.ts";
 import { createReplayWrites } from "./replays.ts";
+import { createSmartsheetWrites } from "./smartsheet.ts";
 import { createTenantWrites } from "./tenants.ts";
 
 /** The writes that are not on the way of every event: called by name, each in the same transactions as the rest. */
@@ -30,6 +31,7 @@ export function createCommands(
     ...createAttemptStatsWrites(db),
     ...createIdempotencyKeyWrites(db),
     ...createReplayWrites(db, { moves, accept }),
+    ...createSmartsheetWrites(db),
     retryDelivery: acts.retryDelivery,
     cancelDelivery: acts.cancelDelivery,
     replay: acts.replay,

@@ -31,6 +31,7 @@ import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
 import { createJobReads } from "./jobs.ts";
 import { createReplayReads } from "./replay-reads.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
+import { createSmartsheetReads } from "./smartsheet.ts";
 
 const EVENT = `
   e.seq, e.id, e.type, e.version, e.source, e.tenant_id as tenantId, e.priority, e.origin, e.occurred_at as occurredAt,
@@ -103,6 +104,7 @@ export function createReadModels(db: Database) {
     ...createJobReads(db),
     ...createAttemptStatsReads(db),
     ...createIdempotencyKeyReads(db),
+    ...createSmartsheetReads(db),
     ...createReplayReads(prepare, (cursor) => parseCursor(cursor, 1)[0] as number),
 
     findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {
