@@ -8,6 +8,7 @@ import type { Keys } from "../../manage/keys.ts";
 import type { Replays } from "../../manage/replays.ts";
 import type { Resume } from "../../manage/resume.ts";
 import type { SecretRotation } from "../../manage/secret-rotation.ts";
+import type { SmartsheetAdmin } from "../../manage/smartsheet/admin.ts";
 import type { Sources } from "../../manage/sources.ts";
 import type { Statistics } from "../../manage/statistics.ts";
 import type { Status } from "../../manage/status.ts";
@@ -28,6 +29,7 @@ import { addKeyRoutes } from "./keys.ts";
 import { addOperationRoutes } from "./operation.ts";
 import { addReplayRoutes } from "./replays.ts";
 import { addRequestRoutes } from "./requests.ts";
+import { addSmartsheetRoutes } from "./smartsheet.ts";
 import { addStatisticsRoutes } from "./statistics.ts";
 import { addSubscriptionRoutes } from "./subscriptions.ts";
 import { addSubscriptionSecretRoutes } from "./subscription-secrets.ts";
@@ -58,6 +60,7 @@ export interface RouteParts {
   bulkReplays: BulkReplays;
   jobs: Jobs;
   statistics: Statistics;
+  smartsheet: SmartsheetAdmin;
 }
 
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
@@ -97,4 +100,5 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
       logger.info({ subscription_id: id, subscription: name, key_id: caller?.keyId }, "the secret was read"),
   });
   addJobRoutes(app, { jobs });
+  addSmartsheetRoutes(app, { smartsheet: parts.smartsheet });
 }

@@ -5,13 +5,16 @@ import type { RemoteWebhook, SmartsheetClient } from "./client.ts";
 import { judgeWebhooks, type JudgedWebhook, type Judgement } from "./webhook-states.ts";
 import type { WebhookRegistry } from "./webhook-registry.ts";
 
-/** Looks after Smartsheet's own webhooks for the sources of that kind. One act at a time. */
+/**
+ * Looks after Smartsheet's own webhooks for the sources of that kind. One act at a time. Where there is one such source,
+ * it need not be named.
+ */
 export interface SmartsheetAdmin {
-  /** Makes sure that every sheet of the manifest calls the source. To do it again changes nothing. */
-  register(source: string): Promise<RegisterReport>;
-  list(source: string): Promise<WebhookList>;
+  /** Makes sure that every sheet of the manifest, or those given, calls the source. To do it again changes nothing. */
+  register(source: string | undefined, sheetIds?: readonly string[]): Promise<RegisterReport>;
+  list(source: string | undefined): Promise<WebhookList>;
   /** Removes those that are of no use: stale, duplicate, unlisted, ended. */
-  cleanup(source: string, options: { dryRun: boolean }): Promise<CleanupReport>;
+  cleanup(source: string | undefined, options: { dryRun: boolean }): Promise<CleanupReport>;
   /** Of every source, as far as one is ready for it; enables again what a failure has disabled. */
   audit(shouldStop: () => boolean): Promise<AuditSummary>;
 }
@@ -72,8 +75,7 @@ export interface SmartsheetAdminOptions {
   /** Undefined without an access token. */
   client: SmartsheetClient | undefined;
   registry: WebhookRegistry;
-  /** Undefined when there is none; `kind` is another one for `wrong_kind`. */
-  findSource: (name: string) => SmartsheetSource | "wrong_kind" | undefined;
+  /** Those of the kind. */
   listSources: () => readonly SmartsheetSource[];
   findSheets: (manifest: Manifest) => SheetNames;
   publicUrl: string | undefined;
@@ -91,14 +93,23 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
   const { registry, publicUrl } = options;
   const inTurn = createTurns();
 
-  function prepare(name: string) {
-    const source = options.findSource(name);
-    if (source === undefined) throw new PosthornError("not_found", `There is no source "${name}".`);
-    if (source === "wrong_kind") {
-      throw new PosthornError("invalid_field", `The source "${name}" is not of the kind smartsheet.`, {
-        field: "source",
-      });
+  function getSource(name: string | undefined): SmartsheetSource {
+    const sources = options.listSources();
+    if (name !== undefined) {
+      const source = sources.find((one) => one.name === name);
+      if (source !== undefined) return source;
+      throw new PosthornError("not_found", `There is no source "${name}" of the kind smartsheet.`);
     }
+    const [only, ...others] = sources;
+    if (only === undefined) throw new PosthornError("not_found", "There is no source of the kind smartsheet.");
+    if (others.length === 0) return only;
+    throw new PosthornError("invalid_field", `Name one of ${sources.map((one) => one.name).join(", ")} as source.`, {
+      field: "source",
+    });
+  }
+
+  function prepare(name: string | undefined) {
+    const source = getSource(name);
     const { client } = options;
     if (client === undefined) {
       throw new PosthornError(
@@ -181,29 +192,40 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
     return report;
   }
 
-  async function register(name: string): Promise<RegisterReport> {
+  async function register(name: string | undefined, sheetIds?: readonly string[]): Promise<RegisterReport> {
     const prepared = prepare(name);
     const { source, callbackUrl, sheets } = prepared;
     if (sheets === undefined) {
-      throw new PosthornError("conflict", `The source "${name}" has no manifest, so its sheets are not known.`);
+      throw new PosthornError("conflict", `The source "${source}" has no manifest, so its sheets are not known.`);
+    }
+    const unknown = sheetIds?.find((id) => !sheets.has(id));
+    if (unknown !== undefined) {
+      throw new PosthornError(
+        "invalid_field",
+        `The sheet ${unknown} is not in the manifest of the source "${source}".`,
+        {
+          field: "sheet_ids",
+        },
+      );
     }
     const { webhooks } = await judge(prepared);
     const reports: RegisteredSheet[] = [];
     for (const sheet of sheets) {
+      if (sheetIds?.includes(sheet[0]) === false) continue;
       const found = webhooks.find((one) => one.sheetId === sheet[0] && isInUse(one))?.remote;
       reports.push(await registerSheet(prepared, sheet, found));
     }
     return { source, callbackUrl, sheets: reports };
   }
 
-  async function list(name: string): Promise<WebhookList> {
+  async function list(name: string | undefined): Promise<WebhookList> {
     const prepared = prepare(name);
     const { source, callbackUrl } = prepared;
     const judgement = await judge(prepared);
     return { source, callbackUrl, webhooks: judgement.webhooks, missing: judgement.missing };
   }
 
-  async function cleanup(name: string, dryRun: boolean): Promise<CleanupReport> {
+  async function cleanup(name: string | undefined, dryRun: boolean): Promise<CleanupReport> {
     const prepared = prepare(name);
     const { source, callbackUrl, sheets, client } = prepared;
     const { webhooks } = await judge(prepared);
@@ -267,7 +289,7 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
   }
 
   return {
-    register: (source) => inTurn(() => register(source)),
+    register: (source, sheetIds) => inTurn(() => register(source, sheetIds)),
     list: (source) => inTurn(() => list(source)),
     cleanup: (source, { dryRun }) => inTurn(() => cleanup(source, dryRun)),
     audit: (shouldStop) => inTurn(() => audit(shouldStop)),

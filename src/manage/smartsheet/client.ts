@@ -47,6 +47,8 @@ export interface SmartsheetClientOptions {
   clock: Clock;
   random: Pick<Random, "next">;
   userAgent: string;
+  /** For each call. */
+  timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 30_000;
@@ -64,7 +66,7 @@ const PASSING: ReadonlySet<number> = new Set([4001, 4002, 4004]);
 type Sent = "once" | "again";
 
 export function createSmartsheetClient(options: SmartsheetClientOptions): SmartsheetClient {
-  const { clock, random } = options;
+  const { clock, random, timeoutMs = TIMEOUT_MS } = options;
   const limit = createRequestLimit({ clock, perMinute: REQUESTS_PER_MINUTE });
   let loading: Promise<Sdk> | undefined;
 
@@ -105,9 +107,7 @@ export function createSmartsheetClient(options: SmartsheetClientOptions): Smarts
 
   function withDeadline<Result>(running: Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const timer = clock.setTimer(clock.now() + TIMEOUT_MS, () =>
-        reject(new Error("it gave no answer in 30 seconds")),
-      );
+      const timer = clock.setTimer(clock.now() + timeoutMs, () => reject(new Error("it gave no answer in time")));
       running.then(resolve, reject).finally(() => timer.cancel());
     });
   }
