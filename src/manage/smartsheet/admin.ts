@@ -137,8 +137,9 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
     if (secret === undefined) {
       throw new PosthornError("smartsheet_failed", `Smartsheet does not tell the secret of the webhook ${webhookId}.`);
     }
-    await registry.save({ source, webhookId, sheetId, status, secret });
+    // First: whoever is told compares it with what is known.
     options.onStatus({ source, webhookId, sheetId, status });
+    await registry.save({ source, webhookId, sheetId, status, secret });
   }
 
   /** A try whose answer was lost may have made one: whoever does not look makes two. */

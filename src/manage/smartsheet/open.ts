@@ -51,7 +51,8 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
   /** Tells it once, however often it is heard. */
   function noteStatus({ source, webhookId, sheetId, status }: Omit<WebhookStatusChange, "at">): void {
     const key = `${source}/${webhookId}`;
-    if (statuses.get(key) === status) return;
+    const known = registry.list(source).find((one) => one.webhookId === webhookId);
+    if ((statuses.get(key) ?? known?.status) === status) return;
     if (statuses.size >= MAX_REMEMBERED) statuses.clear();
     statuses.set(key, status);
     registry.setStatus(source, webhookId, status).catch(options.onFault);
@@ -64,9 +65,6 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
     options.onDisabled(source, reason);
   }
 
-  for (const { name } of options.listSources()) {
-    for (const { webhookId, status } of registry.list(name)) statuses.set(`${name}/${webhookId}`, status);
-  }
   const client =
     accessToken === undefined ? undefined : createSmartsheetClient({ accessToken, apiHost, clock, random, userAgent });
   const admin = createSmartsheetAdmin({
