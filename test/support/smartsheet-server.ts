@@ -23,8 +23,8 @@ export interface SmartsheetServer {
   setStatus(webhookId: string, status: string, options?: { quiet?: boolean }): Promise<void>;
   /** One that nobody registered through the gateway. */
   addWebhook(webhook: Partial<ServedWebhook> & Pick<ServedWebhook, "scopeObjectId" | "callbackUrl">): ServedWebhook;
-  /** The next REST requests fail so. */
-  failNext(failure: Failure, times?: number): void;
+  /** The next REST requests fail so, or the next like `POST /webhooks`. */
+  failNext(failure: Failure, times?: number, on?: string): void;
   /** Resolves when no callback is under way or waits for another try. */
   idle(): Promise<void>;
   close(): Promise<void>;
@@ -92,7 +92,7 @@ export async function startSmartsheetServer(options: SmartsheetServerOptions = {
   const webhooks: ServedWebhook[] = [];
   const requests: string[] = [];
   const callbacks: SentCallback[] = [];
-  const failures: Failure[] = [];
+  const failures: { failure: Failure; on: string | undefined }[] = [];
   /** One callback at a time for each webhook; the next waits until the one before has ended. */
   const queues = new Map<string, Promise<void>>();
   const timers = new Set<{ timer: NodeJS.Timeout; end: () => void }>();
@@ -107,8 +107,10 @@ export async function startSmartsheetServer(options: SmartsheetServerOptions = {
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readAll(request);
     const url = new URL(request.url ?? "/", "http://smartsheet");
-    requests.push(`${request.method} ${url.pathname.replace("/2.0", "")}`);
-    const failure = failures.shift();
+    const name = `${request.method} ${url.pathname.replace("/2.0", "")}`;
+    requests.push(name);
+    const planned = failures.findIndex(({ on }) => on === undefined || on === name);
+    const failure = planned < 0 ? undefined : failures.splice(planned, 1)[0]?.failure;
     if (failure === "drop") return void request.socket.destroy();
     if (failure === "hang") return;
     if (typeof failure === "object") return fail(response, failure.status, failure.errorCode, "Injected failure.");
@@ -337,8 +339,8 @@ export async function startSmartsheetServer(options: SmartsheetServerOptions = {
       const member = `"newWebhookStatus":"${status}"`;
       if (!quiet) await enqueue(webhook, (nonce) => callbackJson(webhook, nonce, timestamp, member));
     },
-    failNext(failure, times = 1) {
-      for (let n = 0; n < times; n++) failures.push(failure);
+    failNext(failure, times = 1, on) {
+      for (let n = 0; n < times; n++) failures.push({ failure, on });
     },
     async idle() {
       await Promise.all(queues.values());
