@@ -7,6 +7,7 @@ import { VERSION } from "./config/version.ts";
 import { getDatabasePath } from "./config/store-url.ts";
 import { createAddressGuard } from "./deliver/address-guard.ts";
 import { parseDestination } from "./deliver/destination.ts";
+import { createFetchText } from "./deliver/fetch-text.ts";
 import { createGovernor } from "./deliver/governor.ts";
 import { openHttpClient } from "./deliver/http-client.ts";
 import { openInFlightFile } from "./deliver/in-flight-file.ts";
@@ -18,8 +19,9 @@ import { PosthornError } from "./domain/errors.ts";
 import type { Subscription } from "./domain/subscription.ts";
 import { createIdSource } from "./domain/ids.ts";
 import { createSystemClock, createSystemRandom } from "./domain/system-clock.ts";
-import { createClientAddress } from "./http/client-address.ts";
+import { createClientAddress, createProxyTrust } from "./http/client-address.ts";
 import { createIntake } from "./http/intake.ts";
+import { createPublicUrl } from "./http/public-url.ts";
 import { readKey } from "./http/read-key.ts";
 import { addRoutes } from "./http/routes/add-routes.ts";
 import { createHttpServer } from "./http/server.ts";
@@ -53,6 +55,8 @@ import { DEFAULT_PUBLISH_LIMITS } from "./receive/publish-item.ts";
 import { createPublisher } from "./receive/publish.ts";
 import { createRequestLog } from "./receive/request-log.ts";
 import { createSchemaChecker } from "./receive/schema/schema-check.ts";
+import { createSourceKinds } from "./receive/sources/kinds.ts";
+import type { SourceKind } from "./receive/sources/source-kind.ts";
 import { createWebhookReceiver } from "./receive/webhook.ts";
 import { createFanOut, type IncomingEvent, type IngestResult } from "./route/fan-out.ts";
 import { createRouter } from "./route/router.ts";
@@ -82,6 +86,8 @@ export interface GatewayOptions {
   listenFd?: number | undefined;
   /** The disk failed; the process must end at once with a code that is not 0. */
   onFatal: (error: PosthornError) => void;
+  /** More kinds of sources than the gateway brings along. */
+  sourceKinds?: readonly SourceKind[] | undefined;
   /** Each breaks a promise, to show that the test of that promise can fail. For tests only. */
   broken?: BrokenPromises | undefined;
 }
@@ -236,12 +242,17 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     onDeaths: (deaths) => news.diedUnsent(deaths),
     onFault: logFault,
   });
+  const kinds = createSourceKinds({ clock, fetchText: createFetchText(client) }, options.sourceKinds);
   const sources = await openSources({
     store,
     clock,
+    random,
+    secretBox,
+    kinds,
     anySource: config.anySource,
     maxBytes: limits.maxBodyBytes,
     onDisabled: (source, reason) => news.sourceDisabled(source, reason),
+    onFault: logFault,
   });
   const schemas = createSchemaChecker();
   const eventTypes = await openEventTypes({
@@ -341,12 +352,17 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     return key === undefined ? undefined : keys.authenticate(key);
   };
   const clientAddress = createClientAddress(config.trustedProxies);
+  const publicUrl = createPublicUrl({
+    publicUrl: config.publicUrl,
+    isFromTrustedProxy: createProxyTrust(config.trustedProxies),
+  });
   const bodies = createBodyChecker({
     maxDepth: limits.maxDepth,
     maxOnLoopBytes: broken?.checkLargeBodiesOnLoop === true ? Number.POSITIVE_INFINITY : undefined,
   });
   const webhooks = createWebhookReceiver({
     findSource: sources.find,
+    kinds,
     accept,
     logRequest: createRequestLog(store.logRequest, clock.now),
     clock,
@@ -366,6 +382,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     publisher,
     authenticate,
     clientAddress,
+    publicUrl,
     findTrouble,
     clock,
     maxPublishBytes: MAX_PUBLISH_BYTES,
@@ -468,6 +485,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));
       isShuttingDown = true;
       await jobs.stop();
+      await sources.stop();
       await http.close(HTTP_CLOSE_MS);
       await bodies.close();
       await schemas.close();

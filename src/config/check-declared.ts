@@ -1,15 +1,13 @@
 import { Value } from "typebox/value";
-import { DEFAULT_TENANT, EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../domain/event.ts";
-import { isGatewayEventType } from "../domain/pattern.ts";
+import { DEFAULT_TENANT } from "../domain/event.ts";
 import { SourceInput } from "../domain/source.ts";
+import { checkSourceInput } from "../domain/source-rules.ts";
 import { SubscriptionInput } from "../domain/subscription.ts";
 import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
 import { TenantInput } from "../domain/tenant.ts";
 
 /** Says what is wrong with a field (or, without one, the whole) of a declared thing. */
 type Complain = (index: number, field: string, message: string) => void;
-
-const EVENT_TYPE = new RegExp(EVENT_TYPE_PATTERN);
 
 /** Items that do not fit their schema have been reported already and are passed over here. */
 export function checkDeclaredSources(items: readonly unknown[], complain: Complain): void {
@@ -20,13 +18,7 @@ export function checkDeclaredSources(items: readonly unknown[], complain: Compla
     if (first !== undefined) complain(index, "name", `sources[${first}] has the same name; names are unique`);
     seen.set(item.name, first ?? index);
 
-    const eventType = item.event_type?.replaceAll("{source}", item.name);
-    if (eventType !== undefined && !(EVENT_TYPE.test(eventType) && eventType.length <= EVENT_TYPE_MAX_LENGTH)) {
-      complain(index, "event_type", "is not a type: write words of letters, digits, _ and - with dots between them");
-    }
-    if (isGatewayEventType(eventType ?? `webhook.${item.name}`)) {
-      complain(index, "event_type", "is a type of the gateway's own events; set another");
-    }
+    for (const { field, message } of checkSourceInput(item)) complain(index, field, message);
   }
 }
 

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 
 /** How values are shown to people: secrets never, and neither what may carry one. */
 
-/** Headers and auth of a subscription hold the destination's credentials. */
-const SECRET_PATH = /(^|\.)(secrets?|headers|auth)(\.|\[|$)/;
+/** Headers and auth of a subscription hold the destination's credentials; a source's options may hold the sender's. */
+const SECRET_PATH = /(^|\.)(secrets?|headers|auth|path_token|options)(\.|\[|$)/;
 
 export function isSecretPath(path: string): boolean {
   return SECRET_PATH.test(path);

@@ -1,4 +1,6 @@
+import { isCredentialHeader } from "../domain/credential-header.ts";
 import { maskAuth } from "../domain/destination-auth.ts";
+import type { SourceInput } from "../domain/source.ts";
 import type { SubscriptionInput } from "../domain/subscription.ts";
 import type { Origin, Origins } from "./load.ts";
 import { maskSecret, maskUrl } from "./mask.ts";
@@ -11,7 +13,7 @@ export function showConfig(config: Config, origins: Origins, options: { json: bo
     const shown = schema.secret === true && typeof value === "string" ? maskSecret(value) : value;
     return { path, value: shown ?? null, origin: getOrigin(origins, path) };
   });
-  const sources = config.sources.map((source) => ({ ...source }));
+  const sources = config.sources.map(maskSource);
   const subscriptions = config.subscriptions.map(maskSubscription);
   const tenants = config.tenants.map(({ id, name = id, ...rest }) => ({
     name: name === id ? id : `${id} "${name}"`,
@@ -60,6 +62,22 @@ function formatDeclared(title: string, items: readonly Record<string, unknown>[]
     return `  ${String(name)}  ${facts.join("  ")}`;
   });
   return [`${title}: ${items.length}  (${formatOrigin(origin)})`, ...lines];
+}
+
+function maskSource(source: SourceInput): Record<string, unknown> {
+  const shown: Record<string, unknown> = { ...source };
+  if (source.secrets !== undefined) shown["secrets"] = source.secrets.map(maskSecret);
+  if (source.auth) shown["auth"] = { ...source.auth, token: maskSecret(source.auth.token) };
+  if (typeof source.path_token === "string") shown["path_token"] = maskSecret(source.path_token);
+  if (source.options !== undefined) {
+    shown["options"] = Object.fromEntries(
+      Object.entries(source.options).map(([name, value]) => [
+        name,
+        isCredentialHeader(name) && typeof value === "string" ? maskSecret(value) : value,
+      ]),
+    );
+  }
+  return shown;
 }
 
 /** Headers often hold the destination's credentials, so that none of their values is shown. */

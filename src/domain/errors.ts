@@ -30,6 +30,7 @@ const ROWS = {
   precondition_failed: { status: 412, title: "It has changed since it was read" },
   too_large: { status: 413, title: "The body is too large" },
   unsupported_encoding: { status: 415, title: "The content encoding is not supported" },
+  unsupported_content_type: { status: 415, title: "The content type is not taken here" },
   invalid_field: { status: 422, title: "A field is not valid" },
   schema_mismatch: { status: 422, title: "The payload does not fit its schema" },
   unknown_version: { status: 422, title: "The event type has no such version" },

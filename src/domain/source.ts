@@ -1,5 +1,7 @@
 import { Type, type Static } from "typebox";
 import { DEFAULT_TENANT } from "./event.ts";
+import type { IpRange } from "./ip-address.ts";
+import type { Pattern } from "./pattern.ts";
 
 export const SOURCE_NAME_PATTERN = "^[a-z0-9][a-z0-9_-]{0,63}$";
 
@@ -9,17 +11,52 @@ const Place = Type.String({
   description: "`header:NAME` or `body:/json/pointer`",
 });
 
-/** A generic source as a user declares it. */
+export const GENERIC_KIND = "generic";
+
+/** A source as a user declares it. */
 export const SourceInput = Type.Object(
   {
     name: Type.String({ pattern: SOURCE_NAME_PATTERN }),
-    kind: Type.Optional(Type.Literal("generic", { default: "generic" })),
+    kind: Type.Optional(
+      Type.String({
+        pattern: "^[a-z0-9][a-z0-9-]{0,31}$",
+        default: GENERIC_KIND,
+        description: "Who sends: says how a request is verified, answered, split and identified",
+      }),
+    ),
     tenant_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, default: DEFAULT_TENANT })),
     status: Type.Optional(
       Type.Union([Type.Literal("active"), Type.Literal("paused"), Type.Literal("closed")], {
         default: "active",
         description: "`paused` answers 503, `closed` 410",
       }),
+    ),
+    secrets: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), {
+        maxItems: 10,
+        description: "What requests are verified with; all of them count, the first is current. Never shown",
+      }),
+    ),
+    auth: Type.Optional(
+      Type.Union(
+        [
+          Type.Object(
+            {
+              header: Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$" }),
+              token: Type.String({ minLength: 1, maxLength: 4096 }),
+            },
+            { additionalProperties: false },
+          ),
+          Type.Null(),
+        ],
+        { default: null, description: "A header that must hold this token, else 401" },
+      ),
+    ),
+    allowed_ips: Type.Optional(
+      Type.Union(
+        [Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 1000 }), Type.Null()],
+        { default: null, description: "CIDRs that the sender's address must lie in, else 403" },
+      ),
     ),
     max_bytes: Type.Optional(Type.Integer({ minimum: 1, maximum: 67_108_864, default: 2_097_152 })),
     methods: Type.Optional(
@@ -34,17 +71,63 @@ export const SourceInput = Type.Object(
         { minItems: 1, default: ["POST"] },
       ),
     ),
+    content_types: Type.Optional(
+      Type.Union(
+        [Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 50 }), Type.Null()],
+        { default: null, description: "Media types that are taken (`application/json`, `text/*`), else 415" },
+      ),
+    ),
+    answer_within: Type.Optional(
+      Type.Union([Type.Number({ minimum: 0.1, maximum: 60 }), Type.Null()], {
+        default: null,
+        description: "Seconds in which the sender must have its answer",
+      }),
+    ),
     event_type: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 255,
         default: "webhook.{source}",
-        description: "`{source}` stands for the source's name",
+        description:
+          "`{source}` stands for the source's name, `{type}` for the type that its kind finds; kinds that find one " +
+          "have the default `{type}`",
       }),
     ),
     id_from: Type.Optional(Place),
     ordering_key_from: Type.Optional(Place),
     priority_from: Type.Optional(Place),
+    only: Type.Optional(
+      Type.Union(
+        [Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 200 }), Type.Null()],
+        {
+          default: null,
+          description: "Patterns of the event types that are let through, with the kind's name in front or without",
+        },
+      ),
+    ),
+    manifest: Type.Optional(
+      Type.Union(
+        [Type.String({ minLength: 1, maxLength: 4096 }), Type.Record(Type.String(), Type.Unknown()), Type.Null()],
+        {
+          default: null,
+          description:
+            "What the sender's ids must be found in: a path, or the document itself; for kinds that know one",
+        },
+      ),
+    ),
+    path_token: Type.Optional(
+      Type.Union([Type.Boolean(), Type.String({ pattern: "^([A-Za-z0-9_-]{16,128}|\\*{3})$" }), Type.Null()], {
+        default: null,
+        description: "Webhooks come to `/webhook/NAME/TOKEN` only; `true` makes a token",
+      }),
+    ),
+    options: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        default: {},
+        maxProperties: 50,
+        description: "Settings of the kind",
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -53,19 +136,72 @@ export type SourceInput = Static<typeof SourceInput>;
 /** Where in a request a value is to be found. */
 export type Place = { in: "header"; name: string } | { in: "body"; pointer: readonly string[] };
 
-/** A source as the receiver uses it. */
+export const SOURCE_STATUSES = ["active", "paused", "closed"] as const;
+export type SourceStatus = (typeof SOURCE_STATUSES)[number];
+
+/** What is to be known of a kind in order to declare a source of it; `receive/sources/` has the rest. */
+export interface SourceKindRules {
+  readonly name: string;
+  /** A JSON Schema of `options`; without it there are none. */
+  readonly options?: object | undefined;
+  readonly needsSecret: boolean;
+  readonly handshakeMethods?: readonly string[] | undefined;
+  readonly pointers?: readonly (readonly string[])[] | undefined;
+  readonly only?: readonly string[] | undefined;
+}
+
+/** A source as the receiver uses it: made once, when something of it changes. */
 export interface Source {
   name: string;
-  kind: "generic";
+  kind: string;
   tenantId: string;
-  status: "active" | "paused" | "closed";
+  status: SourceStatus;
   maxBytes: number;
   methods: readonly string[];
+  /** Those that only ask whether this is the right place. */
+  handshakeMethods: readonly string[] | undefined;
   /** Already expanded for this source. */
   eventType: string;
+  /** Where the kind finds the type: what is made of it. Undefined: nothing else. */
+  typeTemplate: string | undefined;
   idFrom: Place | undefined;
   orderingKeyFrom: Place | undefined;
   priorityFrom: Place | undefined;
+  /** What is to be read from a body: for the kind first, then for the places above. */
+  pointers: readonly (readonly string[])[];
+  only: readonly Pattern[] | undefined;
+  answerWithinMs?: number | undefined;
+  /** Undefined: everybody may send anything. */
+  gate: SourceGate | undefined;
+  pathToken: string | undefined;
+  /** What must not be found in what is kept of a request. */
+  hidden: HiddenTexts | undefined;
+  /** What its kind is told. */
+  settings: SourceSettings;
   /** False for a name that only the `*` source answers to. */
   declared: boolean;
+  /** Wall clock, milliseconds; 0 when none came since the start. Written in memory by whoever takes a request in. */
+  lastRequestAt: number;
+}
+
+/** What is looked at before the body is read. */
+export interface SourceGate {
+  allowedIps: readonly IpRange[] | undefined;
+  contentTypes: readonly string[] | undefined;
+  /** The name in lower case. */
+  auth: { header: string; token: string } | undefined;
+}
+
+export interface HiddenTexts {
+  /** The header that holds the token, in lower case. */
+  header: string | undefined;
+  texts: readonly string[];
+}
+
+export interface SourceSettings {
+  readonly source: string;
+  /** All that are live; the first is current. */
+  readonly secrets: readonly string[];
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly manifest?: string | Readonly<Record<string, unknown>> | undefined;
 }

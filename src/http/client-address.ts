@@ -1,17 +1,27 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv6 } from "node:net";
 
-/** Who sent a request: `X-Forwarded-For` is believed only as far as trusted proxies wrote it. */
-export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
-  if (trustedProxies.length === 0) return (request) => plain(request.socket.remoteAddress ?? "");
+/** Whether an address is one of the trusted proxies'. */
+function createTrust(trustedProxies: readonly string[]): (address: string) => boolean {
   const trusted = new BlockList();
   for (const cidr of trustedProxies) {
     const [address = "", bits] = cidr.split("/");
     const family = isIPv6(address) ? "ipv6" : "ipv4";
     trusted.addSubnet(address, Number(bits ?? (family === "ipv6" ? 128 : 32)), family);
   }
-  const isTrusted = (address: string) => trusted.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+  return (address) => trusted.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+}
 
+/** Whether what forwarded a request is believed. */
+export function createProxyTrust(trustedProxies: readonly string[]): (request: IncomingMessage) => boolean {
+  const isTrusted = createTrust(trustedProxies);
+  return (request) => trustedProxies.length > 0 && isTrusted(plain(request.socket.remoteAddress ?? ""));
+}
+
+/** Who sent a request: `X-Forwarded-For` is believed only as far as trusted proxies wrote it. */
+export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
+  if (trustedProxies.length === 0) return (request) => plain(request.socket.remoteAddress ?? "");
+  const isTrusted = createTrust(trustedProxies);
   return (request) => {
     let address = plain(request.socket.remoteAddress ?? "");
     const forwarded = request.headers["x-forwarded-for"];

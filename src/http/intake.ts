@@ -1,8 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../domain/clock.ts";
-import { PosthornError } from "../domain/errors.ts";
+import { ERRORS, PosthornError } from "../domain/errors.ts";
+import { GENERIC_KIND } from "../domain/source.ts";
 import { allows, type Caller } from "../manage/keys.ts";
+import { withoutPathToken } from "../receive/path-token.ts";
 import type { PublishResult, Publisher } from "../receive/publish.ts";
+import type { KindAnswer } from "../receive/sources/source-kind.ts";
 import type { WebhookReceiver, WebhookRequest, WebhookResult } from "../receive/webhook.ts";
 import { describeError, sendProblem } from "./problem.ts";
 import { readBody } from "./read-body.ts";
@@ -20,6 +23,8 @@ export interface IntakeOptions {
   publisher: Publisher;
   authenticate: (request: IncomingMessage) => Caller | undefined | Promise<Caller | undefined>;
   clientAddress: (request: IncomingMessage) => string;
+  /** As the sender addressed it. */
+  publicUrl: (request: IncomingMessage) => string;
   /** Why nothing can be taken right now. */
   findTrouble: () => PosthornError | undefined;
   clock: Clock;
@@ -44,20 +49,27 @@ export function createIntake(options: IntakeOptions): Intake {
     const method = request.method ?? "POST";
     let webhook: WebhookRequest | undefined;
     try {
-      const source = webhooks.open(name, method);
+      const source = webhooks.open(name, method, path);
       const remoteAddress = options.clientAddress(request);
+      const receivedAt = options.clock.wall();
+      source.lastRequestAt = receivedAt;
       webhook = {
         source,
         method,
-        path,
+        path: withoutPathToken(source, path),
         query,
         remoteAddress,
         headers: request.headers,
-        receivedAt: options.clock.wall(),
+        receivedAt,
+        occurredAt: receivedAt,
+        url: source.kind === GENERIC_KIND ? "" : options.publicUrl(request),
         body: NOTHING,
+        facts: undefined,
+        isReplayed: false,
       };
       refuseTrouble();
       refuseEncoding(request);
+      webhooks.admit(webhook);
     } catch (error) {
       if (webhook !== undefined && isSendersFault(error)) webhooks.log(webhook, error.code, undefined, 0);
       return refuse(response, error);
@@ -87,6 +99,14 @@ export function createIntake(options: IntakeOptions): Intake {
     if (result.kind === "duplicate") {
       options.onRequest("duplicate");
       return sendJson(response, 200, `{"status":"duplicate","event_id":"${result.eventId}"}`);
+    }
+    if (result.kind === "ignored") {
+      options.onRequest("ignored");
+      return sendJson(response, 200, JSON.stringify({ status: "ignored", cause: result.cause }));
+    }
+    if (result.kind === "answered") {
+      options.onRequest(result.outcome);
+      return sendAnswer(response, result.answer);
     }
     refuse(response, result.error);
   }
@@ -205,7 +225,7 @@ export function refuseEncoding({ headers }: IncomingMessage): void {
 
 /** Our own trouble is no entry in the sender's log. */
 function isSendersFault(error: unknown): error is PosthornError {
-  return error instanceof PosthornError && error.code === "unsupported_encoding";
+  return error instanceof PosthornError && ERRORS[error.code].status < 500;
 }
 
 function isTakenIn({ kind }: PublishResult): boolean {
@@ -222,6 +242,16 @@ function describePublished(result: PublishResult): string {
     case "failed":
       return JSON.stringify(describeError(result.error));
   }
+}
+
+/** What a kind says, and nothing that a browser would take for a page. */
+function sendAnswer(response: ServerResponse, { status, headers, body = "" }: KindAnswer): void {
+  response.writeHead(status, {
+    "x-content-type-options": "nosniff",
+    "content-length": Buffer.byteLength(body),
+    ...headers,
+  });
+  response.end(body);
 }
 
 function sendJson(response: ServerResponse, status: number, body: string): void {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isCredentialHeader } from "../domain/credential-header.ts";
+import type { HiddenTexts } from "../domain/source.ts";
 
 export interface RequestFacts {
   method: string;
@@ -9,23 +10,57 @@ export interface RequestFacts {
   headers: IncomingHttpHeaders;
 }
 
+const MASK = "***";
+/** What is shorter is masked only where it stands alone: it occurs in innocent texts too. */
+const MIN_PART_LENGTH = 8;
+
 /** What of a request is kept beside its body: as JSON, secrets masked. */
-export function describeRequest(request: RequestFacts): string {
+export function describeRequest(request: RequestFacts, hidden: HiddenTexts | undefined): string {
   return JSON.stringify({
     method: request.method,
     path: request.path,
-    query: request.query,
+    query: hidden === undefined || request.query === "" ? request.query : maskQuery(request.query, hidden),
     remote_address: request.remoteAddress,
-    headers: maskHeaders(request.headers),
+    headers: maskHeaders(request.headers, hidden),
   });
 }
 
-function maskHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+function maskHeaders(headers: IncomingHttpHeaders, hidden: HiddenTexts | undefined): IncomingHttpHeaders {
   let masked: IncomingHttpHeaders | undefined;
   for (const name in headers) {
-    if (!isCredentialHeader(name)) continue;
+    if (!isCredentialHeader(name) && (hidden === undefined || !isHidden(name, headers[name], hidden))) continue;
     masked ??= { ...headers };
-    masked[name] = "***";
+    masked[name] = MASK;
   }
   return masked ?? headers;
+}
+
+/** Whatever the header's name is: a sender that is given a secret may send it in any. */
+function isHidden(name: string, value: string | string[] | undefined, { header, texts }: HiddenTexts): boolean {
+  if (name === header) return true;
+  const values = Array.isArray(value) ? value : [value ?? ""];
+  return values.some((one) => texts.some((text) => holds(one, text)));
+}
+
+function holds(value: string, text: string): boolean {
+  return text.length < MIN_PART_LENGTH ? value === text : value.includes(text);
+}
+
+function maskQuery(query: string, { texts }: HiddenTexts): string {
+  return query
+    .split("&")
+    .map((pair) => {
+      const at = pair.indexOf("=");
+      const isSecret = texts.some((text) => holds(decode(pair.slice(at + 1)), text));
+      return isSecret ? `${pair.slice(0, at + 1)}${MASK}` : pair;
+    })
+    .join("&");
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return text;
+  }
 }

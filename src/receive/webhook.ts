@@ -1,15 +1,21 @@
-import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Clock } from "../domain/clock.ts";
-import { webhookKey } from "../domain/dedupe-key.ts";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
-import { PRIORITIES, type Priority } from "../domain/event.ts";
-import type { Place, Source } from "../domain/source.ts";
+import type { Source } from "../domain/source.ts";
+import type { Subscription } from "../domain/subscription.ts";
 import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
 import type { LoggedRequest } from "../store/store.ts";
+import { admit } from "./admit.ts";
 import type { BodyChecker } from "./body-check.ts";
-import { describeRequest, type RequestFacts } from "./request-facts.ts";
+import { answerAs, type KindResult } from "./kind-answer.ts";
+import { hasPathToken } from "./path-token.ts";
+import type { RequestFacts } from "./request-facts.ts";
+import { createWebhookLog } from "./webhook-log.ts";
 import type { SchemaChecker } from "./schema/schema-check.ts";
+import { GENERIC } from "./sources/generic.ts";
+import type { KindAnswer, Reading, SourceKind } from "./sources/source-kind.ts";
+import { takeParts } from "./take-parts.ts";
+import { createWebhookEvents, isLegalType, isLetThrough, toInvalidKey } from "./webhook-event.ts";
 import type { WellFormed } from "./well-formed.ts";
 
 /** One inbound request with its raw bytes. */
@@ -18,22 +24,48 @@ export interface WebhookRequest extends RequestFacts {
   headers: IncomingHttpHeaders;
   body: Buffer;
   receivedAt: number;
+  /** When it came first: another time than `receivedAt` only when it is taken in again. */
+  occurredAt: number;
+  /** As the sender addressed it; empty for generic sources, where nobody asks. */
+  url: string;
+  /** As it is kept, once somebody has written that down. */
+  facts: string | undefined;
+  /** It is in the log already, and taken in again by hand. */
+  isReplayed: boolean;
 }
 
-export type WebhookResult = IngestResult | { kind: "refused"; error: PosthornError };
+export type WebhookResult =
+  | IngestResult
+  | { kind: "refused"; error: PosthornError }
+  | { kind: "ignored"; cause: string }
+  /** The sender gets the answer that its kind demands. */
+  | { kind: "answered"; outcome: "accepted" | "duplicate" | "ignored" | "handshake"; answer: KindAnswer };
+
+/** What became of one event of a request. */
+export type Part =
+  | IngestResult
+  | { kind: "refused"; error: unknown }
+  /** `eventId`: it is kept all the same, and delivered to nobody. */
+  | { kind: "ignored"; cause: string; eventId: string | undefined };
 
 export interface WebhookReceiver {
   /** The source of a path, if it takes webhooks by this method now; else the reason why not is thrown. */
-  open(name: string, method: string): Source;
+  open(name: string, method: string, path: string): Source;
+  /** Throws the reason to refuse a request before its body is read. */
+  admit(request: WebhookRequest): void;
   /** Checks, identifies and records a request. `done` is called once; what it reports as stored is on disk. */
   receive(request: WebhookRequest, done: (result: WebhookResult) => void): void;
+  /** Takes in again what was refused or ignored, without asking who it is from. */
+  replay(request: WebhookRequest, done: (result: KindResult) => void): void;
   /** Keeps a request that made no event, with the reason. */
   log(request: Omit<WebhookRequest, "body">, cause: string, body: Buffer | undefined, size: number): void;
 }
 
 export interface WebhookReceiverOptions {
   findSource: (name: string) => Source | undefined;
-  accept: (event: IncomingEvent, done: (result: IngestResult) => void) => void;
+  kinds: ReadonlyMap<string, SourceKind>;
+  /** `to`: these and nobody else. */
+  accept: (event: IncomingEvent, done: (result: IngestResult) => void, to?: readonly Subscription[]) => void;
   logRequest: (request: LoggedRequest) => void;
   clock: Clock;
   createId: (prefix: "evt" | "req") => string;
@@ -41,118 +73,143 @@ export interface WebhookReceiverOptions {
   schemas: Pick<SchemaChecker, "find" | "check">;
 }
 
-const MAX_KEY_LENGTH = 255;
-// Control characters and lone surrogates: text that would not come back as it went in.
-const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
-
+/** One flow for all kinds: a generic source is of a kind that leaves everything out. */
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
-  const { findSource, accept, clock, createId, bodies, schemas } = options;
+  const { findSource, kinds, accept, bodies, schemas } = options;
+  const toEvent = createWebhookEvents(options);
+  const log = createWebhookLog(options);
 
   function receive(request: WebhookRequest, done: (result: WebhookResult) => void): void {
+    const kind = kinds.get(request.source.kind);
+    if (kind === GENERIC) return check(request, GENERIC, done as (result: KindResult) => void);
+    if (kind === undefined) return refuse(request, unknownKind(request.source), done);
+    const finish = (result: KindResult) => done(answerAs(kind, result));
+    let verified: void | Promise<void>;
+    try {
+      const answer = kind.handshake?.(request, request.source.settings);
+      if (answer !== undefined) return finish({ kind: "answered", outcome: "handshake", answer });
+      refuseMethod(request.source, request.method);
+      verified = kind.verify?.(request, request.source.settings);
+    } catch (error) {
+      return refuse(request, error, finish);
+    }
+    if (!(verified instanceof Promise)) return check(request, kind, finish);
+    verified.then(
+      () => check(request, kind, finish),
+      (error: unknown) => refuse(request, error, finish),
+    );
+  }
+
+  function check(request: WebhookRequest, kind: SourceKind, done: (result: KindResult) => void): void {
     let checked: WellFormed | Promise<WellFormed>;
     try {
-      checked = bodies.check(request.body, request.headers["content-type"], pointersOf(request.source));
+      checked = bodies.check(request.body, request.headers["content-type"], request.source.pointers);
     } catch (error) {
       return refuse(request, error, done);
     }
     if (checked instanceof Promise) {
       checked.then(
-        (form) => record(request, form, done),
+        (form) => record(request, kind, form, done),
         (error: unknown) => refuse(request, error, done),
       );
     } else {
-      record(request, checked, done);
+      record(request, kind, checked, done);
     }
   }
 
-  function record(request: WebhookRequest, form: WellFormed, done: (result: WebhookResult) => void): void {
+  function record(
+    request: WebhookRequest,
+    kind: SourceKind,
+    form: WellFormed,
+    done: (result: KindResult) => void,
+  ): void {
     let event: IncomingEvent;
-    let checked: Promise<void> | undefined;
     try {
-      event = toEvent(request, form);
-      const type = schemas.find(event.type);
-      checked = type === undefined ? undefined : schemas.check(type, event, form.kind === "json");
+      const reading = kind.events?.(request, request.source.settings, form);
+      if (reading !== undefined && !isSingle(reading)) return recordParts(request, form, reading, done);
+      event = toEvent(request, form, reading?.events[0]);
     } catch (error) {
       return refuse(request, error, done);
+    }
+    take(request, event, form.kind === "json", (part) => {
+      if (part.kind === "refused") return refuse(request, part.error, done);
+      if (part.kind === "duplicate") log.ignored(request, "duplicate", part.eventId);
+      else if (part.kind === "ignored") log.ignored(request, part.cause, part.eventId);
+      done(part);
+    });
+  }
+
+  function recordParts(
+    request: WebhookRequest,
+    form: WellFormed,
+    reading: Reading,
+    done: (result: KindResult) => void,
+  ): void {
+    takeParts({ request, form, reading, toEvent, take, log }).then(done, (error: unknown) =>
+      refuse(request, error, done),
+    );
+  }
+
+  function take(request: WebhookRequest, event: IncomingEvent, isJson: boolean, done: (part: Part) => void): void {
+    const { source } = request;
+    if (source.only !== undefined && !isLetThrough(source, event.type)) {
+      return done({ kind: "ignored", cause: "filtered", eventId: undefined });
+    }
+    if (event.type !== source.eventType && !isLegalType(event.type)) {
+      return done({ kind: "ignored", cause: "invalid", eventId: undefined });
+    }
+    let checked: Promise<void> | undefined;
+    try {
+      const type = schemas.find(event.type);
+      checked = type === undefined ? undefined : schemas.check(type, event, isJson);
+    } catch (error) {
+      return judge(request, event, error, done);
     }
     if (checked === undefined) return keep(request, event, done);
     checked.then(
       () => keep(request, event, done),
-      (error: unknown) => refuse(request, error, done),
+      (error: unknown) => judge(request, event, error, done),
     );
   }
 
-  function keep(request: WebhookRequest, event: IncomingEvent, done: (result: WebhookResult) => void): void {
-    accept(event, (result) => {
-      if (result.kind === "duplicate") log(request, "duplicate", request.body, request.body.length, result.eventId);
-      done(result);
-    });
+  function keep(_request: WebhookRequest, event: IncomingEvent, done: (part: Part) => void): void {
+    accept(event, done);
   }
 
-  function toEvent(request: WebhookRequest, form: WellFormed): IncomingEvent {
-    const { source, receivedAt } = request;
-    const valueOf = (place: Place, field: string) => readPlace(place, field, request, form);
-    return {
-      id: createId("evt"),
-      givenId: false,
-      type: source.eventType,
-      version: "1.0",
-      source: source.name,
-      tenantId: source.tenantId,
-      priority: source.priorityFrom === undefined ? "normal" : toPriority(valueOf(source.priorityFrom, "priority")),
-      origin: "webhook",
-      occurredAt: receivedAt,
-      receivedAt,
-      dueAt: clock.now(),
-      expiresAt: undefined,
-      orderingKey: source.orderingKeyFrom === undefined ? undefined : valueOf(source.orderingKeyFrom, "ordering_key"),
-      dedupeKey: dedupeKeyOf(request, source.idFrom === undefined ? undefined : valueOf(source.idFrom, "id")),
-      contentType: request.headers["content-type"],
-      request: describeRequest(request),
-      details: undefined,
-      body: request.body,
-      fanOutCursor: undefined,
-    };
+  /**
+   * A sender whom nobody here can ask to correct its events would give them up after 4xx: they are kept, and can be
+   * replayed.
+   */
+  function judge(request: WebhookRequest, event: IncomingEvent, error: unknown, done: (part: Part) => void): void {
+    const { source } = request;
+    const isInvalid = error instanceof PosthornError && ERRORS[error.code].status === 422;
+    if (!isInvalid || source.kind === GENERIC.name) return done({ kind: "refused", error });
+    event.details = describeInvalid(event, error);
+    event.dedupeKey = toInvalidKey(source, event.dedupeKey);
+    const answer = (result: IngestResult) =>
+      done(result.kind === "failed" ? result : { kind: "ignored", cause: "invalid", eventId: result.eventId });
+    accept(event, answer, []);
   }
 
-  function refuse(request: WebhookRequest, error: unknown, done: (result: WebhookResult) => void): void {
+  function refuse(
+    request: WebhookRequest,
+    error: unknown,
+    done: (result: { kind: "refused"; error: PosthornError }) => void,
+  ): void {
     const known = error instanceof PosthornError ? error : undefined;
     // Our own trouble is no entry in the sender's log.
     const isSendersFault = known !== undefined && ERRORS[known.code].status < 500;
-    if (isSendersFault) log(request, known.code, request.body, request.body.length);
+    if (isSendersFault) log.rejected(request, known.code, request.body, request.body.length);
     done({
       kind: "refused",
       error: known ?? new PosthornError("internal_error", "The webhook could not be read.", { cause: error }),
     });
   }
 
-  function log(
-    request: Omit<WebhookRequest, "body">,
-    cause: string,
-    body: Buffer | undefined,
-    size: number,
-    eventId?: string,
-  ): void {
-    const { source } = request;
-    options.logRequest({
-      id: createId("req"),
-      ring: source.declared ? source.name : "*",
-      source: source.name,
-      tenantId: source.tenantId,
-      receivedAt: request.receivedAt,
-      facts: describeRequest(request),
-      outcome: cause === "duplicate" ? "ignored" : "rejected",
-      cause,
-      eventId,
-      size,
-      body,
-    });
-  }
-
   return {
-    open(name, method) {
+    open(name, method, path) {
       const source = findSource(name);
-      if (source === undefined) {
+      if (source === undefined || !hasPathToken(source, path)) {
         throw new PosthornError("unknown_source", `There is no source "${name}". Declare it, or turn the * source on.`);
       }
       if (source.status === "closed") throw new PosthornError("gone", `The source "${name}" is closed.`);
@@ -161,67 +218,43 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
           retryAfterS: 60,
         });
       }
-      if (!source.methods.includes(method)) {
-        throw new PosthornError(
-          "method_not_allowed",
-          `The source "${name}" takes ${source.methods.join(", ")}, not ${method}.`,
-          {
-            details: { allow: source.methods },
-          },
-        );
-      }
+      if (source.handshakeMethods?.includes(method) !== true) refuseMethod(source, method);
       return source;
     },
+    admit(request) {
+      const { gate } = request.source;
+      if (gate !== undefined) admit(request.source, gate, request);
+    },
     receive,
-    log,
+    replay(request, done) {
+      const kind = kinds.get(request.source.kind);
+      if (kind === undefined) return refuse(request, unknownKind(request.source), done);
+      check(request, kind, done);
+    },
+    log: log.rejected,
   };
 }
 
-function readPlace(place: Place, field: string, request: WebhookRequest, form: WellFormed): string | undefined {
-  const text = place.in === "header" ? readHeader(request, place.name) : readBody(place, request, form);
-  if (text === undefined) return undefined;
-  if (text.length > MAX_KEY_LENGTH || UNPRINTABLE.test(text)) {
-    throw new PosthornError(
-      "invalid_field",
-      `The value for ${field} is longer than ${MAX_KEY_LENGTH} characters or holds a control character.`,
-      { field },
-    );
-  }
-  return text === "" ? undefined : text;
+function isSingle({ events, ignored = [] }: Reading): boolean {
+  return events.length === 1 && ignored.length === 0;
 }
 
-function readHeader(request: WebhookRequest, name: string): string | undefined {
-  const value = request.headers[name];
-  return Array.isArray(value) ? value[0] : value;
+function refuseMethod({ name, methods }: Source, method: string): void {
+  if (methods.includes(method)) return;
+  throw new PosthornError("method_not_allowed", `The source "${name}" takes ${methods.join(", ")}, not ${method}.`, {
+    details: { allow: methods },
+  });
 }
 
-function readBody(place: BodyPlace, request: WebhookRequest, form: WellFormed): string | undefined {
-  return form.texts[pointersOf(request.source).indexOf(place.pointer)];
+/** It was declared by a gateway that knew more kinds. */
+function unknownKind({ name, kind }: Source): PosthornError {
+  return new PosthornError("unavailable", `The source "${name}" is of the kind ${kind}, which is not known here.`, {
+    retryAfterS: 300,
+  });
 }
 
-type BodyPlace = Extract<Place, { in: "body" }>;
-
-function pointersOf({ idFrom, orderingKeyFrom, priorityFrom }: Source): readonly (readonly string[])[] {
-  const places = [idFrom, orderingKeyFrom, priorityFrom];
-  return places.filter((place): place is BodyPlace => place?.in === "body").map(({ pointer }) => pointer);
-}
-
-/** An unknown word is no reason to refuse a webhook: it goes as normal. */
-function toPriority(text: string | undefined): Priority {
-  return PRIORITIES.find((priority) => priority === text?.toLowerCase()) ?? "normal";
-}
-
-/**
- * A configured id decides alone. On undeclared sources the usual headers count only together with the body, because
- * nobody promised what they mean there.
- */
-function dedupeKeyOf(request: WebhookRequest, configuredId: string | undefined): string | undefined {
-  const { source, body } = request;
-  if (source.idFrom !== undefined) {
-    return configuredId === undefined ? undefined : webhookKey(source.name, configuredId);
-  }
-  if (source.declared) return undefined;
-  const id = readHeader(request, "webhook-id") ?? readHeader(request, "idempotency-key");
-  if (id === undefined || id === "") return undefined;
-  return webhookKey(source.name, createHash("sha256").update(`${id}\0`).update(body).digest("base64url"));
+function describeInvalid({ details }: IncomingEvent, error: PosthornError): string {
+  const errors = error.details?.["errors"] ?? [{ path: "", message: error.message }];
+  const result = `"schema_result":${JSON.stringify({ valid: false, errors })}`;
+  return details === undefined ? `{${result}}` : `${details.slice(0, -1)},${result}}`;
 }

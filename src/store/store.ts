@@ -71,6 +71,8 @@ export interface Store
 
   /** Keeps a refused or ignored request in its source's ring. May be dropped under load: it is a log. */
   logRequest(request: LoggedRequest): void;
+  /** Notes that a logged request was taken in again. Nothing happens when it has left the ring. */
+  noteRequestReplay(id: string, replay: RequestReplay): Promise<void>;
 
   /** The latest scheduling time noted before this start; scheduling time never goes back. */
   readonly lastKnownNow: number;
@@ -251,6 +253,8 @@ export interface LoggedRequest {
   outcome: Exclude<RequestOutcome, "accepted">;
   cause: string;
   eventId: string | undefined;
+  /** JSON: of a request that held several events, what became of each. */
+  parts?: string | undefined;
   size: number;
   body: Uint8Array | undefined;
 }
@@ -303,7 +307,11 @@ export interface Configuration {
   /** The subscriptions that are not active, each with the time since when. */
   loadHeldSubscriptions(): Promise<readonly { subscriptionSeq: number; since: number }[]>;
   loadSources(): Promise<readonly SourceRow[]>;
-  saveSource(row: SourceRow): Promise<void>;
+  /** Makes it or changes it; `createdAt` counts only for one that is made, `lastRequestAt` not at all. */
+  saveSource(row: SourceRow, mark?: IdempotencyMark): Promise<void>;
+  deleteSource(name: string): Promise<void>;
+  /** When the last request of each came, in wall time; earlier than what is known changes nothing. */
+  noteSourceRequests(rows: readonly { name: string; at: number }[]): Promise<void>;
   loadEventTypes(): Promise<readonly EventTypeRow[]>;
   /** All of them or none. */
   saveEventTypes(rows: readonly EventTypeRow[], mark?: IdempotencyMark): Promise<void>;
@@ -373,9 +381,13 @@ export interface SubscriptionRow {
 
 export interface SourceRow {
   name: string;
+  /** JSON of what the user set; what opens a door is encrypted by the caller. */
   settings: string;
   managedBy: ManagedBy;
+  /** Undefined for one from before there was this. */
+  createdAt?: number | undefined;
   updatedAt: number;
+  lastRequestAt?: number | undefined;
 }
 
 export interface EventTypeRow {
@@ -414,8 +426,15 @@ export interface ReadModels {
   listAttempts(key: DeliveryKey): Promise<readonly (AttemptRecord & { number: number })[]>;
   listDeliveries(filter: DeliveryFilter, page: Page): Promise<PageOf<StoredDelivery>>;
   listDeadLetters(filter: DeadLetterFilter, page: Page): Promise<PageOf<StoredDelivery>>;
-  listRequests(source: string | undefined, page: Page, tenantId?: string): Promise<PageOf<StoredRequest>>;
+  listRequests(
+    source: string | undefined,
+    page: Page,
+    tenantId?: string,
+    filter?: RequestFilter,
+  ): Promise<PageOf<StoredRequest>>;
   findRequest(id: string): Promise<StoredRequest | undefined>;
+  /** Of one that made no event; undefined when it was not kept. */
+  loadRequestBody(id: string): Promise<Uint8Array | undefined>;
   loadCounters(): Promise<Counters>;
   countOpenDeliveries(): Promise<number>;
   /** Conservation: deliveries open by the counters, less those that are found row by row. Must be 0. */
@@ -515,7 +534,22 @@ export interface StoredDelivery extends DeliveryKey {
 export type StoredRequest = Omit<LoggedRequest, "body" | "outcome" | "cause"> & {
   outcome: RequestOutcome;
   cause: string | undefined;
+  /** It was taken in again, by hand. */
+  replay?: RequestReplay | undefined;
 };
+
+export interface RequestReplay {
+  /** In wall time. */
+  at: number;
+  /** The id of the key. */
+  by: string | undefined;
+  eventIds: readonly string[];
+}
+
+export interface RequestFilter {
+  outcome?: RequestOutcome | undefined;
+  cause?: string | undefined;
+}
 
 export interface Counters {
   events: readonly { tenantId: string; accepted: number; unmatched: number; duplicates: number }[];

@@ -16,6 +16,7 @@ import { replaysContract } from "./store/replays.ts";
 import { searchContract } from "./store/search.ts";
 import { settleContract } from "./store/settle.ts";
 import { smartsheetContract } from "./store/smartsheet.ts";
+import { sourcesContract } from "./store/sources.ts";
 import { tenantContract } from "./store/tenants.ts";
 
 /** What every driver of the store promises, whatever it is made of. */
@@ -38,5 +39,6 @@ export function storeContract(name: string, harness: StoreHarness): void {
     searchContract(harness);
     smartsheetContract(harness);
     tenantContract(harness);
+    sourcesContract(harness);
   });
 }

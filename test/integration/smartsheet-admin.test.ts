@@ -1,7 +1,9 @@
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { WorkspaceManifest } from "../../src/domain/smartsheet.ts";
 import { createSecretBox } from "../../src/manage/secret-box.ts";
 import { openSmartsheet, type Smartsheet } from "../../src/manage/smartsheet/open.ts";
@@ -10,7 +12,6 @@ import type { Store } from "../../src/store/store.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
 import { createHastyClock } from "../support/hasty-clock.ts";
 import { startSmartsheetServer, type SmartsheetServer } from "../support/smartsheet-server.ts";
-import { useFolder } from "../support/store-folder.ts";
 
 const [ORDERS, TAGS] = ["4509506114742148", "6141831453927300"] as const;
 const MANIFEST: WorkspaceManifest = {
@@ -20,7 +21,7 @@ const MANIFEST: WorkspaceManifest = {
   ],
 };
 
-const folder = useFolder();
+let folder: string;
 const stdout = { write: (line: string) => log.push(line) };
 const logger = createLogger({ level: "info", maxBytes: 1e6, keep: 1, pretty: false, stdout });
 let smartsheet: SmartsheetServer;
@@ -29,6 +30,16 @@ let callbacks: Server;
 let publicUrl: string;
 let disabled: string[];
 let log: string[];
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "posthorn-"));
+  const file = join(folder, "posthorn.db");
+  store = await openSqliteStore({ file, wall: Date.now, dedupeHorizonMs: 1000, onFatal: fail });
+});
+afterAll(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
 
 /** Where Smartsheet sends its challenges: answers those of the webhooks that are known by then, as the kind does. */
 beforeEach(async () => {
@@ -42,14 +53,14 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => callbacks.listen(0, "127.0.0.1", resolve));
   publicUrl = `http://127.0.0.1:${(callbacks.address() as AddressInfo).port}`;
-  const file = join(folder.path, "posthorn.db");
-  store = await openSqliteStore({ file, wall: Date.now, dedupeHorizonMs: 1000, onFatal: fail });
-  folder.onEnd(() => store.close());
 });
 afterEach(async () => {
   callbacks.closeAllConnections();
   await new Promise((resolve) => callbacks.close(resolve));
   await smartsheet.close();
+  for (const { source, webhookId } of await store.loadSmartsheetWebhooks()) {
+    await store.deleteSmartsheetWebhook(source, webhookId);
+  }
 });
 
 function fail(error: unknown): never {

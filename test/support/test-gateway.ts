@@ -6,6 +6,7 @@ import { loadConfig } from "../../src/config/load.ts";
 import type { Config } from "../../src/config/settings-tree.ts";
 import { startGateway, type BrokenPromises, type Gateway } from "../../src/gateway.ts";
 import { createApiKey, type Scope } from "../../src/manage/keys.ts";
+import type { SourceKind } from "../../src/receive/sources/source-kind.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
 import { createApiClient, until, type ApiClient } from "./api-client.ts";
 
@@ -40,6 +41,7 @@ export interface TestGatewayOptions {
   env?: Readonly<Record<string, string | number | boolean>>;
   broken?: BrokenPromises;
   listenFd?: number;
+  sourceKinds?: readonly SourceKind[];
 }
 
 export interface LogLine {
@@ -91,6 +93,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       logger,
       listenFd: current.listenFd,
       broken: current.broken,
+      sourceKinds: current.sourceKinds,
       onFatal: (error) => fatal.push(error),
     });
     url = started.url;

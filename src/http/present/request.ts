@@ -15,9 +15,15 @@ export function presentRequest(request: StoredRequest) {
     size: request.size,
     outcome: request.outcome,
     cause: request.cause ?? null,
-    events:
-      request.eventId === undefined
-        ? []
-        : [{ event_id: request.eventId, outcome: request.outcome, cause: request.cause ?? null }],
+    events: presentParts(request),
+    replayed_at: isoTime(request.replay?.at) ?? null,
+    replayed_by: request.replay?.by ?? null,
+    replay_event_ids: request.replay?.eventIds ?? [],
   };
+}
+
+/** One that held several events says of each what became of it. */
+function presentParts({ parts, eventId, outcome, cause }: StoredRequest): unknown {
+  if (parts !== undefined) return JSON.parse(parts);
+  return eventId === undefined ? [] : [{ event_id: eventId, outcome, cause: cause ?? null }];
 }

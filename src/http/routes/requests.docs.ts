@@ -14,7 +14,9 @@ import {
 } from "../openapi/operation-docs.ts";
 
 const Outcome = oneOf(["accepted", "rejected", "ignored"]);
-const Cause = nullable(Type.String({ description: "The code of the error, or `duplicate`" }));
+const Cause = nullable(
+  Type.String({ description: "The code of the error; or `duplicate`, `filtered`, `invalid`, or what its kind says" }),
+);
 
 const Request = named(
   "Request",
@@ -31,7 +33,10 @@ const Request = named(
       size: Count,
       outcome: Outcome,
       cause: Cause,
-      events: Type.Array(closed({ event_id: Type.String(), outcome: Outcome, cause: Cause })),
+      events: Type.Array(closed({ event_id: nullable(Type.String()), outcome: Outcome, cause: Cause })),
+      replayed_at: nullable(Time),
+      replayed_by: nullable(Type.String({ description: "The id of the key" })),
+      replay_event_ids: Type.Array(Type.String()),
     },
     "One inbound HTTP request; secrets in its headers are masked",
   ),
@@ -50,6 +55,9 @@ const REQUEST = {
   outcome: "accepted",
   cause: null,
   events: [{ event_id: EXAMPLE.webhookEvent, outcome: "accepted", cause: null }],
+  replayed_at: null,
+  replayed_by: null,
+  replay_event_ids: [],
 };
 
 export const REQUEST_DOCS: AreaDocs = {

@@ -12,6 +12,7 @@ import { createIdempotencyKeyWrites } from "./idempotency-keys.ts";
 import { createJobWrites } from "./jobs.ts";
 import type { Moves } from "./move.ts";
 import type { Recover } from "./recover.ts";
+import { createSourceWrites } from "./sources.ts";
 import { createReplayWrites } from "./replays.ts";
 import { createSmartsheetWrites } from "./smartsheet.ts";
 import { createTenantWrites } from "./tenants.ts";
@@ -24,6 +25,7 @@ export function createCommands(
   const { accept, acts, recover, counters, moves } = parts;
   return {
     ...createConfigurationWrites(db),
+    ...createSourceWrites(db),
     ...createTenantWrites(db, { onDeleted: counters.forgetTenant }),
     ...createKeyWrites(db),
     ...createEventTypeWrites(db),

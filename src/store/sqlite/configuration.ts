@@ -1,6 +1,6 @@
 import { PosthornError } from "../../domain/errors.ts";
 import type { ManagedBy } from "../../domain/subscription.ts";
-import type { KeyRow, SourceRow, SubscriptionRow } from "../store.ts";
+import type { KeyRow, SubscriptionRow } from "../store.ts";
 import type { IdempotencyMark } from "../port/idempotency.ts";
 import type { Database } from "./connection.ts";
 import { createMarkWrite } from "./idempotency-keys.ts";
@@ -32,9 +32,6 @@ export function createConfigurationWrites(db: Database) {
   );
   const findTenant = db.prepare("select tenant_id from subscriptions where seq = ?");
   const deleteSubscription = db.prepare("update subscriptions set deleted_at = ?, status = 'inactive' where seq = ?");
-  const saveSource = db.prepare(
-    "insert or replace into sources (name, settings, managed_by, updated_at) values (?, ?, ?, ?)",
-  );
   const insertKey = db.prepare(`
     insert into keys (id, hash, name, scopes, tenant_id, created_at, expires_at, revoked_at, prefix)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`);
@@ -96,10 +93,6 @@ export function createConfigurationWrites(db: Database) {
       deleteSubscription.run(at, seq);
     },
 
-    saveSource(row: SourceRow): void {
-      saveSource.run(row.name, row.settings, row.managedBy, row.updatedAt);
-    },
-
     insertKey(row: KeyRow, mark?: IdempotencyMark): void {
       writeMark(mark);
       if (row.tenantId !== undefined) giveBirth(row.tenantId, row.createdAt);
@@ -157,15 +150,6 @@ export function createConfigurationReads(db: Database) {
         .all() as unknown as { seq: number; held_since: number }[];
       return rows.map((row) => ({ subscriptionSeq: row.seq, since: row.held_since }));
     },
-    loadSources(): SourceRow[] {
-      const rows = db.prepare("select * from sources").all() as unknown as SourceSql[];
-      return rows.map((row) => ({
-        name: row.name,
-        settings: row.settings,
-        managedBy: row.managed_by,
-        updatedAt: row.updated_at,
-      }));
-    },
     loadKeys(): KeyRow[] {
       const rows = db.prepare("select * from keys").all() as unknown as KeySql[];
       return rows.map((row) => ({
@@ -197,13 +181,6 @@ interface SubscriptionSql {
   created_at: number;
   updated_at: number;
   deleted_at: number | null;
-}
-
-interface SourceSql {
-  name: string;
-  settings: string;
-  managed_by: ManagedBy;
-  updated_at: number;
 }
 
 interface KeySql {

@@ -18,12 +18,14 @@ import {
   type SearchPage,
   type StoredDelivery,
   type StoredEvent,
+  type RequestFilter,
   type StoredRequest,
   type UnfinishedFanOut,
 } from "../store.ts";
 import { hashKey } from "./accept.ts";
 import { createAttemptStatsReads } from "./attempt-stats.ts";
 import { createConfigurationReads } from "./configuration.ts";
+import { createSourceReads } from "./sources.ts";
 import { createEventTypeReads } from "./event-types.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
@@ -99,6 +101,7 @@ export function createReadModels(db: Database) {
 
   const reads = {
     ...createConfigurationReads(db),
+    ...createSourceReads(db),
     ...createTenantReads(prepare),
     ...createEventTypeReads(db),
     ...createJobReads(db),
@@ -193,11 +196,19 @@ export function createReadModels(db: Database) {
       return { rows: shown.map(toDelivery), nextCursor };
     },
 
-    listRequests(source: string | undefined, { limit, cursor }: Page, tenantId?: string): PageOf<StoredRequest> {
+    listRequests(
+      source: string | undefined,
+      { limit, cursor }: Page,
+      tenantId?: string,
+      filter: RequestFilter = {},
+    ): PageOf<StoredRequest> {
+      const { outcome, cause } = filter;
       const where = conditions([
         ["r.seq < ?", cursor === undefined ? undefined : parseCursor(cursor, 1)[0]],
         ["r.source = ?", source],
         ["r.tenant_id = ?", tenantId],
+        ["r.outcome = ?", outcome === undefined ? undefined : REQUEST_OUTCOMES.indexOf(outcome)],
+        ["r.cause = ?", cause],
       ]);
       const { shown, nextCursor } = page<RequestSql>(
         `select * from requests r ${where.sql} order by r.seq desc`,
@@ -391,7 +402,11 @@ interface RequestSql {
   outcome: number;
   cause: string;
   event_id?: string | null;
+  parts: string | null;
   size: number;
+  replayed_at: number | null;
+  replayed_by: string | null;
+  replay_event_ids: string | null;
 }
 
 function toRequest(row: RequestSql): StoredRequest {
@@ -405,6 +420,15 @@ function toRequest(row: RequestSql): StoredRequest {
     outcome: REQUEST_OUTCOMES[row.outcome] ?? "rejected",
     cause: row.cause,
     eventId: row.event_id ?? undefined,
+    parts: row.parts ?? undefined,
     size: row.size,
+    replay:
+      row.replayed_at === null
+        ? undefined
+        : {
+            at: row.replayed_at,
+            by: row.replayed_by ?? undefined,
+            eventIds: JSON.parse(row.replay_event_ids ?? "[]") as string[],
+          },
   };
 }

@@ -16,8 +16,8 @@ export interface RequestRing {
 
 export function createRequestRing(db: Database): RequestRing {
   const insert = db.prepare(`
-    insert into requests (id, ring, source, received_at, facts, outcome, cause, event_id, size, body, tenant_id)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    insert into requests (id, ring, source, received_at, facts, outcome, cause, event_id, size, body, tenant_id, parts)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const measure = db.prepare(
     "select count(*) as rows, coalesce(sum(length(facts) + coalesce(length(body), 0)), 0) as bytes from requests where ring = ?",
   );
@@ -47,6 +47,7 @@ export function createRequestRing(db: Database): RequestRing {
         request.size,
         request.body ?? null,
         request.tenantId,
+        request.parts ?? null,
       );
       size.rows++;
       size.bytes += request.facts.length + (request.body?.length ?? 0);

@@ -1,0 +1,33 @@
+import type { IncomingMessage } from "node:http";
+import type { TLSSocket } from "node:tls";
+
+export interface PublicUrlOptions {
+  /** POSTHORN_PUBLIC_URL; without it the address is read from the request. */
+  publicUrl: string | undefined;
+  /** Whether `X-Forwarded-*` of who holds the other end of the connection are believed. */
+  isFromTrustedProxy: (request: IncomingMessage) => boolean;
+}
+
+/** The address that the sender used: some schemes sign it. */
+export function createPublicUrl({ publicUrl, isFromTrustedProxy }: PublicUrlOptions) {
+  const base = publicUrl?.replace(/\/+$/, "");
+  return (request: IncomingMessage): string => {
+    const target = request.url ?? "/";
+    if (base !== undefined) return base + target;
+    const isTrusted = isFromTrustedProxy(request);
+    const protocol = (isTrusted && firstOf(request.headers["x-forwarded-proto"])) || ownProtocol(request);
+    const host = (isTrusted && firstOf(request.headers["x-forwarded-host"])) || (request.headers.host ?? "localhost");
+    return `${protocol}://${host}${target}`;
+  };
+}
+
+function ownProtocol({ socket }: IncomingMessage): string {
+  return (socket as Partial<TLSSocket>).encrypted === true ? "https" : "http";
+}
+
+/** Of several proxies the first one spoke with the sender. */
+function firstOf(value: string | string[] | undefined): string | undefined {
+  const [first] = (Array.isArray(value) ? value : [value ?? ""]).flatMap((one) => one.split(","));
+  const text = first?.trim();
+  return text === "" ? undefined : text;
+}

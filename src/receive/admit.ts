@@ -1,0 +1,45 @@
+import { isAllowedIp } from "../domain/allowed-ips.ts";
+import { PosthornError } from "../domain/errors.ts";
+import type { Source, SourceGate } from "../domain/source.ts";
+import type { RequestFacts } from "./request-facts.ts";
+import { isSameSecret } from "./same-secret.ts";
+
+/** What can be said of a request before its body is read. Throws the reason to refuse it. */
+export function admit(source: Source, gate: SourceGate, request: RequestFacts): void {
+  if (gate.allowedIps !== undefined && !isAllowedIp(request.remoteAddress, gate.allowedIps)) {
+    throw new PosthornError(
+      "address_not_allowed",
+      `The source "${source.name}" takes nothing from ${request.remoteAddress}.`,
+    );
+  }
+  if (gate.auth !== undefined && !hasToken(request, gate.auth)) {
+    throw new PosthornError(
+      "bad_signature",
+      `The source "${source.name}" wants its token in the header ${gate.auth.header}.`,
+    );
+  }
+  if (gate.contentTypes !== undefined) refuseContentType(source, gate.contentTypes, request);
+}
+
+function hasToken({ headers }: RequestFacts, { header, token }: { header: string; token: string }): boolean {
+  const given = headers[header];
+  if (typeof given !== "string") return false;
+  const isBearer = header === "authorization" && /^bearer /i.test(given);
+  return isSameSecret(given, token) || (isBearer && isSameSecret(given.slice("bearer ".length), token));
+}
+
+function refuseContentType(source: Source, taken: readonly string[], { method, headers }: RequestFacts): void {
+  const given = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  // A handshake has no body, and so no type.
+  if (given === "" && source.handshakeMethods?.includes(method) === true) return;
+  if (taken.some((type) => fits(given, type))) return;
+  throw new PosthornError(
+    "unsupported_content_type",
+    `The source "${source.name}" takes ${taken.join(", ")}, not ${given === "" ? "a body without a type" : given}.`,
+    { details: { content_types: taken } },
+  );
+}
+
+function fits(given: string, type: string): boolean {
+  return type.endsWith("/*") ? given.startsWith(type.slice(0, -1)) : given === type;
+}

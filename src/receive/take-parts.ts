@@ -1,0 +1,92 @@
+import { PosthornError } from "../domain/errors.ts";
+import type { IncomingEvent } from "../route/fan-out.ts";
+import type { KindResult } from "./kind-answer.ts";
+import { describeRequest } from "./request-facts.ts";
+import type { ReadEvent, Reading } from "./sources/source-kind.ts";
+import type { Part, WebhookRequest } from "./webhook.ts";
+import type { ToEvent } from "./webhook-event.ts";
+import type { LoggedPart, WebhookLog } from "./webhook-log.ts";
+import type { WellFormed } from "./well-formed.ts";
+
+/** In one turn of the event loop; a request of two megabytes may hold ten thousand events. */
+const PER_TURN = 200;
+
+export interface PartsOptions {
+  request: WebhookRequest;
+  form: WellFormed;
+  reading: Reading;
+  toEvent: ToEvent;
+  take: (request: WebhookRequest, event: IncomingEvent, isJson: boolean, done: (part: Part) => void) => void;
+  log: WebhookLog;
+}
+
+/**
+ * Takes in the events of one request, in their order. When one fails by our own fault the sender is told so, and finds
+ * the others as duplicates when it comes again.
+ */
+export async function takeParts(options: PartsOptions): Promise<KindResult> {
+  const { request, reading, log } = options;
+  request.facts ??= describeRequest(request, request.source.hidden);
+  const waiting: Promise<Part>[] = [];
+  for (const [index, read] of reading.events.entries()) {
+    if (index > 0 && index % PER_TURN === 0) await new Promise(setImmediate);
+    waiting.push(takePart(options, read));
+  }
+  const ignored = (reading.ignored ?? []).map(({ cause }): Part => ({ kind: "ignored", cause, eventId: undefined }));
+  return sumUp(request, [...(await Promise.all(waiting)), ...ignored], log);
+}
+
+async function takePart({ request, form, toEvent, take }: PartsOptions, read: ReadEvent): Promise<Part> {
+  let event: IncomingEvent;
+  try {
+    event = toEvent(request, form, read);
+  } catch (error) {
+    if (!(error instanceof PosthornError)) throw error;
+    // It must not keep the others from being taken in.
+    return { kind: "ignored", cause: error.code, eventId: undefined };
+  }
+  return new Promise((resolve) => take(request, event, form.kind === "json", resolve));
+}
+
+function sumUp(request: WebhookRequest, parts: readonly Part[], log: WebhookLog): KindResult {
+  const eventIds: string[] = [];
+  let deliveries = 0;
+  let duplicateOf: string | undefined;
+  let kept: Extract<Part, { kind: "ignored" }> | undefined;
+  let cause: string | undefined;
+  for (const part of parts) {
+    if (part.kind === "failed") return part;
+    if (part.kind === "refused") throw part.error;
+    if (part.kind === "stored") {
+      eventIds.push(part.eventId);
+      deliveries += part.deliveries;
+    } else if (part.kind === "duplicate") {
+      duplicateOf ??= part.eventId;
+    } else {
+      cause ??= part.cause;
+      if (part.eventId !== undefined) kept ??= part;
+    }
+  }
+  // What was only filtered out beside events that were taken in is no news.
+  const isNews = eventIds.length === 0 || duplicateOf !== undefined || kept !== undefined;
+  if (isNews) {
+    const main = kept?.cause ?? (duplicateOf === undefined ? cause : "duplicate") ?? "empty";
+    log.ignored(request, main, kept?.eventId ?? duplicateOf, parts.map(describe));
+  }
+  if (eventIds.length > 0) return { kind: "split", eventIds, deliveries };
+  if (kept === undefined && duplicateOf !== undefined) return { kind: "duplicate", eventId: duplicateOf };
+  return { kind: "ignored", cause: kept?.cause ?? cause ?? "empty" };
+}
+
+function describe(part: Part): LoggedPart {
+  switch (part.kind) {
+    case "stored":
+      return { eventId: part.eventId, outcome: "accepted", cause: undefined };
+    case "duplicate":
+      return { eventId: part.eventId, outcome: "ignored", cause: "duplicate" };
+    case "ignored":
+      return { eventId: part.eventId, outcome: "ignored", cause: part.cause };
+    default:
+      return { eventId: undefined, outcome: "ignored", cause: "failed" };
+  }
+}

@@ -1,0 +1,138 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../domain/clock.ts";
+import { webhookKey } from "../domain/dedupe-key.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN, PRIORITIES, type Priority } from "../domain/event.ts";
+import { isGatewayEventType, matchesPattern } from "../domain/pattern.ts";
+import type { Place, Source } from "../domain/source.ts";
+import type { IncomingEvent } from "../route/fan-out.ts";
+import { describeRequest } from "./request-facts.ts";
+import type { ReadEvent } from "./sources/source-kind.ts";
+import type { WebhookRequest } from "./webhook.ts";
+import type { WellFormed } from "./well-formed.ts";
+
+const MAX_KEY_LENGTH = 255;
+// Control characters and lone surrogates: text that would not come back as it went in.
+const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
+const EVENT_TYPE = new RegExp(EVENT_TYPE_PATTERN);
+/** The end of the year 9999. */
+const MAX_TIME = 253_402_300_799_999;
+
+export interface WebhookEventOptions {
+  clock: Clock;
+  createId: (prefix: "evt") => string;
+}
+
+/** From a request to an event; `read` is what the kind of the source found in it, where it looks. */
+export type ToEvent = (request: WebhookRequest, form: WellFormed, read: ReadEvent | undefined) => IncomingEvent;
+
+export function createWebhookEvents({ clock, createId }: WebhookEventOptions): ToEvent {
+  return (request, form, read) => {
+    const { source, receivedAt } = request;
+    const valueOf = (place: Place, field: string) => readPlace(place, field, request, form);
+    const configuredId = source.idFrom === undefined ? undefined : valueOf(source.idFrom, "id");
+    return {
+      id: createId("evt"),
+      givenId: false,
+      type: read === undefined ? source.eventType : typeOf(source, read),
+      version: "1.0",
+      source: source.name,
+      tenantId: source.tenantId,
+      priority: source.priorityFrom === undefined ? "normal" : toPriority(valueOf(source.priorityFrom, "priority")),
+      origin: "webhook",
+      occurredAt: read === undefined ? request.occurredAt : toTime(read.occurredAt, request.occurredAt),
+      receivedAt,
+      dueAt: clock.now(),
+      expiresAt: undefined,
+      orderingKey:
+        source.orderingKeyFrom === undefined
+          ? toKey(read?.orderingKey)
+          : valueOf(source.orderingKeyFrom, "ordering_key"),
+      dedupeKey: read === undefined ? dedupeKeyOf(request, configuredId) : keyOfRead(source, read, configuredId),
+      contentType: read?.contentType ?? request.headers["content-type"],
+      request: request.facts ?? describeRequest(request, source.hidden),
+      details: undefined,
+      body: read?.body ?? request.body,
+      fanOutCursor: undefined,
+    };
+  };
+}
+
+/** Whether it may be called so: what a sender wrote into a type must not break it, or speak for the gateway. */
+export function isLegalType(type: string): boolean {
+  return type.length <= EVENT_TYPE_MAX_LENGTH && EVENT_TYPE.test(type) && !isGatewayEventType(type);
+}
+
+/** By `only`, which may leave the kind's name away: `row.*` for `smartsheet.row.created`. */
+export function isLetThrough({ only, kind }: Source, type: string): boolean {
+  if (only === undefined) return true;
+  const prefix = `${kind}.`;
+  const short = type.startsWith(prefix) ? type.slice(prefix.length) : type;
+  return only.some((pattern) => matchesPattern(pattern, type) || matchesPattern(pattern, short));
+}
+
+/** An event that fits no schema must not stand in the way of the same one, once the schema is repaired. */
+export function toInvalidKey(source: Source, dedupeKey: string | undefined): string | undefined {
+  return dedupeKey === undefined ? undefined : webhookKey(source.name, `\0invalid\0${dedupeKey}`);
+}
+
+function typeOf({ typeTemplate }: Source, { type }: ReadEvent): string {
+  return typeTemplate === undefined ? type : typeTemplate.replaceAll("{type}", type);
+}
+
+function keyOfRead(source: Source, { identity }: ReadEvent, configuredId: string | undefined): string | undefined {
+  const id = source.idFrom === undefined ? toKey(identity) : configuredId;
+  return id === undefined ? undefined : webhookKey(source.name, id);
+}
+
+/** What a kind found may be anything: what cannot be kept as it is goes as a hash. */
+function toKey(text: string | undefined): string | undefined {
+  if (text === undefined || text === "") return undefined;
+  if (text.length <= MAX_KEY_LENGTH && !UNPRINTABLE.test(text)) return text;
+  return createHash("sha256").update(text).digest("base64url");
+}
+
+function toTime(given: number | undefined, otherwise: number): number {
+  return given !== undefined && Number.isSafeInteger(given) && given >= 0 && given <= MAX_TIME ? given : otherwise;
+}
+
+function readPlace(place: Place, field: string, request: WebhookRequest, form: WellFormed): string | undefined {
+  const text =
+    place.in === "header"
+      ? readHeader(request, place.name)
+      : form.texts[request.source.pointers.indexOf(place.pointer)];
+  if (text === undefined) return undefined;
+  if (text.length > MAX_KEY_LENGTH || UNPRINTABLE.test(text)) {
+    throw new PosthornError(
+      "invalid_field",
+      `The value for ${field} is longer than ${MAX_KEY_LENGTH} characters or holds a control character.`,
+      { field },
+    );
+  }
+  return text === "" ? undefined : text;
+}
+
+function readHeader(request: WebhookRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** An unknown word is no reason to refuse a webhook: it goes as normal. */
+function toPriority(text: string | undefined): Priority {
+  return PRIORITIES.find((priority) => priority === text?.toLowerCase()) ?? "normal";
+}
+
+/**
+ * A configured id decides alone. On undeclared sources the usual headers count only together with the body, because
+ * nobody promised what they mean there.
+ */
+function dedupeKeyOf(request: WebhookRequest, configuredId: string | undefined): string | undefined {
+  const { source, body } = request;
+  if (source.idFrom !== undefined) {
+    return configuredId === undefined ? undefined : webhookKey(source.name, configuredId);
+  }
+  if (source.declared) return undefined;
+  const id = readHeader(request, "webhook-id") ?? readHeader(request, "idempotency-key");
+  if (id === undefined || id === "") return undefined;
+  return webhookKey(source.name, createHash("sha256").update(`${id}\0`).update(body).digest("base64url"));
+}
