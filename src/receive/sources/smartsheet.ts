@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { Type } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { createHmacKey, type HmacKey } from "../../domain/hmac.ts";
-import type { SmartsheetContext } from "../../domain/smartsheet.ts";
+import { readManifest, type SmartsheetContext } from "../../domain/smartsheet.ts";
 import {
   describeStatus,
   findWebhookId,
@@ -130,6 +130,7 @@ export function createSmartsheetKind(context: SmartsheetContext): SourceKind {
     options: Options,
     needsSecret: false,
     only: ["row.*", "attachment.*", "webhook.status"],
+    checkManifest: (manifest) => void readManifest(manifest),
 
     handshake(request, settings) {
       const challenge = request.headers["smartsheet-hook-challenge"];
