@@ -168,6 +168,10 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "PUT /api/v1/event-types/:name/versions/:version": { scope: "admin", unbound: true },
   "DELETE /api/v1/event-types/:name/versions/:version": { scope: "admin", unbound: true },
 
+  "GET /api/v1/smartsheet/webhooks": { scope: "admin", unbound: true },
+  "POST /api/v1/smartsheet/webhooks/register": { scope: "admin", unbound: true },
+  "POST /api/v1/smartsheet/webhooks/cleanup": { scope: "admin", unbound: true },
+
   "GET /api/v1/tenants": { scope: "admin", unbound: true },
   "POST /api/v1/tenants": { scope: "admin", unbound: true },
   "GET /api/v1/tenants/:id": { scope: "admin", unbound: true },
