@@ -47,6 +47,7 @@ import { createRequestCredentials } from "./manage/request-credentials.ts";
 import { createResume } from "./manage/resume.ts";
 import { createSecretBox } from "./manage/secret-box.ts";
 import { createSecretRotation } from "./manage/secret-rotation.ts";
+import { openSmartsheet } from "./manage/smartsheet/open.ts";
 import { openSources } from "./manage/sources.ts";
 import { createStatistics } from "./manage/statistics.ts";
 import { createStatus } from "./manage/status.ts";
@@ -267,7 +268,36 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     onDeaths: (deaths) => news.diedUnsent(deaths),
     onFault: logFault,
   });
-  const kinds = createSourceKinds({ clock, fetchText: createFetchText(client) }, options.sourceKinds);
+  const smartsheet = await openSmartsheet({
+    store,
+    secretBox,
+    clock,
+    random,
+    logger,
+    accessToken: config.smartsheetAccessToken,
+    apiHost: config.smartsheetApiHost,
+    publicUrl: config.publicUrl,
+    userAgent: config.userAgent,
+    listSources: () =>
+      sources
+        .list(undefined)
+        .filter(({ source }) => source.kind === "smartsheet")
+        .map(({ source: { name, pathToken, settings } }) => ({ name, pathToken, manifest: settings.manifest })),
+    onDisabled(name, reason) {
+      const tenantId = sources.find(name)?.tenantId;
+      if (tenantId === undefined) return;
+      void ownEvents.publishOwn({
+        type: "source.disabled",
+        tenantId,
+        data: { source: name, status: "disabled", reason },
+      });
+    },
+    onFault: logFault,
+  });
+  const kinds = createSourceKinds(
+    { clock, fetchText: createFetchText(client), smartsheet: smartsheet.context },
+    options.sourceKinds,
+  );
   const sources = await openSources({
     store,
     clock,
@@ -389,6 +419,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
         onDeaths: news.diedUnsent,
         onMovedUp: scheduler.refresh,
       }),
+      smartsheet.auditJob,
     ],
     onFault: logFault,
   });
@@ -499,6 +530,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     bulkReplays,
     jobs,
     statistics,
+    smartsheet: smartsheet.admin,
   });
   const takeOver = (declared: Declared) =>
     applyDeclared(declared, { eventTypes, tenants, sources, targets, subscriptions, logger });
@@ -542,6 +574,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));
       isShuttingDown = true;
       await jobs.stop();
+      smartsheet.close();
       await sources.stop();
       await http.close(HTTP_CLOSE_MS);
       await validations.stop();

@@ -7,6 +7,7 @@ import { note } from "./output.ts";
 import type { SinkFlags } from "./sink.ts";
 import { addSubscriptionCommands } from "./subscription-commands.ts";
 import { addReplayCommands } from "./replay-commands.ts";
+import { addSmartsheetCommands } from "./smartsheet-commands.ts";
 import { addTenantCommands } from "./tenant-commands.ts";
 
 /** Resolves to the exit code. What a command needs is imported when it runs: help and usage errors are instant. */
@@ -49,6 +50,7 @@ Examples:
   addSubscriptionCommands(program);
   addReplayCommands(program);
   addTenantCommands(program);
+  addSmartsheetCommands(program);
   addKeyCommands(program);
   return program;
 }

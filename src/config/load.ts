@@ -13,6 +13,7 @@ import type { Environment } from "./environment.ts";
 import type { JsonSchema } from "./expected.ts";
 import { findPlace, formatProblem, type Located, type LocatedMap, type Problem, type Report } from "./located.ts";
 import { parseYaml } from "./parse-yaml.ts";
+import { resolveManifestPaths } from "./manifest-paths.ts";
 import { findUnknownVariables, readVariables } from "./read-variables.ts";
 import { readValue } from "./read-value.ts";
 import { Settings } from "./schema.ts";
@@ -79,6 +80,7 @@ export function loadConfig(input: LoadInput): LoadedConfig {
     const place = findPlace(file, [list, index, ...field.split(/[.[\]]+/).filter((key) => key !== "")]);
     report({ place: place ?? list, path: `${list}[${index}].${field}`, message });
   };
+  resolveManifestPaths(tree["sources"], dirname(resolve(input.cwd, input.file ?? DEFAULT_FILE)));
   checkDeclaredSources(tree["sources"] as unknown[], complainOf("sources"));
   checkDeclaredTargets(tree["targets"] as unknown[], complainOf("targets"));
   checkDeclaredSubscriptions(

@@ -195,6 +195,27 @@ const destinations = {
   }),
 };
 
+const smartsheet = {
+  smartsheet_access_token: Type.Optional(
+    Type.String({
+      env: "SMARTSHEET_ACCESS_TOKEN",
+      secret: true,
+      pattern: "^[\\x21-\\x7e]{8,256}$",
+      hint: "give the token as Smartsheet shows it",
+      description: "Access token of the account whose webhooks `posthorn smartsheet` manages",
+    }),
+  ),
+  smartsheet_api_host: Type.Optional(
+    Type.String({
+      env: "SMARTSHEET_API_HOST",
+      minLength: 1,
+      maxLength: 2048,
+      defaultText: "`https://api.smartsheet.com/2.0/`",
+      description: "Where Smartsheet's interface is; in Europe `https://api.smartsheet.eu/2.0/`",
+    }),
+  ),
+};
+
 const operation = {
   role: Type.Literal("all", {
     env: "POSTHORN_ROLE",
@@ -245,6 +266,7 @@ export const Settings = Type.Object(
     ...keys,
     ...receiving,
     ...destinations,
+    ...smartsheet,
     ...operation,
     limits: Limits,
     sources: Type.Array(SourceInput, {
@@ -298,6 +320,7 @@ export const SETTING_GROUPS: readonly { title: string; prefix: string; settings:
   { title: "Keys", prefix: "", settings: keys },
   { title: "Receiving", prefix: "", settings: receiving },
   { title: "Destinations", prefix: "", settings: destinations },
+  { title: "Smartsheet", prefix: "", settings: smartsheet },
   { title: "Operation", prefix: "", settings: operation },
   { title: "Limits", prefix: "limits.", settings: Limits.properties },
 ];

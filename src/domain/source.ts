@@ -148,6 +148,8 @@ export interface SourceKindRules {
   readonly handshakeMethods?: readonly string[] | undefined;
   readonly pointers?: readonly (readonly string[])[] | undefined;
   readonly only?: readonly string[] | undefined;
+  /** Throws `invalid_field` with the reason. */
+  checkManifest?(manifest: Readonly<Record<string, unknown>>): void;
 }
 
 /** A source as the receiver uses it: made once, when something of it changes. */

@@ -48,6 +48,7 @@ export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions
     }
     const secrets = input.secrets ?? known?.secrets ?? [];
     const problems = checkOptions(kind, restoreOptions(input.options, known));
+    if (typeof input.manifest === "object" && input.manifest !== null) kind.checkManifest?.(input.manifest);
     if (kind.needsSecret && secrets.length === 0) {
       problems.push({ field: "secrets", message: `a source of the kind ${name} verifies with a secret; give it` });
     }

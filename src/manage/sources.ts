@@ -113,6 +113,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
   ): Promise<SourceRecord> {
     const { name } = state.shown;
     const before = declared.get(name);
+    if (managedBy === "api") refusePath(state.shown.manifest, before?.state.shown.manifest);
     const updatedAt = clock.wall();
     const row = { name, managedBy, createdAt: before?.createdAt ?? updatedAt, updatedAt, lastRequestAt: undefined };
     await store.saveSource({ ...row, settings: writeState(state, secretBox) }, why.mark);
@@ -269,6 +270,13 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
 
 function said(status: SourceStatus | undefined): { reason: string } {
   return { reason: `somebody set it to ${status ?? "active"}` };
+}
+
+/** Whoever may make a source may not read the files of this machine. */
+function refusePath(manifest: SourceInput["manifest"], known: SourceInput["manifest"]): void {
+  if (typeof manifest !== "string" || manifest === known) return;
+  const message = "manifest: a path can be given in posthorn.yaml only; give the document itself";
+  throw new PosthornError("invalid_field", message, { field: "manifest" });
 }
 
 function refuseManaged({ source, managedBy }: SourceRecord): void {

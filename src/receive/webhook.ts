@@ -165,7 +165,9 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     let event: IncomingEvent;
     try {
       const reading = kind.events?.(request, request.source.settings, form);
-      if (reading !== undefined && !isSingle(reading)) return recordParts(request, form, reading, done);
+      if (reading instanceof Promise || (reading !== undefined && !isSingle(reading))) {
+        return recordParts(request, form, reading, done);
+      }
       event = toEvent(request, form, reading?.events[0]);
     } catch (error) {
       return refuse(request, error, done);
@@ -181,12 +183,12 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   function recordParts(
     request: WebhookRequest,
     form: WellFormed,
-    reading: Reading,
+    reading: Reading | Promise<Reading>,
     done: (result: KindResult) => void,
   ): void {
-    takeParts({ request, form, reading, toEvent, take, log }).then(done, (error: unknown) =>
-      refuse(request, error, done),
-    );
+    Promise.resolve(reading)
+      .then((read) => takeParts({ request, form, reading: read, toEvent, take, log }))
+      .then(done, (error: unknown) => refuse(request, error, done));
   }
 
   function take(request: WebhookRequest, event: IncomingEvent, isJson: boolean, done: (part: Part) => void): void {

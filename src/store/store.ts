@@ -12,6 +12,7 @@ import type { ManagedBy } from "../domain/subscription.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { IdempotencyBook, IdempotencyMark } from "./port/idempotency.ts";
 import type { ReplayBook } from "./port/replays.ts";
+import type { SmartsheetBook } from "./port/smartsheet.ts";
 import type { AttemptStatistics } from "./port/statistics.ts";
 import type { TargetRecords } from "./port/targets.ts";
 import type { ValidationBook } from "./port/validations.ts";
@@ -27,7 +28,8 @@ export interface Store
     AttemptStatistics,
     IdempotencyBook,
     TargetRecords,
-    ValidationBook {
+    ValidationBook,
+    SmartsheetBook {
   readonly info: StoreInfo;
   /** As data: what one transaction may hold. */
   readonly limits: { readonly maxRows: number; readonly maxBytes: number };

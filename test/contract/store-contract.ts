@@ -15,6 +15,7 @@ import { readsContract } from "./store/reads.ts";
 import { replaysContract } from "./store/replays.ts";
 import { searchContract } from "./store/search.ts";
 import { settleContract } from "./store/settle.ts";
+import { smartsheetContract } from "./store/smartsheet.ts";
 import { sourcesContract } from "./store/sources.ts";
 import { targetsContract } from "./store/targets.ts";
 import { tenantContract } from "./store/tenants.ts";
@@ -38,6 +39,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     readsContract(harness);
     replaysContract(harness);
     searchContract(harness);
+    smartsheetContract(harness);
     tenantContract(harness);
     sourcesContract(harness);
     targetsContract(harness);

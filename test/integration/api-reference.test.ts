@@ -15,6 +15,7 @@ import {
   type Json,
 } from "../support/api-document.ts";
 import { buildExample, sendExample, THINGS, type Owner } from "../support/example-things.ts";
+import { startExampleSmartsheet, type ExampleSmartsheet } from "../support/example-smartsheet.ts";
 import { checkOwnEnvelope, checkOwnEvent } from "../support/own-event-document.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
@@ -23,12 +24,15 @@ import { watchRoutes } from "../support/watch-routes.ts";
 const watch = watchRoutes();
 let gateway: TestGateway;
 let sink: SinkServer;
+let smartsheet: ExampleSmartsheet;
 let owner: Owner;
 let json: Json;
 let document: ApiDocument;
 
 beforeAll(async () => {
-  const yaml = "catalog_public: true\nsources: [{ name: theirs, tenant_id: acme-1 }]";
+  smartsheet = await startExampleSmartsheet();
+  const sources = `sources: [{ name: theirs, tenant_id: acme-1 }, ${smartsheet.source}]`;
+  const yaml = `catalog_public: true\n${sources}\n${smartsheet.settings}`;
   [gateway, sink] = await Promise.all([startTestGateway({ yaml }), openSinkServer({ answer: { status: 400 } })]);
   const client = gateway.as(await gateway.createKey(["admin"], "acme-1"));
   owner = { client, operator: gateway, tenant: "acme-1", source: "theirs", sinkUrl: sink.url };
@@ -40,6 +44,7 @@ beforeAll(async () => {
 afterAll(async () => {
   watch.stop();
   await Promise.all([gateway.close(), sink.close()]);
+  await smartsheet.close();
 });
 
 /** Members whose content belongs to somebody else. */

@@ -180,6 +180,9 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "GET /validations/:endpoint/versions": { scope: "admin", unbound: true },
   "POST /validations/:endpoint/rollback": { scope: "admin", unbound: true },
   "POST /validations/:endpoint/test": { scope: "admin", unbound: true },
+  "GET /api/v1/smartsheet/webhooks": { scope: "admin", unbound: true },
+  "POST /api/v1/smartsheet/webhooks/register": { scope: "admin", unbound: true },
+  "POST /api/v1/smartsheet/webhooks/cleanup": { scope: "admin", unbound: true },
 
   "GET /api/v1/tenants": { scope: "admin", unbound: true },
   "POST /api/v1/tenants": { scope: "admin", unbound: true },

@@ -8,6 +8,7 @@ import {
   type ApiOperation,
   type Json,
 } from "../support/api-document.ts";
+import { startExampleSmartsheet, type ExampleSmartsheet } from "../support/example-smartsheet.ts";
 import { buildExample, newSubscription, sendExample, THINGS, type Owner } from "../support/example-things.ts";
 import { report } from "../support/report.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
@@ -23,12 +24,14 @@ interface Caller {
 
 let gateway: TestGateway;
 let sink: SinkServer;
+let smartsheet: ExampleSmartsheet;
 let victim: Owner;
 let callers: Caller[];
 let document: ApiDocument;
 
 beforeAll(async () => {
-  const yaml = "sources: [{ name: theirs, tenant_id: victim }]";
+  smartsheet = await startExampleSmartsheet();
+  const yaml = `sources: [{ name: theirs, tenant_id: victim }, ${smartsheet.source}]\n${smartsheet.settings}`;
   [gateway, sink] = await Promise.all([startTestGateway({ yaml }), openSinkServer({ answer: { status: 400 } })]);
   document = readApiDocument((await gateway.get("/openapi.json")).json);
   callers = [{ client: gateway.as(undefined), scope: undefined, tenant: undefined }];
@@ -44,7 +47,10 @@ beforeAll(async () => {
   await gateway.webhook("theirs", "{broken");
   await until(async () => (await client.refused("theirs")).length === 1);
 });
-afterAll(() => Promise.all([gateway.close(), sink.close()]));
+afterAll(async () => {
+  await Promise.all([gateway.close(), sink.close()]);
+  await smartsheet.close();
+});
 
 const entryOf = ({ method, path }: Pick<ApiOperation, "method" | "path">): RouteEntry | undefined =>
   ROUTE_MATRIX[`${method} ${path.replaceAll(/\{([a-z_]+)\}/g, ":$1")}`];

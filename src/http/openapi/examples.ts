@@ -25,6 +25,9 @@ export const EXAMPLE = {
   request: "req_01m7hw9zy2ebzbqm83bvdaavs5",
   refusedRequest: "req_01m7hwa035ew8vd738vc2hcwm6",
   source: "shop",
+  /** Of the kind `smartsheet`, with this sheet in its manifest. */
+  smartsheetSource: "smartsheet",
+  sheet: "4509506114742148",
   key: "key_01m7hwa17nec4b0n057n5najkh",
   eventType: "order.created",
   job: "end-overlaps",

@@ -189,9 +189,10 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
   {
     type: "source.disabled",
     summary: "A source takes no webhooks any more",
+    description: "`disabled`: its provider sends it none any more; `reason` says why.",
     schema: named(
       "SourceDisabled",
-      closed({ source: Type.String(), status: oneOf(["paused", "closed"]), reason: Type.String() }),
+      closed({ source: Type.String(), status: oneOf(["paused", "closed", "disabled"]), reason: Type.String() }),
     ),
     example: { source: EXAMPLE.source, status: "paused", reason: "it left the configuration" },
   },

@@ -9,6 +9,7 @@ import { KEY_DOCS } from "../routes/keys.docs.ts";
 import { OPERATION_DOCS } from "../routes/operation.docs.ts";
 import { REPLAY_DOCS } from "../routes/replays.docs.ts";
 import { REQUEST_DOCS } from "../routes/requests.docs.ts";
+import { SMARTSHEET_DOCS } from "../routes/smartsheet.docs.ts";
 import { STATISTICS_DOCS } from "../routes/statistics.docs.ts";
 import { SUBSCRIPTION_DOCS } from "../routes/subscriptions.docs.ts";
 import { SUBSCRIPTION_SECRET_DOCS } from "../routes/subscription-secrets.docs.ts";
@@ -36,6 +37,7 @@ export const AREAS = [
   REQUEST_DOCS,
   EVENT_TYPE_DOCS,
   VALIDATION_DOCS,
+  SMARTSHEET_DOCS,
   TENANT_DOCS,
   KEY_DOCS,
   JOB_DOCS,

@@ -8,6 +8,7 @@ import type { Keys } from "../../manage/keys.ts";
 import type { Replays } from "../../manage/replays.ts";
 import type { Resume } from "../../manage/resume.ts";
 import type { SecretRotation } from "../../manage/secret-rotation.ts";
+import type { SmartsheetAdmin } from "../../manage/smartsheet/admin.ts";
 import type { Sources } from "../../manage/sources.ts";
 import type { Statistics } from "../../manage/statistics.ts";
 import type { Status } from "../../manage/status.ts";
@@ -32,6 +33,7 @@ import { addKeyRoutes } from "./keys.ts";
 import { addOperationRoutes } from "./operation.ts";
 import { addReplayRoutes } from "./replays.ts";
 import { addRequestRoutes } from "./requests.ts";
+import { addSmartsheetRoutes } from "./smartsheet.ts";
 import { addStatisticsRoutes } from "./statistics.ts";
 import { addSubscriptionRoutes } from "./subscriptions.ts";
 import { addSubscriptionSecretRoutes } from "./subscription-secrets.ts";
@@ -69,6 +71,7 @@ export interface RouteParts {
   validations: Validations;
   validationChecker: Pick<ValidationChecker, "tryOut">;
   bodies: Pick<BodyChecker, "check">;
+  smartsheet: SmartsheetAdmin;
 }
 
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
@@ -115,4 +118,5 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     checker: parts.validationChecker,
     bodies: parts.bodies,
   });
+  addSmartsheetRoutes(app, { smartsheet: parts.smartsheet });
 }

@@ -18,12 +18,17 @@ export interface SourceKind {
   readonly handshakeMethods?: readonly string[] | undefined;
   /** JSON Pointers whose scalars `events` finds in `texts`, as they stand in the body: no number goes through a float. */
   readonly pointers?: readonly (readonly string[])[] | undefined;
+  /** Throws `invalid_field` unless a source of this kind can have it as its `manifest`. */
+  checkManifest?(manifest: Readonly<Record<string, unknown>>): void;
   /** The answer to a request that only asks whether this is the right place; nothing is recorded. Comes first. */
   handshake?(request: ArrivedRequest, settings: KindSettings): KindAnswer | undefined;
   /** Throws or rejects with `bad_signature` unless the request is from whom it says; over the raw bytes. */
   verify?(request: ArrivedRequest, settings: KindSettings): void | Promise<void>;
-  /** What the request tells. Throws `unreadable_body` when it cannot be read. */
-  events?(request: ArrivedRequest, settings: KindSettings, form: WellFormed): Reading;
+  /**
+   * What the request tells. Throws `unreadable_body` when it cannot be read. A promise is for what takes several turns
+   * of the event loop.
+   */
+  events?(request: ArrivedRequest, settings: KindSettings, form: WellFormed): Reading | Promise<Reading>;
   /** What the provider must be told. Without it: 200, and a body that says what became of the request. */
   answer?(outcome: KindOutcome): KindAnswer;
 }

@@ -15,6 +15,7 @@ import type { Recover } from "./recover.ts";
 import { createSourceWrites } from "./sources.ts";
 import { createReplayWrites } from "./replays.ts";
 import { createTargetWrites } from "./targets.ts";
+import { createSmartsheetWrites } from "./smartsheet.ts";
 import { createTenantWrites } from "./tenants.ts";
 import { createValidationWrites } from "./validations.ts";
 
@@ -36,6 +37,7 @@ export function createCommands(
     ...createIdempotencyKeyWrites(db),
     ...createReplayWrites(db, { moves, accept }),
     ...createValidationWrites(db),
+    ...createSmartsheetWrites(db),
     retryDelivery: acts.retryDelivery,
     cancelDelivery: acts.cancelDelivery,
     replay: acts.replay,

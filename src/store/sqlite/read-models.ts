@@ -35,6 +35,7 @@ import { createJobReads } from "./jobs.ts";
 import { createReplayReads } from "./replay-reads.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
 import { createValidationReads } from "./validations.ts";
+import { createSmartsheetReads } from "./smartsheet.ts";
 
 const EVENT = `
   e.seq, e.id, e.type, e.version, e.source, e.tenant_id as tenantId, e.priority, e.origin, e.occurred_at as occurredAt,
@@ -110,6 +111,7 @@ export function createReadModels(db: Database) {
     ...createValidationReads(db),
     ...createAttemptStatsReads(db),
     ...createIdempotencyKeyReads(db),
+    ...createSmartsheetReads(db),
     ...createReplayReads(prepare, (cursor) => parseCursor(cursor, 1)[0] as number),
 
     findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {

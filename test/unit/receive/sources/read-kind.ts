@@ -9,7 +9,9 @@ export function readRequest(kind: SourceKind, request: ArrivedRequest, settings:
     format === "json"
       ? checkJsonBody(request.body, charset, 64, kind.pointers ?? [])
       : { kind: "other" as const, texts: [] };
-  return kind.events?.(request, settings, form) ?? { events: [] };
+  const reading = kind.events?.(request, settings, form) ?? { events: [] };
+  if (reading instanceof Promise) throw new TypeError(`${kind.name} reads what it is given apart from the loop`);
+  return reading;
 }
 
 /** The code of the error that a kind throws. */

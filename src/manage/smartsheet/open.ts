@@ -1,0 +1,91 @@
+import type { Clock, Random } from "../../domain/clock.ts";
+import { ENABLED, explainStatus, type SmartsheetContext, type WebhookStatusChange } from "../../domain/smartsheet.ts";
+import type { Store } from "../../store/store.ts";
+import type { Logger } from "../../telemetry/logger.ts";
+import type { PeriodicJob } from "../jobs.ts";
+import type { SecretBox } from "../secret-box.ts";
+import { createSmartsheetAdmin, type SmartsheetAdmin, type SmartsheetSource } from "./admin.ts";
+import { createSmartsheetClient } from "./client.ts";
+import { openManifests } from "./manifests.ts";
+import { openWebhookRegistry } from "./webhook-registry.ts";
+
+/** All that the gateway has for Smartsheet beside the kind of source itself. */
+export interface Smartsheet {
+  context: SmartsheetContext;
+  admin: SmartsheetAdmin;
+  auditJob: PeriodicJob;
+  close(): void;
+}
+
+export interface SmartsheetOptions {
+  store: Pick<Store, "loadSmartsheetWebhooks" | "saveSmartsheetWebhook" | "deleteSmartsheetWebhook">;
+  secretBox: SecretBox;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  accessToken: string | undefined;
+  apiHost: string | undefined;
+  publicUrl: string | undefined;
+  userAgent: string;
+  /** Of the kind `smartsheet`. */
+  listSources: () => readonly SmartsheetSource[];
+  /** Smartsheet sends nothing to the source any more, for one sheet at least. */
+  onDisabled: (source: string, reason: string) => void;
+  onFault: (error: unknown) => void;
+}
+
+const AUDIT_EVERY_MS = 3_600_000;
+/** Of webhooks that were not registered here only the latest are remembered. */
+const MAX_REMEMBERED = 10_000;
+
+export async function openSmartsheet(options: SmartsheetOptions): Promise<Smartsheet> {
+  const { clock, random, logger, accessToken, apiHost, userAgent, publicUrl } = options;
+  const registry = await openWebhookRegistry(options);
+  const manifests = openManifests({
+    clock,
+    onBroken: (path, reason) => logger.warn({ path, reason }, "a manifest is broken, the last good one counts"),
+    onLoaded: (path, sheets) => logger.info({ path, sheets }, "a manifest was read"),
+  });
+  const statuses = new Map<string, string>();
+
+  /** Tells it once, however often it is heard. */
+  function noteStatus({ source, webhookId, sheetId, status }: Omit<WebhookStatusChange, "at">): void {
+    const key = `${source}/${webhookId}`;
+    const known = registry.list(source).find((one) => one.webhookId === webhookId);
+    if ((statuses.get(key) ?? known?.status) === status) return;
+    if (statuses.size >= MAX_REMEMBERED) statuses.clear();
+    statuses.set(key, status);
+    registry.setStatus(source, webhookId, status).catch(options.onFault);
+    const facts = { source, webhook_id: webhookId, sheet_id: sheetId, status };
+    if (status === ENABLED) return logger.info(facts, "Smartsheet's webhook is enabled");
+    // One that was just made is not disabled.
+    if (status === "NEW_NOT_VERIFIED") return;
+    const reason = `Smartsheet's webhook ${webhookId} on the sheet ${sheetId} is ${status}: ${explainStatus(status)}`;
+    logger.warn(facts, "Smartsheet has disabled a webhook and sends none of its events");
+    options.onDisabled(source, reason);
+  }
+
+  const client =
+    accessToken === undefined ? undefined : createSmartsheetClient({ accessToken, apiHost, clock, random, userAgent });
+  const admin = createSmartsheetAdmin({
+    client,
+    registry,
+    listSources: options.listSources,
+    findSheets: manifests.find,
+    publicUrl,
+    onStatus: noteStatus,
+    onMissing: (source, sheets) => logger.warn({ source, sheets }, "sheets of the manifest have no webhook; register"),
+  });
+
+  return {
+    context: { findSheets: manifests.find, findWebhooks: registry.find, noteStatus },
+    admin,
+    auditJob: {
+      name: "audit-smartsheet",
+      description: "Looks at Smartsheet's webhooks and enables again those that a failure has disabled",
+      everyMs: AUDIT_EVERY_MS,
+      run: async ({ shouldStop }) => ({ summary: await admin.audit(shouldStop) }),
+    },
+    close: manifests.close,
+  };
+}

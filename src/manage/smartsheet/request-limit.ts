@@ -1,0 +1,23 @@
+import type { Clock } from "../../domain/clock.ts";
+
+/** Lets through so many requests in any minute; the others wait, in their order. */
+export interface RequestLimit {
+  take(): Promise<void>;
+}
+
+const MINUTE_MS = 60_000;
+
+export function createRequestLimit({ clock, perMinute }: { clock: Clock; perMinute: number }): RequestLimit {
+  /** When each of the last ones was or will be let through, the earliest first. */
+  const times: number[] = [];
+  return {
+    take() {
+      const now = clock.now();
+      const earliest = times.length < perMinute ? now : (times.shift() ?? now) + MINUTE_MS;
+      const at = Math.max(now, earliest);
+      times.push(at);
+      if (at <= now) return Promise.resolve();
+      return new Promise((resolve) => void clock.setTimer(at, resolve));
+    },
+  };
+}
