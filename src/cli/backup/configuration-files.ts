@@ -43,6 +43,9 @@ export function readConfigurationFiles(
       parts.push({ name: nameOf(path, home, setting), content: readFileSync(path) });
     }
   }
+  for (const path of listManifests(config, home, cwd)) {
+    parts.push({ name: nameOf(path, home, "manifest"), content: readFileSync(path) });
+  }
   const given = [...origins.values()].filter(({ from }) => from === "env").map(({ place }) => place ?? "");
   const used = [...text.matchAll(VARIABLE)].map(([, name]) => name).filter((name) => name !== undefined);
   return {
@@ -50,6 +53,18 @@ export function readConfigurationFiles(
     variables: [...new Set([...used, ...given])].sort(),
     secretsInClear: findSecretsInClear(text, config),
   };
+}
+
+/** Files with the ids that a source knows; a manifest may stand in the configuration itself, too. */
+function listManifests(config: LoadedConfig["config"], home: string, cwd: string): Set<string> {
+  const found = new Set<string>();
+  for (const source of config.sources) {
+    const manifest = findAt(source, ["manifest"]);
+    if (typeof manifest !== "string") continue;
+    const path = [resolve(home, manifest), resolve(cwd, manifest)].find((candidate) => existsSync(candidate));
+    if (path !== undefined) found.add(path);
+  }
+  return found;
 }
 
 /** Beside the configuration file it keeps its place; from anywhere else it goes into a folder that names its setting. */
