@@ -144,7 +144,7 @@ function tell(target: string, manifest: Manifest, secretsInClear: readonly strin
         "Write ${NAME} there instead, and give them by the environment.",
     );
   }
-  if (!manifest.with_master_key) {
+  if (!manifest.with_master_key && manifest.master_key_fingerprint !== null) {
     note("the master key is not in it: without that key nobody can read the secrets. Keep it somewhere else.");
   }
   if (flags.json === true) return printJson({ file: target, bytes, ...manifest });
