@@ -14,12 +14,13 @@ export interface N8nServer {
   readonly phase: N8nPhase;
   /** What ran, in the order of its coming. */
   readonly executions: readonly N8nExecution[];
-  /** How many requests for webhooks each phase has answered. */
+  /** How many requests for webhooks, and for its health, each phase has answered. */
   readonly answered: Readonly<Record<N8nPhase, number>>;
+  readonly checked: Readonly<Record<N8nPhase, number>>;
   /** Goes to one phase and stays there. */
   enter(phase: N8nPhase): Promise<void>;
-  /** From refused connections to `ready`, each phase for so long. */
-  boot(phaseMs: number): Promise<void>;
+  /** From refused connections to `ready`, each phase for so long, and until it was seen if that is asked for. */
+  boot(phaseMs: number, isSeen?: (phase: N8nPhase) => boolean): Promise<void>;
   /** As when the power goes: open connections break, new ones are refused. */
   kill(): Promise<void>;
   close(): Promise<void>;
@@ -51,12 +52,14 @@ export interface N8nOptions {
 }
 
 const STARTING_UP = "n8n is starting up. Please wait";
+const LOOK_EVERY_MS = 20;
 const DEFAULT_MAX_BYTES = 16 * 1024 * 1024;
 const WEBHOOK = /^\/webhook\/([^?]+?)\/?(\?.*)?$/;
 
 export async function openN8nServer(options: N8nOptions = {}): Promise<N8nServer> {
   const executions: N8nExecution[] = [];
-  const answered: Record<N8nPhase, number> = { down: 0, migrating: 0, "no routes": 0, "not registered": 0, ready: 0 };
+  const answered = countByPhase();
+  const checked = countByPhase();
   let phase: N8nPhase = "down";
   let server: Server | undefined;
   let port = options.port ?? 0;
@@ -95,6 +98,7 @@ export async function openN8nServer(options: N8nOptions = {}): Promise<N8nServer
 
   function answer(request: IncomingMessage, sent: Buffer, response: ServerResponse): void {
     const { method = "GET", url = "/" } = request;
+    if (method === "GET" && url.startsWith("/healthz")) checked[phase]++;
     if (method === "GET" && url === "/healthz") return sendJson(response, 200, { status: "ok" });
     if (method === "GET" && url === "/healthz/readiness") {
       // Before the webhooks are there: 2.8 says so more than a second too early.
@@ -163,16 +167,23 @@ export async function openN8nServer(options: N8nOptions = {}): Promise<N8nServer
     },
     executions,
     answered,
+    checked,
     enter,
-    async boot(phaseMs) {
+    async boot(phaseMs, isSeen = () => true) {
       for (const next of N8N_PHASES) {
         await enter(next);
-        if (next !== "ready") await wait(phaseMs);
+        if (next === "ready") return;
+        await wait(phaseMs);
+        while (next !== "down" && !isSeen(next)) await wait(LOOK_EVERY_MS);
       }
     },
     kill,
     close: kill,
   };
+}
+
+function countByPhase(): Record<N8nPhase, number> {
+  return { down: 0, migrating: 0, "no routes": 0, "not registered": 0, ready: 0 };
 }
 
 /** JSON only by exactly its own type; what is of a type that n8n does not know is an empty object. */
