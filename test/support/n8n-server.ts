@@ -174,7 +174,9 @@ export async function openN8nServer(options: N8nOptions = {}): Promise<N8nServer
         await enter(next);
         if (next === "ready") return;
         await wait(phaseMs);
-        while (next !== "down" && !isSeen(next)) await wait(LOOK_EVERY_MS);
+        // Nobody can be seen to be refused.
+        if (next === "down") continue;
+        while (!isSeen(next)) await wait(LOOK_EVERY_MS);
       }
     },
     kill,

@@ -63,7 +63,7 @@ function fill(file: string): void {
         (seq, id, tenant_id, name, status, settings, secrets, managed_by, created_at, updated_at)
         values (9, 'sub_9', 'default', 'nine', 'active', '{}', x'00ff', 'api', 0, 0);
       delete from subscriptions;
-      insert into sources values ('shop', '{"name":"shop"}', 'api', 1);
+      insert into sources (name, settings, managed_by, updated_at) values ('shop', '{"name":"shop"}', 'api', 1);
     `);
   });
 }
@@ -128,7 +128,7 @@ describe("a copy of a database", () => {
           writer.exec(`
             begin immediate;
             insert into bodies values (${1_000_000 + ++writes}, x'00');
-            insert into sources values ('late-${writes}', '{}', 'api', 1);
+            insert into sources (name, settings, managed_by, updated_at) values ('late-${writes}', '{}', 'api', 1);
             delete from attempts where event_seq > ${1000 - writes};
             commit`);
         },
