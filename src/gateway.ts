@@ -72,6 +72,7 @@ import { createRouter } from "./route/router.ts";
 import { prepareDataDir } from "./store/sqlite/data-dir.ts";
 import { lockDataDir } from "./store/sqlite/data-dir-lock.ts";
 import { openSqliteStore } from "./store/sqlite/open.ts";
+import { refuseUnfinishedRestore } from "./store/sqlite/restore-mark.ts";
 import { createEventWarning } from "./telemetry/event-warning.ts";
 import type { Logger } from "./telemetry/logger.ts";
 import { createUtilization } from "./telemetry/utilization.ts";
@@ -118,6 +119,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   const { logger, broken } = options;
   const { limits } = config;
   prepareDataDir(config.dataDir);
+  refuseUnfinishedRestore(config.dataDir);
   const lock = lockDataDir(config.dataDir);
 
   const store = await openSqliteStore({

@@ -78,13 +78,15 @@ answerWith({
   },
 });
 
-async function openRun({ port, path, connections, bodyBytes }) {
-  const body = createBody(bodyBytes);
-  const head = `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+/** A body that is given is sent as it is, without the time: what it was signed with stays right. */
+async function openRun({ port, path, connections, bodyBytes, body: given, headers = "" }) {
+  const body = given === undefined ? createBody(bodyBytes) : Buffer.from(given);
+  const head = `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\n${headers}content-length: ${body.length}\r\n\r\n`;
   const request = Buffer.concat([Buffer.from(head), body]);
   const tally = { statuses: {}, latenciesUs: [] };
+  const stampAt = given === undefined ? head.length : undefined;
   const opened = await Promise.all(
-    Array.from({ length: connections }, () => openConnection(port, request, head.length, tally)),
+    Array.from({ length: connections }, () => openConnection(port, request, stampAt, tally)),
   );
   return {
     connections: opened,
@@ -106,7 +108,7 @@ async function openRun({ port, path, connections, bodyBytes }) {
 }
 
 /** One request at a time. Where the server closes after an answer, a new socket takes the place of the old one. */
-async function openConnection(port, request, bodyAt, tally) {
+async function openConnection(port, request, stampAt, tally) {
   // Its own copy, because the socket may still hold the last one when the stamp is written.
   const own = Buffer.from(request);
   let stampUs = 0;
@@ -133,7 +135,7 @@ async function openConnection(port, request, bodyAt, tally) {
     onAnswer: undefined,
     send(us) {
       stampUs = us;
-      writeStamp(own, bodyAt, us);
+      if (stampAt !== undefined) writeStamp(own, stampAt, us);
       socket.write(own);
     },
     close() {

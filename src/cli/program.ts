@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../config/version.ts";
+import { addBackupCommands } from "./backup-commands.ts";
 import { addClientCommands } from "./client-commands.ts";
 import { describeFailure, EXIT_USAGE, findExitCode } from "./failure.ts";
 import { addKeyCommands } from "./key-commands.ts";
@@ -52,6 +53,7 @@ Examples:
   addTenantCommands(program);
   addSmartsheetCommands(program);
   addKeyCommands(program);
+  addBackupCommands(program);
   return program;
 }
 

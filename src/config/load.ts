@@ -19,7 +19,7 @@ import { readValue } from "./read-value.ts";
 import { Settings } from "./schema.ts";
 import { camelize, findAt, freezeDeep, setAt, SETTINGS, toCamelCase, type Config } from "./settings-tree.ts";
 
-const DEFAULT_FILE = "posthorn.yaml";
+export const DEFAULT_FILE = "posthorn.yaml";
 
 /** Top-level settings by their camelCase names, as a command line gives them. */
 export type Flags = {

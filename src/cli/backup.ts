@@ -1,0 +1,168 @@
+import { existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import type { LoadedConfig } from "../config/load.ts";
+import { getDatabasePath } from "../config/store-url.ts";
+import { VERSION } from "../config/version.ts";
+import { createSecretBox } from "../manage/secret-box.ts";
+import { copyDatabase, type CopiedDatabase } from "../store/sqlite/copy-database.ts";
+import { syncDirectory } from "../store/sqlite/durable-directory.ts";
+import { readConfigurationFiles } from "./backup/configuration-files.ts";
+import { runInterruptible } from "./backup/interruptible.ts";
+import { createManifest, DATABASE, MASTER_KEY, type Manifest } from "./backup/manifest.ts";
+import { describePart, writeArchive, type PartSource } from "./backup/write-archive.ts";
+import { CommandFailure, usageFailure } from "./failure.ts";
+import { loadLocal, type LocalFlags } from "./local.ts";
+import { countOf, formatBytes, formatFacts, note, print, printJson } from "./output.ts";
+import { openProgress } from "./progress.ts";
+
+export interface BackupFlags extends LocalFlags {
+  withEvents?: boolean;
+  withMasterKey?: boolean;
+  force?: boolean;
+}
+
+const PERCENT = 100;
+
+/** Reads the files of a gateway that may be running; it is not asked, and notices nothing. */
+export async function runBackup(file: string | undefined, flags: BackupFlags): Promise<void> {
+  const loaded = loadLocal(flags);
+  const wallMs = Date.now();
+  const target = resolve(file ?? `posthorn-backup-${formatStamp(wallMs)}.tar.gz`);
+  const database = getDatabasePath(loaded.config);
+  if (!existsSync(database)) {
+    throw new CommandFailure(`There is no database ${database}. Name the gateway's --data-dir or --config.`);
+  }
+  if (!existsSync(dirname(target))) throw usageFailure(`There is no folder ${dirname(target)}.`);
+  if (existsSync(target) && flags.force !== true) {
+    throw new CommandFailure(`${target} exists. Name another file, or replace it with --force.`);
+  }
+  const secrets = readSecretsToKeep(loaded, flags);
+
+  const temporary = `${target}.${process.pid}.partial`;
+  const copy = `${temporary}.db`;
+  try {
+    const manifest = await runInterruptible(async (signal) => {
+      const copied = await copyWithProgress(database, copy, flags.withEvents === true, signal);
+      const parts: PartSource[] = [{ name: DATABASE, content: { file: copy } }, ...secrets.parts];
+      const made = await describeAll(loaded, copied, secrets, parts, flags, wallMs);
+      await writeWithProgress(temporary, made, parts, wallMs, signal);
+      return made;
+    });
+    renameSync(temporary, target);
+    syncDirectory(dirname(target));
+    tell(target, manifest, secrets.secretsInClear, flags);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOSPC" && code !== "EACCES") throw error;
+    throw new CommandFailure(`${target} cannot be written (${code}).`);
+  } finally {
+    for (const left of [temporary, copy]) rmSync(left, { force: true });
+  }
+}
+
+interface SecretsToKeep {
+  parts: PartSource[];
+  variables: string[];
+  secretsInClear: string[];
+  fingerprint: string | null;
+}
+
+function readSecretsToKeep(loaded: LoadedConfig, flags: BackupFlags): SecretsToKeep {
+  const { parts, variables, secretsInClear } = readConfigurationFiles(loaded, flags.config, process.cwd());
+  const masterKey = loaded.config.masterKey ?? readKeyFile(join(loaded.config.dataDir, MASTER_KEY));
+  const fingerprint = masterKey === undefined ? null : createSecretBox(masterKey).fingerprint;
+  if (flags.withMasterKey === true) {
+    if (masterKey === undefined) throw new CommandFailure("There is no master key yet.");
+    parts.push({ name: MASTER_KEY, content: Buffer.from(`${masterKey}\n`) });
+  } else if (secretsInClear.includes("master_key")) {
+    throw new CommandFailure(
+      "The configuration file holds the master key itself, so the backup would too. Say so with --with-master-key, " +
+        "or write ${NAME} there and give the key by the environment.",
+    );
+  }
+  return { parts, variables, secretsInClear, fingerprint };
+}
+
+function readKeyFile(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, "utf8").trim() : undefined;
+}
+
+async function copyWithProgress(from: string, to: string, withLog: boolean, signal: AbortSignal) {
+  const progress = openProgress(PERCENT);
+  const onProgress = (share: number) => progress.show(Math.floor(share * PERCENT));
+  try {
+    return await copyDatabase({ from, to, withLog, onProgress, signal });
+  } finally {
+    progress.close();
+  }
+}
+
+async function writeWithProgress(
+  file: string,
+  manifest: Manifest,
+  parts: readonly PartSource[],
+  wallMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const progress = openProgress(PERCENT);
+  const total = manifest.parts.reduce((sum, { bytes }) => sum + bytes, 1);
+  const onProgress = (bytes: number) => progress.show(Math.min(PERCENT, Math.floor((bytes * PERCENT) / total)));
+  try {
+    await writeArchive({ file, manifest, parts, wallMs, onProgress, signal });
+  } finally {
+    progress.close();
+  }
+}
+
+async function describeAll(
+  { config }: LoadedConfig,
+  copied: CopiedDatabase,
+  { variables, fingerprint }: SecretsToKeep,
+  parts: readonly PartSource[],
+  flags: BackupFlags,
+  wallMs: number,
+): Promise<Manifest> {
+  return createManifest({
+    created_at: new Date(wallMs).toISOString(),
+    posthorn_version: VERSION,
+    schema_version: copied.schemaVersion,
+    with_events: flags.withEvents === true,
+    with_master_key: flags.withMasterKey === true,
+    master_key_fingerprint: fingerprint,
+    store_url: config.storeUrl,
+    variables,
+    tables: copied.tables,
+    parts: await Promise.all(parts.map(describePart)),
+  });
+}
+
+function tell(target: string, manifest: Manifest, secretsInClear: readonly string[], flags: BackupFlags): void {
+  const bytes = statSync(target).size;
+  if (secretsInClear.length > 0) {
+    note(
+      `the configuration file holds secrets in clear, and so does the backup: ${secretsInClear.join(", ")}. ` +
+        "Write ${NAME} there instead, and give them by the environment.",
+    );
+  }
+  if (!manifest.with_master_key && manifest.master_key_fingerprint !== null) {
+    note("the master key is not in it: without that key nobody can read the secrets. Keep it somewhere else.");
+  }
+  if (flags.json === true) return printJson({ file: target, bytes, ...manifest });
+  const { tables } = manifest;
+  print(
+    formatFacts([
+      ["backup", `${target} (${formatBytes(bytes)})`],
+      ["subscriptions", tables["subscriptions"]],
+      ["sources", tables["sources"]],
+      ["tenants", tables["tenants"]],
+      ["keys", tables["keys"]],
+      ["event types", tables["event_types"]],
+      ["events", manifest.with_events ? tables["events"] : "left out (--with-events)"],
+      ["files", countOf(manifest.parts.length - 1, "file")],
+    ]),
+  );
+}
+
+export function formatStamp(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
+}

@@ -1,0 +1,101 @@
+import { Type, type Static } from "typebox";
+import { Value } from "typebox/value";
+import { CommandFailure } from "../failure.ts";
+
+/** The first file of an archive: what is in it, and how each part can be told from a damaged one. */
+
+export const MANIFEST = "manifest.json";
+export const DATABASE = "posthorn.db";
+export const MASTER_KEY = "master.key";
+/** Files that lay beside the configuration file or below it. */
+export const CONFIG_FOLDER = "config/";
+/** Files of the configuration that lay somewhere else. */
+export const ELSEWHERE_FOLDER = "elsewhere/";
+
+const FORMAT = "posthorn-backup";
+const FORMAT_VERSION = 1;
+export const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
+
+const Part = Type.Object({
+  name: Type.String({ maxLength: 255 }),
+  bytes: Type.Integer({ minimum: 0 }),
+  sha256: Type.String({ pattern: "^[0-9a-f]{64}$" }),
+});
+export type Part = Static<typeof Part>;
+
+const Manifest = Type.Object({
+  format: Type.Literal(FORMAT),
+  version: Type.Literal(FORMAT_VERSION),
+  created_at: Type.String(),
+  posthorn_version: Type.String(),
+  schema_version: Type.Integer({ minimum: 1 }),
+  with_events: Type.Boolean(),
+  with_master_key: Type.Boolean(),
+  /** Null when there was no key yet, and so nothing that it has sealed. */
+  master_key_fingerprint: Type.Union([Type.String(), Type.Null()]),
+  /** What the configuration says of the database's place; a path of its own is not followed by a restore. */
+  store_url: Type.String(),
+  /** Names of variables that the configuration was read with; never their values. */
+  variables: Type.Array(Type.String()),
+  /** Rows of each table of the database. */
+  tables: Type.Record(Type.String(), Type.Integer({ minimum: 0 })),
+  /** In the order in which they follow. */
+  parts: Type.Array(Part, { minItems: 1 }),
+});
+export type Manifest = Static<typeof Manifest>;
+
+export function createManifest(facts: Omit<Manifest, "format" | "version">): Manifest {
+  return { format: FORMAT, version: FORMAT_VERSION, ...facts };
+}
+
+export function parseManifest(text: string): Manifest {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new CommandFailure("This is no backup: its manifest.json is not JSON.");
+  }
+  const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown };
+  if (format !== FORMAT) throw new CommandFailure("This is no backup: its manifest.json does not say so.");
+  if (version !== FORMAT_VERSION) {
+    throw new CommandFailure(
+      `The backup has version ${String(version)} of the format, and this release reads version ${FORMAT_VERSION}. ` +
+        "Restore it with the release that wrote it, or a later one.",
+    );
+  }
+  if (!Value.Check(Manifest, value)) {
+    const [first] = Value.Errors(Manifest, value);
+    throw new CommandFailure(`The backup's manifest.json is damaged: ${first?.instancePath} ${first?.message}.`);
+  }
+  refuseStrangeParts(value);
+  return value;
+}
+
+/** Everything that is written goes where a part of that name belongs, and nowhere else. */
+function refuseStrangeParts({ parts, with_master_key }: Manifest): void {
+  const seen = new Set<string>();
+  for (const { name } of parts) {
+    if (!isPartName(name)) {
+      throw new CommandFailure(
+        `The backup holds a file ${JSON.stringify(name)}, which no backup has. Nothing was done.`,
+      );
+    }
+    if (seen.has(name)) throw new CommandFailure(`The backup holds ${name} twice. Nothing was done.`);
+    seen.add(name);
+  }
+  if (!seen.has(DATABASE)) throw new CommandFailure("The backup holds no database.");
+  if (seen.has(MASTER_KEY) !== with_master_key) {
+    throw new CommandFailure("The backup's manifest.json and its parts disagree about the master key.");
+  }
+}
+
+const SEGMENT = /^[^/\\\p{Cc}]{1,200}$/u;
+
+/** Never absolute, never upwards. */
+export function isPartName(name: string): boolean {
+  if (name === DATABASE || name === MASTER_KEY) return true;
+  const folder = [CONFIG_FOLDER, ELSEWHERE_FOLDER].find((candidate) => name.startsWith(candidate));
+  if (folder === undefined) return false;
+  const segments = name.slice(folder.length).split("/");
+  return segments.every((segment) => SEGMENT.test(segment) && segment !== "." && segment !== "..");
+}

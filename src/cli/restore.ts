@@ -1,0 +1,175 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { readEnvironment } from "../config/environment.ts";
+import { findFaultsOfCopy, getKnownSchemaVersion } from "../store/sqlite/check-copy.ts";
+import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
+import { makeDurableDirectory } from "../store/sqlite/durable-directory.ts";
+import { findConfigConflicts, placeConfigFiles } from "./backup/config-places.ts";
+import { exchangeData, listOldData, openStage, refuseLackOfRoom } from "./backup/exchange-data.ts";
+import { runInterruptible } from "./backup/interruptible.ts";
+import { DATABASE, type Manifest } from "./backup/manifest.ts";
+import { readArchive } from "./backup/read-archive.ts";
+import { findMasterKey, type MasterKeyFinding } from "./backup/master-key.ts";
+import { formatStamp } from "./backup.ts";
+import { CommandFailure } from "./failure.ts";
+import { loadLocal } from "./local.ts";
+import { countOf, formatFacts, note, print, printJson } from "./output.ts";
+import { openProgress } from "./progress.ts";
+
+export interface RestoreFlags {
+  dataDir?: string;
+  configDir: string;
+  /** False with `--no-config`. */
+  config: boolean;
+  dryRun?: boolean;
+  force?: boolean;
+  json?: boolean;
+}
+
+interface Restored {
+  manifest: Manifest;
+  masterKey: MasterKeyFinding;
+  /** Where what was there before is kept. */
+  kept: string[];
+  configFiles: string[];
+}
+
+export async function runRestore(file: string, flags: RestoreFlags): Promise<void> {
+  const archive = resolve(file);
+  // Without a data dir on the command line the configuration that is here says which; with one it need not be right.
+  const dataDir = flags.dataDir === undefined ? loadLocal({}).config.dataDir : resolve(flags.dataDir);
+  const stamp = formatStamp(Date.now());
+  const restored = await runInterruptible((signal) =>
+    flags.dryRun === true ? rehearse(archive, dataDir, flags, signal) : restore(archive, dataDir, flags, stamp, signal),
+  );
+  tell(archive, dataDir, restored, flags);
+}
+
+/** Everything is checked as for a true one, in a folder that goes away. */
+async function rehearse(archive: string, dataDir: string, flags: RestoreFlags, signal: AbortSignal): Promise<Restored> {
+  const stage = mkdtempSync(join(tmpdir(), "posthorn-restore-"));
+  try {
+    const manifest = await unpack(archive, stage, flags, signal);
+    return { manifest, masterKey: findMasterKey(manifest, dataDir), kept: [], configFiles: [] };
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+async function restore(
+  archive: string,
+  dataDir: string,
+  flags: RestoreFlags,
+  stamp: string,
+  signal: AbortSignal,
+): Promise<Restored> {
+  const old = listOldData(dataDir);
+  if (old.length > 0 && flags.force !== true) {
+    throw new CommandFailure(
+      `${dataDir} is not empty (${countOf(old.length, "entry", "entries")}, the first is ${old[0]}). Name another ` +
+        "--data-dir, or keep what is there aside with --force.",
+    );
+  }
+  makeDurableDirectory(dataDir);
+  // Held to the end: no gateway may start on what is neither the old data nor the new.
+  const lock = lockDataDir(dataDir);
+  const stage = openStage(dataDir, stamp);
+  try {
+    const manifest = await unpack(archive, stage.path, flags, signal);
+    const masterKey = findMasterKey(manifest, dataDir);
+    const kept = exchangeData({ dataDir, stage: stage.path, stamp, masterKey: masterKey.found });
+    const files = flags.config ? placeConfigFiles(manifest, stage.path, resolve(flags.configDir), stamp) : undefined;
+    return {
+      manifest,
+      masterKey,
+      kept: [...(kept === undefined ? [] : [kept]), ...(files?.kept ?? [])],
+      configFiles: files?.written ?? [],
+    };
+  } finally {
+    stage.remove();
+    lock.release();
+  }
+}
+
+async function unpack(archive: string, folder: string, flags: RestoreFlags, signal: AbortSignal): Promise<Manifest> {
+  let progress: ReturnType<typeof openProgress> | undefined;
+  let total = 1;
+  try {
+    const manifest = await readArchive({
+      file: archive,
+      folder,
+      signal,
+      onManifest(found) {
+        refuseNewer(found);
+        total = found.parts.reduce((sum, { bytes }) => sum + bytes, 1);
+        refuseLackOfRoom(folder, total);
+        if (flags.config && flags.force !== true) refuseConflicts(found, resolve(flags.configDir));
+        progress = openProgress(100);
+      },
+      onProgress: (bytes) => progress?.show(Math.floor((bytes * 100) / total)),
+    });
+    checkDatabase(join(folder, DATABASE), manifest);
+    return manifest;
+  } finally {
+    progress?.close();
+  }
+}
+
+function refuseNewer({ schema_version, posthorn_version }: Manifest): void {
+  const known = getKnownSchemaVersion();
+  if (schema_version <= known) return;
+  throw new CommandFailure(
+    `The backup was written by Posthorn ${posthorn_version} with schema ${schema_version}; this release knows ${known}. ` +
+      "Restore it with that release, or a later one.",
+  );
+}
+
+function refuseConflicts(manifest: Manifest, configDir: string): void {
+  const [first] = findConfigConflicts(manifest, configDir);
+  if (first === undefined) return;
+  throw new CommandFailure(
+    `${first} exists and differs from the one in the backup. Keep it aside with --force, name another --config-dir, ` +
+      "or restore the data alone with --no-config.",
+  );
+}
+
+function checkDatabase(file: string, manifest: Manifest): void {
+  const faults = findFaultsOfCopy(file, { schemaVersion: manifest.schema_version, tables: manifest.tables });
+  if (faults.length > 0) throw new CommandFailure(`The database in the backup is not sound: ${faults.join("; ")}.`);
+}
+
+function tell(archive: string, dataDir: string, restored: Restored, flags: RestoreFlags): void {
+  const { manifest, masterKey, kept, configFiles } = restored;
+  const env = readEnvironment();
+  const variables = manifest.variables.filter((name) => env[name] === undefined);
+  if (masterKey.missing !== undefined) note(masterKey.missing);
+  if (variables.length > 0)
+    note(`the configuration was read with variables that are not set here: ${variables.join(", ")}`);
+  if (manifest.store_url !== "sqlite:") {
+    note(`the configuration names its own place for the database (${manifest.store_url}): move ${DATABASE} there`);
+  }
+  if (flags.json === true) {
+    return printJson({
+      restored: flags.dryRun !== true,
+      data_dir: dataDir,
+      kept,
+      config_files: configFiles,
+      master_key: masterKey.from,
+      missing_variables: variables,
+      manifest,
+    });
+  }
+  print(
+    formatFacts([
+      [flags.dryRun === true ? "sound" : "restored", archive],
+      ["written", `${manifest.created_at} by Posthorn ${manifest.posthorn_version}`],
+      ["data", flags.dryRun === true ? undefined : dataDir],
+      ["configuration", configFiles.length === 0 ? undefined : configFiles.join(", ")],
+      ["kept aside", kept.length === 0 ? undefined : kept.join(", ")],
+      ["subscriptions", manifest.tables["subscriptions"]],
+      ["events", manifest.with_events ? manifest.tables["events"] : "not in this backup"],
+      ["master key", masterKey.from],
+    ]),
+  );
+}

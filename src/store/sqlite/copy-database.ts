@@ -1,0 +1,135 @@
+import { DatabaseSync } from "@photostructure/sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import type { Database } from "./connection.ts";
+import { isLogTable } from "./table-groups.ts";
+
+export interface CopyOptions {
+  from: string;
+  /** Must not exist. */
+  to: string;
+  /** Whether the event log comes along; else its tables are there, and empty. */
+  withLog: boolean;
+  /** From 0 to 1. */
+  onProgress?: ((share: number) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface CopiedDatabase {
+  schemaVersion: number;
+  /** Rows by table. */
+  tables: Record<string, number>;
+}
+
+/** Rows that are copied before others in this process get their turn. */
+const STEP_ROWS = 2000;
+
+/**
+ * Copies a database that others may be writing to, as it is at one moment: everything is read in one transaction. A reader
+ * holds no writer up; only the log of the source cannot be cut while this lasts.
+ *
+ * Rows and not pages, because then the event log can be left out, and what was deleted is not in the copy.
+ */
+export async function copyDatabase(options: CopyOptions): Promise<CopiedDatabase> {
+  const db = new DatabaseSync(options.to, { timeout: 5000 });
+  try {
+    // A copy that is interrupted is thrown away, so it needs no journal.
+    db.exec("pragma page_size = 4096; pragma journal_mode = off; pragma synchronous = off; pragma temp_store = memory");
+    db.prepare("attach database ? as source").run(`${pathToFileURL(options.from).href}?mode=ro`);
+    db.exec("begin");
+    const objects = listObjects(db);
+    const copied = await copyRows(db, objects, options);
+    db.exec("commit; detach database source");
+    // After the rows: filling an index row by row takes several times as long.
+    for (const { type, sql } of objects) if (type !== "table") db.exec(sql);
+    options.onProgress?.(1);
+    return copied;
+  } finally {
+    db.close();
+  }
+}
+
+interface SchemaObject {
+  type: string;
+  name: string;
+  sql: string;
+}
+
+/** Without those that SQLite makes by itself. */
+function listObjects(db: Database): SchemaObject[] {
+  return db
+    .prepare(
+      `select type, name, sql from source.sqlite_master
+        where sql is not null and name not like 'sqlite\\_%' escape '\\' order by rowid`,
+    )
+    .all() as SchemaObject[];
+}
+
+async function copyRows(db: Database, objects: readonly SchemaObject[], options: CopyOptions): Promise<CopiedDatabase> {
+  const { withLog, onProgress, signal } = options;
+  const names = objects.filter(({ type }) => type === "table").map(({ name }) => name);
+  for (const { type, sql } of objects) if (type === "table") db.exec(sql);
+  const tables: Record<string, number> = {};
+  for (const [index, name] of names.entries()) {
+    tables[name] = 0;
+    if (!withLog && isLogTable(name)) continue;
+    for (const { rows, share } of copyTable(db, name)) {
+      tables[name] += rows;
+      onProgress?.((index + share) / names.length);
+      await nextTurn();
+      signal?.throwIfAborted();
+    }
+  }
+  copySequences(db);
+  const { version } = db.prepare("select max(version) as version from migrations").get() as { version: number };
+  return { schemaVersion: version, tables };
+}
+
+/** In steps along the first column of the primary key where that is a number: large tables all have such a one. */
+function* copyTable(db: Database, name: string): Generator<{ rows: number; share: number }> {
+  const table = quote(name);
+  const key = findNumericKey(db, name);
+  if (key === undefined) {
+    const { changes } = db.prepare(`insert into main.${table} select * from source.${table}`).run();
+    yield { rows: changes, share: 1 };
+    return;
+  }
+  const ends = readBig(db, `select min(${key}) as low, max(${key}) as high from source.${table}`);
+  const { low, high } = ends.get() as { low: bigint | null; high: bigint | null };
+  if (low === null || high === null) return;
+  const findEnd = readBig(
+    db,
+    `select max(k) as last from (select ${key} as k from source.${table} where ${key} > ? order by k limit ${STEP_ROWS})`,
+  );
+  const copy = db.prepare(`insert into main.${table} select * from source.${table} where ${key} > ? and ${key} <= ?`);
+  for (let done = low - 1n; done < high;) {
+    const { last } = findEnd.get(done) as { last: bigint };
+    const { changes } = copy.run(done, last);
+    done = last;
+    yield { rows: changes, share: Number(done - low + 1n) / Number(high - low + 1n) };
+  }
+}
+
+function findNumericKey(db: Database, name: string): string | undefined {
+  const column = db
+    .prepare("select name from pragma_table_info(?, 'source') where pk = 1 and upper(type) = 'INTEGER'")
+    .get(name) as { name: string } | undefined;
+  return column === undefined ? undefined : quote(column.name);
+}
+
+/** Numbers that were given out once are not given out again, also when their rows are gone. */
+function copySequences(db: Database): void {
+  const isThere = db.prepare("select 1 from source.sqlite_master where name = 'sqlite_sequence'").get();
+  if (isThere === undefined) return;
+  db.exec("delete from main.sqlite_sequence; insert into main.sqlite_sequence select * from source.sqlite_sequence");
+}
+
+function readBig(db: Database, sql: string) {
+  const statement = db.prepare(sql);
+  statement.setReadBigInts(true);
+  return statement;
+}
+
+function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,24 @@
+/**
+ * What a backup without the event log leaves empty: events, what became of them, and what is counted of them. Every other
+ * table is configuration and always comes along, so that a new one is never forgotten.
+ */
+const LOG_TABLES: ReadonlySet<string> = new Set([
+  "events",
+  "bodies",
+  "dedupe",
+  "deliveries",
+  "attempts",
+  "requests",
+  "counters",
+  "event_counters",
+  "job_runs",
+  "replays",
+  "attempt_stats",
+  "idempotency_keys",
+  "event_blocks",
+  "event_block_groups",
+]);
+
+export function isLogTable(name: string): boolean {
+  return LOG_TABLES.has(name);
+}

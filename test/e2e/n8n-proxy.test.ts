@@ -1,0 +1,239 @@
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { until } from "../support/api-client.ts";
+import { ADMIN_KEY, startGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
+import { openN8nServer, type N8nServer } from "../support/n8n-server.ts";
+import { count, report } from "../support/report.ts";
+import { PROJECT_ROOT } from "../support/sample-checkout.ts";
+import { verifyStandard } from "../support/verify-signature.ts";
+
+const WEBHOOKS = 1000;
+const CUSTOMERS = 8;
+/** Without a key: nothing is said of their order. */
+const SENDERS_WITHOUT_KEY = 2;
+const BACK_WITHIN_MS = 60_000;
+/** As long as n8n's own, or nearly; longer where nobody looked. */
+const BOOT_PHASE_MS = 500;
+const TIMEOUT_MS = 300_000;
+const TOKEN = "a-token-that-senders-know";
+const SECRET = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
+
+interface Sent {
+  id: string;
+  body: string;
+  customer: string | undefined;
+  answers: { status: number; said: string }[];
+}
+
+interface Status {
+  mode: string;
+  queue_length: number;
+  health: string;
+  targets: { name: string; mode: string }[];
+}
+
+let folder: string;
+let n8n: N8nServer;
+let gateway: GatewayProcess | undefined;
+let url: string | undefined;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "posthorn-n8n-"));
+  cpSync(join(PROJECT_ROOT, "examples/n8n-proxy"), folder, { recursive: true });
+  n8n = await openN8nServer();
+  url = undefined;
+});
+afterEach(async () => {
+  await gateway?.kill("SIGKILL");
+  await n8n.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** On the same port every time, as its senders know it. */
+async function start(): Promise<void> {
+  gateway = startGatewayProcess({
+    folder,
+    env: {
+      N8N_URL: n8n.url,
+      N8N_SECRET: SECRET,
+      ORDERS_TOKEN: TOKEN,
+      PAYMENTS_TOKEN: TOKEN,
+      USERS_TOKEN: TOKEN,
+      ...(url === undefined ? {} : { POSTHORN_PORT: new URL(url).port }),
+    },
+  });
+  url = await gateway.ready;
+}
+
+async function status(): Promise<Status> {
+  const response = await fetch(`${url}/status`, { headers: { "x-api-key": ADMIN_KEY } });
+  return (await response.json()) as Status;
+}
+
+/** Until it has an answer, as senders do: the same id again when the connection broke. */
+async function send(source: string, sent: Sent): Promise<void> {
+  await until(
+    async () => {
+      try {
+        const response = await fetch(`${url}/webhook/${source}`, {
+          method: "POST",
+          headers: { "content-type": "application/json", "x-webhook-token": TOKEN, "x-event-id": sent.id },
+          body: sent.body,
+        });
+        const answer = (await response.json()) as { status?: string; code?: string };
+        sent.answers.push({ status: response.status, said: String(answer.status ?? answer.code) });
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    30_000,
+    "an answer",
+  );
+}
+
+function createOrder(customer: string, number: number): Sent {
+  const id = `${customer}.${number}`;
+  // Beyond 2^53, and with spaces that nobody would write: what arrives is what was sent.
+  const body = `{ "id": "${id}",  "n": ${number}, "big": 9007199254740993, "customer": {"id": "${customer}"}, "lines": [{"sku":"A","quantity":1}] }`;
+  return { id, body, customer, answers: [] };
+}
+
+function createPayment(sender: number, number: number): Sent {
+  const id = `payment-${sender}.${number}`;
+  const body = JSON.stringify({ id, order_id: "1", amount: "10.00", currency: "PLN" });
+  return { id, body, customer: undefined, answers: [] };
+}
+
+/** Each sends one after the other; all go on until there are enough. */
+async function sendMany(total: number, sent: Sent[]): Promise<void> {
+  let left = total;
+  const order = async (customer: string) => {
+    for (let n = sent.length; left-- > 0; n++) {
+      const one = createOrder(customer, n);
+      sent.push(one);
+      await send("orders", one);
+    }
+  };
+  const pay = async (sender: number) => {
+    for (let n = sent.length; left-- > 0; n++) {
+      const one = createPayment(sender, n);
+      sent.push(one);
+      await send("payments", one);
+    }
+  };
+  await Promise.all([
+    ...Array.from({ length: CUSTOMERS }, (_, i) => order(`customer-${i}`)),
+    ...Array.from({ length: SENDERS_WITHOUT_KEY }, (_, i) => pay(i)),
+  ]);
+}
+
+const idOf = (body: unknown) => (body as { id: string }).id;
+
+describe("n8n behind the gateway of the example", () => {
+  it("gets every webhook while it is well, and its senders know", async () => {
+    await n8n.enter("ready");
+    await start();
+    const one = createOrder("customer-1", 1);
+    await send("orders", one);
+    expect(one.answers).toEqual([{ status: 200, said: "forwarded" }]);
+    const [execution] = n8n.executions;
+    expect(execution?.path).toBe("orders");
+    expect(execution?.raw.toString()).toBe(one.body);
+    expect(execution?.headers["user-agent"]).not.toMatch(/bot/i);
+    const id = String(execution?.headers["webhook-id"]);
+    const at = String(execution?.headers["webhook-timestamp"]);
+    expect(execution?.headers["webhook-signature"]).toBe(
+      verifyStandard(SECRET, id, at, execution?.raw ?? Buffer.alloc(0)),
+    );
+    expect(await status()).toMatchObject({ mode: "NORMAL", queue_length: 0, health: "ok" });
+  });
+
+  it("refuses what has no token or does not fit, and hands none of it on", async () => {
+    await n8n.enter("ready");
+    await start();
+    const post = async (source: string, body: string, token: string) => {
+      const headers = { "content-type": "application/json", "x-webhook-token": token };
+      const response = await fetch(`${url}/webhook/${source}`, { method: "POST", headers, body });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    const { body } = createOrder("customer-1", 1);
+    expect(await post("orders", body, "wrong")).toBe(401);
+    expect(await post("orders", "{", TOKEN)).toBe(400);
+    expect(await post("orders", '{"id":"1"}', TOKEN)).toBe(422);
+    const express = body.replace('"n":', '"express": true, "n":');
+    expect(await post("orders", express, TOKEN)).toBe(422);
+    expect(await post("unknown", "{}", TOKEN)).toBe(404);
+    expect(n8n.executions).toEqual([]);
+    expect(await post("orders", body, TOKEN)).toBe(200);
+  });
+
+  it(
+    "misses none of 1,000 webhooks through an outage, a crash of the gateway and its own start",
+    { timeout: TIMEOUT_MS },
+    async () => {
+      await n8n.enter("ready");
+      await start();
+      const first = createOrder("customer-before", 0);
+      await send("orders", first);
+      expect(first.answers).toEqual([{ status: 200, said: "forwarded" }]);
+
+      await n8n.kill();
+      const sent: Sent[] = [];
+      await sendMany(WEBHOOKS / 2, sent);
+      expect(await status()).toMatchObject({ mode: "QUEUE", health: "error", queue_length: WEBHOOKS / 2 });
+
+      // In the middle of the other half.
+      const rest = sendMany(WEBHOOKS / 2, sent);
+      await until(() => sent.length > WEBHOOKS * 0.7, 30_000, "more webhooks");
+      await gateway?.kill("SIGKILL");
+      await start();
+      expect(await status()).toMatchObject({ mode: "QUEUE" });
+      await rest;
+      expect(sent).toHaveLength(WEBHOOKS);
+      const answers = sent.flatMap((one) => one.answers);
+      // Only one whose answer was lost with the old process may have been taken by it.
+      const isTaken = ({ status, said }: { status: number; said: string }) =>
+        (status === 202 && said === "queued") || (status === 200 && said === "duplicate");
+      expect(answers.filter((answer) => !isTaken(answer))).toEqual([]);
+      const repeated = answers.filter(({ said }) => said === "duplicate").length;
+      expect(repeated).toBeLessThanOrEqual(CUSTOMERS + SENDERS_WITHOUT_KEY);
+
+      // No phase passes unseen: it says that it is ready, and knows no webhook yet.
+      await n8n.boot(BOOT_PHASE_MS, (phase) => (phase === "migrating" ? n8n.checked : n8n.answered)[phase] > 0);
+      const readyAt = performance.now();
+      const wanted = new Set([first, ...sent].map(({ id }) => id));
+      const arrived = () => new Set(n8n.executions.map(({ body }) => idOf(body)));
+      await until(() => arrived().size === wanted.size, BACK_WITHIN_MS, "all webhooks");
+      const arrivedMs = performance.now() - readyAt;
+      await until(async () => (await status()).mode === "NORMAL", BACK_WITHIN_MS - arrivedMs, "the mode NORMAL");
+      const normalMs = performance.now() - readyAt;
+      const { answered } = n8n;
+      report(
+        `n8n outage: ${count(sent.length)} of ${count(WEBHOOKS)} arrived ${(arrivedMs / 1000).toFixed(1)} s after n8n was ready, ` +
+          `NORMAL after ${(normalMs / 1000).toFixed(1)} s; while it started it answered ` +
+          `${answered["no routes"] + answered["not registered"]} webhooks with 404`,
+      );
+
+      expect(arrived()).toEqual(wanted);
+      // Nothing was in flight to it when the gateway was killed.
+      expect(n8n.executions).toHaveLength(wanted.size);
+      const bodies = new Map([first, ...sent].map(({ id, body }) => [id, body]));
+      for (const { body, raw } of n8n.executions) expect(raw.toString()).toBe(bodies.get(idOf(body)));
+      for (let i = 0; i < CUSTOMERS; i++) {
+        const own = n8n.executions.map(({ body }) => body as { n: number; customer?: { id: string } });
+        const numbers = own.filter(({ customer }) => customer?.id === `customer-${i}`).map(({ n }) => n);
+        expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+      }
+      expect(await status()).toMatchObject({ mode: "NORMAL", health: "ok", queue_length: 0 });
+      const dead = await fetch(`${url}/api/v1/dead-letters`, { headers: { "x-api-key": ADMIN_KEY } });
+      expect(await dead.json()).toMatchObject({ data: [] });
+      const after = createOrder("customer-0", WEBHOOKS + 1);
+      await send("orders", after);
+      expect(after.answers).toEqual([{ status: 200, said: "forwarded" }]);
+    },
+  );
+});

@@ -1,0 +1,183 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createManifest, isPartName, parseManifest, type Manifest } from "../../../../src/cli/backup/manifest.ts";
+import { readArchive } from "../../../../src/cli/backup/read-archive.ts";
+import { countPadding, encodeTarHeader } from "../../../../src/cli/backup/tar-header.ts";
+import { describePart, writeArchive, type PartSource } from "../../../../src/cli/backup/write-archive.ts";
+import { runCommand } from "../../../support/run-command.ts";
+
+const DATABASE = Buffer.from("a database of some length ".repeat(5000));
+const YAML = Buffer.from("port: ${PORT:-8080}\n");
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "posthorn-archive-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+async function describeParts(parts: readonly PartSource[]): Promise<Manifest> {
+  return createManifest({
+    created_at: "2026-01-01T00:00:00.000Z",
+    posthorn_version: "0.1.0",
+    schema_version: 8,
+    with_events: false,
+    with_master_key: false,
+    master_key_fingerprint: "0123456789abcdef",
+    store_url: "sqlite:",
+    variables: ["PORT"],
+    tables: { events: 0 },
+    parts: await Promise.all(parts.map(describePart)),
+  });
+}
+
+async function writeSample(): Promise<string> {
+  const source = join(folder, "source.db");
+  writeFileSync(source, DATABASE);
+  const parts: PartSource[] = [
+    { name: "posthorn.db", content: { file: source } },
+    { name: "config/posthorn.yaml", content: YAML },
+  ];
+  const file = join(folder, "backup.tar.gz");
+  const manifest = await describeParts(parts);
+  const { signal } = new AbortController();
+  await writeArchive({ file, manifest, parts, wallMs: 0, onProgress: () => undefined, signal });
+  return file;
+}
+
+/** Any tar at all, with sound headers. */
+function packTar(files: readonly (readonly [name: string, content: Buffer])[]): Buffer {
+  const blocks = files.flatMap(([name, content]) => {
+    const header = encodeTarHeader({ name, bytes: content.length, mode: 0o600, modifiedAtS: 0 });
+    if (header === undefined) throw new Error("the name fits");
+    return [header, content, Buffer.alloc(countPadding(content.length))];
+  });
+  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
+}
+
+function readInto(name: string, bytes?: Buffer): Promise<Manifest> {
+  const file = join(folder, "given.tar.gz");
+  if (bytes !== undefined) writeFileSync(file, bytes);
+  const target = join(folder, name);
+  mkdirSync(target);
+  return readArchive({
+    file: bytes === undefined ? name : file,
+    folder: target,
+    onManifest: () => undefined,
+    onProgress: () => undefined,
+    signal: new AbortController().signal,
+  });
+}
+
+const sha256 = (content: Buffer) => createHash("sha256").update(content).digest("hex");
+
+describe("an archive", () => {
+  it("gives back what was put in, byte by byte", async () => {
+    const file = await writeSample();
+    const manifest = await readInto("out", readFileSync(file));
+    expect(readFileSync(join(folder, "out/posthorn.db")).equals(DATABASE)).toBe(true);
+    expect(readFileSync(join(folder, "out/config/posthorn.yaml")).equals(YAML)).toBe(true);
+    expect(manifest.parts.map(({ sha256 }) => sha256)).toEqual([sha256(DATABASE), sha256(YAML)]);
+  });
+
+  it("can be read by tar", async () => {
+    const { exitCode, stdout } = await runCommand("tar", ["tzf", await writeSample()], folder);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "manifest.json\nposthorn.db\nconfig/posthorn.yaml\n" });
+  });
+
+  it("is refused wherever it is cut off", async () => {
+    const whole = readFileSync(await writeSample());
+    for (let share = 0; share < 10; share++) {
+      const part = whole.subarray(0, Math.floor((whole.length * share) / 10));
+      await expect(readInto(`cut-${share}`, part), `${share} tenths`).rejects.toThrow(/is cut off/);
+    }
+    await expect(readInto("cut-last", whole.subarray(0, -1))).rejects.toThrow(/is cut off/);
+  });
+
+  it("is refused with a byte of a part flipped, also when it is packed anew", async () => {
+    const tar = gunzipSync(readFileSync(await writeSample()));
+    for (const at of [20_000, 100_000, tar.indexOf(YAML)]) {
+      const changed = Buffer.from(tar);
+      changed[at] = (changed[at] ?? 0) ^ 1;
+      await expect(readInto(`flip-${at}`, gzipSync(changed)), `byte ${at}`).rejects.toThrow(/SHA-256/);
+    }
+  });
+
+  it("is refused with any packed byte flipped", async () => {
+    const packed = readFileSync(await writeSample());
+    for (let at = 10; at < packed.length - 8; at += Math.ceil(packed.length / 40)) {
+      const changed = Buffer.from(packed);
+      changed[at] = (changed[at] ?? 0) ^ 0x10;
+      await expect(readInto(`packed-${at}`, changed), `byte ${at}`).rejects.toThrow(/backup|damaged|SHA-256|cut off/);
+    }
+  });
+
+  it("is refused when it is something else", async () => {
+    await expect(readInto("text", Buffer.from("hello"))).rejects.toThrow(/no backup/);
+    await expect(readInto("packed text", gzipSync(Buffer.alloc(4096, "x")))).rejects.toThrow(/no tar archive/);
+    await expect(readInto("other tar", packTar([["readme", YAML]]))).rejects.toThrow(/does not begin with manifest/);
+    await expect(readInto("missing")).rejects.toThrow(/cannot be read \(ENOENT\)/);
+  });
+
+  it("is refused when it holds what its manifest does not name, or in its place", async () => {
+    const manifest = await describeParts([{ name: "posthorn.db", content: YAML }]);
+    const head = ["manifest.json", Buffer.from(JSON.stringify(manifest))] as const;
+    const good = ["posthorn.db", YAML] as const;
+    await expect(readInto("good", packTar([head, good]))).resolves.toEqual(manifest);
+    await expect(readInto("less", packTar([head]))).rejects.toThrow(/ends before its part posthorn.db/);
+    await expect(readInto("more", packTar([head, good, ["config/x", YAML]]))).rejects.toThrow(/more than its manifest/);
+    await expect(readInto("swapped", packTar([head, ["../evil", YAML]]))).rejects.toThrow(/where its manifest names/);
+    await expect(readInto("other size", packTar([head, ["posthorn.db", DATABASE]]))).rejects.toThrow(/by the manifest/);
+    const changed = Buffer.from(YAML);
+    changed[0] = 0;
+    await expect(readInto("changed", packTar([head, ["posthorn.db", changed]]))).rejects.toThrow(/SHA-256/);
+  });
+
+  it("writes nothing outside of its folder, whatever its manifest says", async () => {
+    for (const [index, name] of ["../evil", "config/../../evil", "/tmp/evil", "config//evil"].entries()) {
+      const db: PartSource = { name: "posthorn.db", content: YAML };
+      const manifest = await describeParts([db, { name, content: YAML }]);
+      const tar = packTar([
+        ["manifest.json", Buffer.from(JSON.stringify(manifest))],
+        ["posthorn.db", YAML],
+        [name, YAML],
+      ]);
+      await expect(readInto(`evil-${index}`, tar), `part ${name}`).rejects.toThrow(/which no backup has/);
+    }
+    expect(existsSync(join(folder, "evil"))).toBe(false);
+    expect(existsSync("/tmp/evil")).toBe(false);
+  });
+});
+
+describe("a manifest", () => {
+  it("of another version of the format is refused, with both versions", async () => {
+    const manifest = await describeParts([{ name: "posthorn.db", content: YAML }]);
+    expect(() => parseManifest(JSON.stringify({ ...manifest, version: 2 }))).toThrow(/version 2.*reads version 1/);
+    expect(() => parseManifest(JSON.stringify({ ...manifest, format: "else" }))).toThrow(/no backup/);
+    expect(() => parseManifest(JSON.stringify({ ...manifest, tables: { events: "many" } }))).toThrow(/damaged.*events/);
+    expect(() => parseManifest("{")).toThrow(/not JSON/);
+    expect(() => parseManifest(JSON.stringify({ ...manifest, with_master_key: true }))).toThrow(/disagree/);
+    const [part] = manifest.parts;
+    expect(() => parseManifest(JSON.stringify({ ...manifest, parts: [part, part] }))).toThrow(/twice/);
+    expect(() => parseManifest(JSON.stringify({ ...manifest, parts: [{ ...part, name: "config/a" }] }))).toThrow(
+      /no database/,
+    );
+  });
+
+  it("knows which names a part may have", () => {
+    const good = [
+      "posthorn.db",
+      "master.key",
+      "config/posthorn.yaml",
+      "config/a/b.json",
+      "elsewhere/event_types_dir/a.json",
+    ];
+    const bad = ["", "other", "manifest.json", "config/", "config/..", "config/a/../b", "config/./a", "/config/a"];
+    const worse = ["config/a\\..\\b", "config/a\0b", "config/a\nb", `config/${"x".repeat(300)}`];
+    expect(good.filter((name) => !isPartName(name))).toEqual([]);
+    expect([...bad, ...worse].filter(isPartName)).toEqual([]);
+  });
+});

@@ -1,0 +1,183 @@
+import { DatabaseSync } from "@photostructure/sqlite";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { findFaultsOfCopy, getKnownSchemaVersion } from "../../../src/store/sqlite/check-copy.ts";
+import { openWriteConnection, type Database } from "../../../src/store/sqlite/connection.ts";
+import { copyDatabase } from "../../../src/store/sqlite/copy-database.ts";
+import { isLogTable } from "../../../src/store/sqlite/table-groups.ts";
+import { collectGarbage } from "../../support/collect-garbage.ts";
+
+/** Tables that a backup without the event log has in full. */
+const CONFIGURATION = [
+  "migrations",
+  "meta",
+  "subscriptions",
+  "sources",
+  "keys",
+  "tenants",
+  "event_types",
+  "jobs",
+  "targets",
+  "validation_versions",
+  "smartsheet_webhooks",
+];
+const ROWS = 5000;
+
+let folder: string;
+let from: string;
+let to: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "posthorn copy#?%-"));
+  from = join(folder, "posthorn.db");
+  to = join(folder, "copy.db");
+  fill(from);
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(collectGarbage);
+
+function change<T>(file: string, act: (db: Database) => T): T {
+  const db = new DatabaseSync(file);
+  try {
+    return act(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** Keys that lie close together, keys that are far apart, several rows of one key, keys that are text. */
+function fill(file: string): void {
+  openWriteConnection({ file }).db.close();
+  change(file, (db) => {
+    db.exec(`
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})
+      insert into bodies select i * 3, zeroblob(i % 50) from n;
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})
+      insert into dedupe select i * 900000000000000 - 9000000000, i from n;
+      with recursive n(i) as (select 0 union all select i + 1 from n where i < ${ROWS - 1})
+      insert into attempts (event_seq, subscription_seq, number, started_at, duration_ms, result, cause)
+        select i / 4, i % 4, 1, 0, 0, 0, 0 from n;
+      insert into event_counters (tenant_id) values ('default'), ('other');
+      insert into subscriptions
+        (seq, id, tenant_id, name, status, settings, secrets, managed_by, created_at, updated_at)
+        values (9, 'sub_9', 'default', 'nine', 'active', '{}', x'00ff', 'api', 0, 0);
+      delete from subscriptions;
+      insert into sources (name, settings, managed_by, updated_at) values ('shop', '{"name":"shop"}', 'api', 1);
+    `);
+  });
+}
+
+/** Everything in a database as text, for comparison. */
+function dump(file: string): Record<string, unknown[]> {
+  return change(file, (db) => {
+    const schema = db.prepare("select type, name, tbl_name, sql from sqlite_master order by type, name").all();
+    const dumped: Record<string, unknown[]> = { schema };
+    for (const { type, name } of schema as { type: string; name: string }[]) {
+      if (type !== "table") continue;
+      const statement = db.prepare(`select * from "${name}" order by 1, 2`);
+      statement.setReadBigInts(true);
+      dumped[name] = statement.all();
+    }
+    return dumped;
+  });
+}
+
+describe("a copy of a database", () => {
+  it("with its log has every row, index and view", async () => {
+    const shares: number[] = [];
+    const copied = await copyDatabase({ from, to, withLog: true, onProgress: (share) => shares.push(share) });
+    expect(dump(to)).toEqual(dump(from));
+    expect(copied.schemaVersion).toBe(getKnownSchemaVersion());
+    expect(copied.tables).toMatchObject({ bodies: ROWS, dedupe: ROWS, attempts: ROWS, sources: 1, subscriptions: 0 });
+    expect(findFaultsOfCopy(to, copied)).toEqual([]);
+    expect(shares).toEqual([...shares].sort((a, b) => a - b));
+    expect(shares.at(-1)).toBe(1);
+  });
+
+  it("without its log has the configuration, and empty tables for the rest", async () => {
+    const copied = await copyDatabase({ from, to, withLog: false });
+    const [all, some] = [dump(from), dump(to)];
+    expect(some["schema"]).toEqual(all["schema"]);
+    expect(some["sources"]).toEqual(all["sources"]);
+    expect(some["migrations"]).toEqual(all["migrations"]);
+    const logged = Object.entries(some).filter(([table]) => isLogTable(table));
+    expect(logged.filter(([, rows]) => rows.length > 0)).toEqual([]);
+    expect(copied.tables).toMatchObject({ bodies: 0, dedupe: 0, sources: 1 });
+  });
+
+  it("never gives a number of a subscription out again", async () => {
+    await copyDatabase({ from, to, withLog: false });
+    const insert = `insert into subscriptions
+      (id, tenant_id, name, status, settings, secrets, managed_by, created_at, updated_at)
+      values ('sub_a', 'default', 'a', 'active', '{}', x'', 'api', 0, 0) returning seq`;
+    expect(change(to, (db) => db.prepare(insert).get())).toEqual({ seq: 10 });
+  });
+
+  it("is of one moment, whatever is written meanwhile, and holds no writer up", async () => {
+    const before = dump(from);
+    const writer = new DatabaseSync(from, { timeout: 0 });
+    let writes = 0;
+    try {
+      await copyDatabase({
+        from,
+        to,
+        withLog: true,
+        onProgress(share) {
+          if (share === 1) return;
+          writer.exec(`
+            begin immediate;
+            insert into bodies values (${1_000_000 + ++writes}, x'00');
+            insert into sources (name, settings, managed_by, updated_at) values ('late-${writes}', '{}', 'api', 1);
+            delete from attempts where event_seq > ${1000 - writes};
+            commit`);
+        },
+      });
+    } finally {
+      writer.close();
+    }
+    expect(writes).toBeGreaterThan(10);
+    expect(dump(to)).toEqual(before);
+    // The negative control: without one transaction the copy would be like this.
+    expect(dump(from)).not.toEqual(before);
+  });
+
+  it("stops when it is told to", async () => {
+    const controller = new AbortController();
+    const copying = copyDatabase({
+      from,
+      to,
+      withLog: true,
+      signal: controller.signal,
+      onProgress: () => controller.abort(),
+    });
+    await expect(copying).rejects.toThrow(/abort/);
+  });
+
+  it("of what is no database fails", async () => {
+    const other = join(folder, "other.db");
+    writeFileSync(other, "not a database, but long enough to look at ".repeat(100));
+    await expect(copyDatabase({ from: other, to, withLog: true })).rejects.toThrow(/not a database/);
+  });
+});
+
+describe("the check of a copy", () => {
+  it("tells damage, another schema and missing rows", async () => {
+    const copied = await copyDatabase({ from, to, withLog: true });
+    expect(findFaultsOfCopy(to, { ...copied, schemaVersion: 1 })).toEqual([
+      `it has schema ${copied.schemaVersion}, not 1`,
+    ]);
+    expect(findFaultsOfCopy(to, { ...copied, tables: { bodies: 7 } })).toEqual([`bodies has ${ROWS} rows, not 7`]);
+    expect(findFaultsOfCopy(to, { ...copied, tables: { nothing: 7 } })).toEqual(["no such table: nothing"]);
+    writeFileSync(to, "x".repeat(10_000), { flag: "r+" });
+    expect(findFaultsOfCopy(to, copied)).toEqual(["file is not a database"]);
+  });
+});
+
+describe("the groups of tables", () => {
+  it("name every table of the schema: who adds one says whether it belongs to the event log", () => {
+    const tables = Object.keys(dump(from)).filter((name) => name !== "schema" && !name.startsWith("sqlite_"));
+    expect(tables.filter((name) => !isLogTable(name) && !CONFIGURATION.includes(name))).toEqual([]);
+    expect(CONFIGURATION.filter(isLogTable)).toEqual([]);
+  });
+});
