@@ -54,6 +54,7 @@ import { createBodyChecker } from "./receive/body-check.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "./receive/publish-item.ts";
 import { createPublisher } from "./receive/publish.ts";
 import { createRequestLog } from "./receive/request-log.ts";
+import { createRequestReplays } from "./receive/request-replay.ts";
 import { createSchemaChecker } from "./receive/schema/schema-check.ts";
 import { createSourceKinds } from "./receive/sources/kinds.ts";
 import type { SourceKind } from "./receive/sources/source-kind.ts";
@@ -370,6 +371,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     bodies,
     schemas,
   });
+  const requestReplays = createRequestReplays({ store, findSource: sources.find, webhooks, clock });
   const publisher = createPublisher({
     accept,
     clock,
@@ -436,6 +438,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     status,
     subscriptions,
     sources,
+    requestReplays,
     eventTypes,
     tenants,
     keys,
