@@ -62,6 +62,7 @@ import { createForwarding } from "./receive/forwarding.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "./receive/publish-item.ts";
 import { createPublisher } from "./receive/publish.ts";
 import { createRequestLog } from "./receive/request-log.ts";
+import { createRequestReplays } from "./receive/request-replay.ts";
 import { createSchemaChecker } from "./receive/schema/schema-check.ts";
 import { createSourceKinds } from "./receive/sources/kinds.ts";
 import type { SourceKind } from "./receive/sources/source-kind.ts";
@@ -451,6 +452,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     forwarding,
     validations: validationChecker,
   });
+  const requestReplays = createRequestReplays({ store, findSource: sources.find, webhooks, clock });
   const publisher = createPublisher({
     accept,
     clock,
@@ -519,6 +521,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     subscriptions,
     targets,
     sources,
+    requestReplays,
     eventTypes,
     validations,
     validationChecker,
