@@ -1,26 +1,11 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { PosthornError } from "../../src/domain/errors.ts";
 import { createBodyChecker } from "../../src/receive/body-check.ts";
-import type {
-  ArrivedRequest,
-  KindAnswer,
-  KindSettings,
-  Reading,
-  SourceKind,
-} from "../../src/receive/sources/source-kind.ts";
+import type { SourceFixture } from "./source-fixture.ts";
+import type { ArrivedRequest, Reading } from "../../src/receive/sources/source-kind.ts";
 
-export interface SourceFixture {
-  kind: SourceKind;
-  settings: KindSettings;
-  /** A fresh signed request at this wall time. */
-  sign(at: number, body?: Buffer): ArrivedRequest;
-  expected: { type: string; identity: string | undefined };
-  toleranceMs?: number;
-  handshakes?: readonly { request: ArrivedRequest; answer: KindAnswer }[];
-  /** False where the scheme does not cover the body. */
-  coversBody: boolean;
-}
+export type { SourceFixture };
 
 export interface SourceCheck {
   name: string;
@@ -32,6 +17,7 @@ const NOON = Date.UTC(2026, 10, 16, 12);
 const SECOND_MS = 1000;
 const REFUSED = { name: "PosthornError", code: "bad_signature" };
 const bodies = createBodyChecker({ maxDepth: 128 });
+afterAll(() => bodies.close());
 
 const verifies = ({ kind }: SourceFixture) => kind.verify !== undefined;
 

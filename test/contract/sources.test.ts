@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { SOURCE_CHECKS, sourceContract, type SourceFixture } from "./source-contract.ts";
+import { PROVIDER_FIXTURES } from "./sources/all.ts";
 import { fixture as generic } from "./sources/generic.ts";
 import { fixture as smartsheet } from "./sources/smartsheet.ts";
 import { fixture as sample } from "./sources/sample.ts";
 
-for (const fixture of [generic, sample, smartsheet]) sourceContract(fixture);
+for (const fixture of [generic, sample, smartsheet, ...Object.values(PROVIDER_FIXTURES)]) sourceContract(fixture);
 
 describe("the source contract", () => {
   /** Each breaks one promise. */

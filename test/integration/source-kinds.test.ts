@@ -174,7 +174,7 @@ describe("a source of a kind", () => {
 
 describe("a declared source", () => {
   it.each([
-    ["{ name: a, kind: nothing }", /kind: "nothing" is not known; there are generic, sample/],
+    ["{ name: a, kind: nothing }", /kind: "nothing" is not known; there are .*generic.*sample/],
     ["{ name: a, kind: sample }", /secrets: a source of the kind sample verifies with a secret/],
     ["{ name: a, kind: sample, secrets: [x], options: { strikt: true } }", /options/],
     ["{ name: a, options: { any: 1 } }", /options\.any: the kind generic has no options/],

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import { textOption } from "./kind-options.ts";
-import { badSignature, getHeader, isSameSecret } from "./signatures.ts";
+import { badSignature, getHeader } from "./signatures.ts";
+import { isSameSecret } from "../same-secret.ts";
 import type { KindSettings, SourceKind } from "./source-kind.ts";
 
 /** A key in a header, as it is or after `Bearer`. Everything else is as with a generic source. */

@@ -1,4 +1,5 @@
-import { badSignature, findBase64, getHeader, isSameSecret } from "./signatures.ts";
+import { badSignature, findBase64, getHeader } from "./signatures.ts";
+import { isSameSecret } from "../same-secret.ts";
 import type { SourceKind } from "./source-kind.ts";
 
 /** HTTP Basic. A secret is `user:password`. Everything else is as with a generic source. */

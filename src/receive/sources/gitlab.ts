@@ -1,7 +1,8 @@
 import { Type } from "typebox";
 import { eventTypeOf, identityOf } from "./event-naming.ts";
 import { ToleranceOption } from "./kind-options.ts";
-import { badSignature, findHeader, getHeader, isSameSecret } from "./signatures.ts";
+import { badSignature, findHeader, getHeader } from "./signatures.ts";
+import { isSameSecret } from "../same-secret.ts";
 import type { ArrivedRequest, KindSettings, SourceKind } from "./source-kind.ts";
 import { verifyStandardRequest } from "./standard-webhooks.ts";
 

@@ -4,7 +4,8 @@ import { eventTypeOf, hashOf, requireJson } from "./event-naming.ts";
 import { queryFields } from "./form-fields.ts";
 import { textOption } from "./kind-options.ts";
 import { echoChallenge } from "./plain-answer.ts";
-import { afterPrefix, getHeader, getHmacSecret, isSameSecret } from "./signatures.ts";
+import { afterPrefix, getHeader, getHmacSecret } from "./signatures.ts";
+import { isSameSecret } from "../same-secret.ts";
 import type { SourceKind } from "./source-kind.ts";
 
 /** developers.facebook.com/docs/graph-api/webhooks: Facebook, Instagram, WhatsApp. Entries hold their time and ids. */

@@ -3,7 +3,8 @@ import { eventTypeOf, identityOf, requireJson } from "./event-naming.ts";
 import { queryFields } from "./form-fields.ts";
 import { partsOfMember, readParts } from "./parts.ts";
 import { echoChallenge } from "./plain-answer.ts";
-import { badSignature, isSameSecret } from "./signatures.ts";
+import { badSignature } from "./signatures.ts";
+import { isSameSecret } from "../same-secret.ts";
 import type { ReadEvent, SourceKind } from "./source-kind.ts";
 
 /**

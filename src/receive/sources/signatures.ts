@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import { PosthornError } from "../../domain/errors.ts";
 import { createHmacKey } from "../../domain/hmac.ts";
 import { remember } from "./remember.ts";
@@ -32,14 +32,6 @@ export function isSameText(given: string, expected: string): boolean {
   const givenBytes = Buffer.from(given, "utf8");
   const expectedBytes = Buffer.from(expected, "utf8");
   return givenBytes.length === expectedBytes.length && timingSafeEqual(givenBytes, expectedBytes);
-}
-
-/** The same for secrets, whose length is nobody's business either. */
-export function isSameSecret(given: string, expected: string): boolean {
-  return timingSafeEqual(
-    createHash("sha256").update(given, "utf8").digest(),
-    createHash("sha256").update(expected, "utf8").digest(),
-  );
 }
 
 /**

@@ -1,5 +1,5 @@
 import { GENERIC } from "../../../src/receive/sources/generic.ts";
-import type { SourceFixture } from "../source-contract.ts";
+import type { SourceFixture } from "../source-fixture.ts";
 
 export const fixture: SourceFixture = {
   kind: GENERIC,

@@ -1,5 +1,5 @@
 import { SAMPLE_KIND, SAMPLE_TOLERANCE_MS, signSample } from "../../support/sample-kind.ts";
-import type { SourceFixture } from "../source-contract.ts";
+import type { SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "a secret of the sample kind";
 const URL_OF_IT = "https://hooks.example/webhook/sample";

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { createSmartsheetKind } from "../../../src/receive/sources/smartsheet.ts";
 import type { ArrivedRequest } from "../../../src/receive/sources/source-kind.ts";
-import type { SourceFixture } from "../source-contract.ts";
+import type { SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "3qo29mvjou6xt5fujukjtwzhj0";
 const BODY = Buffer.from(
