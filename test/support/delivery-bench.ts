@@ -71,7 +71,7 @@ function response(status: number) {
 }
 
 export interface DeliveryBenchOptions extends Partial<
-  Pick<SchedulerOptions, "maxInFlight" | "maxBodyBytes" | "findSavedBreaker">
+  Pick<SchedulerOptions, "maxInFlight" | "maxBodyBytes" | "findSavedBreaker" | "onAttempt">
 > {
   wrap?: (store: Store) => Store;
 }
@@ -157,6 +157,7 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
     maxInFlight: options.maxInFlight ?? 100,
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
     findSavedBreaker: options.findSavedBreaker,
+    onAttempt: options.onAttempt,
     onBreaker(subscription, change) {
       if (change !== "counted") told.push(`${subscription.name} ${change}`);
     },
