@@ -176,7 +176,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }, field),
     onChange(subscription) {
       router.update(subscriptions.list(undefined));
-      forwarding.refresh();
+      forwarding.refresh(subscription);
       scheduler.refresh(subscription.seq);
     },
     onResumed: (subscription, from) => news.resumed(subscription, from, { held: "deliver", skipped: 0 }),

@@ -42,7 +42,7 @@ async function open(subscription: Partial<Subscription> = {}) {
     });
     await bench.settle();
   };
-  return { bench, forwarder, forwards, answers, receive };
+  return { bench, forwarder, forwarding, answers, receive };
 }
 
 describe("the sender of a webhook that is forwarded", () => {
@@ -117,6 +117,16 @@ describe("the sender of a webhook that is forwarded", () => {
     await receive("d");
     expect(answers.get("d")).toEqual(["queued", 0]);
     expect(bench.sent).not.toContain("d");
+  });
+
+  it("is let go when the subscription is paused", async () => {
+    const { bench, forwarder, forwarding, answers, receive } = await open();
+    await receive("a");
+    forwarding.refresh(forwarder);
+    expect(answers.size).toBe(0);
+    await bench.change(forwarder, { status: "inactive" });
+    forwarding.refresh(forwarder);
+    expect(answers.get("a")).toEqual(["queued", 0]);
   });
 
   it("makes the request known to the first attempt, and costs other subscriptions nothing", async () => {
