@@ -202,7 +202,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     findTarget: targets.findDeclared,
     onChange(subscription) {
       router.update(subscriptions.list(undefined));
-      forwarding.refresh();
+      forwarding.refresh(subscription);
       scheduler.refresh(subscription.seq);
       modes.watchSoon();
     },

@@ -103,5 +103,12 @@ function addSettings(command: Command): Command {
     .option("--allowed-ip <cidr...>", "the destination's address must lie in one of these")
     .option("--signature-header <name>", "header of the plain signature")
     .option("--secret-file <path>", "take the secret from a file, - for standard input")
+    .addOption(
+      new Option("--mode <mode>", "forward: whoever sends a webhook waits for the first attempt").choices([
+        "queue",
+        "forward",
+      ]),
+    )
+    .option("--forward-header <name...>", "with forward: headers that are handed on; * for the usual ones")
     .option("--description <text>", "for people");
 }

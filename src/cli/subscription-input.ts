@@ -26,6 +26,8 @@ export interface SubscriptionFlags {
   allowedIp?: string[];
   signatureHeader?: string;
   secretFile?: string;
+  mode?: string;
+  forwardHeader?: string[];
   description?: string;
 }
 
@@ -51,6 +53,8 @@ export function readSubscriptionInput(flags: SubscriptionFlags): Record<string, 
     allowed_ips: flags.allowedIp,
     signature_header: flags.signatureHeader,
     secret: readSecret(flags.secretFile),
+    mode: flags.mode,
+    forward_headers: flags.forwardHeader,
     description: flags.description,
   };
   const set = Object.entries(given).filter(([, value]) => value !== undefined);

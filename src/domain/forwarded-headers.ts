@@ -53,7 +53,7 @@ function isUsual(name: string): boolean {
 /** The way a request came: the address that sent it stands last. */
 export function appendForwardedFor(before: string | undefined, address: string): string {
   const way = (before ?? "").trim();
-  if (way === "") return address;
+  if (way === "" || address === "") return way || address;
   const last = way.slice(way.lastIndexOf(",") + 1).trim();
   return last === address ? way : `${way}, ${address}`;
 }

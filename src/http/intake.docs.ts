@@ -39,7 +39,8 @@ const Published = named(
 const webhook: OperationDocs = {
   description:
     "The body is kept byte for byte, whatever its content type; JSON and XML must be well-formed. The answer leaves " +
-    "after the event is on disk. Other methods are taken where the source says so.",
+    "after the event is on disk; where a subscription forwards it, after the first attempt or ten seconds. Other " +
+    "methods are taken where the source says so.",
   params: { source: EXAMPLE.source },
   request: { order_id: 1001 },
   headers: { "Idempotency-Key": "On undeclared sources: the same key and body again is a duplicate" },
@@ -53,9 +54,10 @@ const webhook: OperationDocs = {
     {
       status: 200,
       description:
-        "It was received before, or is not let through; sources of other kinds than `generic` decide themselves",
+        "It was forwarded: a subscription with mode `forward` has delivered it. Or it was received before, or is not " +
+        "let through; sources of other kinds than `generic` decide themselves",
       schema: Type.Union([
-        closed({ status: oneOf(["duplicate"]), event_id: Type.String() }),
+        closed({ status: oneOf(["forwarded", "duplicate"]), event_id: Type.String() }),
         closed({ status: oneOf(["ignored"]), cause: Type.String() }),
       ]),
     },

@@ -3,7 +3,7 @@ import { FORWARD_WITHIN_MS } from "../domain/forward-rules.ts";
 import { namedCredentials } from "../domain/forwarded-headers.ts";
 import type { Source } from "../domain/source.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { AwaitedForward } from "../deliver/forwards.ts";
+import type { AwaitedForward, Forwards } from "../deliver/forwards.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
 import type { Forward, IncomingEvent } from "../route/fan-out.ts";
 import type { Router } from "../route/router.ts";
@@ -12,14 +12,14 @@ import type { Router } from "../route/router.ts";
 export interface Forwarding {
   /** Headers with secrets are hidden in what is kept of a request; those that are to be handed on are sealed beside it. */
   keepCredentials(event: IncomingEvent, headers: IncomingHttpHeaders): void;
-  /** Subscriptions have changed. */
-  refresh(): void;
+  /** This subscription was made, changed or deleted. */
+  refresh(subscription: Pick<Subscription, "seq">): void;
   /** Calls `done` when the sender need not wait any longer; `forward` then says what has become of it. */
   wait(event: IncomingEvent, forward: Forward, source: Source, done: () => void): void;
 }
 
 export interface ForwardingOptions {
-  forwards: { wait(forward: AwaitedForward, done: (isDelivered: boolean) => void): void };
+  forwards: Pick<Forwards, "wait" | "giveUp">;
   credentials: { seal(event: IncomingEvent, credentials: Readonly<Record<string, string>>): string };
   governor: { noteAwaited(): void };
   router: Pick<Router, "match">;
@@ -56,8 +56,9 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
       const sealed = credentials.seal(event, kept);
       event.request = `${event.request.slice(0, -1)},"sealed":${JSON.stringify(sealed)}}`;
     },
-    refresh() {
+    refresh({ seq }) {
       isWanted = undefined;
+      if (subscriptions.find(seq)?.status !== "active") forwards.giveUp(seq);
     },
     wait(event, forward, source, done) {
       governor.noteAwaited();

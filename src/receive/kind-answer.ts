@@ -8,9 +8,14 @@ export type KindResult = WebhookResult | { kind: "split"; eventIds: readonly str
 export function answerAs(kind: SourceKind, result: KindResult): WebhookResult {
   switch (result.kind) {
     case "stored": {
-      const { eventId, deliveries } = result;
+      const { eventId, deliveries, forward } = result;
       const answer = kind.answer?.({ kind: "accepted", eventIds: [eventId] });
-      return accepted(answer ?? toJson({ status: "queued", event_id: eventId, deliveries }));
+      if (answer !== undefined) return accepted(answer);
+      const isForwarded = forward?.isDelivered === true;
+      const body = isForwarded
+        ? { status: "forwarded", event_id: eventId }
+        : { status: "queued", event_id: eventId, deliveries };
+      return accepted(toJson(body));
     }
     case "split": {
       const { eventIds, deliveries } = result;

@@ -46,7 +46,8 @@ describe("posthorn subscriptions", () => {
     ];
     const how = ["--format", "raw", "--ordered", "--rate-limit", "600", "--retry-delays", "1,2.5"];
     const beside = ["-H", "Authorization: Bearer abc", "X-Team: red", "--label", "team=erp"];
-    const made = await run("subscriptions", "create", "erp", ...what, ...how, ...beside);
+    const forward = ["--mode", "forward", "--forward-header", "*", "X-Api-Key"];
+    const made = await run("subscriptions", "create", "erp", ...what, ...how, ...beside, ...forward);
     expect([made.exitCode, made.stderr]).toEqual([0, ""]);
     expect(made.stdout).toMatch(/^secret +whsec_\S+$/m);
     expect(made.stdout).not.toContain("Bearer abc");
@@ -61,6 +62,8 @@ describe("posthorn subscriptions", () => {
       headers: { Authorization: "***", "X-Team": "red" },
       labels: { team: "erp" },
       retry_policy: { delays_s: [1, 2.5] },
+      mode: "forward",
+      forward_headers: ["*", "X-Api-Key"],
     });
     const shown = await run("subscriptions", "show", id);
     expect(shown.stdout).not.toContain("whsec_");

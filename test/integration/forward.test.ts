@@ -121,6 +121,14 @@ describe("forwarding a webhook while its sender waits", () => {
     expect(text.match(/^webhook_delivery_total\{.*\} (\d+)$/m)?.[1]).toBe("3");
   });
 
+  it("forwards many at once, more than go to the target at a time", async () => {
+    await forwardAll();
+    const answers = await Promise.all(Array.from({ length: 150 }, (_, i) => gateway.webhook("orders", `{"i":${i}}`)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(target.requests.map(({ body }) => body.toString())).size).toBe(150);
+    expect(target.requests).toHaveLength(150);
+  });
+
   it("answers 202 when the attempt runs out of time, and when the subscription is paused", async () => {
     const { id } = await forwardAll({ timeout: 1 });
     target.answerWith("hang");

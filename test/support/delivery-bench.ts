@@ -75,7 +75,7 @@ function response(status: number) {
 }
 
 export interface DeliveryBenchOptions extends Partial<
-  Pick<SchedulerOptions, "maxInFlight" | "maxBodyBytes" | "findSavedBreaker" | "findSharedTarget">
+  Pick<SchedulerOptions, "maxInFlight" | "maxBodyBytes" | "findSavedBreaker" | "findSharedTarget" | "onAttempt">
 > {
   /** The health of targets; without it they are well. */
   check?: HealthCheck;
@@ -165,6 +165,7 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
     findSavedBreaker: options.findSavedBreaker,
     findSharedTarget: options.findSharedTarget,
     onIll: (target) => health.checkSoon(target),
+    onAttempt: options.onAttempt,
     onBreaker(subscription, change) {
       if (change !== "counted") told.push(`${subscription.name} ${change}`);
     },

@@ -44,6 +44,7 @@ describe("headers that are handed on", () => {
 
   it("say the way of a request with the address that sent it last, once", () => {
     expect(appendForwardedFor(undefined, "192.0.2.7")).toBe("192.0.2.7");
+    expect(appendForwardedFor("198.51.100.1", "")).toBe("198.51.100.1");
     expect(appendForwardedFor("198.51.100.1", "192.0.2.7")).toBe("198.51.100.1, 192.0.2.7");
     expect(appendForwardedFor("198.51.100.1, 192.0.2.7", "192.0.2.7")).toBe("198.51.100.1, 192.0.2.7");
   });
