@@ -7,6 +7,7 @@ import { note } from "./output.ts";
 import type { SinkFlags } from "./sink.ts";
 import { addSubscriptionCommands } from "./subscription-commands.ts";
 import { addReplayCommands } from "./replay-commands.ts";
+import { addTargetCommands } from "./target-commands.ts";
 import { addTenantCommands } from "./tenant-commands.ts";
 
 /** Resolves to the exit code. What a command needs is imported when it runs: help and usage errors are instant. */
@@ -48,6 +49,7 @@ Examples:
   addClientCommands(program);
   addSubscriptionCommands(program);
   addReplayCommands(program);
+  addTargetCommands(program);
   addTenantCommands(program);
   addKeyCommands(program);
   return program;

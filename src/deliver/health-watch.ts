@@ -31,6 +31,8 @@ export const HEALTH = {
   /** In QUEUE: the first wait between checks, which doubles while they fail. */
   firstMs: 5_000,
   maxMs: 10_000,
+  /** The first wait after a round that failed, which doubles up to the idle wait. */
+  failedRoundMs: 2_000,
   /** Failures that come together are worth one check. */
   soonMs: 1_000,
 } as const;
@@ -119,7 +121,7 @@ export function createHealthWatch({ clock, random, check, lanes, onMode }: Healt
     const { idleWaitMs } = target.rules;
     const isFailed = end === "failed";
     state.failedRounds = isFailed ? state.failedRounds + 1 : 0;
-    const waitedMs = isFailed ? Math.min(idleWaitMs, HEALTH.firstMs * 2 ** (state.failedRounds - 1)) : idleWaitMs;
+    const waitedMs = isFailed ? Math.min(idleWaitMs, HEALTH.failedRoundMs * 2 ** (state.failedRounds - 1)) : idleWaitMs;
     state.roundAt = clock.now() + waitedMs;
   }
 
