@@ -35,6 +35,8 @@ export const HEALTH = {
   failedRoundMs: 2_000,
   /** Failures that come together are worth one check. */
   soonMs: 1_000,
+  atOnce: 100,
+  spreadMs: 10,
 } as const;
 
 interface Watched {
@@ -137,6 +139,11 @@ export function createHealthWatch({ clock, random, check, lanes, onMode }: Healt
     return Math.min(checkEveryMs, stepMs, HEALTH.maxMs);
   }
 
+  /** Where there are many, they are not all asked in the first moment. */
+  function spreadMs(count: number, { rules }: Target): number {
+    return count <= HEALTH.atOnce ? 0 : Math.min(rules.checkEveryMs, count * HEALTH.spreadMs);
+  }
+
   return {
     watch(targets) {
       for (const [target, state] of watched) {
@@ -162,7 +169,10 @@ export function createHealthWatch({ clock, random, check, lanes, onMode }: Healt
           roundAt: 0,
         };
         watched.set(target, state);
-        schedule(target, state, clock.now());
+        // What was seen before nobody looked counts no more.
+        target.successes = 0;
+        target.isTried = false;
+        schedule(target, state, clock.now() + random.next() * spreadMs(targets.size, target));
       }
     },
     checkSoon(target) {
