@@ -49,6 +49,7 @@ export function renderConfigDocs(): string {
     event_types: eventTypes,
     sources,
     subscriptions,
+    targets,
     tenants,
   } = Settings.properties as Record<string, TSchema> as Record<string, JsonSchema>;
   const example = readFileSync(new URL("posthorn.example.yaml", ROOT), "utf8").trimEnd();
@@ -92,6 +93,13 @@ export function renderConfigDocs(): string {
     "Give either `retry_policy`, or `retry_count` and `retry_interval`.",
     "",
     ...formatFieldsTable(subscriptions),
+    "",
+    "## Declared targets",
+    "",
+    `\`targets\` is a list; names are unique per tenant. ${targets?.description}.`,
+    "See [modes](modes.md).",
+    "",
+    ...formatFieldsTable(targets),
     "",
     "## Declared tenants",
     "",

@@ -10,6 +10,7 @@ import { addSourceCommands } from "./source-commands.ts";
 import { addSubscriptionCommands } from "./subscription-commands.ts";
 import { addReplayCommands } from "./replay-commands.ts";
 import { addSmartsheetCommands } from "./smartsheet-commands.ts";
+import { addTargetCommands } from "./target-commands.ts";
 import { addTenantCommands } from "./tenant-commands.ts";
 
 /** Resolves to the exit code. What a command needs is imported when it runs: help and usage errors are instant. */
@@ -52,6 +53,7 @@ Examples:
   addSubscriptionCommands(program);
   addSourceCommands(program);
   addReplayCommands(program);
+  addTargetCommands(program);
   addTenantCommands(program);
   addSmartsheetCommands(program);
   addKeyCommands(program);

@@ -37,6 +37,9 @@ export function addSubscriptionCommands(program: Command): void {
     .description("deliver again, and what was held first")
     .option("--skip-held", "cancel what was held instead")
     .action(async (id: string, flags: object) => (await load()).runResumeSubscription(id, flags));
+  addClientOptions(subscriptions.command("drain <id>"))
+    .description("try what waits now, even while its target is in QUEUE mode")
+    .action(async (id: string, flags: object) => (await import("./targets.ts")).runDrain(id, flags));
   addClientOptions(subscriptions.command("test <id>"))
     .description("send a test event there and print what came of it")
     .action(async (id: string, flags: object) => (await load()).runTestSubscription(id, flags));
@@ -100,6 +103,8 @@ function addSettings(command: Command): Command {
     .option("--retry-delays <seconds,…>", "the waits between tries: 5,60,600")
     .option("--retry-count <number>", "so many retries, with --retry-interval between them")
     .option("--retry-interval <seconds>", "between tries")
+    .option("--target <name>", "n8n, or a target of posthorn.yaml; none for its own")
+    .option("--health-url <url>", "asked every minute whether the destination is well; none for no check")
     .option("--allowed-ip <cidr...>", "the destination's address must lie in one of these")
     .option("--signature-header <name>", "header of the plain signature")
     .option("--secret-file <path>", "take the secret from a file, - for standard input")

@@ -23,6 +23,8 @@ export interface SubscriptionFlags {
   retryDelays?: string;
   retryCount?: string;
   retryInterval?: string;
+  target?: string;
+  healthUrl?: string;
   allowedIp?: string[];
   signatureHeader?: string;
   secretFile?: string;
@@ -50,6 +52,8 @@ export function readSubscriptionInput(flags: SubscriptionFlags): Record<string, 
     retry_policy: readRetryPolicy(flags),
     retry_count: readWhole("--retry-count", flags.retryCount),
     retry_interval: readNumber("--retry-interval", flags.retryInterval),
+    target: flags.target === "none" ? null : flags.target,
+    health_url: flags.healthUrl === "none" ? null : flags.healthUrl,
     allowed_ips: flags.allowedIp,
     signature_header: flags.signatureHeader,
     secret: readSecret(flags.secretFile),

@@ -55,7 +55,7 @@ export function createDestinationWatch(options: DestinationWatchOptions): Destin
   function watchDeaths(lane: Lane, subscription: Subscription, { settlement, error }: Decision): void {
     const { breaker } = lane;
     if (settlement.verdict === "delivered") {
-      if (lane.target.mode !== breaker) lane.target.mode.failedOthers = false;
+      if (lane.target.mode !== breaker) noteDelivered(lane.target.mode);
       if (noteDelivered(breaker)) onBreaker(subscription, "counted", breaker);
       return;
     }

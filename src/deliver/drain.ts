@@ -20,6 +20,9 @@ export interface Drain {
   readonly events: DrainEvents;
 }
 
+/** With one alone: if the target is not ready after all, the others have not spent a try. */
+export const FIRST_BATCH = 1;
+
 export interface DrainEvents {
   /** Received later than this, and sent in turn: what waited at first has been sent before it. Unix ms. */
   newAfter: number;

@@ -31,8 +31,12 @@ export const HEALTH = {
   /** In QUEUE: the first wait between checks, which doubles while they fail. */
   firstMs: 5_000,
   maxMs: 10_000,
+  /** The first wait after a round that failed, which doubles up to the idle wait. */
+  failedRoundMs: 2_000,
   /** Failures that come together are worth one check. */
   soonMs: 1_000,
+  atOnce: 100,
+  spreadMs: 10,
 } as const;
 
 interface Watched {
@@ -119,7 +123,7 @@ export function createHealthWatch({ clock, random, check, lanes, onMode }: Healt
     const { idleWaitMs } = target.rules;
     const isFailed = end === "failed";
     state.failedRounds = isFailed ? state.failedRounds + 1 : 0;
-    const waitedMs = isFailed ? Math.min(idleWaitMs, HEALTH.firstMs * 2 ** (state.failedRounds - 1)) : idleWaitMs;
+    const waitedMs = isFailed ? Math.min(idleWaitMs, HEALTH.failedRoundMs * 2 ** (state.failedRounds - 1)) : idleWaitMs;
     state.roundAt = clock.now() + waitedMs;
   }
 
@@ -133,6 +137,11 @@ export function createHealthWatch({ clock, random, check, lanes, onMode }: Healt
     if (!mode.isOpen || mode.forced === "QUEUE") return checkEveryMs;
     const stepMs = successes > 0 ? HEALTH.firstMs : HEALTH.firstMs * 2 ** Math.min(10, mode.failedProbes);
     return Math.min(checkEveryMs, stepMs, HEALTH.maxMs);
+  }
+
+  /** Where there are many, they are not all asked in the first moment. */
+  function spreadMs(count: number, { rules }: Target): number {
+    return count <= HEALTH.atOnce ? 0 : Math.min(rules.checkEveryMs, count * HEALTH.spreadMs);
   }
 
   return {
@@ -160,7 +169,10 @@ export function createHealthWatch({ clock, random, check, lanes, onMode }: Healt
           roundAt: 0,
         };
         watched.set(target, state);
-        schedule(target, state, clock.now());
+        // What was seen before nobody looked counts no more.
+        target.successes = 0;
+        target.isTried = false;
+        schedule(target, state, clock.now() + random.next() * spreadMs(targets.size, target));
       }
     },
     checkSoon(target) {

@@ -3,7 +3,7 @@ import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery } from "../store/store.ts";
 import { startSlowly } from "./breaker.ts";
 import type { DestinationWatch } from "./destination-watch.ts";
-import { createDrain, type Drain, type DrainEnd, type DrainEvents } from "./drain.ts";
+import { createDrain, FIRST_BATCH, type Drain, type DrainEnd, type DrainEvents } from "./drain.ts";
 import { createSlowStart, findSlowStart, occupied, type Lane } from "./lane.ts";
 import type { Target } from "./target.ts";
 
@@ -142,6 +142,7 @@ export function createTargetLanes(options: TargetLanesOptions): TargetLaneSteps 
         createSlowStart(target, now);
       }
       const drain = begin(createDrain(target, members, target.rules.batchSize, events));
+      drain.room = FIRST_BATCH;
       target.drain = drain;
       for (const lane of members) lane.slowStart = findSlowStart(target, now);
       for (const lane of members) advance(lane);

@@ -88,7 +88,9 @@ async function casesOf(operation: ApiOperation, entry: RouteEntry): Promise<read
   const cases: RouteCase[] = [{ ...shown, stranger: entry.stranger ?? (usesOwned ? 404 : "own") }];
   const add = (path: string, query: string) => path + (path.includes("?") ? "&" : "?") + query;
   const asked = new Set(operation.parameters.filter((one) => one.in === "query").map(({ name }) => name));
-  if (asked.has("tenant_id")) cases.push({ path: add(shown.path, "tenant_id=victim"), stranger: "own" });
+  if (asked.has("tenant_id")) {
+    cases.push({ ...shown, path: add(shown.path, "tenant_id=victim"), stranger: usesOwned ? 404 : "own" });
+  }
   if (asked.has("subscription_id")) {
     cases.push({ path: add(shown.path, `subscription_id=${await newSubscription(victim)}`), stranger: 404 });
   }

@@ -4,6 +4,8 @@ import type { Clock } from "../../src/domain/clock.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
 import type { BreakerState } from "../../src/deliver/breaker.ts";
 import type { Dispatch } from "../../src/deliver/dispatch.ts";
+import type { HealthCheck } from "../../src/deliver/health-check.ts";
+import { createHealthWatch } from "../../src/deliver/health-watch.ts";
 import { openInFlightFile } from "../../src/deliver/in-flight-file.ts";
 import { createLocalDispatch } from "../../src/deliver/local-dispatch.ts";
 import { createScheduler, type Scheduler, type SchedulerOptions } from "../../src/deliver/scheduler.ts";
@@ -13,6 +15,7 @@ import type { Subscription } from "../../src/domain/subscription.ts";
 import { createReplays, type Replays } from "../../src/manage/replays.ts";
 import { createSecretBox } from "../../src/manage/secret-box.ts";
 import { openSubscriptions, type Subscriptions } from "../../src/manage/subscriptions.ts";
+import { openTargets, type Targets } from "../../src/manage/targets.ts";
 import { startUpkeep } from "../../src/manage/upkeep.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../../src/receive/publish-item.ts";
 import { createPublisher, type Publisher } from "../../src/receive/publish.ts";
@@ -31,6 +34,7 @@ export interface SimulatedGateway {
   readonly clock: Clock;
   readonly subscriptions: Subscriptions;
   readonly scheduler: Scheduler;
+  readonly targets: Targets;
   readonly accept: FanOut["accept"];
   readonly publisher: Publisher;
   readonly replays: Replays;
@@ -55,6 +59,8 @@ export interface SimulatedGatewayOptions {
   time: VirtualTime;
   chance: Chance;
   createSender: (parts: SenderParts) => Sender;
+  /** How the health of targets is asked; without it none is. */
+  check?: HealthCheck;
   /** How often the store was called; what it has not yet done. */
   calls: { made: number; open: number };
   maxInFlight: number;
@@ -115,6 +121,15 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     },
   };
   const router = createRouter();
+  const targets = await openTargets({
+    store,
+    clock,
+    subscriptions: () => subscriptions,
+    scheduler: () => ownScheduler,
+    checkDestination: () => undefined,
+    onMode: () => undefined,
+    onChange: () => watchHealth(),
+  });
   const subscriptions = await openSubscriptions({
     store,
     clock,
@@ -122,9 +137,11 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     secretBox: createSecretBox("a master key for simulations"),
     createId,
     checkDestination: () => undefined,
+    findTarget: targets.findDeclared,
     onChange(subscription) {
       router.update(subscriptions.list(undefined));
       scheduler.refresh(subscription.seq);
+      watchHealth();
     },
   });
   const ownScheduler = createScheduler({
@@ -135,6 +152,8 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     random,
     findSubscription: subscriptions.find,
     findSavedBreaker: subscriptions.findSavedBreaker,
+    findSharedTarget: targets.findShared,
+    onIll: (target) => health.checkSoon(target),
     maxInFlight: options.maxInFlight,
     maxBodyBytes: options.maxBodyBytes,
     slots: broken?.slots,
@@ -144,7 +163,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     },
     onBreaker(subscription, change, breaker) {
       options.onBreaker?.(subscription, change, breaker);
-      subscriptions.saveBreaker(subscription, breaker).catch(onFault);
+      targets.save(subscription, breaker).catch(onFault);
     },
     onSuspend(subscription, reason, breaker) {
       options.onSuspend?.(subscription, reason, breaker);
@@ -152,6 +171,19 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     },
   });
   const scheduler = broken?.scheduler?.(ownScheduler) ?? ownScheduler;
+  const health = createHealthWatch({
+    clock,
+    random,
+    check: (address, owner, done) => options.check?.(address, owner, (error) => void (isAlive() && done(error))),
+    lanes: ownScheduler.targets,
+    onMode(target) {
+      const known = targets.findKnown(target);
+      if (known !== undefined) targets.saveMode(known).catch(onFault);
+    },
+  });
+  function watchHealth(): void {
+    if (options.check !== undefined) health.watch(targets.listChecked());
+  }
   const fanOut = createFanOut({ store, router, scheduler, clock });
   const upkeep = startUpkeep({ store, clock, onMovedUp: scheduler.refresh, onFault, everyMs: UPKEEP_EVERY_MS });
   const replays = createReplays({
@@ -177,6 +209,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
   await scheduler.start();
+  watchHealth();
   void subscriptions.resume().catch(onFault);
 
   return {
@@ -184,6 +217,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     clock,
     subscriptions,
     scheduler,
+    targets,
     accept,
     publisher,
     replays,
@@ -198,6 +232,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
       inFlight.close();
     },
     async stop(deadlineMs) {
+      health.stop();
       await scheduler.stop(deadlineMs);
       await fanOut.settled();
       upkeep.stop();

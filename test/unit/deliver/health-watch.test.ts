@@ -133,7 +133,9 @@ describe("a target that is back", () => {
     far.well();
     far.bench.answerWith(undefined);
     await far.bench.move(HEALTH.maxMs + SECOND_MS);
-    // The first batch is as large as it may be, and the next waits for all of it.
+    // One alone is risked; the next batch is as large as it may be, and the one after waits for all of it.
+    expect(far.bench.flights).toHaveLength(1);
+    await far.bench.flights[0]?.answer();
     await far.bench.move(5 * SECOND_MS);
     expect(far.bench.flights).toHaveLength(32);
     for (const flight of far.bench.flights.slice(1)) await flight.answer();
@@ -173,6 +175,23 @@ describe("a target that is back", () => {
     await far.bench.move(40 * SECOND_MS);
     expect(far.bench.told.at(-1)).toBe("health closed");
   }, 30_000);
+
+  it("is sent hardly more than twice what it is used to, for a minute", async () => {
+    const far = await openChecked();
+    for (let second = 0; second < 180; second++) {
+      await far.bench.publishAll(ids(50, `s${second}`));
+      await far.bench.move(SECOND_MS);
+    }
+    await goDown(far);
+    await far.bench.publishAll(ids(6000, "waits"));
+    far.well();
+    while (far.target.successes === 0) await far.bench.move(100);
+    const before = far.bench.sent.length;
+    await far.bench.move(10 * SECOND_MS);
+    const perS = (far.bench.sent.length - before) / 10;
+    expect(perS).toBeGreaterThan(70);
+    expect(perS).toBeLessThanOrEqual(100);
+  }, 120_000);
 
   it("ends the round with a failure, and goes on after the next check with what was not tried", async () => {
     const far = await openChecked({ batchSize: 4 });
@@ -257,6 +276,28 @@ describe("a target that is back", () => {
     const gaps = waits.slice(1).map((at, i) => at - (waits[i] ?? 0));
     for (const gap of gaps) expect(Math.abs(gap - 30_000)).toBeLessThanOrEqual(HEALTH.firstMs + SECOND_MS);
     expect(far.target.mode.isOpen).toBe(true);
+  });
+});
+
+describe("the retry policy for proxies", () => {
+  it("makes five tries half a minute apart, and then a dead letter", async () => {
+    const bench = await open();
+    const subscription = await bench.subscribe({ retryPolicy: "proxy" });
+    const sentAt: number[] = [];
+    bench.answerWith(({ startedAt }) => {
+      sentAt.push(startedAt);
+      return refused(500);
+    });
+    await bench.publish({ id: "poison" });
+    await bench.move(10 * MINUTE_MS);
+    const gaps = sentAt.slice(1).map((at, i) => at - (sentAt[i] ?? 0));
+    expect(gaps).toHaveLength(4);
+    for (const gap of gaps) {
+      expect(gap).toBeGreaterThanOrEqual(30_000);
+      expect(gap).toBeLessThanOrEqual(37_000);
+    }
+    const key = { eventSeq: 1, subscriptionSeq: subscription.seq };
+    expect(await bench.store.findDelivery(key)).toMatchObject({ state: "dead", deadReason: "retries_exhausted" });
   });
 });
 
