@@ -8,6 +8,7 @@ import type { SinkFlags } from "./sink.ts";
 import { addSubscriptionCommands } from "./subscription-commands.ts";
 import { addReplayCommands } from "./replay-commands.ts";
 import { addTenantCommands } from "./tenant-commands.ts";
+import { addValidationCommands } from "./validation-commands.ts";
 
 /** Resolves to the exit code. What a command needs is imported when it runs: help and usage errors are instant. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
@@ -50,6 +51,7 @@ Examples:
   addReplayCommands(program);
   addTenantCommands(program);
   addKeyCommands(program);
+  addValidationCommands(program);
   return program;
 }
 

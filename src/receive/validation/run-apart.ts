@@ -12,8 +12,11 @@ export type ApartDocument = Pick<Validation, "format" | "hash" | "document">;
 
 /** The same file names in a source tree and in a build. */
 const THREAD = new URL(`./validation-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
-/** Of the thread's own heap; what the parser of XML takes is limited apart. */
-const MAX_HEAP_MB = 256;
+/**
+ * Of the thread's own heap; what the parser of XML takes is limited apart. Far more than the largest body that is read
+ * takes: a thread that comes near ends, but one that asks for much at once would take the process with it.
+ */
+const MAX_HEAP_MB = 1024;
 
 export function createApartValidator(options: Pick<ThreadLineOptions, "deadlineMs" | "idleMs">): ApartValidator {
   const line = createThreadLine<ValidationCall, ValidationReply>({

@@ -2,7 +2,7 @@ import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import { PosthornError } from "../../domain/errors.ts";
 import { VALIDATION_LIMITS } from "../../domain/validation.ts";
-import { parseQuery } from "../../route/filter-facts.ts";
+import { hasTooManyParts, parseQuery } from "../../route/filter-facts.ts";
 import { findBodyKind } from "../content-type.ts";
 import { checkJsonText } from "../json-text.ts";
 import { TooManySteps, type Mismatch } from "../schema/payload-schema.ts";
@@ -22,6 +22,8 @@ if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_
 
 /** A second or so, whatever the schema and the body are. */
 const MAX_STEPS = 20_000_000;
+/** Each takes up to a hundred bytes of memory when it is built. */
+const MAX_PARTS = 3_000_000;
 const MAX_COMPILED = 100;
 const memory = limitWasmMemory();
 
@@ -48,12 +50,14 @@ async function compile({ format, document, request }: ValidationCall): Promise<C
   };
 }
 
-function compileJson(bytes: Buffer, trusted: boolean): Compiled {
-  if (!trusted) checkDocument(bytes);
-  const validation = compileJsonValidation(toText(bytes), { trusted });
+function compileJson(document: Buffer, trusted: boolean): Compiled {
+  if (!trusted) checkDocument(document);
+  const validation = compileJsonValidation(toText(document), { trusted });
   return {
     check({ endpoint, body, headers, query }) {
-      const data = JSON.parse(toText(toBuffer(body))) as unknown;
+      const bytes = toBuffer(body);
+      if (hasTooManyParts(bytes, MAX_PARTS)) throw new TooManySteps("The body has too many parts.");
+      const data = JSON.parse(toText(bytes)) as unknown;
       return validation.check({ data, headers, query: parseQuery(query), source: endpoint }, MAX_STEPS);
     },
   };
