@@ -1,6 +1,6 @@
 import type { Validation } from "../../domain/validation.ts";
 import { createThreadLine, type ThreadLineOptions } from "./thread-line.ts";
-import type { ApartRequest, ValidationCall, ValidationReply } from "./thread-calls.ts";
+import type { ApartRequest, ValidationCall, ValidationReply, ValidationThreadOptions } from "./thread-calls.ts";
 
 /** Compiles and runs validations in a thread. */
 export interface ApartValidator {
@@ -18,10 +18,15 @@ const THREAD = new URL(`./validation-thread${import.meta.url.endsWith(".ts") ? "
  */
 const MAX_HEAP_MB = 1024;
 
-export function createApartValidator(options: Pick<ThreadLineOptions, "deadlineMs" | "idleMs">): ApartValidator {
+export function createApartValidator(
+  options: Pick<ThreadLineOptions, "deadlineMs" | "idleMs"> & ValidationThreadOptions,
+): ApartValidator {
+  const { deadlineMs, idleMs, readsXml } = options;
   const line = createThreadLine<ValidationCall, ValidationReply>({
-    ...options,
+    deadlineMs,
+    idleMs,
     thread: THREAD,
+    workerData: { readsXml } satisfies ValidationThreadOptions,
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
   });
 

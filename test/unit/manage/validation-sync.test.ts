@@ -18,6 +18,7 @@ import { openValidations } from "../../../src/manage/validations.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
+import { until } from "../../support/api-client.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 
 const FIRST = '{"title":"first"}';
@@ -78,7 +79,7 @@ async function openPlace(start: { book?: Store; path?: string } = {}) {
       const before = next;
       next = undefined;
       before?.();
-      while (next === undefined) await new Promise(setImmediate);
+      await until(() => next !== undefined);
     }
   }
 

@@ -5,6 +5,15 @@ import { checkRules, parseRules } from "../../../../src/receive/validation/rules
 const check = (rules: unknown, data: unknown, more: object = {}) =>
   checkRules(parseRules(rules, "rules"), { data, source: "orders", ...more });
 
+function refusalOf(rules: unknown): string | undefined {
+  try {
+    parseRules(rules, "rules");
+    return undefined;
+  } catch (error) {
+    return (error as Error).name;
+  }
+}
+
 describe("a rule", () => {
   it("holds everywhere, or only where its condition does", () => {
     const always = [{ require: { data: { id: { $exist: true } } }, message: "has an id" }];
@@ -50,11 +59,7 @@ describe("a rule", () => {
   it("is refused, and nothing else happens, whatever it is", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        try {
-          parseRules(value, "rules");
-        } catch (error) {
-          expect((error as Error).name).toBe("SchemaFault");
-        }
+        expect(["SchemaFault", undefined]).toContain(refusalOf(value));
       }),
     );
   });

@@ -85,6 +85,7 @@ describe("the check of a webhook", SLOW, () => {
     await expect(checked).rejects.toMatchObject({ code: "unavailable" });
     clearInterval(timer);
     expect(ticks.length).toBeGreaterThan(10);
+    // Those who come after it find a new thread.
     await hasty.check("slow", request("<o><q>aab</q></o>"), XML_FORM);
   });
 
