@@ -6,7 +6,7 @@ export interface ApiClient {
   /** Throws what the gateway answered, as a failure, unless it is a success or in `expected`. */
   get(path: string, query?: Query, expected?: readonly number[]): Promise<ApiAnswer>;
   post(path: string, body?: string | Uint8Array<ArrayBuffer>, headers?: Record<string, string>): Promise<ApiAnswer>;
-  put(path: string, body: string, headers: Record<string, string>): Promise<ApiAnswer>;
+  put(path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>): Promise<ApiAnswer>;
   patch(path: string, body: string, headers: Record<string, string>): Promise<ApiAnswer>;
   remove(path: string): Promise<ApiAnswer>;
 }

@@ -12,6 +12,7 @@ import { addReplayCommands } from "./replay-commands.ts";
 import { addSmartsheetCommands } from "./smartsheet-commands.ts";
 import { addTargetCommands } from "./target-commands.ts";
 import { addTenantCommands } from "./tenant-commands.ts";
+import { addValidationCommands } from "./validation-commands.ts";
 
 /** Resolves to the exit code. What a command needs is imported when it runs: help and usage errors are instant. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
@@ -58,6 +59,7 @@ Examples:
   addSmartsheetCommands(program);
   addKeyCommands(program);
   addBackupCommands(program);
+  addValidationCommands(program);
   return program;
 }
 

@@ -17,7 +17,8 @@ export const VALIDATION_LIMITS = {
   maxBytes: 256 * 1024,
   /** Levels of containers or elements, the root included. */
   maxDepth: 32,
-  maxSubschemas: 5000,
+  /** The compiler takes a time that grows with the square of the fields in one place. */
+  maxSubschemas: 2000,
   maxRules: 100,
   /** Failing places that are named. */
   maxErrors: 100,

@@ -104,7 +104,10 @@ function compile(schema: object, draft: Draft, allErrors: boolean): ValidateFunc
   try {
     return createCompiler(draft, allErrors).compile(schema);
   } catch (error) {
-    throw error instanceof SchemaFault ? error : new SchemaFault(`does not compile: ${(error as Error).message}`);
+    if (error instanceof SchemaFault) throw error;
+    // The compiler goes one step down its stack for each field of an object.
+    if (error instanceof RangeError) throw new SchemaFault("does not compile: it has too many parts in one place");
+    throw new SchemaFault(`does not compile: ${(error as Error).message}`);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Validation } from "../../domain/validation.ts";
 import { createThreadLine, type ThreadLineOptions } from "./thread-line.ts";
-import type { ApartRequest, ValidationCall, ValidationReply } from "./thread-calls.ts";
+import type { ApartRequest, ValidationCall, ValidationReply, ValidationThreadOptions } from "./thread-calls.ts";
 
 /** Compiles and runs validations in a thread. */
 export interface ApartValidator {
@@ -12,13 +12,21 @@ export type ApartDocument = Pick<Validation, "format" | "hash" | "document">;
 
 /** The same file names in a source tree and in a build. */
 const THREAD = new URL(`./validation-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
-/** Of the thread's own heap; what the parser of XML takes is limited apart. */
-const MAX_HEAP_MB = 256;
+/**
+ * Of the thread's own heap; what the parser of XML takes is limited apart. Far more than the largest body that is read
+ * takes: a thread that comes near ends, but one that asks for much at once would take the process with it.
+ */
+const MAX_HEAP_MB = 1024;
 
-export function createApartValidator(options: Pick<ThreadLineOptions, "deadlineMs" | "idleMs">): ApartValidator {
+export function createApartValidator(
+  options: Pick<ThreadLineOptions, "deadlineMs" | "idleMs"> & ValidationThreadOptions,
+): ApartValidator {
+  const { deadlineMs, idleMs, readsXml } = options;
   const line = createThreadLine<ValidationCall, ValidationReply>({
-    ...options,
+    deadlineMs,
+    idleMs,
     thread: THREAD,
+    workerData: { readsXml } satisfies ValidationThreadOptions,
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
   });
 

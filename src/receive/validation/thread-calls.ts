@@ -3,6 +3,12 @@ import type { ValidationFormat } from "../../domain/validation.ts";
 import type { Refusal } from "../body-check.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
 
+/** What the thread gets at its start. */
+export interface ValidationThreadOptions {
+  /** It loads what it needs for that before it is ready: no call pays for it. */
+  readsXml: boolean;
+}
+
 /** To the thread that compiles validations and runs those that would hold up the loop. */
 export interface ValidationCall {
   format: ValidationFormat;

@@ -17,6 +17,7 @@ export interface ThreadLine<Call, Reply> {
 export interface ThreadLineOptions {
   /** It says `READY` when it has loaded, then answers each call once. */
   thread: URL;
+  workerData?: unknown;
   /** Of a call, from when the thread is ready for it. */
   deadlineMs: number;
   /** After so long without a call the thread ends; without it, it stays. */
@@ -54,7 +55,10 @@ export function createThreadLine<Call, Reply>(options: ThreadLineOptions): Threa
   let ending: Promise<unknown> = Promise.resolve();
 
   function start(): Worker {
-    const started = new Worker(options.thread, { resourceLimits: options.resourceLimits });
+    const started = new Worker(options.thread, {
+      workerData: options.workerData,
+      resourceLimits: options.resourceLimits,
+    });
     started.unref();
     isReady = false;
     started.on("message", (message: Reply | typeof READY) => {

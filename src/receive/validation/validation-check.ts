@@ -50,11 +50,11 @@ interface Checked extends Validation {
 type Found = readonly Mismatch[] | undefined;
 
 /** So much takes the loop a few milliseconds at worst; nearly all webhooks are smaller. */
-const MAX_ON_LOOP_BYTES = 128 * 1024;
-/** Beyond that a check goes on in the thread, where it may take longer. */
-const MAX_STEPS_ON_LOOP = 200_000;
+const MAX_ON_LOOP_BYTES = 64 * 1024;
+/** Of an order with hundreds of lines; beyond that a check goes on in the thread, where it may take longer. */
+const MAX_STEPS_ON_LOOP = 20_000;
 /** Compiling takes about a millisecond for each 100 characters, of which spaces are none. */
-const MAX_COMPILED_ON_LOOP = 4096;
+const MAX_COMPILED_ON_LOOP = 3072;
 const MAX_READ_ON_LOOP_BYTES = 32 * 1024;
 /** The largest body that is read takes a second or two; a machine may be busy. */
 const CHECK_DEADLINE_MS = 10_000;
@@ -70,9 +70,16 @@ export interface ValidationCheckerOptions {
 
 export function createValidationChecker({ mode, deadlineMs }: ValidationCheckerOptions): ValidationChecker {
   // Of each kind its own, so that XML never waits for JSON, and neither for what somebody tries out.
-  const lines = { deadlineMs: deadlineMs ?? CHECK_DEADLINE_MS };
-  const apart = { json: createApartValidator(lines), xsd: createApartValidator(lines) };
-  const trials = createApartValidator({ deadlineMs: deadlineMs ?? COMPILE_DEADLINE_MS, idleMs: TRIAL_IDLE_MS });
+  const checkMs = deadlineMs ?? CHECK_DEADLINE_MS;
+  const apart = {
+    json: createApartValidator({ deadlineMs: checkMs, readsXml: false }),
+    xsd: createApartValidator({ deadlineMs: checkMs, readsXml: true }),
+  };
+  const trials = createApartValidator({
+    deadlineMs: deadlineMs ?? COMPILE_DEADLINE_MS,
+    idleMs: TRIAL_IDLE_MS,
+    readsXml: true,
+  });
   let own: ReadonlyMap<string, Applied> = new Map();
   let fallback: Applied | undefined;
   const toCompile = new Set<Checked>();

@@ -1,8 +1,8 @@
 import { constants, setPriority } from "node:os";
-import { parentPort } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 import { PosthornError } from "../../domain/errors.ts";
 import { VALIDATION_LIMITS } from "../../domain/validation.ts";
-import { parseQuery } from "../../route/filter-facts.ts";
+import { hasTooManyParts, parseQuery } from "../../route/filter-facts.ts";
 import { findBodyKind } from "../content-type.ts";
 import { checkJsonText } from "../json-text.ts";
 import { TooManySteps, type Mismatch } from "../schema/payload-schema.ts";
@@ -10,7 +10,7 @@ import { SchemaFault } from "../schema/prepare-schema.ts";
 import { bomLength } from "../unreadable.ts";
 import { compileJsonValidation } from "./json-validation.ts";
 import { limitWasmMemory } from "./limit-wasm-memory.ts";
-import type { ApartRequest, ValidationCall, ValidationReply } from "./thread-calls.ts";
+import type { ApartRequest, ValidationCall, ValidationReply, ValidationThreadOptions } from "./thread-calls.ts";
 import { READY } from "./thread-line.ts";
 import { loadXsdEngine, type XsdEngine } from "./xsd.ts";
 
@@ -20,8 +20,12 @@ if (port === null) throw new Error("validation-thread.ts is started as a thread"
 // Only Linux has priorities for threads. Who writes monstrous schemas must not slow down those who do not.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
-/** A second or so, whatever the schema and the body are. */
-const MAX_STEPS = 20_000_000;
+/** A tenth of a second for a small body, whatever the schema is; a few seconds for the largest. */
+const MIN_STEPS = 2_000_000;
+const STEPS_PER_BYTE = 8;
+const MAX_STEPS = 50_000_000;
+/** Each takes up to a hundred bytes of memory when it is built. */
+const MAX_PARTS = 3_000_000;
 const MAX_COMPILED = 100;
 const memory = limitWasmMemory();
 
@@ -31,14 +35,13 @@ interface Compiled {
 }
 
 const compiled = new Map<string, Compiled>();
-let engine: Promise<XsdEngine> | undefined;
+let engine: XsdEngine | undefined;
 
 async function compile({ format, document, request }: ValidationCall): Promise<Compiled> {
   const bytes = toBuffer(document as Uint8Array);
   // What has a request to be checked was accepted before.
   if (format === "json") return compileJson(bytes, request !== undefined);
-  engine ??= loadXsdEngine();
-  const xsd = (await engine).compile(bytes);
+  const xsd = (engine ??= await loadXsdEngine()).compile(bytes);
   return {
     check: ({ body, headers }) => {
       const bodyBytes = toBuffer(body);
@@ -48,13 +51,16 @@ async function compile({ format, document, request }: ValidationCall): Promise<C
   };
 }
 
-function compileJson(bytes: Buffer, trusted: boolean): Compiled {
-  if (!trusted) checkDocument(bytes);
-  const validation = compileJsonValidation(toText(bytes), { trusted });
+function compileJson(document: Buffer, trusted: boolean): Compiled {
+  if (!trusted) checkDocument(document);
+  const validation = compileJsonValidation(toText(document), { trusted });
   return {
     check({ endpoint, body, headers, query }) {
-      const data = JSON.parse(toText(toBuffer(body))) as unknown;
-      return validation.check({ data, headers, query: parseQuery(query), source: endpoint }, MAX_STEPS);
+      const bytes = toBuffer(body);
+      if (hasTooManyParts(bytes, MAX_PARTS)) throw new TooManySteps("The body has too many parts.");
+      const data = JSON.parse(toText(bytes)) as unknown;
+      const maxSteps = Math.min(MAX_STEPS, MIN_STEPS + STEPS_PER_BYTE * bytes.length);
+      return validation.check({ data, headers, query: parseQuery(query), source: endpoint }, maxSteps);
     },
   };
 }
@@ -108,6 +114,7 @@ function toText(bytes: Buffer): string {
   return bytes.toString("utf8", bomLength(bytes));
 }
 
+if ((workerData as ValidationThreadOptions).readsXml) engine = await loadXsdEngine();
 port.on("message", (call: ValidationCall) => {
   void answer(call)
     .catch(toReply)

@@ -1,0 +1,101 @@
+import { createHash } from "node:crypto";
+import { afterAll, describe, expect, it } from "vitest";
+import type { Validation, ValidationFormat } from "../../../../src/domain/validation.ts";
+import { createValidationChecker } from "../../../../src/receive/validation/validation-check.ts";
+import type { WellFormed } from "../../../../src/receive/well-formed.ts";
+
+const checker = createValidationChecker({ mode: "permissive" });
+const hasty = createValidationChecker({ mode: "strict", deadlineMs: 5000 });
+afterAll(() => Promise.all([checker.close(), hasty.close()]));
+
+function validation(endpoint: string, document: object | string, version = 1): Validation {
+  const format: ValidationFormat = typeof document === "string" ? "xsd" : "json";
+  const bytes = Buffer.from(typeof document === "string" ? document : JSON.stringify(document));
+  const hash = createHash("sha256").update(bytes).digest("hex");
+  return { endpoint, format, version, document: bytes, hash };
+}
+
+const JSON_FORM: WellFormed = { kind: "json", texts: [] };
+const XML_FORM: WellFormed = { kind: "xml", texts: [] };
+const request = (body: string) => ({ body: Buffer.from(body), headers: {}, query: "" });
+const xsd = (pattern: string) =>
+  `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:simpleType name="t"><xs:restriction base="xs:string">
+  <xs:pattern value="${pattern}"/></xs:restriction></xs:simpleType><xs:element name="o"><xs:complexType><xs:sequence>
+  <xs:element name="q" type="t" maxOccurs="unbounded"/></xs:sequence></xs:complexType></xs:element></xs:schema>`;
+
+/** Threads start slowly on a machine that has much to do. */
+const SLOW = { timeout: 120_000 };
+
+describe("the check of a webhook", SLOW, () => {
+  it("says nothing, and waits for nothing, where there is no validation", () => {
+    checker.update([validation("other", {})]);
+    expect(checker.check("orders", request("{}"), JSON_FORM)).toBeUndefined();
+  });
+
+  it("says the same in the thread and on the loop, however large the body is", async () => {
+    checker.update([
+      validation("orders", { type: "object", required: ["id"], properties: { id: { type: "integer" } } }),
+    ]);
+    const filler = "x".repeat(200_000);
+    const said: unknown[] = [];
+    for (let turn = 0; turn < 40 && !said.includes("on the loop"); turn++) {
+      for (const body of ['{"id":"a"}', JSON.stringify({ id: "a", filler })]) {
+        try {
+          const checked = checker.check("orders", request(body), JSON_FORM);
+          await checked;
+          said.push("passed");
+        } catch (error) {
+          said.push((error as { details: { errors: unknown } }).details.errors);
+        }
+      }
+      try {
+        if (checker.check("orders", request('{"id":1}'), JSON_FORM) === undefined) said.push("on the loop");
+      } catch {
+        said.push("refused");
+      }
+      await new Promise(setImmediate);
+    }
+    const [last, ...others] = said.reverse();
+    expect(last).toBe("on the loop");
+    for (const one of others) expect(one).toEqual([{ path: "/id", message: "must be integer" }]);
+  });
+
+  it("takes a new document at once, also while the old one is being compiled", async () => {
+    for (let version = 1; version <= 5; version++) {
+      checker.update([validation("fast", { const: version }, version)]);
+      await checker.check("fast", request(String(version)), JSON_FORM);
+      const stale = async () => checker.check("fast", request(String(version - 1)), JSON_FORM);
+      await expect(stale()).rejects.toMatchObject({ code: "validation_failed", details: { version } });
+    }
+  });
+
+  it("goes by the default where an endpoint has none, and by the mode where there is no default", async () => {
+    hasty.update([]);
+    expect(() => hasty.check("orders", request("{}"), JSON_FORM)).toThrow(/no validation for orders/);
+    hasty.update([validation("default", { type: "array" })]);
+    await hasty.check("orders", request("[]"), JSON_FORM);
+  });
+
+  it("ends by the deadline, as the gateway's own trouble, and leaves the loop free meanwhile", async () => {
+    hasty.update([validation("slow", xsd("(a|aa)+b"))]);
+    const ticks: number[] = [];
+    const timer = setInterval(() => ticks.push(performance.now()), 10);
+    const body = `<o>${`<q>${"a".repeat(28)}</q>`.repeat(2000)}</o>`;
+    const checked = hasty.check("slow", request(body), XML_FORM);
+    await expect(checked).rejects.toMatchObject({ code: "unavailable" });
+    clearInterval(timer);
+    expect(ticks.length).toBeGreaterThan(10);
+    // Those who come after it find a new thread.
+    await hasty.check("slow", request("<o><q>aab</q></o>"), XML_FORM);
+  });
+
+  it("finds a document too costly to be compiled in good time", async () => {
+    const many = "<xs:sequence maxOccurs='5000'>".repeat(12);
+    const bomb = `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="o"><xs:complexType>
+      <xs:choice>${many}<xs:element name="a" minOccurs="0"/>${"</xs:sequence>".repeat(12)}</xs:choice>
+      </xs:complexType></xs:element></xs:schema>`;
+    // Whether libxml2 takes it or not, it ends.
+    await hasty.examine(validation("bomb", bomb));
+    expect(await hasty.examine(validation("fine", xsd("a")))).toBeUndefined();
+  });
+});
