@@ -66,6 +66,7 @@ export function createIntake(options: IntakeOptions): Intake {
         body: NOTHING,
         facts: undefined,
         isReplayed: false,
+        invalid: undefined,
       };
       refuseTrouble();
       refuseEncoding(request);
