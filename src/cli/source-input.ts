@@ -36,10 +36,10 @@ export function readSourceInput(flags: SourceFlags): Record<string, unknown> {
     methods: flags.method,
     content_types: readList(flags.contentType),
     answer_within: readSeconds(flags.answerWithin),
-    event_type: flags.eventType,
-    id_from: flags.idFrom,
-    ordering_key_from: flags.orderingKeyFrom,
-    priority_from: flags.priorityFrom,
+    event_type: readText(flags.eventType),
+    id_from: readText(flags.idFrom),
+    ordering_key_from: readText(flags.orderingKeyFrom),
+    priority_from: readText(flags.priorityFrom),
     only: readList(flags.only),
     options: readOptions(flags.option),
     path_token: flags.pathToken,
@@ -68,6 +68,10 @@ function readAuth({ authHeader: header, authTokenFile: file }: SourceFlags): obj
 
 function readList(values: readonly string[] | undefined): readonly string[] | null | undefined {
   return values?.length === 1 && values[0] === "none" ? null : values;
+}
+
+function readText(text: string | undefined): string | null | undefined {
+  return text === "none" ? null : text;
 }
 
 function readSeconds(text: string | undefined): number | null | undefined {

@@ -66,7 +66,7 @@ export function createIntake(options: IntakeOptions): Intake {
         body: NOTHING,
         facts: undefined,
         isReplayed: false,
-        objection: undefined,
+        invalid: undefined,
       };
       refuseTrouble();
       refuseEncoding(request);
