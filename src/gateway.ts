@@ -55,6 +55,7 @@ import { createBodyChecker } from "./receive/body-check.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "./receive/publish-item.ts";
 import { createPublisher } from "./receive/publish.ts";
 import { createRequestLog } from "./receive/request-log.ts";
+import { createRequestReplays } from "./receive/request-replay.ts";
 import { createSchemaChecker } from "./receive/schema/schema-check.ts";
 import { createSourceKinds } from "./receive/sources/kinds.ts";
 import type { SourceKind } from "./receive/sources/source-kind.ts";
@@ -249,30 +250,13 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     clock,
     random,
     logger,
-    accessToken: config.smartsheetAccessToken,
-    apiHost: config.smartsheetApiHost,
-    publicUrl: config.publicUrl,
-    userAgent: config.userAgent,
-    listSources: () =>
-      sources
-        .list(undefined)
-        .filter(({ source }) => source.kind === "smartsheet")
-        .map(({ source: { name, pathToken, settings } }) => ({ name, pathToken, manifest: settings.manifest })),
-    onDisabled(name, reason) {
-      const tenantId = sources.find(name)?.tenantId;
-      if (tenantId === undefined) return;
-      void ownEvents.publishOwn({
-        type: "source.disabled",
-        tenantId,
-        data: { source: name, status: "disabled", reason },
-      });
-    },
+    settings: config,
+    getSources: () => sources,
+    getOwnEvents: () => ownEvents,
     onFault: logFault,
   });
-  const kinds = createSourceKinds(
-    { clock, fetchText: createFetchText(client), smartsheet: smartsheet.context },
-    options.sourceKinds,
-  );
+  const kindServices = { clock, fetchText: createFetchText(client), smartsheet: smartsheet.context };
+  const kinds = createSourceKinds(kindServices, options.sourceKinds);
   const sources = await openSources({
     store,
     clock,
@@ -401,6 +385,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     bodies,
     schemas,
   });
+  const requestReplays = createRequestReplays({ store, findSource: sources.find, webhooks, clock });
   const publisher = createPublisher({
     accept,
     clock,
@@ -467,6 +452,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     status,
     subscriptions,
     sources,
+    requestReplays,
     eventTypes,
     tenants,
     keys,

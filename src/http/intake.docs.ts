@@ -52,14 +52,21 @@ const webhook: OperationDocs = {
   otherAnswers: [
     {
       status: 200,
-      description: "It was received before",
-      schema: closed({ status: oneOf(["duplicate"]), event_id: Type.String() }),
+      description:
+        "It was received before, or is not let through; sources of other kinds than `generic` decide themselves",
+      schema: Type.Union([
+        closed({ status: oneOf(["duplicate"]), event_id: Type.String() }),
+        closed({ status: oneOf(["ignored"]), cause: Type.String() }),
+      ]),
     },
   ],
   errors: [
+    "bad_signature",
+    "address_not_allowed",
     "unknown_source",
     "method_not_allowed",
     "gone",
+    "unsupported_content_type",
     "invalid_field",
     "schema_mismatch",
     "unknown_version",

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../src/domain/errors.ts";
 import { createBodyChecker } from "../../src/receive/body-check.ts";
@@ -68,7 +68,7 @@ async function findSignedHeaders(fixture: SourceFixture): Promise<[name: string,
 
 /** Another text that looks like it. */
 function alter(text: string): string {
-  const characters = [...text];
+  const characters = text.split("");
   for (let at = Math.floor(characters.length / 2); at < characters.length; at++) {
     const character = characters[at] as string;
     if (!/[0-9a-zA-Z]/.test(character)) continue;
@@ -226,8 +226,9 @@ async function onlyOwnErrors(run: () => Promise<void>): Promise<void> {
 
 export function sourceContract(fixture: SourceFixture): void {
   describe(`the source contract: ${fixture.kind.name}`, () => {
-    for (const { name, appliesTo, run } of SOURCE_CHECKS) {
-      if (appliesTo === undefined || appliesTo(fixture)) it(name, () => run(fixture));
-    }
+    const checks = SOURCE_CHECKS.filter(({ appliesTo }) => appliesTo === undefined || appliesTo(fixture));
+    it.each(checks)("$name", async ({ run }) => {
+      await expect(run(fixture)).resolves.toBeUndefined();
+    });
   });
 }

@@ -25,6 +25,6 @@ describe("the source contract", () => {
   it.each(BROKEN)("fails a kind that breaks %s", async (promise, change) => {
     const check = SOURCE_CHECKS.find(({ name }) => promise.test(name));
     await expect(check?.run(sample)).resolves.toBeUndefined();
-    await expect(check?.run({ ...sample, kind: { ...sample.kind, ...change } })).rejects.toThrow();
+    await expect(check?.run({ ...sample, kind: { ...sample.kind, ...change } })).rejects.toThrow(Error);
   });
 });

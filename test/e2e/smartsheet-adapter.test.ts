@@ -96,8 +96,7 @@ const eventsOf = async () => (await api.get("/api/v1/events?source=smartsheet&li
 function readEventLog(): { status: string; event_type: string }[] {
   const db = new DatabaseSync(join(folder.path, "data/posthorn.db"), { readOnly: true });
   try {
-    const rows = db.prepare("select event_type, status from event_log where source = 'smartsheet'").all();
-    return rows as unknown as { status: string; event_type: string }[];
+    return db.prepare("select event_type, status from event_log where source = 'smartsheet'").all();
   } finally {
     db.close();
   }
@@ -217,10 +216,11 @@ describe("the Smartsheet adapter", () => {
   it("stays verified: the challenge comes again after every hundred callbacks", async () => {
     core.answerWith({ status: 200 });
     const webhook = smartsheet.webhooks.find(({ scopeObjectId }) => scopeObjectId === ORDERS);
-    while ((webhook?.callbackCount ?? 0) < 100) {
+    await until(async () => {
       smartsheet.change(ORDERS, [rowEvent("500")]);
       await smartsheet.idle();
-    }
+      return webhook?.callbackCount === 100;
+    });
     expect(webhook?.status).toBe("ENABLED");
   });
 
@@ -231,6 +231,7 @@ describe("the Smartsheet adapter", () => {
     await until(() => core.requests.some(({ body }) => body.includes("DISABLED_CALLBACK_FAILED")));
     await api.post("/api/v1/jobs/audit-smartsheet/run");
     await until(() => webhook?.status === "ENABLED");
+    expect((await run("list"))["missing"]).toEqual([]);
   });
 
   it("cleans up: duplicates and what left the manifest go, others stay", async () => {

@@ -119,7 +119,23 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /api/v1/replays/:id/cancel": { scope: "admin" },
   "POST /api/v1/subscriptions/:id/recover": { scope: "admin" },
 
+  "GET /api/v1/sources": {
+    scope: "read",
+    cases: () => [at("own", "/api/v1/sources?limit=500")],
+  },
+  "POST /api/v1/sources": { scope: "admin" },
+  "GET /api/v1/sources/:name": { scope: "read" },
+  "PUT /api/v1/sources/:name": { scope: "admin" },
+  "PATCH /api/v1/sources/:name": { scope: "admin" },
+  "DELETE /api/v1/sources/:name": { scope: "admin" },
+  "POST /api/v1/sources/:name/pause": { scope: "admin" },
+  "POST /api/v1/sources/:name/resume": { scope: "admin" },
+  "POST /api/v1/sources/:name/close": { scope: "admin" },
+  "POST /api/v1/sources/:name/rotate-secret": { scope: "admin" },
+  "DELETE /api/v1/sources/:name/secrets/:id": { scope: "admin" },
+  "GET /api/v1/sources/:name/path-token": { scope: "admin" },
   "GET /api/v1/sources/:name/requests": { scope: "read" },
+  "POST /api/v1/requests/:id/replay": { scope: "admin" },
   "GET /api/v1/requests/:id": {
     scope: "read",
     cases: async ({ client, source }) => {

@@ -92,6 +92,40 @@ async function newWebhookRequest({ client, source, tenant }: Owner): Promise<str
   return String(json["event_id"]).replace("evt_", "req_");
 }
 
+/** By API; with a secret, which `findSecret` knows. */
+async function newSource({ client }: Owner): Promise<string> {
+  const name = fresh("hooks-");
+  const secrets = [`whsec_${Buffer.alloc(32, name).toString("base64")}`];
+  await client.post("/api/v1/sources", { name, secrets, path_token: true, ...SOURCE_SETTINGS });
+  latestSource = name;
+  return name;
+}
+
+const SOURCE_SETTINGS = {
+  auth: { header: "X-Shop-Token", token: "b8f1c2a09d3e" },
+  content_types: ["application/json"],
+  event_type: "shop.order",
+  id_from: "body:/id",
+};
+let latestSource = "";
+
+/** Of the source that was made last, as an example that names both makes it first. */
+async function findSecret({ client }: Owner): Promise<string> {
+  const { json } = await client.get(`/api/v1/sources/${latestSource}`);
+  return (json["secrets"] as { id: string }[] | undefined)?.[0]?.id ?? "sec_none";
+}
+
+async function newIgnoredRequest({ client }: Owner): Promise<string> {
+  const name = fresh("ignoring");
+  await client.post("/api/v1/sources", { name, only: ["nothing.at.all"] });
+  await client.webhook(name, '{"private":1}');
+  await until(async () => (await client.refused(name)).length === 1);
+  const [ignored] = await client.refused(name);
+  const body = JSON.stringify({ only: null });
+  await client.request("PATCH", `/api/v1/sources/${name}`, { body, headers: { "content-type": "application/json" } });
+  return String(ignored?.id);
+}
+
 async function findRefusedRequest({ client, source }: Owner): Promise<string> {
   const [refused] = await client.refused(source);
   return String(refused?.id);
@@ -108,6 +142,9 @@ export const THINGS: Readonly<Record<string, Thing>> = {
   [EXAMPLE.pausedReplay]: { make: newPausedReplay, isOwned: true },
   [EXAMPLE.request]: { make: newWebhookRequest, isOwned: true },
   [EXAMPLE.refusedRequest]: { make: findRefusedRequest, isOwned: true },
+  [EXAMPLE.ownSource]: { make: newSource, isOwned: true },
+  [EXAMPLE.sourceSecret]: { make: findSecret, isOwned: true },
+  [EXAMPLE.ignoredRequest]: { make: newIgnoredRequest, isOwned: true },
   [EXAMPLE.source]: { make: ({ source }) => source, isOwned: true },
   [EXAMPLE.key]: { make: newKey, isOwned: true },
   [EXAMPLE.tenant]: { make: ({ tenant }) => tenant, isOwned: true },
@@ -115,6 +152,7 @@ export const THINGS: Readonly<Record<string, Thing>> = {
   [EXAMPLE.eventType]: { make: newEventType },
   [EXAMPLE.destination]: { make: ({ sinkUrl }) => sinkUrl },
   [EXAMPLE.newName]: { make: () => fresh("ERP ") },
+  [EXAMPLE.newSource]: { make: () => fresh("crm-") },
   [EXAMPLE.newTenant]: { make: () => fresh("globex-") },
   [EXAMPLE.newEvent]: { make: () => fresh("order-") },
   [EXAMPLE.newEventType]: { make: () => fresh("order.paid") },

@@ -28,6 +28,12 @@ export const EXAMPLE = {
   /** Of the kind `smartsheet`, with this sheet in its manifest. */
   smartsheetSource: "smartsheet",
   sheet: "4509506114742148",
+  /** Made by API, with a secret, a token and a path token. */
+  ownSource: "partner-hooks",
+  sourceSecret: "sec_3f9c0a71d2b84e6605",
+  pathToken: "Zk3wq0Yb7mR1xT5uJ8nC2vL6sD9fG4hA",
+  /** Was ignored, and would be taken in now. */
+  ignoredRequest: "req_01m7hwa0b7e6fsk6n8d3x2t9va",
   key: "key_01m7hwa17nec4b0n057n5najkh",
   eventType: "order.created",
   job: "end-overlaps",
@@ -35,6 +41,7 @@ export const EXAMPLE = {
   /** Not taken yet: what an example makes. */
   newName: "ERP",
   newTenant: "globex",
+  newSource: "crm",
   newEvent: "order-1002-created",
   newEventType: "order.paid",
   nextSecret: "whsec_mh26w3FZuVplogD3OGUGKdjOovCKujzczID2pJ3vqpw=",

@@ -10,6 +10,7 @@ import { OPERATION_DOCS } from "../routes/operation.docs.ts";
 import { REPLAY_DOCS } from "../routes/replays.docs.ts";
 import { REQUEST_DOCS } from "../routes/requests.docs.ts";
 import { SMARTSHEET_DOCS } from "../routes/smartsheet.docs.ts";
+import { SOURCE_DOCS } from "../routes/sources.docs.ts";
 import { STATISTICS_DOCS } from "../routes/statistics.docs.ts";
 import { SUBSCRIPTION_DOCS } from "../routes/subscriptions.docs.ts";
 import { SUBSCRIPTION_SECRET_DOCS } from "../routes/subscription-secrets.docs.ts";
@@ -31,6 +32,7 @@ export const AREAS = [
   DELIVERY_DOCS,
   REPLAY_DOCS,
   STATISTICS_DOCS,
+  SOURCE_DOCS,
   REQUEST_DOCS,
   EVENT_TYPE_DOCS,
   SMARTSHEET_DOCS,

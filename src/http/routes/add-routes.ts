@@ -15,6 +15,7 @@ import type { Status } from "../../manage/status.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import type { Tenants } from "../../manage/tenants.ts";
 import type { TestDeliveries } from "../../manage/test-delivery.ts";
+import type { RequestReplays } from "../../receive/request-replay.ts";
 import type { Store, StoredDelivery } from "../../store/store.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import { addCatalogRoute } from "./catalog.ts";
@@ -30,6 +31,8 @@ import { addOperationRoutes } from "./operation.ts";
 import { addReplayRoutes } from "./replays.ts";
 import { addRequestRoutes } from "./requests.ts";
 import { addSmartsheetRoutes } from "./smartsheet.ts";
+import { addSourceRoutes } from "./sources.ts";
+import { addSourceSecretRoutes } from "./source-secrets.ts";
 import { addStatisticsRoutes } from "./statistics.ts";
 import { addSubscriptionRoutes } from "./subscriptions.ts";
 import { addSubscriptionSecretRoutes } from "./subscription-secrets.ts";
@@ -50,6 +53,7 @@ export interface RouteParts {
   status: Status;
   subscriptions: Subscriptions;
   sources: Sources;
+  requestReplays: RequestReplays;
   eventTypes: EventTypes;
   tenants: Tenants;
   keys: Keys;
@@ -84,7 +88,24 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   addEventExportRoute(app, { store });
   addDeliveryRoutes(app, { store, subscriptions, replays, bulkReplays, presentDelivery: present });
   addReplayRoutes(app, { bulkReplays });
-  addRequestRoutes(app, { store, sources });
+  addRequestRoutes(app, {
+    store,
+    sources,
+    requestReplays: parts.requestReplays,
+    onReplayed: ({ request, outcome, cause }, caller) =>
+      logger.info(
+        { request_id: request.id, source: request.source, outcome, cause, key_id: caller?.keyId },
+        "a request was taken in again",
+      ),
+  });
+  addSourceRoutes(app, { sources, store, clock });
+  addSourceSecretRoutes(app, {
+    sources,
+    onTokenRead: ({ source }, caller) =>
+      logger.info({ source: source.name, key_id: caller?.keyId }, "the path token was read"),
+    onSecretsChanged: ({ source }, what, caller) =>
+      logger.info({ source: source.name, what, key_id: caller?.keyId }, "the secrets of a source were changed"),
+  });
   addSubscriptionRoutes(app, { subscriptions, statistics, store, resume: resume.resume });
   addStatisticsRoutes(app, { statistics, subscriptions, store });
   addTestDeliveryRoutes(app, { subscriptions, tests, presentDelivery: present });

@@ -5,6 +5,7 @@ import {
   Headers,
   Time,
   closed,
+  extended,
   named,
   nullable,
   oneOf,
@@ -79,6 +80,29 @@ export const REQUEST_DOCS: AreaDocs = {
           events: [],
         }),
       },
+    },
+    "POST /api/v1/requests/:id/replay": {
+      description:
+        "After a repair of the configuration. Who it is from is not asked again; all else is done with its stored " +
+        "body as if it came now. What is still wrong with it is told as an error.",
+      params: { id: EXAMPLE.ignoredRequest },
+      answer: {
+        status: 200,
+        description: "What became of it",
+        schema: extended(Request, { result: closed({ outcome: oneOf(["accepted", "ignored"]), cause: Cause }) }),
+        example: {
+          ...REQUEST,
+          id: EXAMPLE.ignoredRequest,
+          outcome: "ignored",
+          cause: "filtered",
+          events: [],
+          replayed_at: EXAMPLE.laterTime,
+          replayed_by: EXAMPLE.key,
+          replay_event_ids: [EXAMPLE.webhookEvent],
+          result: { outcome: "accepted", cause: null },
+        },
+      },
+      errors: ["conflict", "unreadable_body", "schema_mismatch"],
     },
     "GET /api/v1/requests/:id": {
       params: { id: EXAMPLE.request },

@@ -1,14 +1,33 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
+import type { Caller } from "../../manage/keys.ts";
 import type { Sources } from "../../manage/sources.ts";
-import type { Store, StoredRequest } from "../../store/store.ts";
+import type { ReplayedRequest, RequestReplays } from "../../receive/request-replay.ts";
+import { REQUEST_OUTCOMES, type Store, type StoredRequest } from "../../store/store.ts";
 import { presentRequest } from "../present/request.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
-const ListQuery = Type.Object(PageQuery, { additionalProperties: false });
+const ListQuery = Type.Object(
+  {
+    ...PageQuery,
+    outcome: Type.Optional(Type.Union(REQUEST_OUTCOMES.map((outcome) => Type.Literal(outcome)))),
+    cause: Type.Optional(Type.String({ maxLength: 64, description: "`bad_signature`, `filtered`, …" })),
+  },
+  { additionalProperties: false },
+);
 
-export function addRequestRoutes(app: FastifyInstance, { store, sources }: { store: Store; sources: Sources }): void {
+export interface RequestRoutesOptions {
+  store: Store;
+  sources: Sources;
+  requestReplays: RequestReplays;
+  /** Somebody has taken a request in again, or tried to. */
+  onReplayed: (replayed: ReplayedRequest, caller: Caller | undefined) => void;
+}
+
+export function addRequestRoutes(app: FastifyInstance, options: RequestRoutesOptions): void {
+  const { store, sources, requestReplays } = options;
+
   /** A request belongs to who owned its source when it came. */
   function isVisible(request: StoredRequest, tenantId: string | undefined): boolean {
     return tenantId === undefined || request.tenantId === tenantId;
@@ -25,19 +44,32 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources }: { sto
       if (source === undefined || (caller?.tenantId !== undefined && source.tenantId !== caller.tenantId)) {
         throw new PosthornError("not_found", `There is no source ${params.name}.`);
       }
-      return presentPage(await store.listRequests(params.name, pageOf(query), caller?.tenantId), presentRequest);
+      const filter = { outcome: query.outcome, cause: query.cause };
+      const page = await store.listRequests(params.name, pageOf(query), caller?.tenantId, filter);
+      return presentPage(page, presentRequest);
     },
   );
 
   app.get<{ Params: { id: string } }>(
     "/api/v1/requests/:id",
     { config: { scope: "read" }, schema: { summary: "Read a request" } },
+    async ({ params, caller }) => presentRequest(await getRequest(params.id, caller)),
+  );
+
+  app.post<{ Params: { id: string } }>(
+    "/api/v1/requests/:id/replay",
+    { config: { scope: "admin" }, schema: { summary: "Take in a refused or ignored request again" } },
     async ({ params, caller }) => {
-      const request = await store.findRequest(params.id);
-      if (request === undefined || !isVisible(request, caller?.tenantId)) {
-        throw new PosthornError("not_found", `There is no request ${params.id}.`);
-      }
-      return presentRequest(request);
+      const replayed = await requestReplays.replay(await getRequest(params.id, caller), caller?.keyId);
+      options.onReplayed(replayed, caller);
+      const { request, outcome, cause } = replayed;
+      return { ...presentRequest(request), result: { outcome, cause: cause ?? null } };
     },
   );
+
+  async function getRequest(id: string, caller: Caller | undefined): Promise<StoredRequest> {
+    const request = await store.findRequest(id);
+    if (request !== undefined && isVisible(request, caller?.tenantId)) return request;
+    throw new PosthornError("not_found", `There is no request ${id}.`);
+  }
 }

@@ -1,9 +1,17 @@
 import type { Clock, Random } from "../../domain/clock.ts";
-import { ENABLED, explainStatus, type SmartsheetContext, type WebhookStatusChange } from "../../domain/smartsheet.ts";
+import {
+  ENABLED,
+  explainStatus,
+  SMARTSHEET_KIND,
+  type SmartsheetContext,
+  type WebhookStatusChange,
+} from "../../domain/smartsheet.ts";
 import type { Store } from "../../store/store.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import type { PeriodicJob } from "../jobs.ts";
+import type { OwnEvents } from "../own-events.ts";
 import type { SecretBox } from "../secret-box.ts";
+import type { Sources } from "../sources.ts";
 import { createSmartsheetAdmin, type SmartsheetAdmin, type SmartsheetSource } from "./admin.ts";
 import { createSmartsheetClient } from "./client.ts";
 import { openManifests } from "./manifests.ts";
@@ -23,15 +31,18 @@ export interface SmartsheetOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
-  accessToken: string | undefined;
-  apiHost: string | undefined;
-  publicUrl: string | undefined;
-  userAgent: string;
-  /** Of the kind `smartsheet`. */
-  listSources: () => readonly SmartsheetSource[];
-  /** Smartsheet sends nothing to the source any more, for one sheet at least. */
-  onDisabled: (source: string, reason: string) => void;
+  settings: SmartsheetSettings;
+  /** Once there are any. */
+  getSources: () => Pick<Sources, "list" | "find">;
+  getOwnEvents: () => OwnEvents;
   onFault: (error: unknown) => void;
+}
+
+export interface SmartsheetSettings {
+  readonly smartsheetAccessToken?: string | undefined;
+  readonly smartsheetApiHost?: string | undefined;
+  readonly publicUrl?: string | undefined;
+  readonly userAgent: string;
 }
 
 const AUDIT_EVERY_MS = 3_600_000;
@@ -39,7 +50,8 @@ const AUDIT_EVERY_MS = 3_600_000;
 const MAX_REMEMBERED = 10_000;
 
 export async function openSmartsheet(options: SmartsheetOptions): Promise<Smartsheet> {
-  const { clock, random, logger, accessToken, apiHost, userAgent, publicUrl } = options;
+  const { clock, random, logger, settings } = options;
+  const { smartsheetAccessToken: accessToken, smartsheetApiHost: apiHost, publicUrl, userAgent } = settings;
   const registry = await openWebhookRegistry(options);
   const manifests = openManifests({
     clock,
@@ -62,7 +74,19 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
     if (status === "NEW_NOT_VERIFIED") return;
     const reason = `Smartsheet's webhook ${webhookId} on the sheet ${sheetId} is ${status}: ${explainStatus(status)}`;
     logger.warn(facts, "Smartsheet has disabled a webhook and sends none of its events");
-    options.onDisabled(source, reason);
+    const tenantId = options.getSources().find(source)?.tenantId;
+    if (tenantId === undefined) return;
+    const data = { source, status: "disabled", reason };
+    void options.getOwnEvents().publishOwn({ type: "source.disabled", tenantId, data });
+  }
+
+  function listSources(): SmartsheetSource[] {
+    const known = options
+      .getSources()
+      .list(undefined)
+      .map(({ source }) => source);
+    const ours = known.filter(({ kind }) => kind === SMARTSHEET_KIND);
+    return ours.map(({ name, pathToken, settings: { manifest } }) => ({ name, pathToken, manifest }));
   }
 
   const client =
@@ -70,7 +94,7 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
   const admin = createSmartsheetAdmin({
     client,
     registry,
-    listSources: options.listSources,
+    listSources,
     findSheets: manifests.find,
     publicUrl,
     onStatus: noteStatus,

@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { Type } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { createHmacKey, type HmacKey } from "../../domain/hmac.ts";
-import { readManifest, type SmartsheetContext } from "../../domain/smartsheet.ts";
+import { readManifest, SMARTSHEET_KIND, type SmartsheetContext } from "../../domain/smartsheet.ts";
 import {
   describeStatus,
   findWebhookId,
@@ -126,7 +126,7 @@ export function createSmartsheetKind(context: SmartsheetContext): SourceKind {
   }
 
   return {
-    name: "smartsheet",
+    name: SMARTSHEET_KIND,
     options: Options,
     needsSecret: false,
     only: ["row.*", "attachment.*", "webhook.status"],

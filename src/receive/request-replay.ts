@@ -1,0 +1,114 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Clock } from "../domain/clock.ts";
+import { PosthornError } from "../domain/errors.ts";
+import type { Source } from "../domain/source.ts";
+import type { RequestReplay, Store, StoredRequest } from "../store/store.ts";
+import type { KindResult } from "./kind-answer.ts";
+import type { WebhookReceiver, WebhookRequest } from "./webhook.ts";
+
+/** Takes in again what was ignored or wrongly refused, once the configuration is repaired. */
+export interface RequestReplays {
+  /** Who it is from is not asked again: an operator answers for it. Throws what is still wrong with it. */
+  replay(request: StoredRequest, by: string | undefined): Promise<ReplayedRequest>;
+}
+
+export interface ReplayedRequest {
+  request: StoredRequest;
+  outcome: "accepted" | "ignored";
+  cause: string | undefined;
+}
+
+export interface RequestReplaysOptions {
+  store: Pick<Store, "loadRequestBody" | "noteRequestReplay">;
+  findSource: (name: string) => Source | undefined;
+  webhooks: Pick<WebhookReceiver, "replay">;
+  clock: Pick<Clock, "wall">;
+}
+
+interface Facts {
+  method: string;
+  path: string;
+  query: string;
+  remote_address: string;
+  headers: IncomingHttpHeaders;
+}
+
+export function createRequestReplays({ store, findSource, webhooks, clock }: RequestReplaysOptions): RequestReplays {
+  const running = new Set<string>();
+
+  async function build(stored: StoredRequest): Promise<WebhookRequest> {
+    const source = findSource(stored.source);
+    // Its events would be another's: a request belongs to who owned the source when it came.
+    if (source === undefined || source.tenantId !== stored.tenantId) {
+      throw new PosthornError("conflict", `The source ${stored.source} of this request is not there any more.`);
+    }
+    const body = await store.loadRequestBody(stored.id);
+    if (body === undefined) {
+      throw new PosthornError("conflict", "The body of this request was not kept. Ask its sender to send it again.");
+    }
+    const { method, path, query, remote_address: remoteAddress, headers } = JSON.parse(stored.facts) as Facts;
+    return {
+      source,
+      method,
+      path,
+      query,
+      remoteAddress,
+      headers,
+      receivedAt: clock.wall(),
+      occurredAt: stored.receivedAt,
+      url: "",
+      body: Buffer.from(body.buffer, body.byteOffset, body.length),
+      facts: stored.facts,
+      isReplayed: true,
+    };
+  }
+
+  async function replayOnce(stored: StoredRequest, by: string | undefined): Promise<ReplayedRequest> {
+    const request = await build(stored);
+    const result = await new Promise<KindResult>((resolve) => webhooks.replay(request, resolve));
+    switch (result.kind) {
+      case "refused":
+      case "failed":
+        throw result.error;
+      case "stored":
+        return note(stored, by, [result.eventId]);
+      case "split":
+        return note(stored, by, result.eventIds);
+      case "duplicate":
+        return { request: stored, outcome: "ignored", cause: "duplicate" };
+      case "ignored":
+        return { request: stored, outcome: "ignored", cause: result.cause };
+      case "answered":
+        return { request: stored, outcome: "ignored", cause: result.outcome };
+    }
+  }
+
+  async function note(
+    stored: StoredRequest,
+    by: string | undefined,
+    eventIds: readonly string[],
+  ): Promise<ReplayedRequest> {
+    const replay: RequestReplay = { at: clock.wall(), by, eventIds };
+    await store.noteRequestReplay(stored.id, replay);
+    return { request: { ...stored, replay }, outcome: "accepted", cause: undefined };
+  }
+
+  return {
+    async replay(stored, by) {
+      if (stored.outcome === "accepted") {
+        throw new PosthornError("conflict", `This request was accepted. Replay its event ${stored.eventId ?? ""}.`);
+      }
+      if (stored.replay !== undefined || running.has(stored.id)) {
+        throw new PosthornError("conflict", "This request was taken in again already.", {
+          details: { event_ids: stored.replay?.eventIds ?? [] },
+        });
+      }
+      running.add(stored.id);
+      try {
+        return await replayOnce(stored, by);
+      } finally {
+        running.delete(stored.id);
+      }
+    },
+  };
+}
