@@ -473,6 +473,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     logger.warn(recovered, "the last run ended in the middle of its work, going on");
   }
   await takeOver(config);
+  smartsheet.readManifests();
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
   // Before the first delivery: what ended while the gateway was down signs no more.
@@ -502,8 +503,8 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       await replayRunner.stop();
       await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));
       isShuttingDown = true;
-      await jobs.stop();
       smartsheet.close();
+      await jobs.stop();
       await sources.stop();
       await http.close(HTTP_CLOSE_MS);
       await bodies.close();

@@ -114,6 +114,9 @@ describe("the Smartsheet adapter", () => {
       ["ENABLED", ORDERS],
       ["ENABLED", TAGS],
     ]);
+    const shown = await folder.run(["smartsheet", "register"]);
+    expect([shown.exitCode, shown.stdout]).toEqual([0, expect.stringMatching(/Tags +unchanged +\d+\n$/)]);
+    expect((await folder.run(["smartsheet", "list", "--source", "other"])).stderr).toContain("(not_found)");
     const listed = await folder.run(["smartsheet", "list"]);
     expect(listed.stdout).toMatch(/Purchase orders +active/);
     // The secrets are nowhere to be read.

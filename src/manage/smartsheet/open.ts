@@ -22,6 +22,8 @@ export interface Smartsheet {
   context: SmartsheetContext;
   admin: SmartsheetAdmin;
   auditJob: PeriodicJob;
+  /** So that the log tells of a broken one before the first callback comes. */
+  readManifests(): void;
   close(): void;
 }
 
@@ -110,6 +112,18 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
       everyMs: AUDIT_EVERY_MS,
       run: async ({ shouldStop }) => ({ summary: await admin.audit(shouldStop) }),
     },
-    close: manifests.close,
+    readManifests() {
+      for (const { manifest } of listSources()) {
+        try {
+          if (manifest !== undefined) manifests.find(manifest);
+        } catch {
+          // It is in the log.
+        }
+      }
+    },
+    close() {
+      manifests.close();
+      client?.close();
+    },
   };
 }
