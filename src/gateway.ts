@@ -1,4 +1,3 @@
-import { accessSync, constants } from "node:fs";
 import { networkInterfaces } from "node:os";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
@@ -62,8 +61,8 @@ import type { SourceKind } from "./receive/sources/source-kind.ts";
 import { createWebhookReceiver } from "./receive/webhook.ts";
 import { createFanOut, type IncomingEvent, type IngestResult } from "./route/fan-out.ts";
 import { createRouter } from "./route/router.ts";
+import { prepareDataDir } from "./store/sqlite/data-dir.ts";
 import { lockDataDir } from "./store/sqlite/data-dir-lock.ts";
-import { makeDurableDirectory } from "./store/sqlite/durable-directory.ts";
 import { openSqliteStore } from "./store/sqlite/open.ts";
 import { createEventWarning } from "./telemetry/event-warning.ts";
 import type { Logger } from "./telemetry/logger.ts";
@@ -244,17 +243,8 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     onDeaths: (deaths) => news.diedUnsent(deaths),
     onFault: logFault,
   });
-  const smartsheet = await openSmartsheet({
-    store,
-    secretBox,
-    clock,
-    random,
-    logger,
-    settings: config,
-    getSources: () => sources,
-    getOwnEvents: () => ownEvents,
-    onFault: logFault,
-  });
+  const smartsheetParts = { store, secretBox, clock, random, logger, settings: config, onFault: logFault };
+  const smartsheet = await openSmartsheet(smartsheetParts, () => ({ sources, ownEvents }));
   const kindServices = { clock, fetchText: createFetchText(client), smartsheet: smartsheet.context };
   const kinds = createSourceKinds(kindServices, options.sourceKinds);
   const sources = await openSources({
@@ -523,20 +513,6 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       logger.info({ duration_ms: Math.round(clock.now() - startedAt) }, "gateway has stopped");
     },
   };
-}
-
-function prepareDataDir(path: string): void {
-  try {
-    makeDurableDirectory(path);
-    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
-  } catch (error) {
-    throw new PosthornError(
-      "data_dir_not_writable",
-      `The data directory ${path} cannot be written (${(error as Error).message}). ` +
-        "Give this user the right to, or choose another with POSTHORN_DATA_DIR.",
-      { cause: error },
-    );
-  }
 }
 
 function listOwnAddresses(): string[] {

@@ -99,18 +99,13 @@ async function open(change: Change = {}): Promise<Smartsheet> {
   const sources = await openSources({ ...common, kinds, anySource: false, maxBytes: 1e6 });
   await sources.put({ name: "smartsheet", kind: "smartsheet", manifest: manifest ?? null });
   await sources.stop();
-  return openSmartsheet({
-    ...common,
-    logger,
-    settings: {
-      smartsheetAccessToken: accessToken,
-      smartsheetApiHost: smartsheet.apiHost,
-      publicUrl: address,
-      userAgent: "Posthorn/test",
-    },
-    getSources: () => sources,
-    getOwnEvents: () => ownEvents,
-  });
+  const settings = {
+    smartsheetAccessToken: accessToken,
+    smartsheetApiHost: smartsheet.apiHost,
+    publicUrl: address,
+    userAgent: "Posthorn/test",
+  };
+  return openSmartsheet({ ...common, logger, settings }, () => ({ sources, ownEvents }));
 }
 
 const statesOf = async ({ admin }: Smartsheet) =>

@@ -34,10 +34,13 @@ export interface SmartsheetOptions {
   random: Random;
   logger: Logger;
   settings: SmartsheetSettings;
-  /** Once there are any. */
-  getSources: () => Pick<Sources, "list" | "find">;
-  getOwnEvents: () => OwnEvents;
   onFault: (error: unknown) => void;
+}
+
+/** What is there only after this. */
+export interface SmartsheetUsers {
+  sources: Pick<Sources, "list" | "find">;
+  ownEvents: OwnEvents;
 }
 
 export interface SmartsheetSettings {
@@ -51,7 +54,7 @@ const AUDIT_EVERY_MS = 3_600_000;
 /** Of webhooks that were not registered here only the latest are remembered. */
 const MAX_REMEMBERED = 10_000;
 
-export async function openSmartsheet(options: SmartsheetOptions): Promise<Smartsheet> {
+export async function openSmartsheet(options: SmartsheetOptions, getUsers: () => SmartsheetUsers): Promise<Smartsheet> {
   const { clock, random, logger, settings } = options;
   const { smartsheetAccessToken: accessToken, smartsheetApiHost: apiHost, publicUrl, userAgent } = settings;
   const registry = await openWebhookRegistry(options);
@@ -76,16 +79,16 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
     if (status === "NEW_NOT_VERIFIED") return;
     const reason = `Smartsheet's webhook ${webhookId} on the sheet ${sheetId} is ${status}: ${explainStatus(status)}`;
     logger.warn(facts, "Smartsheet has disabled a webhook and sends none of its events");
-    const tenantId = options.getSources().find(source)?.tenantId;
+    const { sources, ownEvents } = getUsers();
+    const tenantId = sources.find(source)?.tenantId;
     if (tenantId === undefined) return;
     const data = { source, status: "disabled", reason };
-    void options.getOwnEvents().publishOwn({ type: "source.disabled", tenantId, data });
+    void ownEvents.publishOwn({ type: "source.disabled", tenantId, data });
   }
 
   function listSources(): SmartsheetSource[] {
-    const known = options
-      .getSources()
-      .list(undefined)
+    const known = getUsers()
+      .sources.list(undefined)
       .map(({ source }) => source);
     const ours = known.filter(({ kind }) => kind === SMARTSHEET_KIND);
     return ours.map(({ name, pathToken, settings: { manifest } }) => ({ name, pathToken, manifest }));
