@@ -5,6 +5,7 @@ import { describeFailure, EXIT_USAGE, findExitCode } from "./failure.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { note } from "./output.ts";
 import type { SinkFlags } from "./sink.ts";
+import { addSourceCommands } from "./source-commands.ts";
 import { addSubscriptionCommands } from "./subscription-commands.ts";
 import { addReplayCommands } from "./replay-commands.ts";
 import { addSmartsheetCommands } from "./smartsheet-commands.ts";
@@ -48,6 +49,7 @@ Examples:
   addGatewayCommands(program);
   addClientCommands(program);
   addSubscriptionCommands(program);
+  addSourceCommands(program);
   addReplayCommands(program);
   addTenantCommands(program);
   addSmartsheetCommands(program);

@@ -8,7 +8,13 @@ import { setSecrets } from "../domain/source-secrets.ts";
 import type { FieldProblem } from "../domain/subscription-rules.ts";
 import { isCredentialOption, type SourceState } from "./source-settings.ts";
 
-export type SourceChange = Partial<Omit<SourceInput, "name" | "tenant_id">>;
+/** Null takes a setting away that has no other word for nothing. */
+export type SourceChange = Partial<Omit<SourceInput, "name" | "tenant_id" | Removable>> & {
+  [Name in Removable]?: SourceInput[Name] | null;
+};
+
+const REMOVABLE = ["event_type", "id_from", "ordering_key_from", "priority_from"] as const;
+type Removable = (typeof REMOVABLE)[number];
 
 /** From what somebody gives to what is kept, and back. */
 export interface SourceInputs {
@@ -18,8 +24,8 @@ export interface SourceInputs {
   toState(input: SourceInput, known: SourceState | undefined): SourceState;
   /** The same for the configuration, which says its secrets again at each start. */
   toDeclaredState(input: SourceInput, known: SourceState | undefined): SourceState;
-  /** The way back, without secrets and path token. */
-  toInput(state: SourceState): SourceInput;
+  /** What is set now with a change of it; secrets and path token only where the change has them. */
+  merge(state: SourceState, change: SourceChange): SourceInput;
   newSecret(): string;
   newSecretId(): string;
 }
@@ -89,7 +95,11 @@ export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions
       const { secrets: _, ...rest } = input;
       return build(rest, known);
     },
-    toInput: ({ shown, auth, options }) => ({ ...shown, options: { ...options }, ...(auth && { auth }) }),
+    merge({ shown, auth, options }, change) {
+      const merged = { ...shown, options: { ...options }, ...(auth && { auth }), ...change };
+      for (const name of REMOVABLE) if (merged[name] === null) delete merged[name];
+      return merged as SourceInput;
+    },
     newSecret: () => `whsec_${encode(32, "base64")}`,
     newSecretId,
   };

@@ -200,7 +200,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
     change: (name, change, check) =>
       inTurn(async () => {
         const { state, source } = getMeant(name, check);
-        const merged = { ...inputs.toInput(state), ...change, tenant_id: source.tenantId };
+        const merged = { ...inputs.merge(state, change), tenant_id: source.tenantId };
         return save(inputs.toState(merged, state), "api", said(change.status));
       }),
     setStatus: (name, status, check) =>

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { PosthornError } from "../../src/domain/errors.ts";
 import { createBodyChecker } from "../../src/receive/body-check.ts";
 import type {
@@ -226,6 +226,7 @@ async function onlyOwnErrors(run: () => Promise<void>): Promise<void> {
 
 export function sourceContract(fixture: SourceFixture): void {
   describe(`the source contract: ${fixture.kind.name}`, () => {
+    afterAll(bodies.close);
     const checks = SOURCE_CHECKS.filter(({ appliesTo }) => appliesTo === undefined || appliesTo(fixture));
     it.each(checks)("$name", async ({ run }) => {
       await expect(run(fixture)).resolves.toBeUndefined();

@@ -63,6 +63,8 @@ describe("sources by API", () => {
     const changed = await send("PATCH", "/crm", { methods: ["POST"], only: ["crm.*"] });
     expect(changed.json).toMatchObject({ methods: ["POST"], only: ["crm.*"], max_bytes: 10 });
     expect((await gateway.webhook("crm", '{"long":"body"}')).status).toBe(413);
+    const emptied = await send("PATCH", "/crm", { event_type: null, id_from: null, only: null });
+    expect(emptied.json).toMatchObject({ event_type: null, id_from: null, only: null, max_bytes: 10 });
     const replaced = await send("PUT", "/crm", { only: ["nothing"] });
     expect(replaced.json).toMatchObject({ max_bytes: 2_097_152, event_type: null, only: ["nothing"] });
     expect((await gateway.webhook("crm", "{}")).json["status"]).toBe("ignored");

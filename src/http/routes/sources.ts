@@ -16,7 +16,17 @@ const PutBody = Type.Object(
   { ...SourceInput.properties, name: Type.Optional(Type.String()) },
   { additionalProperties: false },
 );
-export const SourceChange = Type.Object(settings, { additionalProperties: false });
+/** Null takes away what has no other word for nothing. */
+export const SourceChange = Type.Object(
+  {
+    ...settings,
+    event_type: Type.Optional(Type.Union([settings.event_type, Type.Null()])),
+    id_from: Type.Optional(Type.Union([settings.id_from, Type.Null()])),
+    ordering_key_from: Type.Optional(Type.Union([settings.ordering_key_from, Type.Null()])),
+    priority_from: Type.Optional(Type.Union([settings.priority_from, Type.Null()])),
+  },
+  { additionalProperties: false },
+);
 const Name = Type.Object({ name: Type.String({ pattern: SOURCE_NAME_PATTERN }) });
 const ListQuery = Type.Object(
   {

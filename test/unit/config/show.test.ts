@@ -12,10 +12,20 @@ const CANARIES = [
   "canaryquery",
   "canaryproxy",
   "canarypassword",
+  "canarysourcesecret",
+  "canarysourcetoken",
+  "canary-path-token-of-a-source",
+  "canaryoption",
 ];
 const SECRET = `whsec_${Buffer.from("canary".repeat(5)).toString("base64")}`;
 const YAML = `
 port: 9000
+sources:
+  - name: orders
+    secrets: [canarysourcesecret]
+    auth: { header: X-Token, token: canarysourcetoken }
+    path_token: canary-path-token-of-a-source
+    options: { verify_token: canaryoption, strict: true }
 subscriptions:
   - name: shop
     url: https://a.example/x?key=canaryquery
@@ -54,7 +64,7 @@ describe("config show", () => {
     expect(line("log_file")).toBe("log_file not set (default)");
     expect(line("trusted_proxies")).toBe("trusted_proxies none (default)");
     expect(line("limits.max_depth")).toBe("limits.max_depth 128 (default)");
-    expect(lines).toContain("sources: none  (default)");
+    expect(lines).toContain("event_types: none  (default)");
     expect(lines.at(-1)).toMatch(/^ {2}shop {2}url=https:\/\/a\.example\/x\?key=\*\*\* .*secret=set \(sha256:/);
   });
 

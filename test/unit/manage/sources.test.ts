@@ -1,0 +1,117 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createSecretBox } from "../../../src/manage/secret-box.ts";
+import { openSources, type Sources } from "../../../src/manage/sources.ts";
+import { createSystemRandom } from "../../../src/domain/system-clock.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
+import { SAMPLE_KIND } from "../../support/sample-kind.ts";
+import { NOON } from "../../support/store-fixtures.ts";
+import { useFolder } from "../../support/store-folder.ts";
+import { createVirtualClock, createVirtualTime, moveClock } from "../../support/virtual-clock.ts";
+import { settleCalls, watchCalls } from "../../support/watched-store.ts";
+
+const HOUR_MS = 3_600_000;
+const folder = useFolder();
+
+/** Sources on a store, in virtual time. */
+async function openBench() {
+  const time = createVirtualTime(NOON);
+  const calls = { made: 0, open: 0 };
+  const faults: unknown[] = [];
+  const opened = await openSqliteStore({
+    file: join(folder.path, "posthorn.db"),
+    wall: time.wall,
+    dedupeHorizonMs: HOUR_MS,
+    thread: false,
+    synchronous: "OFF",
+    onFatal: (error) => faults.push(error),
+  });
+  folder.onEnd(() => opened.close());
+  const store = watchCalls(opened, { state: "alive", calls, tell: (run) => run() });
+  const clock = createVirtualClock(time);
+  const kinds = new Map([SAMPLE_KIND, { name: "generic", needsSecret: false }].map((kind) => [kind.name, kind]));
+  const open = (): Promise<Sources> =>
+    openSources({
+      store,
+      clock,
+      random: createSystemRandom(),
+      secretBox: createSecretBox("a master key of at least 32 characters"),
+      kinds,
+      anySource: true,
+      maxBytes: 1000,
+      onFault: (error) => faults.push(error),
+    });
+  const settle = () => settleCalls(() => calls);
+  return { clock, store, calls, faults, open, move: (byMs: number) => moveClock(time, byMs, settle) };
+}
+
+describe("sources", () => {
+  it("let a replaced secret count for as long as the overlap lasts, and not a second longer", async () => {
+    const bench = await openBench();
+    const sources = await bench.open();
+    await sources.create({ name: "shop", kind: "sample", secrets: ["old"] });
+    await sources.rotateSecret("shop", { secret: "new", overlapMs: HOUR_MS });
+    const live = () => sources.find("shop")?.settings.secrets;
+    await bench.move(HOUR_MS - 1000);
+    expect(live()).toEqual(["new", "old"]);
+    await bench.move(1000);
+    expect(live()).toEqual(["new"]);
+    expect((await bench.store.loadSources())[0]?.settings).not.toContain("old");
+    expect(bench.faults).toEqual([]);
+    await sources.stop();
+  });
+
+  it("end what ran out while the gateway was down", async () => {
+    const bench = await openBench();
+    const before = await bench.open();
+    await before.create({ name: "shop", kind: "sample", secrets: ["old"] });
+    await before.rotateSecret("shop", { secret: "new", overlapMs: HOUR_MS });
+    await before.stop();
+    await bench.move(2 * HOUR_MS);
+    const after = await bench.open();
+    expect(after.find("shop")?.settings.secrets).toEqual(["new"]);
+    await after.stop();
+  });
+
+  it("write down when the last request came now and then, not with each", async () => {
+    const bench = await openBench();
+    const sources = await bench.open();
+    await sources.create({ name: "shop" });
+    const lastOf = async () => (await bench.store.loadSources())[0]?.lastRequestAt;
+    const madeBefore = bench.calls.made;
+    for (let i = 1; i <= 100; i++) (sources.find("shop") as { lastRequestAt: number }).lastRequestAt = NOON + i;
+    expect(bench.calls.made).toBe(madeBefore);
+    await bench.move(30_000);
+    expect(await lastOf()).toBe(NOON + 100);
+    (sources.find("shop") as { lastRequestAt: number }).lastRequestAt = NOON + 200;
+    await sources.change("shop", { max_bytes: 5 });
+    await sources.stop();
+    expect(await lastOf()).toBe(NOON + 200);
+    const after = await bench.open();
+    expect(after.find("shop")).toMatchObject({ lastRequestAt: NOON + 200, maxBytes: 5 });
+    await after.stop();
+  });
+
+  it("keep what opens a door sealed in the store", async () => {
+    const bench = await openBench();
+    const sources = await bench.open();
+    const auth = { header: "X-Token", token: "canary-token" };
+    await sources.create({
+      name: "shop",
+      kind: "sample",
+      secrets: ["canary-secret"],
+      auth,
+      path_token: "canary-path-token",
+    });
+    await sources.create({ name: "opts", kind: "sample", secrets: ["s"], options: { verify_token: "canary-option" } });
+    expect(JSON.stringify(await bench.store.loadSources())).not.toContain("canary");
+    await sources.stop();
+    const after = await bench.open();
+    expect(after.find("shop")).toMatchObject({
+      pathToken: "canary-path-token",
+      gate: { auth: { token: "canary-token" } },
+    });
+    expect(after.find("opts")?.settings.options).toEqual({ verify_token: "canary-option" });
+    await after.stop();
+  });
+});

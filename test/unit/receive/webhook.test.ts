@@ -1,0 +1,136 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { PosthornError } from "../../../src/domain/errors.ts";
+import { createIdSource } from "../../../src/domain/ids.ts";
+import { createSystemClock, createSystemRandom } from "../../../src/domain/system-clock.ts";
+import type { Source } from "../../../src/domain/source.ts";
+import { toSource } from "../../../src/manage/source-settings.ts";
+import { createBodyChecker } from "../../../src/receive/body-check.ts";
+import { GENERIC } from "../../../src/receive/sources/generic.ts";
+import type { SourceKind } from "../../../src/receive/sources/source-kind.ts";
+import { createWebhookReceiver, type WebhookRequest, type WebhookResult } from "../../../src/receive/webhook.ts";
+import type { IncomingEvent, IngestResult } from "../../../src/route/fan-out.ts";
+import type { LoggedRequest } from "../../../src/store/store.ts";
+import { SAMPLE_KIND } from "../../support/sample-kind.ts";
+
+const NOON = Date.UTC(2026, 10, 16, 12);
+/** Splits as the sample kind does, and verifies nothing. */
+const LIST: SourceKind = { ...SAMPLE_KIND, name: "list", verify: () => undefined };
+
+type Accept = (event: IncomingEvent, index: number) => IngestResult;
+
+function openReceiver(accept: Accept) {
+  const accepted: IncomingEvent[] = [];
+  const logged: LoggedRequest[] = [];
+  const kinds = new Map([GENERIC, LIST].map((kind) => [kind.name, kind]));
+  const clock = createSystemClock({ startAt: NOON });
+  const bodies = createBodyChecker({ maxDepth: 64 });
+  onTestFinished(bodies.close);
+  const receiver = createWebhookReceiver({
+    findSource: () => undefined,
+    kinds,
+    accept(event, done) {
+      accepted.push(event);
+      done(accept(event, accepted.length - 1));
+    },
+    logRequest: (request) => logged.push(request),
+    clock,
+    createId: createIdSource(clock, createSystemRandom()),
+    bodies,
+    schemas: { find: () => undefined, check: () => undefined },
+  });
+  const receive = (source: Source, body: unknown) =>
+    new Promise<WebhookResult>((resolve) => receiver.receive(toRequest(source, body), resolve));
+  return { receive, accepted, logged };
+}
+
+function sourceOf(kind: SourceKind): Source {
+  const shown = { name: "shop", kind: kind.name };
+  const state = { shown, auth: undefined, options: {}, pathToken: undefined, secrets: [], declaredSecrets: undefined };
+  return toSource(state, kind, { maxBytes: 1000, declared: true });
+}
+
+function toRequest(source: Source, body: unknown): WebhookRequest {
+  return {
+    source,
+    method: "POST",
+    path: "/webhook/shop",
+    query: "",
+    remoteAddress: "203.0.113.1",
+    headers: { "content-type": "application/json" },
+    receivedAt: NOON,
+    occurredAt: NOON,
+    url: "",
+    body: Buffer.from(JSON.stringify(body)),
+    facts: undefined,
+    isReplayed: false,
+  };
+}
+
+const stored: Accept = (event) => ({ kind: "stored", eventId: event.id, deliveries: 1 });
+const list = (length: number) => ({ list: Array.from({ length }, (_, id) => ({ id, event: "made" })) });
+
+describe("a request with several events", () => {
+  it("is our own fault when one of them could not be kept, and nothing is logged against its sender", async () => {
+    const error = new PosthornError("store_full", "no room", { retryAfterS: 5 });
+    const { receive, accepted, logged } = openReceiver((event, index) =>
+      index === 1 ? { kind: "failed", error } : stored(event, index),
+    );
+    expect(await receive(sourceOf(LIST), list(3))).toEqual({ kind: "failed", error });
+    expect(accepted).toHaveLength(3);
+    expect(logged).toEqual([]);
+  });
+
+  it("makes them in their order, each known by its own identity", async () => {
+    const { receive, accepted } = openReceiver(stored);
+    await receive(sourceOf(LIST), list(3));
+    expect(accepted.map(({ dedupeKey }) => dedupeKey)).toEqual([0, 1, 2].map((id) => `shop\0${id}`));
+    expect(accepted.map(({ body }) => Buffer.from(body).toString())).toEqual(
+      list(3).list.map((item) => JSON.stringify(item)),
+    );
+  });
+
+  it("lets others have their turn when there are ten thousand", async () => {
+    const { receive, accepted } = openReceiver(stored);
+    let turns = 0;
+    const count = () => {
+      turns++;
+      if (accepted.length < 10_000) setImmediate(count);
+    };
+    setImmediate(count);
+    const result = await receive(sourceOf(LIST), list(10_000));
+    expect(result).toMatchObject({ kind: "answered", outcome: "accepted", answer: { status: 200 } });
+    expect(accepted).toHaveLength(10_000);
+    expect(turns).toBeGreaterThan(40);
+  });
+
+  it("leaves out one that cannot be kept as it is, and takes the others in", async () => {
+    const { receive, accepted, logged } = openReceiver(stored);
+    const source = { ...sourceOf(LIST), idFrom: { in: "header", name: "x-id" } } as const;
+    const body = {
+      list: [
+        { id: 1, event: "not a type" },
+        { id: 2, event: "made" },
+      ],
+    };
+    expect(await receive(source, body)).toMatchObject({ outcome: "accepted" });
+    expect(accepted.map(({ type }) => type)).toEqual(["sample.made"]);
+    expect(logged).toEqual([]);
+  });
+});
+
+describe("a request of a generic source", () => {
+  it("is answered in the turn in which its event is kept", () => {
+    const { receive, accepted } = openReceiver(stored);
+    const result = receive(sourceOf(GENERIC), { a: 1 });
+    // Nothing was put off to a later turn: the event is there when `receive` has returned.
+    expect(accepted).toHaveLength(1);
+    return expect(result).resolves.toMatchObject({ kind: "stored" });
+  });
+
+  it("whose kind is not known any more is our own trouble", async () => {
+    const { receive, logged } = openReceiver(stored);
+    const source = { ...sourceOf(GENERIC), kind: "from-the-future" };
+    expect(await receive(source, {})).toMatchObject({ kind: "refused", error: { code: "unavailable" } });
+    expect(logged).toEqual([]);
+  });
+});
