@@ -160,6 +160,7 @@ describe("the Smartsheet adapter", () => {
     }
     expect(await eventsOf()).toHaveLength(4);
     expect((await api.refused("smartsheet")).filter(({ cause }) => cause === "duplicate").length).toBe(2);
+    expect(readEventLog().filter(({ status }) => status === "DUPLICATE")).toHaveLength(2);
     expect(core.requests).toHaveLength(before);
   });
 
@@ -202,7 +203,8 @@ describe("the Smartsheet adapter", () => {
     const isTaken = (index: number) => index >= upFrom;
     await until(() => takenBy(ORDERS, isTaken).length === 31, 60_000);
     expect(takenBy(ORDERS, isTaken)).toEqual([...rows, "2000"]);
-    await until(() => readEventLog().every(({ status }) => status === "COMPLETED"));
+    await until(() => readEventLog().every(({ status }) => status !== "PENDING"));
+    expect(readEventLog().filter(({ status }) => status === "COMPLETED")).toHaveLength(36);
   });
 
   it("shows as FAILED what the core app refuses, and goes on with the sheet", async () => {
