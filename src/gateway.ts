@@ -271,36 +271,10 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     onDeaths: (deaths) => news.diedUnsent(deaths),
     onFault: logFault,
   });
-  const smartsheet = await openSmartsheet({
-    store,
-    secretBox,
-    clock,
-    random,
-    logger,
-    accessToken: config.smartsheetAccessToken,
-    apiHost: config.smartsheetApiHost,
-    publicUrl: config.publicUrl,
-    userAgent: config.userAgent,
-    listSources: () =>
-      sources
-        .list(undefined)
-        .filter(({ source }) => source.kind === "smartsheet")
-        .map(({ source: { name, pathToken, settings } }) => ({ name, pathToken, manifest: settings.manifest })),
-    onDisabled(name, reason) {
-      const tenantId = sources.find(name)?.tenantId;
-      if (tenantId === undefined) return;
-      void ownEvents.publishOwn({
-        type: "source.disabled",
-        tenantId,
-        data: { source: name, status: "disabled", reason },
-      });
-    },
-    onFault: logFault,
-  });
-  const kinds = createSourceKinds(
-    { clock, fetchText: createFetchText(client), smartsheet: smartsheet.context },
-    options.sourceKinds,
-  );
+  const smartsheetParts = { store, secretBox, clock, random, logger, settings: config, onFault: logFault };
+  const smartsheet = await openSmartsheet(smartsheetParts, () => ({ sources, ownEvents }));
+  const kindServices = { clock, fetchText: createFetchText(client), smartsheet: smartsheet.context };
+  const kinds = createSourceKinds(kindServices, options.sourceKinds);
   const sources = await openSources({
     store,
     clock,
@@ -545,6 +519,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     logger.warn(recovered, "the last run ended in the middle of its work, going on");
   }
   await takeOver(config);
+  smartsheet.readManifests();
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
   // Before the first delivery: what ended while the gateway was down signs no more.
@@ -578,8 +553,8 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       modes.stop();
       await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));
       isShuttingDown = true;
-      await jobs.stop();
       smartsheet.close();
+      await jobs.stop();
       await sources.stop();
       await http.close(HTTP_CLOSE_MS);
       await validations.stop();

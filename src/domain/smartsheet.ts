@@ -4,6 +4,8 @@ import { PosthornError } from "./errors.ts";
 
 /** What is known of Smartsheet: the sheets that count, and the states of its own webhooks. */
 
+export const SMARTSHEET_KIND = "smartsheet";
+
 /** Ids have up to 16 digits today; a number that a float cannot hold must stand in quotes. */
 const SheetId = Type.Union([
   Type.String({ pattern: "^[1-9][0-9]{0,31}$" }),

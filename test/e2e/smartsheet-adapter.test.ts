@@ -96,8 +96,7 @@ const eventsOf = async () => (await api.get("/api/v1/events?source=smartsheet&li
 function readEventLog(): { status: string; event_type: string }[] {
   const db = new DatabaseSync(join(folder.path, "data/posthorn.db"), { readOnly: true });
   try {
-    const rows = db.prepare("select event_type, status from event_log where source = 'smartsheet'").all();
-    return rows as unknown as { status: string; event_type: string }[];
+    return db.prepare("select event_type, status from event_log where source = 'smartsheet'").all();
   } finally {
     db.close();
   }
@@ -115,6 +114,9 @@ describe("the Smartsheet adapter", () => {
       ["ENABLED", ORDERS],
       ["ENABLED", TAGS],
     ]);
+    const shown = await folder.run(["smartsheet", "register"]);
+    expect([shown.exitCode, shown.stdout]).toEqual([0, expect.stringMatching(/Tags +unchanged +\d+\n$/)]);
+    expect((await folder.run(["smartsheet", "list", "--source", "other"])).stderr).toContain("(not_found)");
     const listed = await folder.run(["smartsheet", "list"]);
     expect(listed.stdout).toMatch(/Purchase orders +active/);
     // The secrets are nowhere to be read.
@@ -158,6 +160,7 @@ describe("the Smartsheet adapter", () => {
     }
     expect(await eventsOf()).toHaveLength(4);
     expect((await api.refused("smartsheet")).filter(({ cause }) => cause === "duplicate").length).toBe(2);
+    expect(readEventLog().filter(({ status }) => status === "DUPLICATE")).toHaveLength(2);
     expect(core.requests).toHaveLength(before);
   });
 
@@ -200,7 +203,8 @@ describe("the Smartsheet adapter", () => {
     const isTaken = (index: number) => index >= upFrom;
     await until(() => takenBy(ORDERS, isTaken).length === 31, 60_000);
     expect(takenBy(ORDERS, isTaken)).toEqual([...rows, "2000"]);
-    await until(() => readEventLog().every(({ status }) => status === "COMPLETED"));
+    await until(() => readEventLog().every(({ status }) => status !== "PENDING"));
+    expect(readEventLog().filter(({ status }) => status === "COMPLETED")).toHaveLength(36);
   });
 
   it("shows as FAILED what the core app refuses, and goes on with the sheet", async () => {
@@ -217,10 +221,11 @@ describe("the Smartsheet adapter", () => {
   it("stays verified: the challenge comes again after every hundred callbacks", async () => {
     core.answerWith({ status: 200 });
     const webhook = smartsheet.webhooks.find(({ scopeObjectId }) => scopeObjectId === ORDERS);
-    while ((webhook?.callbackCount ?? 0) < 100) {
+    await until(async () => {
       smartsheet.change(ORDERS, [rowEvent("500")]);
       await smartsheet.idle();
-    }
+      return webhook?.callbackCount === 100;
+    });
     expect(webhook?.status).toBe("ENABLED");
   });
 
@@ -231,6 +236,7 @@ describe("the Smartsheet adapter", () => {
     await until(() => core.requests.some(({ body }) => body.includes("DISABLED_CALLBACK_FAILED")));
     await api.post("/api/v1/jobs/audit-smartsheet/run");
     await until(() => webhook?.status === "ENABLED");
+    expect((await run("list"))["missing"]).toEqual([]);
   });
 
   it("cleans up: duplicates and what left the manifest go, others stay", async () => {

@@ -5,8 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { WorkspaceManifest } from "../../src/domain/smartsheet.ts";
+import { createSystemRandom } from "../../src/domain/system-clock.ts";
+import type { OwnEvents } from "../../src/manage/own-events.ts";
 import { createSecretBox } from "../../src/manage/secret-box.ts";
 import { openSmartsheet, type Smartsheet } from "../../src/manage/smartsheet/open.ts";
+import { openSources } from "../../src/manage/sources.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
@@ -73,24 +76,37 @@ interface Change {
   accessToken?: string | undefined;
 }
 
-const open = (change: Change = {}): Promise<Smartsheet> => {
-  const { manifest } = { manifest: MANIFEST, ...change };
-  return openSmartsheet({
-    store,
-    secretBox: createSecretBox("a master key of more than 32 characters"),
-    clock: createHastyClock(100),
-    random: { next: () => 0, bytes: (length) => new Uint8Array(length) },
-    logger,
-    accessToken: smartsheet.token,
-    apiHost: smartsheet.apiHost,
-    publicUrl,
-    userAgent: "Posthorn/test",
-    listSources: () => [{ name: "smartsheet", manifest, pathToken: undefined }],
-    onDisabled: (_, reason) => disabled.push(reason),
-    onFault: fail,
-    ...change,
-  });
+const random = createSystemRandom();
+const secretBox = createSecretBox("a master key of more than 32 characters");
+const ownEvents: OwnEvents = {
+  publishOwn: async ({ data }) => void disabled.push(String(data["reason"])),
 };
+
+async function open(change: Change = {}): Promise<Smartsheet> {
+  const {
+    manifest,
+    accessToken,
+    publicUrl: address,
+  } = {
+    manifest: MANIFEST,
+    accessToken: smartsheet.token,
+    publicUrl,
+    ...change,
+  };
+  const clock = createHastyClock(100);
+  const kinds = new Map([["smartsheet", { name: "smartsheet", needsSecret: false }]]);
+  const common = { store, secretBox, clock, random, onFault: fail };
+  const sources = await openSources({ ...common, kinds, anySource: false, maxBytes: 1e6 });
+  await sources.put({ name: "smartsheet", kind: "smartsheet", manifest: manifest ?? null });
+  await sources.stop();
+  const settings = {
+    smartsheetAccessToken: accessToken,
+    smartsheetApiHost: smartsheet.apiHost,
+    publicUrl: address,
+    userAgent: "Posthorn/test",
+  };
+  return openSmartsheet({ ...common, logger, settings }, () => ({ sources, ownEvents }));
+}
 
 const statesOf = async ({ admin }: Smartsheet) =>
   Object.fromEntries((await admin.list("smartsheet")).webhooks.map(({ webhookId, state }) => [webhookId, state]));

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createSmartsheetClient, type SmartsheetClient } from "../../src/manage/smartsheet/client.ts";
+import { until } from "../support/api-client.ts";
 import { createHastyClock } from "../support/hasty-clock.ts";
 import { startSmartsheetServer, type SmartsheetServer } from "../support/smartsheet-server.ts";
 
@@ -89,6 +90,17 @@ describe("the client of Smartsheet", () => {
     await expect(connect({ timeoutMs: 100 * FACTOR }).createWebhook(webhook)).rejects.toMatchObject({
       message: "Smartsheet did not make a webhook: it gave no answer in time.",
     });
+  });
+
+  it("lets nobody wait when the gateway stops", async () => {
+    const client = connect();
+    server.failNext("hang");
+    const called = client.listWebhooks();
+    await until(() => server.requests.length === 1);
+    client.close();
+    await expect(called).rejects.toMatchObject({ code: "shutting_down" });
+    await expect(client.listWebhooks()).rejects.toMatchObject({ code: "shutting_down" });
+    expect(server.requests).toHaveLength(1);
   });
 
   it("takes what is deleted already for deleted", async () => {

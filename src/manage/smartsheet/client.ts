@@ -19,6 +19,8 @@ export interface SmartsheetClient {
   /** Resolves when Smartsheet has sent its challenge and had the answer. */
   enableWebhook(id: string): Promise<RemoteWebhook>;
   deleteWebhook(id: string): Promise<void>;
+  /** Whoever waits is told that the gateway stops. */
+  close(): void;
 }
 
 export interface NewWebhook {
@@ -69,6 +71,8 @@ export function createSmartsheetClient(options: SmartsheetClientOptions): Smarts
   const { clock, random, timeoutMs = TIMEOUT_MS } = options;
   const limit = createRequestLimit({ clock, perMinute: REQUESTS_PER_MINUTE });
   let loading: Promise<Sdk> | undefined;
+  const waiting = new Set<(error: PosthornError) => void>();
+  let isClosed = false;
 
   async function load(): Promise<Sdk> {
     const { createClient } = await import("smartsheet").catch((error: unknown) => {
@@ -89,7 +93,16 @@ export function createSmartsheetClient(options: SmartsheetClientOptions): Smarts
   }
 
   /** `once`: to do it twice would do harm, so only a clear refusal is followed by another try. */
-  async function call<Result>(what: string, sent: Sent, run: (sdk: Sdk) => Promise<Result>): Promise<Result> {
+  function call<Result>(what: string, sent: Sent, run: (sdk: Sdk) => Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      waiting.add(reject);
+      callAgain(what, sent, run)
+        .then(resolve, reject)
+        .finally(() => waiting.delete(reject));
+    });
+  }
+
+  async function callAgain<Result>(what: string, sent: Sent, run: (sdk: Sdk) => Promise<Result>): Promise<Result> {
     loading ??= load();
     const sdk = await loading.catch((error: unknown) => {
       loading = undefined;
@@ -97,6 +110,7 @@ export function createSmartsheetClient(options: SmartsheetClientOptions): Smarts
     });
     for (let tries = 1; ; tries++) {
       await limit.take();
+      if (isClosed) throw shuttingDown();
       const failure = await withDeadline(run(sdk)).then((result) => ({ result }), readFailure);
       if ("result" in failure) return failure.result;
       const isPassing = failure.isRateLimit || (failure.isPassing && sent === "again");
@@ -106,8 +120,9 @@ export function createSmartsheetClient(options: SmartsheetClientOptions): Smarts
   }
 
   function withDeadline<Result>(running: Promise<Result>): Promise<Result> {
+    const tooLate = new Error("it gave no answer in time");
     return new Promise((resolve, reject) => {
-      const timer = clock.setTimer(clock.now() + timeoutMs, () => reject(new Error("it gave no answer in time")));
+      const timer = clock.setTimer(clock.now() + timeoutMs, () => reject(tooLate));
       running.then(resolve, reject).finally(() => timer.cancel());
     });
   }
@@ -154,6 +169,10 @@ export function createSmartsheetClient(options: SmartsheetClientOptions): Smarts
         },
       );
     },
+    close() {
+      isClosed = true;
+      for (const reject of waiting) reject(shuttingDown());
+    },
   };
 }
 
@@ -184,6 +203,10 @@ function toNumber(id: string): number {
   const number = Number(id);
   if (Number.isSafeInteger(number)) return number;
   throw new PosthornError("smartsheet_failed", `Smartsheet's package cannot send the id ${id}: it is beyond 2^53.`);
+}
+
+function shuttingDown(): PosthornError {
+  return new PosthornError("shutting_down", "The gateway is shutting down.", { retryAfterS: 2 });
 }
 
 interface Failure {

@@ -1,9 +1,17 @@
 import type { Clock, Random } from "../../domain/clock.ts";
-import { ENABLED, explainStatus, type SmartsheetContext, type WebhookStatusChange } from "../../domain/smartsheet.ts";
+import {
+  ENABLED,
+  explainStatus,
+  SMARTSHEET_KIND,
+  type SmartsheetContext,
+  type WebhookStatusChange,
+} from "../../domain/smartsheet.ts";
 import type { Store } from "../../store/store.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import type { PeriodicJob } from "../jobs.ts";
+import type { OwnEvents } from "../own-events.ts";
 import type { SecretBox } from "../secret-box.ts";
+import type { Sources } from "../sources.ts";
 import { createSmartsheetAdmin, type SmartsheetAdmin, type SmartsheetSource } from "./admin.ts";
 import { createSmartsheetClient } from "./client.ts";
 import { openManifests } from "./manifests.ts";
@@ -14,6 +22,8 @@ export interface Smartsheet {
   context: SmartsheetContext;
   admin: SmartsheetAdmin;
   auditJob: PeriodicJob;
+  /** So that the log tells of a broken one before the first callback comes. */
+  readManifests(): void;
   close(): void;
 }
 
@@ -23,23 +33,30 @@ export interface SmartsheetOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
-  accessToken: string | undefined;
-  apiHost: string | undefined;
-  publicUrl: string | undefined;
-  userAgent: string;
-  /** Of the kind `smartsheet`. */
-  listSources: () => readonly SmartsheetSource[];
-  /** Smartsheet sends nothing to the source any more, for one sheet at least. */
-  onDisabled: (source: string, reason: string) => void;
+  settings: SmartsheetSettings;
   onFault: (error: unknown) => void;
+}
+
+/** What is there only after this. */
+export interface SmartsheetUsers {
+  sources: Pick<Sources, "list" | "find">;
+  ownEvents: OwnEvents;
+}
+
+export interface SmartsheetSettings {
+  readonly smartsheetAccessToken?: string | undefined;
+  readonly smartsheetApiHost?: string | undefined;
+  readonly publicUrl?: string | undefined;
+  readonly userAgent: string;
 }
 
 const AUDIT_EVERY_MS = 3_600_000;
 /** Of webhooks that were not registered here only the latest are remembered. */
 const MAX_REMEMBERED = 10_000;
 
-export async function openSmartsheet(options: SmartsheetOptions): Promise<Smartsheet> {
-  const { clock, random, logger, accessToken, apiHost, userAgent, publicUrl } = options;
+export async function openSmartsheet(options: SmartsheetOptions, getUsers: () => SmartsheetUsers): Promise<Smartsheet> {
+  const { clock, random, logger, settings } = options;
+  const { smartsheetAccessToken: accessToken, smartsheetApiHost: apiHost, publicUrl, userAgent } = settings;
   const registry = await openWebhookRegistry(options);
   const manifests = openManifests({
     clock,
@@ -62,7 +79,20 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
     if (status === "NEW_NOT_VERIFIED") return;
     const reason = `Smartsheet's webhook ${webhookId} on the sheet ${sheetId} is ${status}: ${explainStatus(status)}`;
     logger.warn(facts, "Smartsheet has disabled a webhook and sends none of its events");
-    options.onDisabled(source, reason);
+    const { sources, ownEvents } = getUsers();
+    const tenantId = sources.find(source)?.tenantId;
+    if (tenantId === undefined) return;
+    const data = { source, status: "disabled", reason };
+    // Where callbacks are not signed, anybody may say so as often as he likes.
+    void ownEvents.publishOwn({ type: "source.disabled", tenantId, data, onlyIfWanted: true });
+  }
+
+  function listSources(): SmartsheetSource[] {
+    const known = getUsers()
+      .sources.list(undefined)
+      .map(({ source }) => source);
+    const ours = known.filter(({ kind }) => kind === SMARTSHEET_KIND);
+    return ours.map(({ name, pathToken, settings: { manifest } }) => ({ name, pathToken, manifest }));
   }
 
   const client =
@@ -70,7 +100,7 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
   const admin = createSmartsheetAdmin({
     client,
     registry,
-    listSources: options.listSources,
+    listSources,
     findSheets: manifests.find,
     publicUrl,
     onStatus: noteStatus,
@@ -86,6 +116,18 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
       everyMs: AUDIT_EVERY_MS,
       run: async ({ shouldStop }) => ({ summary: await admin.audit(shouldStop) }),
     },
-    close: manifests.close,
+    readManifests() {
+      for (const { manifest } of listSources()) {
+        try {
+          if (manifest !== undefined) manifests.find(manifest);
+        } catch {
+          // It is in the log.
+        }
+      }
+    },
+    close() {
+      manifests.close();
+      client?.close();
+    },
   };
 }

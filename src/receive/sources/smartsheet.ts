@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { Type } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { createHmacKey, type HmacKey } from "../../domain/hmac.ts";
-import { readManifest, type SmartsheetContext } from "../../domain/smartsheet.ts";
+import { readManifest, SMARTSHEET_KIND, type SmartsheetContext } from "../../domain/smartsheet.ts";
 import {
   describeStatus,
   findWebhookId,
@@ -34,6 +34,7 @@ const JSON_TYPE = "application/json";
 const MAX_CHALLENGE_BYTES = 64 * 1024;
 /** A UUID today. It goes back in a header. */
 const CHALLENGE = /^[\x21-\x7e]{1,256}$/;
+const STATUS = /^[A-Z][A-Z_]{0,63}$/;
 const SIGNATURE = /^[0-9a-fA-F]{1,64}$/;
 /** To read so many events takes the loop 3 ms. */
 const STEP = 500;
@@ -126,7 +127,7 @@ export function createSmartsheetKind(context: SmartsheetContext): SourceKind {
   }
 
   return {
-    name: "smartsheet",
+    name: SMARTSHEET_KIND,
     options: Options,
     needsSecret: false,
     only: ["row.*", "attachment.*", "webhook.status"],
@@ -176,7 +177,10 @@ export function createSmartsheetKind(context: SmartsheetContext): SourceKind {
       }
       const callback = readCallback(request.body);
       if (callback === undefined) return ignore("invalid");
-      if (callback.newStatus !== undefined) return readStatus(request, settings, callback, callback.newStatus);
+      const { newStatus } = callback;
+      if (newStatus !== undefined) {
+        return STATUS.test(newStatus) ? readStatus(request, settings, callback, newStatus) : ignore("invalid");
+      }
       return readEvents(request, settings, callback);
     },
 

@@ -70,7 +70,7 @@ describe("a manifest", () => {
     [{ sheets: [{ id: 1 }] }],
     [{ sheets: [{ id: "x", name: "a" }] }],
     [{ sheets: [{ id: 1.5, name: "a" }] }],
-    [{ sheets: [{ id: 90071992547409931, name: "rounded by a float" }] }],
+    [{ sheets: [{ id: 2 ** 53, name: "beyond what a float holds" }] }],
     [
       {
         sheets: [

@@ -248,6 +248,7 @@ describe("a callback of Smartsheet", () => {
     ["no webhook id", `{"scopeObjectId":${SHEET},"events":[]}`, "invalid"],
     ["a webhook id that is none", `{"webhookId":"x1","scopeObjectId":${SHEET},"events":[]}`, "invalid"],
     ["no sheet", `{"webhookId":1,"events":[]}`, "invalid"],
+    ["a status that is none", `{"webhookId":1,"scopeObjectId":${SHEET},"newWebhookStatus":"gone fishing"}`, "invalid"],
     ["no events", `{"webhookId":1,"scopeObjectId":${SHEET}}`, "invalid"],
     ["events that are no array", callback('{"0":1}'), "invalid"],
     ["an empty array", callback("[]"), "no_events"],
