@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -178,6 +178,40 @@ describe("n8n behind the gateway of the example", () => {
     expect(await post("unknown", "{}", TOKEN)).toBe(404);
     expect(n8n.executions).toEqual([]);
     expect(await post("orders", body, TOKEN)).toBe(200);
+  });
+
+  /** What senders are told by a gateway whose n8n is starting. */
+  async function sendWhileStarting(): Promise<string[]> {
+    await n8n.enter("migrating");
+    await start();
+    const said: string[] = [];
+    for (const [index, phase] of (["migrating", "no routes", "not registered"] as const).entries()) {
+      await n8n.enter(phase);
+      // Of different customers: none waits behind another.
+      const one = createOrder(`customer-${index}`, 1);
+      await send("orders", one);
+      said.push(...one.answers.map((answer) => answer.said));
+    }
+    return said;
+  }
+
+  async function countDead(): Promise<number> {
+    const response = await fetch(`${url}/api/v1/dead-letters`, { headers: { "x-api-key": ADMIN_KEY } });
+    return ((await response.json()) as { data: unknown[] }).data.length;
+  }
+
+  it("is not believed while it starts, whatever it answers", async () => {
+    expect(await sendWhileStarting()).toEqual(["queued", "queued", "queued"]);
+    expect(await countDead()).toBe(0);
+    expect(await status()).toMatchObject({ queue_length: 3 });
+  });
+
+  it("would be believed by who does not know n8n: the control", async () => {
+    const file = join(folder, "posthorn.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace(/^ +target: n8n\n/m, ""));
+    expect(await sendWhileStarting()).toEqual(["forwarded", "queued", "queued"]);
+    await until(async () => (await countDead()) === 2, BACK_WITHIN_MS, "what was given up");
+    expect(n8n.executions).toEqual([]);
   });
 
   it("moves to another machine with its validations, its tokens and what waits", async () => {
