@@ -19,7 +19,15 @@ afterEach(() => folder.remove());
 describe("usage", () => {
   it("prints help with examples for every command, and ends with 0", async () => {
     const commands = [[], ["start"], ["send"], ["sink"], ["status"], ["config", "show"], ["doctor"], ["events"]];
-    const more = [["events", "list"], ["deliveries"], ["deliveries", "show"], ["dlq", "list"], ["keys", "create"]];
+    const more = [
+      ["events", "list"],
+      ["deliveries"],
+      ["deliveries", "show"],
+      ["dlq", "list"],
+      ["keys", "create"],
+      ["backup"],
+      ["restore"],
+    ];
     const helps = await Promise.all([...commands, ...more].map((command) => folder.run([...command, "--help"])));
     for (const { exitCode, stdout, stderr } of helps) {
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });

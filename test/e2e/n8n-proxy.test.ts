@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -6,6 +6,8 @@ import { until } from "../support/api-client.ts";
 import { ADMIN_KEY, startGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
 import { openN8nServer, type N8nServer } from "../support/n8n-server.ts";
 import { count, report } from "../support/report.ts";
+import { runCommand } from "../support/run-command.ts";
+import { LAUNCHER } from "../support/run-cli.ts";
 import { PROJECT_ROOT } from "../support/sample-checkout.ts";
 import { verifyStandard } from "../support/verify-signature.ts";
 
@@ -51,20 +53,25 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** What `.env` holds. */
+const environment = () => ({
+  N8N_URL: n8n.url,
+  N8N_SECRET: SECRET,
+  ORDERS_TOKEN: TOKEN,
+  PAYMENTS_TOKEN: TOKEN,
+  USERS_TOKEN: TOKEN,
+});
+
 /** On the same port every time, as its senders know it. */
 async function start(): Promise<void> {
-  gateway = startGatewayProcess({
-    folder,
-    env: {
-      N8N_URL: n8n.url,
-      N8N_SECRET: SECRET,
-      ORDERS_TOKEN: TOKEN,
-      PAYMENTS_TOKEN: TOKEN,
-      USERS_TOKEN: TOKEN,
-      ...(url === undefined ? {} : { POSTHORN_PORT: new URL(url).port }),
-    },
-  });
+  const port = url === undefined ? {} : { POSTHORN_PORT: new URL(url).port };
+  gateway = startGatewayProcess({ folder, env: { ...environment(), ...port } });
   url = await gateway.ready;
+}
+
+async function runCli(cwd: string, args: readonly string[]): Promise<void> {
+  const { exitCode, stderr } = await runCommand(process.execPath, [LAUNCHER, ...args], cwd, environment());
+  expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
 }
 
 async function status(): Promise<Status> {
@@ -130,6 +137,14 @@ async function sendMany(total: number, sent: Sent[]): Promise<void> {
   ]);
 }
 
+/** Resolves to the status. */
+async function post(source: string, body: string, token: string): Promise<number> {
+  const headers = { "content-type": "application/json", "x-webhook-token": token };
+  const response = await fetch(`${url}/webhook/${source}`, { method: "POST", headers, body });
+  await response.arrayBuffer();
+  return response.status;
+}
+
 const idOf = (body: unknown) => (body as { id: string }).id;
 
 describe("n8n behind the gateway of the example", () => {
@@ -154,12 +169,6 @@ describe("n8n behind the gateway of the example", () => {
   it("refuses what has no token or does not fit, and hands none of it on", async () => {
     await n8n.enter("ready");
     await start();
-    const post = async (source: string, body: string, token: string) => {
-      const headers = { "content-type": "application/json", "x-webhook-token": token };
-      const response = await fetch(`${url}/webhook/${source}`, { method: "POST", headers, body });
-      await response.arrayBuffer();
-      return response.status;
-    };
     const { body } = createOrder("customer-1", 1);
     expect(await post("orders", body, "wrong")).toBe(401);
     expect(await post("orders", "{", TOKEN)).toBe(400);
@@ -169,6 +178,76 @@ describe("n8n behind the gateway of the example", () => {
     expect(await post("unknown", "{}", TOKEN)).toBe(404);
     expect(n8n.executions).toEqual([]);
     expect(await post("orders", body, TOKEN)).toBe(200);
+  });
+
+  /** What senders are told by a gateway whose n8n is starting. */
+  async function sendWhileStarting(): Promise<string[]> {
+    await n8n.enter("migrating");
+    await start();
+    const said: string[] = [];
+    for (const [index, phase] of (["migrating", "no routes", "not registered"] as const).entries()) {
+      await n8n.enter(phase);
+      // Of different customers: none waits behind another.
+      const one = createOrder(`customer-${index}`, 1);
+      await send("orders", one);
+      said.push(...one.answers.map((answer) => answer.said));
+    }
+    return said;
+  }
+
+  async function countDead(): Promise<number> {
+    const response = await fetch(`${url}/api/v1/dead-letters`, { headers: { "x-api-key": ADMIN_KEY } });
+    return ((await response.json()) as { data: unknown[] }).data.length;
+  }
+
+  it("is not believed while it starts, whatever it answers", async () => {
+    expect(await sendWhileStarting()).toEqual(["queued", "queued", "queued"]);
+    expect(await countDead()).toBe(0);
+    expect(await status()).toMatchObject({ queue_length: 3 });
+  });
+
+  it("would be believed by who does not know n8n: the control", async () => {
+    const file = join(folder, "posthorn.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace(/^ +target: n8n\n/m, ""));
+    expect(await sendWhileStarting()).toEqual(["forwarded", "queued", "queued"]);
+    await until(async () => (await countDead()) === 2, BACK_WITHIN_MS, "what was given up");
+    expect(n8n.executions).toEqual([]);
+  });
+
+  it("moves to another machine with its validations, its tokens and what waits", async () => {
+    await start();
+    const sent: Sent[] = [];
+    await sendMany(20, sent);
+    const schema = { type: "object", required: ["id", "email", "name"] };
+    const put = await fetch(`${url}/validations/users`, {
+      method: "PUT",
+      headers: { "content-type": "application/json", "x-api-key": ADMIN_KEY },
+      body: JSON.stringify(schema),
+    });
+    expect(await put.json()).toMatchObject({ status: "validation_updated", endpoint: "users" });
+    const archive = join(folder, "move.tar.gz");
+    await runCli(folder, ["backup", archive, "--with-events", "--with-master-key"]);
+    await gateway?.kill("SIGTERM");
+
+    const [old, oldUrl] = [folder, url];
+    folder = mkdtempSync(join(tmpdir(), "posthorn-n8n-moved-"));
+    try {
+      await runCli(folder, ["restore", archive]);
+      rmSync(old, { recursive: true });
+      expect(existsSync(join(folder, "validations/users.json"))).toBe(true);
+      await start();
+      expect(url).toBe(oldUrl);
+      const user = { id: "1", email: "a@example.com" };
+      expect(await post("users", JSON.stringify(user), TOKEN)).toBe(422);
+      expect(await post("users", JSON.stringify(user), "wrong")).toBe(401);
+      await n8n.enter("ready");
+      await until(() => n8n.executions.length === sent.length, BACK_WITHIN_MS, "what waited");
+      expect(n8n.executions.map(({ body }) => idOf(body)).sort()).toEqual(sent.map(({ id }) => id).sort());
+      await until(async () => (await status()).mode === "NORMAL", BACK_WITHIN_MS, "the mode NORMAL");
+      expect(await post("users", JSON.stringify({ ...user, name: "Ada" }), TOKEN)).toBe(200);
+    } finally {
+      rmSync(old, { recursive: true, force: true });
+    }
   });
 
   it(
