@@ -1,7 +1,8 @@
-import { matchesPattern, parsePattern, type Pattern } from "../domain/pattern.ts";
+import { parsePattern, type Pattern } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import { applyFilters } from "./apply-filters.ts";
 import type { FilteredEvent } from "./filter-facts.ts";
+import { asksFor } from "./wants.ts";
 
 /** Which subscriptions want an event. Paused and suspended ones too: their deliveries are held, not dropped. */
 export interface Router {
@@ -56,7 +57,7 @@ export function createRouter({ onTooCostly }: RouterOptions = {}): Router {
   function findAll(tenantId: string, eventType: string): Subscription[] {
     const found: Subscription[] = [];
     for (const subscription of byTenant.get(tenantId) ?? []) {
-      if (subscription.events.some((text) => matchesPattern(patternOf(text), eventType))) found.push(subscription);
+      if (asksFor(subscription, eventType, patternOf)) found.push(subscription);
     }
     return found.sort((a, b) => Number(b.ordered) - Number(a.ordered) || a.seq - b.seq);
   }

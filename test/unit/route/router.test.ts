@@ -39,6 +39,17 @@ describe("the router", () => {
     expect(seqs(router.match("default", "a"))).toEqual([2, 3, 1, 4]);
   });
 
+  it("forwards what the gateway tells of itself only to whoever names it", () => {
+    const router = createRouter();
+    router.update([
+      subscription(1, { events: ["webhook.*"] }),
+      subscription(2, { events: ["webhook.*"], mode: "forward" }),
+      subscription(3, { events: ["webhook.failing"], mode: "forward" }),
+    ]);
+    expect(seqs(router.match("default", "webhook.failing"))).toEqual([1, 3]);
+    expect(seqs(router.match("default", "webhook.orders"))).toEqual([1, 2]);
+  });
+
   it("forgets what it remembered when subscriptions change", () => {
     const router = createRouter();
     router.update([subscription(1)]);
