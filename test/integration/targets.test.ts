@@ -160,7 +160,8 @@ describe("a target that two subscriptions share", () => {
     expect(drained).toMatchObject({ status: 202, json: { target: "home", mode: "QUEUE", waiting: 1 } });
     await until(() => far.posts().length === 1);
     expect(far.posts()[0]?.path).toBe("/orders");
-    expect(await target(gateway, "home")).toMatchObject({ mode: "QUEUE", queue_length: 1 });
+    await until(async () => (await target(gateway, "home"))["queue_length"] === 1);
+    expect(await target(gateway, "home")).toMatchObject({ mode: "QUEUE", forced: "QUEUE" });
     await gateway.post(`/api/v1/subscriptions/${orders?.id}/pause`);
     expect(await gateway.post(`/api/v1/subscriptions/${orders?.id}/drain`)).toMatchObject({
       status: 409,
@@ -248,7 +249,7 @@ describe("a subscription with a health check of its own", () => {
 describe("n8n", () => {
   const boots = (url: string) => `
 targets:
-  - { name: n8n-home, preset: n8n, url: "${url}", health_interval_s: 0.1, max_bytes: 2000 }
+  - { name: n8n-home, preset: n8n, url: "${url}", health_interval_s: 0.1, idle_wait_s: 0.2, max_bytes: 2000 }
 subscriptions:
   - name: workflow
     url: ${url}/webhook/x
