@@ -55,8 +55,11 @@ const webhook: OperationDocs = {
       status: 200,
       description:
         "It was forwarded: a subscription with mode `forward` has delivered it. Or it was received before, or is not " +
-        "let through; sources of other kinds than `generic` decide themselves",
+        "let through. Sources of other kinds than `generic` say 200 for what is on disk, too, or what their provider " +
+        "demands",
       schema: Type.Union([
+        closed({ status: oneOf(["queued"]), event_id: Type.String(), deliveries: Count }),
+        closed({ status: oneOf(["queued"]), event_ids: Type.Array(Type.String()), deliveries: Count }),
         closed({ status: oneOf(["forwarded", "duplicate"]), event_id: Type.String() }),
         closed({ status: oneOf(["ignored"]), cause: Type.String() }),
       ]),
