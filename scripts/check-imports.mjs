@@ -37,10 +37,22 @@ const DIRECTIONS = [
   { from: "manage/", may: ["domain/", "telemetry/", "route/", "deliver/", ...PORTS] },
   { from: "http/", may: ["domain/", "telemetry/", "receive/", "route/", "deliver/", "manage/", ...PORTS] },
   { from: "cli/", may: [""] },
-  {
-    from: "gateway.ts",
-    may: ["domain/", "config/", "telemetry/", "store/", "queue/", "receive/", "route/", "deliver/", "manage/", "http/"],
-  },
+  ...["gateway.ts", "gateway/"].map((from) => ({
+    from,
+    may: [
+      "gateway/",
+      "domain/",
+      "config/",
+      "telemetry/",
+      "store/",
+      "queue/",
+      "receive/",
+      "route/",
+      "deliver/",
+      "manage/",
+      "http/",
+    ],
+  })),
 ];
 
 const OUTGOING = ["cli/api-client.ts"];

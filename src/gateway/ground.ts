@@ -1,0 +1,81 @@
+import type { Config } from "../config/settings-tree.ts";
+import { getDatabasePath } from "../config/store-url.ts";
+import { createIdSource } from "../domain/ids.ts";
+import { createSystemClock, createSystemRandom } from "../domain/system-clock.ts";
+import { openDiskWatch } from "../manage/disk-watch.ts";
+import { loadOrCreateMasterKey } from "../manage/key-files.ts";
+import { openKeys } from "../manage/keys.ts";
+import { createQuotaGate } from "../manage/quotas.ts";
+import { createSecretBox } from "../manage/secret-box.ts";
+import { openTenants } from "../manage/tenants.ts";
+import { prepareDataDir } from "../store/sqlite/data-dir.ts";
+import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
+import { openSqliteStore } from "../store/sqlite/open.ts";
+import { refuseUnfinishedRestore } from "../store/sqlite/restore-mark.ts";
+import { watchLoopLag } from "../telemetry/loop-lag.ts";
+import { createMetrics } from "../telemetry/metrics.ts";
+import type { GatewayOptions } from "./options.ts";
+
+/** What everything stands on: the store, time, chance, keys and tenants. */
+export type Ground = Awaited<ReturnType<typeof openGround>>;
+
+export async function openGround(config: Config, { logger, broken, onFatal }: GatewayOptions) {
+  const { limits } = config;
+  prepareDataDir(config.dataDir);
+  refuseUnfinishedRestore(config.dataDir);
+  const lock = lockDataDir(config.dataDir);
+
+  const store = await openSqliteStore({
+    file: getDatabasePath(config),
+    wall: Date.now,
+    dedupeHorizonMs: limits.dedupeHorizonDays * 86_400_000,
+    synchronous: broken?.synchronous,
+    onFatal(error) {
+      logger.fatal({ error }, "the store failed");
+      onFatal(error);
+    },
+  });
+  const clock = createSystemClock({ startAt: Math.max(Date.now(), store.lastKnownNow) });
+  const random = createSystemRandom();
+  const createId = createIdSource(clock, random);
+  const metrics = createMetrics();
+  const loopLag = watchLoopLag();
+  const disk = openDiskWatch({
+    dataDir: config.dataDir,
+    minFreeBytes: limits.diskMinFreeBytes,
+    ballastBytes: limits.ballastBytes,
+    clock,
+    onChange: (isLow, freeBytes) => {
+      if (isLow) logger.warn({ free_bytes: freeBytes }, "disk is nearly full, new events are refused");
+      else logger.info({ free_bytes: freeBytes }, "disk has room again");
+    },
+  });
+  const masterKey = config.masterKey ?? loadOrCreateMasterKey(config.dataDir);
+  const secretBox = createSecretBox(masterKey);
+  const keys = await openKeys({ store, clock, createId, adminKey: config.adminKey });
+  const quotas = createQuotaGate({ store, clock, onFault: logFault });
+  const tenants = await openTenants({ store, clock, onChange: quotas.update });
+
+  function logFault(error: unknown): void {
+    logger.error({ error }, "unexpected fault");
+  }
+
+  return {
+    config,
+    logger,
+    broken,
+    logFault,
+    lock,
+    store,
+    clock,
+    random,
+    createId,
+    metrics,
+    loopLag,
+    disk,
+    secretBox,
+    keys,
+    quotas,
+    tenants,
+  };
+}

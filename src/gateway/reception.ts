@@ -1,0 +1,95 @@
+import { createFetchText } from "../deliver/fetch-text.ts";
+import { openEventTypes } from "../manage/event-types.ts";
+import { openMirroredValidations } from "../manage/mirrored-validations.ts";
+import { openSmartsheet } from "../manage/smartsheet/open.ts";
+import { openSources } from "../manage/sources.ts";
+import { createBodyChecker } from "../receive/body-check.ts";
+import { DEFAULT_PUBLISH_LIMITS } from "../receive/publish-item.ts";
+import { createPublisher } from "../receive/publish.ts";
+import { createRequestLog } from "../receive/request-log.ts";
+import { createRequestReplays } from "../receive/request-replay.ts";
+import { createSchemaChecker } from "../receive/schema/schema-check.ts";
+import { createSourceKinds } from "../receive/sources/kinds.ts";
+import type { SourceKind } from "../receive/sources/source-kind.ts";
+import { createValidationChecker } from "../receive/validation/validation-check.ts";
+import { createWebhookReceiver } from "../receive/webhook.ts";
+import type { Delivery } from "./delivery.ts";
+import type { Ground } from "./ground.ts";
+
+/** Where webhooks and events come from, and what is asked of them before they are taken in. */
+export type Reception = Awaited<ReturnType<typeof openReception>>;
+
+export async function openReception(ground: Ground, delivery: Delivery, moreKinds: readonly SourceKind[] = []) {
+  const { config, logger, broken, logFault, store, clock, random, createId, secretBox } = ground;
+  const { accept, client, forwarding, news, ownEvents } = delivery;
+  const { limits } = config;
+  const smartsheetParts = { store, secretBox, clock, random, logger, settings: config, onFault: logFault };
+  const smartsheet = await openSmartsheet(smartsheetParts, () => ({ sources, ownEvents }));
+  const kindServices = { clock, fetchText: createFetchText(client), smartsheet: smartsheet.context };
+  const kinds = createSourceKinds(kindServices, moreKinds);
+  const sources = await openSources({
+    store,
+    clock,
+    random,
+    secretBox,
+    kinds,
+    anySource: config.anySource,
+    maxBytes: limits.maxBodyBytes,
+    onDisabled: (source, reason) => news.sourceDisabled(source, reason),
+    onFault: logFault,
+  });
+  const schemas = createSchemaChecker();
+  const eventTypes = await openEventTypes({
+    store,
+    clock,
+    examine: schemas.examine,
+    onChange: schemas.update,
+  });
+  const validationChecker = createValidationChecker({ mode: config.validationMode });
+  const validations = await openMirroredValidations({
+    store,
+    clock,
+    logger,
+    folder: config.validationsDir,
+    examine: validationChecker.examine,
+    onChange: validationChecker.update,
+    publishOwn: (event) => ownEvents.publishOwn(event),
+  });
+  const bodies = createBodyChecker({
+    maxDepth: limits.maxDepth,
+    maxOnLoopBytes: broken?.checkLargeBodiesOnLoop === true ? Number.POSITIVE_INFINITY : undefined,
+  });
+  const webhooks = createWebhookReceiver({
+    findSource: sources.find,
+    kinds,
+    accept,
+    logRequest: createRequestLog(store.logRequest, clock.now),
+    clock,
+    createId,
+    bodies,
+    schemas,
+    forwarding,
+    validations: validationChecker,
+  });
+  const requestReplays = createRequestReplays({ store, findSource: sources.find, webhooks, clock });
+  const publisher = createPublisher({
+    accept,
+    clock,
+    createId,
+    limits: { ...DEFAULT_PUBLISH_LIMITS, maxDepth: limits.maxDepth },
+    schemas,
+  });
+
+  return {
+    smartsheet,
+    sources,
+    schemas,
+    eventTypes,
+    validationChecker,
+    validations,
+    bodies,
+    webhooks,
+    requestReplays,
+    publisher,
+  };
+}
