@@ -17,8 +17,6 @@ import type { Delivery } from "./delivery.ts";
 import type { Ground } from "./ground.ts";
 
 /** Where webhooks and events come from, and what is asked of them before they are taken in. */
-export type Reception = Awaited<ReturnType<typeof openReception>>;
-
 export async function openReception(ground: Ground, delivery: Delivery, moreKinds: readonly SourceKind[] = []) {
   const { config, logger, broken, logFault, store, clock, random, createId, secretBox } = ground;
   const { accept, client, forwarding, news, ownEvents } = delivery;

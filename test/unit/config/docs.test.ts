@@ -30,7 +30,8 @@ describe("the documentation of the settings", () => {
   });
 
   it("has an example environment that changes nothing when its lines are used as they are", () => {
-    const lines = readFileSync(`${ROOT}.env.example`, "utf8").match(/^#(POSTHORN_|SMARTSHEET_|VALIDATION_MODE).*$/gm) ?? [];
+    const lines =
+      readFileSync(`${ROOT}.env.example`, "utf8").match(/^#(POSTHORN_|SMARTSHEET_|VALIDATION_MODE).*$/gm) ?? [];
     expect(lines).toHaveLength(SETTINGS.length);
     const env = Object.fromEntries(lines.map((line) => line.slice(1).split("=", 2)));
     const file = "posthorn.example.yaml";
