@@ -53,8 +53,10 @@ const webhook: OperationDocs = {
     {
       status: 200,
       description:
-        "It was received before, or is not let through; sources of other kinds than `generic` decide themselves",
+        "It was received before, or is not let through. Sources of other kinds than `generic` say 200 for what is on disk, too, or what their provider demands",
       schema: Type.Union([
+        closed({ status: oneOf(["queued"]), event_id: Type.String(), deliveries: Count }),
+        closed({ status: oneOf(["queued"]), event_ids: Type.Array(Type.String()), deliveries: Count }),
         closed({ status: oneOf(["duplicate"]), event_id: Type.String() }),
         closed({ status: oneOf(["ignored"]), cause: Type.String() }),
       ]),

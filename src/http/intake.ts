@@ -66,6 +66,7 @@ export function createIntake(options: IntakeOptions): Intake {
         body: NOTHING,
         facts: undefined,
         isReplayed: false,
+        invalid: undefined,
       };
       refuseTrouble();
       refuseEncoding(request);
@@ -245,12 +246,12 @@ function describePublished(result: PublishResult): string {
 }
 
 /** What a kind says, and nothing that a browser would take for a page. */
-function sendAnswer(response: ServerResponse, { status, headers, body = "" }: KindAnswer): void {
-  response.writeHead(status, {
-    "x-content-type-options": "nosniff",
-    "content-length": Buffer.byteLength(body),
-    ...headers,
-  });
+function sendAnswer(response: ServerResponse, { status, headers = {}, body = "" }: KindAnswer): void {
+  const list: string[] = [];
+  for (const name in headers) list.push(name, headers[name] as string);
+  if (headers["x-content-type-options"] === undefined) list.push("x-content-type-options", "nosniff");
+  if (status !== 204) list.push("content-length", String(Buffer.byteLength(body)));
+  response.writeHead(status, list);
   response.end(body);
 }
 

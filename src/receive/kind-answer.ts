@@ -1,4 +1,4 @@
-import type { KindAnswer, KindOutcome, SourceKind } from "./sources/source-kind.ts";
+import type { KindAnswer, SourceKind } from "./sources/source-kind.ts";
 import type { WebhookResult } from "./webhook.ts";
 
 /** What became of a request, before it is put into the words that its sender understands. */
@@ -10,22 +10,24 @@ export function answerAs(kind: SourceKind, result: KindResult): WebhookResult {
     case "stored": {
       const { eventId, deliveries } = result;
       const answer = kind.answer?.({ kind: "accepted", eventIds: [eventId] });
-      return accepted(answer ?? toJson({ status: "queued", event_id: eventId, deliveries }));
+      return accepted(answer ?? toJson(`{"status":"queued","event_id":"${eventId}","deliveries":${deliveries}}`));
     }
     case "split": {
       const { eventIds, deliveries } = result;
       const answer = kind.answer?.({ kind: "accepted", eventIds });
-      return accepted(answer ?? toJson({ status: "queued", event_ids: eventIds, deliveries }));
+      return accepted(answer ?? toJson(JSON.stringify({ status: "queued", event_ids: eventIds, deliveries })));
     }
     case "duplicate": {
       const { eventId } = result;
-      const answer = answerTo(kind, { kind: "duplicate", eventId }, { status: "duplicate", event_id: eventId });
-      return { kind: "answered", outcome: "duplicate", answer };
+      const answer = kind.answer?.({ kind: "duplicate", eventId });
+      const body = `{"status":"duplicate","event_id":"${eventId}"}`;
+      return { kind: "answered", outcome: "duplicate", answer: answer ?? toJson(body) };
     }
     case "ignored": {
       const { cause } = result;
-      const answer = answerTo(kind, { kind: "ignored", cause }, { status: "ignored", cause });
-      return { kind: "answered", outcome: "ignored", answer };
+      const answer = kind.answer?.({ kind: "ignored", cause });
+      const body = JSON.stringify({ status: "ignored", cause });
+      return { kind: "answered", outcome: "ignored", answer: answer ?? toJson(body) };
     }
     default:
       return result;
@@ -36,10 +38,8 @@ function accepted(answer: KindAnswer): WebhookResult {
   return { kind: "answered", outcome: "accepted", answer };
 }
 
-function answerTo(kind: SourceKind, outcome: KindOutcome, body: object): KindAnswer {
-  return kind.answer?.(outcome) ?? toJson(body);
-}
+const JSON_TYPE = { "content-type": "application/json" };
 
-function toJson(body: object): KindAnswer {
-  return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+function toJson(body: string): KindAnswer {
+  return { status: 200, headers: JSON_TYPE, body };
 }

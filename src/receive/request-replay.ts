@@ -60,6 +60,7 @@ export function createRequestReplays({ store, findSource, webhooks, clock }: Req
       body: Buffer.from(body.buffer, body.byteOffset, body.length),
       facts: stored.facts,
       isReplayed: true,
+      invalid: undefined,
     };
   }
 

@@ -71,11 +71,6 @@ export function isLetThrough({ only, kind }: Source, type: string): boolean {
   return only.some((pattern) => matchesPattern(pattern, type) || matchesPattern(pattern, short));
 }
 
-/** An event that fits no schema must not stand in the way of the same one, once the schema is repaired. */
-export function toInvalidKey(source: Source, dedupeKey: string | undefined): string | undefined {
-  return dedupeKey === undefined ? undefined : webhookKey(source.name, `\0invalid\0${dedupeKey}`);
-}
-
 function typeOf({ typeTemplate }: Source, { type }: ReadEvent): string {
   return typeTemplate === undefined ? type : typeTemplate.replaceAll("{type}", type);
 }

@@ -8,14 +8,15 @@ import type { LoggedRequest } from "../store/store.ts";
 import { admit } from "./admit.ts";
 import type { BodyChecker } from "./body-check.ts";
 import { answerAs, type KindResult } from "./kind-answer.ts";
-import { hasPathToken } from "./path-token.ts";
+import { describeInvalid, isKept, toInvalidKey } from "./invalid-event.ts";
+import { checkOpen, refuseMethod } from "./open-source.ts";
 import type { RequestFacts } from "./request-facts.ts";
 import { createWebhookLog } from "./webhook-log.ts";
 import type { SchemaChecker } from "./schema/schema-check.ts";
 import { GENERIC } from "./sources/generic.ts";
 import type { KindAnswer, Reading, SourceKind } from "./sources/source-kind.ts";
 import { takeParts } from "./take-parts.ts";
-import { createWebhookEvents, isLegalType, isLetThrough, toInvalidKey } from "./webhook-event.ts";
+import { createWebhookEvents, isLegalType, isLetThrough } from "./webhook-event.ts";
 import type { WellFormed } from "./well-formed.ts";
 
 /** One inbound request with its raw bytes. */
@@ -32,6 +33,8 @@ export interface WebhookRequest extends RequestFacts {
   facts: string | undefined;
   /** It is in the log already, and taken in again by hand. */
   isReplayed: boolean;
+  /** What the validation of its endpoint objects to, where its events are kept all the same. */
+  invalid: PosthornError | undefined;
 }
 
 export type WebhookResult =
@@ -71,11 +74,22 @@ export interface WebhookReceiverOptions {
   createId: (prefix: "evt" | "req") => string;
   bodies: Pick<BodyChecker, "check">;
   schemas: Pick<SchemaChecker, "find" | "check">;
+  /** Compares whole requests with what their endpoint demands. */
+  validations?: RequestValidations | undefined;
+}
+
+export interface RequestValidations {
+  /** Throws or rejects with a code of status 422. */
+  check(
+    endpoint: string,
+    request: Pick<WebhookRequest, "body" | "headers" | "query">,
+    form: WellFormed,
+  ): Promise<void> | undefined;
 }
 
 /** One flow for all kinds: a generic source is of a kind that leaves everything out. */
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
-  const { findSource, kinds, accept, bodies, schemas } = options;
+  const { findSource, kinds, accept, bodies, schemas, validations } = options;
   const toEvent = createWebhookEvents(options);
   const log = createWebhookLog(options);
 
@@ -109,12 +123,43 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     }
     if (checked instanceof Promise) {
       checked.then(
-        (form) => record(request, kind, form, done),
+        (form) => validate(request, kind, form, done),
         (error: unknown) => refuse(request, error, done),
       );
     } else {
-      record(request, kind, checked, done);
+      validate(request, kind, checked, done);
     }
+  }
+
+  function validate(
+    request: WebhookRequest,
+    kind: SourceKind,
+    form: WellFormed,
+    done: (result: KindResult) => void,
+  ): void {
+    let validated: Promise<void> | undefined;
+    try {
+      validated = validations?.check(request.source.name, request, form);
+    } catch (error) {
+      return object(error, request, kind, form, done);
+    }
+    if (validated === undefined) return record(request, kind, form, done);
+    validated.then(
+      () => record(request, kind, form, done),
+      (error: unknown) => object(error, request, kind, form, done),
+    );
+  }
+
+  function object(
+    error: unknown,
+    request: WebhookRequest,
+    kind: SourceKind,
+    form: WellFormed,
+    done: (result: KindResult) => void,
+  ): void {
+    if (!isKept(request.source, error)) return refuse(request, error, done);
+    request.invalid = error;
+    record(request, kind, form, done);
   }
 
   function record(
@@ -160,6 +205,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     if (event.type !== source.eventType && !isLegalType(event.type)) {
       return done({ kind: "ignored", cause: "invalid", eventId: undefined });
     }
+    if (request.invalid !== undefined) return keepInvalid(request, event, request.invalid, done);
     let checked: Promise<void> | undefined;
     try {
       const type = schemas.find(event.type);
@@ -178,16 +224,20 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     accept(event, done);
   }
 
-  /**
-   * A sender whom nobody here can ask to correct its events would give them up after 4xx: they are kept, and can be
-   * replayed.
-   */
   function judge(request: WebhookRequest, event: IncomingEvent, error: unknown, done: (part: Part) => void): void {
-    const { source } = request;
-    const isInvalid = error instanceof PosthornError && ERRORS[error.code].status === 422;
-    if (!isInvalid || source.kind === GENERIC.name) return done({ kind: "refused", error });
+    if (isKept(request.source, error)) keepInvalid(request, event, error, done);
+    else done({ kind: "refused", error });
+  }
+
+  /** For nobody: it can be replayed. */
+  function keepInvalid(
+    request: WebhookRequest,
+    event: IncomingEvent,
+    error: PosthornError,
+    done: (part: Part) => void,
+  ): void {
     event.details = describeInvalid(event, error);
-    event.dedupeKey = toInvalidKey(source, event.dedupeKey);
+    event.dedupeKey = toInvalidKey(request.source, event.dedupeKey);
     const answer = (result: IngestResult) =>
       done(result.kind === "failed" ? result : { kind: "ignored", cause: "invalid", eventId: result.eventId });
     accept(event, answer, []);
@@ -209,20 +259,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   }
 
   return {
-    open(name, method, path) {
-      const source = findSource(name);
-      if (source === undefined || !hasPathToken(source, path)) {
-        throw new PosthornError("unknown_source", `There is no source "${name}". Declare it, or turn the * source on.`);
-      }
-      if (source.status === "closed") throw new PosthornError("gone", `The source "${name}" is closed.`);
-      if (source.status === "paused") {
-        throw new PosthornError("source_paused", `The source "${name}" is paused. Try again later.`, {
-          retryAfterS: 60,
-        });
-      }
-      if (source.handshakeMethods?.includes(method) !== true) refuseMethod(source, method);
-      return source;
-    },
+    open: (name, method, path) => checkOpen(name, findSource(name), method, path),
     admit(request) {
       const { gate } = request.source;
       if (gate !== undefined) admit(request.source, gate, request);
@@ -241,22 +278,9 @@ function isSingle({ events, ignored = [] }: Reading): boolean {
   return events.length === 1 && ignored.length === 0;
 }
 
-function refuseMethod({ name, methods }: Source, method: string): void {
-  if (methods.includes(method)) return;
-  throw new PosthornError("method_not_allowed", `The source "${name}" takes ${methods.join(", ")}, not ${method}.`, {
-    details: { allow: methods },
-  });
-}
-
 /** It was declared by a gateway that knew more kinds. */
 function unknownKind({ name, kind }: Source): PosthornError {
   return new PosthornError("unavailable", `The source "${name}" is of the kind ${kind}, which is not known here.`, {
     retryAfterS: 300,
   });
-}
-
-function describeInvalid({ details }: IncomingEvent, error: PosthornError): string {
-  const errors = error.details?.["errors"] ?? [{ path: "", message: error.message }];
-  const result = `"schema_result":${JSON.stringify({ valid: false, errors })}`;
-  return details === undefined ? `{${result}}` : `${details.slice(0, -1)},${result}}`;
 }

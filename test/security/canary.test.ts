@@ -36,6 +36,9 @@ describe("a secret", () => {
       "destination password": "canary-destination-password",
       "proxy password": "canary-proxy-password",
       "response cookie": "canary-response-cookie",
+      "source's secret": "canary-source-secret",
+      "source's token": "canary-source-token",
+      "source's path": "canary-source-path-token",
     };
     const answers: Answer[] = [];
     const keep = async (answer: Promise<Answer>) => void answers.push(await answer);
@@ -62,6 +65,24 @@ describe("a secret", () => {
       status: index === 0 ? 500 : 200,
       headers: { "set-cookie": `a=${canaries["response cookie"]}` },
     }));
+    const source = {
+      name: "gated",
+      secrets: [canaries["source's secret"]],
+      auth: { header: "X-Odd", token: canaries["source's token"] },
+      path_token: canaries["source's path"],
+    };
+    const shown = await gateway.post("/api/v1/sources", source);
+    expect(shown.json["path_token"]).toBe(source.path_token);
+    await keep(gateway.post("/api/v1/sources", { ...source, name: "bad", auth: { ...source.auth, header: "\n" } }));
+    await keep(gateway.post("/api/v1/sources", { ...source, name: "bad", secrets: [`${source.secrets[0]}\0`] }));
+    await keep(gateway.post("/api/v1/sources", { ...source, name: "bad", path_token: `${source.path_token}!` }));
+    const gatedPath = `gated/${source.path_token}?s=${source.secrets[0]}`;
+    await keep(gateway.webhook(gatedPath, "{}", { "x-odd": source.auth.token }));
+    await keep(
+      gateway.webhook(gatedPath, "{broken", { "x-odd": source.auth.token, "x-copy": String(source.secrets[0]) }),
+    );
+    await keep(gateway.webhook(gatedPath, "{}", { "x-odd": `${source.auth.token}?` }));
+    await keep(gateway.post("/api/v1/sources/gated/rotate-secret", { secret: source.secrets[0] }));
     const inbound = {
       authorization: `Bearer ${canaries["sender's bearer"]}`,
       "x-hook-token": canaries["sender's token"],
@@ -138,6 +159,10 @@ describe("a secret", () => {
       "/api/v1/keys",
       `/api/v1/keys/${String(made["id"])}`,
       "/api/v1/jobs",
+      "/api/v1/sources",
+      "/api/v1/sources/gated",
+      "/api/v1/sources/gated/requests",
+      "/api/v1/events?source=gated",
       "/api/v1/sources/hooks/requests",
       `/api/v1/requests/${request?.id}`,
       `/api/v1/requests/${String(delivery?.event_id).replace("evt_", "req_")}`,
@@ -178,6 +203,9 @@ describe("a secret", () => {
       "sender's bearer",
       "sender's token",
       "sender's cookie",
+      "source's secret",
+      "source's token",
+      "source's path",
     ] as const;
     for (const name of readdirSync(gateway.dataDir)) {
       const bytes = readFileSync(join(gateway.dataDir, name));

@@ -7,7 +7,12 @@ import { toSource } from "../../../src/manage/source-settings.ts";
 import { createBodyChecker } from "../../../src/receive/body-check.ts";
 import { GENERIC } from "../../../src/receive/sources/generic.ts";
 import type { SourceKind } from "../../../src/receive/sources/source-kind.ts";
-import { createWebhookReceiver, type WebhookRequest, type WebhookResult } from "../../../src/receive/webhook.ts";
+import {
+  createWebhookReceiver,
+  type RequestValidations,
+  type WebhookRequest,
+  type WebhookResult,
+} from "../../../src/receive/webhook.ts";
 import type { IncomingEvent, IngestResult } from "../../../src/route/fan-out.ts";
 import type { LoggedRequest } from "../../../src/store/store.ts";
 import { SAMPLE_KIND } from "../../support/sample-kind.ts";
@@ -18,9 +23,10 @@ const LIST: SourceKind = { ...SAMPLE_KIND, name: "list", verify: () => undefined
 
 type Accept = (event: IncomingEvent, index: number) => IngestResult;
 
-function openReceiver(accept: Accept) {
+function openReceiver(accept: Accept, validations?: RequestValidations) {
   const accepted: IncomingEvent[] = [];
   const logged: LoggedRequest[] = [];
+  const forNobody: string[] = [];
   const kinds = new Map([GENERIC, LIST].map((kind) => [kind.name, kind]));
   const clock = createSystemClock({ startAt: NOON });
   const bodies = createBodyChecker({ maxDepth: 64 });
@@ -28,8 +34,9 @@ function openReceiver(accept: Accept) {
   const receiver = createWebhookReceiver({
     findSource: () => undefined,
     kinds,
-    accept(event, done) {
+    accept(event, done, to) {
       accepted.push(event);
+      if (to !== undefined) forNobody.push(event.id);
       done(accept(event, accepted.length - 1));
     },
     logRequest: (request) => logged.push(request),
@@ -37,10 +44,11 @@ function openReceiver(accept: Accept) {
     createId: createIdSource(clock, createSystemRandom()),
     bodies,
     schemas: { find: () => undefined, check: () => undefined },
+    validations,
   });
   const receive = (source: Source, body: unknown) =>
     new Promise<WebhookResult>((resolve) => receiver.receive(toRequest(source, body), resolve));
-  return { receive, accepted, logged };
+  return { receive, accepted, logged, forNobody };
 }
 
 function sourceOf(kind: SourceKind): Source {
@@ -63,6 +71,7 @@ function toRequest(source: Source, body: unknown): WebhookRequest {
     body: Buffer.from(JSON.stringify(body)),
     facts: undefined,
     isReplayed: false,
+    invalid: undefined,
   };
 }
 
@@ -117,6 +126,41 @@ describe("a request with several events", () => {
     expect(logged).toEqual([]);
   });
 });
+
+describe("a request that its endpoint's validation objects to", () => {
+  const error = new PosthornError("schema_mismatch", "it lacks a total", { details: { errors: [{ path: "/total" }] } });
+  const VALIDATIONS: [string, RequestValidations][] = [
+    ["at once", { check: () => throwIt(error) }],
+    ["later", { check: () => Promise.reject(error) }],
+  ];
+
+  it.each(VALIDATIONS)("is refused %s where its sender can be told", async (_, validations) => {
+    const { receive, accepted, logged } = openReceiver(stored, validations);
+    expect(await receive(sourceOf(GENERIC), {})).toEqual({ kind: "refused", error });
+    expect([accepted.length, logged.map(({ cause }) => cause)]).toEqual([0, ["schema_mismatch"]]);
+  });
+
+  it.each(VALIDATIONS)("is kept %s for nobody where its sender would give it up, all of it", async (_, validations) => {
+    const { receive, accepted, logged, forNobody } = openReceiver(stored, validations);
+    const result = await receive(sourceOf(LIST), list(2));
+    expect(result).toMatchObject({ kind: "answered", outcome: "ignored", answer: { status: 200 } });
+    expect(accepted.map(({ id }) => id)).toEqual(forNobody);
+    expect(forNobody).toHaveLength(2);
+    expect(accepted[0]).toMatchObject({ details: '{"schema_result":{"valid":false,"errors":[{"path":"/total"}]}}' });
+    expect(logged).toMatchObject([{ outcome: "ignored", cause: "invalid", eventId: forNobody[0] }]);
+  });
+
+  it("is our own trouble when it could not be compared", async () => {
+    const busy = new PosthornError("overloaded", "too much", { retryAfterS: 1 });
+    const { receive, accepted, logged } = openReceiver(stored, { check: () => Promise.reject(busy) });
+    expect(await receive(sourceOf(LIST), list(2))).toEqual({ kind: "refused", error: busy });
+    expect([accepted, logged]).toEqual([[], []]);
+  });
+});
+
+function throwIt(error: Error): never {
+  throw error;
+}
 
 describe("a request of a generic source", () => {
   it("is answered in the turn in which its event is kept", () => {
