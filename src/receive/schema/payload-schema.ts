@@ -1,9 +1,10 @@
-import { Ajv, type ErrorObject, type Options, type ValidateFunction } from "ajv";
+import { _, Ajv, type ErrorObject, type KeywordCxt, type Options, type ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import AjvDraft04 from "ajv-draft-04";
 import { fastFormats, type FormatName } from "ajv-formats/dist/formats.js";
 import { RE2JS } from "re2js";
+import { countWays } from "./simple-pattern.ts";
 import { prepareSchema, SchemaFault, WEIGHT, type Draft, type SchemaLimits } from "./prepare-schema.ts";
 
 /**
@@ -46,6 +47,9 @@ const FORMATS: readonly FormatName[] = [
   ...(["date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference"] as const),
   ...(["uuid", "byte", "int32", "int64", "float", "double", "json-pointer", "relative-json-pointer"] as const),
 ];
+
+/** Names that a payload need not hold to have them; written in any way, perhaps as a part of another. */
+const INHERITED = new RegExp([...Object.getOwnPropertyNames(Object.prototype), String.raw`\\u`].join("|"));
 
 /** One check at a time is under way, and it runs to its end. */
 let stepsLeft = 0;
@@ -102,7 +106,7 @@ export function compilePayloadSchema(text: string, options: PayloadSchemaOptions
 /** By a compiler of its own: one that lives on keeps all that it ever compiled. */
 function compile(schema: object, draft: Draft, allErrors: boolean): ValidateFunction {
   try {
-    return createCompiler(draft, allErrors).compile(schema);
+    return createCompiler(draft, allErrors, INHERITED.test(JSON.stringify(schema))).compile(schema);
   } catch (error) {
     if (error instanceof SchemaFault) throw error;
     // The compiler goes one step down its stack for each field of an object.
@@ -122,7 +126,7 @@ function refuseInvalid(draft: Draft, schema: object): void {
   throw new SchemaFault(`is no JSON Schema: ${error?.instancePath ?? ""} ${error?.message ?? "is not valid"}`);
 }
 
-function createCompiler(draft: Draft, allErrors: boolean): Compiler {
+function createCompiler(draft: Draft, allErrors: boolean, namesInherited: boolean): Compiler {
   const options: Options = {
     allErrors,
     strict: false,
@@ -132,8 +136,8 @@ function createCompiler(draft: Draft, allErrors: boolean): Compiler {
     useDefaults: false,
     coerceTypes: false,
     removeAdditional: false,
-    // What every object inherits is no field of a payload.
-    ownProperties: true,
+    // What every object inherits is no field of a payload. Asking costs, and most schemas name nothing of that kind.
+    ownProperties: namesInherited,
     // A copy for each reference would let a small schema become a huge program.
     inlineRefs: false,
     code: { optimize: false, regExp: createPattern },
@@ -145,11 +149,9 @@ function createCompiler(draft: Draft, allErrors: boolean): Compiler {
   ajv.addKeyword({
     keyword: WEIGHT,
     schemaType: "number",
-    errors: false,
-    valid: true,
-    compile: (weight: number) => (data: unknown) => {
-      spend(weight + sizeOf(data));
-      return true;
+    // As code: a function of a keyword is handed an object about where it is, which costs more than its call.
+    code({ gen, schema, data }: KeywordCxt) {
+      gen.code(_`${gen.scopeValue("func", { ref: payVisit })}(${schema}, ${data});`);
     },
   });
   // Ajv's own compares each with each.
@@ -163,6 +165,10 @@ function createCompiler(draft: Draft, allErrors: boolean): Compiler {
     compile: (isAsked: boolean) => (items: unknown[]) => !isAsked || !hasTwins(items),
   });
   return ajv;
+}
+
+function payVisit(weight: number, data: unknown): void {
+  spend(weight + sizeOf(data));
 }
 
 function sizeOf(data: unknown): number {
@@ -207,10 +213,12 @@ const createPattern = Object.assign(
     if (instructions > MAX_PATTERN_INSTRUCTIONS) {
       throw new SchemaFault(`has a pattern ${JSON.stringify(pattern.slice(0, 60))} that is too large`);
     }
+    const ways = countWays(pattern);
+    const engine = ways === undefined ? compiled : new RegExp(pattern, "u");
     return {
       test(text: string): boolean {
-        spend(1 + instructions * text.length);
-        return compiled.test(text);
+        spend(1 + (ways ?? instructions) * text.length);
+        return engine.test(text);
       },
       // Ajv takes two patterns for one if they read the same.
       toString: () => pattern,
