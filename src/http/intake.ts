@@ -249,13 +249,21 @@ function describePublished(result: PublishResult): string {
 }
 
 /** What a kind says, and nothing that a browser would take for a page. */
-function sendAnswer(response: ServerResponse, { status, headers = {}, body = "" }: KindAnswer): void {
-  const list: string[] = [];
-  for (const name in headers) list.push(name, headers[name] as string);
-  if (headers["x-content-type-options"] === undefined) list.push("x-content-type-options", "nosniff");
-  if (status !== 204) list.push("content-length", String(Buffer.byteLength(body)));
-  response.writeHead(status, list);
+function sendAnswer(response: ServerResponse, { status, headers = NO_HEADERS, body = "" }: KindAnswer): void {
+  let list = listed.get(headers);
+  if (list === undefined) listed.set(headers, (list = toList(headers)));
+  const length = ["content-length", String(Buffer.byteLength(body))];
+  response.writeHead(status, status === 204 ? list : list.concat(length));
   response.end(body);
+}
+
+const NO_HEADERS = {};
+/** Most answers of a kind share their headers. */
+const listed = new WeakMap<NonNullable<KindAnswer["headers"]>, string[]>();
+
+function toList(headers: NonNullable<KindAnswer["headers"]>): string[] {
+  const list = Object.entries(headers).flat();
+  return headers["x-content-type-options"] === undefined ? [...list, "x-content-type-options", "nosniff"] : list;
 }
 
 function sendJson(response: ServerResponse, status: number, body: string): void {

@@ -38,8 +38,10 @@ function maskHeaders(headers: IncomingHttpHeaders, hidden: HiddenTexts | undefin
 /** Whatever the header's name is: a sender that is given a secret may send it in any. */
 function isHidden(name: string, value: string | string[] | undefined, { header, texts }: HiddenTexts): boolean {
   if (name === header) return true;
-  const values = Array.isArray(value) ? value : [value ?? ""];
-  return values.some((one) => texts.some((text) => holds(one, text)));
+  if (Array.isArray(value)) return value.some((one) => isHidden(name, one, { header, texts }));
+  if (value === undefined) return false;
+  for (const text of texts) if (value.length >= text.length && holds(value, text)) return true;
+  return false;
 }
 
 function holds(value: string, text: string): boolean {

@@ -1,14 +1,14 @@
 const MAX_REMEMBERED = 1000;
 
-/** Keeps what was made of a text, for texts that repeat from request to request. Forgets all when it grows too large. */
-export function remember<Made>(make: (text: string) => Made): (text: string) => Made {
-  const made = new Map<string, Made>();
-  return (text) => {
-    const known = made.get(text);
-    if (known !== undefined || made.has(text)) return known as Made;
-    const fresh = make(text);
+/** Keeps what was made of a key, for keys that repeat from request to request. Forgets all when it grows too large. */
+export function remember<Made, Key extends string | number = string>(make: (key: Key) => Made): (key: Key) => Made {
+  const made = new Map<Key, Made>();
+  return (key) => {
+    const known = made.get(key);
+    if (known !== undefined || made.has(key)) return known as Made;
+    const fresh = make(key);
     if (made.size >= MAX_REMEMBERED) made.clear();
-    made.set(text, fresh);
+    made.set(key, fresh);
     return fresh;
   };
 }

@@ -27,11 +27,17 @@ export function getHeader(request: ArrivedRequest, name: string): string {
   return value;
 }
 
+/** Two places of a length, used again for the next: digests have few lengths. */
+const roomOf = remember((length: number) => [Buffer.alloc(length), Buffer.alloc(length)] as const);
+
 /** In constant time for texts of one length; `timingSafeEqual` throws when the lengths differ. */
 export function isSameText(given: string, expected: string): boolean {
-  const givenBytes = Buffer.from(given, "utf8");
-  const expectedBytes = Buffer.from(expected, "utf8");
-  return givenBytes.length === expectedBytes.length && timingSafeEqual(givenBytes, expectedBytes);
+  const length = Buffer.byteLength(expected);
+  if (Buffer.byteLength(given) !== length) return false;
+  const [givenBytes, expectedBytes] = roomOf(length);
+  givenBytes.write(given, "utf8");
+  expectedBytes.write(expected, "utf8");
+  return timingSafeEqual(givenBytes, expectedBytes);
 }
 
 /**
