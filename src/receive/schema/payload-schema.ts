@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import AjvDraft04 from "ajv-draft-04";
 import { fastFormats, type FormatName } from "ajv-formats/dist/formats.js";
 import { RE2JS } from "re2js";
-import { countWays } from "./simple-pattern.ts";
+import { findWays } from "./simple-pattern.ts";
 import { prepareSchema, SchemaFault, WEIGHT, type Draft, type SchemaLimits } from "./prepare-schema.ts";
 
 /**
@@ -213,11 +213,13 @@ const createPattern = Object.assign(
     if (instructions > MAX_PATTERN_INSTRUCTIONS) {
       throw new SchemaFault(`has a pattern ${JSON.stringify(pattern.slice(0, 60))} that is too large`);
     }
-    const ways = countWays(pattern);
-    const engine = ways === undefined ? compiled : new RegExp(pattern, "u");
+    const simple = findWays(pattern);
+    const engine = simple === undefined ? compiled : new RegExp(pattern, "u");
+    const ways = simple?.ways ?? 1;
+    const isBounded = simple?.isOpen === false;
     return {
       test(text: string): boolean {
-        spend(1 + (ways ?? instructions) * text.length);
+        spend(1 + ways * (isBounded ? Math.min(instructions, text.length) : instructions * text.length));
         return engine.test(text);
       },
       // Ajv takes two patterns for one if they read the same.

@@ -8,9 +8,9 @@ const MAX_WAYS = 64;
  * In how many ways JavaScript's own engine may try to match each character of a text, where that has a bound: the
  * pattern is tied to the beginning, has neither groups nor alternatives, and at most one part whose length is open.
  * Then that engine takes linear time as well, a tenth of what RE2 takes here; nearly all patterns of codes, amounts and
- * names are so. Undefined for all others.
+ * names are so. Undefined for all others. With an open part (`isOpen`) all that follows may be tried at each character.
  */
-export function countWays(pattern: string): number | undefined {
+export function findWays(pattern: string): { ways: number; isOpen: boolean } | undefined {
   if (!pattern.startsWith("^")) return undefined;
   let at = 1;
   let ways = 1;
@@ -22,7 +22,7 @@ export function countWays(pattern: string): number | undefined {
     return found;
   };
   while (at < pattern.length) {
-    if (pattern[at] === "$") return at === pattern.length - 1 ? ways : undefined;
+    if (pattern[at] === "$") return at === pattern.length - 1 ? { ways, isOpen } : undefined;
     if (take(ATOM) === null) return undefined;
     const quantifier = take(QUANTIFIER);
     if (quantifier === null) continue;
@@ -34,5 +34,5 @@ export function countWays(pattern: string): number | undefined {
     else if (most !== undefined) ways *= Number(most) - Number(least) + 1;
     if (ways > MAX_WAYS || ways < 1) return undefined;
   }
-  return ways;
+  return { ways, isOpen };
 }
