@@ -14,6 +14,7 @@ export interface BodyChecker {
     body: Buffer,
     contentType: string | undefined,
     pointers: readonly (readonly string[])[],
+    wantsValue?: boolean,
   ): WellFormed | Promise<WellFormed>;
   close(): Promise<void>;
 }
@@ -40,6 +41,8 @@ export interface Refusal {
 const OTHER: WellFormed = { kind: "other", texts: [] };
 /** So much takes the loop 3 ms at worst; nearly all webhooks are smaller. */
 const MAX_ON_LOOP_BYTES = 128 * 1024;
+/** What is made of so much, and compared with a schema, takes it a few milliseconds at worst. */
+const MAX_VALUE_BYTES = 64 * 1024;
 /** The same file names in a source tree and in a build. */
 const THREAD = new URL(`./body-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 
@@ -64,10 +67,12 @@ export function createBodyChecker(options: BodyCheckerOptions): BodyChecker {
   }
 
   return {
-    check(body, contentType, pointers) {
+    check(body, contentType, pointers, wantsValue = false) {
       const { format, charset } = findBodyKind(body, contentType);
       if (format === "other") return OTHER;
-      if (format === "json" && body.length <= maxOnLoopBytes) return checkJsonBody(body, charset, maxDepth, pointers);
+      if (format === "json" && body.length <= maxOnLoopBytes) {
+        return checkJsonBody(body, charset, maxDepth, pointers, wantsValue && body.length <= MAX_VALUE_BYTES);
+      }
       return checkApart({ body, format, charset, maxDepth, pointers });
     },
     close: apart.close,

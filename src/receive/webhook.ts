@@ -82,6 +82,8 @@ export interface WebhookReceiverOptions {
 }
 
 export interface RequestValidations {
+  /** Whether the check of small JSON begins with what the body says. */
+  wantsValue(endpoint: string): boolean;
   /** Throws or rejects with a code of status 422. */
   check(
     endpoint: string,
@@ -120,7 +122,8 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   function check(request: WebhookRequest, kind: SourceKind, done: (result: KindResult) => void): void {
     let checked: WellFormed | Promise<WellFormed>;
     try {
-      checked = bodies.check(request.body, request.headers["content-type"], request.source.pointers);
+      const wantsValue = validations?.wantsValue(request.source.name);
+      checked = bodies.check(request.body, request.headers["content-type"], request.source.pointers, wantsValue);
     } catch (error) {
       return refuse(request, error, done);
     }

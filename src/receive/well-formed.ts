@@ -1,6 +1,6 @@
 import { isAscii } from "node:buffer";
 import { scalarTextAt } from "./json-pointer.ts";
-import { checkJsonText } from "./json-text.ts";
+import { checkJsonText, parseJsonText } from "./json-text.ts";
 import { faultAt, unreadableBody } from "./unreadable.ts";
 
 /** What is known of a body that can be read. */
@@ -8,6 +8,8 @@ export interface WellFormed {
   readonly kind: "json" | "xml" | "other";
   /** The scalars at the pointers that were asked for, in their order; none of them in what is not JSON. */
   readonly texts: readonly (string | undefined)[];
+  /** What JSON says, where it was asked for and is small; else undefined. */
+  readonly value?: unknown;
 }
 
 /** Throws `unreadable_body` unless the body is JSON. */
@@ -16,10 +18,13 @@ export function checkJsonBody(
   charset: string | undefined,
   maxDepth: number,
   pointers: readonly (readonly string[])[],
+  wantsValue = false,
 ): WellFormed {
   if (charset !== undefined) checkJsonCharset(body, charset);
-  checkJsonText(body, maxDepth);
-  return { kind: "json", texts: pointers.map((pointer) => scalarTextAt(body, pointer)) };
+  let value: unknown;
+  if (wantsValue) value = parseJsonText(body, maxDepth);
+  else checkJsonText(body, maxDepth);
+  return { kind: "json", texts: pointers.map((pointer) => scalarTextAt(body, pointer)), value };
 }
 
 /** JSON is UTF-8, whatever is claimed; a wrong claim does no harm as long as every byte is ASCII. */

@@ -19,7 +19,19 @@ export function faultCommand(folder: string, outputFile: string, fault: IoFault 
   const database = databaseOf(folder);
   const files = { database: [database], directory: [dataDirOf(folder)], both: [database, `${database}-wal`] };
   const paths = files[fault?.files ?? "both"].flatMap((path) => ["-P", path]);
-  const watch = ["-D", "-f", "--seccomp-bpf", "-ttt", "-s", "0", "-e", "signal=none", ...paths, "-e", `trace=${CALLS.join(",")}`];
+  const watch = [
+    "-D",
+    "-f",
+    "--seccomp-bpf",
+    "-ttt",
+    "-s",
+    "0",
+    "-e",
+    "signal=none",
+    ...paths,
+    "-e",
+    `trace=${CALLS.join(",")}`,
+  ];
   return ["strace", ...watch, ...(fault === undefined ? [] : inject(fault)), "-o", outputFile];
 }
 

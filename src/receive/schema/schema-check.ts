@@ -2,6 +2,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import type { EventType } from "../../domain/event-type.ts";
 import type { IncomingEvent } from "../../route/fan-out.ts";
 import { bomLength } from "../unreadable.ts";
+import { createCompileQueue, type Compilable } from "./compile-soon.ts";
 import type { Mismatch, PayloadSchema } from "./payload-schema.ts";
 import { createApartRunner } from "./run-apart.ts";
 
@@ -34,10 +35,8 @@ export interface CheckedType {
   readonly latest: string;
 }
 
-interface CheckedVersion {
+interface CheckedVersion extends Compilable<PayloadSchema> {
   readonly text: string;
-  /** On the loop, once it has been asked for and if it is small. */
-  compiled: PayloadSchema | "apart" | undefined;
 }
 
 /** So much takes the loop a few milliseconds at worst; nearly all events are smaller. */
@@ -52,35 +51,11 @@ const VALID = '"schema_result":{"valid":true}';
 export function createSchemaChecker(): SchemaChecker {
   const apart = createApartRunner();
   let types: ReadonlyMap<string, CheckedType> = new Map();
-  const toCompile = new Set<CheckedVersion>();
-  let isCompiling = false;
-
-  /** One schema a turn, so that what waits for the loop waits for one at most. */
-  async function compileSoon(version: CheckedVersion): Promise<void> {
-    if (version.text.length > MAX_SCHEMA_BYTES_ON_LOOP) {
-      version.compiled = "apart";
-      return;
-    }
-    toCompile.add(version);
-    if (isCompiling) return;
-    isCompiling = true;
-    for (const next of toCompile) {
-      try {
-        // Its packages are large, and most gateways have no schemas.
-        const { compilePayloadSchema } = await import("./payload-schema.ts");
-        next.compiled = compilePayloadSchema(next.text, { trusted: true });
-      } catch {
-        next.compiled = "apart";
-      }
-      toCompile.delete(next);
-      await new Promise(setImmediate);
-    }
-    isCompiling = false;
-  }
+  const compileSoon = createCompileQueue<PayloadSchema, CheckedVersion>(compileOnLoop);
 
   function compare(version: CheckedVersion, body: Buffer): Found | Promise<Found> {
     const { compiled } = version;
-    if (compiled === undefined) void compileSoon(version);
+    if (compiled === undefined) compileSoon(version);
     if (compiled === undefined || compiled === "apart" || body.length > MAX_ON_LOOP_BYTES) {
       return compareApart(version, body);
     }
@@ -180,4 +155,11 @@ function describe({ path, message }: Mismatch): string {
 
 function addDetail(details: string | undefined, member: string): string {
   return details === undefined ? `{${member}}` : `${details.slice(0, -1)},${member}}`;
+}
+
+async function compileOnLoop({ text }: CheckedVersion): Promise<PayloadSchema | "apart"> {
+  if (text.length > MAX_SCHEMA_BYTES_ON_LOOP) return "apart";
+  // Its packages are large, and most gateways have no schemas.
+  const { compilePayloadSchema } = await import("./payload-schema.ts");
+  return compilePayloadSchema(text, { trusted: true });
 }

@@ -2,18 +2,18 @@ import type { IncomingHttpHeaders } from "node:http";
 import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_ENDPOINT, type Validation, type ValidationMode } from "../../domain/validation.ts";
 import { parseQuery } from "../../route/filter-facts.ts";
+import { createCompileQueue, type Compilable } from "../schema/compile-soon.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
 import { bomLength } from "../unreadable.ts";
+import type { RequestValidations } from "../webhook.ts";
 import type { WellFormed } from "../well-formed.ts";
 import type { JsonValidation } from "./json-validation.ts";
 import { createApartValidator, type ApartDocument } from "./run-apart.ts";
 import { Overdue } from "./thread-line.ts";
 import type { ApartRequest, ValidationReply } from "./thread-calls.ts";
 
-/** Compares requests with the validation of their endpoint. An endpoint without any costs one look into a map. */
-export interface ValidationChecker {
-  /** Throws or rejects with `validation_failed` or `validation_not_found`. Never changes the body. */
-  check(endpoint: string, request: CheckedRequest, form: WellFormed): Promise<void> | undefined;
+/** Compares requests with the validation of their endpoint. An endpoint without any costs a look into a map. */
+export interface ValidationChecker extends RequestValidations {
   /** What the check would say, by the validation that is in force or by another one. Apart from the loop. */
   tryOut(endpoint: string, request: CheckedRequest, form: WellFormed, instead?: ApartDocument): Promise<TryOut>;
   /** Why a document cannot be used. Compiled apart from the loop. Rejects with `unreadable_body`. */
@@ -42,15 +42,10 @@ interface Applied {
   readonly xsd: Checked | undefined;
 }
 
-interface Checked extends Validation {
-  /** On the loop, once it has been asked for and if it is small. */
-  compiled: JsonValidation | "apart" | undefined;
-}
+type Checked = Validation & Compilable<JsonValidation>;
 
 type Found = readonly Mismatch[] | undefined;
 
-/** So much takes the loop a few milliseconds at worst; nearly all webhooks are smaller. */
-const MAX_ON_LOOP_BYTES = 64 * 1024;
 /** Of an order with hundreds of lines; beyond that a check goes on in the thread, where it may take longer. */
 const MAX_STEPS_ON_LOOP = 20_000;
 /** Compiling takes about a millisecond for each 100 characters, of which spaces are none. */
@@ -82,29 +77,7 @@ export function createValidationChecker({ mode, deadlineMs }: ValidationCheckerO
   });
   let own: ReadonlyMap<string, Applied> = new Map();
   let fallback: Applied | undefined;
-  const toCompile = new Set<Checked>();
-  let isCompiling = false;
-
-  /** One document a turn, so that what waits for the loop waits for one at most. */
-  async function compileSoon(checked: Checked): Promise<void> {
-    if (checked.document.length > MAX_READ_ON_LOOP_BYTES) {
-      checked.compiled = "apart";
-      return;
-    }
-    toCompile.add(checked);
-    if (isCompiling) return;
-    isCompiling = true;
-    for (const next of toCompile) {
-      try {
-        next.compiled = await compileOnLoop(next);
-      } catch {
-        next.compiled = "apart";
-      }
-      toCompile.delete(next);
-      await new Promise(setImmediate);
-    }
-    isCompiling = false;
-  }
+  const compileSoon = createCompileQueue<JsonValidation, Checked>(compileOnLoop);
 
   function compare(
     applied: Applied,
@@ -113,19 +86,24 @@ export function createValidationChecker({ mode, deadlineMs }: ValidationCheckerO
     form: WellFormed,
   ): Found | Promise<Found> {
     if (form.kind === "xml" && applied.xsd !== undefined) return compareApart(applied.xsd, endpoint, request);
-    if (form.kind === "json" && applied.json !== undefined) return compareJson(applied.json, endpoint, request);
+    if (form.kind === "json" && applied.json !== undefined)
+      return compareJson(applied.json, endpoint, request, form.value);
     return [wrongKind(form.kind, applied)];
   }
 
-  function compareJson(checked: Checked, endpoint: string, request: CheckedRequest): Found | Promise<Found> {
+  function compareJson(
+    checked: Checked,
+    endpoint: string,
+    request: CheckedRequest,
+    data: unknown,
+  ): Found | Promise<Found> {
     const { compiled } = checked;
-    if (compiled === undefined) void compileSoon(checked);
-    const { body, headers, query } = request;
-    if (compiled === undefined || compiled === "apart" || body.length > MAX_ON_LOOP_BYTES) {
+    if (compiled === undefined) compileSoon(checked);
+    if (compiled === undefined || compiled === "apart" || data === undefined) {
       return compareApart(checked, endpoint, request);
     }
+    const { headers, query } = request;
     try {
-      const data = JSON.parse(toText(body)) as unknown;
       const parsedQuery = compiled.hasRules ? parseQuery(query) : undefined;
       return compiled.check({ data, headers, query: parsedQuery, source: endpoint }, MAX_STEPS_ON_LOOP);
     } catch {
@@ -147,6 +125,10 @@ export function createValidationChecker({ mode, deadlineMs }: ValidationCheckerO
   }
 
   return {
+    wantsValue(endpoint) {
+      const compiled = (own.get(endpoint) ?? fallback)?.json?.compiled;
+      return compiled !== undefined && compiled !== "apart";
+    },
     check(endpoint, request, form) {
       const applied = own.get(endpoint) ?? fallback;
       if (applied === undefined) {
@@ -214,6 +196,7 @@ export function createValidationChecker({ mode, deadlineMs }: ValidationCheckerO
 }
 
 async function compileOnLoop({ document }: Validation): Promise<JsonValidation | "apart"> {
+  if (document.length > MAX_READ_ON_LOOP_BYTES) return "apart";
   const text = JSON.stringify(JSON.parse(toText(document)));
   if (text.length > MAX_COMPILED_ON_LOOP) return "apart";
   // Its packages are large, and most gateways have no validations.

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/domain/errors.ts";
 import { JsonFault, scanJson } from "../../../src/receive/json-scan.ts";
-import { checkJsonText } from "../../../src/receive/json-text.ts";
+import { checkJsonText, parseJsonText } from "../../../src/receive/json-text.ts";
 
 function refusal(text: string | Buffer, maxDepth = 128): PosthornError {
   try {
@@ -12,6 +12,15 @@ function refusal(text: string | Buffer, maxDepth = 128): PosthornError {
     throw error;
   }
   throw new Error(`accepted: ${text.toString()}`);
+}
+
+function outcome(read: () => unknown): { refused: unknown } {
+  try {
+    read();
+    return { refused: undefined };
+  } catch (error) {
+    return { refused: (error as PosthornError).details };
+  }
 }
 
 function faultOf(text: Uint8Array): number | undefined {
@@ -53,6 +62,24 @@ describe("JSON text", () => {
       }),
       { numRuns: 3000 },
     );
+  });
+
+  it("is refused alike, for the same reason at the same place, whether its value is wanted or not", () => {
+    const bytes = fc.oneof(
+      fc.oneof(fc.json(), jsonLike, fc.string()).map((text) => Buffer.from(text)),
+      fc.uint8Array().map((array) => Buffer.from(array)),
+    );
+    fc.assert(
+      fc.property(bytes, fc.integer({ min: 0, max: 4 }), (body, maxDepth) => {
+        expect(outcome(() => parseJsonText(body, maxDepth)).refused).toEqual(
+          outcome(() => checkJsonText(body, maxDepth)).refused,
+        );
+      }),
+      { numRuns: 3000 },
+    );
+    expect(parseJsonText(Buffer.from('\ufeff{"a":["é"]}'), 2)).toEqual({ a: ["é"] });
+    expect(parseJsonText(Buffer.from('["[[{{"]'), 1)).toEqual(["[[{{"]);
+    expect(() => parseJsonText(Buffer.from("[[]]"), 1)).toThrow("nested deeper than 1 levels");
   });
 
   it("is judged like JSON.parse does for each ASCII character in each kind of place", () => {

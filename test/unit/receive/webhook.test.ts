@@ -130,8 +130,8 @@ describe("a request with several events", () => {
 describe("a request that its endpoint's validation objects to", () => {
   const error = new PosthornError("schema_mismatch", "it lacks a total", { details: { errors: [{ path: "/total" }] } });
   const VALIDATIONS: [string, RequestValidations][] = [
-    ["at once", { check: () => throwIt(error) }],
-    ["later", { check: () => Promise.reject(error) }],
+    ["at once", { wantsValue: () => true, check: () => throwIt(error) }],
+    ["later", { wantsValue: () => false, check: () => Promise.reject(error) }],
   ];
 
   it.each(VALIDATIONS)("is refused %s where its sender can be told", async (_, validations) => {
@@ -152,7 +152,10 @@ describe("a request that its endpoint's validation objects to", () => {
 
   it("is our own trouble when it could not be compared", async () => {
     const busy = new PosthornError("overloaded", "too much", { retryAfterS: 1 });
-    const { receive, accepted, logged } = openReceiver(stored, { check: () => Promise.reject(busy) });
+    const { receive, accepted, logged } = openReceiver(stored, {
+      wantsValue: () => false,
+      check: () => Promise.reject(busy),
+    });
     expect(await receive(sourceOf(LIST), list(2))).toEqual({ kind: "refused", error: busy });
     expect([accepted, logged]).toEqual([[], []]);
   });
