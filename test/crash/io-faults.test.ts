@@ -170,6 +170,8 @@ describe("every input and output of a short run failed, once and for good", () =
       expect(answered.filter(({ status, retryAfter }) => status !== 503 || retryAfter === undefined)).toEqual([]);
       const lingering = syncFailures.filter((run) => !endsAsItMust(run.ended) || secondsToExit(run) > EXIT_WITHIN_S);
       expect(lingering.map(describeRun)).toEqual([]);
+      const writing = syncFailures.filter(({ isListening, trace }) => isListening && trace.writesAfter > 0);
+      expect(writing.map(describeRun)).toEqual([]);
       // A full disk stops only what wants to be written.
       const full = runs.filter(({ fault, isListening }) => fault?.error === "ENOSPC" && isListening);
       expect(full.filter((run) => run.ended.code !== 0).map(describeRun)).toEqual([]);
@@ -194,6 +196,7 @@ describe("every input and output of a short run failed, once and for good", () =
     expect(describeViolations(run.violations)).toBe("");
     expect(run.ended.code).toBe(1);
     expect(secondsToExit(run)).toBeLessThan(EXIT_WITHIN_S);
+    expect(run.trace.writesAfter).toBe(0);
     expect(run.sent.length).toBeLessThan(500);
   });
 

@@ -46,6 +46,8 @@ export interface FaultTrace {
   counts: Record<IoFault["call"], number>;
   /** In seconds; undefined when nothing was made to fail. */
   failedAt: number | undefined;
+  /** Made after the first that failed. */
+  writesAfter: number;
   endedAt: number;
 }
 
@@ -53,11 +55,13 @@ export function readFaultTrace(outputFile: string): FaultTrace {
   const perThread = new Map<string, number>();
   let failedAt: number | undefined;
   let endedAt = 0;
+  let writesAfter = 0;
   for (const line of readFileSync(outputFile, "latin1").split("\n")) {
     const [, thread = "", at = "", call = ""] = /^(\d+) +([\d.]+) (?:<\.\.\. )?(\w+|\+\+\+)/.exec(line) ?? [];
     if (call === "+++") endedAt = Number(at);
     if (line.includes("(INJECTED)")) failedAt ??= Number(at);
     if (line.includes("resumed>")) continue;
+    if (call === "pwrite64" && failedAt !== undefined && Number(at) > failedAt) writesAfter++;
     const key = `${thread} ${call.replace("fdatasync", "fsync")}`;
     perThread.set(key, (perThread.get(key) ?? 0) + 1);
   }
@@ -66,5 +70,5 @@ export function readFaultTrace(outputFile: string): FaultTrace {
     const call = key.slice(key.indexOf(" ") + 1);
     if (call in counts) counts[call as IoFault["call"]] = Math.max(counts[call as IoFault["call"]], number);
   }
-  return { counts, failedAt, endedAt };
+  return { counts, failedAt, writesAfter, endedAt };
 }

@@ -90,6 +90,18 @@ export function openReadConnection(file: string): Database {
   return db;
 }
 
+/**
+ * A connection of this thread, which a process leaves open when it ends of itself: as long as there is one, none of the
+ * threads' is the last to be closed. The last one moves the log into the database, and after a failed sync nothing may
+ * be written any more.
+ */
+export function holdOpen(file: string): { close(): void } {
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
+  // Its lock is there from the first read on.
+  readPragma(db, "schema_version");
+  return db;
+}
+
 function readPragma(db: Database, name: string): unknown {
   return Object.values(db.prepare(`pragma ${name}`).get() as Record<string, unknown>)[0];
 }

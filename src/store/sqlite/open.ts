@@ -6,6 +6,7 @@ import type { Commands } from "./commands.ts";
 import { makeDurableDirectory } from "./durable-directory.ts";
 import { faultError } from "./faults.ts";
 import { BATCH_LIMITS } from "./batch.ts";
+import { holdOpen } from "./connection.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { openLocalReader, openLocalWriter, startReaderThread, startWriterThread, type Read } from "./threads.ts";
 
@@ -31,6 +32,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     hashKeyHex: randomBytes(32).toString("hex"),
   };
   const writer = thread ? await startWriterThread(writerOptions) : openLocalWriter(writerOptions);
+  const holder = thread ? holdOpen(file) : undefined;
   const reader = thread ? startReaderThread(file) : openLocalReader(file);
   const commits = createGroupCommit({ port: writer, wall: options.wall, onFatal: options.onFatal });
 
@@ -45,6 +47,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   async function close(): Promise<void> {
     await commits.drain();
     await reader.close();
+    holder?.close();
     await writer.close();
   }
 
