@@ -9,6 +9,7 @@ import { writePrivateFile } from "../manage/key-files.ts";
 import { createLogger, type Logger } from "../telemetry/logger.ts";
 import { ADMIN_KEY_FILE } from "./connect.ts";
 import { describeFailure, findExitCode } from "./failure.ts";
+import { roomForBuffers } from "./heap.ts";
 import { formatFacts, note, print } from "./output.ts";
 
 export interface StartFlags {
@@ -29,6 +30,7 @@ const STOP_GRACE_MS = 2000;
 
 /** Runs until a signal ends it; the process exits from here. */
 export async function runStart(flags: StartFlags): Promise<void> {
+  roomForBuffers();
   const { config: file, json, ...settings } = flags;
   const env = readEnvironment();
   const input: LoadInput = { env, cwd: process.cwd(), file, flags: settings };

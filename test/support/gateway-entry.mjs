@@ -1,10 +1,12 @@
 // The gateway as a process of its own, from the build, with the promises that a negative control wants broken.
 // usage: node gateway-entry.mjs '{"synchronous":"OFF"}'
 import { describeFailure, findExitCode } from "../../dist/cli/failure.js";
+import { roomForBuffers } from "../../dist/cli/heap.js";
 import { loadConfig } from "../../dist/config/load.js";
 import { startGateway } from "../../dist/gateway.js";
 import { createLogger } from "../../dist/telemetry/logger.js";
 
+roomForBuffers();
 const broken = JSON.parse(process.argv[2] ?? "{}");
 const { config } = loadConfig({ env: process.env, cwd: process.cwd() });
 const logger = createLogger({ level: config.logLevel, maxBytes: 1_000_000, keep: 1, pretty: false });
