@@ -4,12 +4,13 @@ const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
 const SCRATCH_BYTES = 64 * 1024;
 
-/** Shared by all keys: a digest is made in one go, nothing can come between. */
+/** Shared by all keys: a digest is made in one go, nothing can come between. It begins with the key of the last one. */
 const scratch = Buffer.alloc(SCRATCH_BYTES);
+let lastInner: Uint8Array | undefined;
 
 export interface HmacKey {
   /** HMAC-SHA256 of the text's UTF-8 bytes followed by the body. */
-  digest(text: string, body: Uint8Array, encoding: "hex" | "base64"): string;
+  digest(text: string, body: Uint8Array, encoding: "hex" | "base64" | "binary"): string;
 }
 
 /**
@@ -27,13 +28,15 @@ export function createHmacKey(key: Uint8Array): HmacKey {
 
   return {
     digest(text, body, encoding) {
-      const bodyAt = BLOCK_BYTES + Buffer.byteLength(text);
+      const bodyAt = BLOCK_BYTES + (text === "" ? 0 : Buffer.byteLength(text));
       const end = bodyAt + body.length;
       if (end > SCRATCH_BYTES) return createHmac("sha256", shortKey).update(text).update(body).digest(encoding);
-      scratch.set(inner, 0);
-      scratch.write(text, BLOCK_BYTES);
+      if (lastInner !== inner) scratch.set((lastInner = inner), 0);
+      if (text !== "") scratch.write(text, BLOCK_BYTES);
       scratch.set(body, bodyAt);
-      outer.write(hash("sha256", scratch.subarray(0, end), "binary"), BLOCK_BYTES, "latin1");
+      // No Buffer: those take longer to be made.
+      const keyed = new Uint8Array(scratch.buffer, scratch.byteOffset, end);
+      outer.write(hash("sha256", keyed, "binary"), BLOCK_BYTES, "latin1");
       return hash("sha256", outer, encoding);
     },
   };

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../domain/clock.ts";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
-import { GENERIC_KIND } from "../domain/source.ts";
+import { GENERIC_KIND, type Source } from "../domain/source.ts";
 import { allows, type Caller } from "../manage/keys.ts";
 import { withoutPathToken } from "../receive/path-token.ts";
 import type { PublishResult, Publisher } from "../receive/publish.ts";
@@ -82,13 +82,13 @@ export function createIntake(options: IntakeOptions): Intake {
       opened.source.maxBytes,
       (body) => {
         opened.body = body;
-        webhooks.receive(opened, (result) => answerWebhook(response, result));
+        webhooks.receive(opened, (result) => answerWebhook(response, result, opened.source));
       },
       (error) => webhooks.log(opened, error.code, undefined, Number(request.headers["content-length"] ?? 0)),
     );
   }
 
-  function answerWebhook(response: ServerResponse, result: WebhookResult): void {
+  function answerWebhook(response: ServerResponse, result: WebhookResult, { kind }: Source): void {
     if (result.kind === "stored") {
       options.onRequest("accepted");
       if (result.forward?.isDelivered === true) {
@@ -96,7 +96,8 @@ export function createIntake(options: IntakeOptions): Intake {
       }
       return sendJson(
         response,
-        202,
+        // Some providers take anything else than 200 for a failure.
+        kind === GENERIC_KIND ? 202 : 200,
         `{"status":"queued","event_id":"${result.eventId}","deliveries":${result.deliveries}}`,
       );
     }

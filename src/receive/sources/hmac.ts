@@ -1,7 +1,15 @@
 import { Type } from "typebox";
 import { ToleranceOption, textOption, toleranceMsOf } from "./kind-options.ts";
 import { findTime, findTimeInMs } from "./event-naming.ts";
-import { afterPrefix, badSignature, checkTime, findHmacSecret, getHeader, isHmacOf } from "./signatures.ts";
+import {
+  afterPrefix,
+  badSignature,
+  checkTime,
+  type Digest,
+  findHmacSecret,
+  getHeader,
+  isHmacOf,
+} from "./signatures.ts";
 import type { ArrivedRequest, KindSettings, SourceKind } from "./source-kind.ts";
 
 const TOLERANCE_S = 300;
@@ -51,31 +59,53 @@ export const hmac: SourceKind = {
   ),
   needsSecret: true,
   verify(request, settings) {
-    const given = afterPrefix(
-      getHeader(request, (textOption(settings, "header") ?? "").toLowerCase()),
-      textOption(settings, "prefix") ?? "",
-    );
-    const template = textOption(settings, "signed") ?? "{body}";
-    if (!isSigned(given, template, request, settings)) {
+    const scheme = schemeOf(settings);
+    const given = afterPrefix(getHeader(request, scheme.header), scheme.prefix);
+    if (!isSigned(given, scheme, request, settings)) {
       throw badSignature("The signature was made with another secret, or of something else.");
     }
-    if (template.includes("{timestamp}")) {
+    if (scheme.template.includes("{timestamp}")) {
       checkTime(parseTime(timestampOf(request, settings)), request, toleranceMsOf(settings, TOLERANCE_S));
     }
   },
 };
 
-function isSigned(given: string, template: string, request: ArrivedRequest, settings: KindSettings): boolean {
+/** What the options of a source say, with what they leave out. */
+interface Scheme {
+  readonly header: string;
+  readonly prefix: string;
+  readonly template: string;
+  readonly algorithm: string;
+  readonly encoding: "hex" | "base64" | "base64url";
+  readonly keyEncoding: string;
+  /** Where only the body is signed, and that as most do. */
+  readonly plainDigest: Digest | undefined;
+}
+
+const schemes = new WeakMap<KindSettings, Scheme>();
+
+function schemeOf(settings: KindSettings): Scheme {
+  let scheme = schemes.get(settings);
+  if (scheme === undefined) schemes.set(settings, (scheme = readScheme(settings)));
+  return scheme;
+}
+
+function readScheme(settings: KindSettings): Scheme {
+  const template = textOption(settings, "signed") ?? "{body}";
   const algorithm = textOption(settings, "algorithm") ?? "sha256";
   const encoding = toEncoding(textOption(settings, "encoding"));
-  const keyEncoding = textOption(settings, "secret_encoding");
-  if (
-    template === "{body}" &&
-    algorithm === "sha256" &&
-    encoding !== "base64url" &&
-    (keyEncoding ?? "utf8") === "utf8"
-  ) {
-    return findHmacSecret(given, settings.secrets, "", request.body, encoding) !== undefined;
+  const keyEncoding = textOption(settings, "secret_encoding") ?? "utf8";
+  const isPlain = template === "{body}" && algorithm === "sha256" && keyEncoding === "utf8";
+  const plainDigest = isPlain && encoding !== "base64url" ? encoding : undefined;
+  const header = (textOption(settings, "header") ?? "").toLowerCase();
+  const prefix = textOption(settings, "prefix") ?? "";
+  return { header, prefix, template, algorithm, encoding, keyEncoding, plainDigest };
+}
+
+function isSigned(given: string, scheme: Scheme, request: ArrivedRequest, settings: KindSettings): boolean {
+  const { template, algorithm, encoding, keyEncoding, plainDigest } = scheme;
+  if (plainDigest !== undefined) {
+    return findHmacSecret(given, settings.secrets, "", request.body, plainDigest) !== undefined;
   }
   const parts = template.split(PLACEHOLDER).map((part, at) => (at % 2 === 0 ? part : fill(part, request, settings)));
   return settings.secrets.some((secret) => isHmacOf(given, algorithm, toKey(secret, keyEncoding), parts, encoding));
@@ -112,6 +142,6 @@ function toEncoding(text: string | undefined): "hex" | "base64" | "base64url" {
   return text === "base64" || text === "base64url" ? text : "hex";
 }
 
-function toKey(secret: string, encoding: string | undefined): Buffer {
+function toKey(secret: string, encoding: string): Buffer {
   return Buffer.from(secret, encoding === "hex" || encoding === "base64" ? encoding : "utf8");
 }

@@ -143,7 +143,7 @@ describe("a request that its endpoint's validation objects to", () => {
   it.each(VALIDATIONS)("is kept %s for nobody where its sender would give it up, all of it", async (_, validations) => {
     const { receive, accepted, logged, forNobody } = openReceiver(stored, validations);
     const result = await receive(sourceOf(LIST), list(2));
-    expect(result).toMatchObject({ kind: "answered", outcome: "ignored", answer: { status: 200 } });
+    expect(result).toMatchObject({ kind: "ignored", cause: "invalid" });
     expect(accepted.map(({ id }) => id)).toEqual(forNobody);
     expect(forNobody).toHaveLength(2);
     expect(accepted[0]).toMatchObject({ details: '{"schema_result":{"valid":false,"errors":[{"path":"/total"}]}}' });
