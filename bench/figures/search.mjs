@@ -1,8 +1,8 @@
+import { SEARCH_BUDGET_MS } from "../../dist/domain/event-search.js";
 import { createEvent, openFilled } from "../filled-store.mjs";
 import { describeLatencies } from "../statistics.mjs";
 
-/** As the gateway gives it, and what a page may take with its last step and the way to the reader and back. */
-const BUDGET_MS = 40;
+/** What a page may take with its last step and the way to the reader and back. */
 const PAGE_MS = 50;
 const LIMIT = 50;
 const ROUNDS = 100;
@@ -30,7 +30,7 @@ export async function measureSearch(bench) {
         const filter = filterOf(i + 5);
         const startedAt = performance.now();
         const before = process.cpuUsage();
-        const page = await store.listEvents(filter, { limit: LIMIT, cursor: undefined, budgetMs: BUDGET_MS });
+        const page = await store.listEvents(filter, { limit: LIMIT, cursor: undefined, budgetMs: SEARCH_BUDGET_MS });
         if (i < 0) continue;
         us.push((performance.now() - startedAt) * 1000);
         const { user, system } = process.cpuUsage(before);
@@ -62,7 +62,7 @@ async function measureText(store, details) {
   let searched = 0;
   for (let i = 0; i < TEXT_PAGES; i++) {
     const startedAt = performance.now();
-    const page = await store.listEvents({ text: "nowhere in any" }, { limit: LIMIT, cursor, budgetMs: BUDGET_MS });
+    const page = await store.listEvents({ text: "nowhere in any" }, { limit: LIMIT, cursor, budgetMs: SEARCH_BUDGET_MS });
     us.push((performance.now() - startedAt) * 1000);
     if (cursor !== undefined && page.nextCursor !== undefined) searched += Number(cursor) - Number(page.nextCursor);
     cursor = page.nextCursor;

@@ -9,6 +9,12 @@ export interface EventLabel {
 /** Larger bodies are not looked into: each would be read whole for it. */
 export const MAX_SEARCHED_BODY_BYTES = 1024 * 1024;
 
+/**
+ * Of the 50 ms that a page takes at most, with its last step and the way to the reader and back; the next page goes on
+ * from there.
+ */
+export const SEARCH_BUDGET_MS = 30;
+
 /** `name`, or `name=value`. */
 export function parseLabel(text: string): EventLabel {
   const at = text.indexOf("=");

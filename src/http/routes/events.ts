@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
+import { SEARCH_BUDGET_MS } from "../../domain/event-search.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import type { Replays } from "../../manage/replays.ts";
 import type { Store, StoredDelivery, StoredEvent } from "../../store/store.ts";
@@ -9,9 +10,6 @@ import { EventQuery, readEventFilter } from "./event-query.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
 const ListQuery = Type.Object({ ...PageQuery, ...EventQuery }, { additionalProperties: false });
-
-/** A page takes 50 ms at most, the way to the reader and back included; the next one goes on from there. */
-const SEARCH_BUDGET_MS = 35;
 
 const ReplayBody = Type.Object(
   {
