@@ -62,7 +62,10 @@ async function measureText(store, details) {
   let searched = 0;
   for (let i = 0; i < TEXT_PAGES; i++) {
     const startedAt = performance.now();
-    const page = await store.listEvents({ text: "nowhere in any" }, { limit: LIMIT, cursor, budgetMs: SEARCH_BUDGET_MS });
+    const page = await store.listEvents(
+      { text: "nowhere in any" },
+      { limit: LIMIT, cursor, budgetMs: SEARCH_BUDGET_MS },
+    );
     us.push((performance.now() - startedAt) * 1000);
     if (cursor !== undefined && page.nextCursor !== undefined) searched += Number(cursor) - Number(page.nextCursor);
     cursor = page.nextCursor;
