@@ -22,6 +22,22 @@ it("by default a signature is the hex HMAC-SHA256 of the body", async () => {
   expect(await verdict({}, { "x-signature": sign("{body} ") })).toBe("bad_signature");
 });
 
+it("only a whole digest passes, also just after a good one", async () => {
+  const good = sign("{body}");
+  expect(await verdict({}, { "x-signature": good })).toBeUndefined();
+  const bad = [
+    good.slice(0, 63),
+    `${good}0`,
+    `${good.slice(0, 62)}zz`,
+    `${good.slice(0, 63)}ł`,
+    "z".repeat(64),
+    good.slice(2),
+  ];
+  for (const signature of [...bad, `0x${good.slice(2)}`, ` ${good.slice(1)}`]) {
+    expect(await verdict({}, { "x-signature": signature })).toBe("bad_signature");
+  }
+});
+
 it.each(["sha1", "sha256", "sha384", "sha512"])("the algorithm may be %s, and then no other", async (algorithm) => {
   const signature = sign("{body}", algorithm, "base64");
   expect(await verdict({ algorithm, encoding: "base64" }, { "x-signature": signature })).toBeUndefined();
