@@ -96,9 +96,11 @@ export function openReadConnection(file: string): Database {
  * be written any more.
  */
 export function holdOpen(file: string): { close(): void } {
-  const db = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
-  // Its lock is there from the first read on.
-  readPragma(db, "schema_version");
+  // It writes nothing; but only a connection that could may remove an empty log when it is closed in good order.
+  const db = new DatabaseSync(file, { timeout: 5000 });
+  // Its lock is there from the first read on. Not by a prepared statement: that would keep the files open until it is
+  // collected.
+  db.exec("pragma schema_version");
   return db;
 }
 

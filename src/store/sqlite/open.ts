@@ -47,8 +47,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   async function close(): Promise<void> {
     await commits.drain();
     await reader.close();
-    holder?.close();
+    // Where its last checkpoint fails, the connection that holds stays open.
     await writer.close();
+    holder?.close();
   }
 
   return {
