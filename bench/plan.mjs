@@ -3,6 +3,9 @@
 export const CONNECTIONS = 64;
 export const BODY_BYTES = 1024;
 
+/** Where a difference is smaller than what the machine's speed changes by in a few seconds: short turns, many of them. */
+export const TURNS_PER_ROUND = 4;
+
 export function createPlan({ isQuick, isLong, rounds }) {
   return {
     isQuick,

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { createBody } from "../children/stamp.mjs";
-import { BODY_BYTES } from "../plan.mjs";
+import { BODY_BYTES, TURNS_PER_ROUND } from "../plan.mjs";
 import { median } from "../statistics.mjs";
 import { target } from "./end-to-end.mjs";
 
@@ -9,8 +9,6 @@ const PUBLISHERS = 4;
 const SAMPLE_MS = 250;
 const SAMPLES = 32;
 const FULL = 0.9;
-/** Short turns and many of them: the machine's speed changes by more than what is measured within a few seconds. */
-const TURNS_PER_ROUND = 4;
 
 /** A long queue must cost nobody anything: two gateways side by side, one of them with deliveries that wait. */
 export async function measureBacklog(bench) {

@@ -1,11 +1,9 @@
 import { createHmac } from "node:crypto";
 import { createOrder, ORDER_SCHEMA } from "../order.mjs";
-import { BODY_BYTES, CONNECTIONS } from "../plan.mjs";
+import { BODY_BYTES, CONNECTIONS, TURNS_PER_ROUND } from "../plan.mjs";
 import { median } from "../statistics.mjs";
 import { cpuPerEvent, describeRefused } from "./end-to-end.mjs";
 
-/** Short turns and many of them: the difference is smaller than what the machine's speed changes by in a few seconds. */
-const TURNS_PER_ROUND = 4;
 const SECRET = "bench-signing-secret-0123456789abcdef";
 
 /** An order of 1 KB against a schema of 30 fields, against the same order at a source without one. */

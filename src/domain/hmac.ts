@@ -1,7 +1,7 @@
 import { createHash, createHmac, hash } from "node:crypto";
 
 const BLOCK_BYTES = 64;
-const DIGEST_BYTES = 32;
+export const DIGEST_BYTES = 32;
 const SCRATCH_BYTES = 64 * 1024;
 
 /** Shared by all keys: a digest is made in one go, nothing can come between. It begins with the key of the last one. */

@@ -41,7 +41,7 @@ export interface Refusal {
 const OTHER: WellFormed = { kind: "other", texts: [] };
 /** So much takes the loop 3 ms at worst; nearly all webhooks are smaller. */
 const MAX_ON_LOOP_BYTES = 128 * 1024;
-/** What is made of so much, and compared with a schema, takes it a few milliseconds at worst. */
+/** What is made of so much, and compared with a schema, takes the loop a few milliseconds at worst. */
 const MAX_VALUE_BYTES = 64 * 1024;
 /** The same file names in a source tree and in a build. */
 const THREAD = new URL(`./body-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);

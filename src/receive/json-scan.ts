@@ -35,6 +35,17 @@ export function scanJson(text: Uint8Array, start: number, maxDepth: number): voi
   if (end < text.length) throw new JsonFault(end, "expected nothing after the end of the value");
 }
 
+/** Whether there are more brackets than levels allowed: a count of them is much cheaper than a look at the structure. */
+export function mayBeDeeperThan(text: Buffer, maxDepth: number): boolean {
+  let opened = 0;
+  for (const bracket of [OPEN_BRACE, OPEN_BRACKET]) {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
+      if (++opened > maxDepth) return true;
+    }
+  }
+  return false;
+}
+
 /** Each scan returns the offset behind what it has read. The recursion ends at the greatest depth. */
 function scanValue(text: Uint8Array, at: number, depth: number, maxDepth: number): number {
   if (at >= text.length) throw missing(text, at, "a value");

@@ -1,9 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import { JsonFault, scanJson } from "./json-scan.ts";
+import { JsonFault, mayBeDeeperThan, scanJson } from "./json-scan.ts";
 import { bomLength, faultAt, unreadableBody } from "./unreadable.ts";
-
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
 
 /** Throws `unreadable_body`, with the place and the reason, unless the body is JSON. A leading BOM is skipped. */
 export function checkJsonText(body: Buffer, maxDepth: number): void {
@@ -32,17 +29,6 @@ export function parseJsonText(body: Buffer, maxDepth: number): unknown {
     checkJsonText(body, maxDepth);
     throw error;
   }
-}
-
-/** Whether there are more brackets than levels allowed: a count of them is much cheaper than a look at the structure. */
-function mayBeDeeperThan(body: Buffer, maxDepth: number): boolean {
-  let opened = 0;
-  for (const bracket of [OPEN_BRACE, OPEN_BRACKET]) {
-    for (let at = body.indexOf(bracket); at !== -1; at = body.indexOf(bracket, at + 1)) {
-      if (++opened > maxDepth) return true;
-    }
-  }
-  return false;
 }
 
 function utf16Reason(body: Uint8Array): string | undefined {

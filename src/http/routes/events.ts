@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
-import { SEARCH_BUDGET_MS } from "../../domain/event-search.ts";
 import { PosthornError } from "../../domain/errors.ts";
+import { SEARCH_BUDGET_MS } from "../../domain/event-search.ts";
 import type { Replays } from "../../manage/replays.ts";
 import type { Store, StoredDelivery, StoredEvent } from "../../store/store.ts";
 import { presentBody, presentEvent } from "../present/event.ts";

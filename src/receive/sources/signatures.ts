@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { PosthornError } from "../../domain/errors.ts";
-import { createHmacKey } from "../../domain/hmac.ts";
+import { createHmacKey, DIGEST_BYTES } from "../../domain/hmac.ts";
 import { remember } from "./remember.ts";
 import type { ArrivedRequest, KindSettings } from "./source-kind.ts";
 
@@ -63,7 +63,6 @@ export function findHmacSecret(
   return found;
 }
 
-const DIGEST_BYTES = 32;
 const givenDigest = Buffer.alloc(DIGEST_BYTES);
 const expectedDigest = Buffer.alloc(DIGEST_BYTES);
 

@@ -3,6 +3,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { skipBecause } from "../../support/skip.ts";
 import { createDescriptorOutput } from "../../../src/telemetry/descriptor-output.ts";
 
 let dir: string;
@@ -24,7 +25,8 @@ describe("the output to a descriptor", () => {
     closeSync(fd);
   });
 
-  it.skipIf(process.platform !== "linux")("neither throws nor hangs on a full disk", () => {
+  it("neither throws nor hangs on a full disk", (context) => {
+    if (process.platform !== "linux") skipBecause(context, "only Linux has /dev/full");
     const fd = openSync("/dev/full", "a");
     const output = createDescriptorOutput(fd);
     output.write("one\n");
@@ -33,18 +35,16 @@ describe("the output to a descriptor", () => {
     closeSync(fd);
   });
 
-  it.skipIf(process.platform === "win32")(
-    "has its last lines out before the process exits, and outlives its reader",
-    () => {
-      const script = join(import.meta.dirname, "../../support/log-lines.ts");
-      const run = (mode: string, pipe: string) =>
-        spawnSync("sh", ["-c", `"$0" --import tsx "$1" ${mode} | ${pipe}`, process.execPath, script], {
-          encoding: "utf8",
-        });
-      expect(run("exit", "tail -n 1").stdout).toContain('"last line"');
-      const broken = run("reader-gone", "head -n 1");
-      expect(broken.stdout).toContain('"number":0');
-      expect(broken.stderr).toContain("still alive");
-    },
-  );
+  it("has its last lines out before the process exits, and outlives its reader", (context) => {
+    if (process.platform === "win32") skipBecause(context, "Windows has no sh");
+    const script = join(import.meta.dirname, "../../support/log-lines.ts");
+    const run = (mode: string, pipe: string) =>
+      spawnSync("sh", ["-c", `"$0" --import tsx "$1" ${mode} | ${pipe}`, process.execPath, script], {
+        encoding: "utf8",
+      });
+    expect(run("exit", "tail -n 1").stdout).toContain('"last line"');
+    const broken = run("reader-gone", "head -n 1");
+    expect(broken.stdout).toContain('"number":0');
+    expect(broken.stderr).toContain("still alive");
+  });
 });
