@@ -1,23 +1,26 @@
-// Compiles src/ to dist/, and keeps there exactly what src/ gives: other files are copied, left-overs removed.
+// Makes dist/ of src/: the types are checked, the sources bundled, other files copied, left-overs removed.
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import { areBundled, isBundle, useBundles } from "./bundle-packages.mjs";
 import { run, ScriptFailure } from "./run.mjs";
 
+/** What was built from, and the names of all files that were made of it. */
 const STAMP = "dist/.posthorn-build";
+/** Of the bundler to us. */
+const BUNDLED = "dist/.bundled";
 const CONFIGS = [
   "package-lock.json",
   "tsconfig.json",
   "tsconfig.build.json",
   "scripts/build.mjs",
-  "scripts/bundle-packages.mjs",
+  "scripts/bundle.mjs",
 ];
 
 export function isBuilt(root) {
   const stamp = join(root, STAMP);
-  if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== hashOfInputs(root)) return false;
-  return areBundled(root) && outputs(root).every((output) => existsSync(output));
+  if (!existsSync(stamp)) return false;
+  const { hash, files } = JSON.parse(readFileSync(stamp, "utf8"));
+  return hash === hashOfInputs(root) && files.every((file) => existsSync(join(root, "dist", file)));
 }
 
 export async function build(root) {
@@ -26,15 +29,16 @@ export async function build(root) {
   rmSync(join(root, STAMP), { force: true });
   // Taken first: a file that changes during the build makes the next one run again.
   const hash = hashOfInputs(root);
-  if (outputs(root).some((output) => !existsSync(output))) rmSync(join(root, "dist/.tsbuildinfo"), { force: true });
-  const tsc = join(root, "node_modules/typescript/bin/tsc");
-  const exitCode = await run(process.execPath, [tsc, "-p", "tsconfig.build.json", "--noEmitOnError"], { cwd: root });
-  if (exitCode !== 0) throw new ScriptFailure(`the build failed (tsc exit code ${exitCode})`, exitCode);
-  copyOtherFiles(root);
-  removeLeftOvers(root);
-  const builtFiles = outputs(root).filter((output) => output.endsWith(".js"));
-  await useBundles(root, builtFiles);
-  writeFileSync(join(root, STAMP), hash);
+  const [types, bundles] = await Promise.all([
+    run(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"], { cwd: root }),
+    // A process of its own, because of what the bundler leaves behind in memory.
+    run(process.execPath, ["scripts/bundle.mjs", BUNDLED], { cwd: root }),
+  ]);
+  if (types !== 0) throw new ScriptFailure(`the build failed (tsc exit code ${types})`, types);
+  if (bundles !== 0) throw new ScriptFailure(`the build failed (exit code ${bundles} of the bundler)`, bundles);
+  const files = [...JSON.parse(readFileSync(join(root, BUNDLED), "utf8")), ...copyOtherFiles(root)];
+  removeLeftOvers(root, files);
+  writeFileSync(join(root, STAMP), JSON.stringify({ hash, files }));
 }
 
 function hashOfInputs(root) {
@@ -50,28 +54,20 @@ function hashOfInputs(root) {
   return hash.digest("hex");
 }
 
-function outputs(root) {
-  return listFiles(join(root, "src")).flatMap((file) => {
-    const output = join(root, "dist", relative(join(root, "src"), file));
-    return file.endsWith(".ts") ? [output.replace(/\.ts$/, ".js")] : [output];
+function copyOtherFiles(root) {
+  const others = listFiles(join(root, "src")).filter((file) => !file.endsWith(".ts"));
+  return others.map((file) => {
+    const name = relative(join(root, "src"), file);
+    const copy = join(root, "dist", name);
+    mkdirSync(dirname(copy), { recursive: true });
+    copyFileSync(file, copy);
+    return name;
   });
 }
 
-function copyOtherFiles(root) {
-  for (const file of listFiles(join(root, "src"))) {
-    if (file.endsWith(".ts")) continue;
-    const copy = join(root, "dist", relative(join(root, "src"), file));
-    mkdirSync(dirname(copy), { recursive: true });
-    copyFileSync(file, copy);
-  }
-}
-
-function removeLeftOvers(root) {
-  const wanted = new Set(outputs(root));
-  for (const file of listFiles(join(root, "dist"))) {
-    if (isBundle(root, file)) continue;
-    if (!wanted.has(file) && !wanted.has(file.replace(/\.map$/, ""))) rmSync(file);
-  }
+function removeLeftOvers(root, files) {
+  const wanted = new Set(files.map((file) => join(root, "dist", file)));
+  for (const file of listFiles(join(root, "dist"))) if (!wanted.has(file)) rmSync(file);
 }
 
 /** Files whose name begins with a dot, such as the stamp, are nobody's input or output. */

@@ -1,4 +1,4 @@
-// A small checkout with this project's real scripts and stand-ins for the compiler and the test runner, so that the
+// A small checkout with this project's real scripts and stand-ins for the compiler, the bundler and the test runner, so that the
 // scripts can be tried from nothing, offline and in no time.
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,16 +8,30 @@ import { fileURLToPath } from "node:url";
 export const PROJECT_ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
 const FAKE_TSC = `
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { appendFileSync, readdirSync, readFileSync } from "node:fs";
 appendFileSync("tsc-runs.log", "run\\n");
 for (const name of readdirSync("src", { recursive: true })) {
-  if (!name.endsWith(".ts")) continue;
-  const source = readFileSync("src/" + name, "utf8");
-  if (source.includes("BROKEN")) process.exit(2);
-  const output = "dist/" + name.replace(/\\.ts$/, ".js");
-  mkdirSync(dirname(output), { recursive: true });
-  writeFileSync(output, source);
+  if (name.endsWith(".ts") && readFileSync("src/" + name, "utf8").includes("BROKEN")) process.exit(2);
+}
+`;
+
+const FAKE_ROLLDOWN = `
+import { copyFileSync, existsSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+export async function rolldown({ input }) {
+  return {
+    async write({ dir }) {
+      const entries = Object.entries(input).filter(([, source]) => existsSync(source));
+      const output = entries.map(([name, source]) => {
+        const fileName = name + ".js";
+        mkdirSync(dirname(join(dir, fileName)), { recursive: true });
+        copyFileSync(source, join(dir, fileName));
+        return { type: "chunk", fileName, code: "", moduleIds: [source] };
+      });
+      return { output };
+    },
+    async close() {},
+  };
 }
 `;
 
@@ -54,14 +68,21 @@ export async function openSampleCheckout(mainSource: string): Promise<SampleChec
   for (const folder of ["scripts", "bin"]) {
     await cp(join(PROJECT_ROOT, folder), join(checkout.root, folder), { recursive: true });
   }
-  const fakes = { typescript: ["bin/tsc", FAKE_TSC], vitest: ["vitest.mjs", FAKE_VITEST] } as const;
+  const fakes = {
+    typescript: ["bin/tsc", FAKE_TSC],
+    rolldown: ["index.js", FAKE_ROLLDOWN],
+    vitest: ["vitest.mjs", FAKE_VITEST],
+  } as const;
   const packages: Record<string, object> = {};
   const devDependencies: Record<string, string> = {};
   for (const [name, [file, source]] of Object.entries(fakes)) {
     devDependencies[name] = `file:fakes/${name}`;
     packages[`fakes/${name}`] = { version: "1.0.0", dev: true };
     packages[`node_modules/${name}`] = { resolved: `fakes/${name}`, link: true };
-    await checkout.write(`fakes/${name}/package.json`, JSON.stringify({ name, version: "1.0.0", type: "module" }));
+    await checkout.write(
+      `fakes/${name}/package.json`,
+      JSON.stringify({ name, version: "1.0.0", type: "module", main: file }),
+    );
     await checkout.write(`fakes/${name}/${file}`, source);
   }
   const { scripts } = JSON.parse(await readFile(join(PROJECT_ROOT, "package.json"), "utf8")) as { scripts: object };

@@ -62,15 +62,16 @@ describe("a checkout made ready", () => {
 
   it("follows the sources: other files are copied, and what lost its source is removed", async () => {
     await checkout.write("src/store/migrations/0001_first.sql", "select 1;");
-    await checkout.write("src/old.ts", "");
+    await checkout.write("src/old-thread.ts", "");
     await ensure();
+    expect(existsSync(join(checkout.root, "dist/old-thread.js"))).toBe(true);
     expect(await checkout.read("dist/store/migrations/0001_first.sql")).toBe("select 1;");
 
     await checkout.write("src/store/migrations/0001_first.sql", "select 2;");
-    await checkout.remove("src/old.ts");
+    await checkout.remove("src/old-thread.ts");
     expect((await ensure()).stderr).toBe("posthorn: building …\n");
     expect(await checkout.read("dist/store/migrations/0001_first.sql")).toBe("select 2;");
-    expect(existsSync(join(checkout.root, "dist/old.js"))).toBe(false);
+    expect(existsSync(join(checkout.root, "dist/old-thread.js"))).toBe(false);
   });
 
   it("is built again when a built file was deleted", async () => {

@@ -1,0 +1,159 @@
+// Makes few files of many for dist/: a start that loads 800 of them spends half of its time on finding and reading.
+// Most packages are in there too; a licence of each is kept beside them. Names stay as they are, so that a stack trace
+// can be read; source maps lie beside the files. Usage: node scripts/bundle.mjs file, which gets the names of what was
+// written as JSON
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, posix, relative, sep } from "node:path";
+import { rolldown } from "rolldown";
+import { runScript } from "./run.mjs";
+
+/** Tests start gateways of it in processes of their own. */
+const FOR_TESTS = ["gateway", "cli/failure", "cli/heap", "config/load", "telemetry/logger"];
+const FOR_BENCH = [
+  "domain/dedupe-key",
+  "domain/event-search",
+  "domain/filter",
+  "domain/ids",
+  "route/router",
+  "store/sqlite/open",
+];
+/** What is imported from outside, by its path under src/. All of it is one program: each module is there once. */
+const ENTRIES = ["cli/main", ...FOR_TESTS, ...FOR_BENCH];
+/** Named as they are started, by `new URL("./name-thread.js", import.meta.url)`. Each is a program of its own. */
+const THREAD = /-thread\.ts$/;
+const CHUNKS = "chunks";
+const LICENCES = "THIRD-PARTY-LICENCES.txt";
+
+/** Stay packages: those with parts that are no JavaScript, and one that only some users install. */
+const PACKAGES = [/^@photostructure\/sqlite/, /^libxml2-wasm/, /^smartsheet/];
+/** Fastify loads them only where it is given no compilers of our own, and for `inject`. */
+const NEVER_LOADED = ["@fastify/ajv-compiler", "@fastify/fast-json-stringify-compiler", "light-my-request"];
+
+/** Writes the bundles to `folder` and resolves to the names of all files that belong there. */
+async function bundle(root, folder) {
+  const src = join(root, "src");
+  const packages = new Map();
+  const files = [];
+
+  async function write(entries, chunkFolder, codeSplitting) {
+    const build = await rolldown({
+      input: Object.fromEntries(entries.map((name) => [name, join(src, `${name}.ts`)])),
+      cwd: root,
+      platform: "node",
+      external: [...PACKAGES, ...NEVER_LOADED],
+      tsconfig: false,
+      plugins: [originalPlaces(src, chunkFolder)],
+      experimental: { nativeMagicString: true, attachDebugInfo: "simple" },
+      onLog: (level, log, report) => log.code === "INEFFECTIVE_DYNAMIC_IMPORT" || report(level, log),
+    });
+    const { output } = await build.write({
+      dir: folder,
+      format: "esm",
+      sourcemap: true,
+      comments: { legal: true, annotation: false, jsdoc: false },
+      entryFileNames: "[name].js",
+      chunkFileNames: posix.join(chunkFolder, "[name].js"),
+      ...(codeSplitting !== undefined && { codeSplitting }),
+    });
+    await build.close();
+    for (const { type, fileName, code, moduleIds } of output) {
+      files.push(fileName);
+      if (type !== "chunk") continue;
+      if (code.includes("import.meta.url") && posix.dirname(fileName) !== chunkFolder) {
+        throw new Error(`${fileName} asks where it is, but does not lie in ${chunkFolder}`);
+      }
+      for (const id of moduleIds) notePackage(packages, id);
+    }
+  }
+
+  await write(ENTRIES, CHUNKS, { groups: groupByUse(src) });
+  for (const thread of readdirSync(src, { recursive: true }).filter((name) => THREAD.test(name))) {
+    const name = thread.split(sep).join("/").replace(/\.ts$/, "");
+    await write([name], posix.dirname(name));
+  }
+  writeFileSync(join(folder, LICENCES), formatLicences(packages));
+  return [...files, LICENCES];
+}
+
+/** A module that asks where it is is told where it would be if each had a file of its own. */
+function originalPlaces(src, chunkFolder) {
+  return {
+    name: "original-places",
+    transform: {
+      filter: { code: /import\.meta\.url/ },
+      handler(code, id, { magicString }) {
+        if (!id.startsWith(src + sep)) return undefined;
+        const place = relative(src, id).split(sep).join("/").replace(/\.ts$/, ".js");
+        const path = posix.relative(chunkFolder, place);
+        magicString.replaceAll(
+          "import.meta.url",
+          `new URL("${path.startsWith(".") ? path : `./${path}`}", import.meta.url).href`,
+        );
+        return { code: magicString };
+      },
+    },
+  };
+}
+
+/**
+ * Three files for a start of the gateway: what every command needs, what other commands share with it, and the rest.
+ * What each other command needs alone is left to the bundler.
+ */
+function groupByUse(src) {
+  const main = join(src, "cli/main.ts");
+  const start = join(src, "cli/start.ts");
+  let uses;
+
+  function findUses(context) {
+    const now = (id) => context.getModuleInfo(id)?.importedIds ?? [];
+    const later = (id) => context.getModuleInfo(id)?.dynamicallyImportedIds ?? [];
+    const every = reach([main], now);
+    const commands = [...every].flatMap(later).filter((id) => id !== start);
+    const others = reach(commands, (id) => [...now(id), ...later(id)]);
+    const gateway = reach([start], now);
+    // It waits for the command to end, and what waits cannot be imported by the command.
+    every.delete(main);
+    return { every, others, gateway };
+  }
+  const group = (name, priority, belongs) => ({
+    debugName: name,
+    name: (id, context) => (belongs(id, (uses ??= findUses(context))) ? name : null),
+    priority,
+  });
+  return [
+    group("every-command", 3, (id, { every }) => every.has(id)),
+    group("commands", 2, (id, { gateway, others }) => gateway.has(id) && others.has(id)),
+    group("gateway", 1, (id, { gateway }) => gateway.has(id)),
+  ];
+}
+
+function reach(roots, importsOf) {
+  const reached = new Set();
+  const left = [...roots];
+  for (let id = left.pop(); id !== undefined; id = left.pop()) {
+    if (reached.has(id)) continue;
+    reached.add(id);
+    left.push(...importsOf(id));
+  }
+  return reached;
+}
+
+function notePackage(packages, moduleId) {
+  const [, folder] = /^(.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(moduleId) ?? [];
+  if (folder === undefined || packages.has(folder)) return;
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const file = readdirSync(folder).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
+  const text = file === undefined ? `Licence: ${license}` : readFileSync(join(folder, file), "utf8").trim();
+  packages.set(folder, { title: `${name} ${version}`, text });
+}
+
+function formatLicences(packages) {
+  const notes = [...packages.values()].sort((a, b) => (a.title < b.title ? -1 : 1));
+  return notes.map(({ title, text }) => `${title}\n\n${text}\n`).join(`\n${"-".repeat(80)}\n\n`);
+}
+
+await runScript(async () => {
+  const root = process.cwd();
+  const files = await bundle(root, join(root, "dist"));
+  writeFileSync(join(root, process.argv[2] ?? "dist/.bundled"), JSON.stringify(files));
+});
