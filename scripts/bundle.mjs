@@ -62,6 +62,8 @@ async function bundle(root, folder) {
       if (code.includes("import.meta.url") && posix.dirname(fileName) !== chunkFolder) {
         throw new Error(`${fileName} asks where it is, but does not lie in ${chunkFolder}`);
       }
+      const escaped = escapeWideSigns(code, fileName);
+      if (escaped !== code) writeFileSync(join(folder, fileName), escaped);
       for (const id of moduleIds) notePackage(packages, id);
     }
   }
@@ -93,6 +95,17 @@ function originalPlaces(src, chunkFolder) {
       },
     },
   };
+}
+
+/**
+ * V8 keeps the text of a file with two bytes for each character as soon as one of them wants it: a few signs such as …
+ * in messages would cost 6 MB. So these are escaped. Lines stay as the source map knows them.
+ */
+function escapeWideSigns(code, fileName) {
+  if (/\\[^\0-\xff]|String\.raw`[^`]*[^\0-\xff]/.test(code)) {
+    throw new Error(`${fileName} has a character that cannot be escaped; write it as \\u and four digits`);
+  }
+  return code.replace(/[^\0-\xff]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /**
