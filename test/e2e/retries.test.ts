@@ -185,7 +185,7 @@ describe("a destination that is down", () => {
     for (let n = 20; n < 50; n++) await gateway.webhook("any", `{"n":${n}}`);
     expect(sink.requests.length).toBe(tries);
     sink.answerWith({ status: 200 });
-    await gateway.settled(60_000);
+    await gateway.settled();
     expect((await gateway.get("/status")).json).toMatchObject({ mode: "NORMAL", queue_length: 0 });
     const delivered = new Set(sink.requests.slice(tries).map(({ body }) => body.toString()));
     expect(delivered.size).toBe(50);

@@ -268,7 +268,7 @@ describe("quotas", () => {
     const shown = await gateway.get(`/api/v1/tenants/${tenant}`);
     expect(shown.json["usage"]).toEqual({ subscriptions: 1, open_deliveries: 3, stored_bytes: 6 });
     await gateway.post(`/api/v1/subscriptions/${subscription.id}/resume`);
-    await until(async () => (await publish()).status === 202, 10_000);
+    await until(async () => (await publish()).status === 202);
   });
 
   it("bound the stored bytes, to the byte, and over a restart", async () => {
