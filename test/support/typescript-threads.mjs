@@ -9,8 +9,10 @@ const SOURCES = new URL("../../src/", import.meta.url).href;
 const BUILT = new URL("../../dist/", import.meta.url);
 
 if (!isMainThread) {
-  const { register } = await import("tsx/esm/api");
-  register();
+  if (process.argv[1]?.endsWith(".ts")) {
+    const { register } = await import("tsx/esm/api");
+    register();
+  }
 } else {
   workerThreads.Worker = class extends workerThreads.Worker {
     constructor(file, options) {
