@@ -11,6 +11,8 @@ export interface GatewayOptions {
   onFatal: (error: PosthornError) => void;
   /** More kinds of sources than the gateway brings along. */
   sourceKinds?: readonly SourceKind[] | undefined;
+  /** How long requests have to end once everything else has stopped. */
+  httpCloseMs?: number | undefined;
   /** Another time than the machine's. For tests only. */
   time?: Omit<SystemClockOptions, "startAt"> | undefined;
   /** Each breaks a promise, to show that the test of that promise can fail. For tests only. */

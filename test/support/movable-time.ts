@@ -7,6 +7,8 @@ import type { SystemClockOptions } from "../../src/domain/system-clock.ts";
 export interface MovableTime extends Required<Omit<SystemClockOptions, "startAt">> {
   /** What would have been due by then runs soon, in the order of its times. */
   moveOn(byMs: number): void;
+  /** It passes only when it is moved on, until the function that is returned is called. */
+  hold(): () => void;
 }
 
 interface Waiting {
@@ -17,8 +19,9 @@ interface Waiting {
 
 export function createMovableTime(): MovableTime {
   let movedMs = 0;
+  let heldAt: { wall: number; monotonic: number } | undefined;
   const waiting = new Set<Waiting>();
-  const monotonic = () => performance.now() + movedMs;
+  const monotonic = () => (heldAt?.monotonic ?? performance.now()) + movedMs;
 
   function arm(one: Waiting): void {
     const runOnce = () => {
@@ -29,7 +32,7 @@ export function createMovableTime(): MovableTime {
   }
 
   return {
-    wall: () => Date.now() + movedMs,
+    wall: () => (heldAt?.wall ?? Date.now()) + movedMs,
     monotonic,
     setTimeout(run, delayMs) {
       const one: Waiting = { dueAt: monotonic() + delayMs, run };
@@ -41,6 +44,10 @@ export function createMovableTime(): MovableTime {
       const one = handle as Waiting;
       clearTimeout(one.handle);
       waiting.delete(one);
+    },
+    hold() {
+      heldAt = { wall: Date.now(), monotonic: performance.now() };
+      return () => (heldAt = undefined);
     },
     moveOn(byMs) {
       movedMs += byMs;

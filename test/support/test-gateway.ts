@@ -30,6 +30,8 @@ export interface TestGateway extends ApiClient {
   now(): number;
   /** Moves its clock on, also while it is stopped. */
   moveClock(byMs: number): void;
+  /** Its time passes only by `moveClock` until the returned function is called: for what fills up as time goes by. */
+  holdClock(): () => void;
   /** Takes over another `posthorn.yaml` while it runs. */
   reload(yaml: string): Promise<void>;
   /** Ends it and starts it again on the same folder; the port stays. */
@@ -47,6 +49,7 @@ export interface TestGatewayOptions {
   broken?: BrokenPromises;
   listenFd?: number;
   sourceKinds?: readonly SourceKind[];
+  httpCloseMs?: number;
 }
 
 export interface LogLine {
@@ -101,6 +104,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       time,
       broken: current.broken,
       sourceKinds: current.sourceKinds,
+      httpCloseMs: current.httpCloseMs,
       onFatal: (error) => fatal.push(error),
     });
     url = started.url;
@@ -146,6 +150,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     as: (key) => createApiClient(place, key),
     now: time.wall,
     moveClock: time.moveOn,
+    holdClock: time.hold,
     async reload(yaml) {
       current = { ...current, yaml };
       await gateway?.reload(load());
