@@ -12,12 +12,9 @@ import {
 } from "../../../src/deliver/http-client.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
-import { createMovableTime } from "../../support/movable-time.ts";
 import { openSinkServer, SINK_CERTIFICATE, type SinkAnswer, type SinkServer } from "../../support/sink-server.ts";
 
 const BODY = Buffer.from('{"n":12345678901234567890}');
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 const opened: { close(): Promise<void> }[] = [];
 
 afterEach(async () => {
@@ -53,11 +50,6 @@ function post(client: HttpClient, url: string, more: Partial<HttpRequest> = {}):
     });
     if (calls > 0) reject(new Error("done was called before request returned"));
   });
-}
-
-/** What was written by one end in this process is read by the other end soon: in one of the next turns of the loop. */
-async function turns(): Promise<void> {
-  for (let n = 0; n < 50; n++) await new Promise(setImmediate);
 }
 
 /** Answers with these addresses, one list for each time that it is asked; the last one from then on. */
@@ -147,45 +139,6 @@ describe("a request", () => {
 });
 
 describe("the deadline", () => {
-  it.each<SinkAnswer>(["hang", "drip headers", "drip body"])(
-    "ends an answer that does not come: %s",
-    async (answer) => {
-      const sink = await openSink({ answer });
-      const time = createMovableTime();
-      let isOver = false;
-      const waiting = post(openClient({ clock: createSystemClock(time) }), sink.url, { timeoutMs: HOUR_MS });
-      void waiting.then(() => (isOver = true));
-      await sink.received(1);
-      time.moveOn(HOUR_MS - MINUTE_MS);
-      await turns();
-      expect(isOver).toBe(false);
-      time.moveOn(MINUTE_MS);
-      const result = await waiting;
-      expect(result).toMatchObject({ kind: "timed_out", address: "127.0.0.1" });
-      expect("response" in result && result.response?.status).toBe(answer === "drip body" ? 200 : undefined);
-      await expect.poll(() => sink.open()).toBe(0);
-    },
-  );
-
-  it("covers the wait for a connection and all hops", async () => {
-    const sink = await openSink({ answer: "hang" });
-    const time = createMovableTime();
-    const client = openClient({ connectionsPerHost: 1, clock: createSystemClock(time) });
-    const first = post(client, sink.url, { timeoutMs: 2 * HOUR_MS });
-    const second = post(client, sink.url, { timeoutMs: HOUR_MS });
-    await sink.received(1);
-    time.moveOn(HOUR_MS);
-    expect((await second).kind).toBe("timed_out");
-    time.moveOn(HOUR_MS);
-    expect((await first).kind).toBe("timed_out");
-    expect(sink.requests).toHaveLength(1);
-    sink.answerWith(({ path }) => (path === "/slow" ? "hang" : { redirectTo: "/slow" }));
-    const redirected = post(client, `${sink.url}/a`, { timeoutMs: HOUR_MS });
-    await sink.received(3);
-    time.moveOn(HOUR_MS);
-    expect(await redirected).toMatchObject({ kind: "timed_out" });
-  });
-
   it("for connecting is a shorter one", async () => {
     const client = openClient({ lookup: () => {}, connectTimeoutMs: 100 });
     expect(await post(client, "https://silent.test/")).toEqual({
