@@ -204,7 +204,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       smartsheet.close();
       await jobs.stop();
       await sources.stop();
-      await http.close(HTTP_CLOSE_MS);
+      await http.close(options.httpCloseMs ?? HTTP_CLOSE_MS);
       await validations.stop();
       await reception.bodies.close();
       await reception.schemas.close();

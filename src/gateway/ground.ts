@@ -19,15 +19,16 @@ import type { GatewayOptions } from "./options.ts";
 /** What everything stands on: the store, time, chance, keys and tenants. */
 export type Ground = Awaited<ReturnType<typeof openGround>>;
 
-export async function openGround(config: Config, { logger, broken, onFatal }: GatewayOptions) {
+export async function openGround(config: Config, { logger, broken, onFatal, time }: GatewayOptions) {
   const { limits } = config;
+  const wall = time?.wall ?? Date.now;
   prepareDataDir(config.dataDir);
   refuseUnfinishedRestore(config.dataDir);
   const lock = lockDataDir(config.dataDir);
 
   const store = await openSqliteStore({
     file: getDatabasePath(config),
-    wall: Date.now,
+    wall,
     dedupeHorizonMs: limits.dedupeHorizonDays * 86_400_000,
     synchronous: broken?.synchronous,
     onFatal(error) {
@@ -35,7 +36,7 @@ export async function openGround(config: Config, { logger, broken, onFatal }: Ga
       onFatal(error);
     },
   });
-  const clock = createSystemClock({ startAt: Math.max(Date.now(), store.lastKnownNow) });
+  const clock = createSystemClock({ ...time, startAt: Math.max(wall(), store.lastKnownNow) });
   const random = createSystemRandom();
   const createId = createIdSource(clock, random);
   const metrics = createMetrics();

@@ -1,4 +1,5 @@
 import type { PosthornError } from "../domain/errors.ts";
+import type { SystemClockOptions } from "../domain/system-clock.ts";
 import type { SourceKind } from "../receive/sources/source-kind.ts";
 import type { Logger } from "../telemetry/logger.ts";
 
@@ -10,6 +11,10 @@ export interface GatewayOptions {
   onFatal: (error: PosthornError) => void;
   /** More kinds of sources than the gateway brings along. */
   sourceKinds?: readonly SourceKind[] | undefined;
+  /** How long requests have to end once everything else has stopped. */
+  httpCloseMs?: number | undefined;
+  /** Another time than the machine's. For tests only. */
+  time?: Omit<SystemClockOptions, "startAt"> | undefined;
   /** Each breaks a promise, to show that the test of that promise can fail. For tests only. */
   broken?: BrokenPromises | undefined;
 }

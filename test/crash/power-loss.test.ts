@@ -12,13 +12,14 @@ import { createDiskModel, FATES } from "../support/disk-model.ts";
 import { readDiskTrace, traceCommand, type DiskOp } from "../support/disk-trace.ts";
 import { databaseOf, dataDirOf, drained, startGatewayProcess, writeGatewayFolder } from "../support/gateway-process.ts";
 import { sendLoad, type SentWebhook } from "../support/load.ts";
+import { sized } from "../support/proof-size.ts";
 import { openRecordingSink } from "../support/recording-sink.ts";
 import { count, report } from "../support/report.ts";
 import { requireStrace } from "../support/strace.ts";
 
-const IMAGES = Number(process.env["POWER_LOSS_IMAGES"] ?? 320);
+const IMAGES = sized({ short: 80, middle: 1000, long: 5000 });
 const IMAGES_PER_RECORDING = 2500;
-const CONTROL_IMAGES = 60;
+const CONTROL_IMAGES = sized({ short: 30, middle: 60, long: 60 });
 const EVENTS = 300;
 
 const root = mkdtempSync(join(tmpdir(), "posthorn-power-"));
@@ -180,7 +181,7 @@ describe("power loss of the live server", () => {
       );
       expect(total).toMatchObject({ losing: 0, lostEvents: 0, broken: [] });
     },
-    120_000 + IMAGES * 100,
+    600_000 + IMAGES * 1000,
   );
 
   it.for(["NORMAL", "OFF"] as const)(

@@ -50,7 +50,7 @@ async function runKills(name: string, kills: readonly number[], afterKill?: (fil
       url = await gateway.ready;
     }
     const path = `/api/v1/replays/${String(json["id"])}`;
-    await until(async () => (await client.get(path)).json["status"] === "completed", 60_000);
+    await until(async () => (await client.get(path)).json["status"] === "completed");
     await drained(url);
     const job = (await client.get(path)).json;
     expect(await gateway.kill("SIGTERM")).toMatchObject({ code: 0 });

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checkAccounts } from "../support/accounting.ts";
-import { createApiClient, type ApiClient } from "../support/api-client.ts";
+import { createApiClient, until, type ApiClient } from "../support/api-client.ts";
 import {
   ADMIN_KEY,
   databaseOf,
@@ -56,12 +56,13 @@ describe("posthorn backup", () => {
       const { url } = await start(here);
       const ledger: SentWebhook[] = [];
       const stopping = new AbortController();
-      const load = { url, connections: 8, maxEvents: 100_000, ledger, signal: stopping.signal };
+      const load = { url, connections: 2, maxEvents: 100_000, ledger, signal: stopping.signal };
       const sending = sendLoad(load);
       await sink.received(200);
       const acknowledged = ledger.filter(({ answer }) => answer === "acknowledged").map(({ eventId }) => eventId);
       const file = await backUp(here, "--with-events", "--with-master-key");
       const atEnd = ledger.length;
+      await until(() => ledger.length > atEnd + 10);
       stopping.abort();
       await sending;
       await drained(url);

@@ -2,7 +2,7 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { LAUNCHER, openCliFolder, type CliFolder, type RunningGateway } from "../support/run-cli.ts";
+import { LAUNCHER, NO_SHEDDING, openCliFolder, type CliFolder, type RunningGateway } from "../support/run-cli.ts";
 import { startCommand } from "../support/run-command.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { skipBecause } from "../support/skip.ts";
@@ -73,12 +73,11 @@ describe("posthorn start", () => {
       await sink.received(1);
       gateway.child.kill("SIGTERM");
       await gateway.printed("gateway is stopping");
-      const startedAt = performance.now();
       const insisting = setInterval(() => gateway.child.kill("SIGTERM"), 50);
       const { exitCode } = await gateway.finished;
       clearInterval(insisting);
+      // Not 0, as it would once its attempts had had their time.
       expect(exitCode).toBe(1);
-      expect(performance.now() - startedAt).toBeLessThan(4000);
     } finally {
       await sink.close();
     }
@@ -184,7 +183,7 @@ async function startWithSocket(variable: string): Promise<{ gateway: RunningGate
   const fd: unknown = Reflect.get(Reflect.get(server, "_handle") as object, "fd");
   const { port } = server.address() as AddressInfo;
   const line = `${variable} LISTEN_FDS=1 exec ${process.execPath} ${LAUNCHER} start --port 0`;
-  const command = startCommand("sh", ["-c", line], folder.path, {}, Number(fd));
+  const command = startCommand("sh", ["-c", line], folder.path, NO_SHEDDING, Number(fd));
   await command.printed("gateway is listening");
   await close(server);
   const url = /"url":"([^"]+)"/.exec(command.output().stdout)?.[1] ?? "";

@@ -4,18 +4,20 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createApiClient, type ApiClient } from "../support/api-client.ts";
 import { ADMIN_KEY, startGatewayProcess } from "../support/gateway-process.ts";
+import { sized, timeLimit } from "../support/proof-size.ts";
 import { report } from "../support/report.ts";
 import { openSinkServer, type SinkAnswer, type SinkServer } from "../support/sink-server.ts";
 
 const GOOD = 14;
 const BAD = 6;
 const PER_S = 4;
-const ROUND_MS = 5_000;
+const ROUND_MS = sized({ short: 2_000, middle: 5_000, long: 5_000 });
 const MAX_SOCKETS = 64;
 /** For each event of each of the others. */
 const FLOOD = 100;
-/** Loose: two cores are shared with the destinations and other tests. Whoever waits for a slow one waits for seconds. */
-const MAX_SLOWER = 10;
+/** Loose: two cores are shared with the destinations. Whoever waits for a slow one waits for seconds. */
+const MAX_SLOWER = timeLimit(10);
+/** What a p99 of few milliseconds may vary by. */
 const SLACK_MS = 1500;
 
 /** R11 and R12 once more with real sockets, threads and a disk. */

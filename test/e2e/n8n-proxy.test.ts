@@ -15,10 +15,8 @@ const WEBHOOKS = 1000;
 const CUSTOMERS = 8;
 /** Without a key: nothing is said of their order. */
 const SENDERS_WITHOUT_KEY = 2;
-const BACK_WITHIN_MS = 60_000;
 /** As long as n8n's own, or nearly; longer where nobody looked. */
 const BOOT_PHASE_MS = 500;
-const TIMEOUT_MS = 300_000;
 const TOKEN = "a-token-that-senders-know";
 const SECRET = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
 
@@ -77,6 +75,11 @@ async function runCli(cwd: string, args: readonly string[]): Promise<void> {
 async function status(): Promise<Status> {
   const response = await fetch(`${url}/status`, { headers: { "x-api-key": ADMIN_KEY } });
   return (await response.json()) as Status;
+}
+
+/** The answer to a sender does not wait until it is written down that its webhook was delivered. */
+async function isBack(): Promise<void> {
+  await expect.poll(status).toMatchObject({ mode: "NORMAL", queue_length: 0, health: "ok" });
 }
 
 /** Until it has an answer, as senders do: the same id again when the connection broke. */
@@ -163,7 +166,7 @@ describe("n8n behind the gateway of the example", () => {
     expect(execution?.headers["webhook-signature"]).toBe(
       verifyStandard(SECRET, id, at, execution?.raw ?? Buffer.alloc(0)),
     );
-    expect(await status()).toMatchObject({ mode: "NORMAL", queue_length: 0, health: "ok" });
+    await isBack();
   });
 
   it("refuses what has no token or does not fit, and hands none of it on", async () => {
@@ -210,7 +213,7 @@ describe("n8n behind the gateway of the example", () => {
     const file = join(folder, "posthorn.yaml");
     writeFileSync(file, readFileSync(file, "utf8").replace(/^ +target: n8n\n/m, ""));
     expect(await sendWhileStarting()).toEqual(["forwarded", "queued", "queued"]);
-    await until(async () => (await countDead()) === 2, BACK_WITHIN_MS, "what was given up");
+    await until(async () => (await countDead()) === 2, undefined, "what was given up");
     expect(n8n.executions).toEqual([]);
   });
 
@@ -241,78 +244,74 @@ describe("n8n behind the gateway of the example", () => {
       expect(await post("users", JSON.stringify(user), TOKEN)).toBe(422);
       expect(await post("users", JSON.stringify(user), "wrong")).toBe(401);
       await n8n.enter("ready");
-      await until(() => n8n.executions.length === sent.length, BACK_WITHIN_MS, "what waited");
+      await until(() => n8n.executions.length === sent.length, undefined, "what waited");
       expect(n8n.executions.map(({ body }) => idOf(body)).sort()).toEqual(sent.map(({ id }) => id).sort());
-      await until(async () => (await status()).mode === "NORMAL", BACK_WITHIN_MS, "the mode NORMAL");
+      await until(async () => (await status()).mode === "NORMAL", undefined, "the mode NORMAL");
       expect(await post("users", JSON.stringify({ ...user, name: "Ada" }), TOKEN)).toBe(200);
     } finally {
       rmSync(old, { recursive: true, force: true });
     }
   });
 
-  it(
-    "misses none of 1,000 webhooks through an outage, a crash of the gateway and its own start",
-    { timeout: TIMEOUT_MS },
-    async () => {
-      await n8n.enter("ready");
-      await start();
-      const first = createOrder("customer-before", 0);
-      await send("orders", first);
-      expect(first.answers).toEqual([{ status: 200, said: "forwarded" }]);
+  it("misses none of 1,000 webhooks through an outage, a crash of the gateway and its own start", async () => {
+    await n8n.enter("ready");
+    await start();
+    const first = createOrder("customer-before", 0);
+    await send("orders", first);
+    expect(first.answers).toEqual([{ status: 200, said: "forwarded" }]);
 
-      await n8n.kill();
-      const sent: Sent[] = [];
-      await sendMany(WEBHOOKS / 2, sent);
-      expect(await status()).toMatchObject({ mode: "QUEUE", health: "error", queue_length: WEBHOOKS / 2 });
+    await n8n.kill();
+    const sent: Sent[] = [];
+    await sendMany(WEBHOOKS / 2, sent);
+    expect(await status()).toMatchObject({ mode: "QUEUE", health: "error", queue_length: WEBHOOKS / 2 });
 
-      // In the middle of the other half.
-      const rest = sendMany(WEBHOOKS / 2, sent);
-      await until(() => sent.length > WEBHOOKS * 0.7, 30_000, "more webhooks");
-      await gateway?.kill("SIGKILL");
-      await start();
-      expect(await status()).toMatchObject({ mode: "QUEUE" });
-      await rest;
-      expect(sent).toHaveLength(WEBHOOKS);
-      const answers = sent.flatMap((one) => one.answers);
-      // Only one whose answer was lost with the old process may have been taken by it.
-      const isTaken = ({ status, said }: { status: number; said: string }) =>
-        (status === 202 && said === "queued") || (status === 200 && said === "duplicate");
-      expect(answers.filter((answer) => !isTaken(answer))).toEqual([]);
-      const repeated = answers.filter(({ said }) => said === "duplicate").length;
-      expect(repeated).toBeLessThanOrEqual(CUSTOMERS + SENDERS_WITHOUT_KEY);
+    // In the middle of the other half.
+    const rest = sendMany(WEBHOOKS / 2, sent);
+    await until(() => sent.length > WEBHOOKS * 0.7, undefined, "more webhooks");
+    await gateway?.kill("SIGKILL");
+    await start();
+    expect(await status()).toMatchObject({ mode: "QUEUE" });
+    await rest;
+    expect(sent).toHaveLength(WEBHOOKS);
+    const answers = sent.flatMap((one) => one.answers);
+    // Only one whose answer was lost with the old process may have been taken by it.
+    const isTaken = ({ status, said }: { status: number; said: string }) =>
+      (status === 202 && said === "queued") || (status === 200 && said === "duplicate");
+    expect(answers.filter((answer) => !isTaken(answer))).toEqual([]);
+    const repeated = answers.filter(({ said }) => said === "duplicate").length;
+    expect(repeated).toBeLessThanOrEqual(CUSTOMERS + SENDERS_WITHOUT_KEY);
 
-      // No phase passes unseen: it says that it is ready, and knows no webhook yet.
-      await n8n.boot(BOOT_PHASE_MS, (phase) => (phase === "migrating" ? n8n.checked : n8n.answered)[phase] > 0);
-      const readyAt = performance.now();
-      const wanted = new Set([first, ...sent].map(({ id }) => id));
-      const arrived = () => new Set(n8n.executions.map(({ body }) => idOf(body)));
-      await until(() => arrived().size === wanted.size, BACK_WITHIN_MS, "all webhooks");
-      const arrivedMs = performance.now() - readyAt;
-      await until(async () => (await status()).mode === "NORMAL", BACK_WITHIN_MS - arrivedMs, "the mode NORMAL");
-      const normalMs = performance.now() - readyAt;
-      const { answered } = n8n;
-      report(
-        `n8n outage: ${count(sent.length)} of ${count(WEBHOOKS)} arrived ${(arrivedMs / 1000).toFixed(1)} s after n8n was ready, ` +
-          `NORMAL after ${(normalMs / 1000).toFixed(1)} s; while it started it answered ` +
-          `${answered["no routes"] + answered["not registered"]} webhooks with 404`,
-      );
+    // No phase passes unseen: it says that it is ready, and knows no webhook yet.
+    await n8n.boot(BOOT_PHASE_MS, (phase) => (phase === "migrating" ? n8n.checked : n8n.answered)[phase] > 0);
+    const readyAt = performance.now();
+    const wanted = new Set([first, ...sent].map(({ id }) => id));
+    const arrived = () => new Set(n8n.executions.map(({ body }) => idOf(body)));
+    await until(() => arrived().size === wanted.size, undefined, "all webhooks");
+    const arrivedMs = performance.now() - readyAt;
+    await until(async () => (await status()).mode === "NORMAL", undefined, "the mode NORMAL");
+    const normalMs = performance.now() - readyAt;
+    const { answered } = n8n;
+    report(
+      `n8n outage: ${count(sent.length)} of ${count(WEBHOOKS)} arrived ${(arrivedMs / 1000).toFixed(1)} s after n8n was ready, ` +
+        `NORMAL after ${(normalMs / 1000).toFixed(1)} s; while it started it answered ` +
+        `${answered["no routes"] + answered["not registered"]} webhooks with 404`,
+    );
 
-      expect(arrived()).toEqual(wanted);
-      // Nothing was in flight to it when the gateway was killed.
-      expect(n8n.executions).toHaveLength(wanted.size);
-      const bodies = new Map([first, ...sent].map(({ id, body }) => [id, body]));
-      for (const { body, raw } of n8n.executions) expect(raw.toString()).toBe(bodies.get(idOf(body)));
-      for (let i = 0; i < CUSTOMERS; i++) {
-        const own = n8n.executions.map(({ body }) => body as { n: number; customer?: { id: string } });
-        const numbers = own.filter(({ customer }) => customer?.id === `customer-${i}`).map(({ n }) => n);
-        expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
-      }
-      expect(await status()).toMatchObject({ mode: "NORMAL", health: "ok", queue_length: 0 });
-      const dead = await fetch(`${url}/api/v1/dead-letters`, { headers: { "x-api-key": ADMIN_KEY } });
-      expect(await dead.json()).toMatchObject({ data: [] });
-      const after = createOrder("customer-0", WEBHOOKS + 1);
-      await send("orders", after);
-      expect(after.answers).toEqual([{ status: 200, said: "forwarded" }]);
-    },
-  );
+    expect(arrived()).toEqual(wanted);
+    // Nothing was in flight to it when the gateway was killed.
+    expect(n8n.executions).toHaveLength(wanted.size);
+    const bodies = new Map([first, ...sent].map(({ id, body }) => [id, body]));
+    for (const { body, raw } of n8n.executions) expect(raw.toString()).toBe(bodies.get(idOf(body)));
+    for (let i = 0; i < CUSTOMERS; i++) {
+      const own = n8n.executions.map(({ body }) => body as { n: number; customer?: { id: string } });
+      const numbers = own.filter(({ customer }) => customer?.id === `customer-${i}`).map(({ n }) => n);
+      expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+    }
+    await isBack();
+    const dead = await fetch(`${url}/api/v1/dead-letters`, { headers: { "x-api-key": ADMIN_KEY } });
+    expect(await dead.json()).toMatchObject({ data: [] });
+    const after = createOrder("customer-0", WEBHOOKS + 1);
+    await send("orders", after);
+    expect(after.answers).toEqual([{ status: 200, said: "forwarded" }]);
+  });
 });

@@ -49,7 +49,7 @@ describe("an ordered subscription", () => {
         }
       }),
     );
-    await gateway.settled(60_000);
+    await gateway.settled();
     await Promise.all([gateway.close(), sink.close()]);
     return { gateway, sink, accepted };
   }

@@ -201,7 +201,7 @@ describe("the Smartsheet adapter", () => {
     gateway = await folder.startGateway(["--port", new URL(url).port]);
     await smartsheet.idle();
     const isTaken = (index: number) => index >= upFrom;
-    await until(() => takenBy(ORDERS, isTaken).length === 31, 60_000);
+    await until(() => takenBy(ORDERS, isTaken).length === 31);
     expect(takenBy(ORDERS, isTaken)).toEqual([...rows, "2000"]);
     await until(() => readEventLog().every(({ status }) => status !== "PENDING"));
     expect(readEventLog().filter(({ status }) => status === "COMPLETED")).toHaveLength(36);

@@ -166,8 +166,9 @@ describe("what the gateway tells of failing subscriptions", () => {
     const { gateway, sink } = await open();
     await gateway.subscribe({ name: "watch", url: sink.url, events: ["webhook.delivery_dead"] });
     const { id } = await gateway.subscribe({ name: "shop", url: sink.url, events: ["order.*"], status: "inactive" });
-    const expires_at = new Date(Date.now() + 50).toISOString();
+    const expires_at = new Date(gateway.now() + 3_600_000).toISOString();
     await gateway.publish({ event_type: "order.created", payload: {}, event_id: "late", expires_at });
+    gateway.moveClock(3_600_000);
     const dead = await toldOnce(gateway, "webhook.delivery_dead");
     expect(dead.payload).toMatchObject({ event_id: "late", subscription_id: id, reason: "expired", attempts: 0 });
     // What somebody cancels is no death.

@@ -9,7 +9,7 @@ describe("a source whose webhooks are forwarded", () => {
   beforeAll(async () => {
     const yaml = `
 sources:
-  - { name: quick, answer_within: 1 }
+  - { name: quick, answer_within: 60 }
   - { name: tokened, auth: { header: X-Gate, token: "0123456789abcdef-token" } }
 `;
     [gateway, target] = await Promise.all([startTestGateway({ yaml }), openSinkServer()]);
@@ -20,9 +20,10 @@ sources:
 
   it("answers within the time that its senders have", async () => {
     target.answerWith("hang");
-    const before = performance.now();
-    const { status } = await gateway.webhook("quick", "{}");
-    expect([status, performance.now() - before < 8000]).toEqual([202, true]);
+    const answer = gateway.webhook("quick", "{}");
+    await target.received(1);
+    gateway.moveClock(61_000);
+    expect((await answer).status).toBe(202);
     target.answerWith({ status: 200 });
   });
 

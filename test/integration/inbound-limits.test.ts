@@ -7,9 +7,12 @@ const MAX_BYTES = 10_000;
 const YAML = `
 limits:
   max_body_bytes: ${MAX_BYTES}
+  max_connections: 30
+`;
+const IMPATIENT = `
+limits:
   headers_timeout_s: 1
   request_timeout_s: 2
-  max_connections: 30
 `;
 
 describe("the server's limits", () => {
@@ -25,8 +28,8 @@ describe("the server's limits", () => {
   });
   afterAll(() => gateway.close());
 
-  async function open(): Promise<RawSocket> {
-    const socket = await openRawSocket(gateway.port);
+  async function open(to: TestGateway = gateway): Promise<RawSocket> {
+    const socket = await openRawSocket(to.port);
     sockets.push(socket);
     return socket;
   }
@@ -156,8 +159,14 @@ describe("the server's limits", () => {
   });
 
   describe("on time", () => {
+    let impatient: TestGateway;
+    beforeAll(async () => {
+      impatient = await startTestGateway({ yaml: IMPATIENT });
+    });
+    afterAll(() => impatient.close());
+
     it("answers 408 when the headers do not come", async () => {
-      const socket = await open();
+      const socket = await open(impatient);
       socket.write("POST /webhook/slow HTTP/1.1\r\nhost: a\r\n");
       const answer = await socket.answer();
       expect([answer.status, answer.json["code"]]).toEqual([408, "request_timeout"]);
@@ -165,18 +174,18 @@ describe("the server's limits", () => {
     });
 
     it("answers 408 when the body does not come, however it drips", async () => {
-      const socket = await open();
+      const socket = await open(impatient);
       socket.write("POST /webhook/slow HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n");
       const drip = setInterval(() => socket.write("x"), 50);
       const answer = await socket.answer();
       clearInterval(drip);
       expect([answer.status, answer.json["code"]]).toEqual([408, "request_timeout"]);
       await socket.closed();
-      expect(await countEvents("slow")).toBe(0);
+      expect((await impatient.get("/api/v1/events?source=slow")).json["data"]).toEqual([]);
     });
 
     it("frees the connection although the sender neither reads nor closes", async () => {
-      const socket = await open();
+      const socket = await open(impatient);
       socket.socket.pause();
       socket.write("POST /webhook/slow HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n");
       // A closed connection answers a write with a reset; a half-open one takes it.
@@ -188,9 +197,9 @@ describe("the server's limits", () => {
   });
 
   it("closes connections beyond the cap at once, and takes new ones when some have gone", async () => {
-    const held = await Promise.all(Array.from({ length: 30 }, open));
+    const held = await Promise.all(Array.from({ length: 30 }, () => open()));
     // Connections of other tests may linger in the client's pool; the cap counts all.
-    const extra = await Promise.all(Array.from({ length: 10 }, open));
+    const extra = await Promise.all(Array.from({ length: 10 }, () => open()));
     await Promise.all(extra.map((socket) => socket.closed()));
     for (const socket of held) socket.destroy();
     await expect.poll(async () => (await gateway.get("/health").catch(() => undefined))?.status).toBe(200);
@@ -275,7 +284,8 @@ describe("the server's limits", () => {
 describe("an overloaded gateway", () => {
   it("sheds load with 503 before it reads the body, and recovers", async () => {
     const gateway = await startTestGateway({ env: { MAX_LOOP_LAG_MS: 100 } });
-    expect((await gateway.webhook("busy", "{}")).status).toBe(202);
+    // It may be late by itself where much else runs.
+    await until(async () => (await gateway.webhook("busy", "{}")).status === 202);
     const hook = await openRawSocket(gateway.port);
     const publisher = await openRawSocket(gateway.port);
     await until(() => true);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { until } from "../support/api-client.ts";
+import { PATIENCE_MS, until } from "../support/api-client.ts";
 import { openRawSocket } from "../support/raw-socket.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
@@ -92,7 +92,7 @@ describe("operating the gateway", () => {
   });
 
   it("answers 503 with Retry-After, not ready and then nothing, while it shuts down", async () => {
-    const closing = await startTestGateway();
+    const closing = await startTestGateway({ httpCloseMs: PATIENCE_MS });
     const sockets = await Promise.all(Array.from({ length: 3 }, () => openRawSocket(closing.port)));
     const [hook, publisher, probe] = sockets;
     hook?.write("POST /webhook/late HTTP/1.1\r\nhost: a\r\n");
@@ -121,7 +121,9 @@ describe("operating the gateway", () => {
   });
 
   it("takes events until its deliveries have drained, and loses none of them", async () => {
-    const slow = await openSinkServer({ answer: { status: 200, delayMs: 300 } });
+    let release: () => void = () => undefined;
+    const after = new Promise<void>((resolve) => (release = resolve));
+    const slow = await openSinkServer({ answer: { status: 200, after } });
     const closing = await startTestGateway();
     await closing.subscribe({ name: "slow", url: slow.url });
     await closing.webhook("last", '{"n":1}');
@@ -129,6 +131,7 @@ describe("operating the gateway", () => {
     const stopped = closing.stop();
     const during = await closing.webhook("last", '{"n":2}');
     expect(during.status).toBe(202);
+    release();
     await stopped;
     await closing.restart();
     await slow.received(2);

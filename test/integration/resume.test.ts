@@ -48,11 +48,12 @@ describe("resuming a subscription", () => {
 
   it("skips what was held when it is asked to, says how much, and delivers what comes after", async () => {
     const { name, subscription, publish, arrived } = await pausedWith(1100);
-    const deliver_at = new Date(Date.now() + 1500).toISOString();
+    const deliver_at = new Date(gateway.now() + 3_600_000).toISOString();
     await publish("later", { deliver_at });
     const answer = await resume(subscription, { held: "skip" });
     expect(answer.json).toMatchObject({ status: "active", skipped_deliveries: 1100 });
     await publish("after");
+    gateway.moveClock(3_600_000);
     await gateway.settled();
     expect(new Set(arrived())).toEqual(new Set([`${name}-after`, `${name}-later`]));
     expect(await gateway.deliveryOf(`${name}-7`)).toMatchObject({

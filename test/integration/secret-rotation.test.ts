@@ -42,7 +42,7 @@ describe("a rotation", () => {
     const next = String(rotated.json["secret"]);
     expect(next).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(next).not.toBe(old);
-    const days = (Date.parse(String(rotated.json["overlap_ends_at"])) - Date.now()) / 86_400_000;
+    const days = (Date.parse(String(rotated.json["overlap_ends_at"])) - gateway.now()) / 86_400_000;
     expect(days).toBeCloseTo(14, 1);
     expect(rotated.json["secrets"]).toMatchObject([{ state: "current" }, { state: "next", expires_at: null }]);
 
@@ -84,9 +84,11 @@ describe("a rotation", () => {
     const both = await openBoth();
     const { gateway, sink } = both;
     const { id, secret: old } = await gateway.subscribe({ name: "orders", url: sink.url });
-    const { json } = await gateway.post(pathOf(id, "rotate-secret"), { overlap_s: 1 });
+    const { json } = await gateway.post(pathOf(id, "rotate-secret"), { overlap_s: 100 });
+    gateway.moveClock(60_000);
+    expect(await overlapEnd(gateway, id)).toBe(json["overlap_ends_at"]);
+    gateway.moveClock(40_000);
     await until(async () => (await overlapEnd(gateway, id)) === null);
-    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(String(json["overlap_ends_at"])) - 50);
     const next = String(json["secret"]);
     const after = await deliver(both);
     expect(findSeedSecret({ old, next }, after)).toBe("next");
@@ -97,9 +99,9 @@ describe("a rotation", () => {
     const both = await openBoth();
     const { gateway, sink } = both;
     const { id, secret: old } = await gateway.subscribe({ name: "orders", url: sink.url });
-    const { json } = await gateway.post(pathOf(id, "rotate-secret"), { overlap_s: 1 });
+    const { json } = await gateway.post(pathOf(id, "rotate-secret"), { overlap_s: 3600 });
     await gateway.stop();
-    await until(() => Date.now() > Date.parse(String(json["overlap_ends_at"])) + 100);
+    gateway.moveClock(3_601_000);
     await gateway.restart();
     expect(findSeedSecret({ old, next: String(json["secret"]) }, await deliver(both))).toBe("next");
   });

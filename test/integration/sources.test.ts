@@ -224,8 +224,10 @@ describe("sources by API", () => {
     expect((await send("DELETE", "/turning/secrets/sec_none")).status).toBe(404);
     expect((await send("POST", "/turning/rotate-secret", { secret: NEXT, overlap_s: 0 })).status).toBe(200);
     expect((await signed("turning", made)).status).toBe(401);
-    const short = await send("POST", "/turning/rotate-secret", { secret: SECRET, overlap_s: 1 });
+    const short = await send("POST", "/turning/rotate-secret", { secret: SECRET, overlap_s: 200 });
     expect(short.status).toBe(200);
+    // Signatures that are made now stay fresh enough.
+    gateway.moveClock(201_000);
     await until(async () => (await signed("turning", NEXT)).status === 401);
     expect((await send("GET", "/turning")).json["secrets"]).toHaveLength(1);
   });

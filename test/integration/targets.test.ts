@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../support/api-client.ts";
 import { checkOwnEvent } from "../support/own-event-document.ts";
 import { openSinkServer, type SinkAnswer, type SinkRequest, type SinkServer } from "../support/sink-server.ts";
@@ -186,6 +186,12 @@ describe("a target that two subscriptions share", () => {
 });
 
 describe("a subscription with a health check of its own", () => {
+  let strict: TestGateway;
+  beforeAll(async () => {
+    strict = await startTestGateway({ yaml: 'targets: [{ name: home, health_url: "https://example.com/" }]' });
+  });
+  afterAll(() => strict.close());
+
   it("is checked through the same guard as its deliveries, and its name is the target's", async () => {
     const far = await openFarEnd();
     const gateway = await openGateway();
@@ -218,13 +224,12 @@ describe("a subscription with a health check of its own", () => {
     [{ target: "home", health_url: "https://example.com/health" }, "health_url"],
     [{ target: "n8n", headers: { "User-Agent": "my-bot" } }, "headers.User-Agent"],
   ])("is refused with %j, and nothing is stored", async (wrong, field) => {
-    const gateway = await openGateway('targets: [{ name: home, health_url: "https://example.com/" }]');
     const body = { name: "wrong", url: "https://example.com/hook", events: ["*"], ...wrong };
-    expect(await gateway.post("/api/v1/subscriptions", body)).toMatchObject({
+    expect(await strict.post("/api/v1/subscriptions", body)).toMatchObject({
       status: 422,
       json: { code: "invalid_field", field },
     });
-    expect((await gateway.get("/api/v1/subscriptions")).json["data"]).toEqual([]);
+    expect((await strict.get("/api/v1/subscriptions")).json["data"]).toEqual([]);
   });
 
   it("is not found by others, and a mode that is none is refused", async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { until, type Answer } from "../support/api-client.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
@@ -216,6 +216,7 @@ describe("quotas", () => {
   });
 
   it("bound the inbound rate: 429 on the API, each item of a batch for itself", async () => {
+    onTestFinished(gateway.holdClock());
     await limit({ events_per_minute: 5 });
     for (let n = 0; n < 3; n++) expect((await publish()).status).toBe(202);
     const event = { event_type: "quota.test", payload: {}, tenant_id: tenant };
@@ -238,6 +239,7 @@ describe("quotas", () => {
   });
 
   it("answer 503 with Retry-After on /webhook, where 4xx would lose the event", async () => {
+    onTestFinished(gateway.holdClock());
     await limit({ events_per_minute: 1 }, "hooked");
     expect((await gateway.webhook("hooks", "{}")).status).toBe(202);
     const refused = await gateway.webhook("hooks", "{}");
@@ -268,7 +270,7 @@ describe("quotas", () => {
     const shown = await gateway.get(`/api/v1/tenants/${tenant}`);
     expect(shown.json["usage"]).toEqual({ subscriptions: 1, open_deliveries: 3, stored_bytes: 6 });
     await gateway.post(`/api/v1/subscriptions/${subscription.id}/resume`);
-    await until(async () => (await publish()).status === 202, 10_000);
+    await until(async () => (await publish()).status === 202);
   });
 
   it("bound the stored bytes, to the byte, and over a restart", async () => {

@@ -101,9 +101,12 @@ describe("a test delivery", () => {
   });
 
   it("of a throttled subscription answers 202 when its turn does not come in time", async () => {
-    const subscription = await subscribe({ rate_limit: 1, timeout: 1 });
+    const subscription = await subscribe({ rate_limit: 1, timeout: 10 });
     expect((await test(subscription)).status).toBe(200);
-    const { status, json } = await test(subscription);
+    const answer = test(subscription);
+    await until(async () => (await gateway.deliveries(`subscription_id=${subscription.id}`)).length === 2);
+    gateway.moveClock(30_000);
+    const { status, json } = await answer;
     expect([status, json["status"], json["hold_reason"]]).toEqual([202, "pending", "throttled"]);
   });
 

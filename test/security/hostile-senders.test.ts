@@ -9,9 +9,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createApiClient, until, type ApiClient, type ShownRequest } from "../support/api-client.ts";
 import type { BrokenPromises } from "../../src/gateway.ts";
 import { ADMIN_KEY, startGatewayProcess } from "../support/gateway-process.ts";
+import { sized, timeExcess, timeLimit } from "../support/proof-size.ts";
 import { report } from "../support/report.ts";
 import { startCommand } from "../support/run-command.ts";
-import { skipBecause } from "../support/skip.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 
 const HOSTILE = fileURLToPath(new URL("../support/hostile-senders.mjs", import.meta.url));
@@ -27,58 +27,45 @@ limits:
   request_timeout_s: 5
 `;
 const PER_SECOND = 150;
-const ROUND_MS = 3000;
-// The targets are 2 × and 100 ms; `npm run hostile` asks for them. On a machine of two cores, which the hostile senders
-// share, 1.5 to 3.0 × and 26 to 48 ms were seen. What fails here, where other tests run beside, is only a gateway really held up.
-const MAX_RATIO = Number(process.env["R20_MAX_RATIO"] ?? 6);
-const MAX_LOOP_MS = Number(process.env["R20_MAX_LOOP_MS"] ?? 400);
-const JUDGED_ROUNDS = 3;
-const MAX_ROUNDS = 5;
-/** What the good senders and the loop see on a machine that does nothing else than this test. */
-const QUIET_P99_MS = 25;
-const QUIET_LOOP_MS = 60;
+const ROUND_MS = sized({ short: 1500, middle: 3000, long: 3000 });
+const ROUNDS = sized({ short: 1, middle: 5, long: 5 });
+/**
+ * Of what the same senders cost while they trouble somebody else on this machine: at most twice the time of the good
+ * ones is the target, and `npm run hostile` asks for it. On two cores, which the hostile senders share, 1.5 to 3.0 ×
+ * were seen, and the loop was held for 26 to 48 ms; more than the limits is a gateway that is really held up.
+ */
 const TARGET_RATIO = 2;
-const TARGET_LOOP_MS = 100;
+const MAX_RATIO = timeLimit(sized({ short: 6, middle: 6, long: TARGET_RATIO }));
+const MAX_LOOP_RATIO = timeLimit(8);
+const MIN_CONTROL_RATIO = timeExcess(8);
 const WARM_UP_MS = 1500;
 
 interface Round {
   p99: number;
   failed: number;
+  answered: number;
   loopMs: number;
   rssMb: number;
 }
 
 /** R20 against the built gateway: what bad senders do to the good ones. */
 describe("hostile senders", () => {
-  it("never hold the loop, and cost the good ones a bounded part of their time", async (context) => {
+  it("never hold the loop, and cost the good ones a bounded part of their time", async () => {
     const { measureGood, attackGateway, attackBystander, client } = await openArena();
     await measureGood();
-    const judged: { before: Round; under: Round }[] = [];
     const attacked: Round[] = [];
-    const around: Round[] = [];
-    let before = await attackBystander();
-    while (judged.length < JUDGED_ROUNDS && attacked.length < MAX_ROUNDS) {
-      const under = await attackGateway();
-      const after = await attackBystander();
-      attacked.push(under);
-      // By what is measured around a round and not by the round itself: else the good ones would be picked out.
-      if (isQuiet(before) && isQuiet(after)) judged.push({ before, under });
-      around.push(before, after);
-      before = after;
+    const around: Round[] = [await attackBystander()];
+    for (let round = 0; round < ROUNDS; round++) {
+      attacked.push(await attackGateway());
+      around.push(await attackBystander());
     }
 
     const rssMb = Math.max(...attacked.map((round) => round.rssMb));
-    const ratio = median(judged.map(({ before: calm, under }) => under.p99 / calm.p99));
-    const loopMs = Math.max(0, ...judged.map(({ under }) => under.loopMs));
-    const list = (rounds: readonly Round[]) =>
-      rounds.map((one) => `${one.p99.toFixed(0)}/${one.loopMs.toFixed(0)}`).join(" ");
-    const verdict =
-      judged.length === 0
-        ? "not judged, the machine is busy"
-        : `good p99 ${ratio.toFixed(1)} × (target ${TARGET_RATIO}: ${ratio <= TARGET_RATIO ? "met" : "missed"}), ` +
-          `loop blocked at most ${loopMs.toFixed(0)} ms (target ${TARGET_LOOP_MS})`;
+    const { ratio, loopRatio } = compare(attacked, around);
     report(
-      `R20 hostile senders: ${verdict}; ${judged.length} of ${attacked.length} rounds judged, RSS ${rssMb.toFixed(0)} MB; ` +
+      `R20 hostile senders: good p99 ${ratio.toFixed(1)} × (target ${TARGET_RATIO}), ` +
+        `loop held ${loopRatio.toFixed(1)} × as long as beside them, RSS ${rssMb.toFixed(0)} MB, ` +
+        `${attacked.reduce((sum, { answered }) => sum + answered, 0)} good webhooks answered; ` +
         `p99/loop ms attacked ${list(attacked)}, around ${list(around)}`,
     );
     expect(rssMb).toBeLessThan(768);
@@ -87,19 +74,23 @@ describe("hostile senders", () => {
     // However much was refused, no more than a ring of it is kept.
     expect(await countRefused(client, "bad")).toBeLessThanOrEqual(1000);
     await client.settled();
-    if (judged.length < JUDGED_ROUNDS) skipBecause(context, "the machine is too busy to judge R20 by the clock");
     expect(ratio).toBeLessThanOrEqual(MAX_RATIO);
-    expect(loopMs).toBeLessThanOrEqual(MAX_LOOP_MS);
+    expect(loopRatio).toBeLessThanOrEqual(MAX_LOOP_RATIO);
   });
 
   it("is a test that can fail: a gateway that reads large bodies in its loop is held by them", async () => {
-    const { measureGood, attackGateway } = await openArena({ checkLargeBodiesOnLoop: true });
+    const { measureGood, attackGateway, attackBystander } = await openArena({ checkLargeBodiesOnLoop: true });
     await measureGood();
-    // A quick machine has it behind it sooner: the worst of three attacks.
-    let loopMs = 0;
-    for (let n = 0; n < 3 && loopMs <= TARGET_LOOP_MS; n++) loopMs = Math.max(loopMs, (await attackGateway()).loopMs);
-    report(`R20 control, large bodies checked in the loop: it is blocked for ${loopMs.toFixed(0)} ms`);
-    expect(loopMs).toBeGreaterThan(TARGET_LOOP_MS);
+    const around = [await attackBystander()];
+    const attacked = [await attackGateway()];
+    // A quick machine has it behind it sooner: up to three attacks.
+    while (attacked.length < 3 && compare(attacked, around).loopRatio <= MIN_CONTROL_RATIO) {
+      attacked.push(await attackGateway());
+    }
+    const { loopRatio } = compare(attacked, around);
+    report(`R20 control, large bodies checked in the loop: it is held ${loopRatio.toFixed(1)} × as long`);
+    expect(attacked.reduce((sum, { failed }) => sum + failed, 0)).toBe(0);
+    expect(loopRatio).toBeGreaterThan(MIN_CONTROL_RATIO);
   });
 
   /** A gateway with good senders, and a bystander that can be attacked in its place. */
@@ -128,7 +119,7 @@ describe("hostile senders", () => {
     /** One round while the hostile senders trouble whoever listens there. */
     async function attack(port: number, isUnderWay: () => Promise<boolean>): Promise<Round> {
       const hostile = spawn(process.execPath, [HOSTILE, String(port)], { stdio: "inherit" });
-      await until(isUnderWay, 30_000, "the attack");
+      await until(isUnderWay, undefined, "the attack");
       const round = await measure(pool, client);
       hostile.kill("SIGKILL");
       await once(hostile, "exit");
@@ -142,14 +133,20 @@ describe("hostile senders", () => {
     };
     const attackGateway = async () => {
       const round = await attack(Number(new URL(url).port), async () => (await connectionsOf(client)) > 1500);
-      await until(async () => (await connectionsOf(client)) < 100, 30_000, "the end of the attack");
+      await until(async () => (await connectionsOf(client)) < 100, undefined, "the end of the attack");
       return round;
     };
     return { measureGood: () => measure(pool, client), attackGateway, attackBystander, client };
   }
 
-  function isQuiet({ p99, loopMs }: Round): boolean {
-    return p99 <= QUIET_P99_MS && loopMs <= QUIET_LOOP_MS;
+  function compare(attacked: readonly Round[], around: readonly Round[]) {
+    const p99 = (rounds: readonly Round[]) => median(rounds.map((round) => round.p99));
+    const loopMs = (rounds: readonly Round[]) => median(rounds.map((round) => round.loopMs));
+    return { ratio: p99(attacked) / p99(around), loopRatio: loopMs(attacked) / loopMs(around) };
+  }
+
+  function list(rounds: readonly Round[]): string {
+    return rounds.map((one) => `${one.p99.toFixed(0)}/${one.loopMs.toFixed(0)}`).join(" ");
   }
 
   function median(numbers: readonly number[]): number {
@@ -187,6 +184,7 @@ describe("hostile senders", () => {
     return {
       p99: times[Math.floor(times.length * 0.99)] ?? Number.POSITIVE_INFINITY,
       failed,
+      answered: times.length,
       loopMs: metric(text, "nodejs_eventloop_lag_max_seconds") * 1000,
       rssMb: metric(text, "process_resident_memory_bytes") / 1_048_576,
     };

@@ -4,13 +4,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApiClient, type Answer, type ApiClient } from "../support/api-client.ts";
 import { ADMIN_KEY, startGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
+import { timeExcess, timeLimit } from "../support/proof-size.ts";
 import { report } from "../support/report.ts";
-import { skipBecause } from "../support/skip.ts";
 
-const TARGET_LOOP_MS = 100;
-/** What the loop sees of a machine that does nothing else. */
-const QUIET_LOOP_MS = 60;
-const LIMIT_LOOP_MS = Number(process.env["R20_MAX_LOOP_MS"] ?? 400);
+/** Of what the same gateway's loop is held for when nothing bad is sent. */
+const MAX_LOOP_RATIO = timeLimit(8);
 
 const LONG = "a".repeat(100_000);
 /** Patterns that a backtracking engine takes for ever to give up on, each with a text that makes it. */
@@ -107,7 +105,7 @@ const calmly = () =>
   });
 
 describe("validations that mean no good", () => {
-  it("end, whatever is sent to them, and never hold the loop", async (context) => {
+  it("end, whatever is sent to them, and never hold the loop", async () => {
     const answers: Record<number, number> = {};
     const count = ({ status }: Answer) => (answers[status] = (answers[status] ?? 0) + 1);
     await calmly();
@@ -131,11 +129,10 @@ describe("validations that mean no good", () => {
       }
     });
     const after = await calmly();
-    const isQuiet = before <= QUIET_LOOP_MS && after <= QUIET_LOOP_MS;
+    const ratio = attacked / Math.max(before, after);
     const seen = [before, attacked, after].map((ms) => ms.toFixed(0)).join(", ");
     report(
-      `R20 hostile validations: loop blocked at most ${attacked.toFixed(0)} ms (target ${TARGET_LOOP_MS}; ` +
-        `${isQuiet ? (attacked <= TARGET_LOOP_MS ? "met" : "missed") : "not judged, the machine is busy"}); ` +
+      `R20 hostile validations: loop held ${ratio.toFixed(1)} × as long as when calm; ` +
         `before, attacked, after ${seen} ms; answers ${JSON.stringify(answers)}`,
     );
     expect(
@@ -144,16 +141,18 @@ describe("validations that mean no good", () => {
         .filter((status) => ![200, 202, 422, 503].includes(status)),
     ).toEqual([]);
     expect((await gateway.webhook("calm", "{}")).status).toBe(202);
-    if (!isQuiet) skipBecause(context, "the machine is too busy to judge R20 by the clock");
-    expect(attacked).toBeLessThanOrEqual(LIMIT_LOOP_MS);
+    expect(ratio).toBeLessThanOrEqual(MAX_LOOP_RATIO);
   });
 
   it("is a test that can fail: a backtracking engine takes for ever on the same corpus", () => {
-    const startedAt = performance.now();
-    // Of the first of them, and only a few letters of its text.
-    new RegExp(PATTERNS[0]?.[0] ?? "").test(`${"a".repeat(26)}!`);
-    const tookMs = performance.now() - startedAt;
-    report(`R20 control, a backtracking pattern on 27 letters: ${tookMs.toFixed(0)} ms`);
-    expect(tookMs).toBeGreaterThan(TARGET_LOOP_MS);
+    const tryOn = (letters: number): number => {
+      const startedAt = performance.now();
+      // The first of them, and only a few letters of its text.
+      expect(new RegExp(PATTERNS[0]?.[0] ?? "").test(`${"a".repeat(letters)}!`)).toBe(false);
+      return performance.now() - startedAt;
+    };
+    const ratio = tryOn(26) / tryOn(18);
+    report(`R20 control, a backtracking pattern on 26 letters: ${ratio.toFixed(0)} × as long as on 18`);
+    expect(ratio).toBeGreaterThan(timeExcess(20));
   });
 });

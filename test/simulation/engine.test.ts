@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { sized } from "../support/proof-size.ts";
 import type { BrokenParts } from "../support/simulated-gateway.ts";
 import { describeFailure, describeRun, runSeeds } from "./seeds.ts";
 import { simulate } from "./simulate.ts";
@@ -6,8 +7,7 @@ import { simulate } from "./simulate.ts";
 /** One seed again: SIM_SEED=17 npx vitest run test/simulation. Others: SIM_FROM=1000. */
 const only = process.env["SIM_SEED"];
 const FROM = Number(only ?? process.env["SIM_FROM"] ?? 1);
-const COUNT = only === undefined ? 200 : 1;
-const MIN_HOURS_PER_MINUTE = 1000;
+const COUNT = only === undefined ? sized({ short: 40, middle: 1000, long: 5000 }) : 1;
 /** A broken part must show within so many worlds. */
 const CONTROL_SEEDS = 40;
 
@@ -17,7 +17,6 @@ describe("a simulated gateway", () => {
     process.stdout.write(`${describeRun(run)}\n`);
     const [failed] = run.failed;
     expect(failed === undefined ? "" : describeFailure(failed)).toBe("");
-    expect((run.hours * 60) / run.cpuSeconds).toBeGreaterThan(only === undefined ? MIN_HOURS_PER_MINUTE : 0);
   });
 
   it("goes the same way twice", async () => {

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { vi } from "vitest";
 import type { BrokenPromises } from "../../src/gateway.ts";
+import { PATIENCE_MS, until } from "./api-client.ts";
 
 /** The gateway as a real child process, from the build, so that it can be killed, traced and started again. */
 export interface GatewayProcess {
@@ -87,14 +87,14 @@ export function startGatewayProcess({ folder, env, broken, tracer = [] }: Gatewa
 }
 
 /** Resolves when no delivery is open any more. */
-export async function drained(url: string, timeoutMs = 60_000): Promise<void> {
-  await vi.waitFor(
+export async function drained(url: string, timeoutMs = PATIENCE_MS): Promise<void> {
+  await until(
     async () => {
       const response = await fetch(`${url}/status`, { headers: { "x-api-key": ADMIN_KEY } });
-      const { queue_length: open } = (await response.json()) as { queue_length: number };
-      if (open > 0) throw new Error(`${open} deliveries are still open`);
+      return ((await response.json()) as { queue_length: number }).queue_length === 0;
     },
-    { timeout: timeoutMs, interval: 50 },
+    timeoutMs,
+    "an empty queue",
   );
 }
 

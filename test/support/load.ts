@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { Client } from "undici";
 import type { SentEvent } from "./accounting.ts";
+import { PATIENCE_MS } from "./api-client.ts";
 
 /** A webhook that was sent, with its answer. */
 export interface SentWebhook extends SentEvent {
@@ -38,7 +39,7 @@ export async function sendLoad(options: LoadOptions): Promise<void> {
 async function sendOverOneConnection(options: LoadOptions, takeOne: () => boolean): Promise<void> {
   const { url, ledger, minBytes = 80, maxBytes = 1200, keysPerConnection = 2 } = options;
   const connection = ++connectionCount;
-  const client = new Client(url, { pipelining: 1, connectTimeout: 5000, headersTimeout: 20_000 });
+  const client = new Client(url, { pipelining: 1, connectTimeout: PATIENCE_MS, headersTimeout: PATIENCE_MS });
   try {
     for (let number = 1; takeOne(); number++) {
       const orderingKey = `c${connection}.k${number % keysPerConnection}`;

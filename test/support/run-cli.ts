@@ -7,6 +7,9 @@ import { PROJECT_ROOT } from "./sample-checkout.ts";
 
 export const LAUNCHER = join(PROJECT_ROOT, "bin/posthorn.js");
 
+/** Short of the cores that several processes share in a test; shedding has tests of its own. */
+export const NO_SHEDDING = { POSTHORN_MAX_LOOP_LAG_MS: "60000" };
+
 export interface CliFolder {
   path: string;
   /** Set for every command that runs here. */
@@ -48,7 +51,7 @@ export async function openCliFolder(): Promise<CliFolder> {
     start,
     run: (args, env = {}) => runCommand(process.execPath, [LAUNCHER, ...args], path, environment(env)),
     async startGateway(args = [], env = {}) {
-      const command = start(["start", "--port", "0", ...args], env);
+      const command = start(["start", "--port", "0", ...args], { ...NO_SHEDDING, ...env });
       await command.printed("gateway is listening");
       const url = /"url":"([^"]+)"/.exec(command.output().stdout)?.[1] ?? "";
       return {

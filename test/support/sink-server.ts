@@ -33,7 +33,14 @@ export interface SinkRequest {
 }
 
 export type SinkAnswer =
-  | { status: number; headers?: Record<string, string | string[]>; body?: string | Uint8Array; delayMs?: number }
+  | {
+      status: number;
+      headers?: Record<string, string | string[]>;
+      body?: string | Uint8Array;
+      delayMs?: number;
+      /** Not before this is fulfilled. */
+      after?: Promise<unknown>;
+    }
   | { redirectTo: string; status?: number }
   /** Nothing, for ever. */
   | "hang"
@@ -163,7 +170,8 @@ export async function openSinkServer(options: SinkOptions = {}): Promise<SinkSer
         response.writeHead(what.status, what.headers);
         response.end(what.body);
       };
-      if (what.delayMs === undefined) finish();
+      if (what.after !== undefined) void what.after.then(finish);
+      else if (what.delayMs === undefined) finish();
       else timers.add(setTimeout(finish, what.delayMs));
     }
   }

@@ -9,6 +9,7 @@ import { createApiKey, type Scope } from "../../src/manage/keys.ts";
 import type { SourceKind } from "../../src/receive/sources/source-kind.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
 import { createApiClient, until, type ApiClient } from "./api-client.ts";
+import { createMovableTime } from "./movable-time.ts";
 
 /** A whole gateway in this process, on a free port of loopback and with a folder of its own. */
 export interface TestGateway extends ApiClient {
@@ -25,6 +26,12 @@ export interface TestGateway extends ApiClient {
   createKey(scopes: readonly Scope[], tenantId?: string): Promise<string>;
   /** A client with another key, or without one. */
   as(key: string | undefined): ApiClient;
+  /** What its clock shows: the machine's time and what it was moved on by. */
+  now(): number;
+  /** Moves its clock on, also while it is stopped. */
+  moveClock(byMs: number): void;
+  /** Its time passes only by `moveClock` until the returned function is called: for what fills up as time goes by. */
+  holdClock(): () => void;
   /** Takes over another `posthorn.yaml` while it runs. */
   reload(yaml: string): Promise<void>;
   /** Ends it and starts it again on the same folder; the port stays. */
@@ -42,6 +49,7 @@ export interface TestGatewayOptions {
   broken?: BrokenPromises;
   listenFd?: number;
   sourceKinds?: readonly SourceKind[];
+  httpCloseMs?: number;
 }
 
 export interface LogLine {
@@ -57,6 +65,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const dataDir = join(folder, "data");
   const lines: string[] = [];
   const fatal: Error[] = [];
+  const time = createMovableTime();
   let current = { ...options };
   let gateway: Gateway | undefined;
   let url = "";
@@ -92,8 +101,10 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     const started = await startGateway(config, {
       logger,
       listenFd: current.listenFd,
+      time,
       broken: current.broken,
       sourceKinds: current.sourceKinds,
+      httpCloseMs: current.httpCloseMs,
       onFatal: (error) => fatal.push(error),
     });
     url = started.url;
@@ -137,6 +148,9 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       return key;
     },
     as: (key) => createApiClient(place, key),
+    now: time.wall,
+    moveClock: time.moveOn,
+    holdClock: time.hold,
     async reload(yaml) {
       current = { ...current, yaml };
       await gateway?.reload(load());

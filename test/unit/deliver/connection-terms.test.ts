@@ -12,6 +12,7 @@ import {
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
 import { CLIENT_PAIR, SERVER_PAIR, TEST_CA } from "../../support/certificates.ts";
 import { openSinkServer, SINK_CERTIFICATE, type SinkServer } from "../../support/sink-server.ts";
+import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -157,17 +158,20 @@ describe("the connections of a host", () => {
   it("stay open while unused, but no more of them than are to be kept", async () => {
     const sink = await openSink();
     const client = openClient({ idleConnectionsPerHost: 3, keepAliveMs: 60_000 });
-    sink.answerWith({ status: 200, delayMs: 50 });
+    // None is free again before each has its own.
+    sink.answerWith({ status: 200, after: sink.received(12) });
     await Promise.all(Array.from({ length: 12 }, () => post(client, sink.url)));
     expect(sink.accepted()).toBe(12);
-    await expect.poll(() => sink.open(), { timeout: 5000 }).toBe(3);
+    await expect.poll(() => sink.open()).toBe(3);
     await Promise.all(Array.from({ length: 3 }, () => post(client, sink.url)));
     expect(sink.accepted()).toBe(12);
   });
 
   it("beyond those to be kept are not closed between the requests of a burst", async () => {
     const sink = await openSink();
-    const client = openClient({ idleConnectionsPerHost: 1 });
+    // No time passes: what lies between two requests is short, however long it takes here.
+    const clock = createVirtualClock(createVirtualTime(Date.now()));
+    const client = openClient({ idleConnectionsPerHost: 1, clock });
     sink.answerWith({ status: 200, delayMs: 5 });
     for (let round = 0; round < 20; round++) await Promise.all(Array.from({ length: 8 }, () => post(client, sink.url)));
     expect(sink.accepted()).toBeLessThanOrEqual(16);

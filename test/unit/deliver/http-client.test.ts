@@ -139,33 +139,6 @@ describe("a request", () => {
 });
 
 describe("the deadline", () => {
-  it.each<SinkAnswer>(["hang", "drip headers", "drip body"])(
-    "ends an answer that does not come: %s",
-    async (answer) => {
-      const sink = await openSink({ answer });
-      const startedAt = performance.now();
-      const result = await post(openClient(), sink.url, { timeoutMs: 300 });
-      expect(result).toMatchObject({ kind: "timed_out", address: "127.0.0.1" });
-      expect(performance.now() - startedAt).toBeGreaterThan(250);
-      expect(performance.now() - startedAt).toBeLessThan(1300);
-      expect("response" in result && result.response?.status).toBe(answer === "drip body" ? 200 : undefined);
-      await expect.poll(() => sink.open()).toBe(0);
-    },
-  );
-
-  it("covers the wait for a connection and all hops", async () => {
-    const sink = await openSink({ answer: "hang" });
-    const client = openClient({ connectionsPerHost: 1 });
-    const [first, second] = await Promise.all([
-      post(client, sink.url, { timeoutMs: 500 }),
-      post(client, sink.url, { timeoutMs: 200 }),
-    ]);
-    expect([first.kind, second.kind]).toEqual(["timed_out", "timed_out"]);
-    expect(sink.requests).toHaveLength(1);
-    sink.answerWith(({ path }) => (path === "/slow" ? "hang" : { redirectTo: "/slow" }));
-    expect(await post(client, `${sink.url}/a`, { timeoutMs: 300 })).toMatchObject({ kind: "timed_out" });
-  });
-
   it("for connecting is a shorter one", async () => {
     const client = openClient({ lookup: () => {}, connectTimeoutMs: 100 });
     expect(await post(client, "https://silent.test/")).toEqual({

@@ -295,7 +295,7 @@ describe("the outcome of an attempt", () => {
   it("tells a timeout, an unreachable and a blocked destination apart", async () => {
     const { sink, sender } = await openBoth();
     sink.answerWith("drip body");
-    const late = await send(sender, makeAttempt(sink.url, makeEvent(), { timeoutMs: 200 }));
+    const late = await send(sender, makeAttempt(sink.url, makeEvent(), { timeoutMs: 2000 }));
     expect(late.outcome).toMatchObject({ kind: "timed_out", response: { status: 200 } });
     expect(late.durationMs).toBeGreaterThanOrEqual(150);
     sink.answerWith("reset");

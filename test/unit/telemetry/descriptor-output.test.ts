@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { skipBecause } from "../../support/skip.ts";
 import { createDescriptorOutput } from "../../../src/telemetry/descriptor-output.ts";
 
@@ -21,7 +21,7 @@ describe("the output to a descriptor", () => {
     const output = createDescriptorOutput(fd);
     const lines = Array.from({ length: 2000 }, (_, number) => `line ${number}\n`);
     for (const line of lines) output.write(line);
-    await vi.waitFor(() => expect(readFileSync(path, "utf8")).toBe(lines.join("")));
+    await expect.poll(() => readFileSync(path, "utf8")).toBe(lines.join(""));
     closeSync(fd);
   });
 

@@ -7,6 +7,7 @@ import {
   type Mismatch,
 } from "../../../../src/receive/schema/payload-schema.ts";
 import { MAX_SCHEMA_BYTES } from "../../../../src/receive/schema/prepare-schema.ts";
+import { cutOff } from "../../../support/cut-off.ts";
 
 const compile = (schema: object) => compilePayloadSchema(JSON.stringify(schema), { trusted: false });
 const check = (schema: object, payload: unknown, maxSteps = 1e6) => compile(schema).check(payload, maxSteps);
@@ -175,9 +176,7 @@ describe("the cost of a check", () => {
 
   it("is small for a pattern that makes others explode", () => {
     const schema = compile({ pattern: "^(a+)+$" });
-    const startedAt = performance.now();
-    expect(schema.check(`${"a".repeat(5000)}b`, 1e6)).toHaveLength(1);
-    expect(performance.now() - startedAt).toBeLessThan(1000);
+    expect(cutOff(() => schema.check(`${"a".repeat(5000)}b`, 1e6))).toHaveLength(1);
   });
 
   it.each(["::", "a.", "a@", "1", "-", "/~", "%", "a:/", "@", "P1Y", "A"])(
@@ -185,9 +184,8 @@ describe("the cost of a check", () => {
     (part) => {
       const formats = "date time date-time duration email hostname ipv4 ipv6 uri uri-reference uuid byte json-pointer";
       const schema = compile({ anyOf: formats.split(" ").map((format) => ({ format })) });
-      const startedAt = performance.now();
-      schema.check(part.repeat(60_000), 1e6);
-      expect(performance.now() - startedAt).toBeLessThan(1000);
+      // What is quadratic would take hours.
+      expect(() => cutOff(() => schema.check(part.repeat(1_000_000), 1e7))).not.toThrow(/timed out/);
     },
   );
 

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { RE2JS } from "re2js";
 import { describe, expect, it } from "vitest";
 import { findWays } from "../../../../src/receive/schema/simple-pattern.ts";
+import { cutOff } from "../../../support/cut-off.ts";
 
 const ATOMS = ["[A-Z]", "[^a-c]", "[0-9_.-]", String.raw`\d`, String.raw`\.`, "a", "-", "/", " "];
 const BOUNDED = ["", "?", "{2}", "{1,3}"];
@@ -64,11 +65,9 @@ describe("a simple pattern", () => {
     );
   });
 
-  it("takes no long time in JavaScript's own engine", () => {
+  it("comes to an end in JavaScript's own engine", () => {
     const pattern = "^[a-z]{1,8}[a-z]{1,8}[a-z]+$";
     expect(findWays(pattern)).toEqual({ ways: 64, isOpen: true });
-    const before = performance.now();
-    expect(new RegExp(pattern, "u").test(`${"a".repeat(100_000)}!`)).toBe(false);
-    expect(performance.now() - before).toBeLessThan(1000);
+    expect(cutOff(() => new RegExp(pattern, "u").test(`${"a".repeat(100_000)}!`))).toBe(false);
   });
 });
