@@ -2,6 +2,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createAddressGuard } from "../../../src/deliver/address-guard.ts";
+import { createConnectionTerms, createTokenTerms } from "../../../src/deliver/connection-terms.ts";
 import type { Lookup } from "../../../src/deliver/guarded-connect.ts";
 import {
   type HttpClient,
@@ -12,6 +13,7 @@ import {
 } from "../../../src/deliver/http-client.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
+import { TEST_CA } from "../../support/certificates.ts";
 import { openSinkServer, SINK_CERTIFICATE, type SinkAnswer, type SinkServer } from "../../support/sink-server.ts";
 
 const BODY = Buffer.from('{"n":12345678901234567890}');
@@ -109,6 +111,37 @@ describe("a request", () => {
     const flood = Array.from({ length: 50 }, () => send("loud"));
     await Promise.all([...flood, send("quiet"), send("quiet")]);
     expect(sink.requests.findLastIndex(({ headers }) => headers["x-owner"] === "quiet")).toBeLessThan(6);
+  });
+
+  it("finds a connection at a host where another owner would hold all of them for long", async () => {
+    const sink = await openSink({
+      answer: ({ headers }) => (headers["x-owner"] === "loud" ? "hang" : { status: 200 }),
+    });
+    const send = (client: HttpClient, owner: string, more: Partial<HttpRequest> = {}) =>
+      post(client, sink.url, { headers: { "x-owner": owner }, owner, ...more });
+    const client = openClient({ connectionsPerHost: 8 });
+    for (let at = 0; at < 20; at++) void send(client, "loud");
+    await sink.received(6);
+    for (const owner of ["quiet", "calm", "quiet"]) {
+      expect(await send(client, owner)).toMatchObject({ kind: "response", status: 200 });
+    }
+    expect(sink.requests.filter(({ headers }) => headers["x-owner"] === "loud")).toHaveLength(6);
+
+    // The control: what belongs to no tenant has no share, and takes all of them.
+    const shared = openClient({ connectionsPerHost: 8 });
+    for (let at = 0; at < 20; at++) void send(shared, "loud", { owner: "" });
+    await sink.received(6 + 3 + 8);
+    expect(await send(shared, "quiet", { timeoutMs: 500 })).toMatchObject({ kind: "timed_out" });
+  });
+
+  it("waits while its owner holds its share, and goes on as soon as one of them is free", async () => {
+    const sink = await openSink({ answer: { status: 200, delayMs: 1 } });
+    const client = openClient({ connectionsPerHost: 4 });
+    const terms = [undefined, createConnectionTerms(["127.0.0.0/8"], undefined), createTokenTerms(TEST_CA)];
+    const send = (at: number) => post(client, sink.url, { owner: at % 7 === 0 ? "b" : "a", terms: terms[at % 3] });
+    const results = await Promise.all(Array.from({ length: 200 }, (_, at) => send(at)));
+    expect(results.filter(({ kind }) => kind !== "response")).toEqual([]);
+    expect(sink.requests).toHaveLength(200);
   });
 
   it("ignores the proxies of the environment", async () => {
