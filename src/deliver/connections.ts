@@ -148,10 +148,10 @@ export function openConnections(options: ConnectionsOptions): Connections {
     return host;
   }
 
-  function openSlot(pool: Pool): Slot {
+  function openSlot(pool: Pool, owner: string): Slot {
     const { protocol, hostname, port, terms } = pool.target;
     const slot: Slot = new Slot(pool, {
-      connect: (onRead, done) => connect({ protocol, hostname, port, terms, tls: pool.tls, onRead }, done),
+      connect: (onRead, done) => connect({ protocol, hostname, port, owner, terms, tls: pool.tls, onRead }, done),
       maxHeadBytes,
       maxReadBytes,
       onUnusedEnd: () => discard(slot),
@@ -242,7 +242,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
         return;
       }
       const waiter = pool.waiting.take(pool.mayServe);
-      if (waiter !== undefined) give(openSlot(pool), waiter);
+      if (waiter !== undefined) give(openSlot(pool, waiter.owner), waiter);
     }
     if (!pool.waiting.isEmpty) pool.host.holdsBack = true;
     forgetUnused(pool);
@@ -252,7 +252,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
   function serveHeldBack(host: Host): void {
     if (!host.holdsBack) return;
     host.holdsBack = false;
-    for (const pool of [...host.pools]) if (!pool.waiting.isEmpty) serve(pool);
+    for (const pool of host.pools) if (!pool.waiting.isEmpty) serve(pool);
   }
 
   function serveStarved(host: Host): void {
@@ -271,7 +271,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
       return forgetUnused(pool);
     }
     const hasRoomAtHost = makeRoomAtHost(pool.host);
-    if (hasRoomAtHost && makeRoom()) return give(openSlot(pool), waiter);
+    if (hasRoomAtHost && makeRoom()) return give(openSlot(pool, waiter.owner), waiter);
     pool.waiting.putBack(waiter);
     pool.isStarved = true;
     (hasRoomAtHost ? starved : pool.host.starved).push(pool);

@@ -2,8 +2,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createAddressGuard } from "../../../src/deliver/address-guard.ts";
-import { createConnectionTerms, createTokenTerms } from "../../../src/deliver/connection-terms.ts";
-import type { Lookup } from "../../../src/deliver/guarded-connect.ts";
+import type { Lookup } from "../../../src/deliver/names/name-lookup.ts";
 import {
   type HttpClient,
   type HttpClientOptions,
@@ -13,7 +12,6 @@ import {
 } from "../../../src/deliver/http-client.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
-import { TEST_CA } from "../../support/certificates.ts";
 import { openSinkServer, SINK_CERTIFICATE, type SinkAnswer, type SinkServer } from "../../support/sink-server.ts";
 
 const BODY = Buffer.from('{"n":12345678901234567890}');
@@ -113,37 +111,6 @@ describe("a request", () => {
     expect(sink.requests.findLastIndex(({ headers }) => headers["x-owner"] === "quiet")).toBeLessThan(6);
   });
 
-  it("finds a connection at a host where another owner would hold all of them for long", async () => {
-    const sink = await openSink({
-      answer: ({ headers }) => (headers["x-owner"] === "loud" ? "hang" : { status: 200 }),
-    });
-    const send = (client: HttpClient, owner: string, more: Partial<HttpRequest> = {}) =>
-      post(client, sink.url, { headers: { "x-owner": owner }, owner, ...more });
-    const client = openClient({ connectionsPerHost: 8 });
-    for (let at = 0; at < 20; at++) void send(client, "loud");
-    await sink.received(6);
-    for (const owner of ["quiet", "calm", "quiet"]) {
-      expect(await send(client, owner)).toMatchObject({ kind: "response", status: 200 });
-    }
-    expect(sink.requests.filter(({ headers }) => headers["x-owner"] === "loud")).toHaveLength(6);
-
-    // The control: what belongs to no tenant has no share, and takes all of them.
-    const shared = openClient({ connectionsPerHost: 8 });
-    for (let at = 0; at < 20; at++) void send(shared, "loud", { owner: "" });
-    await sink.received(6 + 3 + 8);
-    expect(await send(shared, "quiet", { timeoutMs: 500 })).toMatchObject({ kind: "timed_out" });
-  });
-
-  it("waits while its owner holds its share, and goes on as soon as one of them is free", async () => {
-    const sink = await openSink({ answer: { status: 200, delayMs: 1 } });
-    const client = openClient({ connectionsPerHost: 4 });
-    const terms = [undefined, createConnectionTerms(["127.0.0.0/8"], undefined), createTokenTerms(TEST_CA)];
-    const send = (at: number) => post(client, sink.url, { owner: at % 7 === 0 ? "b" : "a", terms: terms[at % 3] });
-    const results = await Promise.all(Array.from({ length: 200 }, (_, at) => send(at)));
-    expect(results.filter(({ kind }) => kind !== "response")).toEqual([]);
-    expect(sink.requests).toHaveLength(200);
-  });
-
   it("ignores the proxies of the environment", async () => {
     for (const name of ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"]) vi.stubEnv(name, "http://127.0.0.1:9");
     const sink = await openSink();
@@ -203,7 +170,7 @@ describe("the deadline", () => {
     const client = openClient({ lookup: () => {}, connectTimeoutMs: 100 });
     expect(await post(client, "https://silent.test/")).toEqual({
       kind: "unreachable",
-      error: "no connection within 100 ms",
+      error: "the host name was not looked up within 100 ms",
       address: undefined,
       response: undefined,
     });
@@ -432,14 +399,6 @@ describe("the guard", () => {
     const client = openClient({ lookup: scriptedLookup(["8.8.8.8"]) });
     const result = await post(client, "http://database.example:5432/");
     expect(result).toMatchObject({ kind: "blocked", error: expect.stringMatching(/port 5432/) });
-  });
-
-  it("asks the DNS once for connections that start together", async () => {
-    const sink = await openSink();
-    const lookup = scriptedLookup(["127.0.0.1"]);
-    const client = openClient({ lookup });
-    await Promise.all(Array.from({ length: 20 }, () => post(client, `http://many.example:${sink.port}/`)));
-    expect(lookup.asked).toBe(1);
   });
 
   it("allows no plain http unless told so", async () => {
