@@ -78,7 +78,7 @@ export const Limits = Type.Object(
       default: 100,
       minimum: 1,
       maximum: 65_535,
-      description: "Open outbound connections to one destination host",
+      description: "Open outbound connections to one destination host; a tenant uses at most three quarters",
     }),
     idle_connections_per_host: Type.Integer({
       env: "POSTHORN_IDLE_CONNECTIONS_PER_HOST",

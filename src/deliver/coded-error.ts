@@ -3,6 +3,8 @@ export const OURS = "POSTHORN_";
 /** The code of errors that mean: the guard said no, and nothing was sent. */
 export const BLOCKED = "POSTHORN_BLOCKED";
 export const CONNECT_TIMEOUT = "POSTHORN_CONNECT_TIMEOUT";
+/** The address of a name could not be found out. */
+export const LOOKUP_FAULT = "POSTHORN_LOOKUP_FAULT";
 /** The egress proxy is at fault, or says that it cannot: nothing is known about the destination. */
 export const PROXY_FAULT = "POSTHORN_PROXY_FAULT";
 /** The connection ended before the answer did. */

@@ -49,7 +49,7 @@ export interface Connection {
 export interface ConnectionsOptions {
   connect: GuardedConnect;
   clock: Clock;
-  /** Open ones, over all pools of an origin. */
+  /** Open ones, over all pools of an origin. One tenant of several never gets all of them. */
   perHost: number;
   /** Unused ones that are kept; more are closed after a moment. */
   keptPerHost: number;
@@ -68,6 +68,10 @@ interface Host {
   leastIdle: number;
   /** Pools without a connection that wait for one of the host's others to end. */
   readonly starved: Pool[];
+  /** How many each tenant uses. */
+  readonly held: Map<string, number>;
+  /** Somebody waits because his tenant uses enough, and not for lack of room. */
+  holdsBack: boolean;
 }
 
 interface Pool {
@@ -78,11 +82,14 @@ interface Pool {
   open: number;
   readonly waiting: WaitingLine<Waiter>;
   isStarved: boolean;
+  readonly mayServe: (owner: string) => boolean;
 }
 
 class Slot extends Wire {
   readonly pool: Pool;
   isOpen = true;
+  /** The tenant that uses it. */
+  owner: string | undefined;
   /** Until when it may lie idle. */
   keptUntil = 0;
 
@@ -95,6 +102,11 @@ class Slot extends Wire {
 /** How long more than the usual number may lie idle: between the requests of a burst they are needed again. */
 const SPARE_MS = 1000;
 const MAX_KEEP_ALIVE_MS = 60_000;
+/**
+ * A tenant may use another of a host's connections while it uses fewer than so many times those that are left: alone at
+ * most three quarters, and the next as many of the rest. So there is one for a newcomer, however long theirs are used.
+ */
+const SHARE_OF_REST = 3;
 
 export function openConnections(options: ConnectionsOptions): Connections {
   const { connect, clock, perHost, keptPerHost, max, maxHeadBytes, maxReadBytes } = options;
@@ -119,6 +131,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
         open: 0,
         waiting: createWaitingLine(),
         isStarved: false,
+        mayServe: (owner) => mayUse(host, owner),
       };
       host.pools.add(pool);
       pools.set(target.pool, pool);
@@ -129,16 +142,16 @@ export function openConnections(options: ConnectionsOptions): Connections {
   function findHost(origin: string): Host {
     let host = hosts.get(origin);
     if (host === undefined) {
-      host = { pools: new Set(), open: 0, idle: 0, leastIdle: 0, starved: [] };
+      host = { pools: new Set(), open: 0, idle: 0, leastIdle: 0, starved: [], held: new Map(), holdsBack: false };
       hosts.set(origin, host);
     }
     return host;
   }
 
-  function openSlot(pool: Pool): Slot {
+  function openSlot(pool: Pool, owner: string): Slot {
     const { protocol, hostname, port, terms } = pool.target;
     const slot: Slot = new Slot(pool, {
-      connect: (onRead, done) => connect({ protocol, hostname, port, terms, tls: pool.tls, onRead }, done),
+      connect: (onRead, done) => connect({ protocol, hostname, port, owner, terms, tls: pool.tls, onRead }, done),
       maxHeadBytes,
       maxReadBytes,
       onUnusedEnd: () => discard(slot),
@@ -149,10 +162,36 @@ export function openConnections(options: ConnectionsOptions): Connections {
     return slot;
   }
 
+  /** What is asked for by no tenant is the gateway's own, and little. */
+  function mayUse(host: Host, owner: string): boolean {
+    const held = owner === "" ? 0 : (host.held.get(owner) ?? 0);
+    const left = perHost - (host.open - host.idle);
+    return held === 0 || held < SHARE_OF_REST * (left - 1);
+  }
+
+  function give(slot: Slot, waiter: Waiter): void {
+    const { held } = slot.pool.host;
+    slot.owner = waiter.owner;
+    held.set(waiter.owner, (held.get(waiter.owner) ?? 0) + 1);
+    waiter.start(slot);
+  }
+
+  /** Nobody uses it now. */
+  function takeBack(slot: Slot): void {
+    const { owner } = slot;
+    if (owner === undefined) return;
+    const { held } = slot.pool.host;
+    const left = (held.get(owner) ?? 0) - 1;
+    if (left > 0) held.set(owner, left);
+    else held.delete(owner);
+    slot.owner = undefined;
+  }
+
   function closeSlot(slot: Slot): void {
     if (!slot.isOpen) return;
     const { pool } = slot;
     slot.isOpen = false;
+    takeBack(slot);
     open.delete(slot);
     pool.open -= 1;
     pool.host.open -= 1;
@@ -193,7 +232,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
 
   /** Opens what the pool's waiters need and may have. */
   function serve(pool: Pool): void {
-    while (!pool.waiting.isEmpty) {
+    while (pool.waiting.has(pool.mayServe)) {
       const hasRoomAtHost = makeRoomAtHost(pool.host);
       if (!hasRoomAtHost || !makeRoom()) {
         if (pool.open === 0 && !pool.isStarved) {
@@ -202,10 +241,18 @@ export function openConnections(options: ConnectionsOptions): Connections {
         }
         return;
       }
-      const waiter = pool.waiting.take();
-      if (waiter !== undefined) waiter.start(openSlot(pool));
+      const waiter = pool.waiting.take(pool.mayServe);
+      if (waiter !== undefined) give(openSlot(pool, waiter.owner), waiter);
     }
+    if (!pool.waiting.isEmpty) pool.host.holdsBack = true;
     forgetUnused(pool);
+  }
+
+  /** One of its connections is used no more: that may be what they waited for. */
+  function serveHeldBack(host: Host): void {
+    if (!host.holdsBack) return;
+    host.holdsBack = false;
+    for (const pool of host.pools) if (!pool.waiting.isEmpty) serve(pool);
   }
 
   function serveStarved(host: Host): void {
@@ -218,10 +265,13 @@ export function openConnections(options: ConnectionsOptions): Connections {
 
   function serveOne(pool: Pool): void {
     pool.isStarved = false;
-    const waiter = pool.waiting.take();
-    if (waiter === undefined) return forgetUnused(pool);
+    const waiter = pool.waiting.take(pool.mayServe);
+    if (waiter === undefined) {
+      if (!pool.waiting.isEmpty) pool.host.holdsBack = true;
+      return forgetUnused(pool);
+    }
     const hasRoomAtHost = makeRoomAtHost(pool.host);
-    if (hasRoomAtHost && makeRoom()) return waiter.start(openSlot(pool));
+    if (hasRoomAtHost && makeRoom()) return give(openSlot(pool, waiter.owner), waiter);
     pool.waiting.putBack(waiter);
     pool.isStarved = true;
     (hasRoomAtHost ? starved : pool.host.starved).push(pool);
@@ -246,6 +296,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
     closeSlot(slot);
     serveStarved(slot.pool.host);
     serve(slot.pool);
+    serveHeldBack(slot.pool.host);
   }
 
   /** One that became free is none of theirs, but can be closed for one of theirs. */
@@ -286,11 +337,13 @@ export function openConnections(options: ConnectionsOptions): Connections {
   return {
     acquire(target, waiter) {
       const pool = findPool(target);
-      const now = clock.now();
-      for (let slot = pool.idle.pop(); slot !== undefined; slot = pool.idle.pop()) {
-        noteUsed(slot);
-        if (slot.keptUntil > now) return waiter.start(slot);
-        closeSlot(slot);
+      if (pool.idle.length > 0 && mayUse(pool.host, waiter.owner)) {
+        const now = clock.now();
+        for (let slot = pool.idle.pop(); slot !== undefined; slot = pool.idle.pop()) {
+          noteUsed(slot);
+          if (slot.keptUntil > now) return give(slot, waiter);
+          closeSlot(slot);
+        }
       }
       wait(pool, waiter);
     },
@@ -309,17 +362,19 @@ export function openConnections(options: ConnectionsOptions): Connections {
         discard(slot);
         return;
       }
-      const waiter = pool.waiting.take();
-      if (waiter !== undefined) {
-        waiter.start(slot);
-        return;
-      }
+      takeBack(slot);
+      // Judged as if it were idle: it is left to whoever gets it.
+      pool.host.idle += 1;
+      const waiter = pool.waiting.isEmpty ? undefined : pool.waiting.take(pool.mayServe);
+      pool.host.idle -= 1;
+      if (waiter !== undefined) return give(slot, waiter);
       slot.keptUntil = clock.now() + keptFor(keepAliveMs);
       pool.idle.push(slot);
       idle.add(slot);
       pool.host.idle += 1;
       watchUnused();
       if (pool.host.open >= perHost && pool.host.pools.size > 1) serveOthers(pool);
+      serveHeldBack(pool.host);
     },
     discard,
     get size() {

@@ -1,13 +1,14 @@
 import { constants } from "node:crypto";
-import { type LookupAddress, lookup as systemLookup } from "node:dns";
+import type { LookupAddress } from "node:dns";
 import { connect as connectTcp, isIP, type LookupFunction, type OnReadOpts, type Socket } from "node:net";
 import { connect as connectTls, createSecureContext, type ConnectionOptions, type SecureContext } from "node:tls";
 import { isAllowedIp } from "../domain/allowed-ips.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { AddressGuard } from "./address-guard.ts";
-import { BLOCKED, codedError, CONNECT_TIMEOUT, PROXY_FAULT } from "./coded-error.ts";
+import { BLOCKED, codedError, CONNECT_TIMEOUT, LOOKUP_FAULT, PROXY_FAULT } from "./coded-error.ts";
 import type { ConnectionTerms } from "./connection-terms.ts";
 import { findAddressProblem } from "./destination.ts";
+import type { Asking, Lookup } from "./names/name-lookup.ts";
 import { type EgressProxy, openTunnel } from "./proxy-tunnel.ts";
 
 /** Opens sockets to addresses that the guard allows, and to no others. Calls `done` once, and never at once. */
@@ -17,6 +18,8 @@ export interface Peer {
   protocol: string;
   hostname: string;
   port: number;
+  /** The tenant that it is for: a look-up of its name is counted for it. */
+  owner: string;
   /** What its connections must fulfil beyond what the guard says. */
   terms: ConnectionTerms | undefined;
   /** Where the TLS session of the last connection is kept, so that the next handshake is short. */
@@ -36,18 +39,11 @@ export interface Connecting {
   destroy(): void;
 }
 
-/** Asks for all addresses of a name, as `dns.lookup` does with `all: true`. */
-export type Lookup = (
-  hostname: string,
-  options: { all: true },
-  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
-
 export interface GuardedConnectOptions {
   guard: AddressGuard;
   clock: Clock;
   timeoutMs: number;
-  lookup?: Lookup | undefined;
+  lookup: Lookup;
   /** Certificates to trust instead of the usual ones. */
   ca?: string | undefined;
   /** All connections lead through it; the guard judges the destination all the same. */
@@ -71,8 +67,7 @@ function onread({ onRead }: Peer): OnReadOpts {
 }
 
 export function createGuardedConnect(options: GuardedConnectOptions): GuardedConnect {
-  const { guard, clock, timeoutMs, ca, proxy } = options;
-  const lookup = shareLookups(options.lookup ?? systemLookup);
+  const { guard, clock, timeoutMs, lookup, ca, proxy } = options;
   let context: SecureContext | undefined;
 
   /** One forbidden address spoils the answer: whoever mixes them in would only have to wait for a lucky try. */
@@ -94,8 +89,9 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
     );
   }
 
-  function resolve(to: Peer, done: (error: Error | null, addresses: LookupAddress[]) => void): void {
-    lookup(to.hostname, (error, addresses) => {
+  /** What was cached is judged again, each time. */
+  function resolve(to: Peer, done: (error: Error | null, addresses: LookupAddress[]) => void): Asking | void {
+    return lookup(to.hostname, to.owner, (error, addresses) => {
       if (error !== null || addresses.length === 0) {
         return done(error ?? codedError("ENOTFOUND", `${to.hostname} has no address.`), []);
       }
@@ -103,16 +99,6 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
       if (judged instanceof Error) done(judged, []);
       else done(null, judged);
     });
-  }
-
-  function guardedLookup(to: Peer): LookupFunction {
-    return (_, { all }, done) =>
-      resolve(to, (error, addresses) => {
-        const [first] = addresses;
-        if (error !== null || first === undefined) done(error, []);
-        else if (all === true) done(null, addresses);
-        else done(null, first.address, first.family);
-      });
   }
 
   /** One for all connections without terms of their own: it takes longer to make than to connect. */
@@ -140,8 +126,11 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
     let current: Socket | undefined;
     let isDone = false;
     let waitsForProxy = false;
+    let asking: Asking | void;
+    let isLookingUp = false;
     const timer = clock.setTimer(clock.now() + timeoutMs, () => {
-      if (waitsForProxy) fail(codedError(PROXY_FAULT, `egress proxy: no way through it within ${timeoutMs} ms`));
+      if (isLookingUp) fail(codedError(LOOKUP_FAULT, `the host name was not looked up within ${timeoutMs} ms`));
+      else if (waitsForProxy) fail(codedError(PROXY_FAULT, `egress proxy: no way through it within ${timeoutMs} ms`));
       else fail(codedError(CONNECT_TIMEOUT, `no connection within ${timeoutMs} ms`));
     });
 
@@ -149,6 +138,7 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
       if (isDone) return;
       isDone = true;
       timer.cancel();
+      asking?.cancel();
       current?.destroy();
       done(error, null);
     }
@@ -171,11 +161,19 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
       socket.on("session", (session: Buffer) => (to.tls.session = session));
     }
 
+    function lookUp(found: (error: Error | null, addresses: LookupAddress[]) => void): void {
+      isLookingUp = true;
+      asking = resolve(to, (error, addresses) => {
+        isLookingUp = false;
+        found(error, addresses);
+      });
+    }
+
     function connectDirectly(): void {
       const target = {
         host,
         port,
-        lookup: guardedLookup(to),
+        lookup: toSocketLookup(lookUp),
         autoSelectFamily: true,
         autoSelectFamilyAttemptTimeout: ADDRESS_TIMEOUT_MS,
         noDelay: true,
@@ -201,7 +199,10 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
       if (isDone || first === undefined) return;
       const { address } = first;
       waitsForProxy = true;
-      const tunnel = openTunnel(through, { address, port }, (error) => {
+      const proxyLookup = toSocketLookup(
+        (found) => void lookup(through.host, "", (error, all) => found(error, [...all])),
+      );
+      const tunnel = openTunnel(through, { address, port, lookup: proxyLookup }, (error) => {
         if (isDone) return;
         if (error !== null) {
           if (others.length === 0) fail(error);
@@ -230,7 +231,7 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
     else if (proxy === undefined) connectDirectly();
     else if (judged !== undefined) connectThrough(proxy, judged);
     else {
-      resolve(to, (error, addresses) => {
+      lookUp((error, addresses) => {
         if (error === null) connectThrough(proxy, addresses.slice(0, MAX_TUNNEL_TRIES));
         else fail(error);
       });
@@ -244,20 +245,15 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
   };
 }
 
-/** Many connections to one name start at the same moment; the DNS is asked once for all of them. */
-function shareLookups(lookup: Lookup): (hostname: string, done: Parameters<Lookup>[2]) => void {
-  const waiting = new Map<string, Parameters<Lookup>[2][]>();
-  return (hostname, done) => {
-    const others = waiting.get(hostname);
-    if (others !== undefined) {
-      others.push(done);
-      return;
-    }
-    const all = [done];
-    waiting.set(hostname, all);
-    lookup(hostname, { all: true }, (error, addresses) => {
-      waiting.delete(hostname);
-      for (const answer of all) answer(error, addresses ?? []);
+/** As sockets want it: they ask once, for all addresses or for one. */
+function toSocketLookup(
+  lookUp: (found: (error: Error | null, addresses: LookupAddress[]) => void) => void,
+): LookupFunction {
+  return (_, { all }, done) =>
+    lookUp((error, addresses) => {
+      const [first] = addresses;
+      if (error !== null || first === undefined) done(error ?? codedError("ENOTFOUND", "no address"), []);
+      else if (all === true) done(null, addresses);
+      else done(null, first.address, first.family);
     });
-  };
 }

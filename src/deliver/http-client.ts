@@ -5,9 +5,10 @@ import type { ConnectionTerms } from "./connection-terms.ts";
 import { type Connection, openConnections, type Target, type Waiter } from "./connections.ts";
 import { createDeadlines, type Expiring } from "./deadlines.ts";
 import { findProblem, portOf } from "./destination.ts";
-import { createGuardedConnect, type Lookup } from "./guarded-connect.ts";
+import { createGuardedConnect } from "./guarded-connect.ts";
 import type { AnswerHead } from "./http1/answer-head.ts";
 import type { Requester } from "./http1/wire.ts";
+import { type Lookup, openNameLookup } from "./names/name-lookup.ts";
 import { describe, isBlocked, isLostConnection, isOurFault } from "./network-fault.ts";
 import type { EgressProxy } from "./proxy-tunnel.ts";
 
@@ -77,7 +78,7 @@ export interface HttpClientOptions {
   keepAliveMs?: number;
   /** The only way out, when there is one. Proxies that the environment names are ignored. */
   proxy?: EgressProxy | undefined;
-  /** For tests. */
+  /** For tests: instead of one of its own, which asks the system's DNS servers. */
   lookup?: Lookup;
   /** For tests: certificates to trust instead of the usual ones. */
   tls?: { ca?: string };
@@ -100,12 +101,13 @@ const FOLLOWED: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
 export function openHttpClient(options: HttpClientOptions): HttpClient {
   const { clock } = options;
+  const names = options.lookup === undefined ? openNameLookup({ clock }) : { lookup: options.lookup, close() {} };
   const connections = openConnections({
     connect: createGuardedConnect({
       guard: options.guard,
       clock,
       timeoutMs: options.connectTimeoutMs ?? 5000,
-      lookup: options.lookup,
+      lookup: names.lookup,
       ca: options.tls?.ca,
       proxy: options.proxy,
     }),
@@ -378,6 +380,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       isClosed = true;
       for (const exchange of deadlines.clear()) exchange.stop();
       connections.close();
+      names.close();
       return Promise.resolve();
     },
   };

@@ -17,6 +17,8 @@ export interface OAuth2Tokens {
 export interface TokenClient extends OAuth2Credentials {
   /** The same for the same credentials; tells nothing about them. */
   id: string;
+  /** The tenant that asks. */
+  owner: string;
   terms: ConnectionTerms | undefined;
 }
 
@@ -65,7 +67,8 @@ export function createOAuth2Tokens({ client: http, clock, userAgent }: OAuth2Tok
     const url = client.tokenUrl;
     const { headers, body } = buildRequest(client, userAgent);
     // Not one redirect: what is sent is the secret itself.
-    const request = { method: "POST", url, headers, body, timeoutMs: TIMEOUT_MS, maxRedirects: 0, terms: client.terms };
+    const { owner, terms } = client;
+    const request = { method: "POST", url, headers, body, timeoutMs: TIMEOUT_MS, maxRedirects: 0, owner, terms };
     http.request(request, (result) => {
       const answer = readAnswer(result);
       if ("token" in answer) {

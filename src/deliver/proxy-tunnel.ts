@@ -1,5 +1,5 @@
-import { connect, type Socket } from "node:net";
-import { codedError, PROXY_FAULT } from "./coded-error.ts";
+import { connect, type LookupFunction, type Socket } from "node:net";
+import { codedError, LOOKUP_FAULT, PROXY_FAULT } from "./coded-error.ts";
 
 /** A way through the egress proxy: CONNECT to an address that was judged before, never to a name. */
 
@@ -26,10 +26,10 @@ export function parseEgressProxy(text: string): EgressProxy {
 /** Calls `done` once; what comes after the proxy's answer is left on the socket. */
 export function openTunnel(
   proxy: EgressProxy,
-  to: { address: string; port: number },
+  to: { address: string; port: number; lookup: LookupFunction },
   done: (error: Error | null) => void,
 ): Socket {
-  const socket = connect({ host: proxy.host, port: proxy.port, noDelay: true, keepAlive: true });
+  const socket = connect({ host: proxy.host, port: proxy.port, lookup: to.lookup, noDelay: true, keepAlive: true });
   let head = Buffer.alloc(0);
   let isConnected = false;
   let isDone = false;
@@ -58,7 +58,7 @@ export function openTunnel(
   }
 
   socket.on("error", (error: NodeJS.ErrnoException) =>
-    finish(`${isConnected ? "the connection broke" : "no connection"} (${error.code ?? error.message})`),
+    finish(`${isConnected ? "the connection broke" : "no connection"} (${reasonOf(error)})`),
   );
   socket.once("close", () => finish("it closed the connection without an answer to CONNECT"));
   socket.once("connect", () => {
@@ -70,6 +70,10 @@ export function openTunnel(
     socket.on("readable", read);
   });
   return socket;
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  return code === undefined || code === LOOKUP_FAULT ? message : code;
 }
 
 function findRefusal(head: string): string | undefined {

@@ -4,8 +4,10 @@ export interface WaitingLine<Item extends Waiting> {
   push(item: Item): void;
   /** Before all others of its owner. */
   putBack(item: Item): void;
-  /** The next who still waits. */
-  take(): Item | undefined;
+  /** Whether anybody still waits whose owner may be served; all may when `mayServe` is not given. */
+  has(mayServe?: (owner: string) => boolean): boolean;
+  /** The next of them. */
+  take(mayServe?: (owner: string) => boolean): Item | undefined;
 }
 
 export interface Waiting {
@@ -34,16 +36,23 @@ export function createWaitingLine<Item extends Waiting>(): WaitingLine<Item> {
     return queue;
   }
 
-  function takeFirst(queue: Queue<Item>): Item | undefined {
-    while (queue.from < queue.items.length) {
-      const item = queue.items[queue.from++];
-      if (queue.from > MAX_SERVED) {
-        queue.items = queue.items.slice(queue.from);
-        queue.from = 0;
-      }
+  /** The first of a queue who still waits. */
+  function findFirst(queue: Queue<Item>): Item | undefined {
+    for (; queue.from < queue.items.length; queue.from++) {
+      const item = queue.items[queue.from];
       if (item?.isFinished === false) return item;
     }
     return undefined;
+  }
+
+  function takeFirst(queue: Queue<Item>): Item | undefined {
+    const item = findFirst(queue);
+    if (item !== undefined) queue.from += 1;
+    if (queue.from > MAX_SERVED) {
+      queue.items = queue.items.slice(queue.from);
+      queue.from = 0;
+    }
+    return item;
   }
 
   return {
@@ -57,8 +66,17 @@ export function createWaitingLine<Item extends Waiting>(): WaitingLine<Item> {
       const queue = queueOf(item.owner);
       queue.items.splice(queue.from, 0, item);
     },
-    take() {
+    has(mayServe) {
       for (const [owner, queue] of owners) {
+        if (findFirst(queue) === undefined) owners.delete(owner);
+        else if (mayServe?.(owner) !== false) return true;
+      }
+      return false;
+    },
+    take(mayServe) {
+      for (const [owner, queue] of owners) {
+        // Whoever must wait longer keeps its place in the line.
+        if (mayServe?.(owner) === false) continue;
         const item = takeFirst(queue);
         const isDone = queue.from === queue.items.length;
         if (isDone || owners.size > 1) owners.delete(owner);

@@ -1,6 +1,6 @@
 import { isCredentialHeader } from "./credential-header.ts";
 import { MASK } from "./destination-auth.ts";
-import { findForwardedNameProblem, isHeaderName } from "./outgoing-header.ts";
+import { findForwardedNameProblem, isHeaderName, plainHeaderName } from "./outgoing-header.ts";
 
 /**
  * Which headers of a received request a forwarding subscription hands on. `*` stands for the usual ones: all but those
@@ -22,7 +22,7 @@ export function namedCredentials(forwardHeaders: readonly string[] | undefined):
   return forwardHeaders?.filter(isCredentialHeader) ?? [];
 }
 
-/** `taken` are the names that the subscription itself sets. All names are in lower case. */
+/** `taken` are the names that the subscription itself sets, as `plainHeaderName` writes them. All are in lower case. */
 export function createHeaderChoice(
   forwardHeaders: readonly string[] = [USUAL_HEADERS],
   taken: ReadonlySet<string> = new Set(),
@@ -32,7 +32,7 @@ export function createHeaderChoice(
   const known = new Map<string, boolean>();
 
   function judge(name: string): boolean {
-    if (taken.has(name) || findForwardedNameProblem(name) !== undefined) return false;
+    if (taken.has(plainHeaderName(name)) || findForwardedNameProblem(name) !== undefined) return false;
     return named.has(name) || (hasUsual && isUsual(name));
   }
 
@@ -50,12 +50,10 @@ function isUsual(name: string): boolean {
   return !isCredentialHeader(name) && name !== "user-agent";
 }
 
-/** The way a request came: the address that sent it stands last. */
-export function appendForwardedFor(before: string | undefined, address: string): string {
-  const way = (before ?? "").trim();
-  if (way === "" || address === "") return way || address;
-  const last = way.slice(way.lastIndexOf(",") + 1).trim();
-  return last === address ? way : `${way}, ${address}`;
+/** What `Connection` names belongs to the connection that it came by (RFC 9110 §7.6.1). */
+export function namesOfConnection(connection: string | undefined): ReadonlySet<string> | undefined {
+  if (connection === undefined || /^(?:keep-alive|close|)$/i.test(connection)) return undefined;
+  return new Set(connection.split(",").map((name) => plainHeaderName(name.trim())));
 }
 
 /** A value that was hidden when the request was kept says nothing. */

@@ -6,17 +6,23 @@ const HEADER_VALUE = /^([\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?)?$/;
 
 const FRAMING =
   /^(?:host|(?:content|transfer)-encoding|content-length|connection|keep-alive|upgrade|te|trailer|expect)$/;
-const ROUTING = /^(?:proxy-.*|forwarded|x-forwarded-.*|x-real-ip|via)$/;
+const ROUTING = /^(?:proxy-.*|forwarded|x-forward(?:ed|er)?(?:-.*)?|via|x-envoy-.*|x-(?:url-)?scheme|front-end-https)$/;
+/** Whoever believes one of these takes the sender of a request for somebody else. */
+const CLIENT_ADDRESS =
+  /(?:^|-)(?:client|real|remote|connecting|connection|originating|socket|external|src|proxyuser|pseudo|appengine-user)-?(?:ip(?:v[46])?|addr|address)$/;
+/** Whoever believes one of these takes a request for another: another path, host or method. */
+const OTHER_REQUEST =
+  /^(?:x-(?:original|rewrite)-(?:ur[il]|path|host|method|for|proto)|x-(?:http-)?host(?:-override)?|(?:x-)?(?:http-)?method-override|x-http-method)$/;
 /** With one of these, a cloud's metadata service would believe that the request comes from the machine's owner. */
 const CLOUD_METADATA = /^(?:metadata|metadata-.*|x-metadata-.*|x-google-metadata-.*|x-aws-ec2-.*|x-identity-header)$/;
 /** Names with "signature" in them are kept for `signature_header`. */
 const OURS =
-  /^(?:content-type|accept-encoding|user-agent|traceparent|tracestate|webhook-.*|x-webhook-.*|.*signature.*)$/;
+  /^(?:content-type|accept-encoding|user-agent|traceparent|tracestate|webhook-.*|x-webhook-.*|x-posthorn-.*|.*signature.*)$/;
 const NEVER_THE_SIGNATURE =
-  /^(?:content-type|accept-encoding|trace.*|user-agent|webhook-.*|x-webhook-(?:id|event|timestamp|attempt))$/;
+  /^(?:content-type|accept-encoding|trace.*|user-agent|webhook-.*|x-posthorn-.*|x-webhook-(?:id|event|timestamp|attempt))$/;
 /** In every delivery; a provider's own signature headers are not among them. */
 const ALWAYS_OURS =
-  /^(?:content-type|accept-encoding|trace(?:parent|state)|webhook-(?:id|timestamp|signature)|x-webhook-(?:id|event|timestamp|attempt))$/;
+  /^(?:content-type|accept-encoding|trace(?:parent|state)|webhook-(?:id|timestamp|signature)|x-posthorn-.*|x-webhook-(?:id|event|timestamp|attempt))$/;
 
 export function isHeaderName(name: string): boolean {
   return HEADER_NAME.test(name);
@@ -24,25 +30,34 @@ export function isHeaderName(name: string): boolean {
 
 /** What is wrong with a header that a user adds; undefined when nothing is. */
 export function findHeaderProblem(name: string, value: string): string | undefined {
-  const problem = findNameProblem(name.toLowerCase(), OURS);
+  const problem = findNameProblem(name, OURS);
   if (problem !== undefined || HEADER_VALUE.test(value)) return problem;
   return "must be printable ASCII without spaces at its ends";
 }
 
 /** The one header whose name users choose, and whose value is ours. */
 export function findSignatureHeaderProblem(name: string): string | undefined {
-  return findNameProblem(name.toLowerCase(), NEVER_THE_SIGNATURE);
+  return findNameProblem(name, NEVER_THE_SIGNATURE);
 }
 
 /** A header of a received request that is handed on; its value is the sender's. */
 export function findForwardedNameProblem(name: string): string | undefined {
-  return findNameProblem(name.toLowerCase(), ALWAYS_OURS);
+  return findNameProblem(name, ALWAYS_OURS);
 }
 
-function findNameProblem(lowerName: string, ours: RegExp): string | undefined {
-  if (!isHeaderName(lowerName)) return "has a name that HTTP does not allow";
-  if (FRAMING.test(lowerName)) return "belongs to the connection and cannot be chosen";
-  if (ROUTING.test(lowerName)) return "speaks for a proxy and cannot be chosen";
-  if (CLOUD_METADATA.test(lowerName)) return "is one that cloud metadata services trust";
-  return ours.test(lowerName) ? "is set by the gateway" : undefined;
+/** CGI and its heirs make `HTTP_X_REAL_IP` of `X-Real-IP` and of `X_Real_IP` alike: what is meant by both is one name. */
+export function plainHeaderName(name: string): string {
+  const lowerName = name.toLowerCase();
+  return lowerName.includes("_") ? lowerName.replaceAll("_", "-") : lowerName;
+}
+
+function findNameProblem(name: string, ours: RegExp): string | undefined {
+  if (!isHeaderName(name)) return "has a name that HTTP does not allow";
+  const plainName = plainHeaderName(name);
+  if (FRAMING.test(plainName)) return "belongs to the connection and cannot be chosen";
+  if (ROUTING.test(plainName)) return "speaks for a proxy and cannot be chosen";
+  if (CLIENT_ADDRESS.test(plainName)) return "says who a request is from and cannot be chosen";
+  if (OTHER_REQUEST.test(plainName)) return "makes another request of this one and cannot be chosen";
+  if (CLOUD_METADATA.test(plainName)) return "is one that cloud metadata services trust";
+  return ours.test(plainName) ? "is set by the gateway" : undefined;
 }

@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type AddressGuard, createAddressGuard } from "../../src/deliver/address-guard.ts";
 import { parseDestination } from "../../src/deliver/destination.ts";
-import type { Lookup } from "../../src/deliver/guarded-connect.ts";
+import type { Lookup } from "../../src/deliver/names/name-lookup.ts";
 import {
   type HttpClient,
   type HttpClientOptions,

@@ -29,7 +29,7 @@ export function parseAnswerHead(text: string): AnswerHead | string {
     const colon = text.indexOf(":", at);
     if (colon < 0 || colon > lineEnd) return "a header has no colon";
     const name = text.slice(at, colon);
-    const value = text.slice(colon + 1, lineEnd).trim();
+    const value = withoutSpaces(text, colon + 1, lineEnd);
     if (!isFieldName(name) || !isFieldValue(value)) return "a header has characters that are not allowed";
     add(headers, name.toLowerCase(), value);
     at = lineEnd + 2;
@@ -38,6 +38,21 @@ export function parseAnswerHead(text: string): AnswerHead | string {
 }
 
 const ZERO = 0x30;
+const SPACE = 0x20;
+const TAB = 0x09;
+
+/** Space and tab are all that may stand around a value (RFC 9110 §5.6.3); `trim` would also take a no-break space. */
+function withoutSpaces(text: string, from: number, to: number): string {
+  let start = from;
+  let end = to;
+  while (start < end && isSpace(text.charCodeAt(start))) start++;
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isSpace(code: number): boolean {
+  return code === SPACE || code === TAB;
+}
 
 /** `HTTP/1.1 200 OK`, where the words may be missing. */
 function parseStatus(line: string): number | undefined {
@@ -68,11 +83,18 @@ function withFraming(status: number, headers: Record<string, string>, isOld: boo
   // Whoever stands between might believe one of them and we the other.
   if (coding !== undefined && length !== undefined) return "it has two lengths";
   if (length !== undefined && !/^\d{1,15}$/.test(length)) return "its length is none";
+  const isChunked = coding !== undefined && /chunked/i.test(coding);
+  // Chunks of something else, or twice, are what nobody asked for and others may read differently.
+  const isCoding = coding === undefined || (isChunked ? coding.length === "chunked".length : CODINGS.test(coding));
+  if (!isCoding) return "its transfer encoding is none";
   if (status < 200 || status === 204 || status === 304) return made("none");
-  if (coding !== undefined) return made(coding.toLowerCase() === "chunked" && !isOld ? "chunked" : "close");
+  if (coding !== undefined) return made(isChunked && !isOld ? "chunked" : "close");
   if (length === undefined) return made("close");
   return length === "0" ? made("none") : made("length", Number(length));
 }
+
+/** A list of names; without `chunked` the body ends with the connection. */
+const CODINGS = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:[ \t]*,[ \t]*[!#$%&'*+\-.^_`|~0-9A-Za-z]+)*$/;
 
 function parseKeepAlive(value: string | undefined): number | undefined {
   const seconds = value === undefined ? undefined : /timeout=(\d{1,6})/i.exec(value)?.[1];

@@ -173,7 +173,7 @@ export class AnswerReader {
     } else if (this.#reads === "trailers") {
       if (line === "") this.#finish(taker, isAll && this.#keepsAlive);
     } else {
-      const size = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;|$)/.exec(line)?.[1];
+      const size = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/.exec(line)?.[1];
       if (size === undefined) return `${NOT_HTTP}: the size of a chunk is none`;
       this.#left = Number.parseInt(size, 16);
       this.#reads = this.#left === 0 ? "trailers" : "chunk";

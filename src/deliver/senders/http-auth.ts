@@ -16,10 +16,10 @@ export interface PreparedAuth {
   terms: ConnectionTerms | undefined;
 }
 
-export function prepareAuth({ auth, allowedIps }: Subscription): PreparedAuth {
+export function prepareAuth({ auth, allowedIps, tenantId }: Subscription): PreparedAuth {
   return {
     authorization: buildAuthorization(auth),
-    tokenClient: auth?.type === "oauth2" ? buildTokenClient(auth) : undefined,
+    tokenClient: auth?.type === "oauth2" ? buildTokenClient(auth, tenantId) : undefined,
     terms: createConnectionTerms(allowedIps, auth),
   };
 }
@@ -30,11 +30,11 @@ function buildAuthorization(auth: DestinationAuth | undefined): string | undefin
   return `Basic ${Buffer.from(`${auth.username}:${auth.password}`, "utf8").toString("base64")}`;
 }
 
-function buildTokenClient(auth: DestinationAuth & { type: "oauth2" }): TokenClient {
+function buildTokenClient(auth: DestinationAuth & { type: "oauth2" }, owner: string): TokenClient {
   const { tokenUrl, clientId, clientSecret, clientAuth, scope, audience, ca } = auth;
   const facts = JSON.stringify([tokenUrl, clientId, clientSecret, clientAuth, scope, audience, ca]);
   const id = createHash("sha256").update(facts).digest("base64");
-  return { id, tokenUrl, clientId, clientSecret, clientAuth, scope, audience, terms: createTokenTerms(ca) };
+  return { id, tokenUrl, clientId, clientSecret, clientAuth, scope, audience, owner, terms: createTokenTerms(ca) };
 }
 
 export interface TokenRequests {

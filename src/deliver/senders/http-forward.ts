@@ -1,7 +1,8 @@
 import { FORWARD_WITHIN_MS } from "../../domain/forward-rules.ts";
-import { appendForwardedFor, createHeaderChoice, isHidden } from "../../domain/forwarded-headers.ts";
+import { createHeaderChoice, isHidden, namesOfConnection } from "../../domain/forwarded-headers.ts";
 import { buildForwardedPath, type ForwardBase } from "../../domain/forwarded-path.ts";
 import { type HeaderBlock, headerLine, isFieldName, isFieldValue, maskCredentials } from "../../domain/header-block.ts";
+import { plainHeaderName } from "../../domain/outgoing-header.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { Attempt, OpenCredentials } from "./sender.ts";
 
@@ -57,14 +58,17 @@ export function prepareForward(
 
   function headersOf(kept: KeptRequest, { event }: Attempt): HeaderBlock {
     const { headers = {}, remote_address: address = "", sealed } = kept;
-    let block = sealed === undefined ? "" : openedBlock(options.openCredentials?.(event, sealed) ?? {}, isChosen);
+    const ofConnection = namesOfConnection(textOf(headers["connection"]));
+    const isHandedOn = (name: string) => isChosen(name) && ofConnection?.has(plainHeaderName(name)) !== true;
+    let block = sealed === undefined ? "" : openedBlock(options.openCredentials?.(event, sealed) ?? {}, isHandedOn);
     for (const name in headers) {
-      if (isChosen(name)) block += lineOf(name, headers[name]);
+      if (isHandedOn(name)) block += lineOf(name, headers[name]);
     }
     if (options.userAgent !== undefined && headers["user-agent"] === undefined) {
       block += headerLine("User-Agent", options.userAgent);
     }
-    return block + lineOf("X-Forwarded-For", appendForwardedFor(textOf(headers["x-forwarded-for"]), address));
+    // Only what the gateway knows itself: a sender may claim any way and any address.
+    return block + lineOf("X-Forwarded-For", address);
   }
 
   return (attempt, url) => {
@@ -85,15 +89,18 @@ export function prepareForward(
 
 /** What the subscription says itself is not said again by a sender. */
 function namesOf(subscription: Subscription): ReadonlySet<string> {
-  const signature = subscription.signatureHeader.toLowerCase();
-  const names = Object.keys(subscription.headers).map((name) => name.toLowerCase());
+  const signature = plainHeaderName(subscription.signatureHeader);
+  const names = Object.keys(subscription.headers).map(plainHeaderName);
   const ofAuth = subscription.auth === undefined ? [] : ["authorization"];
   return new Set([...names, ...ofAuth, signature, `${signature}-next`]);
 }
 
-function openedBlock(credentials: Readonly<Record<string, string>>, isChosen: (name: string) => boolean): HeaderBlock {
+function openedBlock(
+  credentials: Readonly<Record<string, string>>,
+  isHandedOn: (name: string) => boolean,
+): HeaderBlock {
   let block = "";
-  for (const [name, value] of Object.entries(credentials)) if (isChosen(name)) block += lineOf(name, value);
+  for (const [name, value] of Object.entries(credentials)) if (isHandedOn(name)) block += lineOf(name, value);
   return block;
 }
 

@@ -60,6 +60,8 @@ describe("an answer is read", () => {
       "x",
       true,
     ],
+    ["with a length between spaces", "HTTP/1.1 200 OK\r\ncontent-length: \t 1 \t\r\n\r\nx", "x", true],
+    ["with a coding between spaces", "HTTP/1.1 200 OK\r\ntransfer-encoding:\tchunked \r\n\r\n0 \r\n\r\n", "", true],
     ["in a coding that only its end ends", "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\nx", "x", false],
   ])("%s", (_, text, body, isClean) => {
     for (const got of [whole(text), byByte(text)]) expect(got).toMatchObject({ body, isClean, problem: undefined });
@@ -97,6 +99,25 @@ describe("an answer is read", () => {
     ["a chunk of no size", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nx\r\n"],
     ["a chunk that goes on", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nxy\r\n"],
     ["a size that ends with a bare line feed", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\nx\r\n"],
+    ["chunks within another coding", "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n"],
+    ["chunks within chunks", `HTTP/1.1 200 OK\r\n${"transfer-encoding: chunked\r\n".repeat(2)}\r\n0\r\n\r\n`],
+    ["a chunk extension with a zero byte", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;\0\r\nx\r\n"],
+    ...["\xa0", "\x0b", "\x0c", "\x85", "\xad"].flatMap((space): [string, string][] => [
+      [`${JSON.stringify(space)} before a length`, `HTTP/1.1 200 OK\r\ncontent-length:${space}1\r\n\r\nx`],
+      [`${JSON.stringify(space)} after a length`, `HTTP/1.1 200 OK\r\ncontent-length: 1${space}\r\n\r\nx`],
+      [
+        `${JSON.stringify(space)} before a coding`,
+        `HTTP/1.1 200 OK\r\ntransfer-encoding:${space}chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n`,
+      ],
+      [
+        `${JSON.stringify(space)} after a coding`,
+        `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked${space}\r\n\r\n1\r\nx\r\n0\r\n\r\n`,
+      ],
+      [
+        `${JSON.stringify(space)} around the size of a chunk`,
+        `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${space}1${space}\r\nx\r\n0\r\n\r\n`,
+      ],
+    ]),
   ])("and refused with %s", (_, text) => {
     for (const got of [whole(text), byByte(text)]) {
       expect(got).toMatchObject({ isClean: undefined, problem: expect.stringContaining("not HTTP") });

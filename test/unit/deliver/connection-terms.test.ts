@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { createAddressGuard } from "../../../src/deliver/address-guard.ts";
 import { createConnectionTerms } from "../../../src/deliver/connection-terms.ts";
-import type { Lookup } from "../../../src/deliver/guarded-connect.ts";
+import type { Lookup } from "../../../src/deliver/names/name-lookup.ts";
 import {
   type HttpClient,
   type HttpClientOptions,
@@ -40,7 +40,7 @@ function post(client: HttpClient, url: string, more: Partial<HttpRequest> = {}):
 const leadingTo =
   (...addresses: string[]): Lookup =>
   (_, __, done) =>
-    setImmediate(() =>
+    void setImmediate(() =>
       done(
         null,
         addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),

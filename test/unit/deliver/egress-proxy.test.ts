@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createAddressGuard } from "../../../src/deliver/address-guard.ts";
-import type { Lookup } from "../../../src/deliver/guarded-connect.ts";
+import type { Lookup } from "../../../src/deliver/names/name-lookup.ts";
 import {
   type HttpClient,
   type HttpClientOptions,
@@ -49,7 +49,7 @@ function openClient(proxy: string, options: Partial<HttpClientOptions> = {}): Ht
 const leadingTo =
   (...addresses: string[]): Lookup =>
   (_, __, done) =>
-    setImmediate(() =>
+    void setImmediate(() =>
       done(
         null,
         addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),

@@ -2,7 +2,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createAddressGuard } from "../../../src/deliver/address-guard.ts";
-import type { Lookup } from "../../../src/deliver/guarded-connect.ts";
+import type { Lookup } from "../../../src/deliver/names/name-lookup.ts";
 import {
   type HttpClient,
   type HttpClientOptions,
@@ -143,7 +143,7 @@ describe("the deadline", () => {
     const client = openClient({ lookup: () => {}, connectTimeoutMs: 100 });
     expect(await post(client, "https://silent.test/")).toEqual({
       kind: "unreachable",
-      error: "no connection within 100 ms",
+      error: "the host name was not looked up within 100 ms",
       address: undefined,
       response: undefined,
     });
@@ -372,14 +372,6 @@ describe("the guard", () => {
     const client = openClient({ lookup: scriptedLookup(["8.8.8.8"]) });
     const result = await post(client, "http://database.example:5432/");
     expect(result).toMatchObject({ kind: "blocked", error: expect.stringMatching(/port 5432/) });
-  });
-
-  it("asks the DNS once for connections that start together", async () => {
-    const sink = await openSink();
-    const lookup = scriptedLookup(["127.0.0.1"]);
-    const client = openClient({ lookup });
-    await Promise.all(Array.from({ length: 20 }, () => post(client, `http://many.example:${sink.port}/`)));
-    expect(lookup.asked).toBe(1);
   });
 
   it("allows no plain http unless told so", async () => {

@@ -79,7 +79,7 @@ describe("what of a request is handed on", () => {
   });
 
   it("says nothing that the subscription says itself", () => {
-    const headers = { "x-team": "evil", authorization: "Bearer x", "x-sig": "1", "x-sig-next": "2" };
+    const headers = { "x-team": "evil", x_team: "evil", authorization: "Bearer x", "x-sig": "1", "x-sig-next": "2" };
     const subscription: Partial<Subscription> = {
       headers: { "X-Team": "blue" },
       auth: { type: "bearer", token: "t" } as Subscription["auth"],
@@ -97,9 +97,42 @@ describe("what of a request is handed on", () => {
     expect(forward(undefined, named, { userAgent }).headers["User-Agent"]).toBe(userAgent);
   });
 
-  it("tells the whole way that it came", () => {
-    const headers = { "x-forwarded-for": "198.51.100.1" };
-    expect(forward({ ...REQUEST, headers }).headers["X-Forwarded-For"]).toBe("198.51.100.1, 192.0.2.7");
+  it("tells the address that the gateway saw, and no way or address that the sender claims", () => {
+    const headers = {
+      "x-forwarded-for": "198.51.100.1",
+      forwarded: "for=198.51.100.1",
+      "x-real-ip": "198.51.100.1",
+      "true-client-ip": "198.51.100.1",
+      "cf-connecting-ip": "198.51.100.1",
+      x_forwarded_for: "198.51.100.1",
+    };
+    expect(forward({ ...REQUEST, headers }).headers).toEqual({ "X-Forwarded-For": "192.0.2.7" });
+    expect(forward({ ...REQUEST, headers, remote_address: "" }).headers).toEqual({});
+  });
+
+  it("never makes another request of it: no other path, host or method, and nothing of the connection", () => {
+    const headers = {
+      "x-original-url": "/admin",
+      "x-rewrite-url": "/admin",
+      x_original_url: "/admin",
+      "x-http-method-override": "DELETE",
+      "x-http-method": "DELETE",
+      "x-method-override": "DELETE",
+      connection: "close, X-Internal-User, Authorization",
+      "x-internal-user": "root",
+      x_internal_user: "root",
+      "x-shop": "7",
+    };
+    const openCredentials = () => ({ authorization: "Bearer s3cret" });
+    const named = { forwardHeaders: ["*", "authorization", "x-internal-user"] };
+    expect(forward({ ...REQUEST, headers, sealed: "…" }, named, { openCredentials }).headers).toEqual({
+      "x-shop": "7",
+      "X-Forwarded-For": "192.0.2.7",
+    });
+    // The control: without what `Connection` says they are handed on.
+    const { connection: _, ...others } = headers;
+    const sent = forward({ ...REQUEST, headers: others, sealed: "…" }, named, { openCredentials }).headers;
+    expect(sent).toMatchObject({ "x-internal-user": "root", authorization: "Bearer s3cret" });
   });
 
   it("is a POST where the method is none that is known", () => {

@@ -39,6 +39,17 @@ describe("a line of those who wait for a connection", () => {
     expect(drain(line)).toEqual(["a0", "a1", "a2"]);
   });
 
+  it("passes over owners that may not be served, who keep their place", () => {
+    const line = createWaitingLine<One>();
+    for (const one of [waiting("a", 0), waiting("b", 0), waiting("a", 1)]) line.push(one);
+    const isB = (owner: string) => owner === "b";
+    expect([line.has(isB), line.take(isB)?.owner]).toEqual([true, "b"]);
+    expect([line.has(isB), line.take(isB), line.isEmpty]).toEqual([false, undefined, false]);
+    line.push(waiting("b", 1));
+    expect(drain(line)).toEqual(["a0", "b1", "a1"]);
+    expect(line.has()).toBe(false);
+  });
+
   it("serves everyone, and never the same owner twice while another waits", () => {
     const owners = fc.constantFrom("a", "b", "c");
     fc.assert(

@@ -1,13 +1,21 @@
 import { describe, expect, it } from "vitest";
 import {
-  appendForwardedFor,
   createHeaderChoice,
   findForwardedHeaderProblem,
+  namesOfConnection,
 } from "../../../src/domain/forwarded-headers.ts";
 
 const NEVER = [
   ["connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "expect", "host", "content-length"],
   ["proxy-authorization", "proxy-connection", "forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"],
+  ["x-forwarded", "x-forwarded-proto", "x-forwarded-prefix", "x-forwarder-for", "x-envoy-external-address", "x-scheme"],
+  ["x-client-ip", "client-ip", "true-client-ip", "cf-connecting-ip", "cf-connecting-ipv6", "cf-pseudo-ipv4"],
+  ["fastly-client-ip", "fly-client-ip", "do-connecting-ip", "x-nf-client-connection-ip", "x-cluster-client-ip"],
+  ["x-azure-clientip", "x-azure-socketip", "x-appengine-user-ip", "x-originating-ip", "x-remote-ip", "x-remote-addr"],
+  ["x-original-url", "x-rewrite-url", "x-original-uri", "x-original-host", "x-host", "x-http-host-override"],
+  ["x-http-method-override", "x-http-method", "x-method-override"],
+  ["x_forwarded_for", "x_real_ip", "true_client_ip", "x_original_url", "x-http_method_override", "content_length"],
+  ["webhook_id", "x_webhook_attempt", "x-posthorn-hops", "x_posthorn_hops"],
   ["metadata", "x-aws-ec2-metadata-token", "metadata-flavor"],
   ["webhook-id", "webhook-timestamp", "webhook-signature", "x-webhook-id", "x-webhook-attempt", "traceparent"],
   ["content-type", "content-encoding", "accept-encoding"],
@@ -18,6 +26,7 @@ describe("headers that are handed on", () => {
   it("are the usual ones when none are named: those of the sender, not of the way it came", () => {
     const isChosen = createHeaderChoice();
     const usual = ["x-github-event", "x-hub-signature-256", "stripe-signature", "accept", "x-webhook-topic", "date"];
+    usual.push("x_shop", "x-shipping-address", "x-method", "x-original-message-id", "x-ip-count", "x-zip");
     for (const name of usual) expect([name, isChosen(name)]).toEqual([name, true]);
     for (const name of [...NEVER, ...CREDENTIALS, "user-agent"]) expect([name, isChosen(name)]).toEqual([name, false]);
   });
@@ -42,10 +51,11 @@ describe("headers that are handed on", () => {
       expect(findForwardedHeaderProblem(name)).toBeUndefined();
   });
 
-  it("say the way of a request with the address that sent it last, once", () => {
-    expect(appendForwardedFor(undefined, "192.0.2.7")).toBe("192.0.2.7");
-    expect(appendForwardedFor("198.51.100.1", "")).toBe("198.51.100.1");
-    expect(appendForwardedFor("198.51.100.1", "192.0.2.7")).toBe("198.51.100.1, 192.0.2.7");
-    expect(appendForwardedFor("198.51.100.1, 192.0.2.7", "192.0.2.7")).toBe("198.51.100.1, 192.0.2.7");
+  it("are never those that the connection they came by names as its own", () => {
+    expect(namesOfConnection(undefined)).toBeUndefined();
+    expect(namesOfConnection("Keep-Alive")).toBeUndefined();
+    expect(namesOfConnection("close, X-Internal-User,x_trace")).toEqual(
+      new Set(["close", "x-internal-user", "x-trace"]),
+    );
   });
 });
