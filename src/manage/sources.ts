@@ -210,10 +210,11 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
         const { state, managedBy } = record;
         return save({ ...state, shown: { ...state.shown, status } }, managedBy, said(status));
       }),
-    rotateSecret: (name, { secret = inputs.newSecret(), overlapMs }) =>
+    rotateSecret: (name, { secret: given, overlapMs }) =>
       inTurn(async () => {
         const record = get(name, undefined);
-        inputs.checkSecret(secret);
+        const secret = given ?? inputs.newSecret(record.state);
+        inputs.checkSecret(secret, record.state);
         const times = { now: clock.wall(), createId: inputs.newSecretId };
         const secrets = rotateSecret(record.state.secrets, secret, overlapMs, times);
         return { record: await saveSecrets(record, secrets), secret };

@@ -143,20 +143,20 @@ describe("sources by API", () => {
   });
 
   it("demand a token, from allowed addresses, in known types, and log who comes without", async () => {
-    const auth = { header: "Authorization", token: "s3cret-token" };
+    const auth = { header: "Authorization", token: "s3cret-token-of-the-gate" };
     await make({ name: "gated", auth, allowed_ips: ["203.0.113.0/24"], content_types: ["application/json", "text/*"] });
-    const good = { "x-forwarded-for": "203.0.113.7", authorization: "Bearer s3cret-token" };
+    const good = { "x-forwarded-for": "203.0.113.7", authorization: "Bearer s3cret-token-of-the-gate" };
     const cases: [Record<string, string>, number, string | undefined][] = [
       [good, 202, undefined],
-      [{ ...good, authorization: "s3cret-token" }, 202, undefined],
+      [{ ...good, authorization: "s3cret-token-of-the-gate" }, 202, undefined],
       [{ ...good, "content-type": "text/csv; charset=utf-8" }, 202, undefined],
       [{ ...good, "content-type": "image/png" }, 415, "unsupported_content_type"],
-      [{ ...good, authorization: "Bearer s3cret-token2" }, 401, "bad_signature"],
+      [{ ...good, authorization: "Bearer s3cret-token-of-the-gate2" }, 401, "bad_signature"],
       [{ ...good, authorization: "" }, 401, "bad_signature"],
       [{ "x-forwarded-for": "203.0.113.7" }, 401, "bad_signature"],
       [{ ...good, "x-forwarded-for": "203.0.114.7" }, 403, "address_not_allowed"],
       [{ ...good, "x-forwarded-for": "203.0.113.7, 198.51.100.1" }, 403, "address_not_allowed"],
-      [{ authorization: "Bearer s3cret-token" }, 403, "address_not_allowed"],
+      [{ authorization: "Bearer s3cret-token-of-the-gate" }, 403, "address_not_allowed"],
     ];
     for (const [headers, status, code] of cases) {
       const answer = await gateway.webhook("gated", "{}", headers);
@@ -267,8 +267,8 @@ describe("sources by API", () => {
     [{ name: "x", kind: "sample" }, "secrets"],
     [{ name: "x", kind: "sample", secrets: ["a\0b"] }, "secrets[0]"],
     [{ name: "x", secrets: ["same", "same"] }, "secrets"],
-    [{ name: "x", kind: "sample", secrets: ["s"], options: { strict: "yes" } }, "options.strict"],
-    [{ name: "x", kind: "sample", secrets: ["s"], options: { more: 1 } }, "options.more"],
+    [{ name: "x", kind: "sample", secrets: [SECRET], options: { strict: "yes" } }, "options.strict"],
+    [{ name: "x", kind: "sample", secrets: [SECRET], options: { more: 1 } }, "options.more"],
     [{ name: "x", options: { any: 1 } }, "options.any"],
     [{ name: "x", allowed_ips: ["10.0.0.0/33"] }, "allowed_ips[0]"],
     [{ name: "x", only: ["a..b"] }, "only[0]"],
