@@ -22,6 +22,8 @@ import { readState, toSource, writeState, type SourceState } from "./source-sett
 /** Where webhooks come from: the declared ones, and any other name while the `*` source is on. */
 export interface Sources {
   find(name: string): Source | undefined;
+  /** Whether a name that nobody has declared takes webhooks, which belong to the tenant `default`. */
+  readonly isOpenToAny: boolean;
   /** By name. */
   list(tenantId: string | undefined): readonly SourceRecord[];
   /** One that was declared, by API or in the file. */
@@ -165,6 +167,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
   }
 
   return {
+    isOpenToAny: anySource,
     find(name) {
       const known = declared.get(name)?.source ?? undeclared.get(name);
       if (known !== undefined || !anySource || !NAME.test(name)) return known;

@@ -250,15 +250,43 @@ describe("sources by API", () => {
   });
 
   it("belong to the tenant of the key that makes them, for good", async () => {
-    const mine = gateway.as(await gateway.createKey(["admin"], "mine"));
-    expect((await mine.post(PATH, { name: "owned", tenant_id: "yours" })).status).toBe(403);
-    expect((await mine.post(PATH, { name: "owned" })).json).toMatchObject({ tenant_id: "mine" });
-    expect((await mine.post(PATH, { name: "gated" })).status).toBe(409);
-    expect((await send("PUT", "/owned", { tenant_id: "yours" })).json["field"]).toBe("tenant_id");
-    expect((await send("PUT", "/owned", { max_bytes: 7 })).json).toMatchObject({ tenant_id: "mine", max_bytes: 7 });
-    expect((await mine.get(PATH)).json["data"]).toMatchObject([{ name: "owned" }]);
-    const event = await gateway.webhook("owned", "{}");
-    expect(await mine.event(String(event.json["event_id"]))).toMatchObject({ tenant_id: "mine" });
+    const shared = await startTestGateway({ yaml: "any_source: false\nsources: [{ name: gated }]" });
+    try {
+      const mine = shared.as(await shared.createKey(["admin"], "mine"));
+      const put = (body: unknown) =>
+        shared.request("PUT", `${PATH}/owned`, { body: JSON.stringify(body), headers: JSON_TYPE });
+      expect((await mine.post(PATH, { name: "owned", tenant_id: "yours" })).status).toBe(403);
+      expect((await mine.post(PATH, { name: "owned" })).json).toMatchObject({ tenant_id: "mine" });
+      expect((await mine.post(PATH, { name: "gated" })).status).toBe(409);
+      expect((await put({ tenant_id: "yours" })).json["field"]).toBe("tenant_id");
+      expect((await put({ max_bytes: 7 })).json).toMatchObject({ tenant_id: "mine", max_bytes: 7 });
+      expect((await mine.get(PATH)).json["data"]).toMatchObject([{ name: "owned" }]);
+      const event = await shared.webhook("owned", "{}");
+      expect(await mine.event(String(event.json["event_id"]))).toMatchObject({ tenant_id: "mine" });
+    } finally {
+      await shared.close();
+    }
+  });
+
+  it("cannot be declared by a tenant's key where * takes any name: its webhooks are not that tenant's", async () => {
+    const before = await gateway.webhook("watched", "{}");
+    const thief = gateway.as(await gateway.createKey(["admin"], "thief"));
+    const body = { name: "watched" };
+    const put = () => thief.request("PUT", `${PATH}/watched`, { body: "{}", headers: JSON_TYPE });
+    for (const taken of [await thief.post(PATH, body), await put(), await thief.post(PATH, { name: "never-used" })]) {
+      expect([taken.status, taken.json["code"]]).toEqual([403, "forbidden"]);
+      expect(taken.json["detail"]).toContain("* source");
+    }
+    const after = await gateway.webhook("watched", "{}");
+    for (const { json } of [before, after]) {
+      expect((await thief.get(`/api/v1/events/${String(json["event_id"])}`)).status).toBe(404);
+      expect(await gateway.event(String(json["event_id"]))).toMatchObject({ tenant_id: "default" });
+    }
+    // Whoever may see them anyway may declare it, and who is bound to nothing for whom he likes.
+    const owner = gateway.as(await gateway.createKey(["admin"], "default"));
+    expect((await owner.post(PATH, body)).status).toBe(201);
+    expect((await send("POST", "", { name: "given", tenant_id: "thief" })).status).toBe(201);
+    expect((await thief.request("PUT", `${PATH}/given`, { body: "{}", headers: JSON_TYPE })).status).toBe(200);
   });
 
   it.each([
