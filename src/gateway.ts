@@ -127,6 +127,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     scheduler,
     subscriptions,
     targets,
+    sources,
     disk,
     loopLag,
     metrics,
@@ -167,6 +168,12 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     logger.warn(recovered, "the last run ended in the middle of its work, going on");
   }
   await takeOver(config);
+  for (const { source } of sources.list(undefined)) {
+    const { name, weakness, gate } = source;
+    if (weakness === undefined) continue;
+    const message = gate?.isLocked === true ? "source can verify nobody and answers 401" : "a secret does not count";
+    logger.warn({ source: name, reason: weakness }, message);
+  }
   smartsheet.readManifests();
   router.update(subscriptions.list(undefined));
   await fanOut.resume();

@@ -5,6 +5,7 @@ import { inspectDatabase, type Inspection } from "../store/sqlite/inspect.ts";
 import { isDataDirLocked } from "../store/sqlite/data-dir-lock.ts";
 import { createApiClient, readAnswer, type ApiAnswer } from "./api-client.ts";
 import { getLocalUrl } from "./connect.ts";
+import { checkSources } from "./doctor-sources.ts";
 import { describeFailure, EXIT_FAILED } from "./failure.ts";
 import { loadLocal, type LocalFlags } from "./local.ts";
 import { countOf, formatBytes, print, printJson } from "./output.ts";
@@ -33,6 +34,7 @@ export async function runDoctor(flags: LocalFlags): Promise<void> {
   if (config !== undefined) {
     checkDataDir(config, about("data dir"));
     const inspection = checkDatabase(config, about("database"));
+    checkSources(config, inspection, about("sources"));
     const date = await checkGateway(config, about("gateway"));
     checkClock(inspection, date, about("clock"));
   }

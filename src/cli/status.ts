@@ -22,6 +22,7 @@ interface Status {
     failures: number;
     last_error: string | null;
   }[];
+  sources: { name: string; health: string; reason: string }[];
 }
 
 export async function runStatus(flags: ClientFlags): Promise<void> {
@@ -43,6 +44,11 @@ export async function runStatus(flags: ClientFlags): Promise<void> {
       ["last error", status.last_error],
     ]),
   );
+  for (const { name, health, reason } of status.sources) {
+    print(
+      `\nsource ${name} (${health === "error" ? "answers everybody 401" : "one of its secrets does not count"}): ${reason}`,
+    );
+  }
   if (status.targets.length === 0) return;
   const wallMs = Date.now();
   const rows = status.targets.map((target) => [

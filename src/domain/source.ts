@@ -2,6 +2,7 @@ import { Type, type Static } from "typebox";
 import { DEFAULT_TENANT } from "./event.ts";
 import type { IpRange } from "./ip-address.ts";
 import type { Pattern } from "./pattern.ts";
+import type { SecretForm } from "./secret-form.ts";
 
 export const SOURCE_NAME_PATTERN = "^[a-z0-9][a-z0-9_-]{0,63}$";
 
@@ -145,6 +146,8 @@ export interface SourceKindRules {
   /** A JSON Schema of `options`; without it there are none. */
   readonly options?: object | undefined;
   readonly needsSecret: boolean;
+  /** How its secrets are written, by the options of the source. Without it: as a text. */
+  secretForm?(options: Readonly<Record<string, unknown>>): SecretForm;
   readonly handshakeMethods?: readonly string[] | undefined;
   readonly pointers?: readonly (readonly string[])[] | undefined;
   readonly only?: readonly string[] | undefined;
@@ -181,6 +184,8 @@ export interface Source {
   hidden: HiddenTexts | undefined;
   /** What its kind is told. */
   settings: SourceSettings;
+  /** Which of its secrets are none that verify anybody, and so do not count. */
+  weakness: string | undefined;
   /** False for a name that only the `*` source answers to. */
   declared: boolean;
   /** Wall clock, milliseconds; 0 when none came since the start. Written in memory by whoever takes a request in. */
@@ -189,6 +194,8 @@ export interface Source {
 
 /** What is looked at before the body is read. */
 export interface SourceGate {
+  /** None of what it verifies with is good enough: it takes nothing from anybody. */
+  isLocked: boolean;
   allowedIps: readonly IpRange[] | undefined;
   contentTypes: readonly string[] | undefined;
   /** The name in lower case. */

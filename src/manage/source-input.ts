@@ -3,9 +3,11 @@ import type { Clock, Random } from "../domain/clock.ts";
 import { MASK } from "../domain/destination-auth.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { GENERIC_KIND, type SourceInput, type SourceKindRules } from "../domain/source.ts";
+import type { SecretForm } from "../domain/secret-form.ts";
 import { checkSourceInput } from "../domain/source-rules.ts";
 import { setSecrets } from "../domain/source-secrets.ts";
 import type { FieldProblem } from "../domain/subscription-rules.ts";
+import { checkPathToken, checkSecrets, checkToken, secretFormOf } from "./source-doors.ts";
 import { isCredentialOption, type SourceState } from "./source-settings.ts";
 
 /** Null takes a setting away that has no other word for nothing. */
@@ -20,13 +22,15 @@ type Removable = (typeof REMOVABLE)[number];
 export interface SourceInputs {
   /** Throws `invalid_field` unless it can be taken over. */
   check(input: SourceInput, known: SourceState | undefined): void;
-  checkSecret(secret: string): void;
+  /** For a secret that is added to those of a source. */
+  checkSecret(secret: string, known: SourceState): void;
   toState(input: SourceInput, known: SourceState | undefined): SourceState;
   /** The same for the configuration, which says its secrets again at each start. */
   toDeclaredState(input: SourceInput, known: SourceState | undefined): SourceState;
   /** What is set now with a change of it; secrets and path token only where the change has them. */
   merge(state: SourceState, change: SourceChange): SourceInput;
-  newSecret(): string;
+  /** In the form of its kind. Throws `invalid_field` where only the provider can make one. */
+  newSecret(known: SourceState): string;
   newSecretId(): string;
 }
 
@@ -42,7 +46,12 @@ export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions
   const newSecretId = () => `sec_${encode(9, "hex")}`;
 
   function check(input: SourceInput, known: SourceState | undefined): void {
-    const [problem] = [...checkSourceInput(input), ...checkKind(input, known), ...checkMasked(input, known)];
+    const [problem] = [
+      ...checkSourceInput(input),
+      ...checkKind(input, known),
+      ...checkMasked(input, known),
+      ...checkTokens(input, known),
+    ];
     if (problem !== undefined) throw invalid(problem);
   }
 
@@ -53,12 +62,27 @@ export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions
       return [{ field: "kind", message: `"${name}" is not known; there are ${[...kinds.keys()].sort().join(", ")}` }];
     }
     const secrets = input.secrets ?? known?.secrets ?? [];
-    const problems = checkOptions(kind, restoreOptions(input.options, known));
+    const options = restoreOptions(input.options, known);
+    const problems = [...checkOptions(kind, options), ...checkTheirForm(input, known, secretFormOf(kind, options))];
     if (typeof input.manifest === "object" && input.manifest !== null) kind.checkManifest?.(input.manifest);
     if (kind.needsSecret && secrets.length === 0) {
       problems.push({ field: "secrets", message: `a source of the kind ${name} verifies with a secret; give it` });
     }
     return problems;
+  }
+
+  /** What was taken over before and is no worse than it was may stay: its source says so, and is locked. */
+  function checkTheirForm({ secrets }: SourceInput, known: SourceState | undefined, form: SecretForm): FieldProblem[] {
+    if (secrets !== undefined || known === undefined) return checkSecrets(form, secrets ?? []);
+    const before = secretFormOf(kindOf(known), known.options);
+    const good = known.secrets.map(({ secret }) => secret).filter((one) => before.findProblem(one) === undefined);
+    const [problem] = checkSecrets(form, good);
+    if (problem === undefined) return [];
+    return [{ field: "secrets", message: `one that is stored ${problem.message}. Give them anew` }];
+  }
+
+  function kindOf({ shown }: SourceState): SourceKindRules | undefined {
+    return kinds.get(shown.kind ?? GENERIC_KIND);
   }
 
   function build(input: SourceInput, known: SourceState | undefined): SourceState {
@@ -83,8 +107,11 @@ export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions
 
   return {
     check,
-    checkSecret(secret) {
-      const [problem] = checkSourceInput({ name: "any", secrets: [secret] });
+    checkSecret(secret, known) {
+      const [problem] = [
+        ...checkSourceInput({ name: "any", secrets: [secret] }),
+        ...checkSecrets(secretFormOf(kindOf(known), known.options), [secret]),
+      ];
       if (problem !== undefined) throw invalid({ field: "secret", message: problem.message });
     },
     toState: build,
@@ -100,7 +127,12 @@ export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions
       for (const name of REMOVABLE) if (merged[name] === null) delete merged[name];
       return merged as SourceInput;
     },
-    newSecret: () => `whsec_${encode(32, "base64")}`,
+    newSecret(known) {
+      const made = secretFormOf(kindOf(known), known.options).create(random, known.secrets[0]?.secret);
+      if (made !== undefined) return made;
+      const message = `only the provider can make one of the kind ${known.shown.kind}; give it`;
+      throw invalid({ field: "secret", message });
+    },
     newSecretId,
   };
 }
@@ -141,6 +173,13 @@ function checkMasked({ auth, path_token: pathToken }: SourceInput, known: Source
   if (auth?.token === MASK && known?.auth === undefined) problems.push({ field: "auth.token", message });
   if (pathToken === MASK && known?.pathToken === undefined) problems.push({ field: "path_token", message });
   return problems;
+}
+
+/** Those that are stored are judged where the source is made from them. */
+function checkTokens({ auth, path_token: pathToken }: SourceInput, known: SourceState | undefined): FieldProblem[] {
+  const isKept = auth?.token === MASK || auth?.token === known?.auth?.token;
+  const path = typeof pathToken === "string" && pathToken !== MASK ? pathToken : undefined;
+  return [...checkToken(isKept ? undefined : auth?.token), ...checkPathToken(path)];
 }
 
 function invalid({ field, message }: FieldProblem): PosthornError {

@@ -14,6 +14,7 @@ import {
 } from "../domain/source.ts";
 import type { SourceSecret } from "../domain/source-secrets.ts";
 import type { SecretBox } from "./secret-box.ts";
+import { judgeDoors } from "./source-doors.ts";
 
 /** What a user set, and how it is written down: what opens a door is sealed. */
 
@@ -81,7 +82,7 @@ export function toSource(state: SourceState, kind: SourceKindRules | undefined, 
   const [idFrom, orderingKeyFrom, priorityFrom] = places;
   const bodyPlaces = places.filter((place) => place?.in === "body").map(({ pointer }) => pointer);
   const only = shown.only ?? kind?.only;
-  const secrets = state.secrets.map(({ secret }) => secret);
+  const { secrets, weakness, isLocked } = judgeDoors(state, kind);
   return {
     name: shown.name,
     kind: shown.kind ?? GENERIC_KIND,
@@ -98,29 +99,35 @@ export function toSource(state: SourceState, kind: SourceKindRules | undefined, 
     pointers: [...(kind?.pointers ?? []), ...bodyPlaces],
     only: only?.map(parsePattern),
     answerWithinMs: typeof shown.answer_within === "number" ? shown.answer_within * 1000 : undefined,
-    gate: toGate(shown, auth),
+    gate: toGate(shown, auth, isLocked),
     pathToken,
-    hidden: toHidden(state, secrets),
+    hidden: toHidden(state),
     settings: { source: shown.name, secrets, options, manifest: shown.manifest ?? undefined },
+    weakness,
     declared: defaults.declared,
     lastRequestAt: 0,
   };
 }
 
-function toGate({ allowed_ips: ips, content_types: types }: Shown, auth: SourceState["auth"]): SourceGate | undefined {
-  if (!Array.isArray(ips) && !Array.isArray(types) && auth === undefined) return undefined;
+function toGate(
+  { allowed_ips: ips, content_types: types }: Shown,
+  auth: SourceState["auth"],
+  isLocked: boolean,
+): SourceGate | undefined {
+  if (!isLocked && !Array.isArray(ips) && !Array.isArray(types) && auth === undefined) return undefined;
   return {
+    isLocked,
     allowedIps: Array.isArray(ips) ? parseAllowedIps(ips) : undefined,
     contentTypes: Array.isArray(types) ? types.map((type) => type.toLowerCase()) : undefined,
     auth: auth === undefined ? undefined : { header: auth.header.toLowerCase(), token: auth.token },
   };
 }
 
-function toHidden({ auth, pathToken, options }: SourceState, secrets: readonly string[]): HiddenTexts | undefined {
+function toHidden({ auth, pathToken, options, secrets }: SourceState): HiddenTexts | undefined {
   const ofOptions = Object.entries(options).flatMap(([name, value]) =>
     isCredentialOption(name) && typeof value === "string" && value !== "" ? [value] : [],
   );
-  const texts = [...secrets, ...ofOptions];
+  const texts = [...secrets.map(({ secret }) => secret), ...ofOptions];
   if (auth !== undefined) texts.push(auth.token);
   if (pathToken !== undefined) texts.push(pathToken);
   return texts.length === 0 ? undefined : { header: auth?.header.toLowerCase(), texts };

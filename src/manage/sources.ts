@@ -22,6 +22,8 @@ import { readState, toSource, writeState, type SourceState } from "./source-sett
 /** Where webhooks come from: the declared ones, and any other name while the `*` source is on. */
 export interface Sources {
   find(name: string): Source | undefined;
+  /** Whether a name that nobody has declared takes webhooks, which belong to the tenant `default`. */
+  readonly isOpenToAny: boolean;
   /** By name. */
   list(tenantId: string | undefined): readonly SourceRecord[];
   /** One that was declared, by API or in the file. */
@@ -165,6 +167,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
   }
 
   return {
+    isOpenToAny: anySource,
     find(name) {
       const known = declared.get(name)?.source ?? undeclared.get(name);
       if (known !== undefined || !anySource || !NAME.test(name)) return known;
@@ -210,10 +213,11 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
         const { state, managedBy } = record;
         return save({ ...state, shown: { ...state.shown, status } }, managedBy, said(status));
       }),
-    rotateSecret: (name, { secret = inputs.newSecret(), overlapMs }) =>
+    rotateSecret: (name, { secret: given, overlapMs }) =>
       inTurn(async () => {
         const record = get(name, undefined);
-        inputs.checkSecret(secret);
+        const secret = given ?? inputs.newSecret(record.state);
+        inputs.checkSecret(secret, record.state);
         const times = { now: clock.wall(), createId: inputs.newSecretId };
         const secrets = rotateSecret(record.state.secrets, secret, overlapMs, times);
         return { record: await saveSecrets(record, secrets), secret };

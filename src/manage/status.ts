@@ -3,6 +3,7 @@ import type { DeliveryCounters, Store } from "../store/store.ts";
 import type { LoopLag } from "../telemetry/loop-lag.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { DiskWatch } from "./disk-watch.ts";
+import type { Sources } from "./sources.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import { describeTarget, type TargetFacts } from "./target-facts.ts";
 import type { Targets } from "./targets.ts";
@@ -20,6 +21,7 @@ export interface StatusOptions {
   scheduler: Scheduler;
   subscriptions: Subscriptions;
   targets: Pick<Targets, "list">;
+  sources: Pick<Sources, "list">;
   disk: DiskWatch;
   loopLag: LoopLag;
   metrics: Metrics;
@@ -28,6 +30,7 @@ export interface StatusOptions {
 
 /** Beyond this many, only targets in trouble are listed. */
 const MAX_LISTED_TARGETS = 1000;
+const MAX_LISTED_SOURCES = 100;
 
 export function createStatus(options: StatusOptions): Status {
   const { store, scheduler, subscriptions, disk, loopLag, metrics } = options;
@@ -57,11 +60,13 @@ export function createStatus(options: StatusOptions): Status {
       const all = describeTargets(rows, tenantId);
       const troubled = all.filter(({ mode, health }) => mode === "QUEUE" || health === "error");
       const listed = all.length <= MAX_LISTED_TARGETS ? all : troubled.slice(0, MAX_LISTED_TARGETS);
+      const weak = options.sources.list(tenantId).filter(({ source }) => source.weakness !== undefined);
+      const isLocked = weak.some(({ source }) => source.gate?.isLocked === true);
       return {
         mode: all.some(({ mode }) => mode === "QUEUE") ? "QUEUE" : "NORMAL",
         queue_length: rows.reduce((sum, row) => sum + openOf(row), 0),
         last_error: all.find(({ lastError }) => lastError !== null)?.lastError ?? null,
-        health: all.some(({ health }) => health === "error") ? "error" : "ok",
+        health: isLocked || all.some(({ health }) => health === "error") ? "error" : "ok",
         targets: listed.map((target) => ({
           name: target.name,
           mode: target.mode,
@@ -71,6 +76,11 @@ export function createStatus(options: StatusOptions): Status {
           queue_length: target.queueLength,
           failures: target.failures,
           last_error: target.lastError,
+        })),
+        sources: weak.slice(0, MAX_LISTED_SOURCES).map(({ source }) => ({
+          name: source.name,
+          health: source.gate?.isLocked === true ? "error" : "ok",
+          reason: source.weakness,
         })),
       };
     },

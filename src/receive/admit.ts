@@ -12,6 +12,12 @@ export function admit(source: Source, gate: SourceGate, request: RequestFacts): 
       `The source "${source.name}" takes nothing from ${request.remoteAddress}.`,
     );
   }
+  if (gate.isLocked) {
+    throw new PosthornError(
+      "bad_signature",
+      `The source "${source.name}" can verify nobody: its secret or token can be guessed. Its owner must give another.`,
+    );
+  }
   if (gate.auth !== undefined && !hasToken(request, gate.auth)) {
     throw new PosthornError(
       "bad_signature",

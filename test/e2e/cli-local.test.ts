@@ -1,6 +1,9 @@
+import { DatabaseSync } from "@photostructure/sqlite";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createSecretBox } from "../../src/manage/secret-box.ts";
+import { writeState } from "../../src/manage/source-settings.ts";
 import { openCliFolder, type CliFolder } from "../support/run-cli.ts";
 import { PROJECT_ROOT } from "../support/sample-checkout.ts";
 
@@ -132,6 +135,34 @@ describe("posthorn doctor", () => {
     expect(exitCode).toBe(1);
     expect(failed(checks)).toContain("database");
     expect((await readFile(file)).equals(damaged)).toBe(true);
+  });
+
+  it("finds a source whose secret can be guessed, stored or declared", async () => {
+    await (await folder.startGateway()).stop();
+    const file = join(folder.path, "data");
+    const settings = { auth: { header: "X-Token", token: "x" }, options: {}, pathToken: undefined };
+    const state = { shown: { name: "old" }, ...settings, secrets: [], declaredSecrets: undefined };
+    const box = createSecretBox((await readFile(join(file, "master.key"), "utf8")).trim());
+    const db = new DatabaseSync(join(file, "posthorn.db"));
+    db.exec(`insert into sources (name, settings, managed_by, updated_at)
+      values ('old', '${writeState(state, box)}', 'api', 1)`);
+    db.close();
+    const stored = await examine();
+    expect([stored.exitCode, failed(stored.checks)]).toEqual([1, ["sources"]]);
+    expect(stored.checks).toContainEqual(
+      expect.objectContaining({ detail: expect.stringContaining("old answers everybody 401: auth.token: has 1 byte") }),
+    );
+    const unknown = await examine([], { POSTHORN_MASTER_KEY: "another-master-key-0123456789abcdef" });
+    expect([unknown.exitCode, failed(unknown.checks)]).toEqual([0, []]);
+
+    const yaml = "sources: [{ name: new, kind: stripe, secrets: [whsec_AA==] }]\n";
+    await writeFile(join(folder.path, "posthorn.yaml"), yaml);
+    const declared = await examine();
+    expect(declared.checks).toContainEqual(
+      expect.objectContaining({ result: "fail", detail: expect.stringContaining("the declared source new") }),
+    );
+    const { exitCode, stderr } = await folder.run(["start", "--port", "0"]);
+    expect([exitCode, stderr]).toEqual([3, expect.stringContaining("secrets[0]: has 10 bytes")]);
   });
 
   it("finds a disk that is too full, and a wrong configuration", async () => {

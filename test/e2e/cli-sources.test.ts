@@ -13,7 +13,7 @@ beforeAll(async () => {
   folder.env["POSTHORN_URL"] = gateway.url;
   await gateway.printed("the new admin key is in", "stderr");
   folder.env["POSTHORN_API_KEY"] = (await readFile(join(folder.path, "data/admin.key"), "utf8")).trim();
-  await writeFile(join(folder.path, "token"), "canary-token\n");
+  await writeFile(join(folder.path, "token"), "canary-token-0123456789\n");
 });
 
 afterAll(async () => {
@@ -51,7 +51,7 @@ describe("posthorn sources", () => {
     expect(made.stdout).toMatch(/^takes +POST up to 2\.0 KiB$/m);
     expect(made.stdout + made.stderr).not.toContain("canary");
     expect((await send({})).status).toBe(401);
-    expect(await (await send({ "x-token": "canary-token" })).json()).toMatchObject({ cause: "filtered" });
+    expect(await (await send({ "x-token": "canary-token-0123456789" })).json()).toMatchObject({ cause: "filtered" });
     expect(await json(["sources", "update", "orders", "--only", "none"])).toMatchObject({
       only: null,
       max_bytes: 2048,
@@ -64,7 +64,7 @@ describe("posthorn sources", () => {
       ["resume", "active", 202],
     ] as const) {
       expect((await folder.run(["sources", act, "orders"])).stdout).toBe(`orders: ${status}\n`);
-      expect((await send({ "x-token": "canary-token" })).status).toBe(answer);
+      expect((await send({ "x-token": "canary-token-0123456789" })).status).toBe(answer);
     }
     const rotated = await folder.run(["sources", "rotate-secret", "orders"]);
     expect(rotated.stdout).toMatch(/^whsec_[\w+/]+=*\n$/);

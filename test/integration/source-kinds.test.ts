@@ -176,7 +176,7 @@ describe("a declared source", () => {
   it.each([
     ["{ name: a, kind: nothing }", /kind: "nothing" is not known; there are .*generic.*sample/],
     ["{ name: a, kind: sample }", /secrets: a source of the kind sample verifies with a secret/],
-    ["{ name: a, kind: sample, secrets: [x], options: { strikt: true } }", /options/],
+    ["{ name: a, kind: sample, secrets: [secret-0123456789], options: { strikt: true } }", /options/],
     ["{ name: a, options: { any: 1 } }", /options\.any: the kind generic has no options/],
   ])("%s is refused with the reason, and nothing of the file is taken over", async (source, reason) => {
     const gateway = await startTestGateway({ sourceKinds: [SAMPLE_KIND] });

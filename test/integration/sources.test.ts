@@ -143,20 +143,20 @@ describe("sources by API", () => {
   });
 
   it("demand a token, from allowed addresses, in known types, and log who comes without", async () => {
-    const auth = { header: "Authorization", token: "s3cret-token" };
+    const auth = { header: "Authorization", token: "s3cret-token-of-the-gate" };
     await make({ name: "gated", auth, allowed_ips: ["203.0.113.0/24"], content_types: ["application/json", "text/*"] });
-    const good = { "x-forwarded-for": "203.0.113.7", authorization: "Bearer s3cret-token" };
+    const good = { "x-forwarded-for": "203.0.113.7", authorization: "Bearer s3cret-token-of-the-gate" };
     const cases: [Record<string, string>, number, string | undefined][] = [
       [good, 202, undefined],
-      [{ ...good, authorization: "s3cret-token" }, 202, undefined],
+      [{ ...good, authorization: "s3cret-token-of-the-gate" }, 202, undefined],
       [{ ...good, "content-type": "text/csv; charset=utf-8" }, 202, undefined],
       [{ ...good, "content-type": "image/png" }, 415, "unsupported_content_type"],
-      [{ ...good, authorization: "Bearer s3cret-token2" }, 401, "bad_signature"],
+      [{ ...good, authorization: "Bearer s3cret-token-of-the-gate2" }, 401, "bad_signature"],
       [{ ...good, authorization: "" }, 401, "bad_signature"],
       [{ "x-forwarded-for": "203.0.113.7" }, 401, "bad_signature"],
       [{ ...good, "x-forwarded-for": "203.0.114.7" }, 403, "address_not_allowed"],
       [{ ...good, "x-forwarded-for": "203.0.113.7, 198.51.100.1" }, 403, "address_not_allowed"],
-      [{ authorization: "Bearer s3cret-token" }, 403, "address_not_allowed"],
+      [{ authorization: "Bearer s3cret-token-of-the-gate" }, 403, "address_not_allowed"],
     ];
     for (const [headers, status, code] of cases) {
       const answer = await gateway.webhook("gated", "{}", headers);
@@ -252,15 +252,43 @@ describe("sources by API", () => {
   });
 
   it("belong to the tenant of the key that makes them, for good", async () => {
-    const mine = gateway.as(await gateway.createKey(["admin"], "mine"));
-    expect((await mine.post(PATH, { name: "owned", tenant_id: "yours" })).status).toBe(403);
-    expect((await mine.post(PATH, { name: "owned" })).json).toMatchObject({ tenant_id: "mine" });
-    expect((await mine.post(PATH, { name: "gated" })).status).toBe(409);
-    expect((await send("PUT", "/owned", { tenant_id: "yours" })).json["field"]).toBe("tenant_id");
-    expect((await send("PUT", "/owned", { max_bytes: 7 })).json).toMatchObject({ tenant_id: "mine", max_bytes: 7 });
-    expect((await mine.get(PATH)).json["data"]).toMatchObject([{ name: "owned" }]);
-    const event = await gateway.webhook("owned", "{}");
-    expect(await mine.event(String(event.json["event_id"]))).toMatchObject({ tenant_id: "mine" });
+    const shared = await startTestGateway({ yaml: "any_source: false\nsources: [{ name: gated }]" });
+    try {
+      const mine = shared.as(await shared.createKey(["admin"], "mine"));
+      const put = (body: unknown) =>
+        shared.request("PUT", `${PATH}/owned`, { body: JSON.stringify(body), headers: JSON_TYPE });
+      expect((await mine.post(PATH, { name: "owned", tenant_id: "yours" })).status).toBe(403);
+      expect((await mine.post(PATH, { name: "owned" })).json).toMatchObject({ tenant_id: "mine" });
+      expect((await mine.post(PATH, { name: "gated" })).status).toBe(409);
+      expect((await put({ tenant_id: "yours" })).json["field"]).toBe("tenant_id");
+      expect((await put({ max_bytes: 7 })).json).toMatchObject({ tenant_id: "mine", max_bytes: 7 });
+      expect((await mine.get(PATH)).json["data"]).toMatchObject([{ name: "owned" }]);
+      const event = await shared.webhook("owned", "{}");
+      expect(await mine.event(String(event.json["event_id"]))).toMatchObject({ tenant_id: "mine" });
+    } finally {
+      await shared.close();
+    }
+  });
+
+  it("cannot be declared by a tenant's key where * takes any name: its webhooks are not that tenant's", async () => {
+    const before = await gateway.webhook("watched", "{}");
+    const thief = gateway.as(await gateway.createKey(["admin"], "thief"));
+    const body = { name: "watched" };
+    const put = () => thief.request("PUT", `${PATH}/watched`, { body: "{}", headers: JSON_TYPE });
+    for (const taken of [await thief.post(PATH, body), await put(), await thief.post(PATH, { name: "never-used" })]) {
+      expect([taken.status, taken.json["code"]]).toEqual([403, "forbidden"]);
+      expect(taken.json["detail"]).toContain("* source");
+    }
+    const after = await gateway.webhook("watched", "{}");
+    for (const { json } of [before, after]) {
+      expect((await thief.get(`/api/v1/events/${String(json["event_id"])}`)).status).toBe(404);
+      expect(await gateway.event(String(json["event_id"]))).toMatchObject({ tenant_id: "default" });
+    }
+    // Whoever may see them anyway may declare it, and who is bound to nothing for whom he likes.
+    const owner = gateway.as(await gateway.createKey(["admin"], "default"));
+    expect((await owner.post(PATH, body)).status).toBe(201);
+    expect((await send("POST", "", { name: "given", tenant_id: "thief" })).status).toBe(201);
+    expect((await thief.request("PUT", `${PATH}/given`, { body: "{}", headers: JSON_TYPE })).status).toBe(200);
   });
 
   it.each([
@@ -269,8 +297,8 @@ describe("sources by API", () => {
     [{ name: "x", kind: "sample" }, "secrets"],
     [{ name: "x", kind: "sample", secrets: ["a\0b"] }, "secrets[0]"],
     [{ name: "x", secrets: ["same", "same"] }, "secrets"],
-    [{ name: "x", kind: "sample", secrets: ["s"], options: { strict: "yes" } }, "options.strict"],
-    [{ name: "x", kind: "sample", secrets: ["s"], options: { more: 1 } }, "options.more"],
+    [{ name: "x", kind: "sample", secrets: [SECRET], options: { strict: "yes" } }, "options.strict"],
+    [{ name: "x", kind: "sample", secrets: [SECRET], options: { more: 1 } }, "options.more"],
     [{ name: "x", options: { any: 1 } }, "options.any"],
     [{ name: "x", allowed_ips: ["10.0.0.0/33"] }, "allowed_ips[0]"],
     [{ name: "x", only: ["a..b"] }, "only[0]"],

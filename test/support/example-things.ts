@@ -111,7 +111,7 @@ async function newSource({ client }: Owner): Promise<string> {
 }
 
 const SOURCE_SETTINGS = {
-  auth: { header: "X-Shop-Token", token: "b8f1c2a09d3e" },
+  auth: { header: "X-Shop-Token", token: "b8f1c2a09d3e47d6" },
   content_types: ["application/json"],
   event_type: "shop.order",
   id_from: "body:/id",

@@ -36,6 +36,14 @@ const GatewayStatus = named(
         last_error: LastError,
       }),
     ),
+    sources: Type.Array(
+      closed({
+        name: Type.String(),
+        health: oneOf(["ok", "error"], "`error`: nobody can be verified, and every sender gets 401"),
+        reason: Type.String({ description: "Which of its secrets do not count, and why" }),
+      }),
+      { description: "Only those with a secret or token that can be guessed: from a version that took it" },
+    ),
   }),
 );
 
@@ -63,7 +71,7 @@ export const OPERATION_DOCS: AreaDocs = {
       description: "With a key that is bound to a tenant: of what belongs to that tenant.",
       answer: {
         status: 200,
-        description: "`QUEUE` and `error` if any target is",
+        description: "`QUEUE` and `error` if any target is; `error` if a source can verify nobody",
         schema: GatewayStatus,
         example: {
           mode: "NORMAL",
@@ -71,6 +79,7 @@ export const OPERATION_DOCS: AreaDocs = {
           last_error: null,
           health: "ok",
           targets: [{ ...erp, queue_length: 0, failures: 0, last_error: null }],
+          sources: [],
         },
       },
     },

@@ -90,7 +90,7 @@ const SOURCE = {
 };
 
 const settings = {
-  auth: { header: "X-Shop-Token", token: "b8f1c2a09d3e" },
+  auth: { header: "X-Shop-Token", token: "b8f1c2a09d3e47d6" },
   content_types: ["application/json"],
   event_type: "shop.order",
   id_from: "body:/id",

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
+import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { SOURCE_NAME_PATTERN, SOURCE_STATUSES, SourceInput, type SourceStatus } from "../../domain/source.ts";
 import type { SourceRecord, Sources } from "../../manage/sources.ts";
 import type { Store } from "../../store/store.ts";
@@ -71,6 +72,18 @@ export function addSourceRoutes(app: FastifyInstance, { sources, store, clock }:
     return { ...body, tenant_id: bound };
   }
 
+  /** Whoever declares a name gets its webhooks: those of `*` are another tenant's, and nobody else may take them. */
+  function refuseTakeover({ name }: SourceInput, bound: string | undefined): void {
+    const isTheirs = bound === undefined || bound === DEFAULT_TENANT;
+    if (isTheirs || !sources.isOpenToAny || sources.findDeclared(name, undefined) !== undefined) return;
+    throw new PosthornError(
+      "forbidden",
+      `Webhooks to "${name}" are taken by the * source for the tenant ${DEFAULT_TENANT}, and a key that is bound to ` +
+        `${bound} cannot take them over. Ask for the source with a key that is bound to no tenant ` +
+        `(tenant_id: ${bound}), or for any_source: false.`,
+    );
+  }
+
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     "/api/v1/sources",
     { config: { scope: "read" }, schema: { summary: "List sources", querystring: ListQuery } },
@@ -96,7 +109,10 @@ export function addSourceRoutes(app: FastifyInstance, { sources, store, clock }:
         store,
         scope: `sources ${request.caller?.tenantId ?? ""}`,
         wall: clock.wall(),
-        make: (mark) => sources.create(input, mark && { ...mark, madeId: input.name }),
+        make: (mark) => {
+          refuseTakeover(input, request.caller?.tenantId);
+          return sources.create(input, mark && { ...mark, madeId: input.name });
+        },
         find: async (name) => sources.findDeclared(name, request.caller?.tenantId),
       });
       if ("made" in result) return sendCreated(reply, result.made);
@@ -121,6 +137,7 @@ export function addSourceRoutes(app: FastifyInstance, { sources, store, clock }:
       const checkKnown = checkMeant(request);
       const { record, isNew } = await sources.put(input, (known) => {
         checkKnown(known);
+        refuseTakeover(input, request.caller?.tenantId);
         const owner = known?.source.tenantId;
         if (owner !== undefined && (input.tenant_id ?? owner) !== owner) {
           throw wrong("tenant_id", `it belongs to ${owner}, for good`);

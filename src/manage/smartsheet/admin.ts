@@ -1,4 +1,5 @@
 import { PosthornError } from "../../domain/errors.ts";
+import { TEXT_SECRET } from "../../domain/secret-form.ts";
 import { ENABLED, mayBeEnabled, type Manifest, type SheetNames } from "../../domain/smartsheet.ts";
 import { createTurns } from "../in-turn.ts";
 import type { RemoteWebhook, SmartsheetClient } from "./client.ts";
@@ -134,7 +135,8 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
   async function remember({ source, client }: Prepared, remote: RemoteWebhook): Promise<void> {
     const { id: webhookId, scopeId: sheetId, status } = remote;
     const secret = remote.sharedSecret ?? (await client.getWebhook(webhookId)).sharedSecret;
-    if (secret === undefined) {
+    // With a secret that can be guessed, or none, anybody could sign.
+    if (secret === undefined || TEXT_SECRET.findProblem(secret) !== undefined) {
       throw new PosthornError("smartsheet_failed", `Smartsheet does not tell the secret of the webhook ${webhookId}.`);
     }
     // First: whoever is told compares it with what is known.

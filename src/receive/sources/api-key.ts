@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { HEADER_SECRET } from "../../domain/secret-form.ts";
 import { textOption } from "./kind-options.ts";
 import { badSignature, getHeader } from "./signatures.ts";
 import { isSameSecret } from "../same-secret.ts";
@@ -20,6 +21,7 @@ export const apiKey: SourceKind = {
     { additionalProperties: false },
   ),
   needsSecret: true,
+  secretForm: () => HEADER_SECRET,
   verify(request, settings) {
     const given = getHeader(request, headerOf(settings)).replace(/^bearer +/i, "");
     let isKnown = false;

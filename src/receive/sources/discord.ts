@@ -1,6 +1,9 @@
-import { createPublicKey, verify as verifySignature, type KeyObject } from "node:crypto";
+import { verify as verifySignature } from "node:crypto";
 import { Type } from "typebox";
+import { findHexBytes } from "../../domain/key-bytes.ts";
+import type { SecretForm } from "../../domain/secret-form.ts";
 import { scalarTextAt } from "../json-pointer.ts";
+import { findEd25519Key } from "./ed25519-key.ts";
 import { eventTypeOf, findTime, hashOf, identityOf, requireJson } from "./event-naming.ts";
 import { ToleranceOption, findToleranceMs } from "./kind-options.ts";
 import { jsonAnswer } from "./plain-answer.ts";
@@ -9,15 +12,18 @@ import { badSignature, checkTime, getHeader, getUnixSeconds } from "./signatures
 import type { ArrivedRequest, KindSettings, SourceKind } from "./source-kind.ts";
 
 const MAX_PING_BYTES = 16 * 1024;
-/** RFC 8410: what stands before the 32 bytes of the key in SPKI. */
-const SPKI_HEAD = Buffer.from("302a300506032b6570032100", "hex");
 const INTERACTIONS: ReadonlyMap<string | undefined, string> = new Map([
   ["2", "application_command"],
   ["3", "message_component"],
   ["4", "application_command_autocomplete"],
   ["5", "modal_submit"],
 ]);
-const keyOf = remember(parsePublicKey);
+const keyOf = remember((secret) => findEd25519Key(findHexBytes(secret)));
+const PUBLIC_KEY: SecretForm = {
+  findProblem: (secret) =>
+    keyOf(secret) === undefined ? "is not the public key of an application: 64 hexadecimal digits" : undefined,
+  create: () => undefined,
+};
 
 /**
  * docs.discord.com/developers: webhook events and interactions, both signed (Ed25519) over the timestamp and the body.
@@ -27,6 +33,7 @@ export const discord: SourceKind = {
   name: "discord",
   options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
   needsSecret: true,
+  secretForm: () => PUBLIC_KEY,
   pointers: [["type"], ["event", "type"], ["event", "timestamp"], ["id"]],
   handshake(request, settings) {
     const { body } = request;
@@ -64,9 +71,4 @@ function verify(request: ArrivedRequest, settings: KindSettings): void {
   if (!isSigned) throw badSignature("The signature was made with another key, or of another body.");
   const toleranceMs = findToleranceMs(settings);
   if (toleranceMs !== undefined) checkTime(at, request, toleranceMs);
-}
-
-function parsePublicKey(secret: string): KeyObject | undefined {
-  if (!/^[0-9a-f]{64}$/i.test(secret)) return undefined;
-  return createPublicKey({ key: Buffer.concat([SPKI_HEAD, Buffer.from(secret, "hex")]), format: "der", type: "spki" });
 }

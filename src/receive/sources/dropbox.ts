@@ -1,7 +1,11 @@
+import { textSecret } from "../../domain/secret-form.ts";
 import { queryFields } from "./form-fields.ts";
 import { echoChallenge } from "./plain-answer.ts";
 import { getHeader, getHmacSecret } from "./signatures.ts";
 import type { SourceKind } from "./source-kind.ts";
+
+/** Dropbox makes the secrets of apps, and gives them 15 characters. */
+const APP_SECRET = textSecret(15);
 
 /**
  * dropbox.com/developers/reference/webhooks. A notification says only whose files have changed, in the same words each
@@ -10,6 +14,7 @@ import type { SourceKind } from "./source-kind.ts";
 export const dropbox: SourceKind = {
   name: "dropbox",
   needsSecret: true,
+  secretForm: () => APP_SECRET,
   handshakeMethods: ["GET"],
   handshake(request) {
     if (request.method !== "GET") return undefined;

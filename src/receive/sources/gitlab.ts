@@ -1,10 +1,18 @@
 import { Type } from "typebox";
+import { HEADER_SECRET, type SecretForm } from "../../domain/secret-form.ts";
 import { eventTypeOf, identityOf } from "./event-naming.ts";
 import { ToleranceOption } from "./kind-options.ts";
 import { badSignature, findHeader, getHeader } from "./signatures.ts";
 import { isSameSecret } from "../same-secret.ts";
 import type { ArrivedRequest, KindSettings, SourceKind } from "./source-kind.ts";
-import { verifyStandardRequest } from "./standard-webhooks.ts";
+import { STANDARD_SECRET, verifyStandardRequest } from "./standard-webhooks.ts";
+
+/** A signing token stays one: a mere token in its place would let bodies through that nobody signed. */
+const TOKEN: SecretForm = {
+  findProblem: (secret) => (isSigningToken(secret) ? STANDARD_SECRET : HEADER_SECRET).findProblem(secret),
+  create: (random, current) =>
+    (current === undefined || isSigningToken(current) ? STANDARD_SECRET : HEADER_SECRET).create(random, current),
+};
 
 /**
  * docs.gitlab.com/user/project/integrations/webhooks: a secret token, sent as it is, or a signing token (`whsec_…`),
@@ -14,6 +22,7 @@ export const gitlab: SourceKind = {
   name: "gitlab",
   options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
   needsSecret: true,
+  secretForm: () => TOKEN,
   pointers: [["object_attributes", "action"], ["event_name"]],
   verify(request, settings) {
     const isSigned = findHeader(request, "webhook-signature") !== undefined && settings.secrets.some(isSigningToken);

@@ -1,4 +1,6 @@
 import { Type } from "typebox";
+import { findBase64Bytes, findHexBytes } from "../../domain/key-bytes.ts";
+import { BASE64_SECRET, HEX_SECRET, TEXT_SECRET } from "../../domain/secret-form.ts";
 import { ToleranceOption, textOption, toleranceMsOf } from "./kind-options.ts";
 import { findTime, findTimeInMs } from "./event-naming.ts";
 import {
@@ -58,6 +60,9 @@ export const hmac: SourceKind = {
     { additionalProperties: false },
   ),
   needsSecret: true,
+  secretForm({ secret_encoding: encoding }) {
+    return encoding === "hex" ? HEX_SECRET : encoding === "base64" ? BASE64_SECRET : TEXT_SECRET;
+  },
   verify(request, settings) {
     const scheme = schemeOf(settings);
     const given = afterPrefix(getHeader(request, scheme.header), scheme.prefix);
@@ -77,7 +82,8 @@ interface Scheme {
   readonly template: string;
   readonly algorithm: string;
   readonly encoding: "hex" | "base64" | "base64url";
-  readonly keyEncoding: string;
+  /** Of the secrets that are written as the options say. */
+  readonly keys: readonly Buffer[];
   /** Where only the body is signed, and that as most do. */
   readonly plainDigest: Digest | undefined;
 }
@@ -99,16 +105,17 @@ function readScheme(settings: KindSettings): Scheme {
   const plainDigest = isPlain && encoding !== "base64url" ? encoding : undefined;
   const header = (textOption(settings, "header") ?? "").toLowerCase();
   const prefix = textOption(settings, "prefix") ?? "";
-  return { header, prefix, template, algorithm, encoding, keyEncoding, plainDigest };
+  const keys = settings.secrets.map((secret) => findKey(secret, keyEncoding)).filter((key) => key !== undefined);
+  return { header, prefix, template, algorithm, encoding, keys, plainDigest };
 }
 
 function isSigned(given: string, scheme: Scheme, request: ArrivedRequest, settings: KindSettings): boolean {
-  const { template, algorithm, encoding, keyEncoding, plainDigest } = scheme;
+  const { template, algorithm, encoding, keys, plainDigest } = scheme;
   if (plainDigest !== undefined) {
     return findHmacSecret(given, settings.secrets, "", request.body, plainDigest) !== undefined;
   }
   const parts = template.split(PLACEHOLDER).map((part, at) => (at % 2 === 0 ? part : fill(part, request, settings)));
-  return settings.secrets.some((secret) => isHmacOf(given, algorithm, toKey(secret, keyEncoding), parts, encoding));
+  return keys.some((key) => isHmacOf(given, algorithm, key, parts, encoding));
 }
 
 function fill(placeholder: string, request: ArrivedRequest, settings: KindSettings): string | Buffer {
@@ -142,6 +149,7 @@ function toEncoding(text: string | undefined): "hex" | "base64" | "base64url" {
   return text === "base64" || text === "base64url" ? text : "hex";
 }
 
-function toKey(secret: string, encoding: string): Buffer {
-  return Buffer.from(secret, encoding === "hex" || encoding === "base64" ? encoding : "utf8");
+function findKey(secret: string, encoding: string): Buffer | undefined {
+  if (encoding === "hex") return findHexBytes(secret);
+  return encoding === "base64" ? findBase64Bytes(secret) : Buffer.from(secret, "utf8");
 }

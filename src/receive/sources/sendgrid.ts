@@ -1,5 +1,7 @@
 import { createPublicKey, verify as verifySignature, type KeyObject } from "node:crypto";
 import { Type } from "typebox";
+import { findBase64Bytes } from "../../domain/key-bytes.ts";
+import type { SecretForm } from "../../domain/secret-form.ts";
 import { scalarTextAt } from "../json-pointer.ts";
 import { eventTypeOf, findTime, hashOf, identityOf, requireJson } from "./event-naming.ts";
 import { ToleranceOption, findToleranceMs } from "./kind-options.ts";
@@ -11,6 +13,11 @@ import type { ReadEvent, SourceKind } from "./source-kind.ts";
 const SIGNATURE = "x-twilio-email-event-webhook-signature";
 const TIMESTAMP = "x-twilio-email-event-webhook-timestamp";
 const keyOf = remember(parsePublicKey);
+const VERIFICATION_KEY: SecretForm = {
+  findProblem: (secret) =>
+    keyOf(secret) === undefined ? "is not a verification key of SendGrid: the base64 of a public EC key" : undefined,
+  create: () => undefined,
+};
 
 /**
  * twilio.com/docs/sendgrid: the event webhook, signed with ECDSA over the timestamp and the body, which is a list of
@@ -20,6 +27,7 @@ export const sendgrid: SourceKind = {
   name: "sendgrid",
   options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
   needsSecret: true,
+  secretForm: () => VERIFICATION_KEY,
   verify(request, settings) {
     const given = getHeader(request, SIGNATURE);
     const time = getHeader(request, TIMESTAMP);
@@ -52,8 +60,10 @@ function readEvent(body: Buffer): ReadEvent {
 }
 
 function parsePublicKey(secret: string): KeyObject | undefined {
+  const bytes = findBase64Bytes(secret);
+  if (bytes === undefined) return undefined;
   try {
-    const key = createPublicKey({ key: Buffer.from(secret, "base64"), format: "der", type: "spki" });
+    const key = createPublicKey({ key: bytes, format: "der", type: "spki" });
     return key.asymmetricKeyType === "ec" ? key : undefined;
   } catch {
     return undefined;

@@ -2,6 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { Type } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { createHmacKey, type HmacKey } from "../../domain/hmac.ts";
+import { TEXT_SECRET } from "../../domain/secret-form.ts";
 import { readManifest, SMARTSHEET_KIND, type SmartsheetContext } from "../../domain/smartsheet.ts";
 import {
   describeStatus,
@@ -130,6 +131,7 @@ export function createSmartsheetKind(context: SmartsheetContext): SourceKind {
     name: SMARTSHEET_KIND,
     options: Options,
     needsSecret: false,
+    secretForm: () => TEXT_SECRET,
     only: ["row.*", "attachment.*", "webhook.status"],
     checkManifest: (manifest) => void readManifest(manifest),
 

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { TObject } from "typebox";
+import type { SecretForm } from "../../domain/secret-form.ts";
 import type { WellFormed } from "../well-formed.ts";
 
 /**
@@ -14,6 +15,8 @@ export interface SourceKind {
   readonly only?: readonly string[] | undefined;
   /** Whether a source of this kind needs at least one secret to verify anything. */
   readonly needsSecret: boolean;
+  /** How its secrets are written, by the options of the source. Without it: as a text whose bytes are the key. */
+  secretForm?(options: Readonly<Record<string, unknown>>): SecretForm;
   /** Methods that the provider's handshake uses beside those of the source. */
   readonly handshakeMethods?: readonly string[] | undefined;
   /** JSON Pointers whose scalars `events` finds in `texts`, as they stand in the body: no number goes through a float. */

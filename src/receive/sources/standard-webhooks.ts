@@ -1,6 +1,9 @@
-import { createPublicKey, verify as verifySignature, type KeyObject } from "node:crypto";
+import { verify as verifySignature, type KeyObject } from "node:crypto";
 import { Type } from "typebox";
 import { createHmacKey, type HmacKey } from "../../domain/hmac.ts";
+import { findBase64Bytes } from "../../domain/key-bytes.ts";
+import { encodeNew, findBase64Problem, type SecretForm } from "../../domain/secret-form.ts";
+import { findEd25519Key } from "./ed25519-key.ts";
 import { eventTypeOf, findTime, identityOf } from "./event-naming.ts";
 import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
 import { remember } from "./remember.ts";
@@ -10,18 +13,29 @@ import type { ArrivedRequest, KindSettings, SourceKind } from "./source-kind.ts"
 const TOLERANCE_S = 300;
 /** While keys are changed there are a few. */
 const MAX_SIGNATURES = 20;
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
-/** RFC 8410: what stands before the 32 bytes of the key in SPKI. */
-const SPKI_HEAD = Buffer.from("302a300506032b6570032100", "hex");
+const SECRET_PREFIX = "whsec_";
+const PUBLIC_PREFIX = "whpk_";
 
 type StandardKey = { readonly hmac: HmacKey } | { readonly ed25519: KeyObject } | undefined;
 const keyOf = remember(parseKey);
+
+/** The prefix of secrets may be missing, as with the libraries of the standard. */
+export const STANDARD_SECRET: SecretForm = {
+  findProblem(secret) {
+    if (secret.startsWith(PUBLIC_PREFIX)) {
+      return keyOf(secret) === undefined ? "is not whpk_ and the base64 of a public Ed25519 key" : undefined;
+    }
+    return findBase64Problem(withoutPrefix(secret));
+  },
+  create: (random) => SECRET_PREFIX + encodeNew(random, "base64"),
+};
 
 /** standardwebhooks.com, also with the headers of Svix. Secrets are `whsec_…` (v1) or public keys `whpk_…` (v1a). */
 export const standardWebhooks: SourceKind = {
   name: "standard-webhooks",
   options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
   needsSecret: true,
+  secretForm: () => STANDARD_SECRET,
   pointers: [["type"], ["timestamp"]],
   verify: verifyStandardRequest,
   events(request, _settings, form) {
@@ -72,12 +86,17 @@ function isSignedBy(key: StandardKey, given: readonly string[], text: string, bo
   });
 }
 
-/** A secret that is none signs nothing: `Buffer.from` takes anything for base64 and would make an empty key of it. */
+/** A secret that is none signs nothing, nor does one that can be guessed. */
 function parseKey(secret: string): StandardKey {
-  const encoded = secret.replace(/^wh(?:sec|pk)_/, "");
-  if (!BASE64.test(encoded)) return undefined;
-  const bytes = Buffer.from(encoded, "base64");
-  if (!secret.startsWith("whpk_")) return { hmac: createHmacKey(bytes) };
-  if (bytes.length !== 32) return undefined;
-  return { ed25519: createPublicKey({ key: Buffer.concat([SPKI_HEAD, bytes]), format: "der", type: "spki" }) };
+  if (secret.startsWith(PUBLIC_PREFIX)) {
+    const ed25519 = findEd25519Key(findBase64Bytes(secret.slice(PUBLIC_PREFIX.length)));
+    return ed25519 === undefined ? undefined : { ed25519 };
+  }
+  const text = withoutPrefix(secret);
+  const bytes = findBase64Bytes(text);
+  return bytes === undefined || findBase64Problem(text) !== undefined ? undefined : { hmac: createHmacKey(bytes) };
+}
+
+function withoutPrefix(secret: string): string {
+  return secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret;
 }

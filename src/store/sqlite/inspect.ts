@@ -16,7 +16,11 @@ export interface Inspection {
   /** What the counters say less what the rows say: must be 0. */
   imbalance: number;
   lastKnownNow: number;
+  /** As they are written: what opens a door is sealed. */
+  sources: readonly { name: string; settings: string }[];
 }
+
+type SourceText = Inspection["sources"][number];
 
 const MAX_DAMAGES = 10;
 
@@ -37,6 +41,7 @@ export function inspectDatabase(file: string): Inspection | undefined {
       openDeliveries: reads.countOpenDeliveries(),
       imbalance: reads.findImbalance(),
       lastKnownNow: Number(readColumn(db, "select value from meta where key = 'last_known_now'")[0] ?? 0),
+      sources: db.prepare("select name, settings from sources order by name").all() as unknown as SourceText[],
     };
   } finally {
     db.close();

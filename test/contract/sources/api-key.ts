@@ -1,7 +1,7 @@
 import { apiKey } from "../../../src/receive/sources/api-key.ts";
 import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
-const SECRET = "k-1234567890";
+const SECRET = "k-1234567890abcdef";
 
 export const fixture: SourceFixture = {
   kind: apiKey,

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { dropbox } from "../../../src/receive/sources/dropbox.ts";
 import { JSON_TYPE, SIGNED_AT, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
-const SECRET = "app-secret";
+const SECRET = "appsecret0fif15";
 const BODY = json({ list_folder: { accounts: ["dbid:AAH4f99T0taONIb"] }, delta: { users: [12_345_678] } });
 
 export const fixture: SourceFixture = {

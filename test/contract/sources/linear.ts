@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { linear } from "../../../src/receive/sources/linear.ts";
 import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
-const SECRET = "lin_wh_7Jw3Zk";
+const SECRET = "lin_wh_7Jw3Zk9QmT2xVb";
 
 export const fixture: SourceFixture = {
   kind: linear,

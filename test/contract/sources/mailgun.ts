@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { mailgun } from "../../../src/receive/sources/mailgun.ts";
 import { JSON_TYPE, arrive, json, settingsOf, withBody, type SourceFixture } from "../source-fixture.ts";
 
-const SECRET = "key-0123456789";
+const SECRET = "key-0123456789abcdef";
 const TOKEN = "7a8ff7dc1c1d85e0ab3c7b3bc8ba71c2fb1a3c1d8bb28bd9f9";
 
 export const fixture: SourceFixture = {

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { shopify } from "../../../src/receive/sources/shopify.ts";
 import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
-const SECRET = "hush";
+const SECRET = "hush-hush-0123456789";
 const BODY = json({ id: 820_982_911, total_price: "254.98" });
 
 export const fixture: SourceFixture = {

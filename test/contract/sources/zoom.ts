@@ -3,7 +3,7 @@ import { hashOf } from "../../../src/receive/sources/event-naming.ts";
 import { zoom } from "../../../src/receive/sources/zoom.ts";
 import { JSON_TYPE, SIGNED_AT, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
-const SECRET = "Zm9vYmFyYmF6";
+const SECRET = "Zm9vYmFyYmF6cXV4cXV1";
 const BODY = json({ event: "meeting.participant_joined", event_ts: 1_781_524_799_123, payload: { account_id: "abc" } });
 const VALIDATION = json({
   payload: { plainToken: "qgg8vlvZRS6UYooatFL8Aw" },

@@ -11,6 +11,8 @@ import { createVirtualClock, createVirtualTime, moveClock } from "../../support/
 import { settleCalls, watchCalls } from "../../support/watched-store.ts";
 
 const HOUR_MS = 3_600_000;
+const OLD = "the-old-secret-0123";
+const NEW = "the-new-secret-4567";
 const folder = useFolder();
 
 /** Sources on a store, in virtual time. */
@@ -49,14 +51,14 @@ describe("sources", () => {
   it("let a replaced secret count for as long as the overlap lasts, and not a second longer", async () => {
     const bench = await openBench();
     const sources = await bench.open();
-    await sources.create({ name: "shop", kind: "sample", secrets: ["old"] });
-    await sources.rotateSecret("shop", { secret: "new", overlapMs: HOUR_MS });
+    await sources.create({ name: "shop", kind: "sample", secrets: [OLD] });
+    await sources.rotateSecret("shop", { secret: NEW, overlapMs: HOUR_MS });
     const live = () => sources.find("shop")?.settings.secrets;
     await bench.move(HOUR_MS - 1000);
-    expect(live()).toEqual(["new", "old"]);
+    expect(live()).toEqual([NEW, OLD]);
     await bench.move(1000);
-    expect(live()).toEqual(["new"]);
-    expect((await bench.store.loadSources())[0]?.settings).not.toContain("old");
+    expect(live()).toEqual([NEW]);
+    expect((await bench.store.loadSources())[0]?.settings).not.toContain(OLD);
     expect(bench.faults).toEqual([]);
     await sources.stop();
   });
@@ -64,12 +66,12 @@ describe("sources", () => {
   it("end what ran out while the gateway was down", async () => {
     const bench = await openBench();
     const before = await bench.open();
-    await before.create({ name: "shop", kind: "sample", secrets: ["old"] });
-    await before.rotateSecret("shop", { secret: "new", overlapMs: HOUR_MS });
+    await before.create({ name: "shop", kind: "sample", secrets: [OLD] });
+    await before.rotateSecret("shop", { secret: NEW, overlapMs: HOUR_MS });
     await before.stop();
     await bench.move(2 * HOUR_MS);
     const after = await bench.open();
-    expect(after.find("shop")?.settings.secrets).toEqual(["new"]);
+    expect(after.find("shop")?.settings.secrets).toEqual([NEW]);
     await after.stop();
   });
 
@@ -95,21 +97,21 @@ describe("sources", () => {
   it("keep what opens a door sealed in the store", async () => {
     const bench = await openBench();
     const sources = await bench.open();
-    const auth = { header: "X-Token", token: "canary-token" };
+    const auth = { header: "X-Token", token: "canary-token-0123456789" };
     await sources.create({
       name: "shop",
       kind: "sample",
-      secrets: ["canary-secret"],
+      secrets: ["canary-secret-0123456789"],
       auth,
       path_token: "canary-path-token",
     });
-    await sources.create({ name: "opts", kind: "sample", secrets: ["s"], options: { verify_token: "canary-option" } });
+    await sources.create({ name: "opts", kind: "sample", secrets: [OLD], options: { verify_token: "canary-option" } });
     expect(JSON.stringify(await bench.store.loadSources())).not.toContain("canary");
     await sources.stop();
     const after = await bench.open();
     expect(after.find("shop")).toMatchObject({
       pathToken: "canary-path-token",
-      gate: { auth: { token: "canary-token" } },
+      gate: { auth: { token: "canary-token-0123456789" } },
     });
     expect(after.find("opts")?.settings.options).toEqual({ verify_token: "canary-option" });
     await after.stop();

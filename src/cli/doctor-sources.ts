@@ -1,0 +1,76 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "../config/settings-tree.ts";
+import { createSystemClock, createSystemRandom } from "../domain/system-clock.ts";
+import type { SourceInput } from "../domain/source.ts";
+import { createSecretBox } from "../manage/secret-box.ts";
+import { createSourceInputs } from "../manage/source-input.ts";
+import { judgeDoors } from "../manage/source-doors.ts";
+import { readState } from "../manage/source-settings.ts";
+import { createSourceKinds } from "../receive/sources/kinds.ts";
+import type { SourceKind } from "../receive/sources/source-kind.ts";
+import type { Inspection } from "../store/sqlite/inspect.ts";
+import { MASTER_KEY } from "./backup/manifest.ts";
+import { describeFailure } from "./failure.ts";
+import { countOf } from "./output.ts";
+
+type Judge = (result: "ok" | "warn" | "fail", detail: string) => void;
+
+/** Whether the sources can tell their senders from others. */
+export function checkSources(config: Config, inspection: Inspection | undefined, judge: Judge): void {
+  const kinds = listKinds();
+  const declared = config.sources.map((input) => findProblem(input, kinds)).filter((one) => one !== undefined);
+  const stored = inspection?.sources ?? [];
+  const weak = findWeakSources(config, stored, kinds);
+  if (weak === undefined) {
+    return judge("warn", "whether their secrets are good cannot be told: the master key is not there, or another");
+  }
+  for (const problem of declared) judge("fail", problem);
+  for (const { name, weakness, isLocked } of weak) {
+    if (isLocked) judge("fail", `${name} answers everybody 401: ${weakness}`);
+    else judge("warn", `${name} has a secret that does not count: ${weakness}`);
+  }
+  if (declared.length + weak.length === 0) judge("ok", `${countOf(stored.length, "source is", "sources are")} stored`);
+}
+
+function findProblem(input: SourceInput, kinds: ReadonlyMap<string, SourceKind>): string | undefined {
+  try {
+    createSourceInputs({ clock: createSystemClock(), random: createSystemRandom(), kinds }).check(input, undefined);
+    return undefined;
+  } catch (error) {
+    return `the declared source ${input.name} is not valid: ${describeFailure(error)}`;
+  }
+}
+
+/** Undefined when the secrets cannot be read. */
+function findWeakSources(
+  config: Config,
+  stored: readonly { name: string; settings: string }[],
+  kinds: ReadonlyMap<string, SourceKind>,
+) {
+  const path = join(config.dataDir, MASTER_KEY);
+  const key = config.masterKey ?? (existsSync(path) ? readFileSync(path, "utf8").trim() : "");
+  const box = createSecretBox(key);
+  try {
+    return stored.flatMap(({ name, settings }) => {
+      const state = readState(settings, box);
+      const { weakness, isLocked } = judgeDoors(state, kinds.get(state.shown.kind ?? ""));
+      return weakness === undefined ? [] : [{ name, weakness, isLocked }];
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Only their rules are asked for: nothing is received here. */
+function listKinds(): ReadonlyMap<string, SourceKind> {
+  return createSourceKinds({
+    clock: createSystemClock(),
+    fetchText: () => Promise.reject(new Error("nothing is fetched here")),
+    smartsheet: {
+      findSheets: () => new Map(),
+      findWebhooks: () => undefined,
+      noteStatus: () => undefined,
+    },
+  });
+}
