@@ -35,6 +35,8 @@ export interface Gateway {
 
 const MAX_PUBLISH_BYTES = 16 * 1024 * 1024;
 const HTTP_CLOSE_MS = 1500;
+/** In a line of the log. */
+const MAX_NAMED = 20;
 
 export async function startGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
   const { logger } = options;
@@ -56,6 +58,11 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     onOverlap: (endsAt) => jobs.runBy(END_OVERLAPS, endsAt),
     onRotation: ({ id, name }, trigger) =>
       logger.info({ subscription_id: id, subscription: name, trigger }, "a new secret signs beside the old one"),
+    onOverdue: (overdue) =>
+      logger.warn(
+        { count: overdue.length, subscriptions: overdue.slice(0, MAX_NAMED).map(({ name }) => name) },
+        "secrets are too old, and nobody would be told of new ones: rotate them, or subscribe to webhook.secret_rotating",
+      ),
   });
   const jobs = createJobs({
     store,

@@ -94,7 +94,7 @@ Examples:
     .option("--status <code>", "status to answer with", "200")
     .option("--delay <ms>", "wait this long before each answer", "0")
     .option("--fail-first <count>", "answer the first requests with 503", "0")
-    .option("--secret <whsec_…>", "check the signatures with this secret")
+    .option("--secret <secret>", "check the signatures with this secret")
     .option("--signature-header <name>", "header of the plain signature", "X-Webhook-Signature")
     .option("--json", "print one JSON document per request")
     .addHelpText(

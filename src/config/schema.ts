@@ -119,7 +119,9 @@ const keys = {
     default: 90,
     minimum: 0,
     maximum: 3650,
-    description: "Age at which a subscription gets a new secret beside the old one; 0 switches that off",
+    description:
+      "Age at which a subscription gets a new secret beside the old one, if a subscription of its tenant names " +
+      "`webhook.secret_rotating`; elsewhere it is only warned of. 0 switches both off",
   }),
 };
 

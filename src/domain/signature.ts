@@ -10,25 +10,45 @@ const SECRET_PREFIX = "whsec_";
 const SECRET_BYTES = 32;
 const MIN_SECRET_BYTES = 24;
 const MAX_SECRET_BYTES = 64;
+export const MIN_SECRET_LENGTH = 16;
+export const MAX_SECRET_LENGTH = 128;
+/** No control or format characters, no lone surrogates, no line ends: what two people could type alike. */
+const PLAIN_SECRET = new RegExp(`^[^\\p{C}\\p{Zl}\\p{Zp}]{${MIN_SECRET_LENGTH},${MAX_SECRET_LENGTH}}$`, "u");
+const ED25519_PREFIX = /^wh[sp]k_/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 
 export function createSecret(random: Random): string {
   return SECRET_PREFIX + Buffer.from(random.bytes(SECRET_BYTES)).toString("base64");
 }
 
-/** The key inside `whsec_…`. `Buffer.from` takes anything for base64 and would sign with a garbled or empty key. */
+/**
+ * The key of Standard Webhooks' signatures: what is inside `whsec_…`, or the UTF-8 bytes of any other text, which is a
+ * secret that the receiver had before.
+ */
 export function decodeSecret(secret: string): Buffer {
-  const text = secret.slice(SECRET_PREFIX.length);
-  const isWellFormed = secret.startsWith(SECRET_PREFIX) && secret.length <= 100 && BASE64.test(text);
-  const key = Buffer.from(isWellFormed ? text : "", "base64");
-  if (key.length < MIN_SECRET_BYTES || key.length > MAX_SECRET_BYTES) {
-    throw new PosthornError(
-      "invalid_field",
-      `A secret is ${SECRET_PREFIX} and the base64 of ${MIN_SECRET_BYTES} to ${MAX_SECRET_BYTES} bytes.`,
-      { field: "secret" },
+  if (secret.startsWith(SECRET_PREFIX)) return decodePrefixed(secret);
+  if (ED25519_PREFIX.test(secret)) throw refuse("whsk_… and whpk_… are keys of ed25519, and the second is public.");
+  if (!PLAIN_SECRET.test(secret)) {
+    throw refuse(
+      `A secret is ${SECRET_PREFIX} and base64, or a text of ${MIN_SECRET_LENGTH} to ${MAX_SECRET_LENGTH} printable characters.`,
     );
   }
+  return Buffer.from(secret, "utf8");
+}
+
+/** `Buffer.from` takes anything for base64 and would sign with a garbled or empty key. */
+function decodePrefixed(secret: string): Buffer {
+  const text = secret.slice(SECRET_PREFIX.length);
+  const isWellFormed = secret.length <= 100 && BASE64.test(text);
+  const key = Buffer.from(isWellFormed ? text : "", "base64");
+  if (key.length < MIN_SECRET_BYTES || key.length > MAX_SECRET_BYTES) {
+    throw refuse(`After ${SECRET_PREFIX} a secret has the base64 of ${MIN_SECRET_BYTES} to ${MAX_SECRET_BYTES} bytes.`);
+  }
   return key;
+}
+
+function refuse(message: string): PosthornError {
+  return new PosthornError("invalid_field", message, { field: "secret" });
 }
 
 export interface Signer {

@@ -2,6 +2,7 @@ import { Type, type Static } from "typebox";
 import { AUTH_DESCRIPTION, type DestinationAuth, DestinationAuthInput } from "./destination-auth.ts";
 import { DEFAULT_TENANT } from "./event.ts";
 import { FILTER_LIMITS, type Filter } from "./filter.ts";
+import { MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from "./signature.ts";
 import type { TargetRules } from "./target.ts";
 
 /** One schema gives the type, the validation, the defaults, the OpenAPI text and the docs. */
@@ -64,8 +65,11 @@ export const SubscriptionInput = Type.Object(
     signature_header: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$", default: "X-Webhook-Signature" })),
     secret: Type.Optional(
       Type.String({
-        pattern: "^whsec_[A-Za-z0-9+/]{32,88}={0,2}$",
-        description: "`whsec_` and base64 of 24 to 64 bytes; generated when not given; shown only in the answer",
+        minLength: MIN_SECRET_LENGTH,
+        maxLength: MAX_SECRET_LENGTH,
+        description:
+          "`whsec_` and base64 of 24 to 64 bytes, or a text of 16 to 128 printable characters that the receiver has " +
+          "already; generated when not given; shown only in the answer",
       }),
     ),
     ed25519: Type.Optional(

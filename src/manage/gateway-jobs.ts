@@ -12,9 +12,9 @@ export function createGatewayJobs(parts: { rotation: SecretRotation }): Periodic
   return [
     {
       name: ROTATE_SECRETS,
-      description: "Gives subscriptions whose secret is too old a new one beside it",
+      description: "Gives subscriptions whose secret is too old a new one beside it, where somebody is told",
       everyMs: DAY_MS,
-      run: async ({ shouldStop }) => ({ summary: { rotated: await rotation.rotateOld(shouldStop) } }),
+      run: async ({ shouldStop }) => ({ summary: await rotation.rotateOld(shouldStop) }),
     },
     {
       name: END_OVERLAPS,

@@ -10,7 +10,8 @@ import {
   type SigningKeys,
 } from "../domain/signing-keys.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { OwnEvents } from "./own-events.ts";
+import { letsThrough } from "../route/wants.ts";
+import { toIncomingEvent, type OwnEvents } from "./own-events.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
 /** New secrets for subscriptions, without a moment in which a receiver cannot verify. */
@@ -21,9 +22,13 @@ export interface SecretRotation {
   retire(subscription: Subscription): Promise<void>;
   /** Retires what is due; says how many, and when the next is due. */
   endOverlaps(): Promise<{ ended: number; nextEndAt: number | undefined }>;
-  /** Begins a rotation wherever a secret is too old; says how many. */
-  rotateOld(shouldStop: () => boolean): Promise<number>;
+  /** Begins a rotation wherever a secret is too old and somebody is told; warns of the others. Says how many of each. */
+  rotateOld(shouldStop: () => boolean): Promise<{ rotated: number; overdue: number }>;
+  plan(subscription: Subscription): RotationPlan;
 }
+
+/** `automatic`: by itself, at its age. `manual`: only by its owner. `overdue`: the same, and it is too old. */
+export type RotationPlan = "automatic" | "manual" | "overdue";
 
 export interface RotationWish {
   secret?: string | undefined;
@@ -42,10 +47,13 @@ export interface SecretRotationOptions {
   /** An overlap was begun. */
   onOverlap: (endsAt: number) => Promise<void>;
   onRotation: (subscription: Subscription, trigger: RotationTrigger) => void;
+  /** Secrets that are too old, and whose owners nobody would tell of new ones. */
+  onOverdue: (subscriptions: readonly Subscription[]) => void;
 }
 
 export type RotationTrigger = "manual" | "automatic";
 
+const NEWS = "webhook.secret_rotating" as const;
 const DEFAULT_OVERLAP_MS = 14 * 86_400_000;
 
 export function createSecretRotation(options: SecretRotationOptions): SecretRotation {
@@ -80,14 +88,38 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
     });
   }
 
-  function isTooOld(subscription: Subscription): boolean {
-    const keys = subscriptions.keysOf(subscription);
-    const [secret] = keys.secrets;
-    // What is paused is rotated when it is back: its owner could not see the overlap pass.
-    if (secret === undefined || subscription.status !== "active" || findOverlapEnd(keys) !== undefined) return false;
+  /** What is paused is rotated when it is back: its owner could not see the overlap pass. */
+  function isRotatable(subscription: Subscription, keys: SigningKeys): boolean {
+    if (options.rotateAfterMs === 0 || subscription.status !== "active") return false;
     // A secret that stands in the configuration file is changed there.
-    if (subscription.managedBy === "config" && keys.declared !== undefined) return false;
+    return subscription.managedBy !== "config" || keys.declared === undefined;
+  }
+
+  function isTooOld(keys: SigningKeys): boolean {
+    const [secret] = keys.secrets;
+    if (secret === undefined || findOverlapEnd(keys) !== undefined) return false;
     return clock.now() - secret.createdAt >= options.rotateAfterMs;
+  }
+
+  /**
+   * Who hears of a rotation: active subscriptions of the tenant that ask for the news by name. With `webhook.*` one may
+   * mean what comes in; a contact counts once something is sent to it.
+   */
+  function listListeners(tenantId: string): readonly Subscription[] {
+    return subscriptions.list(tenantId).filter(({ status, events }) => status === "active" && events.includes(NEWS));
+  }
+
+  function isTold(subscription: Subscription, keys: SigningKeys, listeners: readonly Subscription[]): boolean {
+    if (listeners.length === 0) return false;
+    const news = toIncomingEvent(describe(subscription, keys, clock.now(), "automatic"), clock, "");
+    return listeners.some((listener) => letsThrough(listener, news));
+  }
+
+  function plan(subscription: Subscription): RotationPlan {
+    const keys = subscriptions.keysOf(subscription);
+    if (!isRotatable(subscription, keys)) return "manual";
+    if (isTold(subscription, keys, listListeners(subscription.tenantId))) return "automatic";
+    return isTooOld(keys) ? "overdue" : "manual";
   }
 
   return {
@@ -123,10 +155,21 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
       return { ended, nextEndAt };
     },
     async rotateOld(shouldStop) {
-      if (options.rotateAfterMs === 0) return 0;
+      const overdue: Subscription[] = [];
+      /** By tenant: one may have very many subscriptions. */
+      const listeners = new Map<string, readonly Subscription[]>();
       let rotated = 0;
-      for (const subscription of subscriptions.list(undefined).filter(isTooOld)) {
+      for (const subscription of subscriptions.list(undefined)) {
         if (shouldStop()) break;
+        const keys = subscriptions.keysOf(subscription);
+        if (!isRotatable(subscription, keys) || !isTooOld(keys)) continue;
+        const { tenantId } = subscription;
+        const known = listeners.get(tenantId) ?? listListeners(tenantId);
+        listeners.set(tenantId, known);
+        if (!isTold(subscription, keys, known)) {
+          overdue.push(subscription);
+          continue;
+        }
         try {
           await rotate(subscription, {}, "automatic");
           rotated++;
@@ -134,8 +177,10 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
           if (!wasOvertaken(error)) throw error;
         }
       }
-      return rotated;
+      if (overdue.length > 0) options.onOverdue(overdue);
+      return { rotated, overdue: overdue.length };
     },
+    plan,
   };
 }
 
@@ -147,7 +192,7 @@ function wasOvertaken(error: unknown): boolean {
 function describe(subscription: Subscription, keys: SigningKeys, now: number, trigger: RotationTrigger) {
   const { id, tenantId, name, signatureHeader } = subscription;
   return {
-    type: "webhook.secret_rotating" as const,
+    type: NEWS,
     tenantId,
     data: {
       webhook_id: id,

@@ -3,7 +3,7 @@ import { readString, type Span } from "./json-members.ts";
 import type { PublishItem, PublishLimits } from "./publish-item.ts";
 import { MAX_UNIX_SECONDS, PLAIN_TEXT_PATTERN, PUBLISH_DEFAULTS, TEXT_RULES } from "./publish-schema.ts";
 import type { PublishInput, TextRule } from "./publish-schema.ts";
-import { findRfc3339 } from "./rfc3339.ts";
+import { findRfc3339, findTime } from "./rfc3339.ts";
 
 /**
  * How each field of a published event is checked and read. By hand, because it is read out of the source text, with no
@@ -44,6 +44,10 @@ const RULES: Readonly<Record<keyof PublishInput, Rule>> = {
   user_id: optional(textOrInteger("userId", TEXT_RULES.user_id)),
   session_id: optional(text("sessionId", TEXT_RULES.session_id)),
   timestamp: optional(timeOrSeconds("timestamp")),
+  // When it was published is what the gateway notes itself; what the producer's clock said is only checked.
+  published_at: optional((_draft, body, span) => {
+    return findTime(findString(body, span) ?? "") === undefined ? notTime(body, span, "") : undefined;
+  }),
   priority: optional((draft, body, span) => {
     const text = findString(body, span);
     const priority = PRIORITIES.find((known) => known === text);
@@ -117,21 +121,24 @@ function textOrInteger(key: OptionalTextKey, rule: TextRule): Rule {
   };
 }
 
-function time(key: "timestamp" | "deliverAt" | "expiresAt"): Rule {
+/** An hour too early or too late cannot be mended: what is to happen at a time says it with its offset. */
+function time(key: "deliverAt" | "expiresAt"): Rule {
   return (draft, body, span) => {
     const at = findRfc3339(findString(body, span) ?? "");
-    if (at === undefined) {
-      return invalid(`must be a time as RFC 3339 writes it, such as 2026-01-31T12:00:00Z, not ${shown(body, span)}.`);
-    }
+    if (at === undefined) return notTime(body, span, " with its offset");
     draft[key] = at;
     return undefined;
   };
 }
 
 function timeOrSeconds(key: "timestamp"): Rule {
-  const readTime = time(key);
-  return (draft, body, span, limits) => {
-    if (body[span.start] === QUOTE) return readTime(draft, body, span, limits);
+  return (draft, body, span) => {
+    if (body[span.start] === QUOTE) {
+      const at = findTime(readString(body, span.start, span.end));
+      if (at === undefined) return notTime(body, span, "");
+      draft[key] = at;
+      return undefined;
+    }
     const digits = body.toString("latin1", span.start, span.end);
     if (!/^[0-9]{1,12}$/.test(digits) || Number(digits) > MAX_UNIX_SECONDS) {
       return invalid(`must be a time as RFC 3339 writes it or whole unix seconds, not ${shown(body, span)}.`);
@@ -139,6 +146,10 @@ function timeOrSeconds(key: "timestamp"): Rule {
     draft[key] = Number(digits) * 1000;
     return undefined;
   };
+}
+
+function notTime(body: Buffer, span: Span, how: string): RuleFault {
+  return invalid(`must be a time as RFC 3339 writes it${how}, such as 2026-01-31T12:00:00Z, not ${shown(body, span)}.`);
 }
 
 function createTextCheck({ minLength, maxLength, pattern }: TextRule): (value: string) => RuleFault | undefined {

@@ -6,6 +6,7 @@ import {
   EVENT_TYPE_PATTERN,
   PRIORITIES,
 } from "../domain/event.ts";
+import { findTime } from "./rfc3339.ts";
 
 /** No control characters (PostgreSQL refuses NUL, people misread the others) and no half of a surrogate pair. */
 export const PLAIN_TEXT_PATTERN = "^[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$";
@@ -41,6 +42,16 @@ export const PUBLISH_DEFAULTS = { event_version: "1.0", source: "api", priority:
 
 function time(description: string) {
   return Type.String({ format: "date-time", description, examples: ["2026-01-31T12:00:00Z"] });
+}
+
+/** What happened may be told by the clock of a program that writes no offset. */
+function looseTime(description: string) {
+  const plain = Type.String({
+    pattern: "^\\d{4}-\\d{2}-\\d{2}[Tt ]\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?([Zz]|[+-]\\d{2}:\\d{2})?$",
+    description: "As Python prints it: with a space, or without an offset, which means UTC",
+    examples: ["2026-01-31 12:00:00.250000"],
+  });
+  return [time(description), Type.Refine(plain, (text) => findTime(text) !== undefined)] as const;
 }
 
 function id(rule: TextRule, description: string, examples: unknown[]) {
@@ -101,11 +112,17 @@ export const PublishInput = Type.Object(
     timestamp: optional(
       Type.Union(
         [
-          time("RFC 3339, with its offset"),
+          ...looseTime("RFC 3339"),
           Type.Integer({ minimum: 0, maximum: MAX_UNIX_SECONDS, description: "Unix seconds" }),
         ],
         { description: "When it happened; when it arrived, if not given" },
       ),
+    ),
+    published_at: optional(
+      Type.Union([...looseTime("RFC 3339")], {
+        description:
+          "Taken, because producers write out their whole model; what counts is when the gateway has it on disk",
+      }),
     ),
     priority: optional(
       Type.Enum([...PRIORITIES], {

@@ -1,11 +1,21 @@
 const SHAPE = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
+/** As `str()` and `isoformat()` of a Python datetime write it, among others: perhaps a space, perhaps no offset. */
+const LOOSE_SHAPE = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})?$/;
 const DAYS_IN_MONTH = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const MS_OF_400_YEARS = 146_097 * 86_400_000;
 const MINUTES_OF_DAY = 1440;
 
 /** Unix milliseconds of a time as RFC 3339 writes it; undefined for anything else, days that do not exist included. */
 export function findRfc3339(text: string): number | undefined {
-  if (!SHAPE.test(text)) return undefined;
+  return SHAPE.test(text) ? readTime(text) : undefined;
+}
+
+/** The same, and times with a space instead of the T or without an offset, which are meant as UTC. */
+export function findTime(text: string): number | undefined {
+  return LOOSE_SHAPE.test(text) ? readTime(text) : undefined;
+}
+
+function readTime(text: string): number | undefined {
   const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
   const month = twoDigits(text, 5);
   const day = twoDigits(text, 8);

@@ -82,6 +82,50 @@ describe("the gateway's jobs", () => {
     // While both sign there is nothing to rotate.
     expect((await runJob(gateway, "rotate-secrets")).runs[0]).toMatchObject({ summary: { rotated: 0 } });
   });
+
+  it("leave an old secret as it is where nobody would be told, and warn of it", async () => {
+    const sink = await openSinkServer();
+    onTestFinished(() => sink.close());
+    const gateway = await open();
+    const news = "webhook.secret_rotating";
+    /** Who listens in a tenant beside the one whose secret is old. */
+    const listeners: Record<string, object | undefined> = {
+      told: { events: [news] },
+      "told-too": { events: ["order.*", news], event_filter: { data: { name: "partner" } } },
+      nobody: undefined,
+      "not-by-name": { events: ["webhook.*", "*"] },
+      paused: { events: [news], status: "inactive" },
+      filtered: { events: [news], event_filter: { data: { name: "somebody else" } } },
+    };
+    const partners = new Map<string, string>();
+    for (const [tenantId, listener] of Object.entries(listeners)) {
+      const partner = { name: "partner", url: sink.url, events: ["order.*"], tenant_id: tenantId };
+      partners.set(tenantId, (await gateway.subscribe(partner)).id);
+      if (listener !== undefined) {
+        await gateway.subscribe({ name: "listener", url: sink.url, tenant_id: tenantId, ...listener });
+      }
+    }
+    await gateway.stop();
+    await age(gateway);
+    await gateway.restart();
+    const secretsOf = async (tenantId: string) =>
+      (await gateway.get(`/api/v1/subscriptions/${partners.get(tenantId)}/secret`)).json;
+    const plans = await Promise.all(
+      Object.keys(listeners).map(async (tenant) => (await secretsOf(tenant))["rotation"]),
+    );
+    expect(plans).toEqual(["automatic", "automatic", "overdue", "overdue", "overdue", "overdue"]);
+
+    // Beside the partners: both listeners that are told, and those that are active and hear of nothing.
+    const { summary } = (await runJob(gateway, "rotate-secrets")).runs[0] ?? {};
+    expect(summary).toEqual({ rotated: 3, overdue: 7 });
+    const live = await Promise.all(
+      Object.keys(listeners).map(async (tenant) => ((await secretsOf(tenant))["secrets"] as object[]).length),
+    );
+    expect(live).toEqual([2, 2, 1, 1, 1, 1]);
+    const [warning] = gateway.log.filter(({ msg }) => msg.startsWith("secrets are too old"));
+    expect(warning).toMatchObject({ level: "warn", count: 7 });
+    expect(warning?.["subscriptions"]).toContain("partner");
+  });
 });
 
 /** Makes the secrets of a gateway that does not run a hundred days older than they are. */

@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/load.ts";
+import { memberSpans } from "../../src/receive/json-members.ts";
+import { openSinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../examples/smart-dairy/", import.meta.url));
@@ -35,6 +37,14 @@ payment: initiated, completed, failed, refunded
 animal: registered, updated, sold, deceased
 milk: recorded, quality_checked
 health: alert, treatment_started, recovered`;
+
+/**
+ * Written by the design's own class (§2.3, with pydantic 1 and 2 alike): `json.dumps(event.dict(), default=str)`. Nulls,
+ * integers as ids, `published_at`, times with a space and without an offset.
+ */
+const WRITTEN = readFileSync(new URL("../support/dairy-events.ndjson", import.meta.url), "utf8")
+  .trimEnd()
+  .split("\n");
 
 const listed = LISTED.trim()
   .split("\n")
@@ -101,8 +111,61 @@ describe("the example of the dairy", () => {
     }
   });
 
+  it("takes events exactly as its own Python writes them, and delivers their payloads byte for byte", async () => {
+    const sink = await openSinkServer();
+    try {
+      for (const tenantId of ["7", "default"]) {
+        await gateway.subscribe({ name: `partner of ${tenantId}`, url: sink.url, tenant_id: tenantId, events: ["*"] });
+      }
+      for (const written of WRITTEN) {
+        const answer = await gateway.request("POST", "/api/v1/events", { body: written });
+        const { event_id } = JSON.parse(written) as { event_id: string };
+        expect([answer.status, answer.json]).toEqual([202, { event_id, deliveries: 1, duplicate: false }]);
+      }
+      const received = await sink.received(WRITTEN.length);
+      for (const written of WRITTEN) {
+        const { event_id, timestamp } = JSON.parse(written) as { event_id: string; timestamp: string };
+        const body = received.find(({ headers }) => headers["webhook-id"] === event_id)?.body.toString() ?? "";
+        expect(body).toContain(`"data":${payloadOf(written)}`);
+        const utc = `${timestamp.replace(" ", "T").slice(0, 23)}Z`;
+        expect(JSON.parse(body)).toMatchObject({ event_id, timestamp: new Date(utc).toISOString() });
+      }
+    } finally {
+      await sink.close();
+    }
+    const order = await gateway.event("0f8fad5b-d9cb-469f-a165-70867728950e");
+    expect(order).toMatchObject({
+      event_type: "order.created",
+      tenant_id: "7",
+      user_id: "42",
+      source: "odoo-sales",
+      source_id: "SO1001",
+      timestamp: "2026-02-18T09:30:00.123Z",
+      priority: "high",
+      metadata: { shift: "morning" },
+      schema_result: { valid: true },
+    });
+    expect(order["session_id"] ?? null).toBeNull();
+    // When it was on disk, not when the producer's clock says that it was sent.
+    expect(order["published_at"]).not.toBe("2026-02-18T09:30:01.000Z");
+  });
+
+  it("takes them in a batch, too", async () => {
+    const batch = WRITTEN.map((written) => written.replace(/"event_id": "/, '"event_id": "batch-'));
+    const { status, json } = await gateway.request("POST", "/api/v1/events", { body: `[${batch.join(", ")}]` });
+    expect(status).toBe(202);
+    const ids = batch.map((written) => (JSON.parse(written) as { event_id: string }).event_id);
+    expect((json["events"] as { event_id: string }[]).map(({ event_id }) => event_id)).toEqual(ids);
+  });
+
   it("shows its partners the catalogue", async () => {
     const page = await gateway.as(undefined).get("/catalog");
     for (const { name } of listed) expect(page.text).toContain(`id="${name}"`);
   });
 });
+
+function payloadOf(event: string): string {
+  const bytes = Buffer.from(event);
+  const { start, end } = memberSpans(bytes, 0, bytes.length).get("payload") ?? { start: 0, end: 0 };
+  return bytes.toString("utf8", start, end);
+}

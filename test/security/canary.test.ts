@@ -25,6 +25,7 @@ describe("a secret", () => {
       secret,
       "decoded secret": "canary-subscription-secret",
       "rotated secret": `whsec_${Buffer.from("canary-rotated-secret-of-32-byte").toString("base64")}`,
+      "partner's own secret": "canary partner's own secret",
       "any private key": "whsk_",
       "admin key": ADMIN_KEY,
       "read key": await gateway.createKey(["read"]),
@@ -58,6 +59,8 @@ describe("a secret", () => {
     expect(created.secret).toBe(secret);
     const auth = { type: "basic", username: "u", password: canaries["destination password"] };
     await gateway.subscribe({ name: "with auth", url: sink.url, auth });
+    const own = canaries["partner's own secret"];
+    expect((await gateway.subscribe({ name: "own secret", url: sink.url, secret: own })).secret).toBe(own);
     for (const broken of [{ ...auth, username: "a:b" }, { ...auth, token: "x" }, { ...auth, type: "mtls" }, [auth]]) {
       await keep(gateway.post("/api/v1/subscriptions", { name: "bad", url: sink.url, events: ["*"], auth: broken }));
     }
@@ -114,6 +117,7 @@ describe("a secret", () => {
     const rotate = `/api/v1/subscriptions/${created.id}/rotate-secret`;
     await keep(gateway.post(rotate, { secret }));
     await keep(gateway.post(rotate, { secret: `${secret}!` }));
+    await keep(gateway.post(rotate, { secret: `${own}\t` }));
     await keep(gateway.post(rotate, { overlap_s: secret }));
     const next = canaries["rotated secret"];
     expect((await gateway.post(rotate, { secret: next })).json["secret"]).toBe(next);
@@ -197,6 +201,7 @@ describe("a secret", () => {
       "secret",
       "decoded secret",
       "rotated secret",
+      "partner's own secret",
       "any private key",
       "admin key",
       "read key",

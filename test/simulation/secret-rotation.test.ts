@@ -101,6 +101,7 @@ describe("months of automatic rotation", () => {
         rotateAfterMs: 90 * DAY_MS,
         onOverlap: (endsAt) => jobs.runBy(END_OVERLAPS, endsAt),
         onRotation: () => undefined,
+        onOverdue: () => undefined,
       });
       const store = watchCalls(gateway.store, { state: "alive", calls, tell: (run) => run() });
       const runner = String(time.elapsedMs);

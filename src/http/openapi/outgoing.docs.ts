@@ -64,7 +64,8 @@ const HEADERS: readonly (readonly [string, string, string, boolean])[] = [
   [
     "webhook-signature",
     "Standard Webhooks: `v1,` and base64 of the HMAC-SHA256 of `id.timestamp.body`, one for each live secret, parted by " +
-      "spaces; `v1a,` for ed25519",
+      "spaces; keyed with what is inside `whsec_…`, or with the bytes of a secret that is another text; `v1a,` for " +
+      "ed25519",
     "v1,SmcemaRXxR3FBRap5tfsNGy4LuVwqLEIYFhAUuT6QAQ=",
     true,
   ],

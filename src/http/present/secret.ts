@@ -1,6 +1,7 @@
 import { publicKeyOf } from "../../domain/ed25519.ts";
 import { findOverlapEnd, type SigningKeys } from "../../domain/signing-keys.ts";
 import type { Subscription } from "../../domain/subscription.ts";
+import type { RotationPlan } from "../../manage/secret-rotation.ts";
 import { isoTime } from "./time.ts";
 
 /** How far a rotation is. Never a secret: the answers that may show one add it. */
@@ -13,13 +14,14 @@ export function presentRotation(subscription: Subscription, keys: SigningKeys) {
 }
 
 /** For the owner only: with the secrets themselves, but no private key, which nobody else has use for. */
-export function presentSecrets(subscription: Subscription, keys: SigningKeys) {
+export function presentSecrets(subscription: Subscription, keys: SigningKeys, plan: RotationPlan) {
   const { secrets, ed25519 } = keys;
   const states = presentStates(keys);
   return {
     id: subscription.id,
     secret: secrets[0]?.secret,
     overlap_ends_at: isoTime(findOverlapEnd(keys)) ?? null,
+    rotation: plan,
     secrets: secrets.map(({ secret }, index) => ({ secret, ...states[index] })),
     ed25519:
       ed25519 === undefined

@@ -23,6 +23,11 @@ const Secrets = named(
     id: Type.String(),
     secret: Type.String({ description: "The current one" }),
     overlap_ends_at: nullable(Time),
+    rotation: oneOf(
+      ["automatic", "manual", "overdue"],
+      "`automatic`: the gateway rotates at `secret_rotation_days`, because an active subscription of the tenant names " +
+        "`webhook.secret_rotating`; `manual`: only its owner does; `overdue`: the same, and it is older than that",
+    ),
     secrets: Type.Array(closed({ secret: Type.String(), ...State })),
     ed25519: nullable(closed({ public_key: Type.String(), created_at: Time })),
   }),
@@ -92,6 +97,7 @@ export const SUBSCRIPTION_SECRET_DOCS: AreaDocs = {
           id: EXAMPLE.subscription,
           secret: EXAMPLE.secret,
           overlap_ends_at: null,
+          rotation: "manual",
           secrets: [{ secret: EXAMPLE.secret, ...current }],
           ed25519: null,
         },

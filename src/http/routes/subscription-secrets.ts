@@ -102,7 +102,9 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
     async (request, reply) => {
       const subscription = subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
       options.onSecretRead(subscription, request.caller);
-      return hide(reply).send(presentSecrets(subscription, subscriptions.keysOf(subscription)));
+      return hide(reply).send(
+        presentSecrets(subscription, subscriptions.keysOf(subscription), rotation.plan(subscription)),
+      );
     },
   );
 }

@@ -58,8 +58,6 @@ describe("secrets", () => {
   it.each([
     "",
     "whsec_",
-    secret.slice(6),
-    `WHSEC_${secret.slice(6)}`,
     `whsec_${"!".repeat(44)}`,
     `whsec_${"A".repeat(43)}-`,
     `${secret}\n`,
@@ -68,9 +66,33 @@ describe("secrets", () => {
     `whsec_${Buffer.alloc(23).toString("base64")}`,
     `whsec_${Buffer.alloc(65).toString("base64")}`,
     `whsec_${"A".repeat(100_000)}`,
+    "fifteen letters",
+    "x".repeat(129),
+    "a tab\tin the middle",
+    "a line\nand another",
+    "half of a pair \ud83d",
+    "no \u200bwidth at all",
+    `whsk_${"A".repeat(88)}`,
+    `whpk_${"A".repeat(44)}`,
   ])("are refused when malformed, without being repeated in the message (case %#)", (text) => {
     expect(() => decodeSecret(text)).toThrow(expect.objectContaining({ code: "invalid_field", field: "secret" }));
-    expect(() => decodeSecret(text)).toThrow(/^A secret is whsec_ and the base64 of 24 to 64 bytes\.$/);
+    expect(() => decodeSecret(text)).toThrow(
+      /^(A secret is whsec_ and base64, or a text of 16 to 128 printable characters|After whsec_ a secret has the base64 of 24 to 64 bytes|whsk_… and whpk_… are keys of ed25519, and the second is public)\.$/,
+    );
+  });
+
+  it("may be any text of 16 to 128 printable characters, whose UTF-8 bytes are the key", () => {
+    for (const text of [
+      "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+      "Drmhze6EPcv0fN_81Bj-nAx7KXJv3c2Wj0S1d8Zk9QU",
+      secret.slice(6),
+      `WHSEC_${secret.slice(6)}`,
+      "sixteen letters!",
+      "ключ партнёра 😀😀😀",
+      "é".repeat(128),
+    ]) {
+      expect([text, decodeSecret(text)]).toEqual([text, Buffer.from(text, "utf8")]);
+    }
   });
 });
 
@@ -99,7 +121,7 @@ describe("a signer", () => {
 
   it("refuses to be made without a secret or with a bad one", () => {
     expect(() => createSigner([])).toThrow(/at least one secret/);
-    expect(() => createSigner([secret, "whsec_short"])).toThrow(/A secret is/);
+    expect(() => createSigner([secret, "whsec_short"])).toThrow(/a secret has the base64/);
   });
 });
 

@@ -89,6 +89,17 @@ describe("a published body", () => {
     expect(item?.metadata).toBe('{"x" : 1e2}');
   });
 
+  it.each([
+    ["2026-01-31 12:00:00", Date.UTC(2026, 0, 31, 12)],
+    ["2026-01-31T12:00:00.123456", Date.UTC(2026, 0, 31, 12, 0, 0, 123)],
+    ["2026-01-31 12:00:00.5+06:00", Date.UTC(2026, 0, 31, 6, 0, 0, 500)],
+  ])("takes %s for its time, in UTC unless it says otherwise", (timestamp, expected) => {
+    expect(accepted({ ...minimal, timestamp, published_at: timestamp })).toEqual({
+      ...accepted(minimal),
+      timestamp: expected,
+    });
+  });
+
   it("keeps every digit of an integer id", () => {
     const item = accepted('{"event_type":"a","payload":{},"tenant_id":42,"user_id":-9007199254740993}');
     expect(item).toMatchObject({ tenantId: "42", userId: "-9007199254740993" });
@@ -128,8 +139,13 @@ describe("a published body", () => {
     ["timestamp", { timestamp: 1_769_860_800_000 }],
     ["timestamp", { timestamp: "yesterday" }],
     ["timestamp", { timestamp: -1 }],
+    ["timestamp", { timestamp: "2026-02-30 12:00:00" }],
+    ["timestamp", { timestamp: "2026-01-31  12:00:00" }],
+    ["published_at", { published_at: "just now" }],
+    ["published_at", { published_at: 1_769_860_800 }],
     ["priority", { priority: "urgent" }],
     ["deliver_at", { deliver_at: 1_769_860_800 }],
+    ["deliver_at", { deliver_at: "2026-01-31 12:00:00Z" }],
     ["expires_at", { expires_at: "2026-01-31T12:00:00" }],
     ["metadata", { metadata: [] }],
     ["colour", { colour: 1 }],
@@ -197,6 +213,10 @@ describe("the rules of publishing", () => {
     fc.constantFrom(
       "2026-01-31T12:00:00Z",
       "2026-02-30T12:00:00Z",
+      "2026-01-31 12:00:00.123456",
+      "2026-01-31T12:00:00",
+      "2026-01-31 12:00:00+06:00",
+      "2026-02-30 12:00:00",
       "2026-01-31",
       "high",
       "low",

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findRfc3339 } from "../../../src/receive/rfc3339.ts";
+import { findRfc3339, findTime } from "../../../src/receive/rfc3339.ts";
 
 describe("times as RFC 3339 writes them", () => {
   it("are read as Date reads them, for every year from 0 to 9999", () => {
@@ -47,5 +47,16 @@ describe("times as RFC 3339 writes them", () => {
     "2026-01-31T12:00:00Z\n",
   ])("finds no time in %j", (text) => {
     expect(findRfc3339(text)).toBeUndefined();
+  });
+
+  it("may come with a space or without an offset from programs that write them so, meant as UTC", () => {
+    for (const text of ["2026-01-31 12:00:00", "2026-01-31T12:00:00", "2026-01-31 13:00:00+01:00"]) {
+      expect([text, findTime(text)]).toEqual([text, Date.UTC(2026, 0, 31, 12)]);
+      expect(findRfc3339(text)).toBeUndefined();
+    }
+    expect(findTime("2026-01-31 12:00:00.999999")).toBe(Date.UTC(2026, 0, 31, 12, 0, 0, 999));
+    for (const text of ["2026-02-29 00:00:00", "2026-01-31", "2026-01-31  12:00:00", "2026-01-31 12:00", ""]) {
+      expect([text, findTime(text)]).toEqual([text, undefined]);
+    }
   });
 });
