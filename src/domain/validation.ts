@@ -22,6 +22,10 @@ export const VALIDATION_LIMITS = {
   maxRules: 100,
   /** Failing places that are named. */
   maxErrors: 100,
+  /** Of an XML body that is compared with an XML Schema: elements, attributes and texts. */
+  maxXmlNodes: 400_000,
+  /** Of its comments, processing instructions and CDATA sections. */
+  maxXmlCuts: 10_000,
 } as const;
 
 /** A document that is in force. */

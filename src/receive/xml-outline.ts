@@ -8,6 +8,15 @@ export interface XmlOutline {
   /** What the parser must be told; undefined where it finds out by itself. */
   encoding: string | undefined;
   fault: TextFault | undefined;
+  parts: XmlParts;
+}
+
+/** How much a parser would have to build, up to the place of a fault. */
+export interface XmlParts {
+  /** Elements, attributes and texts. */
+  nodes: number;
+  /** Comments, processing instructions and CDATA sections: each of them cuts a text in two. */
+  cuts: number;
 }
 
 /** One unit is one byte or one UTF-16 code unit; every mark of XML's syntax is one unit in all of them. */
@@ -23,10 +32,14 @@ const ASCII_SUPERSETS =
 
 export function outlineXml(body: Buffer, charset: string | undefined, maxDepth: number): XmlOutline {
   const units = readUnits(body);
-  if (units === undefined) return { encoding: undefined, fault: faultAt(body, 0, "text in UTF-32, which is not read") };
+  const parts: XmlParts = { nodes: 0, cuts: 0 };
+  if (units === undefined) {
+    return { encoding: undefined, fault: faultAt(body, 0, "text in UTF-32, which is not read"), parts };
+  }
   const fail = (at: number, reason: string): XmlOutline => ({
     encoding: undefined,
     fault: faultAtUnit(body, units, at, reason),
+    parts,
   });
 
   const declared = declaredEncoding(units.text);
@@ -43,8 +56,8 @@ export function outlineXml(body: Buffer, charset: string | undefined, maxDepth: 
     }
     encoding = declared === undefined ? named : undefined;
   }
-  const found = scanTags(units.text, maxDepth);
-  return found === undefined ? { encoding, fault: undefined } : fail(found.at, found.reason);
+  const found = scanTags(units.text, maxDepth, parts);
+  return found === undefined ? { encoding, fault: undefined, parts } : fail(found.at, found.reason);
 }
 
 function readUnits(body: Buffer): Units | undefined {
@@ -71,7 +84,7 @@ function declaredEncoding(text: string): string | undefined {
 }
 
 /** Stops without a fault at anything malformed: the parser will stop there too, and says it better. */
-function scanTags(text: string, maxDepth: number): { at: number; reason: string } | undefined {
+function scanTags(text: string, maxDepth: number, parts: XmlParts): { at: number; reason: string } | undefined {
   const first = text.search(/[^ \t\r\n]/);
   if (first === -1) return { at: text.length, reason: "no element: the text is empty" };
   if (text[first] !== "<") return { at: first, reason: "expected '<'" };
@@ -83,20 +96,26 @@ function scanTags(text: string, maxDepth: number): { at: number; reason: string 
       if (/^<!doctype/i.test(text.slice(at, at + 9))) {
         return { at, reason: "a document type declaration (DOCTYPE), which is not accepted" };
       }
+      parts.cuts++;
       at = text.startsWith("<!--", at) ? after(text, "-->", at + 4) : after(text, "]]>", at + 9);
     } else if (next === "?") {
+      parts.cuts++;
       at = after(text, "?>", at + 2);
     } else if (next === "/") {
       depth--;
       at = after(text, ">", at + 2);
     } else {
-      const end = tagEnd(text, at + 1);
+      parts.nodes++;
+      const end = tagEnd(text, at + 1, parts);
       if (end !== -1 && text[end - 1] !== "/" && ++depth > maxDepth) {
         return { at, reason: `nested deeper than ${maxDepth} levels` };
       }
-      at = end;
+      at = end === -1 ? -1 : end + 1;
     }
-    if (at !== -1) at = text.indexOf("<", at);
+    if (at === -1) break;
+    const nextTag = text.indexOf("<", at);
+    if (nextTag > at) parts.nodes++;
+    at = nextTag;
   }
   return undefined;
 }
@@ -107,11 +126,12 @@ function after(text: string, mark: string, from: number): number {
 }
 
 /** The `>` of a start tag; one inside an attribute's quotes is none. */
-function tagEnd(text: string, from: number): number {
+function tagEnd(text: string, from: number, parts: XmlParts): number {
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === 0x3e) return at;
     if (code === 0x22 || code === 0x27) {
+      parts.nodes++;
       at = text.indexOf(code === 0x22 ? '"' : "'", at + 1);
       if (at === -1) return -1;
     }

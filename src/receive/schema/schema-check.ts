@@ -1,10 +1,12 @@
 import { PosthornError } from "../../domain/errors.ts";
 import type { EventType } from "../../domain/event-type.ts";
 import type { IncomingEvent } from "../../route/fan-out.ts";
+import { Overdue } from "../thread-seat.ts";
 import { bomLength } from "../unreadable.ts";
 import { createCompileQueue, type Compilable } from "./compile-soon.ts";
 import type { Mismatch, PayloadSchema } from "./payload-schema.ts";
 import { createApartRunner } from "./run-apart.ts";
+import { TOO_LONG } from "./thread-calls.ts";
 
 /** Compares events with the schemas of their types. A type without a schema costs an event one look into a map. */
 export interface SchemaChecker {
@@ -53,24 +55,30 @@ export function createSchemaChecker(): SchemaChecker {
   let types: ReadonlyMap<string, CheckedType> = new Map();
   const compileSoon = createCompileQueue<PayloadSchema, CheckedVersion>(compileOnLoop);
 
-  function compare(version: CheckedVersion, body: Buffer): Found | Promise<Found> {
+  function compare(eventType: string, version: CheckedVersion, body: Buffer): Found | Promise<Found> {
     const { compiled } = version;
     if (compiled === undefined) compileSoon(version);
     if (compiled === undefined || compiled === "apart" || body.length > MAX_ON_LOOP_BYTES) {
-      return compareApart(version, body);
+      return compareApart(eventType, version, body);
     }
     try {
       return compiled.check(JSON.parse(body.toString("utf8", bomLength(body))), MAX_STEPS_ON_LOOP);
     } catch {
-      return compareApart(version, body);
+      return compareApart(eventType, version, body);
     }
   }
 
-  async function compareApart({ text }: CheckedVersion, body: Buffer): Promise<Found> {
-    // A copy of its own: of a view the whole buffer would be sent, and the body itself is still needed.
-    const reply = await apart.run({ kind: "check", schema: text, payload: new Uint8Array(body) });
-    if ("fault" in reply) throw new PosthornError("internal_error", `A registered schema ${reply.fault}.`);
-    return reply.mismatches;
+  /** Whatever becomes of it there, a schema that cannot be run harms the events of its own type only. */
+  async function compareApart(eventType: string, { text }: CheckedVersion, body: Buffer): Promise<Found> {
+    try {
+      // A copy of its own: of a view the whole buffer would be sent, and the body itself is still needed.
+      const reply = await apart.check(eventType, text, new Uint8Array(body));
+      if ("mismatches" in reply) return reply.mismatches;
+      return [{ path: "", message: `cannot be checked: the schema ${reply.fault}` }];
+    } catch (error) {
+      if (error instanceof Overdue) return [{ path: "", message: TOO_LONG }];
+      throw error;
+    }
   }
 
   return {
@@ -81,18 +89,16 @@ export function createSchemaChecker(): SchemaChecker {
       const version = type.versions.get(event.version);
       if (version === undefined) return settle(type, event, [unknownVersion(type, event)]);
       if (!isJson) return settle(type, event, [{ path: "", message: "is not JSON" }]);
-      const found = compare(version, event.body as Buffer);
+      const found = compare(type.name, version, event.body as Buffer);
       if (found instanceof Promise) return found.then((mismatches) => settle(type, event, mismatches));
       return settle(type, event, found);
     },
     async examine(schema, example) {
       const text = JSON.stringify(schema);
-      const examined = await apart.run({ kind: "register", schema: text, payload: undefined });
-      if ("fault" in examined) return { part: "schema", message: examined.fault };
-      if (example === undefined) return undefined;
-      const payload = new TextEncoder().encode(JSON.stringify(example));
-      const reply = await apart.run({ kind: "check", schema: text, payload });
-      const [first] = "fault" in reply ? [] : (reply.mismatches ?? []);
+      const payload = example === undefined ? undefined : new TextEncoder().encode(JSON.stringify(example));
+      const reply = await apart.register(text, payload).catch(toFault);
+      if ("fault" in reply) return { part: "schema", message: reply.fault };
+      const [first] = reply.mismatches ?? [];
       if (first === undefined) return undefined;
       return { part: "example", message: `does not fit the schema: ${describe(first)}` };
     },
@@ -109,6 +115,11 @@ export function createSchemaChecker(): SchemaChecker {
 }
 
 type Found = readonly Mismatch[] | undefined;
+
+function toFault(error: unknown): { fault: string } {
+  if (error instanceof Overdue) return { fault: "takes too long to be compiled and run" };
+  throw error;
+}
 
 /** What is compiled stays so while its schema does. */
 function toChecked({ name, enforce, versions }: EventType, before: CheckedType | undefined): CheckedType {

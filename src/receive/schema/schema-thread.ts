@@ -1,9 +1,10 @@
 import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
+import { announceReady } from "../thread-seat.ts";
 import { bomLength } from "../unreadable.ts";
 import { compilePayloadSchema, TooManySteps, type PayloadSchema } from "./payload-schema.ts";
 import { SchemaFault } from "./prepare-schema.ts";
-import type { SchemaCall, SchemaReply } from "./thread-calls.ts";
+import { TOO_LONG, type SchemaCall, type SchemaReply } from "./thread-calls.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("schema-thread.ts is started as a thread");
@@ -11,31 +12,31 @@ if (port === null) throw new Error("schema-thread.ts is started as a thread");
 // Only Linux has priorities for threads. Who writes monstrous schemas must not slow down those who do not.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
-/** A second or so, whatever the schema and the payload are. */
-const MAX_STEPS = 20_000_000;
+/** Most of the deadline, whatever the schema and the payload are. */
+const MAX_STEPS = 16_000_000;
 const MAX_COMPILED = 200;
 const compiled = new Map<string, PayloadSchema>();
 
-function getSchema(text: string, trusted: boolean): PayloadSchema {
-  const known = compiled.get(text);
-  if (known !== undefined) return known;
+function prepare(text: string, trusted: boolean): void {
+  if (compiled.has(text)) return;
   const schema = compilePayloadSchema(text, { trusted });
   // The oldest goes: what is in use comes back.
   const [oldest] = compiled.size >= MAX_COMPILED ? compiled.keys() : [];
   if (oldest !== undefined) compiled.delete(oldest);
   compiled.set(text, schema);
-  return schema;
 }
 
-function answer(call: SchemaCall): SchemaReply {
-  const { id } = call;
+function answer({ kind, schema, payload }: SchemaCall): SchemaReply {
   try {
-    const schema = getSchema(call.schema, call.kind === "check");
-    if (call.payload === undefined) return { id, mismatches: undefined };
-    return { id, mismatches: schema.check(parse(call.payload), MAX_STEPS) };
+    if (kind === "check") {
+      const known = compiled.get(schema);
+      return known === undefined ? { missing: true } : { mismatches: known.check(parse(payload), MAX_STEPS) };
+    }
+    prepare(schema, kind === "prepare");
+    return { mismatches: undefined };
   } catch (error) {
-    if (error instanceof SchemaFault) return { id, fault: error.message };
-    if (error instanceof TooManySteps) return { id, mismatches: [{ path: "", message: "takes too long to check" }] };
+    if (error instanceof SchemaFault) return { fault: error.message };
+    if (error instanceof TooManySteps) return { mismatches: [{ path: "", message: TOO_LONG }] };
     throw error;
   }
 }
@@ -46,3 +47,4 @@ function parse(payload: Uint8Array): unknown {
 }
 
 port.on("message", (call: SchemaCall) => port.postMessage(answer(call)));
+announceReady(port);

@@ -4,6 +4,7 @@ import { createFilterBudget } from "../../domain/filter-steps.ts";
 import { VALIDATION_LIMITS } from "../../domain/validation.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
 import { SchemaFault } from "../schema/prepare-schema.ts";
+import { TOO_LONG } from "../schema/thread-calls.ts";
 
 /** What a schema cannot say, in the language of filters: where `when` holds, `require` must hold too. */
 export interface Rule {
@@ -75,9 +76,9 @@ export function checkRules(rules: readonly Rule[], facts: FilterFacts): Mismatch
   const mismatches: Mismatch[] = [];
   for (const { when, require, message } of rules) {
     const applies = when === undefined || matchFilter(when, facts, budget);
-    if (budget.exceeded > 0) return [...mismatches, { path: "", message: "takes too long to check" }];
+    if (budget.exceeded > 0) return [...mismatches, { path: "", message: TOO_LONG }];
     if (!applies || matchFilter(require, facts, budget)) continue;
-    if (budget.exceeded > 0) return [...mismatches, { path: "", message: "takes too long to check" }];
+    if (budget.exceeded > 0) return [...mismatches, { path: "", message: TOO_LONG }];
     mismatches.push({ path: toPointer(explainFilter(require, facts)?.path ?? ""), message });
   }
   return mismatches;

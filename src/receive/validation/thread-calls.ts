@@ -13,9 +13,9 @@ export interface ValidationThreadOptions {
 export interface ValidationCall {
   format: ValidationFormat;
   hash: string;
-  /** Only where the thread may not know it yet. */
-  document: Uint8Array | undefined;
-  /** Without it the document is only compiled, and told what is wrong with it. */
+  /** To be compiled; what is wrong with it is told. */
+  document: { bytes: Uint8Array; isAccepted: boolean } | undefined;
+  /** To be checked by a document that was compiled before. */
   request: ApartRequest | undefined;
 }
 

@@ -4,24 +4,26 @@ import { DEFAULT_ENDPOINT, type Validation, type ValidationMode } from "../../do
 import { parseQuery } from "../../route/filter-facts.ts";
 import { createCompileQueue, type Compilable } from "../schema/compile-soon.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
+import { Overdue } from "../thread-seat.ts";
 import { bomLength } from "../unreadable.ts";
 import type { RequestValidations } from "../webhook.ts";
 import type { WellFormed } from "../well-formed.ts";
 import type { JsonValidation } from "./json-validation.ts";
-import { createApartValidator, type ApartDocument } from "./run-apart.ts";
-import { Overdue } from "./thread-line.ts";
-import type { ApartRequest, ValidationReply } from "./thread-calls.ts";
+import { createApartValidator, type ApartReply } from "./run-apart.ts";
+import type { ApartRequest } from "./thread-calls.ts";
 
 /** Compares requests with the validation of their endpoint. An endpoint without any costs a look into a map. */
 export interface ValidationChecker extends RequestValidations {
   /** What the check would say, by the validation that is in force or by another one. Apart from the loop. */
-  tryOut(endpoint: string, request: CheckedRequest, form: WellFormed, instead?: ApartDocument): Promise<TryOut>;
+  tryOut(endpoint: string, request: CheckedRequest, form: WellFormed, instead?: ExaminedDocument): Promise<TryOut>;
   /** Why a document cannot be used. Compiled apart from the loop. Rejects with `unreadable_body`. */
-  examine(document: ApartDocument): Promise<string | undefined>;
+  examine(document: ExaminedDocument): Promise<string | undefined>;
   /** Takes over what is in force now. */
   update(validations: readonly Validation[]): void;
   close(): Promise<void>;
 }
+
+export type ExaminedDocument = Pick<Validation, "format" | "hash" | "document">;
 
 export interface CheckedRequest {
   readonly body: Buffer;
@@ -51,11 +53,13 @@ const MAX_STEPS_ON_LOOP = 20_000;
 /** Compiling takes about a millisecond for each 100 characters, of which spaces are none. */
 const MAX_COMPILED_ON_LOOP = 3072;
 const MAX_READ_ON_LOOP_BYTES = 32 * 1024;
-/** The largest body that is read takes a second or two; a machine may be busy. */
-const CHECK_DEADLINE_MS = 10_000;
+/** Of the time that a thread works: the largest body that is checked takes a part of it. */
+const CHECK_DEADLINE_MS = 1000;
 const COMPILE_DEADLINE_MS = 10_000;
-/** Who works on a validation tries it more than once. */
-const TRIAL_IDLE_MS = 60_000;
+/** One of them is always left to those whose checks do not take long. */
+const MAX_THREADS = 2;
+/** Of what somebody tries out. */
+const TRIAL = "trial";
 
 export interface ValidationCheckerOptions {
   mode: ValidationMode;
@@ -64,17 +68,14 @@ export interface ValidationCheckerOptions {
 }
 
 export function createValidationChecker({ mode, deadlineMs }: ValidationCheckerOptions): ValidationChecker {
+  const deadlines = { checkMs: deadlineMs ?? CHECK_DEADLINE_MS, compileMs: deadlineMs ?? COMPILE_DEADLINE_MS };
+  const lasting = { ...deadlines, maxThreads: MAX_THREADS, keepFirst: true };
   // Of each kind its own, so that XML never waits for JSON, and neither for what somebody tries out.
-  const checkMs = deadlineMs ?? CHECK_DEADLINE_MS;
   const apart = {
-    json: createApartValidator({ deadlineMs: checkMs, readsXml: false }),
-    xsd: createApartValidator({ deadlineMs: checkMs, readsXml: true }),
+    json: createApartValidator({ ...lasting, readsXml: false }),
+    xsd: createApartValidator({ ...lasting, readsXml: true }),
   };
-  const trials = createApartValidator({
-    deadlineMs: deadlineMs ?? COMPILE_DEADLINE_MS,
-    idleMs: TRIAL_IDLE_MS,
-    readsXml: true,
-  });
+  const trials = createApartValidator({ ...deadlines, maxThreads: 1, readsXml: true });
   let own: ReadonlyMap<string, Applied> = new Map();
   let fallback: Applied | undefined;
   const compileSoon = createCompileQueue<JsonValidation, Checked>(compileOnLoop);
@@ -112,9 +113,9 @@ export function createValidationChecker({ mode, deadlineMs }: ValidationCheckerO
   }
 
   async function compareApart(checked: Checked, endpoint: string, request: CheckedRequest): Promise<Found> {
-    let reply: Reply;
+    let reply: ApartReply;
     try {
-      reply = await apart[checked.format].run(checked, toApart(endpoint, request));
+      reply = await apart[checked.format].run({ ...checked, isAccepted: true }, toApart(endpoint, request));
     } catch (error) {
       throw error instanceof Overdue ? unavailable("took too long") : error;
     }
@@ -145,7 +146,7 @@ export function createValidationChecker({ mode, deadlineMs }: ValidationCheckerO
         if (form.kind === "other" || instead.format !== wanted) {
           return { validation: endpoint, errors: [wrongKind(form.kind, { endpoint })] };
         }
-        const reply = await runTrial(instead, toApart(endpoint, request));
+        const reply = await orFault(trials.run(toTrial(instead), toApart(endpoint, request)));
         if ("mismatches" in reply) return { validation: endpoint, errors: reply.mismatches ?? [] };
         throw invalid(reply);
       }
@@ -157,7 +158,7 @@ export function createValidationChecker({ mode, deadlineMs }: ValidationCheckerO
       return { validation: applied.endpoint, errors: (await compare(applied, endpoint, request, form)) ?? [] };
     },
     async examine(document) {
-      const reply = await runTrial(document, undefined);
+      const reply = await orFault(trials.examine(toTrial(document)));
       if ("mismatches" in reply) return undefined;
       if ("refused" in reply) throw toError(reply);
       return "exhausted" in reply ? "needs too much memory to be compiled" : reply.fault;
@@ -184,14 +185,18 @@ export function createValidationChecker({ mode, deadlineMs }: ValidationCheckerO
       await Promise.all([apart.json.close(), apart.xsd.close(), trials.close()]);
     },
   };
+}
 
-  async function runTrial(...call: Parameters<typeof trials.run>): Promise<Reply> {
-    try {
-      return await trials.run(...call);
-    } catch (error) {
-      if (!(error instanceof Overdue)) throw error;
-      return { fault: "takes too long to be compiled and run" };
-    }
+function toTrial(document: ExaminedDocument) {
+  return { ...document, endpoint: TRIAL, isAccepted: false };
+}
+
+async function orFault(trial: Promise<ApartReply>): Promise<ApartReply> {
+  try {
+    return await trial;
+  } catch (error) {
+    if (!(error instanceof Overdue)) throw error;
+    return { fault: "takes too long to be compiled and run" };
   }
 }
 
@@ -203,8 +208,6 @@ async function compileOnLoop({ document }: Validation): Promise<JsonValidation |
   const { compileJsonValidation } = await import("./json-validation.ts");
   return compileJsonValidation(text, { trusted: true });
 }
-
-type Reply = Exclude<ValidationReply, { missing: true }>;
 
 /** With a copy of the body: of a view the whole buffer would be sent. */
 function toApart(endpoint: string, { body, headers, query }: CheckedRequest): ApartRequest {
@@ -249,13 +252,13 @@ function unavailable(what: string): PosthornError {
   return new PosthornError("unavailable", `The check of the body ${what}. Try again later.`, { retryAfterS: 5 });
 }
 
-function invalid(reply: Exclude<Reply, { mismatches: unknown }>): PosthornError {
+function invalid(reply: Exclude<ApartReply, { mismatches: unknown }>): PosthornError {
   if ("refused" in reply) return toError(reply);
   const reason = "exhausted" in reply ? "needs too much memory" : reply.fault;
   return new PosthornError("invalid_validation", `The validation ${reason}.`);
 }
 
-function toError({ refused }: Extract<Reply, { refused: unknown }>): PosthornError {
+function toError({ refused }: Extract<ApartReply, { refused: unknown }>): PosthornError {
   return new PosthornError(refused.code, refused.message, { details: refused.details });
 }
 

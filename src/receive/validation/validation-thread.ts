@@ -7,11 +7,12 @@ import { findBodyKind } from "../content-type.ts";
 import { checkJsonText } from "../json-text.ts";
 import { TooManySteps, type Mismatch } from "../schema/payload-schema.ts";
 import { SchemaFault } from "../schema/prepare-schema.ts";
+import { TOO_LONG } from "../schema/thread-calls.ts";
+import { announceReady } from "../thread-seat.ts";
 import { bomLength } from "../unreadable.ts";
 import { compileJsonValidation } from "./json-validation.ts";
 import { limitWasmMemory } from "./limit-wasm-memory.ts";
 import type { ApartRequest, ValidationCall, ValidationReply, ValidationThreadOptions } from "./thread-calls.ts";
-import { READY } from "./thread-line.ts";
 import { loadXsdEngine, type XsdEngine } from "./xsd.ts";
 
 const port = parentPort;
@@ -20,10 +21,10 @@ if (port === null) throw new Error("validation-thread.ts is started as a thread"
 // Only Linux has priorities for threads. Who writes monstrous schemas must not slow down those who do not.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
-/** A tenth of a second for a small body, whatever the schema is; a few seconds for the largest. */
+/** A tenth of a second for a small body, whatever the schema is; most of the deadline for the largest. */
 const MIN_STEPS = 2_000_000;
 const STEPS_PER_BYTE = 8;
-const MAX_STEPS = 50_000_000;
+const MAX_STEPS = 16_000_000;
 /** Each takes up to a hundred bytes of memory when it is built. */
 const MAX_PARTS = 3_000_000;
 const MAX_COMPILED = 100;
@@ -37,11 +38,9 @@ interface Compiled {
 const compiled = new Map<string, Compiled>();
 let engine: XsdEngine | undefined;
 
-async function compile({ format, document, request }: ValidationCall): Promise<Compiled> {
-  const bytes = toBuffer(document as Uint8Array);
-  // What has a request to be checked was accepted before.
-  if (format === "json") return compileJson(bytes, request !== undefined);
-  const xsd = (engine ??= await loadXsdEngine()).compile(bytes);
+async function compile(format: ValidationCall["format"], document: Buffer, isAccepted: boolean): Promise<Compiled> {
+  if (format === "json") return compileJson(document, isAccepted);
+  const xsd = (engine ??= await loadXsdEngine()).compile(document);
   return {
     check: ({ body, headers }) => {
       const bodyBytes = toBuffer(body);
@@ -80,7 +79,8 @@ async function answer(call: ValidationCall): Promise<ValidationReply> {
   let known = compiled.get(key);
   if (known === undefined) {
     if (call.document === undefined) return { missing: true };
-    known = await compile(call);
+    const { bytes, isAccepted } = call.document;
+    known = await compile(call.format, toBuffer(bytes), isAccepted);
     keep(key, known);
   }
   return { mismatches: call.request === undefined ? undefined : known.check(call.request) };
@@ -99,7 +99,7 @@ function keep(key: string, one: Compiled): void {
 function toReply(error: unknown): ValidationReply {
   if (memory.isExhausted()) return { exhausted: true };
   if (error instanceof SchemaFault) return { fault: error.message };
-  if (error instanceof TooManySteps) return { mismatches: [{ path: "", message: "takes too long to check" }] };
+  if (error instanceof TooManySteps) return { mismatches: [{ path: "", message: TOO_LONG }] };
   if (error instanceof PosthornError) {
     return { refused: { code: error.code, message: error.message, details: error.details } };
   }
@@ -124,4 +124,4 @@ port.on("message", (call: ValidationCall) => {
       if (memory.isLarge()) process.exit();
     });
 });
-port.postMessage(READY);
+announceReady(port);

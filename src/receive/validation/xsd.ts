@@ -4,7 +4,8 @@ import { PosthornError } from "../../domain/errors.ts";
 import { VALIDATION_LIMITS } from "../../domain/validation.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
 import { SchemaFault } from "../schema/prepare-schema.ts";
-import { outlineXml } from "../xml-outline.ts";
+import { TOO_LONG } from "../schema/thread-calls.ts";
+import { outlineXml, type XmlParts } from "../xml-outline.ts";
 import { loadXmlReader, type XmlReader } from "../xml-text.ts";
 
 /** XML Schemas, by libxml2. Nothing is loaded from anywhere: no network, no files, no document type. */
@@ -25,7 +26,7 @@ const ELSEWHERE = ["import", "include", "redefine", "override"]
   .join("|");
 const ERROR = 2;
 const MAX_MESSAGE_LENGTH = 300;
-const { maxDepth, maxErrors } = VALIDATION_LIMITS;
+const { maxDepth, maxErrors, maxXmlNodes, maxXmlCuts } = VALIDATION_LIMITS;
 
 /** That so much is wrong is known; to name all of it would take a time that grows with its square. */
 class EnoughErrors extends Error {
@@ -64,7 +65,10 @@ function createXsdEngine(libxml: typeof Libxml, reader: XmlReader): XsdEngine {
   const option = XML_PARSE_NO_XXE | XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING;
 
   function parse(bytes: Buffer, charset: string | undefined): Libxml.XmlDocument {
-    const { encoding } = outlineXml(bytes, charset, Number.POSITIVE_INFINITY);
+    return parseOutlined(bytes, outlineXml(bytes, charset, Number.POSITIVE_INFINITY).encoding);
+  }
+
+  function parseOutlined(bytes: Buffer, encoding: string | undefined): Libxml.XmlDocument {
     return libxml.XmlDocument.fromBuffer(bytes, encoding === undefined ? { option } : { option, encoding });
   }
 
@@ -111,7 +115,10 @@ function createXsdEngine(libxml: typeof Libxml, reader: XmlReader): XsdEngine {
       }
       return {
         check(body, charset) {
-          const read = parse(body, charset);
+          const { encoding, parts } = outlineXml(body, charset, Number.POSITIVE_INFINITY);
+          const tooMuch = findTooMuch(parts);
+          if (tooMuch !== undefined) return [{ path: "", message: tooMuch }];
+          const read = parseOutlined(body, encoding);
           try {
             validator.validate(read);
             return undefined;
@@ -119,7 +126,7 @@ function createXsdEngine(libxml: typeof Libxml, reader: XmlReader): XsdEngine {
             if (!(error instanceof libxml.XmlError || error instanceof EnoughErrors)) throw error;
             const mismatches = describe(error);
             // The library gives up on a pattern that takes too many steps, without a word.
-            return mismatches.length > 0 ? mismatches : [{ path: "", message: "takes too long to check" }];
+            return mismatches.length > 0 ? mismatches : [{ path: "", message: TOO_LONG }];
           } finally {
             read.dispose();
           }
@@ -131,6 +138,13 @@ function createXsdEngine(libxml: typeof Libxml, reader: XmlReader): XsdEngine {
       };
     },
   };
+}
+
+/** Before anything is built of it: libxml2 takes a time that grows with the square of the texts in one element. */
+function findTooMuch({ nodes, cuts }: XmlParts): string | undefined {
+  if (nodes > maxXmlNodes) return `has more than ${maxXmlNodes} elements, attributes and texts`;
+  if (cuts > maxXmlCuts) return `has more than ${maxXmlCuts} comments, processing instructions and CDATA sections`;
+  return undefined;
 }
 
 function isTooDeep(error: unknown): boolean {

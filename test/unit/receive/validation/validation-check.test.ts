@@ -6,7 +6,7 @@ import { createValidationChecker } from "../../../../src/receive/validation/vali
 import type { WellFormed } from "../../../../src/receive/well-formed.ts";
 
 const checker = createValidationChecker({ mode: "permissive" });
-const hasty = createValidationChecker({ mode: "strict", deadlineMs: 5000 });
+const hasty = createValidationChecker({ mode: "strict", deadlineMs: 1500 });
 const bodies = createBodyChecker({ maxDepth: 128 });
 afterAll(() => Promise.all([checker.close(), hasty.close(), bodies.close()]));
 
@@ -88,6 +88,30 @@ describe("the check of a webhook", () => {
     expect(ticks.length).toBeGreaterThan(0);
     // Those who come after it find a new thread.
     await hasty.check("slow", request("<o><q>aab</q></o>"), XML_FORM);
+  });
+
+  it("of one endpoint does not wait for that of another that takes long", async () => {
+    const patient = createValidationChecker({ mode: "strict", deadlineMs: 600_000 });
+    patient.update([validation("slow", xsd("(a|aa)+b")), validation("quick", xsd("a"))]);
+    let isSlowOver = false;
+    const body = `<o>${`<q>${"a".repeat(28)}</q>`.repeat(2000)}</o>`;
+    for (let time = 0; time < 3; time++) {
+      void patient.check("slow", request(body), XML_FORM)?.finally(() => (isSlowOver = true));
+    }
+    await patient.check("quick", request("<o><q>a</q></o>"), XML_FORM);
+    const wrong = async () => patient.check("quick", request("<o><q>b</q></o>"), XML_FORM);
+    await expect(wrong()).rejects.toMatchObject({ code: "validation_failed" });
+    expect(isSlowOver).toBe(false);
+    await patient.close();
+  });
+
+  it("refuses a body of very many comments without building it, and takes one with some", async () => {
+    const text =
+      '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="o" type="xs:string"/></xs:schema>';
+    hasty.update([validation("texts", text)]);
+    const bomb = async () => hasty.check("texts", request(`<o>${"x<!---->".repeat(250_000)}</o>`), XML_FORM);
+    await expect(bomb()).rejects.toMatchObject({ code: "validation_failed" });
+    await hasty.check("texts", request(`<o>${"x<!---->".repeat(1000)}</o>`), XML_FORM);
   });
 
   it("finds a document too costly to be compiled in good time", async () => {

@@ -49,6 +49,24 @@ describe("an XML Schema", () => {
     expect(check(LIST, "<o><q>1</q></o>")).toBeUndefined();
   });
 
+  it("counts what a body is made of before it is parsed, and refuses what libxml2 would take too long for", () => {
+    const text = schema('<xs:element name="o" type="xs:string"/>');
+    for (const cut of ["<!---->", "<?a?>", "<![CDATA[]]>"]) {
+      expect(check(text, `<o>${`x${cut}`.repeat(1000)}</o>`)).toBeUndefined();
+      expect(check(text, `<o>${`x${cut}`.repeat(10_001)}</o>`)).toEqual([
+        { path: "", message: "has more than 10000 comments, processing instructions and CDATA sections" },
+      ]);
+    }
+    const message = "has more than 400000 elements, attributes and texts";
+    const attributes = Array.from({ length: 400_000 }, (_, n) => `a${n}=''`).join(" ");
+    expect(check(text, `<o ${attributes}/>`)).toEqual([{ path: "", message }]);
+    expect(check(text, `<o>${"<q/>".repeat(400_000)}</o>`)).toEqual([{ path: "", message }]);
+    expect(check(LIST, `<o>${"<q>1</q>".repeat(200_000)}</o>`)).toEqual([{ path: "", message }]);
+    // It is what is between the tags that counts, not what looks like a tag.
+    expect(check(text, `<o>${"x &lt;!-- > ' ".repeat(20_000)}</o>`)).toBeUndefined();
+    expect(check(text, `<o><!--${"<a b='c'>".repeat(200_000)}--></o>`)).toBeUndefined();
+  });
+
   it("follows no hint of a body to another schema", () => {
     const hint =
       'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:noNamespaceSchemaLocation="file:///etc/passwd"';
