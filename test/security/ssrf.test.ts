@@ -65,7 +65,14 @@ describe("what must not be reached", () => {
   };
 
   function openClient(options: Partial<HttpClientOptions> = {}): HttpClient {
-    const client = openHttpClient({ guard: closed, allowHttp: true, clock: createSystemClock(), lookup, ...options });
+    const client = openHttpClient({
+      guard: closed,
+      allowHttp: true,
+      clock: createSystemClock(),
+      lookup,
+      connectTimeoutMs: PATIENCE_MS,
+      ...options,
+    });
     clients.push(client);
     return client;
   }
@@ -74,7 +81,7 @@ describe("what must not be reached", () => {
 
   function post(client: HttpClient, url: string, ...answer: (readonly string[])[]): Promise<HttpResult> {
     answers = answer;
-    const request = { method: "POST", url, headers: {}, body: Buffer.from("{}"), timeoutMs: 5000 } as const;
+    const request = { method: "POST", url, headers: {}, body: Buffer.from("{}"), timeoutMs: PATIENCE_MS } as const;
     return new Promise((resolve) => client.request(request, resolve));
   }
 
