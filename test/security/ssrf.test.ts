@@ -12,6 +12,7 @@ import {
 } from "../../src/deliver/http-client.ts";
 import { parseEgressProxy } from "../../src/deliver/proxy-tunnel.ts";
 import { createSystemClock } from "../../src/domain/system-clock.ts";
+import { PATIENCE_MS } from "../support/api-client.ts";
 import { type ConnectProxy, openConnectProxy } from "../support/connect-proxy.ts";
 import { count, report } from "../support/report.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
