@@ -35,7 +35,7 @@ const everything: readonly Project[] = [
 const proofs: readonly Project[] = [
   {
     name: "counted",
-    include: ["crash/kill", "crash/power-loss", "simulation/engine"],
+    include: ["crash/kill", "crash/power-loss", "e2e/bytes-unchanged", "e2e/n8n-proxy", "simulation/engine"],
     order: 1,
     maxWorkers: Math.max(2, allCores),
   },

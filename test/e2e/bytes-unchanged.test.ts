@@ -2,13 +2,14 @@ import { createHash, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../src/domain/seeded-random.ts";
 import { createOddBodies, type OddBody } from "../support/odd-bodies.ts";
+import { sized } from "../support/proof-size.ts";
 import { count, report } from "../support/report.ts";
 import { openSinkServer, type SinkRequest, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { verifySeed, verifyStandard } from "../support/verify-signature.ts";
 
-/** R10. The long run is `FUZZED_BODIES=100000 npm test -- test/e2e/bytes-unchanged.test.ts`. */
-const BODIES = Number(process.env["FUZZED_BODIES"] ?? 3000);
+/** R10. The long run is `PROOFS=long npm test -- test/e2e/bytes-unchanged.test.ts`. */
+const BODIES = sized({ short: 600, middle: 3000, long: 100_000 });
 const AT_ONCE = 50;
 const SECRET = `whsec_${Buffer.alloc(32, 3).toString("base64")}`;
 
@@ -134,6 +135,7 @@ describe("the bytes of a body", () => {
     await raw.received(before + 1);
     await gateway.restart();
     raw.answerWith({ status: 200 });
+    gateway.moveClock(60_000);
     const subscriptions = (await gateway.get("/api/v1/deliveries?status=pending")).json["data"] as { id: string }[];
     for (const { id } of subscriptions) await gateway.post(`/api/v1/deliveries/${id}/retry`);
     await gateway.settled();

@@ -52,7 +52,7 @@ describe("trouble of the gateway itself", () => {
 
   it("is answered 503 when the store has failed for good, and calls for the end of the process", async () => {
     const gateway = await open();
-    const other = new DatabaseSync(join(gateway.dataDir, "posthorn.db"), { timeout: 5000 });
+    const other = new DatabaseSync(join(gateway.dataDir, "posthorn.db"), { timeout: 60_000 });
     other.exec("alter table events rename to events_elsewhere");
     for (const way of Object.keys(ways)) expect([way, await check(gateway, way, 3)]).toEqual([way, 503]);
     expect(gateway.fatal).toHaveLength(1);

@@ -45,4 +45,4 @@ it("records an interruption only of what was on the wire when it was killed, not
     .sort((a, b) => b.length - a.length);
   expect(results).toEqual([["error", "success"], ["success"], ["success"], ["success"]]);
   await next.stop();
-}, 30_000);
+});

@@ -5,20 +5,28 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../support/api-client.ts";
 import { ADMIN_KEY, startGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
 import { openN8nServer, type N8nServer } from "../support/n8n-server.ts";
+import { PROOF_SIZE, sized } from "../support/proof-size.ts";
 import { count, report } from "../support/report.ts";
 import { runCommand } from "../support/run-command.ts";
 import { LAUNCHER } from "../support/run-cli.ts";
 import { PROJECT_ROOT } from "../support/sample-checkout.ts";
 import { verifyStandard } from "../support/verify-signature.ts";
 
-const WEBHOOKS = 1000;
+const WEBHOOKS = sized({ short: 300, middle: 1000, long: 1000 });
 const CUSTOMERS = 8;
 /** Without a key: nothing is said of their order. */
 const SENDERS_WITHOUT_KEY = 2;
-/** As long as n8n's own, or nearly; longer where nobody looked. */
-const BOOT_PHASE_MS = 500;
+/** As long as n8n's own, or nearly, in the proof; longer where nobody looked. */
+const BOOT_PHASE_MS = sized({ short: 50, middle: 500, long: 500 });
 const TOKEN = "a-token-that-senders-know";
 const SECRET = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
+
+/** The same preset, asked more often than once a minute, and tried again sooner than after half of one. */
+const HASTY_SUBSCRIPTION = `target: hasty\n    retry_policy: { delays_s: ${JSON.stringify(Array(100).fill(0.2))} }\n`;
+const HASTY_TARGET = `
+targets:
+  - { name: hasty, preset: n8n, url: "\${N8N_URL}", health_interval_s: 0.2, idle_wait_s: 0.2 }
+`;
 
 interface Sent {
   id: string;
@@ -42,6 +50,7 @@ let url: string | undefined;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "posthorn-n8n-"));
   cpSync(join(PROJECT_ROOT, "examples/n8n-proxy"), folder, { recursive: true });
+  if (PROOF_SIZE === "short") changeConfig((yaml) => yaml.replace("target: n8n\n", HASTY_SUBSCRIPTION) + HASTY_TARGET);
   n8n = await openN8nServer();
   url = undefined;
 });
@@ -50,6 +59,11 @@ afterEach(async () => {
   await n8n.close();
   rmSync(folder, { recursive: true, force: true });
 });
+
+function changeConfig(change: (yaml: string) => string): void {
+  const file = join(folder, "posthorn.yaml");
+  writeFileSync(file, change(readFileSync(file, "utf8")));
+}
 
 /** What `.env` holds. */
 const environment = () => ({
@@ -210,8 +224,7 @@ describe("n8n behind the gateway of the example", () => {
   });
 
   it("would be believed by who does not know n8n: the control", async () => {
-    const file = join(folder, "posthorn.yaml");
-    writeFileSync(file, readFileSync(file, "utf8").replace(/^ +target: n8n\n/m, ""));
+    changeConfig((yaml) => yaml.replace(/^ +(target|retry_policy): .+\n/gm, ""));
     expect(await sendWhileStarting()).toEqual(["forwarded", "queued", "queued"]);
     await until(async () => (await countDead()) === 2, undefined, "what was given up");
     expect(n8n.executions).toEqual([]);
@@ -253,7 +266,7 @@ describe("n8n behind the gateway of the example", () => {
     }
   });
 
-  it("misses none of 1,000 webhooks through an outage, a crash of the gateway and its own start", async () => {
+  it(`misses none of ${count(WEBHOOKS)} webhooks through an outage, a crash of the gateway and its own start`, async () => {
     await n8n.enter("ready");
     await start();
     const first = createOrder("customer-before", 0);

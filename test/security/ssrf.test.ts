@@ -12,6 +12,7 @@ import {
 } from "../../src/deliver/http-client.ts";
 import { parseEgressProxy } from "../../src/deliver/proxy-tunnel.ts";
 import { createSystemClock } from "../../src/domain/system-clock.ts";
+import { PATIENCE_MS } from "../support/api-client.ts";
 import { type ConnectProxy, openConnectProxy } from "../support/connect-proxy.ts";
 import { count, report } from "../support/report.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
@@ -65,7 +66,14 @@ describe("what must not be reached", () => {
   };
 
   function openClient(options: Partial<HttpClientOptions> = {}): HttpClient {
-    const client = openHttpClient({ guard: closed, allowHttp: true, clock: createSystemClock(), lookup, ...options });
+    const client = openHttpClient({
+      guard: closed,
+      allowHttp: true,
+      clock: createSystemClock(),
+      lookup,
+      connectTimeoutMs: PATIENCE_MS,
+      ...options,
+    });
     clients.push(client);
     return client;
   }
@@ -74,7 +82,7 @@ describe("what must not be reached", () => {
 
   function post(client: HttpClient, url: string, ...answer: (readonly string[])[]): Promise<HttpResult> {
     answers = answer;
-    const request = { method: "POST", url, headers: {}, body: Buffer.from("{}"), timeoutMs: 5000 } as const;
+    const request = { method: "POST", url, headers: {}, body: Buffer.from("{}"), timeoutMs: PATIENCE_MS } as const;
     return new Promise((resolve) => client.request(request, resolve));
   }
 

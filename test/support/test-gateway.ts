@@ -174,7 +174,7 @@ function insertKey(file: string, scopes: readonly Scope[], tenantId: string | un
   const { key, row } = createApiKey({ id, name: id, scopes, tenantId, createdAt: Date.now() });
   const hash = Buffer.from(row.hash).toString("hex");
   const tenant = tenantId === undefined ? "null" : `'${tenantId}'`;
-  const db = new DatabaseSync(file, { timeout: 5000 });
+  const db = new DatabaseSync(file, { timeout: 60_000 });
   try {
     db.exec(`insert into keys (id, hash, name, scopes, tenant_id, created_at)
       values ('${id}', x'${hash}', '${id}', '${row.scopes}', ${tenant}, ${row.createdAt})`);
