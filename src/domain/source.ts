@@ -116,6 +116,14 @@ export const SourceInput = Type.Object(
         },
       ),
     ),
+    refuse_replays: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          "An equal signature is the same request sent again under another id, and ignored (`replayed`); for kinds " +
+          "whose signature covers no id. Two webhooks with the same bytes are then one",
+      }),
+    ),
     path_token: Type.Optional(
       Type.Union([Type.Boolean(), Type.String({ pattern: "^([A-Za-z0-9_-]{16,128}|\\*{3})$" }), Type.Null()], {
         default: null,
@@ -151,6 +159,7 @@ export interface SourceKindRules {
   readonly handshakeMethods?: readonly string[] | undefined;
   readonly pointers?: readonly (readonly string[])[] | undefined;
   readonly only?: readonly string[] | undefined;
+  readonly replayMark?: ((...request: never[]) => string) | undefined;
   /** Throws `invalid_field` with the reason. */
   checkManifest?(manifest: Readonly<Record<string, unknown>>): void;
 }
@@ -179,6 +188,8 @@ export interface Source {
   answerWithinMs?: number | undefined;
   /** Undefined: everybody may send anything. */
   gate: SourceGate | undefined;
+  /** A signature that was seen already is not taken again. */
+  refusesReplays: boolean;
   pathToken: string | undefined;
   /** What must not be found in what is kept of a request. */
   hidden: HiddenTexts | undefined;

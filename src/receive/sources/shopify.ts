@@ -10,10 +10,9 @@ export const shopify: SourceKind = {
   name: "shopify",
   needsSecret: true,
   verify(request, settings) {
-    const given = shopifyHeader(request, "hmac-sha256");
-    if (given === undefined) throw badSignature("The header x-shopify-hmac-sha256 is missing.");
-    getHmacSecret(given, settings, "", request.body, "base64");
+    getHmacSecret(signatureOf(request), settings, "", request.body, "base64");
   },
+  replayMark: signatureOf,
   events(request) {
     return {
       events: [
@@ -26,6 +25,12 @@ export const shopify: SourceKind = {
     };
   },
 };
+
+function signatureOf(request: ArrivedRequest): string {
+  const given = shopifyHeader(request, "hmac-sha256");
+  if (given === undefined) throw badSignature("The header x-shopify-hmac-sha256 is missing.");
+  return given;
+}
 
 /** Its newer events have headers without the `x-`. */
 function shopifyHeader(request: ArrivedRequest, name: string): string | undefined {

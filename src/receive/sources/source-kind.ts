@@ -28,6 +28,11 @@ export interface SourceKind {
   /** Throws or rejects with `bad_signature` unless the request is from whom it says; over the raw bytes. */
   verify?(request: ArrivedRequest, settings: KindSettings): void | Promise<void>;
   /**
+   * What is the same whenever the same request is sent again, once it is verified: its signature, where that covers no
+   * id, so that whoever has seen a request can send it again as another. Such sources may refuse that.
+   */
+  replayMark?(request: ArrivedRequest, settings: KindSettings): string;
+  /**
    * What the request tells. Throws `unreadable_body` when it cannot be read. A promise is for what takes several turns
    * of the event loop.
    */
