@@ -59,7 +59,14 @@ export const SourceInput = Type.Object(
         { default: null, description: "CIDRs that the sender's address must lie in, else 403" },
       ),
     ),
-    max_bytes: Type.Optional(Type.Integer({ minimum: 1, maximum: 67_108_864, default: 2_097_152 })),
+    max_bytes: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 67_108_864,
+        default: 2_097_152,
+        description: "Larger bodies get 413. Without it: `limits.max_body_bytes`, or what the kind's provider may send",
+      }),
+    ),
     methods: Type.Optional(
       Type.Array(
         Type.Union([
@@ -159,6 +166,8 @@ export interface SourceKindRules {
   readonly handshakeMethods?: readonly string[] | undefined;
   readonly pointers?: readonly (readonly string[])[] | undefined;
   readonly only?: readonly string[] | undefined;
+  /** What the provider may send, where it says so and that is much. */
+  readonly maxBytes?: number | undefined;
   readonly replayMark?: ((...request: never[]) => string) | undefined;
   /** Throws `invalid_field` with the reason. */
   checkManifest?(manifest: Readonly<Record<string, unknown>>): void;

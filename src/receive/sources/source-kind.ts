@@ -17,6 +17,11 @@ export interface SourceKind {
   readonly needsSecret: boolean;
   /** How its secrets are written, by the options of the source. Without it: as a text whose bytes are the key. */
   secretForm?(options: Readonly<Record<string, unknown>>): SecretForm;
+  /**
+   * The largest body that the provider sends, where that is more than what sources take by default: it may never send
+   * again what was too large.
+   */
+  readonly maxBytes?: number | undefined;
   /** Methods that the provider's handshake uses beside those of the source. */
   readonly handshakeMethods?: readonly string[] | undefined;
   /** JSON Pointers whose scalars `events` finds in `texts`, as they stand in the body: no number goes through a float. */
