@@ -31,7 +31,9 @@ export const Limits = Type.Object(
       default: 2 * MIB,
       minimum: 1,
       maximum: 64 * MIB,
-      description: "Largest body of a received webhook where its source sets no `max_bytes`; a larger one gets 413",
+      description:
+        "Largest body of a received webhook where its source sets no `max_bytes` and its kind takes no larger ones; " +
+        "beyond it the answer is 413",
     }),
     max_depth: Type.Integer({
       env: "POSTHORN_MAX_DEPTH",

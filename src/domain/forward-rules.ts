@@ -1,6 +1,7 @@
 import { findForwardedHeaderProblem } from "./forwarded-headers.ts";
 import type { SubscriptionInput } from "./subscription.ts";
 import type { FieldProblem } from "./subscription-rules.ts";
+import { doPatternsOverlap, parsePattern } from "./pattern.ts";
 import { findTemplateProblem } from "./url-template.ts";
 
 /** The first attempt of a forward has so long, and the sender waits for it no longer. */
@@ -37,6 +38,30 @@ export function findForwardRival<Other extends Forwarding>(
     if (isForAll(input) || isForAll(other) || other.events.some((pattern) => patterns.has(pattern))) return other;
   }
   return undefined;
+}
+
+interface Forwarder extends Forwarding {
+  seq: number;
+  id: string;
+  name: string;
+}
+
+/** What is to be said of one that forwards beside others: the sender gets one answer, and that of the oldest. */
+export function describeForwardOverlaps(saved: Forwarder, others: Iterable<Forwarder>): string[] {
+  if (saved.mode !== "forward") return [];
+  const patterns = saved.events.map(parsePattern);
+  const warnings: string[] = [];
+  for (const other of others) {
+    if (other.mode !== "forward" || other.seq === saved.seq) continue;
+    const overlaps = other.events.some((text) => patterns.some((one) => doPatternsOverlap(one, parsePattern(text))));
+    if (!overlaps) continue;
+    const [oldest, younger] = other.seq < saved.seq ? [other, saved] : [saved, other];
+    warnings.push(
+      `Some events fit "${other.name}" (${other.id}) too, which also forwards. Their senders get the answer of the ` +
+        `older one, "${oldest.name}"; "${younger.name}" delivers them from the queue.`,
+    );
+  }
+  return warnings;
 }
 
 function isForAll({ events }: Forwarding): boolean {

@@ -83,6 +83,29 @@ function matchesWords(pattern: readonly string[], words: readonly string[]): boo
   return at === pattern.length;
 }
 
+/** Whether a type can fit both. */
+export function doPatternsOverlap(one: Pattern, other: Pattern): boolean {
+  if (one.isLiteral) return matchesPattern(other, one.text);
+  if (other.isLiteral) return matchesPattern(one, other.text);
+  // `fits[b]`: whether what is left of `one` overlaps with what is left of `other` from word `b` on.
+  const [a, b] = [one.words, other.words];
+  let fits = Array.from({ length: b.length + 1 }, (_, at) => b.slice(at).every((word) => word === "#"));
+  for (let atA = a.length - 1; atA >= 0; atA--) {
+    const next = fits;
+    fits = new Array<boolean>(b.length + 1).fill(false);
+    for (let atB = b.length; atB >= 0; atB--) {
+      const [wordA, wordB] = [a[atA], b[atB]];
+      const takesNone = wordA === "#" && next[atB] === true;
+      const skipsB = (wordA === "#" || wordB === "#") && wordB !== undefined && fits[atB + 1] === true;
+      const skipsA = wordB === "#" && next[atB] === true;
+      const isSame = wordA === wordB || wordA === "*" || wordB === "*";
+      const takesBoth = wordA !== "#" && wordB !== "#" && wordB !== undefined && isSame && next[atB + 1] === true;
+      fits[atB] = takesNone || skipsB || skipsA || takesBoth;
+    }
+  }
+  return fits[0] === true;
+}
+
 function isWildcard(word: string | undefined): boolean {
   return word === "*" || word === "#";
 }

@@ -59,7 +59,14 @@ export const SourceInput = Type.Object(
         { default: null, description: "CIDRs that the sender's address must lie in, else 403" },
       ),
     ),
-    max_bytes: Type.Optional(Type.Integer({ minimum: 1, maximum: 67_108_864, default: 2_097_152 })),
+    max_bytes: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 67_108_864,
+        default: 2_097_152,
+        description: "Larger bodies get 413. Without it: `limits.max_body_bytes`, or what the kind's provider may send",
+      }),
+    ),
     methods: Type.Optional(
       Type.Array(
         Type.Union([
@@ -116,6 +123,14 @@ export const SourceInput = Type.Object(
         },
       ),
     ),
+    refuse_replays: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          "An equal signature is the same request sent again under another id, and ignored (`replayed`); for kinds " +
+          "whose signature covers no id. Two webhooks with the same bytes are then one",
+      }),
+    ),
     path_token: Type.Optional(
       Type.Union([Type.Boolean(), Type.String({ pattern: "^([A-Za-z0-9_-]{16,128}|\\*{3})$" }), Type.Null()], {
         default: null,
@@ -151,6 +166,9 @@ export interface SourceKindRules {
   readonly handshakeMethods?: readonly string[] | undefined;
   readonly pointers?: readonly (readonly string[])[] | undefined;
   readonly only?: readonly string[] | undefined;
+  /** What the provider may send, where it says so and that is much. */
+  readonly maxBytes?: number | undefined;
+  readonly replayMark?: ((...request: never[]) => string) | undefined;
   /** Throws `invalid_field` with the reason. */
   checkManifest?(manifest: Readonly<Record<string, unknown>>): void;
 }
@@ -179,6 +197,8 @@ export interface Source {
   answerWithinMs?: number | undefined;
   /** Undefined: everybody may send anything. */
   gate: SourceGate | undefined;
+  /** A signature that was seen already is not taken again. */
+  refusesReplays: boolean;
   pathToken: string | undefined;
   /** What must not be found in what is kept of a request. */
   hidden: HiddenTexts | undefined;

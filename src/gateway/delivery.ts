@@ -191,7 +191,7 @@ export async function openDelivery(ground: Ground) {
       if (result.kind === "failed" && result.error.code === "store_full") disk.noteFull();
       done(result);
     };
-    if (broken?.forgetDedupe === true) event.dedupeKey = undefined;
+    if (broken?.forgetDedupe === true) event.dedupeKey = event.replayKey = undefined;
     if (broken?.ignoreOrder === true) event.orderingKey = createId("evt");
     if (broken?.answerBeforeCommit === true) {
       fanOut.accept(event, () => undefined);

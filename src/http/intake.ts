@@ -84,7 +84,10 @@ export function createIntake(options: IntakeOptions): Intake {
         opened.body = body;
         webhooks.receive(opened, (result) => answerWebhook(response, result, opened.source));
       },
-      (error) => webhooks.log(opened, error.code, undefined, Number(request.headers["content-length"] ?? 0)),
+      (error) => {
+        if (!isSendersFault(error)) return;
+        webhooks.log(opened, error.code, undefined, Number(request.headers["content-length"] ?? 0));
+      },
     );
   }
 

@@ -1,3 +1,5 @@
+import { DEFAULT_TENANT } from "../domain/event.ts";
+import { describeForwardOverlaps } from "../domain/forward-rules.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { EventTypes } from "./event-types.ts";
 import type { Sources } from "./sources.ts";
@@ -36,6 +38,15 @@ export async function applyDeclared(declared: Declared, parts: DeclaredParts): P
     targets: (await targets.applyDeclared(declared.targets)).left,
     subscriptions: (await subscriptions.applyDeclared(declared.subscriptions)).left,
   };
+  for (const { name, tenant_id: tenantId = DEFAULT_TENANT } of declared.subscriptions) {
+    const all = subscriptions.list(tenantId);
+    const saved = all.find((one) => one.name === name);
+    // Of two, the younger one is not what it seems.
+    const older = all.filter(({ seq }) => seq < (saved?.seq ?? 0));
+    const warnings = saved === undefined ? [] : describeForwardOverlaps(saved, older);
+    if (warnings.length === 0) continue;
+    logger.warn({ subscription: name, warnings }, "a subscription was saved with a warning");
+  }
   for (const name of left.eventTypes) {
     logger.warn({ event_type: name }, "event type left the configuration and refuses no event any more");
   }

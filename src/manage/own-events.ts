@@ -74,6 +74,7 @@ export function toIncomingEvent(
     expiresAt: undefined,
     orderingKey: undefined,
     dedupeKey: undefined,
+    replayKey: undefined,
     contentType: "application/json",
     request: undefined,
     details: undefined,

@@ -68,6 +68,11 @@ export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions
     if (kind.needsSecret && secrets.length === 0) {
       problems.push({ field: "secrets", message: `a source of the kind ${name} verifies with a secret; give it` });
     }
+    if (input.refuse_replays === true && kind.replayMark === undefined) {
+      const able = [...kinds.values()].filter(({ replayMark }) => replayMark !== undefined).map((one) => one.name);
+      const message = `a request of the kind ${name} cannot be told by its signature; this is for ${able.sort().join(", ")}`;
+      problems.push({ field: "refuse_replays", message });
+    }
     return problems;
   }
 

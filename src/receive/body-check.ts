@@ -1,5 +1,6 @@
 import { PosthornError, type ErrorCode } from "../domain/errors.ts";
 import { findBodyKind } from "./content-type.ts";
+import { isForTurns, readInTurns } from "./in-turns.ts";
 import { createThreadCaller } from "./thread-caller.ts";
 import { checkJsonBody, type WellFormed } from "./well-formed.ts";
 
@@ -43,6 +44,8 @@ const OTHER: WellFormed = { kind: "other", texts: [] };
 const MAX_ON_LOOP_BYTES = 128 * 1024;
 /** What is made of so much, and compared with a schema, takes the loop a few milliseconds at worst. */
 const MAX_VALUE_BYTES = 64 * 1024;
+/** Several of the largest that a provider sends, and it may send them only once. */
+const MAX_WAITING_BYTES = 128 * 1024 * 1024;
 /** The same file names in a source tree and in a build. */
 const THREAD = new URL(`./body-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 
@@ -58,10 +61,15 @@ export function createBodyChecker(options: BodyCheckerOptions): BodyChecker {
     thread: THREAD,
     overloaded: "Too many large bodies are waiting to be checked.",
     lost: "The body could not be checked now.",
+    maxWaitingBytes: MAX_WAITING_BYTES,
   });
 
-  async function checkApart(call: Omit<BodyCall, "id">): Promise<WellFormed> {
-    const reply = await apart.call(call, call.body.length);
+  async function checkApart(call: Omit<BodyCall, "id"> & { body: Buffer }): Promise<WellFormed> {
+    const body = isForTurns(call.body) ? await copyInTurns(call.body) : undefined;
+    const reply =
+      body === undefined
+        ? await apart.call(call, call.body.length)
+        : await apart.call({ ...call, body }, body.length, [body.buffer]);
     if ("checked" in reply) return reply.checked;
     throw new PosthornError(reply.refused.code, reply.refused.message, reply.refused);
   }
@@ -77,4 +85,11 @@ export function createBodyChecker(options: BodyCheckerOptions): BodyChecker {
     },
     close: apart.close,
   };
+}
+
+/** What is handed over is copied; all of 25 MB at once would take the loop too long. */
+async function copyInTurns(body: Buffer): Promise<Uint8Array<ArrayBuffer>> {
+  const copy = new Uint8Array(body.length);
+  await readInTurns(body, (part, at) => copy.set(part, at));
+  return copy;
 }

@@ -63,6 +63,7 @@ export function createPublisher({ accept, clock, createId, limits, schemas }: Pu
       expiresAt: item.expiresAt === undefined ? undefined : now + item.expiresAt - wall,
       orderingKey: item.orderingKey,
       dedupeKey: item.eventId === undefined ? undefined : publishKey(item.eventId),
+      replayKey: undefined,
       contentType: "application/json",
       request: undefined,
       details: describe(item),

@@ -13,6 +13,7 @@ export interface ThreadCallerOptions {
   /** What is said of those who come too many, and of those whom the thread took with it. */
   overloaded: string;
   lost: string;
+  maxWaitingBytes?: number | undefined;
 }
 
 interface Waiting<Reply> {
@@ -21,13 +22,14 @@ interface Waiting<Reply> {
   reject: (error: PosthornError) => void;
 }
 
-/** A second or two of the worst that can be sent. */
+/** Unless it is said: a second or two of the worst that can be sent. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
 /** The thread answers each call once, with its `id`, in any order. */
 export function createThreadCaller<Call extends object, Reply extends { id: number }>(
   options: ThreadCallerOptions,
 ): ThreadCaller<Call, Reply> {
+  const { maxWaitingBytes = MAX_WAITING_BYTES } = options;
   const waiting = new Map<number, Waiting<Reply>>();
   let thread: Worker | undefined;
   let waitingBytes = 0;
@@ -58,7 +60,7 @@ export function createThreadCaller<Call extends object, Reply extends { id: numb
 
   return {
     call(call, byteLength, transferred = []) {
-      if (waitingBytes + byteLength > MAX_WAITING_BYTES && waiting.size > 0) {
+      if (waitingBytes + byteLength > maxWaitingBytes && waiting.size > 0) {
         return Promise.reject(new PosthornError("overloaded", options.overloaded, { retryAfterS: 1 }));
       }
       return new Promise((resolve, reject) => {

@@ -49,6 +49,7 @@ export function createWebhookEvents({ clock, createId }: WebhookEventOptions): T
           ? toKey(read?.orderingKey)
           : valueOf(source.orderingKeyFrom, "ordering_key"),
       dedupeKey: read === undefined ? dedupeKeyOf(request, configuredId) : keyOfRead(source, read, configuredId),
+      replayKey: undefined,
       contentType: read?.contentType ?? request.headers["content-type"],
       request: request.facts ?? describeRequest(request, source.hidden),
       details: undefined,

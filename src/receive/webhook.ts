@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Clock } from "../domain/clock.ts";
+import { replayKey } from "../domain/dedupe-key.ts";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
 import type { Source } from "../domain/source.ts";
 import type { Subscription } from "../domain/subscription.ts";
@@ -181,6 +182,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
         return recordParts(request, form, reading, done);
       }
       event = toEvent(request, form, reading?.events[0]);
+      if (request.source.refusesReplays && !request.isReplayed) event.replayKey = toReplayKey(request, kind);
     } catch (error) {
       return refuse(request, error, done);
     }
@@ -229,6 +231,9 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   function keep(request: WebhookRequest, event: IncomingEvent, done: (part: Part) => void): void {
     forwarding?.keepCredentials(event, request.headers);
     accept(event, (result) => {
+      if (result.kind === "duplicate" && result.isReplay === true) {
+        return done({ kind: "ignored", cause: "replayed", eventId: result.eventId });
+      }
       if (result.kind === "stored" && result.forward !== undefined && forwarding !== undefined) {
         return forwarding.wait(event, result.forward, request.source, () => done(result));
       }
@@ -250,6 +255,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   ): void {
     event.details = describeInvalid(event, error);
     event.dedupeKey = toInvalidKey(request.source, event.dedupeKey);
+    event.replayKey = undefined;
     const answer = (result: IngestResult) =>
       done(result.kind === "failed" ? result : { kind: "ignored", cause: "invalid", eventId: result.eventId });
     accept(event, answer, []);
@@ -288,6 +294,11 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
 
 function isSingle({ events, ignored = [] }: Reading): boolean {
   return events.length === 1 && ignored.length === 0;
+}
+
+function toReplayKey(request: WebhookRequest, kind: SourceKind): string | undefined {
+  const mark = kind.replayMark?.(request, request.source.settings);
+  return mark === undefined ? undefined : replayKey(request.source.name, mark);
 }
 
 /** It was declared by a gateway that knew more kinds. */

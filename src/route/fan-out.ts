@@ -10,7 +10,7 @@ export type IncomingEvent = NewEvent;
 
 export type IngestResult =
   | { kind: "stored"; eventId: string; deliveries: number; forward?: Forward | undefined }
-  | { kind: "duplicate"; eventId: string }
+  | { kind: "duplicate"; eventId: string; isReplay?: boolean | undefined }
   | { kind: "failed"; error: PosthornError };
 
 /** The delivery whose first attempt the sender of a webhook may wait for. */

@@ -35,8 +35,8 @@ export interface Store
   readonly limits: { readonly maxRows: number; readonly maxBytes: number };
 
   /**
-   * Writes event, dedupe key and deliveries in one transaction. A known dedupe key changes nothing and is reported as
-   * a duplicate. A failure concerns this event alone and leaves no trace of it.
+   * Writes event, dedupe and replay key and deliveries in one transaction. A known key changes nothing and is reported
+   * as a duplicate. A failure concerns this event alone and leaves no trace of it.
    */
   accept(event: NewEvent, deliveries: readonly NewDelivery[], done: (result: AcceptResult) => void): void;
   /**
@@ -99,6 +99,8 @@ export interface NewEvent extends EventFacts {
   dueAt: number;
   expiresAt: number | undefined;
   dedupeKey: string | undefined;
+  /** A second key, looked up after the first: an event that has it already came again under another id. */
+  replayKey?: string | undefined;
   /** JSON of the request it came with; undefined for published events. */
   request: string | undefined;
   /** JSON of what else the publisher said: source_id, user_id, session_id, metadata, deliver_at. */
@@ -119,7 +121,8 @@ export interface NewDelivery {
 export type AcceptResult =
   /** `claimed[i]`: the i-th delivery was born as being sent. */
   | { kind: "stored"; eventSeq: number; claimed: readonly boolean[] }
-  | { kind: "duplicate"; eventId: string }
+  /** `isReplay`: it is not the dedupe key that is known, but the replay key. */
+  | { kind: "duplicate"; eventId: string; isReplay?: boolean | undefined }
   | { kind: "failed"; error: PosthornError };
 
 /** With what filters may ask for; the body is loaded apart. */

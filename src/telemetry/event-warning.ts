@@ -2,6 +2,8 @@ import { isGatewayEventType } from "../domain/pattern.ts";
 import type { Logger } from "./logger.ts";
 
 const WARN_AGAIN_MS = 60_000;
+/** In that time, for all types together: whoever may send anonymously can make up a new type with each webhook. */
+const MAX_LINES = 20;
 const MAX_WARNED = 1000;
 
 interface WarnedEvent {
@@ -10,16 +12,35 @@ interface WarnedEvent {
   tenantId: string;
 }
 
-/** Once a minute for each type: enough to see it, not enough to flood the log. */
+interface Warned {
+  at: number;
+  events: number;
+}
+
+/** Once a minute for each type and a few types a minute: enough to see it, not enough to flood the log. */
 export function createEventWarning(logger: Logger, now: () => number, message: string): (event: WarnedEvent) => void {
-  const warnedAt = new Map<string, number>();
+  const warned = new Map<string, Warned>();
+  let windowAt = Number.NEGATIVE_INFINITY;
+  let lines = 0;
+  let untold = 0;
+
   return ({ id, type, tenantId }) => {
     // Most tenants do not ask for what the gateway tells of itself.
     if (isGatewayEventType(type)) return;
+    const at = now();
+    if (at - windowAt >= WARN_AGAIN_MS) {
+      windowAt = at;
+      lines = 0;
+    }
     const key = `${tenantId}\0${type}`;
-    if (now() - (warnedAt.get(key) ?? Number.NEGATIVE_INFINITY) < WARN_AGAIN_MS) return;
-    if (warnedAt.size >= MAX_WARNED) warnedAt.clear();
-    warnedAt.set(key, now());
-    logger.warn({ event_id: id, event_type: type, tenant_id: tenantId }, message);
+    const known = warned.get(key);
+    if (known !== undefined && at - known.at < WARN_AGAIN_MS) return void known.events++;
+    if (lines >= MAX_LINES) return void untold++;
+    lines++;
+    if (warned.size >= MAX_WARNED) warned.clear();
+    warned.set(key, { at, events: 0 });
+    const facts = { event_id: id, event_type: type, tenant_id: tenantId, events: 1 + (known?.events ?? 0) };
+    logger.warn(untold === 0 ? facts : { ...facts, other_events: untold }, message);
+    untold = 0;
   };
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openSinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 describe("a subscription that forwards", () => {
@@ -38,6 +39,46 @@ describe("a subscription that forwards", () => {
     expect((await change({ description: "the same as before" })).status).toBe(200);
   });
 
+  it("is saved beside one whose patterns overlap with its own, with a warning that says who answers", async () => {
+    const first = await make({ name: "first", events: ["webhook.*"] });
+    expect(first.json).not.toHaveProperty("warnings");
+    const second = await make({ name: "second", events: ["webhook.orders", "x.y"] });
+    expect([second.status, second.json["warnings"]]).toEqual([
+      201,
+      [expect.stringMatching(/"first" \(sub_\w+\) too.*older one, "first"; "second" delivers them from the queue/)],
+    ]);
+    const path = `/api/v1/subscriptions/${String(second.json["id"])}`;
+    expect((await gateway.get(path)).json).not.toHaveProperty("warnings");
+    const headers = { "content-type": "application/json" };
+    const change = (of: string, body: object) => gateway.request("PATCH", of, { body: JSON.stringify(body), headers });
+    const ofFirst = await change(`/api/v1/subscriptions/${String(first.json["id"])}`, { timeout: 9 });
+    expect(ofFirst.json["warnings"]).toEqual([expect.stringContaining('older one, "first"; "second" delivers')]);
+    expect((await change(path, { events: ["x.y"] })).json).not.toHaveProperty("warnings");
+    expect((await change(path, { events: ["#.orders"], mode: "queue" })).json).not.toHaveProperty("warnings");
+    expect(gateway.log.filter(({ msg }) => msg === "a subscription was saved with a warning")).toHaveLength(2);
+    const elsewhere = await make({ name: "elsewhere", events: ["webhook.#"], tenant_id: "other" });
+    expect(elsewhere.json).not.toHaveProperty("warnings");
+  });
+
+  it("answers the sender when it is the oldest of those that fit; the others get theirs all the same", async () => {
+    const [older, younger] = await Promise.all([openSinkServer(), openSinkServer()]);
+    try {
+      await make({ name: "older", events: ["webhook.#"], url: older.url });
+      const { json } = await make({ name: "younger", events: ["webhook.orders"], url: younger.url });
+      expect(json["warnings"]).toHaveLength(1);
+      younger.answerWith({ status: 500 });
+      const answer = await gateway.webhook("orders", "{}");
+      expect([answer.status, answer.json["status"]]).toEqual([200, "forwarded"]);
+      await younger.received(1);
+      older.answerWith({ status: 500 });
+      younger.answerWith({ status: 200 });
+      const second = await gateway.webhook("orders", "{}");
+      expect([second.status, second.json]).toMatchObject([202, { status: "queued", deliveries: 2 }]);
+    } finally {
+      await Promise.all([older.close(), younger.close()]);
+    }
+  });
+
   it("is refused with 422 for a URL or header that cannot be, and nothing is stored", async () => {
     const cases: [object, string][] = [
       [{ url: "http://{source}.example/" }, "url"],
@@ -65,6 +106,10 @@ describe("a subscription that forwards", () => {
       code: "config_invalid",
       message: expect.stringContaining("subscriptions[1].mode"),
     });
+    await gateway.reload(`subscriptions:\n${declare("a", "webhook.a")}${declare("c", "webhook.*")}`);
+    expect(gateway.log).toContainEqual(
+      expect.objectContaining({ msg: "a subscription was saved with a warning", subscription: "c" }),
+    );
     // A change of places is no conflict.
     await gateway.reload(`subscriptions:\n${declare("a", "webhook.b")}${declare("b", "webhook.a")}`);
   });

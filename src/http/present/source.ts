@@ -25,6 +25,7 @@ export function presentSource({ source, state, managedBy, createdAt, updatedAt }
     priority_from: shown.priority_from ?? null,
     only: source.only?.map(({ text }) => text) ?? null,
     manifest: shown.manifest ?? null,
+    refuse_replays: source.refusesReplays,
     path_token: pathToken === undefined ? null : MASK,
     options: maskOptions(options),
     managed_by: managedBy,

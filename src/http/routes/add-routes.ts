@@ -117,7 +117,14 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     onSecretsChanged: ({ source }, what, caller) =>
       logger.info({ source: source.name, what, key_id: caller?.keyId }, "the secrets of a source were changed"),
   });
-  addSubscriptionRoutes(app, { subscriptions, statistics, store, resume: resume.resume });
+  addSubscriptionRoutes(app, {
+    subscriptions,
+    statistics,
+    store,
+    resume: resume.resume,
+    onWarnings: ({ id, name }, warnings) =>
+      logger.warn({ subscription_id: id, subscription: name, warnings }, "a subscription was saved with a warning"),
+  });
   addStatisticsRoutes(app, { statistics, subscriptions, store });
   addTestDeliveryRoutes(app, { subscriptions, tests, presentDelivery: present });
   addFilterRoutes(app, { store });

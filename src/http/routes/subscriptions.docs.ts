@@ -68,6 +68,9 @@ const Subscription = named(
       mode: oneOf(["queue", "forward"]),
       forward_headers: nullable(Type.Array(Type.String())),
       description: nullable(Type.String()),
+      warnings: Type.Optional(
+        Type.Array(Type.String(), { description: "In the answer to a change only: what will not be as it seems" }),
+      ),
       managed_by: ManagedByDocs,
       created_by: nullable(Type.String({ description: "The key that made it" })),
       created_at: Time,

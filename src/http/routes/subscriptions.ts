@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
+import { describeForwardOverlaps } from "../../domain/forward-rules.ts";
 import { stableId } from "../../domain/ids.ts";
 import { SubscriptionInput, type Subscription } from "../../domain/subscription.ts";
 import type { Statistics } from "../../manage/statistics.ts";
@@ -47,6 +48,8 @@ export interface SubscriptionRoutesOptions {
   statistics: Pick<Statistics, "summarise">;
   store: Store;
   resume: Resume["resume"];
+  /** It was saved, but not all will be as its owner may think. */
+  onWarnings: (subscription: Subscription, warnings: readonly string[]) => void;
 }
 
 export function addSubscriptionRoutes(app: FastifyInstance, options: SubscriptionRoutesOptions): void {
@@ -68,9 +71,24 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
   const send = async (reply: FastifyReply, subscription: Subscription) =>
     sendWithEtag(reply, etag(subscription), await present(subscription));
 
+  /** What is to be said of one that was made or changed, beside what it is. */
+  function warn(saved: Subscription): { warnings?: readonly string[] } {
+    const warnings = describeForwardOverlaps(saved, subscriptions.list(saved.tenantId));
+    if (warnings.length === 0) return {};
+    options.onWarnings(saved, warnings);
+    return { warnings };
+  }
+
+  const sendSaved = async (reply: FastifyReply, saved: Subscription) =>
+    sendWithEtag(reply, etag(saved), { ...(await present(saved)), ...warn(saved) });
+
   /** With the secret, which is never shown again but by `/secret`. */
   const sendCreated = async (reply: FastifyReply, created: Subscription) =>
-    sendWithEtag(reply.code(201), etag(created), { ...(await present(created)), secret: created.secrets[0] });
+    sendWithEtag(reply.code(201), etag(created), {
+      ...(await present(created)),
+      ...warn(created),
+      secret: created.secrets[0],
+    });
 
   /** The subscription that a change is meant for. */
   function getMeant(request: FastifyRequest): Subscription {
@@ -130,7 +148,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
           field: "tenant_id",
         });
       }
-      return send(reply, await subscriptions.replace(known, input));
+      return sendSaved(reply, await subscriptions.replace(known, input));
     },
   );
 
@@ -163,7 +181,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
   app.patch<{ Body: Static<typeof SubscriptionChange> }>(
     "/api/v1/subscriptions/:id",
     { config: { scope: "admin" }, schema: { summary: "Change a subscription", body: SubscriptionChange } },
-    async (request, reply) => send(reply, await subscriptions.change(getMeant(request), request.body)),
+    async (request, reply) => sendSaved(reply, await subscriptions.change(getMeant(request), request.body)),
   );
 
   app.delete(

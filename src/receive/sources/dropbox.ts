@@ -1,7 +1,7 @@
 import { textSecret } from "../../domain/secret-form.ts";
 import { queryFields } from "./form-fields.ts";
 import { echoChallenge } from "./plain-answer.ts";
-import { getHeader, getHmacSecret } from "./signatures.ts";
+import { getHeader, checkBodyHmac } from "./signatures.ts";
 import type { SourceKind } from "./source-kind.ts";
 
 /** Dropbox makes the secrets of apps, and gives them 15 characters. */
@@ -21,7 +21,7 @@ export const dropbox: SourceKind = {
     return echoChallenge(queryFields(request).get("challenge") ?? "");
   },
   verify(request, settings) {
-    getHmacSecret(getHeader(request, "x-dropbox-signature"), settings, "", request.body, "hex");
+    return checkBodyHmac(getHeader(request, "x-dropbox-signature"), settings, request.body, "hex");
   },
   events: () => ({ events: [{ type: "dropbox.notification", identity: undefined }] }),
 };

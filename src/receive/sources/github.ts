@@ -1,18 +1,35 @@
+import { scalarTextAt } from "../json-pointer.ts";
+import type { WellFormed } from "../well-formed.ts";
 import { eventTypeOf, identityOf } from "./event-naming.ts";
-import { afterPrefix, findHeader, getHeader, getHmacSecret } from "./signatures.ts";
-import type { SourceKind } from "./source-kind.ts";
+import { findFieldStart, isForm } from "./form-fields.ts";
+import { afterPrefix, findHeader, getHeader, checkBodyHmac } from "./signatures.ts";
+import type { ArrivedRequest, SourceKind } from "./source-kind.ts";
+
+/** "Payloads are capped at 25 MB." What is too large for us is lost: GitHub never sends it again. */
+const MAX_BYTES = 25 * 1024 * 1024;
+/** The action is the first member of what has one. */
+const MAX_ACTION_BYTES = 256 * 1024;
 
 /** docs.github.com/en/webhooks: a redelivery has the same X-GitHub-Delivery. */
 export const github: SourceKind = {
   name: "github",
   needsSecret: true,
+  maxBytes: MAX_BYTES,
   pointers: [["action"]],
   verify(request, settings) {
     const given = afterPrefix(getHeader(request, "x-hub-signature-256"), "sha256=");
-    getHmacSecret(given, settings, "", request.body, "hex");
+    return checkBodyHmac(given, settings, request.body, "hex");
   },
+  replayMark: (request) => getHeader(request, "x-hub-signature-256").toLowerCase(),
   events(request, _settings, form) {
-    const type = eventTypeOf("github", findHeader(request, "x-github-event"), form.texts[0]);
+    const type = eventTypeOf("github", findHeader(request, "x-github-event"), findAction(request, form));
     return { events: [{ type, identity: identityOf(findHeader(request, "x-github-delivery")) }] };
   },
 };
+
+/** With the content type of forms the same JSON stands in the field `payload`. */
+function findAction(request: ArrivedRequest, form: WellFormed): string | undefined {
+  if (form.kind === "json" || !isForm(request)) return form.texts[0];
+  const payload = findFieldStart(request, "payload", MAX_ACTION_BYTES);
+  return payload === undefined ? undefined : scalarTextAt(payload, ["action"]);
+}

@@ -7,6 +7,9 @@ import { isSameSecret } from "../same-secret.ts";
 import type { ArrivedRequest, KindSettings, SourceKind } from "./source-kind.ts";
 import { STANDARD_SECRET, verifyStandardRequest } from "./standard-webhooks.ts";
 
+/** What has more than 25 MB is not sent. */
+const MAX_BYTES = 25 * 1024 * 1024;
+
 /** A signing token stays one: a mere token in its place would let bodies through that nobody signed. */
 const TOKEN: SecretForm = {
   findProblem: (secret) => (isSigningToken(secret) ? STANDARD_SECRET : HEADER_SECRET).findProblem(secret),
@@ -22,6 +25,7 @@ export const gitlab: SourceKind = {
   name: "gitlab",
   options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
   needsSecret: true,
+  maxBytes: MAX_BYTES,
   secretForm: () => TOKEN,
   pointers: [["object_attributes", "action"], ["event_name"]],
   verify(request, settings) {

@@ -73,6 +73,11 @@ export const hmac: SourceKind = {
       checkTime(parseTime(timestampOf(request, settings)), request, toleranceMsOf(settings, TOLERANCE_S));
     }
   },
+  replayMark(request, settings) {
+    const { header, prefix, encoding } = schemeOf(settings);
+    const given = afterPrefix(getHeader(request, header), prefix);
+    return encoding === "hex" ? given.toLowerCase() : given;
+  },
 };
 
 /** What the options of a source say, with what they leave out. */

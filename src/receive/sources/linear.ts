@@ -19,6 +19,7 @@ export const linear: SourceKind = {
     if (at === undefined) throw badSignature("The body has no webhookTimestamp.");
     checkTime(at, request, toleranceMsOf(settings, TOLERANCE_S));
   },
+  replayMark: (request) => getHeader(request, "linear-signature").toLowerCase(),
   events(request, _settings, form) {
     requireJson(form, "Linear");
     const [type, action, time] = form.texts;

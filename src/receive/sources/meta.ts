@@ -4,9 +4,12 @@ import { eventTypeOf, hashOf, requireJson } from "./event-naming.ts";
 import { queryFields } from "./form-fields.ts";
 import { textOption } from "./kind-options.ts";
 import { echoChallenge } from "./plain-answer.ts";
-import { afterPrefix, getHeader, getHmacSecret } from "./signatures.ts";
+import { afterPrefix, getHeader, checkBodyHmac } from "./signatures.ts";
 import { isSameSecret } from "../same-secret.ts";
 import type { SourceKind } from "./source-kind.ts";
+
+/** WhatsApp's have up to 3 MB. */
+const MAX_BYTES = 3 * 1024 * 1024;
 
 /** developers.facebook.com/docs/graph-api/webhooks: Facebook, Instagram, WhatsApp. Entries hold their time and ids. */
 export const meta: SourceKind = {
@@ -20,6 +23,7 @@ export const meta: SourceKind = {
     { additionalProperties: false },
   ),
   needsSecret: true,
+  maxBytes: MAX_BYTES,
   handshakeMethods: ["GET"],
   pointers: [["object"]],
   handshake(request, settings) {
@@ -35,7 +39,7 @@ export const meta: SourceKind = {
   },
   verify(request, settings) {
     const given = afterPrefix(getHeader(request, "x-hub-signature-256"), "sha256=");
-    getHmacSecret(given, settings, "", request.body, "hex");
+    return checkBodyHmac(given, settings, request.body, "hex");
   },
   events(request, _settings, form) {
     requireJson(form, "Meta");

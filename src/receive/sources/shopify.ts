@@ -1,6 +1,9 @@
 import { eventTypeOf, findTime, identityOf } from "./event-naming.ts";
-import { findHeader, getHmacSecret, badSignature } from "./signatures.ts";
+import { findHeader, checkBodyHmac, badSignature } from "./signatures.ts";
 import type { ArrivedRequest, SourceKind } from "./source-kind.ts";
+
+/** It names no limit, and a product may have two thousand variants: some megabytes. */
+const MAX_BYTES = 10 * 1024 * 1024;
 
 /**
  * shopify.dev/docs/apps/build/webhooks. The webhook id stays the same when a delivery is repeated; the event id is not
@@ -9,11 +12,11 @@ import type { ArrivedRequest, SourceKind } from "./source-kind.ts";
 export const shopify: SourceKind = {
   name: "shopify",
   needsSecret: true,
+  maxBytes: MAX_BYTES,
   verify(request, settings) {
-    const given = shopifyHeader(request, "hmac-sha256");
-    if (given === undefined) throw badSignature("The header x-shopify-hmac-sha256 is missing.");
-    getHmacSecret(given, settings, "", request.body, "base64");
+    return checkBodyHmac(signatureOf(request), settings, request.body, "base64");
   },
+  replayMark: signatureOf,
   events(request) {
     return {
       events: [
@@ -26,6 +29,12 @@ export const shopify: SourceKind = {
     };
   },
 };
+
+function signatureOf(request: ArrivedRequest): string {
+  const given = shopifyHeader(request, "hmac-sha256");
+  if (given === undefined) throw badSignature("The header x-shopify-hmac-sha256 is missing.");
+  return given;
+}
 
 /** Its newer events have headers without the `x-`. */
 function shopifyHeader(request: ArrivedRequest, name: string): string | undefined {

@@ -1,10 +1,13 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { PosthornError } from "../../domain/errors.ts";
 import { createHmacKey, DIGEST_BYTES } from "../../domain/hmac.ts";
+import { isForTurns, readInTurns } from "../in-turns.ts";
 import { remember } from "./remember.ts";
 import type { ArrivedRequest, KindSettings } from "./source-kind.ts";
 
 /** What the kinds share: how a header is read, a signature compared and a time judged. */
+
+const OTHER_SECRET = "The signature was made with another secret, or of another body.";
 
 export type Digest = "hex" | "base64";
 
@@ -82,8 +85,30 @@ export function getHmacSecret(
   digest: Digest,
 ): string {
   const secret = findHmacSecret(given, secrets, text, body, digest);
-  if (secret === undefined) throw badSignature("The signature was made with another secret, or of another body.");
+  if (secret === undefined) throw badSignature(OTHER_SECRET);
   return secret;
+}
+
+/** The same for the body alone, which may have 25 MB before anybody knows who has sent them: that is hashed in turns. */
+export function checkBodyHmac(
+  given: string,
+  settings: KindSettings,
+  body: Buffer,
+  digest: Digest,
+): void | Promise<void> {
+  if (isForTurns(body)) return checkLargeHmac(given, settings, body, digest);
+  getHmacSecret(given, settings, "", body, digest);
+}
+
+async function checkLargeHmac(given: string, { secrets }: KindSettings, body: Buffer, digest: Digest): Promise<void> {
+  const hmacs = secrets.map((secret) => createHmac("sha256", secret));
+  await readInTurns(body, (part) => {
+    for (const hmac of hmacs) hmac.update(part);
+  });
+  const text = digest === "hex" ? given.toLowerCase() : given;
+  let isSigned = false;
+  for (const hmac of hmacs) if (isSameText(text, hmac.digest(digest))) isSigned = true;
+  if (!isSigned) throw badSignature(OTHER_SECRET);
 }
 
 /** For algorithms that only few schemes still use. */

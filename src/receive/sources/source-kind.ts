@@ -17,6 +17,11 @@ export interface SourceKind {
   readonly needsSecret: boolean;
   /** How its secrets are written, by the options of the source. Without it: as a text whose bytes are the key. */
   secretForm?(options: Readonly<Record<string, unknown>>): SecretForm;
+  /**
+   * The largest body that the provider sends, where that is more than what sources take by default: it may never send
+   * again what was too large.
+   */
+  readonly maxBytes?: number | undefined;
   /** Methods that the provider's handshake uses beside those of the source. */
   readonly handshakeMethods?: readonly string[] | undefined;
   /** JSON Pointers whose scalars `events` finds in `texts`, as they stand in the body: no number goes through a float. */
@@ -27,6 +32,11 @@ export interface SourceKind {
   handshake?(request: ArrivedRequest, settings: KindSettings): KindAnswer | undefined;
   /** Throws or rejects with `bad_signature` unless the request is from whom it says; over the raw bytes. */
   verify?(request: ArrivedRequest, settings: KindSettings): void | Promise<void>;
+  /**
+   * What is the same whenever the same request is sent again, once it is verified: its signature, where that covers no
+   * id, so that whoever has seen a request can send it again as another. Such sources may refuse that.
+   */
+  replayMark?(request: ArrivedRequest, settings: KindSettings): string;
   /**
    * What the request tells. Throws `unreadable_body` when it cannot be read. A promise is for what takes several turns
    * of the event loop.

@@ -30,6 +30,7 @@ export const twilio: SourceKind = {
     );
     if (!isSigned) throw badSignature("The signature was made with another token, of another URL or of another form.");
   },
+  replayMark: (request) => getHeader(request, "x-twilio-signature"),
   events(request) {
     const fields = isForm(request) ? formFields(request) : queryFields(request);
     return {

@@ -22,6 +22,7 @@ export const zendesk: SourceKind = {
     if (at === undefined) throw badSignature("The time of the signature is not a time.");
     checkTime(at, request, toleranceMsOf(settings, TOLERANCE_S));
   },
+  replayMark: (request) => getHeader(request, "x-zendesk-webhook-signature"),
   events(request, _settings, form) {
     const [type = "", time] = form.texts;
     const name = type.startsWith("zen:event-type:") ? type.slice("zen:event-type:".length) : "webhook";

@@ -76,7 +76,7 @@ export function createAccept(
     for (;;) {
       const row = findByHash.get(hash) as KnownKey | undefined;
       if (row === undefined || row.dedupe_key === null) return { freeHash: hash };
-      if (bytes.equals(row.dedupe_key) && row.tenant_id === event.tenantId) {
+      if (isAmong(bytes, row.dedupe_key) && row.tenant_id === event.tenantId) {
         const isFresh = event.receivedAt - row.received_at <= options.dedupeHorizonMs;
         return isFresh ? { knownAs: row.id } : { freeHash: hash };
       }
@@ -116,10 +116,16 @@ export function createAccept(
     accept(event, deliveries, wall) {
       const key = event.dedupeKey;
       let freeHash: bigint | undefined;
+      let freeReplayHash: bigint | undefined;
       if (key !== undefined) {
         const found = lookUpKey(event, key);
         if ("knownAs" in found) return reportDuplicate(event, found.knownAs, wall);
         freeHash = found.freeHash;
+      }
+      if (event.replayKey !== undefined) {
+        const found = lookUpKey(event, event.replayKey);
+        if ("knownAs" in found) return { ...reportDuplicate(event, found.knownAs, wall), isReplay: true };
+        freeReplayHash = found.freeHash;
       }
       // A sender may hand back an id that this gateway made.
       if (
@@ -147,7 +153,7 @@ export function createAccept(
         event.dueAt,
         event.expiresAt ?? null,
         event.orderingKey ?? null,
-        key === undefined ? null : Buffer.from(key),
+        writeKeys(key, event.replayKey),
         event.contentType ?? null,
         event.request ?? null,
         event.details ?? null,
@@ -159,6 +165,7 @@ export function createAccept(
       blocks.note(seq, event, deliveries.length === 0);
       if (isLarge) insertBody.run(seq, event.body);
       if (freeHash !== undefined) saveHash.run(freeHash, seq);
+      if (freeReplayHash !== undefined) saveHash.run(freeReplayHash, seq);
       const to = { eventSeq: seq, dueAt: event.dueAt, priority: event.priority, orderingKey: event.orderingKey };
       const claimed = deliveries.map((delivery) => insertDelivery(to, delivery, wall, true) === true);
       counters.addEvent(event.tenantId, "accepted", wall, event.body.length);
@@ -191,10 +198,25 @@ export function createAccept(
     },
   };
 
-  function reportDuplicate(event: NewEvent, knownAs: string, wall: number): Stored {
+  function reportDuplicate(event: NewEvent, knownAs: string, wall: number): { duplicateOf: string } {
     counters.addEvent(event.tenantId, "duplicates", wall);
     return { duplicateOf: knownAs };
   }
+}
+
+/** In no text: parts the two keys of an event. */
+const PARTS_KEYS = 0xff;
+
+function writeKeys(key: string | undefined, replayKey: string | undefined): Buffer | null {
+  if (replayKey === undefined) return key === undefined ? null : Buffer.from(key);
+  return Buffer.concat([Buffer.from(key ?? ""), Buffer.of(PARTS_KEYS), Buffer.from(replayKey)]);
+}
+
+function isAmong(key: Buffer, written: Uint8Array): boolean {
+  if (key.equals(written)) return true;
+  const partedAt = written.indexOf(PARTS_KEYS);
+  if (partedAt < 0) return false;
+  return key.equals(written.subarray(0, partedAt)) || key.equals(written.subarray(partedAt + 1));
 }
 
 interface KnownKey {

@@ -68,6 +68,7 @@ function packEvent(packer: Packer, event: NewEvent): void {
   packer.float(event.dueAt);
   packer.float(event.expiresAt);
   packer.text(event.dedupeKey);
+  packer.text(event.replayKey);
   packer.text(event.request);
   packer.text(event.details);
   packer.float(event.fanOutCursor);
@@ -94,6 +95,7 @@ function unpackEvent(unpacker: Unpacker): NewEvent {
     dueAt: need(unpacker.float()),
     expiresAt: unpacker.float(),
     dedupeKey: unpacker.text(),
+    replayKey: unpacker.text(),
     request: unpacker.text(),
     details: unpacker.text(),
     fanOutCursor: unpacker.float(),

@@ -28,7 +28,7 @@ export interface WriteBatch {
   claims: ClaimRequest[];
 }
 
-export type Stored = { eventSeq: number; claimed: readonly boolean[] } | { duplicateOf: string };
+export type Stored = { eventSeq: number; claimed: readonly boolean[] } | { duplicateOf: string; isReplay?: boolean };
 export type OrFault<T> = T | { failed: FaultReport };
 
 export interface BatchResult {

@@ -60,8 +60,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     accept(event, deliveries, done) {
       commits.accept({ event, deliveries }, (result) => {
         if ("failed" in result) done({ kind: "failed", error: faultError(result.failed) });
-        else if ("duplicateOf" in result) done({ kind: "duplicate", eventId: result.duplicateOf });
-        else done({ kind: "stored", eventSeq: result.eventSeq, claimed: result.claimed });
+        else if ("duplicateOf" in result) {
+          done({ kind: "duplicate", eventId: result.duplicateOf, isReplay: result.isReplay });
+        } else done({ kind: "stored", eventSeq: result.eventSeq, claimed: result.claimed });
       });
     },
     claim(request, done) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { publishKey, webhookKey } from "../../../src/domain/dedupe-key.ts";
+import { publishKey, replayKey, webhookKey } from "../../../src/domain/dedupe-key.ts";
 import { accept, claim, newDelivery, newEvent, NOON, stored, textOf } from "../../support/store-fixtures.ts";
 import { DEDUPE_HORIZON_MS, inFreshPlace, insertLane, useStore, type StoreHarness } from "./harness.ts";
 
@@ -101,6 +101,57 @@ export function acceptContract(harness: StoreHarness): void {
       expect(result).toMatchObject({ claimed: [true, false] });
       expect((await claim(shared.store, sent)).claimed).toHaveLength(0);
       expect((await claim(shared.store, waits)).claimed).toHaveLength(1);
+    });
+  });
+
+  describe("a replay key", () => {
+    const shared = useStore(harness);
+    let lastKey = 0;
+    const newKeys = () => ({
+      dedupeKey: webhookKey("shop", `${++lastKey}`),
+      replayKey: replayKey("shop", `${lastKey}`),
+    });
+
+    it("makes another event a replay of the first, and the same one a duplicate as before", async () => {
+      const keys = newKeys();
+      const first = newEvent(keys);
+      await stored(shared.store, first);
+      const captured = newEvent({ ...keys, dedupeKey: webhookKey("shop", "changed") });
+      const replayed = { kind: "duplicate", eventId: first.id, isReplay: true };
+      expect(await accept(shared.store, captured)).toEqual(replayed);
+      expect(await accept(shared.store, newEvent({ ...keys, dedupeKey: undefined }))).toEqual(replayed);
+      expect(await accept(shared.store, newEvent(keys))).toEqual({ kind: "duplicate", eventId: first.id });
+      // Nothing of it is left behind, and without the key nobody asks.
+      await stored(shared.store, newEvent({ dedupeKey: webhookKey("shop", "changed") }));
+    });
+
+    it("alone is enough, and is another's in another tenant, and is none by which an event is known", async () => {
+      const { replayKey: key } = newKeys();
+      const first = newEvent({ replayKey: key });
+      await stored(shared.store, first);
+      expect(await accept(shared.store, newEvent({ replayKey: key }))).toMatchObject({ isReplay: true });
+      await stored(shared.store, newEvent({ replayKey: key, tenantId: "other" }));
+      await stored(shared.store, newEvent({ replayKey: replayKey("till", "1") }));
+    });
+
+    it("is forgotten after the horizon and not before", async () => {
+      const { replayKey: key } = newKeys();
+      await stored(shared.store, newEvent({ replayKey: key, receivedAt: NOON }));
+      const last = newEvent({ replayKey: key, receivedAt: NOON + DEDUPE_HORIZON_MS });
+      expect(await accept(shared.store, last)).toMatchObject({ isReplay: true });
+      await stored(shared.store, newEvent({ replayKey: key, receivedAt: NOON + DEDUPE_HORIZON_MS + 1 }));
+    });
+
+    it("lets one through of many that race under other ids, and is known after a restart and a crash", async () => {
+      await inFreshPlace(harness, async (place) => {
+        const { replayKey: key } = newKeys();
+        const race = Array.from({ length: 50 }, () => accept(place.store, newEvent({ ...newKeys(), replayKey: key })));
+        const kinds = (await Promise.all(race)).map(({ kind }) => kind);
+        expect(kinds.filter((kind) => kind === "stored")).toHaveLength(1);
+        const again = () => newEvent({ ...newKeys(), replayKey: key });
+        expect(await accept(await place.reopen(), again())).toMatchObject({ isReplay: true });
+        expect(await accept(await place.kill(), again())).toMatchObject({ isReplay: true });
+      });
     });
   });
 

@@ -1,6 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { GATEWAY_EVENT_TYPES, isGatewayEventType, matchesPattern, parsePattern } from "../../../src/domain/pattern.ts";
+import {
+  doPatternsOverlap,
+  GATEWAY_EVENT_TYPES,
+  isGatewayEventType,
+  matchesPattern,
+  parsePattern,
+} from "../../../src/domain/pattern.ts";
 
 function matches(pattern: string, eventType: string): boolean {
   return matchesPattern(parsePattern(pattern), eventType);
@@ -80,5 +86,41 @@ describe("events of the gateway itself", () => {
       expect(isGatewayEventType(type)).toBe(false);
       expect(matches("*", type)).toBe(true);
     }
+  });
+});
+
+describe("two patterns", () => {
+  const overlap = (one: string, other: string) => doPatternsOverlap(parsePattern(one), parsePattern(other));
+
+  it.each([
+    ["a.b", "a.b", true],
+    ["a.b", "a.c", false],
+    ["a.*", "a.b", true],
+    ["a.*", "*.b", true],
+    ["a.*", "b.*", false],
+    ["a.*", "a.*.c", false],
+    ["a.#", "a.*.c", true],
+    ["#.c", "a.#", true],
+    ["a.#.b", "*.c", false],
+    ["a.#.b", "*.#", true],
+    ["a.#.z", "#.b.*", true],
+    ["a.#.z", "b.#", false],
+    ["#", "x.y", true],
+    ["*", "a.b.c", true],
+    ["a.#", "a", true],
+  ])("%s and %s overlap: %s", (one, other, expected) => {
+    expect([overlap(one, other), overlap(other, one)]).toEqual([expected, expected]);
+  });
+
+  it("overlap where any type fits both", () => {
+    const words = fc.array(fc.constantFrom("a", "b", "*", "#"), { minLength: 1, maxLength: 4 });
+    const type = fc.array(fc.constantFrom("a", "b"), { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(words, words, type, (one, other, named) => {
+        const [left, right] = [parsePattern(one.join(".")), parsePattern(other.join("."))];
+        const fitsBoth = [left, right].every((pattern) => matchesPattern(pattern, named.join(".")));
+        expect(!fitsBoth || doPatternsOverlap(left, right)).toBe(true);
+      }),
+    );
   });
 });
