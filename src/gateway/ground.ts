@@ -52,7 +52,13 @@ export async function openGround(config: Config, { logger, broken, onFatal }: Ga
   });
   const masterKey = config.masterKey ?? loadOrCreateMasterKey(config.dataDir);
   const secretBox = createSecretBox(masterKey);
-  const keys = await openKeys({ store, clock, createId, adminKey: config.adminKey });
+  const keys = await openKeys({
+    store,
+    clock,
+    createId,
+    adminKey: config.adminKey,
+    maxKeysPerTenant: limits.maxKeysPerTenant,
+  });
   const quotas = createQuotaGate({ store, clock, onFault: logFault });
   const tenants = await openTenants({ store, clock, onChange: quotas.update });
 
