@@ -14,6 +14,7 @@ import { openSqliteStore } from "../store/sqlite/open.ts";
 import { refuseUnfinishedRestore } from "../store/sqlite/restore-mark.ts";
 import { watchLoopLag } from "../telemetry/loop-lag.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
+import { createWork } from "../telemetry/overload.ts";
 import type { GatewayOptions } from "./options.ts";
 
 /** What everything stands on: the store, time, chance, keys and tenants. */
@@ -39,7 +40,8 @@ export async function openGround(config: Config, { logger, broken, onFatal }: Ga
   const random = createSystemRandom();
   const createId = createIdSource(clock, random);
   const metrics = createMetrics();
-  const loopLag = watchLoopLag();
+  const loopLag = watchLoopLag({ maxLagMs: limits.maxLoopLagMs });
+  const work = createWork();
   const disk = openDiskWatch({
     dataDir: config.dataDir,
     minFreeBytes: limits.diskMinFreeBytes,
@@ -78,6 +80,7 @@ export async function openGround(config: Config, { logger, broken, onFatal }: Ga
     createId,
     metrics,
     loopLag,
+    work,
     disk,
     secretBox,
     keys,
