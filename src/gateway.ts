@@ -1,11 +1,11 @@
-import type { IncomingMessage } from "node:http";
 import type { Config } from "./config/settings-tree.ts";
 import { VERSION } from "./config/version.ts";
-import { PosthornError } from "./domain/errors.ts";
-import { createClientAddress, createProxyTrust } from "./http/client-address.ts";
+import { createAuthenticate } from "./http/authenticate.ts";
+import { createClientAddress, createExemption, createProxyTrust } from "./http/client-address.ts";
+import { createConnectionGate } from "./http/connection-gate.ts";
+import { createExportGate } from "./http/export-gate.ts";
 import { createIntake } from "./http/intake.ts";
 import { createPublicUrl } from "./http/public-url.ts";
-import { readKey } from "./http/read-key.ts";
 import { addRoutes } from "./http/routes/add-routes.ts";
 import { createHttpServer } from "./http/server.ts";
 import { applyDeclared, type Declared } from "./manage/declared.ts";
@@ -19,6 +19,8 @@ import type { GatewayOptions } from "./gateway/options.ts";
 import { openDelivery } from "./gateway/delivery.ts";
 import { openGround } from "./gateway/ground.ts";
 import { openReception } from "./gateway/reception.ts";
+import { createFindTrouble } from "./gateway/trouble.ts";
+import { createServerErrors } from "./telemetry/server-errors.ts";
 
 export type { BrokenPromises, GatewayOptions } from "./gateway/options.ts";
 
@@ -37,12 +39,14 @@ const MAX_PUBLISH_BYTES = 16 * 1024 * 1024;
 const HTTP_CLOSE_MS = 1500;
 /** In a line of the log. */
 const MAX_NAMED = 20;
+/** A loop that is later than this has more urgent things to do than exports. */
+const EXPORTS_WAIT_LAG_MS = 50;
 
 export async function startGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
   const { logger } = options;
   const { limits } = config;
   const ground = await openGround(config, options);
-  const { lock, store, clock, random, metrics, loopLag, disk, keys, quotas, tenants, logFault } = ground;
+  const { lock, store, clock, random, metrics, loopLag, work, disk, keys, quotas, tenants, logFault } = ground;
   const delivery = await openDelivery(ground);
   const { client, inFlight, router, targets, subscriptions, scheduler, fanOut, modes, news, replayRunner } = delivery;
   const reception = await openReception(ground, delivery, options.sourceKinds);
@@ -84,11 +88,11 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     ],
     onFault: logFault,
   });
-  const authenticate = (request: IncomingMessage) => {
-    const key = readKey(request);
-    return key === undefined ? undefined : keys.authenticate(key);
-  };
   const clientAddress = createClientAddress(config.trustedProxies);
+  const isExempt = createExemption(config.trustedProxies);
+  const authenticate = createAuthenticate({ keys, clientAddress, isExempt, clock, logger });
+  const onServerError = createServerErrors({ logger, metrics, now: clock.now });
+  const findTrouble = createFindTrouble(ground, { ...limits, maxLagMs: limits.maxLoopLagMs }, () => isShuttingDown);
   const publicUrl = createPublicUrl({
     publicUrl: config.publicUrl,
     isFromTrustedProxy: createProxyTrust(config.trustedProxies),
@@ -100,22 +104,13 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     clientAddress,
     publicUrl,
     findTrouble,
+    work,
+    maxUnansweredBytes: limits.maxUnansweredBytes,
     clock,
     maxPublishBytes: MAX_PUBLISH_BYTES,
     onRequest: metrics.countRequest,
-    onFault: logFault,
+    onServerError,
   });
-
-  function findTrouble(): PosthornError | undefined {
-    if (isShuttingDown) return new PosthornError("shutting_down", "The gateway is shutting down.", { retryAfterS: 2 });
-    if (disk.isLow) {
-      return new PosthornError("store_full", "The gateway's disk is nearly full.", { retryAfterS: 5 });
-    }
-    if (loopLag.lagMs > limits.maxLoopLagMs) {
-      return new PosthornError("overloaded", "The gateway is overloaded.", { retryAfterS: 1 });
-    }
-    return undefined;
-  }
 
   const http = createHttpServer({
     intake,
@@ -126,8 +121,15 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
         : { certFile: config.tlsCert, keyFile: config.tlsKey },
     headersTimeoutMs: limits.headersTimeoutS * 1000,
     requestTimeoutMs: limits.requestTimeoutS * 1000,
-    maxConnections: limits.maxConnections,
-    onFault: (error, { method, url }) => logger.error({ error, method, url }, "request failed"),
+    connections: createConnectionGate({
+      maxConnections: limits.maxConnections,
+      // So that one address alone never fills the gateway.
+      maxPerAddress: Math.min(limits.maxConnectionsPerAddress, Math.max(1, Math.floor(limits.maxConnections / 2))),
+      isExempt,
+      onClosed: metrics.countClosedConnection,
+      now: clock.now,
+    }),
+    onServerError,
   });
   const status = createStatus({
     store,
@@ -138,7 +140,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     disk,
     loopLag,
     metrics,
-    isReady: () => !isShuttingDown,
+    findTrouble,
   });
   addRoutes(http.app, {
     version: VERSION,
@@ -146,6 +148,13 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     store,
     clock,
     logger,
+    onServerError,
+    exports: createExportGate({
+      maxExports: limits.maxExports,
+      maxExportsPerKey: limits.maxExportsPerKey,
+      clock,
+      isBusy: () => loopLag.lagMs > EXPORTS_WAIT_LAG_MS,
+    }),
     scheduler,
     status,
     subscriptions,
@@ -196,6 +205,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   void subscriptions.resume().catch(logFault);
 
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
+  loopLag.restart();
   // Not before: a start that fails here would have made a key that nobody ever sees.
   const newAdminKey = keys.hasAny ? undefined : (await keys.create({ name: "first admin key", scopes: ["admin"] })).key;
   logger.info({ url, store: store.info.driver, sync_mode: store.info.syncMode }, "gateway is listening");

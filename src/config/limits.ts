@@ -10,7 +10,18 @@ export const Limits = Type.Object(
       default: 10_000,
       minimum: 1,
       maximum: 1_000_000,
-      description: "Open inbound connections; more are closed at once",
+      description:
+        "Open inbound connections; for one more the one that has been idle for longest is closed, or where none is idle " +
+        "the new one",
+    }),
+    max_connections_per_address: Type.Integer({
+      env: "POSTHORN_MAX_CONNECTIONS_PER_ADDRESS",
+      default: 500,
+      minimum: 1,
+      maximum: 1_000_000,
+      description:
+        "The same for one address (of IPv6 a network of /64), and never more than half of `max_connections`; loopback " +
+        "and `trusted_proxies` are not counted",
     }),
     headers_timeout_s: Type.Number({
       env: "POSTHORN_HEADERS_TIMEOUT_S",
@@ -47,7 +58,45 @@ export const Limits = Type.Object(
       default: 200,
       minimum: 10,
       maximum: 60_000,
-      description: "When the process runs this late, new requests get 503 until it has caught up",
+      description:
+        "A process that runs later than this for a second without a break, while `max_unwritten_events` wait, answers " +
+        "new requests with 503",
+    }),
+    max_unwritten_events: Type.Integer({
+      env: "POSTHORN_MAX_UNWRITTEN_EVENTS",
+      default: 500,
+      minimum: 1,
+      maximum: 1_000_000,
+      description: "Events received and not on disk yet that are a backlog; see `max_loop_lag_ms`",
+    }),
+    max_unanswered_bytes: Type.Integer({
+      env: "POSTHORN_MAX_UNANSWERED_BYTES",
+      default: 512 * MIB,
+      minimum: 1024,
+      description: "Memory for bodies of requests that are not answered yet; beyond it new requests get 503",
+    }),
+    max_exports: Type.Integer({
+      env: "POSTHORN_MAX_EXPORTS",
+      default: 8,
+      minimum: 1,
+      maximum: 1000,
+      description: "Exports of events that run at the same time; more get 429",
+    }),
+    max_exports_per_key: Type.Integer({
+      env: "POSTHORN_MAX_EXPORTS_PER_KEY",
+      default: 2,
+      minimum: 1,
+      maximum: 1000,
+      description: "The same with one key",
+    }),
+    max_keys_per_tenant: Type.Integer({
+      env: "POSTHORN_MAX_KEYS_PER_TENANT",
+      default: 200,
+      minimum: 1,
+      maximum: 100_000,
+      description:
+        "Live keys of one tenant, and of those that are bound to none; more get 409. Of revoked and expired ones the " +
+        "latest so many are kept",
     }),
     shutdown_timeout_s: Type.Number({
       env: "POSTHORN_SHUTDOWN_TIMEOUT_S",

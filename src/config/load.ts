@@ -181,7 +181,7 @@ function createConfigError(problems: readonly Problem[]): PosthornError {
   return new PosthornError("config_invalid", message, { details: { problems: lines } });
 }
 
-const WEAK_KEY_LENGTH = 24;
+const WEAK_KEY_LENGTH = 32;
 
 function findWeaknesses(config: Config): string[] {
   const warnings: string[] = [];

@@ -98,10 +98,10 @@ const keys = {
     Type.String({
       env: "POSTHORN_ADMIN_KEY",
       secret: true,
-      pattern: "^[\\x21-\\x7e]{8,256}$",
+      pattern: "^[\\x21-\\x7e]{16,256}$",
       defaultText: "generated at the first start",
-      hint: "give 8 to 256 printable characters without spaces",
-      description: "A fixed admin key, for automation",
+      hint: "give 16 to 256 printable characters without spaces, best 32 random ones as `openssl rand -hex 16` prints them",
+      description: "A fixed admin key, for automation; at least 16 characters, 32 random ones are advised",
     }),
   ),
   master_key: Type.Optional(

@@ -23,6 +23,7 @@ const ROWS = {
   conflict: { status: 409, title: "The request conflicts with what exists" },
   managed_by_config: { status: 409, title: "The configuration file owns this" },
   subscription_quota: { status: 409, title: "The tenant may not have more subscriptions" },
+  key_limit: { status: 409, title: "The tenant may not have more keys" },
   illegal_transition: { status: 409, title: "The delivery's state does not allow this" },
   confirmation_required: { status: 409, title: "This must be confirmed first" },
   idempotency_key_reused: { status: 409, title: "The Idempotency-Key belongs to another request" },

@@ -41,7 +41,7 @@ const BUSY_LAG_MS = 50;
 
 export async function openDelivery(ground: Ground) {
   const { config, logger, broken, logFault } = ground;
-  const { store, clock, random, createId, metrics, loopLag, disk, secretBox, quotas } = ground;
+  const { store, clock, random, createId, metrics, loopLag, work, disk, secretBox, quotas } = ground;
   const { limits } = config;
   const guard = createAddressGuard({ allowPrivate: config.allowPrivateDestinations, ownAddresses: listOwnAddresses });
   const client = openHttpClient({
@@ -186,7 +186,9 @@ export async function openDelivery(ground: Ground) {
   const take = (event: IncomingEvent, done: Done, to?: readonly Subscription[]) => {
     upkeep.noteWork();
     governor.noteAccepted();
+    work.unwrittenEvents++;
     const answer = (result: IngestResult) => {
+      work.unwrittenEvents--;
       metrics.countEvent(result.kind);
       if (result.kind === "failed" && result.error.code === "store_full") disk.noteFull();
       done(result);

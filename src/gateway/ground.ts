@@ -14,6 +14,7 @@ import { openSqliteStore } from "../store/sqlite/open.ts";
 import { refuseUnfinishedRestore } from "../store/sqlite/restore-mark.ts";
 import { watchLoopLag } from "../telemetry/loop-lag.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
+import { createWork } from "../telemetry/overload.ts";
 import type { GatewayOptions } from "./options.ts";
 
 /** What everything stands on: the store, time, chance, keys and tenants. */
@@ -40,7 +41,8 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
   const random = createSystemRandom();
   const createId = createIdSource(clock, random);
   const metrics = createMetrics();
-  const loopLag = watchLoopLag();
+  const loopLag = watchLoopLag({ maxLagMs: limits.maxLoopLagMs });
+  const work = createWork();
   const disk = openDiskWatch({
     dataDir: config.dataDir,
     minFreeBytes: limits.diskMinFreeBytes,
@@ -53,7 +55,13 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
   });
   const masterKey = config.masterKey ?? loadOrCreateMasterKey(config.dataDir);
   const secretBox = createSecretBox(masterKey);
-  const keys = await openKeys({ store, clock, createId, adminKey: config.adminKey });
+  const keys = await openKeys({
+    store,
+    clock,
+    createId,
+    adminKey: config.adminKey,
+    maxKeysPerTenant: limits.maxKeysPerTenant,
+  });
   const quotas = createQuotaGate({ store, clock, onFault: logFault });
   const tenants = await openTenants({ store, clock, onChange: quotas.update });
 
@@ -73,6 +81,7 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
     createId,
     metrics,
     loopLag,
+    work,
     disk,
     secretBox,
     keys,

@@ -18,6 +18,16 @@ export function createProxyTrust(trustedProxies: readonly string[]): (request: I
   return (request) => trustedProxies.length > 0 && isTrusted(plain(request.socket.remoteAddress ?? ""));
 }
 
+/** Addresses whose connections and mistakes are not counted: they stand for many others, or for the machine itself. */
+export function createExemption(trustedProxies: readonly string[]): (address: string) => boolean {
+  const isExempt = createTrust(["127.0.0.0/8", "::1/128", ...trustedProxies]);
+  return (address) => {
+    const shown = plain(address);
+    // A connection over a file has no address.
+    return isIP(shown) === 0 || isExempt(shown);
+  };
+}
+
 /** Who sent a request: `X-Forwarded-For` is believed only as far as trusted proxies wrote it. */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   if (trustedProxies.length === 0) return (request) => plain(request.socket.remoteAddress ?? "");

@@ -7,6 +7,10 @@ import { withoutPathToken } from "../receive/path-token.ts";
 import type { PublishResult, Publisher } from "../receive/publish.ts";
 import type { KindAnswer } from "../receive/sources/source-kind.ts";
 import type { WebhookReceiver, WebhookRequest, WebhookResult } from "../receive/webhook.ts";
+import type { Work } from "../telemetry/overload.ts";
+import type { NoteServerError } from "../telemetry/server-errors.ts";
+import { ANSWER_HEADERS } from "./answer-headers.ts";
+import type { Authenticate } from "./authenticate.ts";
 import { describeError, sendProblem } from "./problem.ts";
 import { readBody } from "./read-body.ts";
 
@@ -21,16 +25,19 @@ export interface Intake {
 export interface IntakeOptions {
   webhooks: WebhookReceiver;
   publisher: Publisher;
-  authenticate: (request: IncomingMessage) => Caller | undefined | Promise<Caller | undefined>;
+  authenticate: Authenticate;
   clientAddress: (request: IncomingMessage) => string;
   /** As the sender addressed it. */
   publicUrl: (request: IncomingMessage) => string;
   /** Why nothing can be taken right now. */
   findTrouble: () => PosthornError | undefined;
+  /** Counted here as long as a request holds its body. */
+  work: Pick<Work, "unansweredBytes">;
+  maxUnansweredBytes: number;
   clock: Clock;
   maxPublishBytes: number;
   onRequest: (outcome: string) => void;
-  onFault: (error: unknown) => void;
+  onServerError: NoteServerError;
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -42,7 +49,7 @@ const EVENTS_OTHERWISE = /^\/api\/v1\/events\/?(\?|$)/;
 export const HOT_ROUTES = [{ url: EVENTS, method: "POST" }];
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { webhooks, publisher, findTrouble } = options;
+  const { webhooks, publisher, findTrouble, work } = options;
 
   function receiveWebhook(request: IncomingMessage, response: ServerResponse, url: string): void {
     const { source: name, path, query } = splitPath(url);
@@ -82,7 +89,10 @@ export function createIntake(options: IntakeOptions): Intake {
       opened.source.maxBytes,
       (body) => {
         opened.body = body;
-        webhooks.receive(opened, (result) => answerWebhook(response, result, opened.source));
+        webhooks.receive(opened, (result) => {
+          work.unansweredBytes -= body.length;
+          answerWebhook(response, result, opened.source);
+        });
       },
       (error) => {
         if (!isSendersFault(error)) return;
@@ -120,7 +130,12 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   function publish(request: IncomingMessage, response: ServerResponse): void {
-    const caller = options.authenticate(request);
+    let caller: ReturnType<Authenticate>;
+    try {
+      caller = options.authenticate(request);
+    } catch (error) {
+      return refuse(response, error);
+    }
     if (caller instanceof Promise) {
       // The body waits meanwhile: nobody reads it before the key is known.
       caller.then(
@@ -144,8 +159,14 @@ export function createIntake(options: IntakeOptions): Intake {
     }
     const { tenantId } = caller;
     takeBody(request, response, options.maxPublishBytes, (body) => {
+      let heldBytes = body.length;
+      const letGo = () => {
+        work.unansweredBytes -= heldBytes;
+        heldBytes = 0;
+      };
       try {
         publisher.publish(body, tenantId, ({ isBatch, results }) => {
+          letGo();
           const failed = results.find(({ kind }) => kind === "failed");
           // Nothing was taken in and some of it by our own fault: not a success that only its parts deny.
           if (failed?.kind === "failed" && !results.some(isTakenIn)) return refuse(response, failed.error);
@@ -157,6 +178,7 @@ export function createIntake(options: IntakeOptions): Intake {
           sendJson(response, 202, describePublished(result));
         });
       } catch (error) {
+        letGo();
         refuse(response, error);
       }
     });
@@ -172,20 +194,16 @@ export function createIntake(options: IntakeOptions): Intake {
     if (request.headers.expect !== undefined && Number(request.headers["content-length"] ?? 0) <= maxBytes) {
       response.writeContinue();
     }
-    readBody(request, maxBytes, done, (error) => {
+    readBody(request, maxBytes, options, done, (error) => {
       onRefused?.(error);
       refuse(response, error, true);
     });
   }
 
   function refuse(response: ServerResponse, error: unknown, close = false): void {
-    if (error instanceof PosthornError) {
-      options.onRequest(error.code);
-      if (error.code === "internal_error") options.onFault(error);
-    } else {
-      options.onRequest("internal_error");
-      options.onFault(error);
-    }
+    const code = error instanceof PosthornError ? error.code : "internal_error";
+    options.onRequest(code);
+    if (ERRORS[code].status >= 500) options.onServerError(error, describePlace(response.req));
     sendProblem(response, error, { close: close || !response.req.complete });
   }
 
@@ -231,6 +249,11 @@ export function refuseEncoding({ headers }: IncomingMessage): void {
   throw new PosthornError("unsupported_encoding", `The encoding "${given}" is not taken. Send the body as it is.`);
 }
 
+/** Without what follows the name of the source: it may be a secret. */
+function describePlace({ method, url = "/" }: IncomingMessage): { method: string | undefined; path: string } {
+  return { method, path: url.startsWith(WEBHOOK) ? WEBHOOK + splitPath(url).source : EVENTS };
+}
+
 /** Our own trouble is no entry in the sender's log. */
 function isSendersFault(error: unknown): error is PosthornError {
   return error instanceof PosthornError && ERRORS[error.code].status < 500;
@@ -266,11 +289,19 @@ const NO_HEADERS = {};
 const listed = new WeakMap<NonNullable<KindAnswer["headers"]>, string[]>();
 
 function toList(headers: NonNullable<KindAnswer["headers"]>): string[] {
-  const list = Object.entries(headers).flat();
-  return headers["x-content-type-options"] === undefined ? [...list, "x-content-type-options", "nosniff"] : list;
+  return Object.entries({ ...ANSWER_HEADERS, ...headers }).flat();
 }
 
+/** Node writes the list out before the next answer is begun: one serves them all. */
+const JSON_HEADERS = [
+  ...Object.entries({ "content-type": "application/json", ...ANSWER_HEADERS }).flat(),
+  "content-length",
+  "",
+];
+const LENGTH_AT = JSON_HEADERS.length - 1;
+
 function sendJson(response: ServerResponse, status: number, body: string): void {
-  response.writeHead(status, ["content-type", "application/json", "content-length", String(Buffer.byteLength(body))]);
+  JSON_HEADERS[LENGTH_AT] = String(Buffer.byteLength(body));
+  response.writeHead(status, JSON_HEADERS);
   response.end(body);
 }

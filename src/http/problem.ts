@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
+import { ANSWER_HEADERS } from "./answer-headers.ts";
 
 /** RFC 9457. The only place where an error becomes a status. */
 export interface Problem {
@@ -14,7 +15,7 @@ export function toProblem(error: unknown, requestId?: string): Problem {
   const known = error instanceof PosthornError ? error : undefined;
   const code = known?.code ?? "internal_error";
   const { status } = ERRORS[code];
-  const headers: Record<string, string> = { "content-type": "application/problem+json" };
+  const headers: Record<string, string> = { "content-type": "application/problem+json", ...ANSWER_HEADERS };
   if (status === 503 || status === 429) headers["retry-after"] = String(known?.retryAfterS ?? DEFAULT_RETRY_AFTER_S);
   if (status === 401) headers["www-authenticate"] = "Bearer";
   const allow = known?.details?.["allow"];

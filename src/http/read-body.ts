@@ -1,14 +1,25 @@
 import type { IncomingMessage } from "node:http";
 import { PosthornError } from "../domain/errors.ts";
-import { createLargeBody, SMALL_BODY_BYTES, type LargeBody } from "./large-bodies.ts";
+import type { Work } from "../telemetry/overload.ts";
+
+/** Most bodies have far less: whoever was let in may send so much, however full the memory is by then. */
+const SMALL_BODY_BYTES = 2 * 1024 * 1024;
+
+/** What all bodies together may hold. Some kinds take 25 MB, from senders who are not known before all of it is there. */
+export interface BodyMemory {
+  readonly work: Pick<Work, "unansweredBytes">;
+  readonly maxUnansweredBytes: number;
+}
 
 /**
  * Collects a body up to a size. Longer ones are refused as soon as it is known, never cut: by their declared length
  * before anything is read, else by counting. When the connection ends before the body, nobody waits for an answer.
+ * What is handed to `done` is counted in `work` until its receiver takes it away.
  */
 export function readBody(
   request: IncomingMessage,
   maxBytes: number,
+  { work, maxUnansweredBytes }: BodyMemory,
   done: (body: Buffer) => void,
   fail: (error: PosthornError) => void,
 ): void {
@@ -17,26 +28,25 @@ export function readBody(
 
   let chunks: Buffer[] | undefined;
   let first: Buffer | undefined;
-  let size = 0;
-  let isOver = false;
-  let large: LargeBody | undefined;
   let whole: Buffer | undefined;
+  let size = 0;
+  let counted = 0;
+  let isOver = false;
+  const giveUp = () => {
+    isOver = true;
+    work.unansweredBytes -= counted;
+    counted = 0;
+    first = chunks = whole = undefined;
+  };
 
   /** Of a large one each part is put in its place as it comes: to join 25 MB at the end would take the loop too long. */
   function takeLarge(chunk: Buffer): void {
-    if (large === undefined) request.once("close", (large = createLargeBody()).release);
-    const refused = large.hold(size);
-    if (refused !== undefined) {
-      isOver = true;
-      chunks = whole = undefined;
-      return fail(refused);
-    }
     if (whole === undefined && declared >= size) {
       whole = Buffer.allocUnsafeSlow(declared);
-      Buffer.concat(chunks ?? (first === undefined ? [] : [first])).copy(whole);
-      chunks = first = undefined;
+      Buffer.concat(chunks ?? []).copy(whole);
+      chunks = [];
     }
-    if (whole === undefined) (chunks ??= first === undefined ? [] : [first]).push(chunk);
+    if (whole === undefined) chunks?.push(chunk);
     else chunk.copy(whole, size - chunk.length);
   }
 
@@ -44,22 +54,33 @@ export function readBody(
     if (isOver) return;
     size += chunk.length;
     if (size > maxBytes) {
-      isOver = true;
+      giveUp();
       fail(tooLarge(maxBytes, size));
-    } else if (size > SMALL_BODY_BYTES) {
-      takeLarge(chunk);
     } else if (first === undefined) {
       first = chunk;
     } else {
-      chunks ??= [first];
-      chunks.push(chunk);
+      // Only what comes in pieces can stay in memory without an end.
+      if (chunks === undefined) {
+        chunks = [first];
+        request.once("close", () => isOver || giveUp());
+      }
+      work.unansweredBytes += size - counted;
+      counted = size;
+      if (size <= SMALL_BODY_BYTES) {
+        chunks.push(chunk);
+      } else if (work.unansweredBytes <= maxUnansweredBytes) {
+        takeLarge(chunk);
+      } else {
+        giveUp();
+        fail(new PosthornError("overloaded", "Too many large bodies are being received.", { retryAfterS: 5 }));
+      }
     }
   });
   request.on("end", () => {
     if (isOver) return;
     isOver = true;
-    if (whole !== undefined) return done(whole);
-    done(chunks === undefined ? (first ?? Buffer.alloc(0)) : Buffer.concat(chunks, size));
+    work.unansweredBytes += size - counted;
+    done(whole ?? (chunks === undefined ? (first ?? Buffer.alloc(0)) : Buffer.concat(chunks, size)));
   });
 }
 

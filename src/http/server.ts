@@ -4,9 +4,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from "node:https";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
 import { allows, type Caller, type Scope } from "../manage/keys.ts";
+import type { NoteServerError } from "../telemetry/server-errors.ts";
 import { watchMethods } from "./allowed-methods.ts";
+import { ANSWER_HEADERS } from "./answer-headers.ts";
+import type { Authenticate } from "./authenticate.ts";
+import type { ConnectionGate } from "./connection-gate.ts";
 import { HOT_ROUTES, refuseEncoding, type Intake } from "./intake.ts";
 import { sendProblem } from "./problem.ts";
+import { findAmbiguity } from "./refuse-ambiguous.ts";
 import { answerUnparsable } from "./unparsable.ts";
 import { compileValidator } from "./validation.ts";
 
@@ -31,12 +36,12 @@ export interface HttpServer {
 
 export interface HttpServerOptions {
   intake: Intake;
-  authenticate: (request: IncomingMessage) => Caller | undefined | Promise<Caller | undefined>;
+  authenticate: Authenticate;
   tls: { certFile: string; keyFile: string } | undefined;
   headersTimeoutMs: number;
   requestTimeoutMs: number;
-  maxConnections: number;
-  onFault: (error: unknown, request: Pick<IncomingMessage, "method" | "url">) => void;
+  connections: ConnectionGate;
+  onServerError: NoteServerError;
 }
 
 /** Answers are described in the reference (`openapi/`), and never by a schema that Fastify would write them by. */
@@ -54,6 +59,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const app = fastify({
     serverFactory(handler) {
       node = createNodeServer(options, (request, response) => {
+        options.connections.noteRequest(request.socket);
+        const ambiguity = findAmbiguity(request);
+        if (ambiguity !== undefined) return sendProblem(response, ambiguity, { close: true });
         if (intake.handle(request, response)) return;
         if (request.headers.expect !== undefined) response.writeContinue();
         handler(request, response);
@@ -71,7 +79,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const allowedMethods = watchMethods(app, HOT_ROUTES);
   app.setValidatorCompiler(compileValidator);
   app.decorateRequest("caller", undefined);
-  app.addHook("onRequest", async (request) => {
+  app.addHook("onRequest", async (request, reply) => {
+    reply.headers(ANSWER_HEADERS);
     const { scope, unbound } = request.routeOptions.config;
     refuseEncoding(request.raw);
     if (scope !== undefined) request.caller = await authorize(request, scope);
@@ -90,7 +99,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const known = fromFastify(error);
-    if (!(known instanceof PosthornError) || ERRORS[known.code].status >= 500) options.onFault(error, request.raw);
+    const code = known instanceof PosthornError ? known.code : "internal_error";
+    if (ERRORS[code].status >= 500) {
+      const { method, url } = request;
+      options.onServerError(known, { method, path: url.split("?", 1)[0] ?? url });
+    }
     reply.hijack();
     sendProblem(reply.raw, known, { close: !request.raw.complete });
   }
@@ -158,7 +171,7 @@ function createNodeServer(
     tls === undefined
       ? createServer(settings, handler)
       : createTlsServer({ ...settings, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) }, handler);
-  server.maxConnections = options.maxConnections;
+  options.connections.watch(server);
   // A client that asks first gets its answer, or 413, before it sends the body.
   server.on("checkContinue", handler);
   return server;

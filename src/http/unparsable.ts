@@ -1,6 +1,6 @@
-import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { PosthornError } from "../domain/errors.ts";
+import { openResponseOf } from "./connection-gate.ts";
 import { LINGER_MS, toProblem } from "./problem.ts";
 
 /** What Node's parser says of a request that it cannot read. */
@@ -54,11 +54,6 @@ function throwOutSome(): void {
     socket.destroySoon();
   }
   if (late.length > 0) setImmediate(throwOutSome);
-}
-
-/** The answer that this connection is waiting for; Node tells it to nobody, and takes the same look itself. */
-function openResponseOf(socket: Socket): ServerResponse | undefined {
-  return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }
 
 function formatRefusal(error: PosthornError): string {

@@ -25,6 +25,7 @@ export interface Keys {
   create(options: NewKey): Promise<{ key: string; row: KeyRow }>;
   /** By age; of all tenants and none, or of one. */
   list(tenantId: string | undefined): Promise<readonly KeyRow[]>;
+  find(id: string, tenantId: string | undefined): Promise<KeyRow | undefined>;
   get(id: string, tenantId: string | undefined): Promise<KeyRow>;
   /** In force when it resolves. One that is revoked stays as it is; the last key that may do everything stays one. */
   change(id: string, tenantId: string | undefined, change: KeyChange, check?: KeyCheck): Promise<KeyRow>;
@@ -57,54 +58,79 @@ export interface NewKey {
 }
 
 export interface KeysOptions {
-  store: Pick<Store, "loadKeys" | "insertKey" | "updateKey" | "revokeKey">;
+  store: Pick<Store, "loadKeys" | "findKey" | "insertKey" | "updateKey" | "revokeKey">;
   clock: Pick<Clock, "wall" | "now">;
   createId: (prefix: "key") => string;
   /** From the configuration: works without a row in the store. */
   adminKey: string | undefined;
+  /** Live ones; those without a tenant are counted together. */
+  maxKeysPerTenant: number;
 }
 
 /**
  * A key that was made on the data directory by the command line is found when somebody uses it. Whoever tries many
  * wrong ones cannot make the gateway look more often than this.
  */
-const RELOADS = { perSecond: 1, atOnce: 5 };
+const LOOKS = { perSecond: 1, atOnce: 5 };
 
 /** Of a key, for good: enough to tell it from others, far too little to guess the rest. */
 const SHOWN_CHARACTERS = 8;
 
 const CONFIGURED_ADMIN: Caller = { keyId: "config", scopes: ["admin"], tenantId: undefined, expiresAt: undefined };
 
-export async function openKeys({ store, clock, createId, adminKey }: KeysOptions): Promise<Keys> {
-  let known = new Map<string, KeyRow>();
-  const reloads = createTokenBucket(RELOADS.perSecond, clock.now(), RELOADS.atOnce);
+export async function openKeys(options: KeysOptions): Promise<Keys> {
+  const { store, clock, createId, adminKey, maxKeysPerTenant } = options;
+  const byHash = new Map<string, KeyRow>();
+  const byId = new Map<string, KeyRow>();
+  const looks = createTokenBucket(LOOKS.perSecond, clock.now(), LOOKS.atOnce);
   const fixed = adminKey === undefined ? undefined : hashApiKey(adminKey);
   const inTurn = createTurns();
 
-  async function reload(): Promise<void> {
-    known = new Map((await store.loadKeys()).map((row) => [Buffer.from(row.hash).toString("hex"), row]));
+  function remember(row: KeyRow): KeyRow {
+    byHash.set(toHex(row.hash), row);
+    byId.set(row.id, row);
+    return row;
   }
-  await reload();
+
+  function forget(id: string): void {
+    const row = byId.get(id);
+    if (row !== undefined) byHash.delete(toHex(row.hash));
+    byId.delete(id);
+  }
+  (await store.loadKeys()).forEach(remember);
 
   function isLive(row: KeyRow): boolean {
     return row.revokedAt === undefined && (row.expiresAt === undefined || row.expiresAt > clock.wall());
   }
 
+  /** With those that the command line has made since. */
   async function list(tenantId: string | undefined): Promise<KeyRow[]> {
-    await reload();
-    return [...known.values()]
+    const rows = await store.loadKeys();
+    rows.filter(({ id }) => !byId.has(id)).forEach(remember);
+    return rows
       .filter((row) => tenantId === undefined || row.tenantId === tenantId)
       .sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
+  async function find(id: string, tenantId: string | undefined): Promise<KeyRow | undefined> {
+    const row = byId.get(id) ?? (await lookUp({ id }));
+    return row === undefined || (tenantId !== undefined && row.tenantId !== tenantId) ? undefined : row;
+  }
+
+  async function lookUp(by: Parameters<Store["findKey"]>[0]): Promise<KeyRow | undefined> {
+    const row = await store.findKey(by);
+    // What was changed here meanwhile is newer than what was read.
+    return row === undefined ? undefined : (byId.get(row.id) ?? remember(row));
+  }
+
   async function get(id: string, tenantId: string | undefined): Promise<KeyRow> {
-    const row = (await list(tenantId)).find((one) => one.id === id);
+    const row = await find(id, tenantId);
     if (row === undefined) throw new PosthornError("not_found", `There is no key ${id}.`);
     return row;
   }
 
-  function find(hash: Buffer): Caller | undefined {
-    const row = known.get(hash.toString("hex"));
+  function findCaller(hash: Buffer): Caller | undefined {
+    const row = byHash.get(hash.toString("hex"));
     if (row === undefined || !timingSafeEqual(hash, row.hash) || !isLive(row)) return undefined;
     return {
       keyId: row.id,
@@ -116,24 +142,26 @@ export async function openKeys({ store, clock, createId, adminKey }: KeysOptions
 
   return {
     get hasAny() {
-      return fixed !== undefined || [...known.values()].some(isLive);
+      return fixed !== undefined || [...byId.values()].some(isLive);
     },
     authenticate(key) {
       const hash = hashApiKey(key);
       if (fixed !== undefined && timingSafeEqual(hash, fixed)) return CONFIGURED_ADMIN;
-      const caller = find(hash);
+      const caller = findCaller(hash);
       const now = clock.now();
-      if (caller !== undefined || reloads.readyAt(now) > now) return caller;
-      reloads.take(now);
-      return reload().then(() => find(hash));
+      if (caller !== undefined || byHash.has(hash.toString("hex")) || looks.readyAt(now) > now) return caller;
+      looks.take(now);
+      return lookUp({ hash }).then(() => findCaller(hash));
     },
     async create({ id = createId("key"), name, scopes, tenantId, expiresAt, mark }) {
       const made = createApiKey({ id, name, scopes, tenantId, createdAt: clock.wall(), expiresAt });
-      await store.insertKey(made.row, mark === undefined ? undefined : { ...mark, madeId: id });
-      await reload();
+      const idempotency = mark === undefined ? undefined : { ...mark, madeId: id };
+      (await store.insertKey(made.row, idempotency, maxKeysPerTenant)).forEach(forget);
+      remember(made.row);
       return made;
     },
     list,
+    find,
     get,
     change: (id, tenantId, change, check) =>
       inTurn(async () => {
@@ -145,13 +173,15 @@ export async function openKeys({ store, clock, createId, adminKey }: KeysOptions
           expiresAt: change.expiresAt === undefined ? known.expiresAt : (change.expiresAt ?? undefined),
         };
         await store.updateKey(id, changed, clock.wall(), { keepLastAdmin: fixed === undefined });
-        return get(id, tenantId);
+        return remember({ ...known, ...changed });
       }),
     revoke: (id, tenantId, check) =>
       inTurn(async () => {
-        check?.(await get(id, tenantId));
-        await store.revokeKey(id, clock.wall(), { keepLastAdmin: fixed === undefined });
-        return get(id, tenantId);
+        const known = await get(id, tenantId);
+        check?.(known);
+        const revokedAt = clock.wall();
+        await store.revokeKey(id, revokedAt, { keepLastAdmin: fixed === undefined });
+        return remember({ ...known, revokedAt: known.revokedAt ?? revokedAt });
       }),
     statusOf(row) {
       if (row.revokedAt !== undefined) return "revoked";
@@ -183,6 +213,10 @@ export function createApiKey(options: {
       prefix: key.slice(0, SHOWN_CHARACTERS),
     },
   };
+}
+
+function toHex(hash: Uint8Array): string {
+  return Buffer.from(hash).toString("hex");
 }
 
 function hashApiKey(key: string): Buffer {

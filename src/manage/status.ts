@@ -1,4 +1,5 @@
 import type { Scheduler } from "../deliver/scheduler.ts";
+import type { ErrorCode, PosthornError } from "../domain/errors.ts";
 import type { DeliveryCounters, Store } from "../store/store.ts";
 import type { LoopLag } from "../telemetry/loop-lag.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -10,7 +11,8 @@ import type { Targets } from "./targets.ts";
 
 /** What the gateway says about itself. */
 export interface Status {
-  readiness(): Promise<{ isReady: boolean; report: object }>;
+  /** Ready means that the next request is taken; `trouble` says why it would not be. */
+  readiness(): { trouble: PosthornError | undefined; report: object };
   /** Of the whole gateway, or of what belongs to one tenant. */
   status(tenantId: string | undefined): Promise<object>;
   metrics(): Promise<{ text: string; contentType: string }>;
@@ -25,12 +27,14 @@ export interface StatusOptions {
   disk: DiskWatch;
   loopLag: LoopLag;
   metrics: Metrics;
-  isReady: () => boolean;
+  findTrouble: () => PosthornError | undefined;
 }
 
 /** Beyond this many, only targets in trouble are listed. */
 const MAX_LISTED_TARGETS = 1000;
 const MAX_LISTED_SOURCES = 100;
+
+const SHOWN_TROUBLE: Partial<Record<ErrorCode, string>> = { shutting_down: "stopping", overloaded: "overloaded" };
 
 export function createStatus(options: StatusOptions): Status {
   const { store, scheduler, subscriptions, disk, loopLag, metrics } = options;
@@ -41,12 +45,13 @@ export function createStatus(options: StatusOptions): Status {
   }
 
   return {
-    async readiness() {
-      const isDegraded = disk.isLow;
+    readiness() {
+      const trouble = options.findTrouble();
       return {
-        isReady: options.isReady(),
+        // A full disk is for people to mend: what sends traffic elsewhere would find no better gateway.
+        trouble: trouble?.code === "store_full" ? undefined : trouble,
         report: {
-          status: options.isReady() ? (isDegraded ? "degraded" : "ok") : "stopping",
+          status: trouble === undefined ? "ok" : (SHOWN_TROUBLE[trouble.code] ?? "degraded"),
           store: { driver: store.info.driver, version: store.info.version, sync_mode: store.info.syncMode },
           queue: { driver: "local" },
           disk: { status: disk.isLow ? "low" : "ok", free_bytes: disk.freeBytes },

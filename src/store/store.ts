@@ -326,7 +326,12 @@ export interface Configuration {
   saveEventTypes(rows: readonly EventTypeRow[], mark?: IdempotencyMark): Promise<void>;
   deleteEventType(name: string): Promise<void>;
   loadKeys(): Promise<readonly KeyRow[]>;
-  insertKey(row: KeyRow, mark?: IdempotencyMark): Promise<void>;
+  findKey(by: { id: string } | { hash: Uint8Array }): Promise<KeyRow | undefined>;
+  /**
+   * Refused when its tenant has `maxKeys` live ones already. Of those that live no more as many are kept; resolves to the
+   * ids of those that are gone now.
+   */
+  insertKey(row: KeyRow, mark?: IdempotencyMark, maxKeys?: number): Promise<readonly string[]>;
   /** Refused when it is revoked; and with `keepLastAdmin` for the last one of those below, if it would be one no more. */
   updateKey(
     id: string,

@@ -1,6 +1,13 @@
-/** How late the event loop is: when it is very late, new work is shed before its body is read. */
+import { ON_TIME, extendRun, type LateRun } from "./overload.ts";
+
+/** How late the event loop is. */
 export interface LoopLag {
+  /** Of the last moments, for what can wait for a calmer one. */
   readonly lagMs: number;
+  /** How long it has been late without a break. */
+  readonly run: LateRun;
+  /** Forgets what was before: a start is busy with itself, and nobody could come yet. */
+  restart(): void;
   stop(): void;
 }
 
@@ -8,19 +15,29 @@ const SAMPLE_MS = 20;
 /** A spike is remembered for so long, falling off by half each step. */
 const FALL_OFF = 0.5;
 
-export function watchLoopLag(): LoopLag {
+export function watchLoopLag({ maxLagMs }: { maxLagMs: number }): LoopLag {
   let lagMs = 0;
+  let run = ON_TIME;
   let expectedAt = performance.now() + SAMPLE_MS;
   const timer = setInterval(() => {
     const now = performance.now();
     const late = Math.max(0, now - expectedAt);
     lagMs = Math.max(late, lagMs * FALL_OFF);
+    run = extendRun(run, late, maxLagMs);
     expectedAt = now + SAMPLE_MS;
   }, SAMPLE_MS);
   timer.unref();
   return {
     get lagMs() {
       return lagMs;
+    },
+    get run() {
+      return run;
+    },
+    restart() {
+      lagMs = 0;
+      run = ON_TIME;
+      expectedAt = performance.now() + SAMPLE_MS;
     },
     stop: () => clearInterval(timer),
   };

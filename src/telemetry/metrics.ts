@@ -6,6 +6,10 @@ import { createTargetGauges } from "./target-gauges.ts";
 export interface Metrics {
   readonly contentType: string;
   countRequest(outcome: string): void;
+  /** An answer of 5xx, by its cause. */
+  countServerError(code: string): void;
+  /** An inbound connection was closed because there were too many. */
+  countClosedConnection(why: string): void;
   countEvent(kind: "stored" | "duplicate" | "failed"): void;
   /** Filters that could not be tested within their budget. */
   countCostlyFilters(count: number): void;
@@ -56,6 +60,14 @@ export function createMetrics(): Metrics {
   const requests = createCounter(registry, {
     name: "posthorn_requests_total",
     help: "Inbound webhook requests by outcome",
+  });
+  const serverErrors = createCounter(registry, {
+    name: "posthorn_server_errors_total",
+    help: "Answers of 5xx on any route, by their code",
+  });
+  const closedConnections = createCounter(registry, {
+    name: "posthorn_connections_closed_total",
+    help: "Inbound connections closed because there were too many: idle ones evicted, new ones refused",
   });
   const events = createCounter(registry, {
     name: "posthorn_events_total",
@@ -114,6 +126,8 @@ export function createMetrics(): Metrics {
   });
 
   const requestCounts = remember((outcome) => requests.with({ outcome }));
+  const serverErrorCounts = remember((code) => serverErrors.with({ code }));
+  const closedCounts = remember((reason) => closedConnections.with({ reason }));
   const eventCounts = remember((result) => events.with({ result }));
   const subscriptionMeters = remember((id) => ({
     latency: latency.with({ webhook_id: id }),
@@ -127,6 +141,8 @@ export function createMetrics(): Metrics {
   return {
     contentType: registry.contentType,
     countRequest: (outcome) => void requestCounts(outcome).value++,
+    countServerError: (code) => void serverErrorCounts(code).value++,
+    countClosedConnection: (reason) => void closedCounts(reason).value++,
     countEvent: (result) => void eventCounts(result).value++,
     countCostlyFilters: (count) => void (costlyFilters.value += count),
     countAttempt(attempt) {

@@ -221,6 +221,23 @@ describe("GET /docs", () => {
     }
   });
 
+  it.each(["/docs", "/docs/page.js", "/openapi.json", "/catalog"])(
+    "is not sent again to who has it: %s",
+    async (path) => {
+      const anybody = gateway.as(undefined);
+      const first = await anybody.get(path);
+      const etag = first.headers.get("etag") ?? "";
+      expect([first.status, first.headers.get("cache-control")]).toEqual([200, "no-cache"]);
+      expect(first.headers.get("x-content-type-options")).toBe("nosniff");
+      for (const known of [etag, `"other", ${etag.replace("W/", "")}`, "*"]) {
+        const again = await anybody.request("GET", path, { headers: { "if-none-match": known } });
+        expect([again.status, again.text, again.headers.get("etag")]).toEqual([304, "", etag]);
+      }
+      const other = await anybody.request("GET", path, { headers: { "if-none-match": '"other"' } });
+      expect([other.status, other.text]).toEqual([200, first.text]);
+    },
+  );
+
   it("shows every route with a command to copy", async () => {
     const { text } = await gateway.get("/docs");
     const commands = text.match(/<pre class="copy">curl /g) ?? [];

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until, type ApiClient } from "../support/api-client.ts";
-import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 interface ShownKey extends Record<string, unknown> {
   id: string;
@@ -133,6 +133,95 @@ describe("keys", () => {
       expect([refused.status, refused.json["field"]]).toEqual([403, "expires_at"]);
     }
     await make({ expires_at: soon }, admin);
+  });
+
+  it("that end make none more powerful that lives longer", async () => {
+    const soon = new Date(Date.now() + 3_600_000).toISOString();
+    const sooner = new Date(Date.now() + 1_800_000).toISOString();
+    for (const tenant_id of ["acme", null]) {
+      const admin = gateway.as((await make({ scopes: ["admin"], tenant_id, expires_at: soon })).key);
+      const reader = await make({ scopes: ["read"], tenant_id });
+      const patch = (body: object, by: ApiClient = admin) =>
+        by.request("PATCH", `/api/v1/keys/${reader.id}`, {
+          body: JSON.stringify(body),
+          headers: { "content-type": "application/json" },
+        });
+      for (const scopes of [["admin"], ["read", "publish"]]) {
+        const refused = await patch({ scopes });
+        expect([refused.status, refused.json["code"], refused.json["field"]]).toEqual([403, "forbidden", "scopes"]);
+      }
+      expect((await patch({ scopes: ["admin"], expires_at: null })).json["field"]).toBe("expires_at");
+      expect((await gateway.as(reader.key).get("/api/v1/keys")).status).toBe(403);
+      // What gives nobody more than they had is free; and so is what ends in time.
+      expect((await patch({ name: "renamed", scopes: ["read"] })).status).toBe(200);
+      expect((await patch({ scopes: ["admin"], expires_at: sooner })).json).toMatchObject({ scopes: ["admin"] });
+      // One without an end may do it.
+      const other = await make({ scopes: ["read"], tenant_id });
+      const body = JSON.stringify({ scopes: ["admin"] });
+      const raised = await gateway.request("PATCH", `/api/v1/keys/${other.id}`, {
+        body,
+        headers: { "content-type": "application/json" },
+      });
+      expect(raised.status).toBe(200);
+    }
+  });
+});
+
+describe("the keys of a tenant", () => {
+  it("are so many and no more, made in either way", async () => {
+    const gateway = await startTestGateway({ yaml: "limits: { max_keys_per_tenant: 3 }" });
+    const body = { name: "k", scopes: ["read"], tenant_id: "acme" };
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n++) ids.push(String((await gateway.post("/api/v1/keys", body)).json["id"]));
+    const put = () =>
+      gateway.request("PUT", "/api/v1/keys/chosen", {
+        body: JSON.stringify(body),
+        headers: { "content-type": "application/json" },
+      });
+    for (const refused of [await gateway.post("/api/v1/keys", body), await put()]) {
+      expect([refused.status, refused.json["code"], refused.json["limit"]]).toEqual([409, "key_limit", 3]);
+      expect(refused.json["detail"]).toMatch(/acme has 3 live keys.*Revoke one/);
+    }
+    expect((await gateway.post("/api/v1/keys", { ...body, tenant_id: "other" })).status).toBe(201);
+    await gateway.request("DELETE", `/api/v1/keys/${ids[0]}`);
+    expect((await put()).status).toBe(201);
+    await gateway.close();
+  });
+});
+
+describe("wrong keys", () => {
+  const STRANGER = { "x-forwarded-for": "203.0.113.7" };
+  const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+  it("are slowed by the address they come from, and told in the log without the key", async () => {
+    const gateway = await startTestGateway({ yaml: "trusted_proxies: [127.0.0.0/8]" });
+    const nobody = gateway.as(undefined);
+    const ask = (key: string, headers: object, path = "/api/v1/events") =>
+      nobody.request("GET", path, { headers: { ...headers, ...bearer(key) } });
+    const statuses: number[] = [];
+    for (let n = 0; n < 25; n++) statuses.push((await ask(`guessed-key-${n}`, STRANGER)).status);
+    expect(statuses).toEqual(Array.from({ length: 25 }, (_, n) => (n < 20 ? 401 : 429)));
+    const body = '{"event_type":"a.b","payload":{}}';
+    const publish = (key: string) =>
+      nobody.request("POST", "/api/v1/events", { body, headers: { ...STRANGER, ...bearer(key) } });
+    const refused = await publish("guessed-key");
+    expect([refused.status, refused.json["code"]]).toEqual([429, "too_many_requests"]);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect((await publish(ADMIN_KEY)).status).toBe(202);
+    expect((await ask(ADMIN_KEY, STRANGER)).status).toBe(200);
+    // Others, and the machine itself, are not concerned.
+    expect((await ask("guessed-key", { "x-forwarded-for": "203.0.113.8" })).status).toBe(401);
+    for (let n = 0; n < 25; n++) expect((await ask("guessed-key", {})).status).toBe(401);
+    const told = gateway.log.filter(({ msg }) => msg === "a wrong key was sent");
+    expect(told.map((line) => [line["remote_address"], line["wrong_keys"]])).toEqual([
+      ["203.0.113.7", 1],
+      ["203.0.113.7", 21],
+      ["203.0.113.8", 1],
+      ["127.0.0.1", 1],
+      ["127.0.0.1", 21],
+    ]);
+    expect(gateway.logText()).not.toContain("guessed");
+    await gateway.close();
   });
 });
 

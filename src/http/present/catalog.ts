@@ -26,9 +26,10 @@ export const CATALOG_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-export function renderCatalog(types: readonly EventType[]): string {
+/** In parts, one for each type: of thousands of types it is long. */
+export function* writeCatalog(types: readonly EventType[]): Generator<string, void> {
   const list = types.map(({ name }) => `<li><a href="#${name}">${escape(name)}</a></li>`);
-  return `<!doctype html>
+  yield `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -41,8 +42,9 @@ export function renderCatalog(types: readonly EventType[]): string {
 <p class="dim">${types.length === 1 ? "1 event type" : `${types.length} event types`}</p>
 <nav aria-label="Event types"><ul>${list.join("")}</ul></nav>
 <main>
-${types.map(renderType).join("\n")}
-</main>
+`;
+  for (const type of types) yield `${renderType(type)}\n`;
+  yield `</main>
 </body>
 </html>
 `;

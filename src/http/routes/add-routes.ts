@@ -22,6 +22,8 @@ import type { ValidationChecker } from "../../receive/validation/validation-chec
 import type { RequestReplays } from "../../receive/request-replay.ts";
 import type { Store, StoredDelivery } from "../../store/store.ts";
 import type { Logger } from "../../telemetry/logger.ts";
+import type { NoteServerError } from "../../telemetry/server-errors.ts";
+import type { ExportGate } from "../export-gate.ts";
 import { addCatalogRoute } from "./catalog.ts";
 import { addDeliveryRoutes } from "./deliveries.ts";
 import { addDocumentationRoutes } from "./documentation.ts";
@@ -56,6 +58,8 @@ export interface RouteParts {
   store: Store;
   clock: Clock;
   logger: Logger;
+  onServerError: NoteServerError;
+  exports: ExportGate;
   scheduler: Pick<Scheduler, "findBreaker" | "targets">;
   status: Status;
   subscriptions: Subscriptions;
@@ -90,13 +94,14 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     });
   addOperationRoutes(app, {
     readiness: status.readiness,
+    onServerError: parts.onServerError,
     status: status.status,
     metrics: status.metrics,
     statusIsPublic: open.status,
     metricsArePublic: open.metrics,
   });
   addEventRoutes(app, { store, replays, presentDelivery: present });
-  addEventExportRoute(app, { store });
+  addEventExportRoute(app, { store, exports: parts.exports });
   addDeliveryRoutes(app, { store, subscriptions, replays, bulkReplays, presentDelivery: present });
   addReplayRoutes(app, { bulkReplays });
   addRequestRoutes(app, {

@@ -1,23 +1,32 @@
 import type { FastifyInstance } from "fastify";
+import type { EventType } from "../../domain/event-type.ts";
 import type { EventTypes } from "../../manage/event-types.ts";
-import { CATALOG_POLICY, renderCatalog } from "../present/catalog.ts";
+import { nextTurn, prepare, sendPrepared, type Prepared } from "../prepared.ts";
+import { CATALOG_POLICY, writeCatalog } from "../present/catalog.ts";
+
+const PARTS_IN_A_TURN = 20;
 
 /** The page for partners. It is only there when the operator wants it to be public. */
 export function addCatalogRoute(app: FastifyInstance, { eventTypes }: { eventTypes: EventTypes }): void {
-  let rendered: { for: unknown; page: string } | undefined;
+  let made: { of: readonly EventType[]; page: Promise<Prepared> } | undefined;
 
-  app.get("/catalog", { schema: { summary: "The event types, for partners to read" } }, async (_request, reply) => {
+  app.get("/catalog", { schema: { summary: "The event types, for partners to read" } }, async (request, reply) => {
     const types = eventTypes.list();
-    // Anybody may ask, as often as they like: it is made once for each state of the registry.
-    if (rendered?.for !== types) rendered = { for: types, page: renderCatalog(types) };
-    return reply
-      .headers({
-        "content-security-policy": CATALOG_POLICY,
-        "x-content-type-options": "nosniff",
-        "referrer-policy": "no-referrer",
-        "cache-control": "public, max-age=60",
-      })
-      .type("text/html; charset=utf-8")
-      .send(rendered.page);
+    // Once for each state of the registry.
+    if (made?.of !== types) made = { of: types, page: make(types) };
+    return sendPrepared(request, reply, await made.page);
+  });
+}
+
+async function make(types: readonly EventType[]): Promise<Prepared> {
+  const parts: string[] = [];
+  for (const part of writeCatalog(types)) {
+    parts.push(part);
+    if (parts.length % PARTS_IN_A_TURN === 0) await nextTurn();
+  }
+  return prepare(parts.join(""), {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": CATALOG_POLICY,
+    "referrer-policy": "no-referrer",
   });
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { DocumentedRoute } from "../openapi/documented-routes.ts";
+import { nextTurn, prepare, sendPrepared, type Prepared } from "../prepared.ts";
 
 export interface DocumentationRoutesOptions {
   /** Filled while routes are added. */
@@ -7,51 +8,35 @@ export interface DocumentationRoutesOptions {
   version: string;
 }
 
-/** A file in two forms, packed for those who can read it. */
-interface Served {
-  plain: string;
-  packed: Buffer;
-  headers: Readonly<Record<string, string>>;
-}
-
-/** What the API is, for programs and for people. Open to everybody; made when somebody first asks. */
+/** What the API is, for programs and for people. Open to everybody; made when somebody first asks, for all. */
 export function addDocumentationRoutes(app: FastifyInstance, { routes, version }: DocumentationRoutesOptions): void {
-  let made: Promise<Record<"document" | "page" | "script", Served>> | undefined;
+  let made: Promise<Record<"document" | "page" | "script", Prepared>> | undefined;
 
+  /** In steps, so that what comes in meanwhile does not wait for all of it. */
   async function make() {
-    const [{ gzipSync }, { buildReference }, { PAGE_POLICY, renderPage }, { PAGE_SCRIPT }] = await Promise.all([
-      import("node:zlib"),
-      import("../openapi/reference.ts"),
-      import("../openapi/page.ts"),
-      import("../openapi/page-script.ts"),
-    ]);
+    const { buildReference } = await import("../openapi/reference.ts");
+    const { PAGE_POLICY, renderPage } = await import("../openapi/page.ts");
+    const { PAGE_SCRIPT } = await import("../openapi/page-script.ts");
+    await nextTurn();
     const document = buildReference(routes, version);
-    const serve = (plain: string, type: string, headers = {}): Served => ({
-      plain,
-      packed: gzipSync(plain),
-      headers: { "content-type": type, ...headers },
-    });
+    await nextTurn();
+    const json = JSON.stringify(document);
+    await nextTurn();
+    const page = renderPage(document);
+    await nextTurn();
     return {
-      document: serve(JSON.stringify(document), "application/json"),
-      page: serve(renderPage(document), "text/html; charset=utf-8", {
+      document: await prepare(json, { "content-type": "application/json" }),
+      page: await prepare(page, {
+        "content-type": "text/html; charset=utf-8",
         "content-security-policy": PAGE_POLICY,
         "referrer-policy": "no-referrer",
       }),
-      script: serve(PAGE_SCRIPT, "text/javascript; charset=utf-8"),
+      script: await prepare(PAGE_SCRIPT, { "content-type": "text/javascript; charset=utf-8" }),
     };
   }
 
-  const send = (what: "document" | "page" | "script") => async (request: FastifyRequest, reply: FastifyReply) => {
-    const { plain, packed, headers } = (await (made ??= make()))[what];
-    reply.headers({
-      "cache-control": "public, max-age=60",
-      "x-content-type-options": "nosniff",
-      vary: "accept-encoding",
-      ...headers,
-    });
-    const isPacked = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(String(request.headers["accept-encoding"]));
-    return isPacked ? reply.header("content-encoding", "gzip").send(packed) : reply.send(plain);
-  };
+  const send = (what: "document" | "page" | "script") => async (request: FastifyRequest, reply: FastifyReply) =>
+    sendPrepared(request, reply, (await (made ??= make()))[what]);
 
   app.get("/openapi.json", { schema: { summary: "This API as an OpenAPI document" } }, send("document"));
   app.get("/docs", { schema: { summary: "This reference" } }, send("page"));

@@ -50,6 +50,7 @@ export interface EventTypeRoutesOptions {
 
 export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoutesOptions): void {
   const { eventTypes, store, clock } = options;
+  let exported: { of: readonly EventType[]; json: string } | undefined;
 
   function send(reply: FastifyReply, type: EventType): FastifyReply {
     const shown = presentEventType(type);
@@ -94,7 +95,12 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
   app.get(
     `${PATH}/export`,
     { config: { scope: "read" }, schema: { summary: "Export event types as OpenAPI webhooks" } },
-    async () => exportOpenApi(eventTypes.list()),
+    async (_request, reply) => {
+      const types = eventTypes.list();
+      // Of thousands of types it is large: written once for each state of the registry.
+      if (exported?.of !== types) exported = { of: types, json: JSON.stringify(exportOpenApi(types)) };
+      return reply.type("application/json").send(exported.json);
+    },
   );
 
   app.post<{ Body: object; Querystring: Static<typeof ImportQuery> }>(

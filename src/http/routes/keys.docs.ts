@@ -57,7 +57,9 @@ export const KEY_DOCS: AreaDocs = {
   description: "Who may do what. Only their hashes are stored",
   operations: {
     "POST /api/v1/keys": {
-      description: "A key that is bound to a tenant makes keys of that tenant.",
+      description:
+        "A key that is bound to a tenant makes keys of that tenant; one that ends makes none that lives longer. " +
+        "A tenant has at most `limits.max_keys_per_tenant` live keys.",
       request: { name: "billing", scopes: ["read"] },
       headers: IDEMPOTENCY_KEY,
       answer: { ...made, example: { ...KEY, key: "phk_H6YC8sgpxmyWepwJL2kfRkjtvxRf0f5c2lBldEbabdg" } },
@@ -70,7 +72,7 @@ export const KEY_DOCS: AreaDocs = {
           headers: ETAG,
         },
       ],
-      errors: ["conflict", "idempotency_key_reused"],
+      errors: ["conflict", "idempotency_key_reused", "key_limit"],
     },
     "GET /api/v1/keys": {
       query: { limit: 20 },
@@ -87,7 +89,7 @@ export const KEY_DOCS: AreaDocs = {
       headers: IF_MATCH,
       answer: { ...shown, description: "Replaced, in force when the answer comes" },
       otherAnswers: [made],
-      errors: ["conflict", "precondition_failed"],
+      errors: ["conflict", "key_limit", "precondition_failed"],
     },
     "PATCH /api/v1/keys/:id": {
       params,

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
-import { SCOPES, type Caller, type Keys } from "../../manage/keys.ts";
+import { SCOPES, type Caller, type KeyChange as KeyChanges, type Keys } from "../../manage/keys.ts";
 import type { KeyRow, Store } from "../../store/store.ts";
 import { checkIfMatch, etagOf, sendWithEtag } from "../conditional.ts";
 import { makeOnce } from "../make-once.ts";
@@ -55,10 +55,6 @@ export function addKeyRoutes(app: FastifyInstance, { keys, store, clock }: KeyRo
   const sendCreated = (reply: FastifyReply, { key, row }: { key: string; row: KeyRow }) =>
     sendWithEtag(reply.code(201), etag(row), { ...present(row), key });
 
-  function find(id: string, tenantId: string | undefined): Promise<KeyRow | undefined> {
-    return keys.list(tenantId).then((rows) => rows.find((row) => row.id === id));
-  }
-
   app.post<{ Body: KeyInput }>(
     "/api/v1/keys",
     { config: { scope: "admin" }, schema: { summary: "Make a key", body: KeyInput } },
@@ -78,7 +74,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, store, clock }: KeyRo
             expiresAt: chooseEnd(body.expires_at, caller, wall),
             mark,
           }),
-        find: (id) => find(id, caller?.tenantId),
+        find: (id) => keys.find(id, caller?.tenantId),
       });
       if ("made" in result) return sendCreated(reply, result.made);
       // Without the key: only its hash is known here.
@@ -102,7 +98,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, store, clock }: KeyRo
       const tenantId = chooseTenant(body, caller);
       const expiresAt = chooseEnd(body.expires_at, caller, clock.wall());
       const { name, scopes } = body;
-      if ((await find(id, undefined)) === undefined) {
+      if ((await keys.find(id, undefined)) === undefined) {
         checkIfMatch(request, undefined);
         return sendCreated(reply, await keys.create({ id, name, scopes, tenantId, expiresAt }));
       }
@@ -126,7 +122,11 @@ export function addKeyRoutes(app: FastifyInstance, { keys, store, clock }: KeyRo
       const { name, scopes, expires_at: end } = body;
       const expiresAt = end === undefined ? undefined : (chooseEnd(end, caller, clock.wall()) ?? null);
       const change = { name, scopes, expiresAt };
-      return send(reply, await keys.change(request.params.id, caller?.tenantId, change, ifMatch(request)));
+      const check = (known: KeyRow) => {
+        ifMatch(request)(known);
+        refuseOutliving(known, change, caller);
+      };
+      return send(reply, await keys.change(request.params.id, caller?.tenantId, change, check));
     },
   );
 
@@ -166,6 +166,26 @@ function chooseTenant({ tenant_id: wanted }: KeyInput, caller: Caller | undefine
     });
   }
   return bound;
+}
+
+/** Who has an end makes no key more powerful that goes on after it: else the end would mean nothing. */
+function refuseOutliving(
+  known: KeyRow,
+  { scopes = [], expiresAt }: Pick<KeyChanges, "scopes" | "expiresAt">,
+  caller: Caller | undefined,
+): void {
+  const callersEnd = caller?.expiresAt;
+  const held = known.scopes.split(" ");
+  const gained = held.includes("admin") ? [] : scopes.filter((scope) => !held.includes(scope));
+  if (callersEnd === undefined || gained.length === 0) return;
+  const end = expiresAt === undefined ? known.expiresAt : (expiresAt ?? undefined);
+  if (end !== undefined && end <= callersEnd) return;
+  throw new PosthornError(
+    "forbidden",
+    `This key ends at ${new Date(callersEnd).toISOString()}, and cannot give ${gained.join(" and ")} to one that lives ` +
+      "longer. Set its expires_at too.",
+    { field: "scopes" },
+  );
 }
 
 function chooseEnd(wanted: KeyInput["expires_at"], caller: Caller | undefined, wall: number): number | undefined {

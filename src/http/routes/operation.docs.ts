@@ -6,7 +6,7 @@ const Alive = closed({ status: oneOf(["ok"]) });
 const Readiness = named(
   "Readiness",
   closed({
-    status: oneOf(["ok", "degraded", "stopping"]),
+    status: oneOf(["ok", "degraded", "overloaded", "stopping"]),
     store: closed({ driver: Type.String(), version: Type.String(), sync_mode: Type.String() }),
     queue: closed({ driver: Type.String() }),
     disk: closed({ status: oneOf(["ok", "low"]), free_bytes: Count }),
@@ -63,9 +63,10 @@ export const OPERATION_DOCS: AreaDocs = {
     "GET /health": alive,
     "GET /livez": alive,
     "GET /readyz": {
-      description: "A degraded gateway still answers 200.",
+      description:
+        "Ready means that the next request is taken. A degraded gateway (its disk is low) still answers 200.",
       answer: { status: 200, description: "It takes requests", schema: Readiness, example: readiness },
-      otherAnswers: [{ status: 503, description: "It is stopping", schema: Readiness }],
+      otherAnswers: [{ status: 503, description: "It is stopping or overloaded", schema: Readiness }],
     },
     "GET /status": {
       description: "With a key that is bound to a tenant: of what belongs to that tenant.",

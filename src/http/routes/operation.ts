@@ -1,8 +1,11 @@
 import type { FastifyInstance } from "fastify";
+import { ERRORS, type PosthornError } from "../../domain/errors.ts";
+import type { NoteServerError } from "../../telemetry/server-errors.ts";
 
 /** How the gateway is: for load balancers, for people, for Prometheus. */
 export interface OperationRoutesOptions {
-  readiness: () => Promise<Readiness>;
+  readiness: () => Readiness;
+  onServerError: NoteServerError;
   /** Of the whole gateway, or of what belongs to one tenant. */
   status: (tenantId: string | undefined) => Promise<object>;
   metrics: () => Promise<{ text: string; contentType: string }>;
@@ -11,7 +14,7 @@ export interface OperationRoutesOptions {
 }
 
 export interface Readiness {
-  isReady: boolean;
+  trouble: PosthornError | undefined;
   report: object;
 }
 
@@ -19,8 +22,10 @@ export function addOperationRoutes(app: FastifyInstance, options: OperationRoute
   app.get("/health", { schema: { summary: "Whether it runs" } }, async () => ({ status: "ok" }));
   app.get("/livez", { schema: { summary: "Whether it runs, for an orchestrator" } }, async () => ({ status: "ok" }));
   app.get("/readyz", { schema: { summary: "Whether it takes requests, and on what" } }, async (_request, reply) => {
-    const { isReady, report } = await options.readiness();
-    return reply.code(isReady ? 200 : 503).send(report);
+    const { trouble, report } = options.readiness();
+    if (trouble === undefined) return reply.send(report);
+    options.onServerError(trouble, { method: "GET", path: "/readyz" });
+    return reply.code(ERRORS[trouble.code].status).send(report);
   });
   app.get(
     "/status",

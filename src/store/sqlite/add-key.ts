@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { PosthornError } from "../../domain/errors.ts";
 import type { KeyRow } from "../store.ts";
-import { createConfigurationWrites } from "./configuration.ts";
 import { openWriteConnection } from "./connection.ts";
+import { createKeyWrites } from "./keys.ts";
 
 /** Adds a key beside a gateway that may be running: it finds the key when somebody uses it. */
 export function addKeyToDatabase(file: string, row: KeyRow): void {
@@ -16,7 +16,7 @@ export function addKeyToDatabase(file: string, row: KeyRow): void {
   try {
     // The checkpoints are the running gateway's own.
     db.exec("pragma wal_autocheckpoint = 0");
-    createConfigurationWrites(db).insertKey(row);
+    createKeyWrites(db).insertKey(row);
   } finally {
     db.close();
   }

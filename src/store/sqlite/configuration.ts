@@ -1,9 +1,7 @@
 import { PosthornError } from "../../domain/errors.ts";
 import type { ManagedBy } from "../../domain/subscription.ts";
-import type { KeyRow, SubscriptionRow } from "../store.ts";
-import type { IdempotencyMark } from "../port/idempotency.ts";
+import type { SubscriptionRow } from "../store.ts";
 import type { Database } from "./connection.ts";
-import { createMarkWrite } from "./idempotency-keys.ts";
 import { createSubscriptionQuota, createTenantBirth } from "./tenants.ts";
 
 type SubscriptionChange = Partial<
@@ -32,12 +30,8 @@ export function createConfigurationWrites(db: Database) {
   );
   const findTenant = db.prepare("select tenant_id from subscriptions where seq = ?");
   const deleteSubscription = db.prepare("update subscriptions set deleted_at = ?, status = 'inactive' where seq = ?");
-  const insertKey = db.prepare(`
-    insert into keys (id, hash, name, scopes, tenant_id, created_at, expires_at, revoked_at, prefix)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`);
   const refuseOverQuota = createSubscriptionQuota(db);
   const giveBirth = createTenantBirth(db);
-  const writeMark = createMarkWrite(db);
   const selectMeta = db.prepare("select value from meta where key = ?");
   const insertMeta = db.prepare("insert into meta (key, value) values (?, ?)");
   const saveLatest = db.prepare(`
@@ -93,23 +87,6 @@ export function createConfigurationWrites(db: Database) {
       deleteSubscription.run(at, seq);
     },
 
-    insertKey(row: KeyRow, mark?: IdempotencyMark): void {
-      writeMark(mark);
-      if (row.tenantId !== undefined) giveBirth(row.tenantId, row.createdAt);
-      const { changes } = insertKey.run(
-        row.id,
-        row.hash,
-        row.name,
-        row.scopes,
-        row.tenantId ?? null,
-        row.createdAt,
-        row.expiresAt ?? null,
-        row.revokedAt ?? null,
-        row.prefix ?? null,
-      );
-      if (changes === 0) throw new PosthornError("conflict", `The id ${row.id} is taken. Choose another.`);
-    },
-
     loadOrSave(name: string, value: string): string {
       const row = selectMeta.get(name) as { value: string } | undefined;
       if (row === undefined) insertMeta.run(name, value);
@@ -150,20 +127,6 @@ export function createConfigurationReads(db: Database) {
         .all() as unknown as { seq: number; held_since: number }[];
       return rows.map((row) => ({ subscriptionSeq: row.seq, since: row.held_since }));
     },
-    loadKeys(): KeyRow[] {
-      const rows = db.prepare("select * from keys").all() as unknown as KeySql[];
-      return rows.map((row) => ({
-        id: row.id,
-        hash: row.hash,
-        name: row.name,
-        scopes: row.scopes,
-        tenantId: row.tenant_id ?? undefined,
-        createdAt: row.created_at,
-        expiresAt: row.expires_at ?? undefined,
-        revokedAt: row.revoked_at ?? undefined,
-        prefix: row.prefix ?? undefined,
-      }));
-    },
   };
 }
 
@@ -181,16 +144,4 @@ interface SubscriptionSql {
   created_at: number;
   updated_at: number;
   deleted_at: number | null;
-}
-
-interface KeySql {
-  id: string;
-  hash: Uint8Array;
-  name: string;
-  scopes: string;
-  tenant_id: string | null;
-  created_at: number;
-  expires_at: number | null;
-  revoked_at: number | null;
-  prefix: string | null;
 }

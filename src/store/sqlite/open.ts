@@ -101,7 +101,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     noteRequestReplay: (id, replay) => write("noteRequestReplay", id, replay),
     saveEventTypes: (rows, mark) => write("saveEventTypes", rows, mark),
     deleteEventType: (name) => write("deleteEventType", name),
-    insertKey: (row, mark) => write("insertKey", row, mark),
+    insertKey: (row, mark, maxKeys) => write("insertKey", row, mark, maxKeys),
     updateKey: (id, change, at, keep) => write("updateKey", id, change, at, keep),
     revokeKey: (id, at, keep) => write("revokeKey", id, at, keep),
     insertTenant: (tenant, mark) => write("insertTenant", tenant, mark),
@@ -119,6 +119,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     saveTarget: (row) => write("saveTarget", row),
     loadEventTypes: () => read("loadEventTypes"),
     loadKeys: () => read("loadKeys"),
+    findKey: (by) => read("findKey", by),
 
     loadJobs: () => read("loadJobs"),
     scheduleJob: (name, at) => write("scheduleJob", name, at),

@@ -32,6 +32,7 @@ import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
 import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
 import { createJobReads } from "./jobs.ts";
+import { createKeyReads } from "./keys.ts";
 import { createReplayReads } from "./replay-reads.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
 import { createValidationReads } from "./validations.ts";
@@ -103,6 +104,7 @@ export function createReadModels(db: Database) {
 
   const reads = {
     ...createConfigurationReads(db),
+    ...createKeyReads(db),
     ...createSourceReads(db),
     ...createTenantReads(prepare),
     ...createEventTypeReads(db),

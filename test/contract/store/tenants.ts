@@ -117,6 +117,23 @@ export function tenantContract(harness: StoreHarness): void {
       expect(await store.findTenant("doomed")).toEqual(newTenant("doomed"));
     });
 
+    it("get no more live keys than is said, even when two come at once; of dead ones the latest are kept", () =>
+      inFreshPlace(harness, async ({ store }) => {
+        const insert = (id: string, more: object = {}) =>
+          store.insertKey(newKey(id, { tenantId: "limited", ...more }), undefined, 2);
+        for (const [n, id] of ["key_a", "key_b", "key_c"].entries()) {
+          expect(await insert(id, { revokedAt: NOON - 10 + n })).toEqual([]);
+        }
+        expect(await insert("key_d")).toEqual(["key_a"]);
+        const race = await Promise.allSettled([insert("key_e"), insert("key_f")]);
+        expect(race.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+        expect(race[1]).toMatchObject({ reason: { code: "key_limit", details: { limit: 2, used: 2 } } });
+        await store.insertKey(newKey("key_other", { tenantId: "other" }), undefined, 2);
+        expect((await store.findKey({ id: "key_e" }))?.tenantId).toBe("limited");
+        expect((await store.findKey({ hash: newKey("key_e").hash }))?.id).toBe("key_e");
+        for (const id of ["key_a", "key_f", "key_e\u0000x"]) expect(await store.findKey({ id })).toBeUndefined();
+      }));
+
     it("get no more subscriptions than their quota, even when two come at once; declared ones count and pass", async () => {
       const { store } = shared;
       await store.insertTenant(newTenant("small", { quotas: { ...NO_QUOTAS, subscriptions: 2 } }));

@@ -146,6 +146,18 @@ describe("secrets in files", () => {
     expect(problemsOf(undefined, { POSTHORN_ADMIN_KEY_FILE: "empty" })[0]).toMatch(/is empty/);
   });
 
+  it("refuses an admin key that could be guessed, and warns of one that is short", () => {
+    for (const key of ["12345678", "0123456789abcde"]) {
+      expect(problemsOf(undefined, { POSTHORN_ADMIN_KEY: key })).toEqual([
+        expect.stringMatching(/^POSTHORN_ADMIN_KEY: .*16 to 256 printable characters/),
+      ]);
+    }
+    const short = load(undefined, { POSTHORN_ADMIN_KEY: "0123456789abcdef" });
+    expect(short.warnings).toEqual([expect.stringMatching(/^admin_key: shorter than 32 characters/)]);
+    expect(load(undefined, { POSTHORN_ADMIN_KEY: "0123456789abcdef".repeat(2) }).warnings).toEqual([]);
+    expect(problemsOf('admin_key: "0123456789abcde"')).toHaveLength(1);
+  });
+
   it("never shows the value of a secret in an error", () => {
     const canary = "canary with spaces";
     const yaml = [

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { EventType } from "../../../src/domain/event-type.ts";
-import { CATALOG_POLICY, renderCatalog } from "../../../src/http/present/catalog.ts";
+import { CATALOG_POLICY, writeCatalog } from "../../../src/http/present/catalog.ts";
 
 const HOSTILE = `</pre><script>alert(1)</script>"'&`;
 const type: EventType = {
@@ -20,7 +20,7 @@ const type: EventType = {
 };
 
 describe("the catalogue page", () => {
-  const page = renderCatalog([type]);
+  const page = [...writeCatalog([type])].join("");
 
   it("shows what partners need, and leaves out what they do not", () => {
     for (const part of [

@@ -1,0 +1,170 @@
+import type { Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { groupOf } from "./address-group.ts";
+
+/**
+ * Bounds open connections, in all and from one address. Where one is too many, the one that has been idle for longest
+ * makes room: else whoever opens enough of them and says nothing would lock everybody else out.
+ */
+export interface ConnectionGate {
+  /** Before the server listens. */
+  watch(server: Server): void;
+  /** For every request: which connections are in use is known by it. */
+  noteRequest(socket: Socket): void;
+}
+
+export interface ConnectionGateOptions {
+  maxConnections: number;
+  /** Not for those that are exempt. */
+  maxPerAddress: number;
+  isExempt: (address: string) => boolean;
+  onClosed: (why: ClosedWhy, address: string) => void;
+  now: () => number;
+}
+
+/** An idle one made room, or a new one was turned away because none was idle. */
+export type ClosedWhy = "evicted" | "refused" | "evicted_for_address" | "refused_for_address";
+
+interface Connection {
+  /** What HTTP is spoken on; behind TLS that is another than what was accepted, once hands are shaken. */
+  http: Socket;
+  readonly address: string;
+  /** Undefined when its address is not counted. */
+  readonly group: string | undefined;
+  /** Numbers requests and connections: less is longer ago. */
+  lastUse: number;
+}
+
+/** Of one look at all connections so many are kept in mind as the next to go. */
+const KEPT_CANDIDATES = 256;
+/** When a look has found none idle, the next is not before this. */
+const LOOK_AGAIN_MS = 100;
+
+const CONNECTION = Symbol("connection");
+type Known = Socket & { [CONNECTION]?: Connection };
+
+export function createConnectionGate(options: ConnectionGateOptions): ConnectionGate {
+  const { maxConnections, maxPerAddress, isExempt, onClosed, now } = options;
+  const open = new Set<Connection>();
+  const groups = new Map<string, Set<Connection>>();
+  /** The idlest last. */
+  let candidates: { connection: Connection; lastUse: number }[] = [];
+  let lookAgainAt = 0;
+  let uses = 0;
+
+  function add(raw: Socket): Connection {
+    const address = raw.remoteAddress ?? "";
+    const group = isExempt(address) ? undefined : groupOf(address);
+    const connection = { http: raw, address, group, lastUse: ++uses };
+    (raw as Known)[CONNECTION] = connection;
+    open.add(connection);
+    if (group !== undefined) {
+      const members = groups.get(group);
+      if (members === undefined) groups.set(group, new Set([connection]));
+      else members.add(connection);
+    }
+    return connection;
+  }
+
+  function remove(connection: Connection): void {
+    const { group } = connection;
+    if (!open.delete(connection) || group === undefined) return;
+    const members = groups.get(group);
+    members?.delete(connection);
+    if (members?.size === 0) groups.delete(group);
+  }
+
+  function close(connection: Connection, why: ClosedWhy): void {
+    remove(connection);
+    connection.http.destroy();
+    onClosed(why, connection.address);
+  }
+
+  function admit(connection: Connection): void {
+    const members = connection.group === undefined ? undefined : groups.get(connection.group);
+    if (members !== undefined && members.size > maxPerAddress) {
+      const idlest = findIdlest(members, connection);
+      if (idlest === undefined) return close(connection, "refused_for_address");
+      close(idlest, "evicted_for_address");
+    }
+    if (open.size <= maxConnections) return;
+    const idlest = nextCandidate(connection);
+    if (idlest === undefined) close(connection, "refused");
+    else close(idlest, "evicted");
+  }
+
+  function findIdlest(among: Iterable<Connection>, newcomer: Connection): Connection | undefined {
+    let idlest: Connection | undefined;
+    for (const one of among) {
+      if (one === newcomer || !isIdle(one)) continue;
+      if (idlest === undefined || one.lastUse < idlest.lastUse) idlest = one;
+    }
+    return idlest;
+  }
+
+  /** Looking at all for each newcomer would make a flood of them costly. */
+  function nextCandidate(newcomer: Connection): Connection | undefined {
+    for (;;) {
+      const next = candidates.pop() ?? look(newcomer);
+      if (next === undefined) return undefined;
+      const { connection, lastUse } = next;
+      if (open.has(connection) && connection.lastUse === lastUse && isIdle(connection)) return connection;
+    }
+  }
+
+  function look(newcomer: Connection) {
+    if (now() < lookAgainAt) return undefined;
+    const idle = [...open].filter((one) => one !== newcomer && isIdle(one));
+    if (idle.length === 0) {
+      lookAgainAt = now() + LOOK_AGAIN_MS;
+      return undefined;
+    }
+    candidates = idle
+      .sort((a, b) => a.lastUse - b.lastUse)
+      .slice(0, KEPT_CANDIDATES)
+      .reverse()
+      .map((connection) => ({ connection, lastUse: connection.lastUse }));
+    return candidates.pop();
+  }
+
+  return {
+    watch(server) {
+      /** Behind TLS, to find what was accepted for what HTTP is spoken on. */
+      const inHandshake = new Map<string, Connection>();
+      const isTls = "setSecureContext" in server;
+      server.on("connection", (raw: Socket) => {
+        const connection = add(raw);
+        const place = placeOf(raw);
+        if (isTls) inHandshake.set(place, connection);
+        raw.once("close", () => {
+          remove(connection);
+          if (isTls && inHandshake.get(place) === connection) inHandshake.delete(place);
+        });
+        admit(connection);
+      });
+      server.on("secureConnection", (secure: Socket) => {
+        const connection = inHandshake.get(placeOf(secure));
+        if (connection === undefined) return;
+        connection.http = secure;
+        (secure as Known)[CONNECTION] = connection;
+      });
+    },
+    noteRequest(socket) {
+      const connection = (socket as Known)[CONNECTION];
+      if (connection !== undefined) connection.lastUse = ++uses;
+    },
+  };
+}
+
+function placeOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+function isIdle({ http }: Connection): boolean {
+  return openResponseOf(http) === undefined;
+}
+
+/** The answer that this connection is waiting for; Node tells it to nobody, and takes the same look itself. */
+export function openResponseOf(socket: Socket): ServerResponse | undefined {
+  return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
+}

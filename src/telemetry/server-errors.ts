@@ -1,0 +1,44 @@
+import { ERRORS, PosthornError, type ErrorCode } from "../domain/errors.ts";
+import type { Logger } from "./logger.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** What went wrong by our own fault, and where; without what could be secret in a URL. */
+export type NoteServerError = (error: unknown, place: { method?: string | undefined; path: string }) => void;
+
+export interface ServerErrorsOptions {
+  logger: Logger;
+  metrics: Pick<Metrics, "countServerError">;
+  now: () => number;
+}
+
+const TELL_AGAIN_MS = 10_000;
+/** Kinds of trouble that are told apart; messages are few, but nothing promises it. */
+const MAX_KINDS = 200;
+
+/**
+ * Each answer of 5xx is counted. Of each kind the first is told at once and then one in ten seconds, with how many there
+ * were in between: enough to find the cause, not enough to make an overload worse.
+ */
+export function createServerErrors({ logger, metrics, now }: ServerErrorsOptions): NoteServerError {
+  const told = new Map<string, { at: number; untold: number }>();
+
+  return (error, { method, path }) => {
+    const known = error instanceof PosthornError ? error : undefined;
+    const code: ErrorCode = known?.code ?? "internal_error";
+    metrics.countServerError(code);
+    const message = error instanceof Error ? error.message : String(error);
+    const kind = `${code} ${message}`;
+    const last = told.get(kind);
+    if (last !== undefined && now() - last.at < TELL_AGAIN_MS) {
+      last.untold++;
+      return;
+    }
+    if (last === undefined && told.size >= MAX_KINDS) told.clear();
+    told.set(kind, { at: now(), untold: 0 });
+    const place = { code, status: ERRORS[code].status, method, path, ...(last?.untold && { untold: last.untold }) };
+    if (code === "internal_error") logger.error({ ...place, error }, "request failed");
+    else logger.warn({ ...place, detail: message, ...(known?.cause !== undefined && { cause: known.cause }) }, REFUSED);
+  };
+}
+
+const REFUSED = "request refused by our own fault";
