@@ -23,7 +23,7 @@ const text = (maxLength: number, description: string) =>
 const VersionContent = {
   schema: Type.Object(
     {},
-    { description: "JSON Schema, draft 2020-12, 2019-09, 07 or 04; at most 64 KB, no remote `$ref`" },
+    { description: "JSON Schema, draft 2020-12, 2019-09, 07, 06 or 04; at most 64 KB, no remote `$ref`" },
   ),
   example: Type.Optional(Type.Unknown({ description: "A payload that fits the schema" })),
 };

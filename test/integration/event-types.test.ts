@@ -145,6 +145,7 @@ describe("an event type that is not valid", () => {
       "versions[0].schema",
       /only places/,
     ],
+    ["a schema that is itself", { name: "a.b", ...version({ $ref: "#" }) }, "versions[0].schema", /without end/],
     [
       "an expression that could hang",
       { name: "a.b", ...version({ pattern: "(a)\\1" }) },

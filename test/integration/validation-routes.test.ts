@@ -223,6 +223,13 @@ describe("bad input", () => {
     ["is far deeper", `${"[".repeat(100_000)}${"]".repeat(100_000)}`, /nested more than 32 levels/],
     ["refers to another document", { $ref: "https://example.com/a.json" }, /only places of the schema itself/],
     ["has a pattern with look-ahead", { pattern: "(?=a)b" }, /look-around/],
+    ["is itself and nothing else", { $ref: "#" }, /without end/],
+    ["is all of itself", { allOf: [{ $ref: "#" }] }, /without end/],
+    [
+      "goes round in a field",
+      { properties: { a: { $ref: "#/$defs/a" } }, $defs: { a: { $ref: "#/$defs/a" } } },
+      /without end/,
+    ],
     ["has rules that are none", { rules: {} }, /no list of rules/],
     ["has rules beside a schema", { type: "object", rules: [] }, /x-rules/],
     ["has a rule without a message", { rules: [{ require: {} }] }, /rules\[0\]\.message/],

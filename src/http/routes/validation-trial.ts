@@ -108,9 +108,10 @@ function openEnvelope(envelope: Record<string, unknown>): Trial {
   return { body: Buffer.from(payload), contentType: contentType ?? "application/xml", instead };
 }
 
-/** An object is JSON, a text is XML. */
+/** An object, true or false is JSON, a text is XML. */
 function toDocument(validation: unknown): Document {
-  if (typeof validation !== "string" && (typeof validation !== "object" || validation === null)) {
+  const isJson = typeof validation === "boolean" || (typeof validation === "object" && validation !== null);
+  if (typeof validation !== "string" && !isJson) {
     throw invalid("validation", "must be a JSON Schema or rules, or a text that holds an XML Schema");
   }
   const format = typeof validation === "string" ? "xsd" : "json";

@@ -5,7 +5,11 @@ import AjvDraft04 from "ajv-draft-04";
 import { fastFormats, type FormatName } from "ajv-formats/dist/formats.js";
 import { RE2JS } from "re2js";
 import { findWays } from "./simple-pattern.ts";
-import { prepareSchema, SchemaFault, WEIGHT, type Draft, type SchemaLimits } from "./prepare-schema.ts";
+import { shortenClasses } from "./unicode-classes.ts";
+import { loadMetaSchemas, type Draft } from "./drafts.ts";
+import { WEIGHT } from "./keywords.ts";
+import { prepareSchema, type PreparedSchema, type SchemaLimits } from "./prepare-schema.ts";
+import { SchemaFault } from "./schema-fault.ts";
 
 /**
  * A compiled schema. Its check ends after a number of steps, whatever the schema and the payload are: ajv's code is
@@ -60,7 +64,7 @@ function spend(steps: number): void {
 }
 
 /** They know the meta-schemas, which take long to compile, and compile nothing else. */
-const judges = new Map<Draft, Compiler>();
+const judges = new Map<Draft, ValidateFunction>();
 
 type Compiler = Ajv | Ajv2019 | Ajv2020 | InstanceType<typeof AjvDraft04.default>;
 
@@ -68,6 +72,7 @@ function createAjv(draft: Draft, options: Options): Compiler {
   switch (draft) {
     case "04":
       return new AjvDraft04.default(options);
+    case "06":
     case "07":
       return new Ajv(options);
     case "2019-09":
@@ -80,20 +85,18 @@ function createAjv(draft: Draft, options: Options): Compiler {
 /** Throws `SchemaFault`. */
 export function compilePayloadSchema(text: string, options: PayloadSchemaOptions): PayloadSchema {
   const { trusted, limits, maxMismatches = MAX_MISMATCHES } = options;
-  const { draft, schema } = prepareSchema(text, limits);
-  if (!trusted) refuseInvalid(draft, schema);
-  const decide = compile(schema, draft, false);
+  const prepared = prepareSchema(text, limits);
+  if (!trusted) refuseInvalid(prepared);
+  const decide = compile(prepared, false);
   // Most schemas never see a payload that does not fit.
   let name: ValidateFunction | undefined;
-  return {
+  const schema: PayloadSchema = {
     check(payload, maxSteps) {
-      stepsLeft = maxSteps;
-      if (decide(payload)) return undefined;
+      if (run(decide, payload, maxSteps)) return undefined;
       const found = decide.errors ?? [];
-      name ??= compile(schema, draft, true);
+      name ??= compile(prepared, true);
       try {
-        stepsLeft = Math.min(maxSteps, MAX_NAMING_STEPS);
-        name(payload);
+        run(name, payload, Math.min(maxSteps, MAX_NAMING_STEPS));
         return describe(name.errors ?? found, maxMismatches);
       } catch (error) {
         if (!(error instanceof TooManySteps)) throw error;
@@ -101,12 +104,41 @@ export function compilePayloadSchema(text: string, options: PayloadSchemaOptions
       }
     },
   };
+  if (!trusted) tryOut(decide);
+  return schema;
+}
+
+function run(validate: ValidateFunction, payload: unknown, maxSteps: number): boolean {
+  stepsLeft = maxSteps;
+  try {
+    return validate(payload);
+  } catch (error) {
+    // It called itself more often than there is room for: it would go on as long as it may.
+    if (error instanceof RangeError) throw new TooManySteps("The check goes too deep.", { cause: error });
+    throw error;
+  }
+}
+
+/** Of every type, and a little inside. */
+const SAMPLES: readonly unknown[] = [null, true, 7, 0.5, "text", "", [], [[], {}, "a", 1, null], {}, { a: { a: [1] } }];
+const MAX_TRIAL_STEPS = 100_000;
+
+/** What it says of them does not matter: only that it can say something. */
+function tryOut(validate: ValidateFunction): void {
+  for (const sample of SAMPLES) {
+    try {
+      run(validate, sample, MAX_TRIAL_STEPS);
+    } catch (error) {
+      if (error instanceof TooManySteps && error.cause === undefined) continue;
+      throw new SchemaFault(`cannot be run: checked with ${JSON.stringify(sample)}, it does not come to an end`);
+    }
+  }
 }
 
 /** By a compiler of its own: one that lives on keeps all that it ever compiled. */
-function compile(schema: object, draft: Draft, allErrors: boolean): ValidateFunction {
+function compile(prepared: PreparedSchema, allErrors: boolean): ValidateFunction {
   try {
-    return createCompiler(draft, allErrors, INHERITED.test(JSON.stringify(schema))).compile(schema);
+    return createCompiler(prepared, allErrors).compile(prepared.schema);
   } catch (error) {
     if (error instanceof SchemaFault) throw error;
     // The compiler goes one step down its stack for each field of an object.
@@ -115,18 +147,25 @@ function compile(schema: object, draft: Draft, allErrors: boolean): ValidateFunc
   }
 }
 
-function refuseInvalid(draft: Draft, schema: object): void {
+function refuseInvalid({ draft, source }: PreparedSchema): void {
   let judge = judges.get(draft);
   if (judge === undefined) {
-    judge = createAjv(draft, { strict: false });
+    judge = createJudge(draft);
     judges.set(draft, judge);
   }
-  if (judge.validateSchema(schema) === true) return;
+  if (judge(source)) return;
   const [error] = judge.errors ?? [];
   throw new SchemaFault(`is no JSON Schema: ${error?.instancePath ?? ""} ${error?.message ?? "is not valid"}`);
 }
 
-function createCompiler(draft: Draft, allErrors: boolean, namesInherited: boolean): Compiler {
+function createJudge(draft: Draft): ValidateFunction {
+  const ajv = createAjv(draft, { strict: false, meta: false, validateSchema: false, validateFormats: false });
+  const [metaSchema = {}, ...vocabularies] = loadMetaSchemas(draft);
+  ajv.addMetaSchema(vocabularies);
+  return ajv.compile(metaSchema);
+}
+
+function createCompiler({ draft, schema, assertsFormats }: PreparedSchema, allErrors: boolean): Compiler {
   const options: Options = {
     allErrors,
     strict: false,
@@ -137,10 +176,11 @@ function createCompiler(draft: Draft, allErrors: boolean, namesInherited: boolea
     coerceTypes: false,
     removeAdditional: false,
     // What every object inherits is no field of a payload. Asking costs, and most schemas name nothing of that kind.
-    ownProperties: namesInherited,
+    ownProperties: INHERITED.test(JSON.stringify(schema)),
     // A copy for each reference would let a small schema become a huge program.
     inlineRefs: false,
     code: { optimize: false, regExp: createPattern },
+    validateFormats: assertsFormats,
     formats: Object.fromEntries(FORMATS.map((name) => [name, fastFormats[name]])),
   };
   const ajv = createAjv(draft, options);
@@ -204,7 +244,7 @@ const createPattern = Object.assign(
   (pattern: string) => {
     let compiled: RE2JS;
     try {
-      compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
+      compiled = RE2JS.compile(RE2JS.translateRegExp(shortenClasses(pattern)));
     } catch (error) {
       const reason = `${(error as Error).message}; look-around and back-references cannot be used`;
       throw new SchemaFault(`has a pattern ${JSON.stringify(pattern)} that cannot be used: ${reason}`);

@@ -1,23 +1,34 @@
 import { MAX_JSON_DEPTH } from "../../domain/event-type.ts";
 import { isDeeperThan } from "../../domain/json-depth.ts";
+import { findDraft, isBefore2019, type Draft } from "./drafts.ts";
+import {
+  DEFINITIONS,
+  IN_PLACE,
+  keywordsOf,
+  SCHEMA_LISTS,
+  SCHEMA_MAPS,
+  SCHEMA_SINGLES,
+  WEIGHT,
+  type Json,
+} from "./keywords.ts";
+import { avoidCompilerGaps } from "./compiler-gaps.ts";
+import { SchemaFault } from "./schema-fault.ts";
+import { escapeStep, findPlaces, REFERENCES, type Place, type Resource } from "./schema-places.ts";
 
 /**
  * Reads a JSON Schema that a user wrote, before it is compiled: it must be small, shallow and refer to nothing but
- * itself. Every subschema gets the weight of one visit, so that the cost of a check can be counted while it runs.
+ * itself and the meta-schemas. What is referred to stands in one list of the copy, under a number: the compiler never
+ * sees an id, a name or a URI. Every subschema gets the weight of one visit, so that the cost of a check can be counted
+ * while it runs.
  */
-export type Draft = "2020-12" | "2019-09" | "07" | "04";
-
 export interface PreparedSchema {
   draft: Draft;
-  /** A copy with weights, without `$id` and `$schema`. */
-  schema: object;
-  /** How many subschemas there are: what compiling costs. */
-  size: number;
-}
-
-/** Why a schema cannot be used. */
-export class SchemaFault extends Error {
-  override readonly name = "SchemaFault";
+  /** As it was written. */
+  source: unknown;
+  /** With weights and numbered references. */
+  schema: Json;
+  /** Whether `format` is asked of a payload. */
+  assertsFormats: boolean;
 }
 
 export const MAX_SCHEMA_BYTES = 64 * 1024;
@@ -35,116 +46,185 @@ const EVENT_TYPE_LIMITS: SchemaLimits = {
   maxSubschemas: 2000,
 };
 
-/** Holds the weight; nobody's own keyword, and overwritten where somebody has it. */
-export const WEIGHT = "x-posthorn-weight";
+/** By choice of the schema. */
+const FORMAT_CHOICE = "x-format";
+const FORMAT_CHOICES = ["assertion", "annotation"];
+const NUMBERED = "$defs";
 
-const DRAFTS: ReadonlyMap<unknown, Draft> = new Map<unknown, Draft>([
-  [undefined, "2020-12"],
-  ["https://json-schema.org/draft/2020-12/schema", "2020-12"],
-  ["https://json-schema.org/draft/2020-12/schema#", "2020-12"],
-  ["https://json-schema.org/draft/2019-09/schema", "2019-09"],
-  ["https://json-schema.org/draft/2019-09/schema#", "2019-09"],
-  ["http://json-schema.org/draft-07/schema", "07"],
-  ["http://json-schema.org/draft-07/schema#", "07"],
-  ["http://json-schema.org/draft-04/schema", "04"],
-  ["http://json-schema.org/draft-04/schema#", "04"],
-]);
+/** Which resource came first of those with a dynamic anchor of a name. */
+type Scope = ReadonlyMap<string, Resource>;
 
-const ONE = "additionalProperties additionalItems contains contentSchema else if items not propertyNames then";
-const UNEVALUATED = "unevaluatedItems unevaluatedProperties";
-const SINGLE = new Set(`${ONE} ${UNEVALUATED}`.split(" "));
-const LISTS = new Set(["allOf", "anyOf", "oneOf", "prefixItems", "items"]);
-const MAPS = new Set(["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"]);
-const LEFT_OUT = new Set(["$schema", WEIGHT]);
-const REFERENCES = ["$ref", "$dynamicRef", "$recursiveRef"] as const;
-
-type Json = Record<string, unknown>;
+interface Numbered {
+  readonly number: number;
+  readonly place: Place;
+  readonly scope: Scope;
+  /** What it asks of the same value. */
+  readonly inPlace: Set<Numbered>;
+}
 
 /** By its text, as it is kept: what the text cannot say, such as a cycle, cannot be in it. */
 export function prepareSchema(text: string, limits = EVENT_TYPE_LIMITS): PreparedSchema {
   const { maxBytes, maxDepth, maxSubschemas } = limits;
   if (Buffer.byteLength(text) > maxBytes) throw new SchemaFault(`is larger than ${maxBytes / 1024} KB`);
-  const root = JSON.parse(text) as unknown;
-  if (!isObject(root)) throw new SchemaFault("must be an object");
-  const draft = DRAFTS.get(root["$schema"]);
+  const source = JSON.parse(text) as unknown;
+  if (isDeeperThan(source, maxDepth)) throw new SchemaFault(`is nested more than ${maxDepth} levels deep`);
+  const head = readHead(source);
+  const schema = numberReferences(source, head.draft, maxSubschemas);
+  return { ...head, source, schema };
+}
+
+function readHead(source: unknown): Pick<PreparedSchema, "draft" | "assertsFormats"> {
+  if (typeof source === "boolean") return { draft: findDraft(undefined) as Draft, assertsFormats: true };
+  if (!isObject(source)) throw new SchemaFault("must be an object, true or false");
+  const { $schema, [FORMAT_CHOICE]: choice = "assertion" } = source;
+  const draft = findDraft($schema);
   if (draft === undefined) {
     throw new SchemaFault(
-      `says $schema ${JSON.stringify(root["$schema"])}; drafts 2020-12 and 2019-09 ` +
-        "(https://json-schema.org/draft/2020-12/schema), 07 and 04 (http://json-schema.org/draft-07/schema#) can be used",
+      `says $schema ${JSON.stringify($schema)}; drafts 2020-12 and 2019-09 ` +
+        "(https://json-schema.org/draft/2020-12/schema), 07, 06 and 04 (http://json-schema.org/draft-07/schema#) can be used",
     );
   }
-  if (isDeeperThan(root, maxDepth)) throw new SchemaFault(`is nested more than ${maxDepth} levels deep`);
-  const idKeyword = draft === "04" ? "id" : "$id";
+  if (typeof choice !== "string" || !FORMAT_CHOICES.includes(choice)) {
+    throw new SchemaFault(`has ${FORMAT_CHOICE} ${JSON.stringify(choice)}; it is ${FORMAT_CHOICES.join(" or ")}`);
+  }
+  return { draft, assertsFormats: choice === "assertion" };
+}
 
-  const places = new Set<string>();
-  const references: { at: string; to: string }[] = [];
+function numberReferences(source: unknown, draft: Draft, maxSubschemas: number): Json {
+  const places = findPlaces(source, draft, maxSubschemas);
+  const numbered = new Map<string, Numbered>();
+  const waiting: Numbered[] = [];
+  let copies = 0;
 
-  function visit(node: unknown, place: string): unknown {
-    places.add(place);
-    if (places.size > maxSubschemas) throw new SchemaFault(`has more than ${maxSubschemas} subschemas`);
+  function count(): void {
+    // A place that is referred to stands in two, and in more where its references mean several things.
+    if (++copies > 2 * maxSubschemas) throw new SchemaFault(`has more than ${maxSubschemas} subschemas`);
+  }
+
+  function refer(place: Place, scope: Scope): Numbered {
+    const inner = enter(scope, place.resource);
+    const key = `${place.resource.uri} ${place.pointer} ${scopeKey(inner)}`;
+    const known = numbered.get(key);
+    if (known !== undefined) return known;
+    const added: Numbered = { number: numbered.size, place, scope: inner, inPlace: new Set() };
+    numbered.set(key, added);
+    waiting.push(added);
+    return added;
+  }
+
+  /** `holder` is undefined where another value is asked than that of the numbered schema around. */
+  function copy(place: Place, outer: Scope, holder: Numbered | undefined): unknown {
+    if (!place.document.referenced.has(place)) return copyWhole(place, outer, holder);
+    count();
+    const to = refer(place, outer);
+    holder?.inPlace.add(to);
+    return { $ref: referenceTo(to), [WEIGHT]: 1 };
+  }
+
+  function copyWhole(place: Place, outer: Scope, holder: Numbered | undefined): unknown {
+    count();
+    const { node, document, resource } = place;
     // Anything else that is no schema is for the meta-schema to say.
     if (!isObject(node)) return node;
-    if (place !== "" && node[idKeyword] !== undefined) {
-      throw new SchemaFault(`must not hold ${idKeyword} inside, as at ${place}`);
-    }
-    if (node["$async"] !== undefined) throw new SchemaFault("must not hold $async");
-    for (const anchor of ["$anchor", "$dynamicAnchor"]) {
-      if (typeof node[anchor] === "string") places.add(node[anchor]);
-    }
-    for (const keyword of REFERENCES) {
-      const to = node[keyword];
-      if (typeof to === "string") references.push({ at: `${place}/${keyword}`, to });
-    }
-    const copy: Json = {};
+    const scope = enter(outer, resource);
+    const keywords = keywordsOf(document.draft);
+    const isAlone = isBefore2019(document.draft) && typeof node["$ref"] === "string";
+    const result: Json = {};
     let weight = 1;
-    for (const [keyword, value] of Object.entries(node)) {
-      if (LEFT_OUT.has(keyword) || keyword === idKeyword) continue;
-      const at = `${place}/${escape(keyword)}`;
-      if (LISTS.has(keyword) && Array.isArray(value)) {
+    for (const [keyword, value] of isAlone ? [] : Object.entries(node)) {
+      if (!keywords.has(keyword) || DEFINITIONS.has(keyword) || isReference(keyword)) continue;
+      const inner = IN_PLACE.has(keyword) ? holder : undefined;
+      const copyAt = (...steps: string[]) => copy(childOf(place, keyword, ...steps), scope, inner);
+      if (SCHEMA_LISTS.has(keyword) && Array.isArray(value)) {
         weight += value.length;
-        copy[keyword] = value.map((inner, index) => visit(inner, `${at}/${index}`));
-      } else if (SINGLE.has(keyword)) {
+        result[keyword] = value.map((_, index) => copyAt(String(index)));
+      } else if (SCHEMA_SINGLES.has(keyword)) {
         weight += 1;
-        copy[keyword] = visit(value, at);
-      } else if (MAPS.has(keyword) && isObject(value)) {
-        const entries = Object.entries(value);
-        weight += entries.length;
-        copy[keyword] = Object.fromEntries(
-          entries.map(([name, inner]) => [name, visit(inner, `${at}/${escape(name)}`)]),
-        );
+        result[keyword] = copyAt();
+      } else if (SCHEMA_MAPS.has(keyword) && isObject(value)) {
+        const names = Object.keys(value);
+        weight += names.length;
+        result[keyword] = Object.fromEntries(names.map((name) => [name, copyAt(name)]));
       } else {
         weight += 1 + (JSON.stringify(value).length >> 4);
-        copy[keyword] = value;
+        result[keyword] = value;
       }
     }
-    copy[WEIGHT] = weight;
-    return copy;
+    const references = REFERENCES.flatMap((keyword) => {
+      const found = places.resolve(place, keyword);
+      if (found === undefined) return [];
+      const to = refer(findMeant(found, scope), scope);
+      holder?.inPlace.add(to);
+      return { $ref: referenceTo(to) };
+    });
+    weight += references.length;
+    // The compiler knows one kind of reference, and one in each schema.
+    const [first, ...others] = references;
+    if (others.length > 0) result["allOf"] = [...((result["allOf"] as unknown[] | undefined) ?? []), ...others];
+    return avoidCompilerGaps({ ...result, ...first, [WEIGHT]: weight }, document.tracksFields);
   }
 
-  const schema = visit(root, "") as object;
-  for (const { at, to } of references) {
-    if (!to.startsWith("#")) {
-      throw new SchemaFault(`refers to ${JSON.stringify(to)} at ${at}; only places of the schema itself can be meant`);
-    }
-    if (!places.has(decode(to.slice(1)))) {
-      throw new SchemaFault(`refers to ${JSON.stringify(to)} at ${at}, where no schema is`);
-    }
+  const root = copy(places.root, new Map(), undefined);
+  const all: Json = {};
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    all[String(next.number)] = copyWhole(next.place, next.scope, next);
   }
-  return { draft, schema, size: places.size };
+  refuseEndless([...numbered.values()]);
+  const schema = isObject(root) ? root : { allOf: [root], [WEIGHT]: 1 };
+  return numbered.size === 0 ? schema : { ...schema, [NUMBERED]: all };
+}
+
+function referenceTo({ number: index }: Numbered): string {
+  return `#/${NUMBERED}/${index}`;
+}
+
+function findMeant({ to, dynamicName }: { to: Place; dynamicName: string | undefined }, scope: Scope): Place {
+  if (dynamicName === undefined) return to;
+  return scope.get(dynamicName)?.anchors.get(dynamicName) ?? to;
+}
+
+/** Whoever came first stays: the outermost resource has the word. */
+function enter(scope: Scope, resource: Resource): Scope {
+  const names = [...resource.dynamicAnchors].filter((name) => !scope.has(name));
+  return names.length === 0 ? scope : new Map([...scope, ...names.map((name) => [name, resource] as const)]);
+}
+
+function scopeKey(scope: Scope): string {
+  return [...scope]
+    .map(([name, { uri }]) => `${name}=${uri}`)
+    .sort()
+    .join(" ");
+}
+
+function childOf({ document, pointer }: Place, ...steps: readonly string[]): Place {
+  const at = steps.map((step) => `/${escapeStep(step)}`).join("");
+  const child = document.places.get(pointer + at);
+  if (child === undefined) throw new Error(`no schema was found at ${pointer}${at}`);
+  return child;
+}
+
+function isReference(keyword: string): boolean {
+  return REFERENCES.some((one) => one === keyword);
 }
 
 function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function escape(key: string): string {
-  return key.replaceAll("~", "~0").replaceAll("/", "~1");
-}
-
-function decode(fragment: string): string {
-  try {
-    return decodeURIComponent(fragment);
-  } catch {
-    return fragment;
+/** A schema that asks itself of the same value, by whatever way, is never done. */
+function refuseEndless(all: readonly Numbered[]): void {
+  const done = new Set<Numbered>();
+  const onTheWay = new Set<Numbered>();
+  function walk(one: Numbered): void {
+    if (done.has(one)) return;
+    if (onTheWay.has(one)) {
+      const at = one.place.pointer === "" ? "its root" : one.place.pointer;
+      throw new SchemaFault(`refers to itself without end at ${at}: it asks itself of the same value again`);
+    }
+    onTheWay.add(one);
+    for (const next of one.inPlace) walk(next);
+    onTheWay.delete(one);
+    done.add(one);
   }
+  for (const one of all) walk(one);
 }

@@ -3,7 +3,7 @@ import { parentPort } from "node:worker_threads";
 import { announceReady } from "../thread-seat.ts";
 import { bomLength } from "../unreadable.ts";
 import { compilePayloadSchema, TooManySteps, type PayloadSchema } from "./payload-schema.ts";
-import { SchemaFault } from "./prepare-schema.ts";
+import { SchemaFault } from "./schema-fault.ts";
 import { TOO_LONG, type SchemaCall, type SchemaReply } from "./thread-calls.ts";
 
 const port = parentPort;
@@ -37,7 +37,8 @@ function answer({ kind, schema, payload }: SchemaCall): SchemaReply {
   } catch (error) {
     if (error instanceof SchemaFault) return { fault: error.message };
     if (error instanceof TooManySteps) return { mismatches: [{ path: "", message: TOO_LONG }] };
-    throw error;
+    // Whatever it is, only this schema is to blame; the thread has others to run.
+    return { fault: `cannot be run: ${(error as Error).message}` };
   }
 }
 

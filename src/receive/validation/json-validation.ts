@@ -2,8 +2,9 @@ import type { FilterFacts } from "../../domain/filter.ts";
 import { isDeeperThan } from "../../domain/json-depth.ts";
 import { VALIDATION_LIMITS } from "../../domain/validation.ts";
 import { compilePayloadSchema, type Mismatch } from "../schema/payload-schema.ts";
-import { SchemaFault, type SchemaLimits } from "../schema/prepare-schema.ts";
-import { checkRules, parseRules } from "./rules.ts";
+import type { SchemaLimits } from "../schema/prepare-schema.ts";
+import { SchemaFault } from "../schema/schema-fault.ts";
+import { checkRules, parseRules, type Rule } from "./rules.ts";
 
 /** A JSON Schema, rules, or both, compiled. Its check ends after a number of steps. */
 export interface JsonValidation {
@@ -22,15 +23,20 @@ const REMARKS = new Set(["rules", "title", "description", "$comment"]);
 export function compileJsonValidation(text: string, { trusted }: { trusted: boolean }): JsonValidation {
   const root = JSON.parse(text) as unknown;
   if (isDeeperThan(root, LIMITS.maxDepth)) throw new SchemaFault(`is nested more than ${maxDepth} levels deep`);
-  if (typeof root !== "object" || root === null || Array.isArray(root)) throw new SchemaFault("must be an object");
+  if (typeof root === "boolean") return compileParts(text, [], trusted);
+  if (typeof root !== "object" || root === null || Array.isArray(root)) {
+    throw new SchemaFault("must be an object, true or false");
+  }
   const { rules: alone, "x-rules": beside, ...schema } = root as Record<string, unknown>;
   if (alone !== undefined) refuseBoth(root);
   const rules =
     alone !== undefined ? parseRules(alone, "rules") : beside === undefined ? [] : parseRules(beside, "x-rules");
-  const compiled =
-    alone === undefined
-      ? compilePayloadSchema(JSON.stringify(schema), { trusted, limits: LIMITS, maxMismatches: maxErrors })
-      : undefined;
+  return compileParts(alone === undefined ? JSON.stringify(schema) : undefined, rules, trusted);
+}
+
+function compileParts(schema: string | undefined, rules: readonly Rule[], trusted: boolean): JsonValidation {
+  const options = { trusted, limits: LIMITS, maxMismatches: maxErrors };
+  const compiled = schema === undefined ? undefined : compilePayloadSchema(schema, options);
   return {
     hasRules: rules.length > 0,
     check(facts, maxSteps) {

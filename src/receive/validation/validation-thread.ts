@@ -6,7 +6,7 @@ import { hasTooManyParts, parseQuery } from "../../route/filter-facts.ts";
 import { findBodyKind } from "../content-type.ts";
 import { checkJsonText } from "../json-text.ts";
 import { TooManySteps, type Mismatch } from "../schema/payload-schema.ts";
-import { SchemaFault } from "../schema/prepare-schema.ts";
+import { SchemaFault } from "../schema/schema-fault.ts";
 import { TOO_LONG } from "../schema/thread-calls.ts";
 import { announceReady } from "../thread-seat.ts";
 import { bomLength } from "../unreadable.ts";
@@ -103,7 +103,8 @@ function toReply(error: unknown): ValidationReply {
   if (error instanceof PosthornError) {
     return { refused: { code: error.code, message: error.message, details: error.details } };
   }
-  throw error;
+  // Whatever it is, only this document is to blame; the thread has others to run.
+  return { fault: `cannot be run: ${(error as Error).message}` };
 }
 
 function toBuffer(bytes: Uint8Array): Buffer {

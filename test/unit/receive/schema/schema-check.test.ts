@@ -1,6 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { EventType } from "../../../../src/domain/event-type.ts";
-import { createSchemaChecker, type SchemaChecker } from "../../../../src/receive/schema/schema-check.ts";
+import {
+  createSchemaChecker,
+  type CheckedType,
+  type SchemaChecker,
+} from "../../../../src/receive/schema/schema-check.ts";
 import type { IncomingEvent } from "../../../../src/route/fan-out.ts";
 import { newEvent } from "../../../support/store-fixtures.ts";
 import { until } from "../../../support/api-client.ts";
@@ -94,6 +98,43 @@ describe("the check of events against schemas", () => {
       code: "schema_mismatch",
       details: { errors: [{ path: "", message: "takes too long to check" }] },
     });
+  });
+
+  it("refuses a schema without end before it is registered", async () => {
+    for (const schema of [
+      { $ref: "#" },
+      { allOf: [{ $ref: "#" }] },
+      { $ref: "#/$defs/a", $defs: { a: { $ref: "#" } } },
+    ]) {
+      const problem = await checker.examine(schema, undefined);
+      expect(problem).toMatchObject({ part: "schema", message: expect.stringMatching(/without end/) as string });
+    }
+  });
+
+  it("lets a schema that cannot be run harm the events of its own type only", async () => {
+    const own = createSchemaChecker();
+    onTestFinished(own.close);
+    // Registered when nobody asked for that yet.
+    const endless = { $ref: "#" };
+    own.update([
+      typeOf("endless", endless),
+      typeOf("lenient", endless, { enforce: false }),
+      typeOf("fine", { type: "object", title: "x".repeat(5000) }),
+    ]);
+    const judge = async (type: string, payload: unknown) => {
+      const event = eventOf(type, payload);
+      await own.check(own.find(type) as CheckedType, event, true);
+      return JSON.parse(event.details ?? "{}") as Record<string, unknown>;
+    };
+    const calls = ["endless", "fine", "lenient", "endless", "fine"].map((type) => judge(type, {}));
+    const [first, ...others] = await Promise.allSettled(calls);
+    expect(first).toMatchObject({ status: "rejected", reason: { code: "schema_mismatch" } });
+    expect(others).toMatchObject([
+      { status: "fulfilled", value: { schema_result: { valid: true } } },
+      { status: "fulfilled", value: { schema_result: { valid: false } } },
+      { status: "rejected", reason: { code: "schema_mismatch" } },
+      { status: "fulfilled", value: { schema_result: { valid: true } } },
+    ]);
   });
 
   it("never changes the body, and leaves it to the caller", async () => {

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { compileJsonValidation } from "../../../../src/receive/validation/json-validation.ts";
 
-const compile = (document: object) => compileJsonValidation(JSON.stringify(document), { trusted: false });
-const check = (document: object, data: unknown) => compile(document).check({ data }, 1e6);
+const compile = (document: object | boolean) => compileJsonValidation(JSON.stringify(document), { trusted: false });
+const check = (document: object | boolean, data: unknown) => compile(document).check({ data }, 1e6);
 
 const DRAFTS = [
   "http://json-schema.org/draft-04/schema#",
+  "http://json-schema.org/draft-06/schema#",
   "http://json-schema.org/draft-07/schema#",
   "https://json-schema.org/draft/2019-09/schema",
   "https://json-schema.org/draft/2020-12/schema",
@@ -26,6 +27,31 @@ describe("a JSON validation", () => {
       { path: "/b", message: "b is one" },
     ]);
     expect(check({ title: "only rules", rules: [rule] }, { a: 1, b: 1 })).toBeUndefined();
+  });
+
+  it("may be true or false", () => {
+    expect(check(true, { id: 1 })).toBeUndefined();
+    expect(check(false, { id: 1 })).toEqual([{ path: "", message: "boolean schema is false" }]);
+    expect(() => compile([] as object)).toThrow(/must be an object, true or false/);
+  });
+
+  it("takes what quicktype makes of an example: draft 06, with a reference beside its definitions", () => {
+    const document = {
+      $schema: "http://json-schema.org/draft-06/schema#",
+      $ref: "#/definitions/Order",
+      definitions: {
+        Order: {
+          type: "object",
+          additionalProperties: false,
+          properties: { id: { type: "integer" }, items: { type: "array", items: { $ref: "#/definitions/Item" } } },
+          required: ["id", "items"],
+          title: "Order",
+        },
+        Item: { type: "object", properties: { at: { type: "string", format: "date-time" } }, required: ["at"] },
+      },
+    };
+    expect(check(document, { id: 1, items: [{ at: "2026-01-01T00:00:00Z" }] })).toBeUndefined();
+    expect(check(document, { id: 1, items: [{}], more: 1 })).toHaveLength(2);
   });
 
   it("names a hundred places and no more", () => {

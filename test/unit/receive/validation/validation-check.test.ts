@@ -114,6 +114,21 @@ describe("the check of a webhook", () => {
     await hasty.check("texts", request(`<o>${"x<!---->".repeat(1000)}</o>`), XML_FORM);
   });
 
+  it("by a document that cannot be run fails, and leaves those of other endpoints alone", async () => {
+    const other = { type: "object", title: "x".repeat(5000) };
+    hasty.update([validation("endless", { $ref: "#" }), validation("other", other)]);
+    const calls = ["endless", "other", "endless", "other"].map(async (name) =>
+      hasty.check(name, request("{}"), JSON_FORM),
+    );
+    expect(await Promise.allSettled(calls)).toMatchObject([
+      { status: "rejected", reason: { message: expect.stringMatching(/without end/) as string } },
+      { status: "fulfilled" },
+      { status: "rejected" },
+      { status: "fulfilled" },
+    ]);
+    expect(await hasty.examine(validation("endless", { $ref: "#" }))).toMatch(/without end/);
+  });
+
   it("finds a document too costly to be compiled in good time", async () => {
     const many = "<xs:sequence maxOccurs='5000'>".repeat(12);
     const bomb = `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="o"><xs:complexType>

@@ -1,0 +1,4 @@
+/** Why a schema cannot be used. */
+export class SchemaFault extends Error {
+  override readonly name = "SchemaFault";
+}

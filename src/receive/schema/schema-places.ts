@@ -1,0 +1,220 @@
+import { findDraft, findMetaDraft, idKeywordOf, isBefore2019, loadMetaSchemas, type Draft } from "./drafts.ts";
+import { keywordsOf, SCHEMA_LISTS, SCHEMA_MAPS, SCHEMA_SINGLES, type Json } from "./keywords.ts";
+import { SchemaFault } from "./schema-fault.ts";
+
+/** Where the schemas of a document are, under which names, and what their references mean. */
+
+/** A schema in a document. */
+export interface Place {
+  readonly node: unknown;
+  /** JSON Pointer from the root of the document. */
+  readonly pointer: string;
+  readonly document: SchemaDocument;
+  readonly resource: Resource;
+}
+
+export interface SchemaDocument {
+  readonly draft: Draft;
+  readonly places: ReadonlyMap<string, Place>;
+  /** What something in it refers to, or may refer to while it runs. */
+  readonly referenced: Set<Place>;
+  /** It asks which fields of a payload no other schema has looked at. */
+  tracksFields: boolean;
+}
+
+/** A schema that has a URI of its own, with all in it that has not. */
+export interface Resource {
+  readonly uri: string;
+  readonly pointer: string;
+  readonly anchors: Map<string, Place>;
+  /** The anchors among them that an outer resource may stand in for. */
+  readonly dynamicAnchors: Set<string>;
+}
+
+export interface SchemaPlaces {
+  readonly root: Place;
+  /** What a reference means where it stands. Throws `SchemaFault`. */
+  resolve(from: Place, keyword: ReferenceKeyword): Reference | undefined;
+}
+
+export interface Reference {
+  readonly to: Place;
+  /** The outermost resource with an anchor of this name is meant; undefined: always the place itself. */
+  readonly dynamicName: string | undefined;
+}
+
+export const REFERENCES = ["$ref", "$dynamicRef", "$recursiveRef"] as const;
+export type ReferenceKeyword = (typeof REFERENCES)[number];
+
+/** The anchor of `$recursiveAnchor`, which has no name. */
+const RECURSIVE = "";
+/** Of a document that says none. */
+const BASE_URI = "schema://posthorn/";
+
+export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number): SchemaPlaces {
+  const resources = new Map<string, Resource>();
+  const metaResources = new Map<string, Resource>();
+  const places = new Map<Resource, SchemaDocument>();
+  const own = readDocument(root, draft, BASE_URI, resources, maxSubschemas);
+
+  function readDocument(
+    document: unknown,
+    documentDraft: Draft,
+    baseUri: string,
+    known: Map<string, Resource>,
+    limit: number,
+  ): { document: SchemaDocument; root: Place } {
+    const found = new Map<string, Place>();
+    const self: SchemaDocument = { draft: documentDraft, places: found, referenced: new Set(), tracksFields: false };
+    const idKeyword = idKeywordOf(documentDraft);
+    const isOld = isBefore2019(documentDraft);
+
+    function addResource(uri: string, pointer: string): Resource {
+      if (known.has(uri)) throw new SchemaFault(`holds the ${idKeyword} ${JSON.stringify(uri)} twice`);
+      const resource: Resource = { uri, pointer, anchors: new Map(), dynamicAnchors: new Set() };
+      known.set(uri, resource);
+      places.set(resource, self);
+      return resource;
+    }
+
+    function visit(node: unknown, pointer: string, outer: Resource | undefined): void {
+      if (found.size >= limit) throw new SchemaFault(`has more than ${limit} subschemas`);
+      let resource = outer;
+      let anchor: string | undefined;
+      const id = isJson(node) && !(isOld && node["$ref"] !== undefined) ? node[idKeyword] : undefined;
+      if (typeof id === "string") {
+        const { uri, fragment } = resolveUri(id, outer?.uri ?? baseUri, `${pointer}/${idKeyword}`);
+        anchor = isOld && fragment !== "" ? fragment : undefined;
+        if (outer === undefined || uri !== outer.uri) resource = addResource(uri, pointer);
+      }
+      resource ??= addResource(baseUri, pointer);
+      const place: Place = { node, pointer, document: self, resource };
+      found.set(pointer, place);
+      if (anchor !== undefined) resource.anchors.set(anchor, place);
+      if (!isJson(node)) return;
+      if (node["$async"] !== undefined) throw new SchemaFault("must not hold $async");
+      if (outer !== undefined && resource !== outer) refuseOtherDraft(node, pointer);
+      if (!isOld) addAnchors(node, place);
+      for (const [keyword, value] of Object.entries(node)) {
+        self.tracksFields ||= keyword === "unevaluatedProperties";
+        const at = `${pointer}/${escapeStep(keyword)}`;
+        if (SCHEMA_LISTS.has(keyword) && Array.isArray(value)) {
+          for (const [index, inner] of value.entries()) visit(inner, `${at}/${index}`, resource);
+        } else if (SCHEMA_SINGLES.has(keyword)) {
+          visit(value, at, resource);
+        } else if (SCHEMA_MAPS.has(keyword) && isJson(value)) {
+          for (const [name, inner] of Object.entries(value)) visit(inner, `${at}/${escapeStep(name)}`, resource);
+        }
+      }
+    }
+
+    function refuseOtherDraft(node: Json, pointer: string): void {
+      if (node["$schema"] === undefined || findDraft(node["$schema"]) === documentDraft) return;
+      throw new SchemaFault(`is of draft ${documentDraft} and holds a schema of another at ${pointer}/$schema`);
+    }
+
+    visit(document, "", undefined);
+    return { document: self, root: found.get("") as Place };
+  }
+
+  function addAnchors(node: Json, place: Place): void {
+    const { resource } = place;
+    const { $anchor, $dynamicAnchor } = node;
+    if (typeof $anchor === "string") resource.anchors.set($anchor, place);
+    if (typeof $dynamicAnchor === "string") {
+      resource.anchors.set($dynamicAnchor, place);
+      resource.dynamicAnchors.add($dynamicAnchor);
+    }
+    if (node["$recursiveAnchor"] === true && place.pointer === resource.pointer) {
+      resource.anchors.set(RECURSIVE, place);
+      resource.dynamicAnchors.add(RECURSIVE);
+    }
+  }
+
+  function findResource(uri: string): Resource | undefined {
+    const known = resources.get(uri) ?? metaResources.get(uri);
+    if (known !== undefined) return known;
+    const metaDraft = findMetaDraft(uri);
+    // Its exclusiveMinimum is a boolean, and that of all others a number.
+    if (metaDraft === undefined || (metaDraft === "04") !== (draft === "04")) return undefined;
+    const documents = loadMetaSchemas(metaDraft).map((document) =>
+      readDocument(document, metaDraft, BASE_URI, metaResources, Number.POSITIVE_INFINITY),
+    );
+    for (const { document } of documents) noteReferenced(document);
+    return metaResources.get(uri);
+  }
+
+  function resolve(from: Place, keyword: ReferenceKeyword): Reference | undefined {
+    const { node, pointer, document } = from;
+    const text = isJson(node) && keywordsOf(document.draft).has(keyword) ? node[keyword] : undefined;
+    if (typeof text !== "string") return undefined;
+    const at = `${pointer}/${keyword}`;
+    const { uri, fragment } = resolveUri(text, from.resource.uri, at);
+    const resource = findResource(uri);
+    if (resource === undefined) {
+      throw new SchemaFault(
+        `refers to ${JSON.stringify(text)} at ${at}; only places of the schema itself and the meta-schema of its draft can be meant`,
+      );
+    }
+    const to = findPlace(resource, fragment);
+    if (to === undefined) throw new SchemaFault(`refers to ${JSON.stringify(text)} at ${at}, where no schema is`);
+    const name = keyword === "$recursiveRef" ? RECURSIVE : keyword === "$dynamicRef" ? fragment : undefined;
+    const isDynamic =
+      name !== undefined && to.resource.dynamicAnchors.has(name) && to.resource.anchors.get(name) === to;
+    return { to, dynamicName: isDynamic ? name : undefined };
+  }
+
+  function findPlace(resource: Resource, fragment: string): Place | undefined {
+    if (fragment !== "" && !fragment.startsWith("/")) return resource.anchors.get(fragment);
+    return places.get(resource)?.places.get(resource.pointer + fragment);
+  }
+
+  function noteReferenced({ places: all, referenced, tracksFields }: SchemaDocument): void {
+    for (const place of all.values()) {
+      for (const keyword of REFERENCES) {
+        const reference = resolve(place, keyword);
+        if (reference === undefined) continue;
+        reference.to.document.referenced.add(reference.to);
+      }
+      // What a condition has looked at counts only where it holds: so it is asked twice, and written once.
+      const condition = tracksFields ? all.get(`${place.pointer}/if`) : undefined;
+      if (condition !== undefined) referenced.add(condition);
+      for (const name of place.resource.dynamicAnchors) {
+        const anchored = place.resource.anchors.get(name);
+        if (anchored !== undefined) referenced.add(anchored);
+      }
+    }
+  }
+
+  noteReferenced(own.document);
+  return { root: own.root, resolve };
+}
+
+function resolveUri(text: string, base: string, at: string): { uri: string; fragment: string } {
+  let url: URL;
+  try {
+    url = new URL(text, base);
+  } catch {
+    throw new SchemaFault(`has ${JSON.stringify(text)} at ${at}, which is no URI in ${JSON.stringify(base)}`);
+  }
+  const fragment = decode(url.hash.slice(1));
+  url.hash = "";
+  return { uri: url.href, fragment };
+}
+
+/** As a step of a JSON Pointer. */
+export function escapeStep(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+function isJson(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function decode(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment);
+  } catch {
+    return fragment;
+  }
+}
