@@ -1,4 +1,4 @@
-/** What an event is known by, within its tenant. The first part is a source's name; published events have none. */
+/** What an event is known by, within its tenant. The first part is a source's name; events with an id of their own have none. */
 
 export function publishKey(eventId: string): string {
   return `\0${eventId}`;

@@ -60,8 +60,8 @@ export interface SmartsheetContext {
   findSheets(manifest: Manifest): SheetNames;
   /** The webhooks that were registered for the source; undefined when that was never done here. */
   findWebhooks(source: string): RegisteredWebhooks | undefined;
-  /** Smartsheet says that one of its webhooks is in another state. */
-  noteStatus(change: WebhookStatusChange): void;
+  /** Smartsheet says that one of its webhooks is in another state. Resolves when that is on disk. */
+  noteStatus(change: WebhookStatusChange): Promise<void>;
 }
 
 export interface RegisteredWebhooks {

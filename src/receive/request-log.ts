@@ -6,7 +6,8 @@ const MAX_BURST_BYTES = 2 * 1024 * 1024;
 
 /**
  * Refused requests share the disk with the events that are taken in: written without a bound, a flood of bad ones would
- * make the good ones wait. Beyond the bound a request is kept without its body, then not at all.
+ * make the good ones wait. Beyond the bound a request is kept without its body, then without what became of its events,
+ * then not at all.
  */
 export function createRequestLog(
   log: (request: LoggedRequest) => void,
@@ -21,9 +22,12 @@ export function createRequestLog(
     filledAt = at;
     const bodyBytes = request.body?.length ?? 0;
     const factBytes = request.facts.length;
+    const partBytes = request.parts?.length ?? 0;
     if (factBytes > room) return;
-    const isWhole = factBytes + bodyBytes <= room;
-    room -= isWhole ? factBytes + bodyBytes : factBytes;
-    log(isWhole ? request : { ...request, body: undefined });
+    const hasParts = factBytes + partBytes <= room;
+    const hasBody = factBytes + partBytes + bodyBytes <= room;
+    room -= factBytes + (hasParts ? partBytes : 0) + (hasBody ? bodyBytes : 0);
+    if (hasBody) log(request);
+    else log({ ...request, body: undefined, parts: hasParts ? request.parts : undefined });
   };
 }

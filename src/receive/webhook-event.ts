@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
-import { webhookKey } from "../domain/dedupe-key.ts";
+import { publishKey, webhookKey } from "../domain/dedupe-key.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN, PRIORITIES, type Priority } from "../domain/event.ts";
 import { isGatewayEventType, matchesPattern } from "../domain/pattern.ts";
@@ -31,9 +31,10 @@ export function createWebhookEvents({ clock, createId }: WebhookEventOptions): T
     const { source, receivedAt } = request;
     const valueOf = (place: Place, field: string) => readPlace(place, field, request, form);
     const configuredId = source.idFrom === undefined ? undefined : valueOf(source.idFrom, "id");
+    const ownId = source.idFrom === undefined ? read?.id : undefined;
     return {
-      id: createId("evt"),
-      givenId: false,
+      id: ownId ?? createId("evt"),
+      givenId: ownId !== undefined,
       type: read === undefined ? source.eventType : typeOf(source, read),
       version: "1.0",
       source: source.name,
@@ -76,7 +77,9 @@ function typeOf({ typeTemplate }: Source, { type }: ReadEvent): string {
   return typeTemplate === undefined ? type : typeTemplate.replaceAll("{type}", type);
 }
 
-function keyOfRead(source: Source, { identity }: ReadEvent, configuredId: string | undefined): string | undefined {
+function keyOfRead(source: Source, { id: ownId, identity }: ReadEvent, configuredId?: string): string | undefined {
+  // By this key an event is found by an id that the gateway has not made.
+  if (source.idFrom === undefined && ownId !== undefined) return publishKey(ownId);
   const id = source.idFrom === undefined ? toKey(identity) : configuredId;
   return id === undefined ? undefined : webhookKey(source.name, id);
 }

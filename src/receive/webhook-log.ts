@@ -15,8 +15,8 @@ export interface LoggedPart {
   cause: string | undefined;
 }
 
-/** More of them tell nobody more. */
-const MAX_PARTS = 100;
+/** A request of two megabytes holds half as many. */
+const MAX_PARTS = 20_000;
 
 export interface WebhookLogOptions {
   logRequest: (request: LoggedRequest) => void;

@@ -95,7 +95,7 @@ export interface RequestValidations {
 
 /** One flow for all kinds: a generic source is of a kind that leaves everything out. */
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
-  const { findSource, kinds, accept, bodies, schemas, forwarding, validations } = options;
+  const { findSource, kinds, accept, createId, bodies, schemas, forwarding, validations } = options;
   const toEvent = createWebhookEvents(options);
   const log = createWebhookLog(options);
 
@@ -254,6 +254,10 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     done: (part: Part) => void,
   ): void {
     event.details = describeInvalid(event, error);
+    if (event.givenId) {
+      event.id = createId("evt");
+      event.givenId = false;
+    }
     event.dedupeKey = toInvalidKey(request.source, event.dedupeKey);
     event.replayKey = undefined;
     const answer = (result: IngestResult) =>

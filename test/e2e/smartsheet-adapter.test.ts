@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApiClient, until, type ApiClient, type ShownEvent } from "../support/api-client.ts";
 import { openCliFolder, type CliFolder, type RunningGateway } from "../support/run-cli.ts";
 import { PROJECT_ROOT } from "../support/sample-checkout.ts";
-import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
+import { openSinkServer, type SinkAnswer, type SinkRequest, type SinkServer } from "../support/sink-server.ts";
 import { startSmartsheetServer, type SheetEvent, type SmartsheetServer } from "../support/smartsheet-server.ts";
 
 const EXAMPLE = join(PROJECT_ROOT, "examples/smartsheet-adapter");
@@ -26,6 +26,7 @@ beforeAll(async () => {
     startSmartsheetServer({ allowHttpCallbacks: true, retryNonce: "fresh" }),
     openSinkServer(),
   ]);
+  answerAs(() => ({ status: 200 }));
   await cp(EXAMPLE, folder.path, { recursive: true });
   const port = await findFreePort();
   Object.assign(folder.env, {
@@ -50,6 +51,17 @@ afterAll(async () => {
   await Promise.all([smartsheet.close(), core.close()]);
   await folder.remove();
 });
+
+/** Where the core app is asked how it is. */
+const isHealthCheck = ({ path }: SinkRequest) => path === "/api/health";
+const changes = () => core.requests.filter((request) => !isHealthCheck(request));
+
+function answerAs(answer: (request: SinkRequest) => SinkAnswer, isWell = true): void {
+  core.answerWith((request) => {
+    if (!isHealthCheck(request)) return answer(request);
+    return isWell ? { status: 200, body: '{"status":"ok"}' } : { status: 503 };
+  });
+}
 
 async function findFreePort(): Promise<number> {
   const server = createServer();
@@ -84,7 +96,7 @@ interface CoreEvent {
 /** What the core app took, by sheet and in the order in which it came; a repeat counts once. */
 function takenBy(sheetId: string, isTaken: (index: number) => boolean = () => true): string[] {
   const taken = new Map<string, string>();
-  for (const [index, { body }] of core.requests.entries()) {
+  for (const [index, { body }] of changes().entries()) {
     const event = JSON.parse(body.toString("utf8")) as CoreEvent;
     if (event.sheet_id === sheetId && isTaken(index)) taken.set(event.event_id, event.row_id);
   }
@@ -93,10 +105,10 @@ function takenBy(sheetId: string, isTaken: (index: number) => boolean = () => tr
 
 const eventsOf = async () => (await api.get("/api/v1/events?source=smartsheet&limit=500")).json["data"] as ShownEvent[];
 
-function readEventLog(): { status: string; event_type: string }[] {
+function readEventLog(): { event_id: string; status: string; event_type: string }[] {
   const db = new DatabaseSync(join(folder.path, "data/posthorn.db"), { readOnly: true });
   try {
-    return db.prepare("select event_type, status from event_log where source = 'smartsheet'").all();
+    return db.prepare("select event_id, event_type, status from event_log where source = 'smartsheet'").all();
   } finally {
     db.close();
   }
@@ -139,7 +151,7 @@ describe("the Smartsheet adapter", () => {
     await until(() => takenBy(ORDERS).length === 3 && takenBy(TAGS).length === 1);
     await api.settled();
     expect(takenBy(ORDERS)).toEqual(["101", "102", "104"]);
-    expect(core.requests.every(({ path }) => path === "/api/events")).toBe(true);
+    expect(changes().every(({ path }) => path === "/api/events")).toBe(true);
     expect(smartsheet.callbacks.every(({ status }) => status === 200)).toBe(true);
     expect((await eventsOf()).map(({ status }) => status)).toEqual([
       "COMPLETED",
@@ -147,24 +159,27 @@ describe("the Smartsheet adapter", () => {
       "COMPLETED",
       "COMPLETED",
     ]);
-    expect(readEventLog().every(({ status }) => status === "COMPLETED")).toBe(true);
+    // By the ids that the core app has seen.
+    const ids = changes().map(({ body }) => (JSON.parse(body.toString("utf8")) as CoreEvent).event_id);
+    const logged = readEventLog();
+    expect(logged.every(({ status }) => status === "COMPLETED")).toBe(true);
+    expect(logged.map(({ event_id }) => event_id).sort()).toEqual([...ids].sort());
+    for (const id of ids) expect((await api.event(id)).event_id).toBe(id);
   });
 
-  it("takes the same change once, however often it comes", async () => {
+  it("takes a callback once, however often it comes, and marks each of its changes", async () => {
     const [webhook] = smartsheet.webhooks;
     const first = smartsheet.callbacks.find(({ webhookId }) => webhookId === webhook?.id);
-    const before = core.requests.length;
-    // As it was, and as a try with a new nonce.
-    for (const body of [first?.body ?? "", (first?.body ?? "").replace(/"nonce":"[^"]+"/, '"nonce":"another"')]) {
-      expect(await smartsheet.sendRaw(webhook?.id ?? "", body)).toBe(200);
-    }
+    const before = changes().length;
+    for (let n = 0; n < 2; n++) expect(await smartsheet.sendRaw(webhook?.id ?? "", first?.body ?? "")).toBe(200);
     expect(await eventsOf()).toHaveLength(4);
+    // Two rows in it, a cell beside them.
+    await until(() => readEventLog().filter(({ status }) => status === "DUPLICATE").length === 4);
     // What was ignored is written down behind the answer.
     await until(
       async () => (await api.refused("smartsheet")).filter(({ cause }) => cause === "duplicate").length === 2,
     );
-    expect(readEventLog().filter(({ status }) => status === "DUPLICATE")).toHaveLength(2);
-    expect(core.requests).toHaveLength(before);
+    expect(changes()).toHaveLength(before);
   });
 
   it("ignores a sheet that is not in its manifest, until it is", async () => {
@@ -185,12 +200,12 @@ describe("the Smartsheet adapter", () => {
   });
 
   it("loses nothing while the core app is down and the gateway restarts", async () => {
-    core.answerWith({ status: 503 });
-    const downFrom = core.requests.length;
+    answerAs(() => ({ status: 503 }), false);
+    const downFrom = changes().length;
     const rows = Array.from({ length: 30 }, (_, n) => String(1000 + n));
     for (const row of rows) smartsheet.change(ORDERS, [rowEvent(row)]);
     await smartsheet.idle();
-    await until(() => core.requests.length > downFrom);
+    await until(() => changes().length > downFrom);
     expect((await eventsOf()).filter(({ status }) => status === "PENDING")).toHaveLength(30);
     expect(readEventLog().filter(({ status }) => status === "PENDING")).toHaveLength(30);
 
@@ -199,8 +214,8 @@ describe("the Smartsheet adapter", () => {
     // Smartsheet tries again what nobody answers.
     smartsheet.change(ORDERS, [rowEvent("2000")]);
     await until(() => smartsheet.callbacks.at(-1)?.status === undefined);
-    core.answerWith({ status: 200 });
-    const upFrom = core.requests.length;
+    answerAs(() => ({ status: 200 }));
+    const upFrom = changes().length;
     gateway = await folder.startGateway(["--port", new URL(url).port]);
     await smartsheet.idle();
     const isTaken = (index: number) => index >= upFrom;
@@ -211,18 +226,18 @@ describe("the Smartsheet adapter", () => {
   });
 
   it("shows as FAILED what the core app refuses, and goes on with the sheet", async () => {
-    core.answerWith(({ body }) => ({ status: body.includes('"row_id":"666"') ? 400 : 200 }));
+    answerAs(({ body }) => ({ status: body.includes('"row_id":"666"') ? 400 : 200 }));
     smartsheet.change(TAGS, [rowEvent("666"), rowEvent("667")]);
     await until(() => takenBy(TAGS).includes("667"));
     await api.settled();
     expect((await eventsOf()).filter(({ status }) => status === "FAILED")).toHaveLength(1);
-    expect(readEventLog().filter(({ status }) => status === "FAILED")).toEqual([
+    expect(readEventLog().filter(({ status }) => status === "FAILED")).toMatchObject([
       { event_type: "smartsheet.row.updated", status: "FAILED" },
     ]);
   });
 
   it("stays verified: the challenge comes again after every hundred callbacks", async () => {
-    core.answerWith({ status: 200 });
+    answerAs(() => ({ status: 200 }));
     const webhook = smartsheet.webhooks.find(({ scopeObjectId }) => scopeObjectId === ORDERS);
     await until(async () => {
       smartsheet.change(ORDERS, [rowEvent("500")]);
@@ -236,7 +251,7 @@ describe("the Smartsheet adapter", () => {
     const webhook = smartsheet.webhooks.find(({ scopeObjectId }) => scopeObjectId === TAGS);
     await api.subscribe({ name: "operators", url: core.url, events: ["source.disabled"] });
     await smartsheet.setStatus(webhook?.id ?? "", "DISABLED_CALLBACK_FAILED");
-    await until(() => core.requests.some(({ body }) => body.includes("DISABLED_CALLBACK_FAILED")));
+    await until(() => changes().some(({ body }) => body.includes("DISABLED_CALLBACK_FAILED")));
     await api.post("/api/v1/jobs/audit-smartsheet/run");
     await until(() => webhook?.status === "ENABLED");
     expect((await run("list"))["missing"]).toEqual([]);

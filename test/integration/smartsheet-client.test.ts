@@ -1,6 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { globalAgent } from "node:https";
+import { connect as connectTls } from "node:tls";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createSmartsheetClient, type SmartsheetClient } from "../../src/manage/smartsheet/client.ts";
 import { until } from "../support/api-client.ts";
+import { SERVER_PAIR } from "../support/certificates.ts";
+import { openSinkServer } from "../support/sink-server.ts";
 import { createHastyClock } from "../support/hasty-clock.ts";
 import { startSmartsheetServer, type SmartsheetServer } from "../support/smartsheet-server.ts";
 
@@ -112,6 +116,45 @@ describe("the client of Smartsheet", () => {
     const sheetId = "90071992547409931";
     await expect(connect().createWebhook({ ...webhook, sheetId })).rejects.toMatchObject({ code: "smartsheet_failed" });
     expect(server.requests).toEqual([]);
+  });
+
+  it.each([
+    [undefined, "api.smartsheet.com"],
+    ["https://api.smartsheet.eu/2.0/", "api.smartsheet.eu"],
+    ["https://api.smartsheet.eu/2.0", "api.smartsheet.eu"],
+    ["https://api.smartsheet.eu", "api.smartsheet.eu"],
+    ["api.smartsheet.eu", "api.smartsheet.eu"],
+  ])("with SMARTSHEET_API_HOST=%s speaks to %s, and to nobody else", async (apiHost, host) => {
+    const page = JSON.stringify({ pageNumber: 1, pageSize: 100, totalPages: -1, totalCount: -1, data: [] });
+    const remote = await openSinkServer({ tls: SERVER_PAIR, answer: { status: 200, body: page } });
+    onTestFinished(() => remote.close());
+    const asked: string[] = [];
+    // Nothing leaves this machine: every connection of the package ends here, whomever it asks for.
+    const agent = globalAgent as unknown as { createConnection: (options: { host: string; port: number }) => unknown };
+    vi.spyOn(agent, "createConnection").mockImplementation((options) => {
+      asked.push(`${options.host}:${options.port}`);
+      return connectTls({ host: "127.0.0.1", port: remote.port, rejectUnauthorized: false });
+    });
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+      vi.unstubAllEnvs();
+    });
+    vi.stubEnv("NO_PROXY", "*");
+    vi.stubEnv("SMARTSHEET_API_HOST", "https://not.asked.example/2.0/");
+    const client = createSmartsheetClient({
+      accessToken: "token-of-an-account-in-europe",
+      apiHost,
+      clock: createHastyClock(FACTOR),
+      random: { next: () => 0 },
+      userAgent: "Posthorn/test",
+      timeoutMs: 30_000 * FACTOR,
+    });
+    expect(await client.listWebhooks()).toEqual([]);
+    client.close();
+    expect(asked).toEqual([`${host}:443`]);
+    const [request] = remote.requests;
+    expect(request?.path).toMatch(/^\/2\.0\/webhooks\?/);
+    expect(request?.headers).toMatchObject({ host, authorization: "Bearer token-of-an-account-in-europe" });
   });
 
   it("sends its token to https and to this machine only", async () => {

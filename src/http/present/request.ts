@@ -1,6 +1,14 @@
 import type { StoredRequest } from "../../store/store.ts";
 import { isoTime } from "./time.ts";
 
+/** In a list; one request by itself is shown with all of its events. */
+const MAX_LISTED_PARTS = 100;
+
+export function presentListedRequest(request: StoredRequest) {
+  const shown = presentRequest(request);
+  return { ...shown, events: shown.events.slice(0, MAX_LISTED_PARTS) };
+}
+
 export function presentRequest(request: StoredRequest) {
   const facts = JSON.parse(request.facts) as Record<string, unknown>;
   return {
@@ -23,7 +31,7 @@ export function presentRequest(request: StoredRequest) {
 }
 
 /** One that held several events says of each what became of it. */
-function presentParts({ parts, eventId, outcome, cause }: StoredRequest): unknown {
-  if (parts !== undefined) return JSON.parse(parts);
+function presentParts({ parts, eventId, outcome, cause }: StoredRequest): readonly object[] {
+  if (parts !== undefined) return JSON.parse(parts) as object[];
   return eventId === undefined ? [] : [{ event_id: eventId, outcome, cause: cause ?? null }];
 }

@@ -5,7 +5,7 @@ import type { Caller } from "../../manage/keys.ts";
 import type { Sources } from "../../manage/sources.ts";
 import type { ReplayedRequest, RequestReplays } from "../../receive/request-replay.ts";
 import { REQUEST_OUTCOMES, type Store, type StoredRequest } from "../../store/store.ts";
-import { presentRequest } from "../present/request.ts";
+import { presentListedRequest, presentRequest } from "../present/request.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
 const ListQuery = Type.Object(
@@ -46,7 +46,7 @@ export function addRequestRoutes(app: FastifyInstance, options: RequestRoutesOpt
       }
       const filter = { outcome: query.outcome, cause: query.cause };
       const page = await store.listRequests(params.name, pageOf(query), caller?.tenantId, filter);
-      return presentPage(page, presentRequest);
+      return presentPage(page, presentListedRequest);
     },
   );
 

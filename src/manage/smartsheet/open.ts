@@ -66,13 +66,17 @@ export async function openSmartsheet(options: SmartsheetOptions, getUsers: () =>
   const statuses = new Map<string, string>();
 
   /** Tells it once, however often it is heard. */
-  function noteStatus({ source, webhookId, sheetId, status }: Omit<WebhookStatusChange, "at">): void {
+  async function noteStatus({ source, webhookId, sheetId, status }: Omit<WebhookStatusChange, "at">): Promise<void> {
     const key = `${source}/${webhookId}`;
     const known = registry.list(source).find((one) => one.webhookId === webhookId);
     if ((statuses.get(key) ?? known?.status) === status) return;
     if (statuses.size >= MAX_REMEMBERED) statuses.clear();
     statuses.set(key, status);
-    registry.setStatus(source, webhookId, status).catch(options.onFault);
+    const saved = registry.setStatus(source, webhookId, status).catch(options.onFault);
+    await Promise.all([saved, tellStatus({ source, webhookId, sheetId, status })]);
+  }
+
+  async function tellStatus({ source, webhookId, sheetId, status }: Omit<WebhookStatusChange, "at">): Promise<void> {
     const facts = { source, webhook_id: webhookId, sheet_id: sheetId, status };
     if (status === ENABLED) return logger.info(facts, "Smartsheet's webhook is enabled");
     // One that was just made is not disabled.
@@ -84,7 +88,7 @@ export async function openSmartsheet(options: SmartsheetOptions, getUsers: () =>
     if (tenantId === undefined) return;
     const data = { source, status: "disabled", reason };
     // Where callbacks are not signed, anybody may say so as often as he likes.
-    void ownEvents.publishOwn({ type: "source.disabled", tenantId, data, onlyIfWanted: true });
+    await ownEvents.publishOwn({ type: "source.disabled", tenantId, data, onlyIfWanted: true });
   }
 
   function listSources(): SmartsheetSource[] {
@@ -103,7 +107,7 @@ export async function openSmartsheet(options: SmartsheetOptions, getUsers: () =>
     listSources,
     findSheets: manifests.find,
     publicUrl,
-    onStatus: noteStatus,
+    onStatus: (change) => void noteStatus(change),
     onMissing: (source, sheets) => logger.warn({ source, sheets }, "sheets of the manifest have no webhook; register"),
   });
 

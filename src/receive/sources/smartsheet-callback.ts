@@ -60,7 +60,12 @@ const WORDS = /^[A-Za-z0-9_-]{1,64}(?:\.[A-Za-z0-9_-]{1,64}){0,2}$/;
 const HAS_ID: ReadonlySet<string> = new Set(["attachment", "column", "comment", "discussion", "row", "sheet"]);
 
 /** Undefined when it is no event. */
-export function readCallbackEvent(body: Buffer, span: Span, callback: Callback): CallbackEvent | undefined {
+export function readCallbackEvent(
+  body: Buffer,
+  span: Span,
+  callback: Callback,
+  source: string,
+): CallbackEvent | undefined {
   if (body[span.start] !== 0x7b) return undefined;
   const members = memberSpans(body, span.start, span.end);
   const type = textAt(body, members.get("objectType"));
@@ -76,10 +81,10 @@ export function readCallbackEvent(body: Buffer, span: Span, callback: Callback):
   const time = readTime(textAt(body, members.get("timestamp")));
   const rowId = type === "row" ? id : cellRowId;
   const { webhookId, scopeId, nonce } = callback;
-  // Without a time of its own, only the callback tells one change from the next.
-  const when = time.text ?? `${nonce ?? ""} ${callback.timestamp ?? ""}`;
+  // Times are of whole seconds: only the callback tells two changes of one second apart.
+  const of = `${webhookId}|${scopeId}|${nonce ?? callback.timestamp ?? ""}`;
   const object = id ?? `${cellRowId}:${columnId}`;
-  const identity = `${webhookId}|${scopeId}|${type}|${action}|${object}|${userId ?? ""}|${when}`;
+  const identity = `${source}|${of}|${type}|${action}|${object}|${userId ?? ""}|${time.text ?? ""}`;
   const eventId = `ss_${hash("sha256", identity, "base64url")}`;
   const json =
     `{"event_id":"${eventId}","sheet_id":"${scopeId}","row_id":${quote(rowId)},"column_id":${quote(columnId)},` +
@@ -87,18 +92,6 @@ export function readCallbackEvent(body: Buffer, span: Span, callback: Callback):
     `"timestamp":${stringify(time.text)},"webhook_id":"${webhookId}","nonce":${stringify(nonce)},` +
     `"change_agent":${stringify(changeAgent)}}`;
   return { name: `${type}.${action}`, eventId, rowId, changeAgent, occurredAt: time.at, json };
-}
-
-/** That the webhook itself is in another state now, as an event. */
-export function describeStatus(callback: Callback, newStatus: string): Omit<CallbackEvent, "name" | "rowId"> {
-  const { webhookId, scopeId, nonce } = callback;
-  const time = readTime(callback.timestamp);
-  const identity = `${webhookId}|${scopeId}|webhook|${newStatus}|${nonce ?? ""}|${time.text ?? ""}`;
-  const eventId = `ss_${hash("sha256", identity, "base64url")}`;
-  const json =
-    `{"event_id":"${eventId}","sheet_id":"${scopeId}","webhook_id":"${webhookId}",` +
-    `"new_status":${JSON.stringify(newStatus)},"timestamp":${stringify(time.text)},"nonce":${stringify(nonce)}}`;
-  return { eventId, changeAgent: undefined, occurredAt: time.at, json };
 }
 
 const DIGITS = /^[0-9]{1,32}$/;

@@ -4,13 +4,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import { createHmacKey, type HmacKey } from "../../domain/hmac.ts";
 import { TEXT_SECRET } from "../../domain/secret-form.ts";
 import { readManifest, SMARTSHEET_KIND, type SmartsheetContext } from "../../domain/smartsheet.ts";
-import {
-  describeStatus,
-  findWebhookId,
-  readCallback,
-  readCallbackEvent,
-  type Callback,
-} from "./smartsheet-callback.ts";
+import { findWebhookId, readCallback, readCallbackEvent, type Callback } from "./smartsheet-callback.ts";
 import type { ArrivedRequest, KindAnswer, KindSettings, ReadEvent, Reading, SourceKind } from "./source-kind.ts";
 
 const Options = Type.Object(
@@ -87,7 +81,7 @@ export function createSmartsheetKind(context: SmartsheetContext): SourceKind {
     const readSome = (from: number, to: number): void => {
       for (let at = from; at < to; at++) {
         const span = spans[at];
-        const event = span === undefined ? undefined : readCallbackEvent(request.body, span, callback);
+        const event = span === undefined ? undefined : readCallbackEvent(request.body, span, callback, settings.source);
         if (event === undefined) {
           ignored.push({ cause: "invalid" });
         } else if (own !== undefined && isOwn(event.changeAgent, own)) {
@@ -95,6 +89,7 @@ export function createSmartsheetKind(context: SmartsheetContext): SourceKind {
         } else {
           events.push({
             type: `smartsheet.${event.name}`,
+            id: event.eventId,
             identity: event.eventId,
             orderingKey: (byRow ? event.rowId : undefined) ?? callback.scopeId,
             occurredAt: event.occurredAt,
@@ -112,19 +107,15 @@ export function createSmartsheetKind(context: SmartsheetContext): SourceKind {
     return readInTurns(spans.length, readSome).then(() => reading);
   }
 
-  function readStatus({ receivedAt }: ArrivedRequest, { source }: KindSettings, callback: Callback, status: string) {
-    const { webhookId, scopeId: sheetId } = callback;
-    context.noteStatus({ source, webhookId, sheetId, status, at: receivedAt });
-    const { eventId, occurredAt, json } = describeStatus(callback, status);
-    const event: ReadEvent = {
-      type: "smartsheet.webhook.status",
-      identity: eventId,
-      orderingKey: sheetId,
-      occurredAt,
-      body: Buffer.from(json),
-      contentType: JSON_TYPE,
-    };
-    return { events: [event] };
+  /** What the webhook itself is like is no change of a sheet: the gateway tells it by `source.disabled`, or not at all. */
+  async function readStatus(
+    { receivedAt }: ArrivedRequest,
+    { source }: KindSettings,
+    { webhookId, scopeId: sheetId }: Callback,
+    status: string,
+  ): Promise<Reading> {
+    await context.noteStatus({ source, webhookId, sheetId, status, at: receivedAt });
+    return ignore("webhook_status");
   }
 
   return {
@@ -132,7 +123,7 @@ export function createSmartsheetKind(context: SmartsheetContext): SourceKind {
     options: Options,
     needsSecret: false,
     secretForm: () => TEXT_SECRET,
-    only: ["row.*", "attachment.*", "webhook.status"],
+    only: ["row.*", "attachment.*"],
     checkManifest: (manifest) => void readManifest(manifest),
 
     handshake(request, settings) {

@@ -77,6 +77,8 @@ export interface Reading {
 export interface ReadEvent {
   /** `github.push`. */
   readonly type: string;
+  /** Its own id, where the kind makes one: the event is called so everywhere. It tells a repetition, too. */
+  readonly id?: string | undefined;
   /** Tells a repetition from a new event, within the source. */
   readonly identity: string | undefined;
   readonly orderingKey?: string | undefined;

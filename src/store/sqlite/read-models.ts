@@ -298,9 +298,11 @@ export function createReadModels(db: Database) {
     }
   }
 
-  /** An accepted request is columns of its event's row; it has the event's id under its own prefix. */
+  /** An accepted request is columns of its event's row; it has the event's id, or what follows `evt_`, after its own prefix. */
   function findAcceptedRequest(id: string): StoredRequest | undefined {
-    const event = id.startsWith("req_") ? reads.findEvent(id.replace("req_", "evt_"), undefined) : undefined;
+    if (!id.startsWith("req_")) return undefined;
+    const rest = id.slice("req_".length);
+    const event = reads.findEvent(`evt_${rest}`, undefined) ?? reads.findEvent(rest, undefined);
     if (event?.request === undefined) return undefined;
     return {
       id,

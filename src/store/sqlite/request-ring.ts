@@ -4,6 +4,8 @@ import type { Database } from "./connection.ts";
 /** A flood of bad requests must not fill the disk: each source keeps its newest. */
 const RING = { maxRows: 1000, maxBytes: 64 * 1024 * 1024 };
 
+const BYTES = "length(facts) + coalesce(length(body), 0) + coalesce(length(parts), 0)";
+
 interface RingSize {
   rows: number;
   bytes: number;
@@ -19,10 +21,10 @@ export function createRequestRing(db: Database): RequestRing {
     insert into requests (id, ring, source, received_at, facts, outcome, cause, event_id, size, body, tenant_id, parts)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const measure = db.prepare(
-    "select count(*) as rows, coalesce(sum(length(facts) + coalesce(length(body), 0)), 0) as bytes from requests where ring = ?",
+    `select count(*) as rows, coalesce(sum(${BYTES}), 0) as bytes from requests where ring = ?`,
   );
   const selectOldest = db.prepare(`
-    select seq, length(facts) + coalesce(length(body), 0) as bytes from requests where ring = ? order by seq limit 1`);
+    select seq, ${BYTES} as bytes from requests where ring = ? order by seq limit 1`);
   const remove = db.prepare("delete from requests where seq = ?");
   const sizes = new Map<string, RingSize>();
 
@@ -50,7 +52,7 @@ export function createRequestRing(db: Database): RequestRing {
         request.parts ?? null,
       );
       size.rows++;
-      size.bytes += request.facts.length + (request.body?.length ?? 0);
+      size.bytes += request.facts.length + (request.body?.length ?? 0) + (request.parts?.length ?? 0);
       while (size.rows > RING.maxRows || (size.bytes > RING.maxBytes && size.rows > 1)) {
         const oldest = selectOldest.get(request.ring) as { seq: number; bytes: number } | undefined;
         if (oldest === undefined) break;

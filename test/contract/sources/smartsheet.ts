@@ -24,12 +24,12 @@ export const fixture: SourceFixture = {
   kind: createSmartsheetKind({
     findSheets: () => new Map(),
     findWebhooks: () => undefined,
-    noteStatus: () => undefined,
+    noteStatus: () => Promise.resolve(),
   }),
   settings: { source: "smartsheet", secrets: [SECRET], options: {} },
   sign: (at, body = BODY) =>
     request(at, body, { "smartsheet-hmac-sha256": createHmac("sha256", SECRET).update(body).digest("hex") }),
-  expected: { type: "smartsheet.row.created", identity: "ss_Lu7Htq3LXP7i-URnSx-1JBe8jlLetjqaRTWUJfMNYr0" },
+  expected: { type: "smartsheet.row.created", identity: "ss_xbi0FLNBz5g4-DSiI58Bqt_G3fyrimQvNfZvdiCHZcg" },
   handshakes: [
     {
       request: request(0, Buffer.from('{"challenge":"a-b-c","webhookId":4503604829677444}'), {

@@ -19,7 +19,7 @@ import { useFolder } from "../../support/store-folder.ts";
 describe("the view event_log", () => {
   const folder = useFolder();
 
-  it("has one line for each event and each ignored request, by the names of the specification", async () => {
+  it("has one line for each event, each that came again and each ignored request, by the names of the specification", async () => {
     const file = join(folder.path, "posthorn.db");
     const options = { file, wall: () => NOON, dedupeHorizonMs: 1, onFatal: () => undefined, thread: false };
     const store = await openSqliteStore(options);
@@ -49,6 +49,21 @@ describe("the view event_log", () => {
     store.logRequest(newRequest("req_1", { outcome: "ignored", cause: "duplicate", eventId: "completed" }));
     store.logRequest(newRequest("req_2", { outcome: "ignored", cause: "filtered" }));
     store.logRequest(newRequest("req_3", { outcome: "rejected" }));
+    const part = (event_id: string | null, cause: string | null) => ({
+      event_id,
+      outcome: cause === null ? "accepted" : "ignored",
+      cause,
+    });
+    const split = [
+      part("failed", "duplicate"),
+      part("pending", "duplicate"),
+      part("completed", null),
+      part(null, "filtered"),
+    ];
+    const parts = (list: object[]) => ({ outcome: "ignored" as const, parts: JSON.stringify(list) });
+    store.logRequest(newRequest("req_4", { ...parts(split), cause: "duplicate", eventId: "failed" }));
+    const filtered = [part(null, "filtered"), part(null, "own_change")];
+    store.logRequest(newRequest("req_5", { ...parts(filtered), cause: "filtered" }));
     await store.noteNow(NOON);
 
     const db = openReadConnection(file);
@@ -72,10 +87,13 @@ describe("the view event_log", () => {
     expect(db.prepare("select * from event_log order by event_id, status").all()).toEqual([
       line("completed", "COMPLETED", NOON + 1, NOON + 1234, type),
       line("completed", "DUPLICATE", NOON, null, null),
+      line("failed", "DUPLICATE", NOON, null, null),
       line("failed", "FAILED", NOON, NOON + 5, type),
       line("fanning", "PENDING", NOON, null, type),
+      line("pending", "DUPLICATE", NOON, null, null),
       line("pending", "PENDING", NOON, null, type),
       line("req_2", "IGNORED", NOON, null, null),
+      line("req_5", "IGNORED", NOON, null, null),
       line("unmatched", "COMPLETED", NOON, NOON, type),
     ]);
   });
