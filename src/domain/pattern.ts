@@ -92,7 +92,7 @@ export function doPatternsOverlap(one: Pattern, other: Pattern): boolean {
   let fits = Array.from({ length: b.length + 1 }, (_, at) => b.slice(at).every((word) => word === "#"));
   for (let atA = a.length - 1; atA >= 0; atA--) {
     const next = fits;
-    fits = new Array<boolean>(b.length + 1).fill(false);
+    fits = b.map(() => false);
     for (let atB = b.length; atB >= 0; atB--) {
       const [wordA, wordB] = [a[atA], b[atB]];
       const takesNone = wordA === "#" && next[atB] === true;

@@ -45,7 +45,7 @@ const MAX_ON_LOOP_BYTES = 128 * 1024;
 /** What is made of so much, and compared with a schema, takes the loop a few milliseconds at worst. */
 const MAX_VALUE_BYTES = 64 * 1024;
 /** Several of the largest that a provider sends, and it may send them only once. */
-const MAX_WAITING_BYTES = 128 * 1024 * 1024;
+const MAX_WAITING_LARGE_BYTES = 128 * 1024 * 1024;
 /** The same file names in a source tree and in a build. */
 const THREAD = new URL(`./body-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 
@@ -57,19 +57,26 @@ export interface BodyCheckerOptions {
 
 export function createBodyChecker(options: BodyCheckerOptions): BodyChecker {
   const { maxDepth, maxOnLoopBytes = MAX_ON_LOOP_BYTES } = options;
-  const apart = createThreadCaller<Omit<BodyCall, "id">, BodyReply>({
+  const callers = {
     thread: THREAD,
     overloaded: "Too many large bodies are waiting to be checked.",
     lost: "The body could not be checked now.",
-    maxWaitingBytes: MAX_WAITING_BYTES,
+  };
+  const apart = createThreadCaller<Omit<BodyCall, "id">, BodyReply>(callers);
+  // Only few kinds send megabytes, most of them once and signed: nobody else waits behind those.
+  const largeApart = createThreadCaller<Omit<BodyCall, "id">, BodyReply>({
+    ...callers,
+    maxWaitingBytes: MAX_WAITING_LARGE_BYTES,
   });
 
+  async function askThread(call: Omit<BodyCall, "id"> & { body: Buffer }): Promise<BodyReply> {
+    if (!isForTurns(call.body)) return apart.call(call, call.body.length);
+    const body = await copyInTurns(call.body);
+    return largeApart.call({ ...call, body }, body.length, [body.buffer]);
+  }
+
   async function checkApart(call: Omit<BodyCall, "id"> & { body: Buffer }): Promise<WellFormed> {
-    const body = isForTurns(call.body) ? await copyInTurns(call.body) : undefined;
-    const reply =
-      body === undefined
-        ? await apart.call(call, call.body.length)
-        : await apart.call({ ...call, body }, body.length, [body.buffer]);
+    const reply = await askThread(call);
     if ("checked" in reply) return reply.checked;
     throw new PosthornError(reply.refused.code, reply.refused.message, reply.refused);
   }
@@ -83,7 +90,9 @@ export function createBodyChecker(options: BodyCheckerOptions): BodyChecker {
       }
       return checkApart({ body, format, charset, maxDepth, pointers });
     },
-    close: apart.close,
+    async close() {
+      await Promise.all([apart.close(), largeApart.close()]);
+    },
   };
 }
 
