@@ -23,7 +23,8 @@ let api: ApiClient;
 beforeAll(async () => {
   [folder, smartsheet, core] = await Promise.all([
     openCliFolder(),
-    startSmartsheetServer({ allowHttpCallbacks: true, retryNonce: "fresh" }),
+    // It goes on trying for minutes, as long as a gateway may take to come back here.
+    startSmartsheetServer({ allowHttpCallbacks: true, retryNonce: "fresh", timeFactor: 500 }),
     openSinkServer(),
   ]);
   answerAs(() => ({ status: 200 }));
