@@ -115,5 +115,7 @@ function addSettings(command: Command): Command {
       ]),
     )
     .option("--forward-header <name...>", "with forward: headers that are handed on; * for the usual ones")
+    .option("--allow-own-url", "let it deliver to this gateway itself")
+    .option("--no-allow-own-url", "refuse a destination that leads back to this gateway")
     .option("--description <text>", "for people");
 }

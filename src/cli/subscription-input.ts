@@ -30,6 +30,7 @@ export interface SubscriptionFlags {
   secretFile?: string;
   mode?: string;
   forwardHeader?: string[];
+  allowOwnUrl?: boolean;
   description?: string;
 }
 
@@ -59,6 +60,7 @@ export function readSubscriptionInput(flags: SubscriptionFlags): Record<string, 
     secret: readSecret(flags.secretFile),
     mode: flags.mode,
     forward_headers: flags.forwardHeader,
+    allow_own_url: flags.allowOwnUrl,
     description: flags.description,
   };
   const set = Object.entries(given).filter(([, value]) => value !== undefined);

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../domain/clock.ts";
-import { ERRORS, PosthornError } from "../domain/errors.ts";
+import { isSendersFault, PosthornError } from "../domain/errors.ts";
+import { findLoop, readHops } from "../domain/hops.ts";
 import { GENERIC_KIND, type Source } from "../domain/source.ts";
 import { allows, type Caller } from "../manage/keys.ts";
 import { withoutPathToken } from "../receive/path-token.ts";
@@ -130,10 +131,13 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   function publishAs(caller: Caller | undefined, request: IncomingMessage, response: ServerResponse): void {
+    const hops = readHops(request.headers);
     try {
       if (caller === undefined)
         throw new PosthornError("unauthorized", "Send a valid key as Authorization: Bearer KEY.");
       if (!allows(caller, "publish")) throw new PosthornError("forbidden", "This key lacks the scope publish.");
+      const loop = findLoop(hops);
+      if (loop !== undefined) throw loop;
       refuseTrouble();
       refuseEncoding(request);
     } catch (error) {
@@ -142,7 +146,7 @@ export function createIntake(options: IntakeOptions): Intake {
     const { tenantId } = caller;
     takeBody(request, response, options.maxPublishBytes, (body) => {
       try {
-        publisher.publish(body, tenantId, ({ isBatch, results }) => {
+        publisher.publish(body, { boundTenant: tenantId, hops }, ({ isBatch, results }) => {
           const failed = results.find(({ kind }) => kind === "failed");
           // Nothing was taken in and some of it by our own fault: not a success that only its parts deny.
           if (failed?.kind === "failed" && !results.some(isTakenIn)) return refuse(response, failed.error);
@@ -226,11 +230,6 @@ export function refuseEncoding({ headers }: IncomingMessage): void {
   if (isPlain && (encoding === "" || encoding.toLowerCase() === "identity")) return;
   const given = isPlain ? encoding : transfer;
   throw new PosthornError("unsupported_encoding", `The encoding "${given}" is not taken. Send the body as it is.`);
-}
-
-/** Our own trouble is no entry in the sender's log. */
-function isSendersFault(error: unknown): error is PosthornError {
-  return error instanceof PosthornError && ERRORS[error.code].status < 500;
 }
 
 function isTakenIn({ kind }: PublishResult): boolean {

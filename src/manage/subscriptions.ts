@@ -69,6 +69,8 @@ export interface SubscriptionsOptions {
   createId: (prefix: "sub") => string;
   /** Refuses a destination that may not be reached. */
   checkDestination: (url: string, field?: string) => void;
+  /** Refuses one that leads back to this gateway. */
+  checkOwnUrl?: ((url: string) => void) | undefined;
   /** A target that several subscriptions share. */
   findTarget?: ((name: string, tenantId: string) => TargetInput | undefined) | undefined;
   onChange: (subscription: Subscription) => void;
@@ -144,7 +146,9 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     if (problem !== undefined) {
       throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}`, { field: problem.field });
     }
-    options.checkDestination(expandUrl(input.url, "source"));
+    const url = expandUrl(input.url, "source");
+    options.checkDestination(url);
+    if (input.allow_own_url !== true) options.checkOwnUrl?.(url);
     checkTarget(input);
     if (input.auth?.token_url !== undefined) options.checkDestination(input.auth.token_url, "auth.token_url");
   }
@@ -447,6 +451,7 @@ function toSubscription(
     auth: toDestinationAuth(input.auth),
     mode: input.mode ?? "queue",
     forwardHeaders: input.forward_headers?.map((name) => name.toLowerCase()),
+    allowOwnUrl: input.allow_own_url ?? false,
     sharedTarget: shared?.name,
     targetRules: shared === undefined ? ownRules(input) : undefined,
     maxBytes: preset.maxBytes,

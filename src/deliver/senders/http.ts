@@ -9,6 +9,7 @@ import {
   maskCredentials,
   toHeaderBlock,
 } from "../../domain/header-block.ts";
+import { HOPS_HEADER } from "../../domain/hops.ts";
 import type { Outcome, Response } from "../../domain/outcome.ts";
 import { parseRetryAfter } from "../../domain/retry-policy.ts";
 import { createSigner, type Signer } from "../../domain/signature.ts";
@@ -28,6 +29,8 @@ export interface HttpSenderOptions {
   userAgent: string;
   /** The credentials of a kept request, which are hidden in the rest of it. */
   openCredentials?: OpenCredentials | undefined;
+  /** What speaks against a destination that may lead back to this gateway. */
+  findOwnUrlProblem?: ((url: string) => string | undefined) | undefined;
 }
 
 /** What all attempts for one subscription have in common. */
@@ -41,6 +44,8 @@ interface Prepared {
   /** The same, secrets masked; the same text where there is none. */
   recorded: HeaderBlock;
   auth: PreparedAuth;
+  /** Why nothing is sent at all. */
+  problem: string | undefined;
   /** Only where the requests of webhooks are handed on. */
   forward: ((attempt: Attempt, url: string) => ForwardedRequest) | undefined;
 }
@@ -70,6 +75,8 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
       headers: block,
       recorded: maskCredentials(block) + token,
       auth,
+      // Where the gateway is reached may have changed since the subscription was made.
+      problem: subscription.allowOwnUrl === true ? undefined : options.findOwnUrlProblem?.(subscription.url),
       forward: isForwarding
         ? prepareForward(subscription, {
             userAgent: handsAgentOn && !hasOwnAgent ? userAgent : undefined,
@@ -85,7 +92,21 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
 
   function sendOne(attempt: Attempt, startedAt: number, done: (report: AttemptReport) => void): void {
     const { deliveryId, number, event, subscription } = attempt;
-    const { signer, signatureHeader, nextHeader, headers: common, recorded, auth, forward } = prepare(subscription);
+    const {
+      signer,
+      signatureHeader,
+      nextHeader,
+      headers: common,
+      recorded,
+      auth,
+      problem,
+      forward,
+    } = prepare(subscription);
+    if (problem !== undefined) {
+      const report = failedReport(attempt, startedAt, problem);
+      setImmediate(done, { ...report, outcome: { kind: "blocked", error: problem } satisfies Outcome });
+      return;
+    }
     const { body, contentType: ownType } = buildPayload(deliveryId, event, subscription.format);
     const { maxBytes } = subscription;
     if (maxBytes !== undefined && body.length > maxBytes) {
@@ -101,7 +122,8 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
     // All that others chose, here and in `prepare`, is checked; the rest is made here.
     const own =
       `Content-Type: ${headerValue(contentType)}\r\n${signatureHeader}: ${seed}\r\n` +
-      `webhook-signature: ${standard}\r\n${nextHeader === undefined ? "" : `${nextHeader}: ${next}\r\n`}`;
+      `webhook-signature: ${standard}\r\n${nextHeader === undefined ? "" : `${nextHeader}: ${next}\r\n`}` +
+      `${HOPS_HEADER}: ${(event.hops ?? 0) + 1}\r\n`;
     const url = expandUrl(subscription.url, event.source);
     const forwarded = forward?.(attempt, url);
     const headers = buildAttemptHeaders(facts) + own + common + (forwarded?.headers ?? "");

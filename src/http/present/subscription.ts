@@ -49,6 +49,7 @@ export function presentSubscription(
     auth: settings.auth === undefined || settings.auth === null ? null : maskAuth(settings.auth),
     mode: subscription.mode ?? "queue",
     forward_headers: settings.forward_headers ?? null,
+    allow_own_url: subscription.allowOwnUrl ?? false,
     description: subscription.description ?? null,
     managed_by: subscription.managedBy,
     created_by: subscription.createdBy ?? null,

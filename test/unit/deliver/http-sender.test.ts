@@ -120,6 +120,7 @@ describe("what a destination receives", () => {
       "x-webhook-id": "dlv_1",
       "x-webhook-event": "order.created",
       "x-webhook-timestamp": timestamp,
+      "x-posthorn-hops": "1",
       "x-webhook-attempt": "3",
       "x-webhook-signature": `sha256=${seed}`,
       "webhook-id": "evt_1",
