@@ -83,7 +83,7 @@ function addSettings(command: Command): Command {
     .option("--events <pattern...>", "which event types: * is one word, # any number of words")
     .option("--filter <json>", "which of these events: JSON, @FILE, or none")
     .addOption(new Option("--format <format>", "what is sent").choices(["auto", "envelope", "raw", "cloudevents"]))
-    .option("-H, --header <name: value...>", "sent with every attempt; these replace all that were set")
+    .option("-H, --header <name: value...>", "sent with every attempt; these replace all that were set; or none")
     .option("--label <name=value...>", "to find it by; these replace all that were set")
     .option("--timeout <seconds>", "per attempt")
     .option("--rate-limit <number>", "attempts per minute, or none")

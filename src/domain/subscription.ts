@@ -114,10 +114,9 @@ export const SubscriptionInput = Type.Object(
       }),
     ),
     headers: Type.Optional(
-      Type.Record(Type.String(), Type.String({ maxLength: 4096 }), {
+      Type.Union([Type.Record(Type.String(), Type.String({ maxLength: 4096 }), { maxProperties: 50 }), Type.Null()], {
         default: {},
-        maxProperties: 50,
-        description: "Sent with every attempt",
+        description: "Sent with every attempt, but to no other origin; their values are shown to nobody",
       }),
     ),
     target: Type.Optional(

@@ -20,7 +20,7 @@ import { DEFAULT_RULES, type TargetInput } from "../domain/target.ts";
 import { findHealth, findPreset, isPresetName, presetSettings } from "../domain/target-presets.ts";
 import { loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
 import type { Store, SubscriptionRow } from "../store/store.ts";
-import { restoreMasked } from "./masked-headers.ts";
+import { refuseCarriedCredentials, restoreMasked } from "./masked-credentials.ts";
 import { needsSealing, openSettings, sealSettings } from "./sealed-settings.ts";
 import type { SecretBox } from "./secret-box.ts";
 
@@ -288,7 +288,9 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     create: (input, id, createdBy) => insert(input, id ?? options.createId("sub"), "api", createdBy),
     async replace(subscription, input) {
       refuseManaged(subscription);
-      const restored = restoreMasked(input, settings.get(subscription.seq)?.headers);
+      const current = settings.get(subscription.seq) as Settings;
+      refuseCarriedCredentials(input, current, true);
+      const restored = restoreMasked(input, current);
       return update(subscription, { ...restored, tenant_id: subscription.tenantId }, "api");
     },
     keysOf: (subscription) => keysBySeq.get(subscription.seq) as SigningKeys,
@@ -300,7 +302,8 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     async change(subscription, change) {
       refuseManaged(subscription);
       const current = settings.get(subscription.seq) as Settings;
-      return update(subscription, mergeChange(current, restoreMasked(change, current.headers)), "api");
+      refuseCarriedCredentials(change, current, false);
+      return update(subscription, mergeChange(current, restoreMasked(change, current)), "api");
     },
     setStatus,
     async remove(subscription) {

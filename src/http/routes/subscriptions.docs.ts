@@ -59,7 +59,9 @@ const Subscription = named(
       ordered: Type.Boolean(),
       on_dead_head: oneOf(["block", "skip"]),
       max_age_s: nullable(Type.Integer()),
-      headers: Type.Record(Type.String(), Type.String(), { description: "Credentials are masked" }),
+      headers: Type.Record(Type.String(), Type.String(), {
+        description: "Values are masked: `***`, which sent back stands for what is stored",
+      }),
       target: nullable(Type.String()),
       health_url: nullable(Type.String()),
       labels: Type.Record(Type.String(), Type.String()),
