@@ -206,6 +206,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
 
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
   loopLag.restart();
+  delivery.ownUrls.noteListening(url);
   // Not before: a start that fails here would have made a key that nobody ever sees.
   const newAdminKey = keys.hasAny ? undefined : (await keys.create({ name: "first admin key", scopes: ["admin"] })).key;
   logger.info({ url, store: store.info.driver, sync_mode: store.info.syncMode }, "gateway is listening");

@@ -70,7 +70,7 @@ function listKinds(): ReadonlyMap<string, SourceKind> {
     smartsheet: {
       findSheets: () => new Map(),
       findWebhooks: () => undefined,
-      noteStatus: () => undefined,
+      noteStatus: () => Promise.resolve(),
     },
   });
 }

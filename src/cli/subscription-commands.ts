@@ -83,7 +83,7 @@ function addSettings(command: Command): Command {
     .option("--events <pattern...>", "which event types: * is one word, # any number of words")
     .option("--filter <json>", "which of these events: JSON, @FILE, or none")
     .addOption(new Option("--format <format>", "what is sent").choices(["auto", "envelope", "raw", "cloudevents"]))
-    .option("-H, --header <name: value...>", "sent with every attempt; these replace all that were set")
+    .option("-H, --header <name: value...>", "sent with every attempt; these replace all that were set; or none")
     .option("--label <name=value...>", "to find it by; these replace all that were set")
     .option("--timeout <seconds>", "per attempt")
     .option("--rate-limit <number>", "attempts per minute, or none")
@@ -115,5 +115,7 @@ function addSettings(command: Command): Command {
       ]),
     )
     .option("--forward-header <name...>", "with forward: headers that are handed on; * for the usual ones")
+    .option("--allow-own-url", "let it deliver to this gateway itself")
+    .option("--no-allow-own-url", "refuse a destination that leads back to this gateway")
     .option("--description <text>", "for people");
 }

@@ -30,6 +30,7 @@ export interface SubscriptionFlags {
   secretFile?: string;
   mode?: string;
   forwardHeader?: string[];
+  allowOwnUrl?: boolean;
   description?: string;
 }
 
@@ -41,7 +42,7 @@ export function readSubscriptionInput(flags: SubscriptionFlags): Record<string, 
     events: flags.events,
     event_filter: readFilter(flags.filter),
     format: flags.format,
-    headers: readPairs("--header", flags.header, /^([^:\s]+):\s*(.*)$/s),
+    headers: flags.header?.join() === "none" ? null : readPairs("--header", flags.header, /^([^:\s]+):\s*(.*)$/s),
     labels: readPairs("--label", flags.label, /^([^=]+)=(.*)$/s),
     timeout: readNumber("--timeout", flags.timeout),
     rate_limit: readLimit("--rate-limit", flags.rateLimit),
@@ -59,6 +60,7 @@ export function readSubscriptionInput(flags: SubscriptionFlags): Record<string, 
     secret: readSecret(flags.secretFile),
     mode: flags.mode,
     forward_headers: flags.forwardHeader,
+    allow_own_url: flags.allowOwnUrl,
     description: flags.description,
   };
   const set = Object.entries(given).filter(([, value]) => value !== undefined);

@@ -95,7 +95,7 @@ function maskSubscription(subscription: SubscriptionInput): Record<string, unkno
   const shown: Record<string, unknown> = { ...subscription, url: maskUrl(subscription.url) };
   if (typeof subscription.health_url === "string") shown["health_url"] = maskUrl(subscription.health_url);
   if (subscription.secret !== undefined) shown["secret"] = maskSecret(subscription.secret);
-  if (subscription.headers !== undefined) {
+  if (subscription.headers) {
     shown["headers"] = Object.fromEntries(
       Object.entries(subscription.headers).map(([name, value]) => [name, maskSecret(value)]),
     );

@@ -30,6 +30,8 @@ export interface HttpRequest {
   path?: string | undefined;
   /** By name, or written already. */
   headers: Readonly<Record<string, string>> | HeaderBlock;
+  /** More of them, which no other origin gets: a redirect may lead anywhere. */
+  originHeaders?: HeaderBlock | undefined;
   body: Uint8Array;
   /** For all of it: connecting, every hop, the whole answer. */
   timeoutMs: number;
@@ -158,6 +160,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     readonly #method: string;
     readonly #timeoutMs: number;
     #headers: HeaderBlock;
+    #originHeaders: HeaderBlock;
     #body: Uint8Array;
     #target: Target;
     #path: string;
@@ -175,6 +178,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       this.#method = request.method;
       this.#timeoutMs = request.timeoutMs;
       this.#headers = headers;
+      this.#originHeaders = request.originHeaders ?? "";
       this.#body = request.body;
       this.#target = target;
       this.#path = request.path ?? target.path;
@@ -194,7 +198,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       const { hostLine } = this.#target;
       // Nothing here unpacks an answer: 158 bytes of brotli can hold 100 MB.
       const head =
-        `${this.#method} ${this.#path} HTTP/1.1\r\n${hostLine}${this.#headers}` +
+        `${this.#method} ${this.#path} HTTP/1.1\r\n${hostLine}${this.#headers}${this.#originHeaders}` +
         `accept-encoding: identity\r\ncontent-length: ${this.#body.length}\r\n\r\n`;
       connection.request(head, this.#body, this);
     }
@@ -296,7 +300,10 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
         this.#fail("blocked", `redirect to ${next.origin}: ${target}`);
         return;
       }
-      if (!isSameOrigin) this.#headers = withoutCredentials(this.#headers);
+      if (!isSameOrigin) {
+        this.#headers = withoutCredentials(this.#headers);
+        this.#originHeaders = "";
+      }
       this.#hopsLeft -= 1;
       this.#target = target;
       this.#path = target.path;

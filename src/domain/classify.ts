@@ -29,6 +29,7 @@ export function classify(outcome: Outcome, retryOn: Subscription["retryOn"]): Cl
     case "refused": {
       const { status } = outcome.response;
       if (retryOn.statuses.includes(status)) return retry(outcome.error, true);
+      if (status === 508 && isLoop(outcome.response)) return dead("refused", `${outcome.error}: ${LOOP}`);
       return isTransient(status) ? retry(outcome.error, isEndpointFailure(status)) : dead("refused", outcome.error);
     }
     case "gone":
@@ -60,6 +61,13 @@ function findObjection(response: Response, retryOn: Subscription["retryOn"]): st
   }
   const found = text !== undefined && body.includes(text, 0, "utf8");
   return found ? `answered ${response.status} with the text of retry_on.body_contains` : undefined;
+}
+
+const LOOP = "a gateway says that the event goes round in a loop";
+
+/** Others answer 508 too, and mean something that passes. */
+function isLoop({ body }: Response): boolean {
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes('"urn:posthorn:error:loop"');
 }
 
 function isTransient(status: number): boolean {

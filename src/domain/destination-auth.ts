@@ -88,7 +88,7 @@ export function toDestinationAuth(input: DestinationAuthInput | null | undefined
 /** How a secret is shown; never a secret itself. */
 export const MASK = "***";
 
-const SECRET_FIELDS = ["password", "token", "client_secret", "key"] as const;
+export const SECRET_FIELDS = ["password", "token", "client_secret", "key"] as const;
 
 export function maskAuth(input: DestinationAuthInput): DestinationAuthInput {
   const shown = { ...input };

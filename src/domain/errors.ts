@@ -43,6 +43,7 @@ const ROWS = {
   quota_exceeded: { status: 429, title: "The tenant has used up its quota" },
   internal_error: { status: 500, title: "The gateway made a mistake" },
   smartsheet_failed: { status: 502, title: "Smartsheet refused or did not answer" },
+  loop: { status: 508, title: "The event goes round in a loop" },
   unavailable: { status: 503, title: "The gateway cannot take this now" },
   overloaded: { status: 503, title: "The gateway is overloaded" },
   store_full: { status: 503, title: "The gateway's disk is full" },
@@ -62,6 +63,11 @@ const ROWS = {
 export type ErrorCode = keyof typeof ROWS;
 
 export const ERRORS: Readonly<Record<ErrorCode, Readonly<ErrorRow>>> = ROWS;
+
+/** Whether it is for the sender to mend, and so belongs into the log of its requests: our own trouble does not. */
+export function isSendersFault(error: unknown): error is PosthornError {
+  return error instanceof PosthornError && (ERRORS[error.code].status < 500 || error.code === "loop");
+}
 
 export interface ErrorOptions {
   cause?: unknown;

@@ -21,6 +21,8 @@ export interface EventFacts {
 /** What a sender needs of an event in order to deliver it. */
 export interface EventContent extends EventFacts {
   body: Uint8Array;
+  /** Gateways that it passed before this one; none when not given. */
+  hops?: number | undefined;
   /** A received webhook goes out raw by default, a published event in an envelope. */
   origin: EventOrigin;
 }

@@ -48,6 +48,12 @@ export function maskCredentials(block: HeaderBlock): HeaderBlock {
     .join("");
 }
 
+export function maskAll(block: HeaderBlock): HeaderBlock {
+  return toLines(block)
+    .map(([name]) => `${name}: ${MASK}\r\n`)
+    .join("");
+}
+
 /** What may go to another origin. */
 export function withoutCredentials(block: HeaderBlock): HeaderBlock {
   return (

@@ -118,10 +118,9 @@ export const SubscriptionInput = Type.Object(
       }),
     ),
     headers: Type.Optional(
-      Type.Record(Type.String(), Type.String({ maxLength: 4096 }), {
+      Type.Union([Type.Record(Type.String(), Type.String({ maxLength: 4096 }), { maxProperties: 50 }), Type.Null()], {
         default: {},
-        maxProperties: 50,
-        description: "Sent with every attempt",
+        description: "Sent with every attempt, but to no other origin; their values are shown to nobody",
       }),
     ),
     target: Type.Optional(
@@ -171,6 +170,12 @@ export const SubscriptionInput = Type.Object(
         description: "With `forward`: headers of the request that are handed on; `*` for the usual ones, the default",
       }),
     ),
+    allow_own_url: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: "Let `url` lead back to this gateway; what goes round is refused after 8 times",
+      }),
+    ),
     description: Type.Optional(Type.String({ maxLength: 2000 })),
   },
   { additionalProperties: false },
@@ -213,6 +218,8 @@ export interface Subscription {
   mode?: "queue" | "forward" | undefined;
   /** In lower case; the usual ones when not given. */
   forwardHeaders?: readonly string[] | undefined;
+  /** Whether it may deliver to this gateway itself. */
+  allowOwnUrl?: boolean | undefined;
   /** The name of the target that it shares with others. */
   sharedTarget?: string | undefined;
   /** Of its own target, when they are not the usual ones. */

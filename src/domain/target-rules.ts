@@ -24,9 +24,9 @@ export function checkTargetInput(input: TargetInput): FieldProblem[] {
 }
 
 /** n8n refuses what calls itself a bot, when a workflow says so. */
-export function checkSubscriptionTarget({ target, headers = {} }: SubscriptionInput): FieldProblem[] {
+export function checkSubscriptionTarget({ target, headers }: SubscriptionInput): FieldProblem[] {
   if (!isPresetName(target)) return [];
-  return Object.entries(headers)
+  return Object.entries(headers ?? {})
     .filter(([name, value]) => name.toLowerCase() === "user-agent" && /bot/i.test(value))
     .map(([name]) => ({ field: `headers.${name}`, message: "must not contain `bot`, which n8n refuses" }));
 }

@@ -9,6 +9,7 @@ import { createHealthWatch } from "../deliver/health-watch.ts";
 import { openHttpClient } from "../deliver/http-client.ts";
 import { openInFlightFile } from "../deliver/in-flight-file.ts";
 import { createLocalDispatch } from "../deliver/local-dispatch.ts";
+import { createOwnUrls } from "../deliver/own-urls.ts";
 import { parseEgressProxy } from "../deliver/proxy-tunnel.ts";
 import { createScheduler } from "../deliver/scheduler.ts";
 import { openHttpSender } from "../deliver/senders/http.ts";
@@ -54,7 +55,19 @@ export async function openDelivery(ground: Ground) {
     proxy: config.egressProxy === undefined ? undefined : parseEgressProxy(config.egressProxy),
   });
   const credentials = createRequestCredentials(secretBox);
-  const sender = openHttpSender({ client, clock, userAgent: config.userAgent, openCredentials: credentials.open });
+  const ownUrls = createOwnUrls({
+    publicUrl: config.publicUrl,
+    host: config.host,
+    port: config.port,
+    listAddresses: listOwnAddresses,
+  });
+  const sender = openHttpSender({
+    client,
+    clock,
+    userAgent: config.userAgent,
+    openCredentials: credentials.open,
+    findOwnUrlProblem: ownUrls.findProblem,
+  });
   const inFlight = openInFlightFile(join(config.dataDir, "in-flight"), {
     places: limits.maxSockets,
     onFault: (error) =>
@@ -88,6 +101,7 @@ export async function openDelivery(ground: Ground) {
     secretBox,
     createId,
     checkDestination,
+    checkOwnUrl: ownUrls.check,
     findTarget: targets.findDeclared,
     onChange(subscription) {
       router.update(subscriptions.list(undefined));
@@ -194,6 +208,7 @@ export async function openDelivery(ground: Ground) {
       done(result);
     };
     if (broken?.forgetDedupe === true) event.dedupeKey = event.replayKey = undefined;
+    if (broken?.forgetHops === true) event.details = undefined;
     if (broken?.ignoreOrder === true) event.orderingKey = createId("evt");
     if (broken?.answerBeforeCommit === true) {
       fanOut.accept(event, () => undefined);
@@ -233,6 +248,7 @@ export async function openDelivery(ground: Ground) {
   return {
     client,
     inFlight,
+    ownUrls,
     router,
     targets,
     subscriptions,

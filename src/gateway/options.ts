@@ -25,4 +25,6 @@ export interface BrokenPromises {
   forgetDedupe?: boolean;
   ignoreOrder?: boolean;
   checkLargeBodiesOnLoop?: boolean;
+  /** No event knows how many gateways it has passed. */
+  forgetHops?: boolean;
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../domain/clock.ts";
-import { ERRORS, PosthornError } from "../domain/errors.ts";
+import { isSendersFault, PosthornError } from "../domain/errors.ts";
+import { findLoop, readHops } from "../domain/hops.ts";
 import { GENERIC_KIND, type Source } from "../domain/source.ts";
 import { allows, type Caller } from "../manage/keys.ts";
 import { withoutPathToken } from "../receive/path-token.ts";
@@ -148,10 +149,13 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   function publishAs(caller: Caller | undefined, request: IncomingMessage, response: ServerResponse): void {
+    const hops = readHops(request.headers);
     try {
       if (caller === undefined)
         throw new PosthornError("unauthorized", "Send a valid key as Authorization: Bearer KEY.");
       if (!allows(caller, "publish")) throw new PosthornError("forbidden", "This key lacks the scope publish.");
+      const loop = findLoop(hops);
+      if (loop !== undefined) throw loop;
       refuseTrouble();
       refuseEncoding(request);
     } catch (error) {
@@ -165,7 +169,7 @@ export function createIntake(options: IntakeOptions): Intake {
         heldBytes = 0;
       };
       try {
-        publisher.publish(body, tenantId, ({ isBatch, results }) => {
+        publisher.publish(body, { boundTenant: tenantId, hops }, ({ isBatch, results }) => {
           letGo();
           const failed = results.find(({ kind }) => kind === "failed");
           // Nothing was taken in and some of it by our own fault: not a success that only its parts deny.
@@ -203,7 +207,7 @@ export function createIntake(options: IntakeOptions): Intake {
   function refuse(response: ServerResponse, error: unknown, close = false): void {
     const code = error instanceof PosthornError ? error.code : "internal_error";
     options.onRequest(code);
-    if (ERRORS[code].status >= 500) options.onServerError(error, describePlace(response.req));
+    if (!isSendersFault(error)) options.onServerError(error, describePlace(response.req));
     sendProblem(response, error, { close: close || !response.req.complete });
   }
 
@@ -252,11 +256,6 @@ export function refuseEncoding({ headers }: IncomingMessage): void {
 /** Without what follows the name of the source: it may be a secret. */
 function describePlace({ method, url = "/" }: IncomingMessage): { method: string | undefined; path: string } {
   return { method, path: url.startsWith(WEBHOOK) ? WEBHOOK + splitPath(url).source : EVENTS };
-}
-
-/** Our own trouble is no entry in the sender's log. */
-function isSendersFault(error: unknown): error is PosthornError {
-  return error instanceof PosthornError && ERRORS[error.code].status < 500;
 }
 
 function isTakenIn({ kind }: PublishResult): boolean {

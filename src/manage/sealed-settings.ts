@@ -1,11 +1,10 @@
-import { isCredentialHeader } from "../domain/credential-header.ts";
 import { MASK } from "../domain/destination-auth.ts";
 import type { SubscriptionInput } from "../domain/subscription.ts";
 import type { SecretBox } from "./secret-box.ts";
 
 /**
- * The settings of a subscription as text for the store. What opens a door (`auth`, and headers that look like
- * credentials) is sealed inside of it; the rest stays readable.
+ * The settings of a subscription as text for the store. What may open a door (`auth` and the values of all headers) is
+ * sealed inside of it; the rest stays readable.
  */
 
 type Settings = Omit<SubscriptionInput, "secret" | "status">;
@@ -22,16 +21,14 @@ interface Hidden {
 
 export function sealSettings(settings: Settings, box: SecretBox, owner: string): string {
   const { auth, ...shown }: StoredSettings = settings;
-  const credentials = Object.entries(settings.headers ?? {}).filter(([name]) => isCredentialHeader(name));
+  const headers = settings.headers ?? {};
+  const names = Object.keys(headers);
   const hasAuth = auth !== undefined && auth !== null;
-  if (!hasAuth && credentials.length === 0) return JSON.stringify(settings);
-  const hidden: Hidden = { headers: Object.fromEntries(credentials) };
+  if (!hasAuth && names.length === 0) return JSON.stringify(settings);
+  const hidden: Hidden = { headers };
   if (hasAuth) hidden.auth = auth;
-  if (credentials.length > 0) {
-    // The names stay, and with them the order in which the headers are sent.
-    const masked = credentials.map(([name]) => [name, MASK] as const);
-    shown.headers = { ...settings.headers, ...Object.fromEntries(masked) };
-  }
+  // The names stay, and with them the order in which the headers are sent.
+  if (names.length > 0) shown.headers = Object.fromEntries(names.map((name) => [name, MASK]));
   shown.sealed = Buffer.from(box.seal(JSON.stringify(hidden), settingsOf(owner))).toString("base64");
   return JSON.stringify(shown);
 }
@@ -40,15 +37,15 @@ export function openSettings(text: string, box: SecretBox, owner: string): Setti
   const { sealed, ...settings } = JSON.parse(text) as StoredSettings;
   if (sealed === undefined) return settings;
   const hidden = JSON.parse(box.open(Buffer.from(sealed, "base64"), settingsOf(owner))) as Hidden;
-  if (settings.headers !== undefined) settings.headers = { ...settings.headers, ...hidden.headers };
+  if (settings.headers) settings.headers = { ...settings.headers, ...hidden.headers };
   if (hidden.auth !== undefined) settings.auth = hidden.auth;
   return settings;
 }
 
-/** Rows of earlier versions hold the values of such headers in clear. */
+/** Rows of earlier versions hold the values of some headers in clear. */
 export function needsSealing(text: string): boolean {
-  const { sealed, headers = {} } = JSON.parse(text) as StoredSettings;
-  return sealed === undefined && Object.keys(headers).some(isCredentialHeader);
+  const { headers } = JSON.parse(text) as StoredSettings;
+  return Object.values(headers ?? {}).some((value) => value !== MASK);
 }
 
 /** Another owner than that of the signing secrets: one cannot be put in the place of the other. */

@@ -20,7 +20,7 @@ import { DEFAULT_RULES, type TargetInput } from "../domain/target.ts";
 import { findHealth, findPreset, isPresetName, presetSettings } from "../domain/target-presets.ts";
 import { loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
 import type { Store, SubscriptionRow } from "../store/store.ts";
-import { restoreMasked } from "./masked-headers.ts";
+import { refuseCarriedCredentials, restoreMasked } from "./masked-credentials.ts";
 import { needsSealing, openSettings, sealSettings } from "./sealed-settings.ts";
 import type { SecretBox } from "./secret-box.ts";
 
@@ -69,6 +69,8 @@ export interface SubscriptionsOptions {
   createId: (prefix: "sub") => string;
   /** Refuses a destination that may not be reached. */
   checkDestination: (url: string, field?: string) => void;
+  /** Refuses one that leads back to this gateway. */
+  checkOwnUrl?: ((url: string) => void) | undefined;
   /** A target that several subscriptions share. */
   findTarget?: ((name: string, tenantId: string) => TargetInput | undefined) | undefined;
   onChange: (subscription: Subscription) => void;
@@ -144,7 +146,9 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     if (problem !== undefined) {
       throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}`, { field: problem.field });
     }
-    options.checkDestination(expandUrl(input.url, "source"));
+    const url = expandUrl(input.url, "source");
+    options.checkDestination(url);
+    if (input.allow_own_url !== true) options.checkOwnUrl?.(url);
     checkTarget(input);
     if (input.auth?.token_url !== undefined) options.checkDestination(input.auth.token_url, "auth.token_url");
   }
@@ -284,7 +288,9 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     create: (input, id, createdBy) => insert(input, id ?? options.createId("sub"), "api", createdBy),
     async replace(subscription, input) {
       refuseManaged(subscription);
-      const restored = restoreMasked(input, settings.get(subscription.seq)?.headers);
+      const current = settings.get(subscription.seq) as Settings;
+      refuseCarriedCredentials(input, current, true);
+      const restored = restoreMasked(input, current);
       return update(subscription, { ...restored, tenant_id: subscription.tenantId }, "api");
     },
     keysOf: (subscription) => keysBySeq.get(subscription.seq) as SigningKeys,
@@ -296,7 +302,8 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     async change(subscription, change) {
       refuseManaged(subscription);
       const current = settings.get(subscription.seq) as Settings;
-      return update(subscription, mergeChange(current, restoreMasked(change, current.headers)), "api");
+      refuseCarriedCredentials(change, current, false);
+      return update(subscription, mergeChange(current, restoreMasked(change, current)), "api");
     },
     setStatus,
     async remove(subscription) {
@@ -447,6 +454,7 @@ function toSubscription(
     auth: toDestinationAuth(input.auth),
     mode: input.mode ?? "queue",
     forwardHeaders: input.forward_headers?.map((name) => name.toLowerCase()),
+    allowOwnUrl: input.allow_own_url ?? false,
     sharedTarget: shared?.name,
     targetRules: shared === undefined ? ownRules(input) : undefined,
     maxBytes: preset.maxBytes,

@@ -1,6 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 import { publishKey } from "../domain/dedupe-key.ts";
 import { PosthornError } from "../domain/errors.ts";
+import { hopsDetail } from "../domain/hops.ts";
 import { isGatewayEventType } from "../domain/pattern.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
@@ -13,7 +14,13 @@ export type PublishResult = IngestResult | { kind: "refused"; error: PosthornErr
 
 export interface Publisher {
   /** `done` is called once, when every event that could be accepted is on disk. */
-  publish(body: Buffer, boundTenant: string | undefined, done: (results: PublishAnswer) => void): void;
+  publish(body: Buffer, by: PublishedBy, done: (results: PublishAnswer) => void): void;
+}
+
+export interface PublishedBy {
+  boundTenant?: string | undefined;
+  /** Gateways that what it tells of has passed; none when it comes from nobody's delivery. */
+  hops?: number | undefined;
 }
 
 export interface PublishAnswer {
@@ -30,7 +37,7 @@ export interface PublisherOptions {
 }
 
 export function createPublisher({ accept, clock, createId, limits, schemas }: PublisherOptions): Publisher {
-  function toEvent(item: PublishItem, boundTenant: string | undefined): IncomingEvent {
+  function toEvent(item: PublishItem, { boundTenant, hops = 0 }: PublishedBy): IncomingEvent {
     if (boundTenant !== undefined && item.tenantId !== undefined && item.tenantId !== boundTenant) {
       throw new PosthornError("forbidden", `This key is bound to the tenant ${boundTenant}; leave tenant_id out.`, {
         field: "tenant_id",
@@ -66,14 +73,14 @@ export function createPublisher({ accept, clock, createId, limits, schemas }: Pu
       replayKey: undefined,
       contentType: "application/json",
       request: undefined,
-      details: describe(item),
+      details: describe(item, hops),
       body: item.payload,
       fanOutCursor: undefined,
     };
   }
 
   return {
-    publish(body, boundTenant, done) {
+    publish(body, by, done) {
       const { batch, items } = parsePublishBody(body, limits);
       const results: PublishResult[] = [];
       let waiting = items.length;
@@ -91,7 +98,7 @@ export function createPublisher({ accept, clock, createId, limits, schemas }: Pu
           if (item === undefined) continue;
           try {
             if (item instanceof PosthornError) throw item;
-            const event = toEvent(item, boundTenant);
+            const event = toEvent(item, by);
             const type = schemas.find(event.type);
             const checked = type === undefined ? undefined : schemas.check(type, event, true);
             if (checked instanceof Promise) {
@@ -118,7 +125,7 @@ function knownError(error: unknown): PosthornError {
 }
 
 /** What the publisher said beyond what the engine needs, as JSON; metadata stays the text that it was. */
-function describe(item: PublishItem): string | undefined {
+function describe(item: PublishItem, hops: number): string | undefined {
   const parts: string[] = [];
   const add = (name: string, value: string | undefined) => {
     if (value !== undefined) parts.push(`"${name}":${value}`);
@@ -129,7 +136,9 @@ function describe(item: PublishItem): string | undefined {
   add("deliver_at", item.deliverAt === undefined ? undefined : String(item.deliverAt));
   add("expires_at", item.expiresAt === undefined ? undefined : String(item.expiresAt));
   add("metadata", item.metadata);
-  return parts.length === 0 ? undefined : `{${parts.join(",")}}`;
+  const first = hopsDetail(hops);
+  if (parts.length === 0) return first;
+  return first === undefined ? `{${parts.join(",")}}` : `${first.slice(0, -1)},${parts.join(",")}}`;
 }
 
 function quote(text: string | undefined): string | undefined {

@@ -3,6 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import { publishKey, webhookKey } from "../domain/dedupe-key.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN, PRIORITIES, type Priority } from "../domain/event.ts";
+import { hopsDetail, readHops } from "../domain/hops.ts";
 import { isGatewayEventType, matchesPattern } from "../domain/pattern.ts";
 import type { Place, Source } from "../domain/source.ts";
 import type { IncomingEvent } from "../route/fan-out.ts";
@@ -53,7 +54,7 @@ export function createWebhookEvents({ clock, createId }: WebhookEventOptions): T
       replayKey: undefined,
       contentType: read?.contentType ?? request.headers["content-type"],
       request: request.facts ?? describeRequest(request, source.hidden),
-      details: undefined,
+      details: hopsDetail(readHops(request.headers)),
       body: read?.body ?? request.body,
       fanOutCursor: undefined,
     };

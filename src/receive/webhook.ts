@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Clock } from "../domain/clock.ts";
 import { replayKey } from "../domain/dedupe-key.ts";
-import { ERRORS, PosthornError } from "../domain/errors.ts";
+import { isSendersFault, PosthornError } from "../domain/errors.ts";
+import { findLoop, readHops } from "../domain/hops.ts";
 import type { Source } from "../domain/source.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Forwarding } from "./forwarding.ts";
@@ -100,6 +101,8 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   const log = createWebhookLog(options);
 
   function receive(request: WebhookRequest, done: (result: WebhookResult) => void): void {
+    const loop = findLoop(readHops(request.headers));
+    if (loop !== undefined) return refuse(request, loop, done);
     const kind = kinds.get(request.source.kind);
     if (kind === GENERIC) return check(request, GENERIC, done as (result: KindResult) => void);
     if (kind === undefined) return refuse(request, unknownKind(request.source), done);
@@ -271,9 +274,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     done: (result: { kind: "refused"; error: PosthornError }) => void,
   ): void {
     const known = error instanceof PosthornError ? error : undefined;
-    // Our own trouble is no entry in the sender's log.
-    const isSendersFault = known !== undefined && ERRORS[known.code].status < 500;
-    if (isSendersFault) log.rejected(request, known.code, request.body, request.body.length);
+    if (isSendersFault(error)) log.rejected(request, error.code, request.body, request.body.length);
     done({
       kind: "refused",
       error: known ?? new PosthornError("internal_error", "The webhook could not be read.", { cause: error }),

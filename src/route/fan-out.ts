@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
+import { hopsOf } from "../domain/hops.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
 import type { ClaimedDelivery, NewDelivery, NewEvent, Store, UnfinishedFanOut } from "../store/store.ts";
@@ -198,6 +199,7 @@ function contentOf(event: NewEvent): ClaimedDelivery["event"] {
     occurredAt: event.occurredAt,
     receivedAt: event.receivedAt,
     contentType: event.contentType,
+    hops: hopsOf(event.details),
     size: event.body.length,
     body: event.body,
   };

@@ -59,7 +59,7 @@ describe("posthorn subscriptions", () => {
       format: "raw",
       ordered: true,
       rate_limit: 600,
-      headers: { Authorization: "***", "X-Team": "red" },
+      headers: { Authorization: "***", "X-Team": "***" },
       labels: { team: "erp" },
       retry_policy: { delays_s: [1, 2.5] },
       mode: "forward",

@@ -225,12 +225,18 @@ describe("destination auth", () => {
       });
     await patch({ timeout: 5 });
     await deliver();
-    expect((await patch({ auth: { type: "bearer", token: "***" } })).json["field"]).toBe("auth.token");
+    expect((await patch({ auth: { type: "basic", username: "u", password: "***" } })).json["field"]).toBe(
+      "auth.password",
+    );
+    // As it was shown: it stays what it was.
+    expect((await patch({ auth: { type: "bearer", token: "***" } })).status).toBe(200);
+    await deliver();
     await patch({ auth: { type: "bearer", token: "two" } });
     await deliver();
     expect((await patch({ auth: null })).json["auth"]).toBeNull();
     await deliver();
     expect(sink.requests.map(({ headers }) => headers["authorization"])).toEqual([
+      "Bearer one",
       "Bearer one",
       "Bearer two",
       undefined,

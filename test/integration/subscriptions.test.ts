@@ -83,7 +83,11 @@ describe("subscriptions", () => {
     });
     const changed = await patch(created.id, { timeout: 7, retry_policy: { delays_s: [1, 2] } });
     expect(changed.status).toBe(200);
-    expect(changed.json).toMatchObject({ timeout: 7, retry_policy: { delays_s: [1, 2] }, headers: { "X-Team": "a" } });
+    expect(changed.json).toMatchObject({
+      timeout: 7,
+      retry_policy: { delays_s: [1, 2] },
+      headers: { "X-Team": "***" },
+    });
     expect(changed.json).not.toHaveProperty("retry_count");
     expect((await patch(created.id, { retry_count: 1 })).json).toMatchObject({ retry_count: 1, retry_interval: 60 });
     expect((await patch(created.id, { tenant_id: "other" })).json["field"]).toBe("tenant_id");
@@ -260,7 +264,7 @@ describe("subscriptions", () => {
     };
     const changed = await patch(created.id, { headers: { authorization: "***", "X-Team": "***" } });
     expect([changed.status, changed.json["headers"]]).toEqual([200, { authorization: "***", "X-Team": "***" }]);
-    expect(await sent()).toMatchObject({ authorization: "Bearer header-canary", "x-team": "***" });
+    expect(await sent()).toMatchObject({ authorization: "Bearer header-canary", "x-team": "red" });
     const put = await gateway.request("PUT", path(created.id), {
       body: JSON.stringify({ name, url: sink.url, events: ["sent.back"], headers: { Authorization: "***" } }),
       headers: JSON_TYPE,
@@ -292,10 +296,10 @@ describe("subscriptions", () => {
     expect((await patch(made.id, { created_by: "me" })).json["field"]).toBe("created_by");
   });
 
-  it("mask credentials in their headers, and send them", async () => {
+  it("mask the values of their headers, and send them", async () => {
     const headers = { Authorization: "Bearer header-canary", "X-Api-Key": "key-canary", "X-Team": "red" };
     const created = await gateway.subscribe({ name, url: sink.url, events: ["with.headers"], headers });
-    expect(created["headers"]).toEqual({ Authorization: "***", "X-Api-Key": "***", "X-Team": "red" });
+    expect(created["headers"]).toEqual({ Authorization: "***", "X-Api-Key": "***", "X-Team": "***" });
     const before = sink.requests.length;
     await gateway.publish({ event_type: "with.headers", payload: {} });
     const request = (await sink.received(before + 1)).at(-1);

@@ -86,7 +86,7 @@ describe("weeks on hold", () => {
         const at = deliverOnDay === undefined ? undefined : new Date(NOON + deliverOnDay * DAY_MS).toISOString();
         const body = { event_type: type, event_id: id, payload: {}, ...(at !== undefined && { deliver_at: at }) };
         return new Promise((resolve) => {
-          world.gateway.publisher.publish(Buffer.from(JSON.stringify(body)), undefined, () => resolve());
+          world.gateway.publisher.publish(Buffer.from(JSON.stringify(body)), {}, () => resolve());
         });
       },
       moveToDay: (day: number) => moveClock(time, (day - daysSince()) * DAY_MS, settle),

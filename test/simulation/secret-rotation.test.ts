@@ -139,7 +139,7 @@ describe("months of automatic rotation", () => {
     for (let day = 0; day < days; day++) {
       for (let quarter = 0; quarter < 4; quarter++) {
         const body = Buffer.from('{"event_type":"order.created","payload":{"total":12345678901234567890}}');
-        world.gateway.publisher.publish(body, undefined, () => undefined);
+        world.gateway.publisher.publish(body, {}, () => undefined);
         await moveClock(time, 6 * HOUR_MS, settle);
       }
       // Also in the middle of an overlap: the 95th day.

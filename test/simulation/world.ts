@@ -138,7 +138,7 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
       const dueAt = clock.now() + Math.round(event.deliverInMs ?? 0);
       return accept({ ...received(event, time.wall()), dueAt, fanOutCursor: undefined }, answered);
     }
-    publisher.publish(Buffer.from(publishBody(event, time.wall())), undefined, ({ results }) => answered(results[0]));
+    publisher.publish(Buffer.from(publishBody(event, time.wall())), {}, ({ results }) => answered(results[0]));
   }
 
   function noteAnswer(

@@ -47,11 +47,11 @@ export interface TokenRequests {
 export function requestWithToken(
   { client, tokens, clock }: TokenRequests,
   tokenClient: TokenClient,
-  request: HttpRequest & { headers: HeaderBlock },
+  request: HttpRequest & { originHeaders: HeaderBlock },
   done: (result: HttpResult) => void,
 ): void {
   const endsAt = clock.now() + request.timeoutMs;
-  const { headers } = request;
+  const { originHeaders } = request;
 
   function withToken(use: (token: string) => void): void {
     let isLate = false;
@@ -69,8 +69,8 @@ export function requestWithToken(
   }
 
   function send(token: string, answer: (result: HttpResult) => void): void {
-    const own = headers + headerLine("Authorization", `Bearer ${token}`);
-    client.request({ ...request, headers: own, timeoutMs: Math.max(1, endsAt - clock.now()) }, answer);
+    const own = originHeaders + headerLine("Authorization", `Bearer ${token}`);
+    client.request({ ...request, originHeaders: own, timeoutMs: Math.max(1, endsAt - clock.now()) }, answer);
   }
 
   const isRefused = (result: HttpResult) => result.kind === "response" && result.status === 401;

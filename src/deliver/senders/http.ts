@@ -2,13 +2,8 @@ import { buildAttemptHeaders } from "../../domain/attempt-headers.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { isCredentialHeader } from "../../domain/credential-header.ts";
 import { MASK } from "../../domain/destination-auth.ts";
-import {
-  type HeaderBlock,
-  headerLine,
-  headerValue,
-  maskCredentials,
-  toHeaderBlock,
-} from "../../domain/header-block.ts";
+import { type HeaderBlock, headerLine, headerValue, maskAll, toHeaderBlock } from "../../domain/header-block.ts";
+import { HOPS_HEADER } from "../../domain/hops.ts";
 import type { Outcome, Response } from "../../domain/outcome.ts";
 import { parseRetryAfter } from "../../domain/retry-policy.ts";
 import { createSigner, type Signer } from "../../domain/signature.ts";
@@ -28,6 +23,8 @@ export interface HttpSenderOptions {
   userAgent: string;
   /** The credentials of a kept request, which are hidden in the rest of it. */
   openCredentials?: OpenCredentials | undefined;
+  /** What speaks against a destination that may lead back to this gateway. */
+  findOwnUrlProblem?: ((url: string) => string | undefined) | undefined;
 }
 
 /** What all attempts for one subscription have in common. */
@@ -38,9 +35,13 @@ interface Prepared {
   /** Its name is checked. */
   signatureHeader: string;
   headers: HeaderBlock;
-  /** The same, secrets masked; the same text where there is none. */
+  /** What the subscription sets itself, for its own destination only. */
+  originHeaders: HeaderBlock;
+  /** Both, and no value of what the subscription sets: any may be a secret. */
   recorded: HeaderBlock;
   auth: PreparedAuth;
+  /** Why nothing is sent at all. */
+  problem: string | undefined;
   /** Only where the requests of webhooks are handed on. */
   forward: ((attempt: Attempt, url: string) => ForwardedRequest) | undefined;
 }
@@ -53,23 +54,26 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
   function prepare(subscription: Subscription): Prepared {
     const known = prepared.get(subscription);
     if (known !== undefined) return known;
-    const headers: Record<string, string> = { ...subscription.headers };
+    const { headers } = subscription;
     const isForwarding = subscription.mode === "forward";
     const hasOwnAgent = Object.keys(headers).some((name) => name.toLowerCase() === "user-agent");
     // Where the sender's own is handed on, ours is for the requests that had none.
     const handsAgentOn = isForwarding && subscription.forwardHeaders?.includes("user-agent") === true;
-    if (!hasOwnAgent && !handsAgentOn) headers["User-Agent"] = userAgent;
+    const common = hasOwnAgent || handsAgentOn ? "" : headerLine("User-Agent", userAgent);
     const auth = prepareAuth(subscription);
-    if (auth.authorization !== undefined) headers["Authorization"] = auth.authorization;
-    const block = toHeaderBlock(headers);
+    const login = auth.authorization === undefined ? "" : headerLine("Authorization", auth.authorization);
+    const originHeaders = toHeaderBlock(headers) + login;
     const token = auth.tokenClient === undefined ? "" : headerLine("Authorization", MASK);
     const made = {
       signer: createSigner(subscription.secrets, subscription),
       signatureHeader: subscription.signatureHeader,
       nextHeader: subscription.nextSecret === undefined ? undefined : `${subscription.signatureHeader}-Next`,
-      headers: block,
-      recorded: maskCredentials(block) + token,
+      headers: common,
+      originHeaders,
+      recorded: common + maskAll(originHeaders) + token,
       auth,
+      // Where the gateway is reached may have changed since the subscription was made.
+      problem: subscription.allowOwnUrl === true ? undefined : options.findOwnUrlProblem?.(subscription.url),
       forward: isForwarding
         ? prepareForward(subscription, {
             userAgent: handsAgentOn && !hasOwnAgent ? userAgent : undefined,
@@ -85,7 +89,22 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
 
   function sendOne(attempt: Attempt, startedAt: number, done: (report: AttemptReport) => void): void {
     const { deliveryId, number, event, subscription } = attempt;
-    const { signer, signatureHeader, nextHeader, headers: common, recorded, auth, forward } = prepare(subscription);
+    const {
+      signer,
+      signatureHeader,
+      nextHeader,
+      headers: common,
+      recorded,
+      auth,
+      problem,
+      forward,
+      originHeaders,
+    } = prepare(subscription);
+    if (problem !== undefined) {
+      const report = failedReport(attempt, startedAt, problem);
+      setImmediate(done, { ...report, outcome: { kind: "blocked", error: problem } satisfies Outcome });
+      return;
+    }
     const { body, contentType: ownType } = buildPayload(deliveryId, event, subscription.format);
     const { maxBytes } = subscription;
     if (maxBytes !== undefined && body.length > maxBytes) {
@@ -101,7 +120,8 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
     // All that others chose, here and in `prepare`, is checked; the rest is made here.
     const own =
       `Content-Type: ${headerValue(contentType)}\r\n${signatureHeader}: ${seed}\r\n` +
-      `webhook-signature: ${standard}\r\n${nextHeader === undefined ? "" : `${nextHeader}: ${next}\r\n`}`;
+      `webhook-signature: ${standard}\r\n${nextHeader === undefined ? "" : `${nextHeader}: ${next}\r\n`}` +
+      `${HOPS_HEADER}: ${(event.hops ?? 0) + 1}\r\n`;
     const url = expandUrl(subscription.url, event.source);
     const forwarded = forward?.(attempt, url);
     const headers = buildAttemptHeaders(facts) + own + common + (forwarded?.headers ?? "");
@@ -121,7 +141,17 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
       });
     };
     const method = forwarded?.method ?? "POST";
-    const request = { method, url, path: forwarded?.path, headers, body, timeoutMs, owner, terms } as const;
+    const request = {
+      method,
+      url,
+      path: forwarded?.path,
+      headers,
+      originHeaders,
+      body,
+      timeoutMs,
+      owner,
+      terms,
+    } as const;
     if (tokenClient === undefined) client.request(request, report);
     else requestWithToken({ client, tokens, clock }, tokenClient, request, report);
   }

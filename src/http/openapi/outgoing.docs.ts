@@ -75,6 +75,7 @@ const HEADERS: readonly (readonly [string, string, string, boolean])[] = [
     "00-44d96be208ecd607687945c1e91d2529-33c0ccd8bafd2b23-01",
     true,
   ],
+  ["X-Posthorn-Hops", "Gateways that the event has passed, this one included. Hand it on when you publish", "1", true],
   ["X-Webhook-Signature-Next", "The same by the new secret, while a rotation is not confirmed", "sha256=…", false],
 ];
 

@@ -1,4 +1,5 @@
 import { buildAttemptHeaders } from "../../domain/attempt-headers.ts";
+import { MASK } from "../../domain/destination-auth.ts";
 import { parseHeaderBlock } from "../../domain/header-block.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import type { Subscription } from "../../domain/subscription.ts";
@@ -46,6 +47,8 @@ export interface AttemptOf {
   deliveryId: string;
   eventId: string;
   eventType: string;
+  /** Headers of the subscription: attempts from before their values were masked may hold some. */
+  hiddenHeaders?: readonly string[] | undefined;
 }
 
 export type NumberedAttempt = AttemptRecord & { number: number };
@@ -73,9 +76,14 @@ export function presentAttempt(attempt: NumberedAttempt, of: AttemptOf) {
 function presentRequestHeaders({ requestHeaders, number, startedAt }: NumberedAttempt, of: AttemptOf): unknown {
   if (requestHeaders === undefined) return null;
   // Attempts from before they were kept as they were sent have JSON.
-  if (requestHeaders.startsWith("{")) return JSON.parse(requestHeaders) as unknown;
+  if (requestHeaders.startsWith("{")) return masked(JSON.parse(requestHeaders) as Record<string, string>, of);
   if (requestHeaders === "") return {};
   const { deliveryId, eventId, eventType } = of;
   const facts = { deliveryId, eventId, eventType, number, startedAtS: Math.floor(startedAt / 1000) };
-  return parseHeaderBlock(buildAttemptHeaders(facts) + requestHeaders);
+  return masked(parseHeaderBlock(buildAttemptHeaders(facts) + requestHeaders), of);
+}
+
+function masked(headers: Record<string, string>, { hiddenHeaders = [] }: AttemptOf): Record<string, string> {
+  for (const name of hiddenHeaders) if (headers[name] !== undefined) headers[name] = MASK;
+  return headers;
 }

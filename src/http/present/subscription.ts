@@ -1,6 +1,5 @@
 import type { Subscription } from "../../domain/subscription.ts";
-import { isCredentialHeader } from "../../domain/credential-header.ts";
-import { maskAuth } from "../../domain/destination-auth.ts";
+import { MASK, maskAuth } from "../../domain/destination-auth.ts";
 import { publicKeyOf } from "../../domain/ed25519.ts";
 import type { Settings } from "../../manage/subscriptions.ts";
 import type { DeliveryCounters } from "../../store/store.ts";
@@ -39,9 +38,8 @@ export function presentSubscription(
     ordered: subscription.ordered,
     on_dead_head: subscription.onDeadHead,
     max_age_s: subscription.maxAgeMs === undefined ? null : subscription.maxAgeMs / 1000,
-    headers: Object.fromEntries(
-      Object.entries(subscription.headers).map(([name, value]) => [name, isCredentialHeader(name) ? "***" : value]),
-    ),
+    // Which of them are credentials, only the destination knows.
+    headers: Object.fromEntries(Object.keys(subscription.headers).map((name) => [name, MASK])),
     target: settings.target ?? null,
     health_url: settings.health_url ?? null,
     labels: settings.labels ?? {},
@@ -49,6 +47,7 @@ export function presentSubscription(
     auth: settings.auth === undefined || settings.auth === null ? null : maskAuth(settings.auth),
     mode: subscription.mode ?? "queue",
     forward_headers: settings.forward_headers ?? null,
+    allow_own_url: subscription.allowOwnUrl ?? false,
     description: subscription.description ?? null,
     managed_by: subscription.managedBy,
     created_by: subscription.createdBy ?? null,

@@ -66,8 +66,9 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     async (request) => {
       const delivery = await getDelivery(request.params.id, request);
       const attempts = await store.listAttempts(delivery);
-      const { eventId, eventType } = delivery;
-      const of = { deliveryId: formatDeliveryId(delivery.eventSeq, delivery.subscriptionSeq), eventId, eventType };
+      const { eventId, eventType, eventSeq, subscriptionSeq } = delivery;
+      const hiddenHeaders = Object.keys(subscriptions.find(subscriptionSeq)?.headers ?? {});
+      const of = { deliveryId: formatDeliveryId(eventSeq, subscriptionSeq), eventId, eventType, hiddenHeaders };
       return { ...presentDelivery(delivery), attempts: attempts.map((attempt) => presentAttempt(attempt, of)) };
     },
   );

@@ -59,7 +59,9 @@ const Subscription = named(
       ordered: Type.Boolean(),
       on_dead_head: oneOf(["block", "skip"]),
       max_age_s: nullable(Type.Integer()),
-      headers: Type.Record(Type.String(), Type.String(), { description: "Credentials are masked" }),
+      headers: Type.Record(Type.String(), Type.String(), {
+        description: "Values are masked: `***`, which sent back stands for what is stored",
+      }),
       target: nullable(Type.String()),
       health_url: nullable(Type.String()),
       labels: Type.Record(Type.String(), Type.String()),
@@ -67,6 +69,7 @@ const Subscription = named(
       auth: input.auth,
       mode: oneOf(["queue", "forward"]),
       forward_headers: nullable(Type.Array(Type.String())),
+      allow_own_url: Type.Boolean({ description: "Whether `url` may lead back to this gateway" }),
       description: nullable(Type.String()),
       warnings: Type.Optional(
         Type.Array(Type.String(), { description: "In the answer to a change only: what will not be as it seems" }),
@@ -126,6 +129,7 @@ const SUBSCRIPTION = {
   auth: null,
   mode: "queue",
   forward_headers: null,
+  allow_own_url: false,
   description: null,
   managed_by: "api",
   created_by: EXAMPLE.key,

@@ -199,6 +199,7 @@ export function packClaimed(items: readonly ClaimedDelivery[]): ArrayBuffer {
     packer.byte(ATTEMPT_TRIGGERS.indexOf(delivery.trigger));
     packer.float(delivery.expiresAt);
     packFacts(packer, event);
+    packer.byte(event.hops ?? 0);
     packer.uint(event.size);
     packer.bytes(event.body);
   }
@@ -238,6 +239,7 @@ function unpackContent(unpacker: Unpacker): ClaimedDelivery["event"] {
     occurredAt: facts.occurredAt,
     receivedAt: facts.receivedAt,
     contentType: facts.contentType,
+    hops: unpacker.byte(),
     size: unpacker.uint(),
     body: unpacker.bytes(),
   };

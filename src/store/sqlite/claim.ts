@@ -1,5 +1,6 @@
 import { MAX_RANK_OFFSET_MS } from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
+import { hopsOf } from "../../domain/hops.ts";
 import {
   ATTEMPT_TRIGGERS,
   type ClaimedDelivery,
@@ -20,7 +21,7 @@ export interface Claim {
 const CONTENT = `
   d.event_seq, d.subscription_seq, d.generation, d.attempt_count, d.uncounted_attempts, d.next_trigger, d.next_attempt_at,
   d.expires_at, e.id, e.type, e.version, e.source, e.tenant_id, e.priority, e.origin, e.ordering_key, e.occurred_at, e.received_at,
-  e.content_type, e.size, e.body`;
+  e.content_type, e.size, e.body, substr(e.details, 1, 10)`;
 
 export function createClaim(
   db: Database,
@@ -49,7 +50,7 @@ export function createClaim(
       and next_attempt_at <= ?2
     order by rank limit 1`);
 
-  // As arrays: with 21 names to set, an object costs the driver more than the search.
+  // As arrays: with 22 names to set, an object costs the driver more than the search.
   selectDue.setReturnArrays(true);
   selectOne.setReturnArrays(true);
 
@@ -112,6 +113,8 @@ type DueRow = readonly [
   contentType: string | null,
   size: number,
   body: Uint8Array | null,
+  /** Where its hops stand, if it has any. */
+  startOfDetails: string | null,
 ];
 const EVENT_SEQ = 0;
 const NEXT_ATTEMPT_AT = 6;
@@ -148,6 +151,7 @@ function toClaimed(row: DueRow): ClaimedDelivery {
       occurredAt: row[16],
       receivedAt: row[17],
       contentType: row[18] ?? undefined,
+      hops: row[21] === null ? 0 : hopsOf(row[21]),
       size: row[19],
       body: row[20] ?? undefined,
     },

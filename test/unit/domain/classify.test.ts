@@ -46,6 +46,13 @@ describe("an answer", () => {
     });
   });
 
+  it("of 508 is a dead letter where a gateway says that it goes round in a loop, and tried again elsewhere", () => {
+    const loop = '{"type":"urn:posthorn:error:loop","title":"The event goes round in a loop"}';
+    expect(classify(answer(508, loop), nothing)).toMatchObject({ verdict: "dead", deadReason: "refused" });
+    expect(classify(answer(508, "Resource Limit Is Reached"), nothing)).toMatchObject({ verdict: "retry" });
+    expect(classify(answer(508, loop), { ...nothing, statuses: [508] })).toMatchObject({ verdict: "retry" });
+  });
+
   it.each([301, 303, 307, 400, 401, 404, 409, 422, 499, 600])("of %i is a dead letter", (status) => {
     expect(classify(answer(status), nothing)).toMatchObject({
       verdict: "dead",

@@ -15,7 +15,7 @@ const random = createSystemRandom();
 const kinds = createSourceKinds({
   clock: createVirtualClock(createVirtualTime(0)),
   fetchText: () => Promise.reject(new Error("nothing is fetched here")),
-  smartsheet: { findSheets: () => new Map(), findWebhooks: () => undefined, noteStatus: () => undefined },
+  smartsheet: { findSheets: () => new Map(), findWebhooks: () => undefined, noteStatus: () => Promise.resolve() },
 });
 const withSecrets = [...kinds.values()].filter(
   ({ needsSecret, secretForm }) => needsSecret || secretForm !== undefined,
