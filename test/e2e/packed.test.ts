@@ -1,0 +1,103 @@
+import { cp, mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCommand, startCommand, type Running } from "../support/run-command.ts";
+import { PROJECT_ROOT } from "../support/sample-checkout.ts";
+
+const KEY = "test-admin-key-0123456789";
+const XSD = `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="o" type="xs:int"/></xs:schema>`;
+
+let folder: string;
+let installed: string;
+let gateway: Running;
+let url: string;
+
+/** As `npm install posthorn` leaves it: what is packed, beside the packages that it depends on and no others. */
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "posthorn-packed-"));
+  installed = join(folder, "node_modules/posthorn");
+  const packed = await runCommand("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], PROJECT_ROOT);
+  const [{ files }] = JSON.parse(packed.stdout) as [{ files: { path: string }[] }];
+  for (const { path } of files) await cp(join(PROJECT_ROOT, path), join(installed, path));
+  const manifest = JSON.parse(await readFile(join(PROJECT_ROOT, "package.json"), "utf8")) as {
+    dependencies: Record<string, string>;
+  };
+  for (const name of Object.keys(manifest.dependencies)) {
+    await mkdir(dirname(join(folder, "node_modules", name)), { recursive: true });
+    await symlink(join(PROJECT_ROOT, "node_modules", name), join(folder, "node_modules", name));
+  }
+  gateway = startCommand(process.execPath, [join(installed, "bin/posthorn.js"), "start", "--port", "0"], folder, {
+    POSTHORN_ADMIN_KEY: KEY,
+    POSTHORN_BALLAST_BYTES: "0",
+  });
+  await gateway.printed("gateway is listening");
+  url = /"url":"([^"]+)"/.exec(gateway.output().stdout)?.[1] ?? "";
+});
+afterAll(async () => {
+  gateway.child.kill("SIGTERM");
+  await gateway.finished;
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function send(method: string, path: string, body?: string, type = "application/json"): Promise<[number, string]> {
+  const headers = { authorization: `Bearer ${KEY}`, "content-type": type };
+  const answer = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body }) });
+  return [answer.status, await answer.text()];
+}
+
+describe("the package", () => {
+  it("brings the licences of all packages that are bundled, and of no others", async () => {
+    const licences = await readFile(join(installed, "dist/THIRD-PARTY-LICENCES.txt"), "utf8");
+    for (const name of ["fastify", "typebox", "pino", "yaml", "commander", "ajv", "prom-client", "re2js"]) {
+      expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+\\n\\n`, "m"));
+    }
+    expect(licences).not.toMatch(/^(vitest|typescript|rolldown|oxlint|smartsheet) \d/m);
+  });
+
+  it("checks XML and large JSON in its thread for bodies", async () => {
+    const large = JSON.stringify({ text: "x".repeat(300_000) });
+    expect(await send("POST", "/webhook/a", "<a/>", "application/xml")).toEqual([
+      202,
+      expect.stringContaining("queued"),
+    ]);
+    expect(await send("POST", "/webhook/a", "<a>", "application/xml")).toEqual([400, expect.stringContaining("XML")]);
+    expect((await send("POST", "/webhook/a", large))[0]).toBe(202);
+    expect((await send("POST", "/webhook/a", large.slice(1)))[0]).toBe(400);
+  });
+
+  it("compares payloads with schemas in its thread for them", async () => {
+    const schema = { type: "object", required: ["id"] };
+    const type = JSON.stringify({ name: "order.created", versions: [{ version: "1.0", schema }] });
+    expect((await send("POST", "/api/v1/event-types", type))[0]).toBe(201);
+    const publish = (payload: object) =>
+      send("POST", "/api/v1/events", JSON.stringify({ event_type: "order.created", payload }));
+    expect(await publish({ id: 1 })).toEqual([202, expect.any(String)]);
+    expect(await publish({})).toEqual([422, expect.stringContaining("schema_mismatch")]);
+  });
+
+  it("compares webhooks with validations in its thread for them", async () => {
+    expect(await send("PUT", "/validations/orders", XSD, "application/xml")).toEqual([200, expect.any(String)]);
+    expect((await send("POST", "/webhook/orders", "<o>7</o>", "application/xml"))[0]).toBe(202);
+    const refused = [422, expect.stringContaining("validation_failed")];
+    expect(await send("POST", "/webhook/orders", "<o>x</o>", "application/xml")).toEqual(refused);
+  });
+
+  it("writes its API reference, and says which field of a body is wrong", async () => {
+    expect(await send("GET", "/openapi.json")).toEqual([200, expect.stringContaining('"/api/v1/subscriptions"')]);
+    expect(await send("GET", "/docs")).toEqual([200, expect.stringContaining("<html")]);
+    expect(await send("GET", "/metrics")).toEqual([200, expect.stringContaining("posthorn_requests_total")]);
+    const wrong = await send("POST", "/api/v1/subscriptions", '{"name": "x", "url": 3, "events": ["*"]}');
+    expect(wrong).toEqual([422, expect.stringContaining('"field":"url"')]);
+  });
+
+  it("has all commands", async () => {
+    const posthorn = join(installed, "bin/posthorn.js");
+    const env = { POSTHORN_URL: url, POSTHORN_API_KEY: KEY };
+    const run = (...args: string[]) => runCommand(process.execPath, [posthorn, ...args], folder, env);
+    for (const args of [["status"], ["events"], ["subscriptions"], ["config", "show"], ["keys", "list"]]) {
+      expect([args, await run(...args)]).toMatchObject([args, { exitCode: 0 }]);
+    }
+    expect(await run("backup", "copy.tar.gz")).toMatchObject({ exitCode: 0 });
+  });
+});
