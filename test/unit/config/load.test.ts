@@ -77,6 +77,12 @@ describe("where settings come from", () => {
     expect(() => loadConfig({ file: "none.yaml", env: {}, cwd })).toThrow(/none\.yaml: cannot be read \(ENOENT\)/);
   });
 
+  it("takes VALIDATION_MODE by the name that it has in the specification", () => {
+    expect(load().config.validationMode).toBe("permissive");
+    expect(load(undefined, { VALIDATION_MODE: "strict" }).config.validationMode).toBe("strict");
+    expect(load("validation_mode: strict", { VALIDATION_MODE: "permissive" }).config.validationMode).toBe("permissive");
+  });
+
   it("takes numbers, booleans and lists from the environment, and an empty variable as not set", () => {
     const { config } = load(undefined, {
       POSTHORN_MAX_DEPTH: "12",
@@ -163,7 +169,7 @@ describe("secrets in files", () => {
     const yaml = [
       `admin_key: ${canary}`,
       "subscriptions:",
-      `  - {name: a, url: 'https://a.example', events: ['#'], secret: ${canary}, headers: {X-A: [${canary}]}}`,
+      `  - {name: a, url: 'https://a.example', events: ['#'], secret: "${canary}\\u0007", headers: {X-A: [${canary}]}}`,
       `  - {name: b, url: 'https://a.example', events: ['#'], headers: {X-A: "${canary}\\u00e9"}}`,
     ].join("\n");
     const problems = problemsOf(yaml, { POSTHORN_MASTER_KEY: canary });
