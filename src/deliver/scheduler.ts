@@ -3,6 +3,7 @@ import { isGatewayEventType } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement, Store } from "../store/store.ts";
 import { isSlow, noteDuration, postponeProbe, PROMPT_MS, type BreakerState } from "./breaker.ts";
+import { createEarlyRetries } from "./early-retries.ts";
 import { createDestinationWatch, type DestinationWatchOptions } from "./destination-watch.ts";
 import type { Dispatch } from "./dispatch.ts";
 import {
@@ -10,8 +11,10 @@ import {
   claimsAhead,
   gateOpensAt,
   held,
+  isFull,
   isIdle,
   isSilent,
+  noteSent,
   occupied,
   remembersUntil,
   retune,
@@ -129,10 +132,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     onClosed: targetLanes.closed,
     onOpened: targetLanes.opened,
     onIll: options.onIll,
-    onHastened(lane, isMore) {
-      if (isMore) spill(lane, clock.now());
-      advance(lane);
-    },
+    onHastened: hastened,
+  });
+  const earlyRetries = createEarlyRetries({
+    store,
+    clock,
+    lanesOf: targetLanes.lanesOf,
+    onDone: hastened,
   });
   const maxProbing = Math.max(1, Math.floor(options.maxInFlight * SHARE_OF_PROBES));
   let probing = 0;
@@ -149,6 +155,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       targetLanes.join(lane);
     }
     return lane;
+  }
+
+  function hastened(lane: Lane, isMore: boolean): void {
+    if (isMore) spill(lane, clock.now());
+    advance(lane);
   }
 
   /** Its target is in QUEUE, and nothing is sent all the same. */
@@ -185,7 +196,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (isShut(lane)) return advanceOpen(lane, now);
     claimMore(lane, subscription, now);
     if (lane.ready.length === 0) return rest(lane);
-    if (lane.inFlight >= subscription.concurrency) return;
+    if (isFull(lane, subscription)) return;
     const opensAt = gateOpensAt(lane, now);
     if (opensAt > now) return wakeAt(lane, opensAt);
     if (!lane.isSlow && isSilent(lane, now)) slots.judge(lane, true);
@@ -302,7 +313,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   function canSend(lane: Lane, subscription: Subscription): boolean {
     if (isStopping || subscription.status !== "active" || isShut(lane) || lane.isGone) return false;
-    if (lane.inFlight >= subscription.concurrency) return false;
+    if (isFull(lane, subscription)) return false;
     const now = clock.now();
     return gateOpensAt(lane, now) <= now;
   }
@@ -317,8 +328,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       giveBack(lane, [delivery]);
       return false;
     }
-    lane.rate?.take(now);
-    lane.slowStart?.take(now);
+    noteSent(lane, now);
     const { drain } = lane;
     if (drain !== undefined) {
       drain.room--;
@@ -357,7 +367,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       lane.target.mode.failedOthers = true;
     }
     destinations.note(lane, subscription, decision, isProbe);
-    if (drain !== undefined) targetLanes.noteEnded(drain, decision.says === "ill");
+    if (lane.target.hasMissed && decision.settlement.verdict === "delivered") earlyRetries.noteTaken(lane);
+    if (drain !== undefined) targetLanes.noteEnded(drain, decision.says !== "well" && decision.says !== "nothing");
     // Another lane may have waited for what this one finds out.
     if (isProbe && lane.target.mode !== lane.breaker) targetLanes.opened(lane);
     options.onAttempt?.(subscription, delivery, report, decision);
@@ -387,7 +398,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       if (decision.testOf !== undefined) options.onTested?.(decision.testOf, decision.settlement);
       settled(lane, decision);
       if (result.next !== undefined) memory.add(lane, result.next);
-      const { verdict, nextAttemptAt } = decision.settlement;
+      const { verdict, nextAttemptAt, keepsTime } = decision.settlement;
+      if (verdict === "retry" && !keepsTime) earlyRetries.noteMissed(lane);
       // Only now: a claim that is already on its way may be answered before this row is there.
       if (result.movedUp || verdict === "retry") spill(lane, verdict === "retry" ? (nextAttemptAt ?? 0) : clock.now());
       advance(lane);
@@ -533,8 +545,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       for (const { subscriptionSeq, nextDueAt } of await store.loadLanes()) {
         const subscription = findSubscription(subscriptionSeq);
         if (subscription === undefined) continue;
-        spill(laneOf(subscription), nextDueAt);
-        advance(laneOf(subscription));
+        const lane = laneOf(subscription);
+        spill(lane, nextDueAt);
+        // Nobody knows what was missed before this start.
+        earlyRetries.noteMissed(lane);
+        advance(lane);
       }
     },
     async stop(deadlineMs) {

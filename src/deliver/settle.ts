@@ -7,15 +7,24 @@ import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery, Settlement } from "../store/store.ts";
 import type { AttemptReport } from "./senders/sender.ts";
 
+/**
+ * What an attempt says about the destination. `limited`: it is too much for it (429). `unclear`: it failed again at a
+ * delivery that it had failed at before, with an answer that may be about the delivery.
+ */
+export type Saying = "well" | "ill" | "limited" | "unclear" | "nothing";
+
 export interface Decision {
   settlement: Settlement;
-  /** What the attempt says about the destination, for its breaker. */
-  says: "well" | "ill" | "nothing";
+  says: Saying;
+  /** With `limited`: how long it asked to be left alone. */
+  retryAfterMs: number | undefined;
   suspends: boolean;
   /** The event's id when somebody tries the destination out with it. */
   testOf: string | undefined;
   error: string | undefined;
 }
+
+const TOO_MANY_REQUESTS = 429;
 
 /** What follows from an attempt: delivered, another try at some time, or a dead letter with its reason. */
 export function decide(
@@ -30,13 +39,13 @@ export function decide(
   const response = "response" in outcome ? outcome.response : undefined;
 
   const isTest = delivery.event.type === TEST_EVENT_TYPE;
+  const tries = attemptNumber - delivery.uncountedAttempts;
+  const retryAfterMs = outcome.kind === "refused" ? outcome.retryAfterMs : undefined;
 
   let verdict = ruling.verdict;
   let deadReason = ruling.deadReason;
   let nextAttemptAt: number | undefined;
   if (verdict === "retry") {
-    const retryAfterMs = outcome.kind === "refused" ? outcome.retryAfterMs : undefined;
-    const tries = attemptNumber - delivery.uncountedAttempts;
     // Whoever tries a destination out has the answer; a second try, minutes later, would surprise everybody.
     const delayMs = isTest
       ? undefined
@@ -48,6 +57,7 @@ export function decide(
       nextAttemptAt = at.now + delayMs;
     }
   }
+  const saying = isTest && verdict !== "delivered" ? "nothing" : saysOfDestination(ruling, response, tries);
   return {
     settlement: {
       eventSeq: delivery.eventSeq,
@@ -56,6 +66,7 @@ export function decide(
       attemptNumber,
       verdict,
       nextAttemptAt,
+      keepsTime: saying !== "ill" || retryAfterMs !== undefined,
       deadReason,
       leavesKeyQueue: verdict === "delivered" || isTest || subscription.onDeadHead === "skip",
       claimNext: false,
@@ -74,7 +85,8 @@ export function decide(
         error: ruling.error,
       },
     },
-    says: isTest && verdict !== "delivered" ? "nothing" : saysOfDestination(ruling, response),
+    says: saying,
+    retryAfterMs,
     // A test shows what would happen and makes it happen to nobody; but that the destination is back, it may show.
     suspends: ruling.suspends && !isTest,
     testOf: isTest ? delivery.event.id : undefined,
@@ -82,8 +94,12 @@ export function decide(
   };
 }
 
-function saysOfDestination({ countsAgainstEndpoint }: Classification, response: Response | undefined) {
-  return countsAgainstEndpoint ? "ill" : response === undefined ? "nothing" : "well";
+function saysOfDestination(ruling: Classification, response: Response | undefined, tries: number): Saying {
+  if (response?.status === TOO_MANY_REQUESTS) return "limited";
+  if (ruling.countsAgainstEndpoint) return "ill";
+  if (response === undefined) return "nothing";
+  if (response.status < 500 || ruling.verdict === "delivered") return "well";
+  return tries === 1 ? "ill" : "unclear";
 }
 
 /** A 200 that `retry_on` turned into a failure is not told as a success. */

@@ -65,6 +65,7 @@ const settlement = fc.record({
   verdict: fc.constantFrom("delivered" as const, "retry" as const, "dead" as const),
   nextAttemptAt: orAbsent(time),
   deadReason: orAbsent(fc.constantFrom(...DEAD_REASONS)),
+  keepsTime: fc.boolean(),
   leavesKeyQueue: fc.boolean(),
   claimNext: fc.boolean(),
   now: time,
