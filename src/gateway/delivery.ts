@@ -121,6 +121,10 @@ export async function openDelivery(ground: Ground) {
       const { verdict, attempt } = settlement;
       statistics.note(subscription.seq, report.durationMs, attempt.result === "success");
       forwards.note(delivery.event.id, subscription.seq, verdict === "delivered");
+      if (subscription.ordered && subscription.mode === "forward") {
+        const isWaiting = verdict === "retry" || (verdict === "dead" && !settlement.leavesKeyQueue);
+        forwards.noteHead(subscription.seq, delivery.event.orderingKey, isWaiting);
+      }
       metrics.countAttempt({
         subscriptionId: subscription.id,
         eventType: delivery.event.type,
