@@ -22,7 +22,7 @@ export interface HealthWatchOptions {
   clock: Clock;
   random: Random;
   check: HealthCheck;
-  lanes: Pick<TargetLanes, "startRound" | "endRound" | "hasten" | "giveUp" | "refresh">;
+  lanes: Pick<TargetLanes, "startRound" | "endRound" | "hasten" | "giveUp" | "refresh" | "wakeMissing">;
   /** `failing`: half of the way to a suspension. */
   onMode: (target: Target, change: "opened" | "closed" | "failing") => void;
 }
@@ -130,6 +130,7 @@ export function createHealthWatch({ clock, random, check, lanes, onMode }: Healt
   function close(target: Target): void {
     onMode(target, "closed");
     lanes.refresh(target);
+    lanes.wakeMissing(target);
   }
 
   function waitMs({ mode, rules, successes }: Target): number {

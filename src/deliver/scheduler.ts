@@ -22,6 +22,7 @@ import {
 } from "./lane.ts";
 import type { Governor } from "./governor.ts";
 import type { InFlightMarks } from "./in-flight-file.ts";
+import { createMissingSources, type MissingSource } from "./missing-sources.ts";
 import { createMemory } from "./memory.ts";
 import { createSlots, type Slots } from "./slots.ts";
 import { createStandings } from "./standings.ts";
@@ -53,6 +54,8 @@ export interface Scheduler {
   findBreaker(subscriptionSeq: number): BreakerState | undefined;
   /** Whether what is due now waits for longer than this: for older ones, for a rate limit, or for the next start. */
   isBehind(subscriptionSeq: number, byMs: number): boolean;
+  /** Sources that the subscription's target does not know. */
+  missingSources(subscriptionSeq: number): readonly MissingSource[];
   /** What a subscription sends to. */
   targetOf(subscription: Subscription): Target;
   readonly targets: TargetLanes;
@@ -71,6 +74,8 @@ export interface SchedulerOptions {
   findSubscription: (seq: number) => Subscription | undefined;
   maxInFlight: number;
   maxBodyBytes: number;
+  /** For how long a delivery may wait for what its destination does not know yet. */
+  maxHeldMs?: number | undefined;
   /** What is being sent, for the next process. */
   inFlight: InFlightMarks;
   /** Holds attempts back while intake needs the machine. */
@@ -122,6 +127,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     laneOf,
     advance,
     destinations: () => destinations,
+    missing: () => missing,
   });
   const destinations = createDestinationWatch({
     store,
@@ -140,6 +146,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     lanesOf: targetLanes.lanesOf,
     onDone: hastened,
   });
+  const missing = createMissingSources({ store, clock, onDone: hastened });
   const maxProbing = Math.max(1, Math.floor(options.maxInFlight * SHARE_OF_PROBES));
   let probing = 0;
   let isStopping = false;
@@ -361,13 +368,20 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     slots.judge(lane, isSlow(lane.breaker) || isSilent(lane, now));
     // It may have been changed since: what follows goes by the rules of now.
     const subscription = findSubscription(lane.seq) ?? sentBy;
-    const decision = decide(delivery, subscription, report, { now, wall: clock.wall(), random });
+    const decision = decide(delivery, subscription, report, {
+      now,
+      wall: clock.wall(),
+      random,
+      maxHeldMs: options.maxHeldMs,
+      noteMiss: missing.noteMiss,
+    });
     if (decision.settlement.verdict !== "delivered" && !isGatewayEventType(delivery.event.type)) {
       lane.breaker.failedOthers = true;
       lane.target.mode.failedOthers = true;
     }
     destinations.note(lane, subscription, decision, isProbe);
     if (lane.target.hasMissed && decision.settlement.verdict === "delivered") earlyRetries.noteTaken(lane);
+    if (decision.settlement.verdict === "delivered") missing.noteTaken(lane, delivery.event.source);
     if (drain !== undefined) targetLanes.noteEnded(drain, decision.says !== "well" && decision.says !== "nothing");
     // Another lane may have waited for what this one finds out.
     if (isProbe && lane.target.mode !== lane.breaker) targetLanes.opened(lane);
@@ -536,6 +550,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       return lane.isBehind || lane.isGone || gateOpensAt(lane, now) > now + byMs;
     },
     findBreaker: (seq) => standings.findMode(findSubscription(seq), seq),
+    missingSources: missing.list,
     targetOf: standings.targetOf,
     targets: targetLanes,
     get inFlight() {

@@ -13,25 +13,39 @@ import type { AttemptReport } from "./senders/sender.ts";
  */
 export type Saying = "well" | "ill" | "limited" | "unclear" | "nothing";
 
+export interface DecidedAt {
+  now: number;
+  wall: number;
+  random: Random;
+  /** For how long a delivery may wait for its source to be known. */
+  maxHeldMs?: number | undefined;
+  /** When what misses its source is tried again. */
+  noteMiss?: ((subscriptionSeq: number, source: string, error: string) => number) | undefined;
+}
+
 export interface Decision {
   settlement: Settlement;
   says: Saying;
   /** With `limited`: how long it asked to be left alone. */
   retryAfterMs: number | undefined;
   suspends: boolean;
+  /** Its destination does not know its source: whoever decides when it is tried again asks for the whole source. */
+  missesSource: boolean;
   /** The event's id when somebody tries the destination out with it. */
   testOf: string | undefined;
   error: string | undefined;
 }
 
 const TOO_MANY_REQUESTS = 429;
+const DEFAULT_MISS_MS = 5_000;
+const MISS_JITTER = 0.2;
 
 /** What follows from an attempt: delivered, another try at some time, or a dead letter with its reason. */
 export function decide(
   delivery: ClaimedDelivery,
   subscription: Subscription,
   report: AttemptReport,
-  at: { now: number; wall: number; random: Random },
+  at: DecidedAt,
 ): Decision {
   const { outcome } = report;
   const ruling = classify(outcome, subscription.retryOn);
@@ -45,7 +59,18 @@ export function decide(
   let verdict = ruling.verdict;
   let deadReason = ruling.deadReason;
   let nextAttemptAt: number | undefined;
-  if (verdict === "retry") {
+  const missesSource = ruling.missesSource === true && !isTest;
+  if (missesSource) {
+    const waitsMs = at.wall - delivery.event.receivedAt;
+    if (waitsMs > (at.maxHeldMs ?? Number.POSITIVE_INFINITY)) {
+      verdict = "dead";
+      deadReason = "held_too_long";
+    } else {
+      const delayMs =
+        at.noteMiss?.(delivery.subscriptionSeq, delivery.event.source, ruling.error ?? "") ?? DEFAULT_MISS_MS;
+      nextAttemptAt = at.now + Math.floor(delayMs * (1 + MISS_JITTER * at.random.next()));
+    }
+  } else if (verdict === "retry") {
     // Whoever tries a destination out has the answer; a second try, minutes later, would surprise everybody.
     const delayMs = isTest
       ? undefined
@@ -57,7 +82,8 @@ export function decide(
       nextAttemptAt = at.now + delayMs;
     }
   }
-  const saying = isTest && verdict !== "delivered" ? "nothing" : saysOfDestination(ruling, response, tries);
+  const saying =
+    (isTest && verdict !== "delivered") || missesSource ? "nothing" : saysOfDestination(ruling, response, tries);
   return {
     settlement: {
       eventSeq: delivery.eventSeq,
@@ -66,9 +92,11 @@ export function decide(
       attemptNumber,
       verdict,
       nextAttemptAt,
+      isUncounted: missesSource,
       keepsTime: saying !== "ill" || retryAfterMs !== undefined,
       deadReason,
-      leavesKeyQueue: verdict === "delivered" || isTest || subscription.onDeadHead === "skip",
+      leavesKeyQueue:
+        verdict === "delivered" || deadReason === "held_too_long" || isTest || subscription.onDeadHead === "skip",
       claimNext: false,
       now: at.now,
       attempt: {
@@ -89,6 +117,7 @@ export function decide(
     retryAfterMs,
     // A test shows what would happen and makes it happen to nobody; but that the destination is back, it may show.
     suspends: ruling.suspends && !isTest,
+    missesSource,
     testOf: isTest ? delivery.event.id : undefined,
     error: ruling.error,
   };

@@ -4,6 +4,7 @@ import type { ClaimedDelivery } from "../store/store.ts";
 import { startSlowly } from "./breaker.ts";
 import type { DestinationWatch } from "./destination-watch.ts";
 import { createDrain, FIRST_BATCH, type Drain, type DrainEnd, type DrainEvents } from "./drain.ts";
+import type { MissingSources } from "./missing-sources.ts";
 import { occupied, type Lane } from "./lane.ts";
 import type { Target } from "./target.ts";
 
@@ -16,6 +17,8 @@ export interface TargetLanes {
   endRound(target: Target): void;
   /** What waits for a later try is due now. */
   hasten(target: Target): void;
+  /** It is in NORMAL again: what it did not know may be known now. */
+  wakeMissing(target: Target): void;
   /** It could not be reached for too long: whoever has something for it is suspended. */
   giveUp(target: Target): void;
   /** Tries what waits in one subscription, whatever the mode: one round. */
@@ -45,6 +48,7 @@ export interface TargetLanesOptions {
   laneOf: (subscription: Subscription) => Lane;
   advance: (lane: Lane) => void;
   destinations: () => DestinationWatch;
+  missing: () => Pick<MissingSources, "wake">;
 }
 
 /** An operator looks for himself what became of it. */
@@ -145,6 +149,9 @@ export function createTargetLanes(options: TargetLanesOptions): TargetLaneSteps 
       step(drain);
     },
     hasten: (target) => hastenLanes(lanesOf(target)),
+    wakeMissing(target) {
+      for (const lane of lanesOf(target)) options.missing().wake(lane);
+    },
     giveUp(target) {
       target.mode.failedOthers = true;
       for (const lane of lanesOf(target)) {

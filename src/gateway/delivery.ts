@@ -116,6 +116,7 @@ export async function openDelivery(ground: Ground) {
     isCancelling: (seq) => replayRunner.isCancelling(seq),
     maxInFlight: limits.maxSockets,
     maxBodyBytes: limits.bodyCacheBytes,
+    maxHeldMs: config.heldMaxDays * 86_400_000,
     onAttempt(subscription, delivery, report, { settlement }) {
       upkeep.noteWork();
       const { verdict, attempt } = settlement;

@@ -210,6 +210,8 @@ export interface Settlement {
   nextAttemptAt: number | undefined;
   /** With `retry`: it is not brought forward because others of its lane succeed. */
   keepsTime: boolean;
+  /** The retry schedule does not count this attempt. */
+  isUncounted?: boolean | undefined;
   deadReason: DeadReason | undefined;
   /** False when a dead letter keeps its place and blocks its ordering key. */
   leavesKeyQueue: boolean;

@@ -34,7 +34,18 @@ const GatewayStatus = named(
         queue_length: Count,
         failures: Type.Integer({ minimum: 0, description: "In a row" }),
         last_error: LastError,
+        rate_per_s: nullable(Type.Number({ description: "Attempts per second that it is held to; null for no limit" })),
       }),
+    ),
+    missing_sources: Type.Array(
+      closed({
+        source: Type.String(),
+        subscription: Type.String({ description: "Whose target does not know the source, and is well otherwise" }),
+        since: Time,
+        next_try_at: Time,
+        last_error: Type.String(),
+      }),
+      { description: "What comes from these waits: for n8n, their workflows are not active" },
     ),
   }),
 );
@@ -70,7 +81,8 @@ export const OPERATION_DOCS: AreaDocs = {
           queue_length: 0,
           last_error: null,
           health: "ok",
-          targets: [{ ...erp, queue_length: 0, failures: 0, last_error: null }],
+          targets: [{ ...erp, queue_length: 0, failures: 0, last_error: null, rate_per_s: null }],
+          missing_sources: [],
         },
       },
     },

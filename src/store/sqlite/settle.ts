@@ -112,7 +112,7 @@ export function createSettle(db: Database, moves: Moves, claim: Claim, counters:
         moves.makeDue(row, s.nextAttemptAt ?? s.now, "retry", {
           generation: row.generation,
           attemptCount: number,
-          uncountedAttempts: row.uncounted_attempts + number - s.attemptNumber,
+          uncountedAttempts: row.uncounted_attempts + number - s.attemptNumber + (s.isUncounted === true ? 1 : 0),
           recoveries: 0,
           // Brought forward and failed again: its next try is the one that its schedule says.
           nextTry: s.keepsTime || row.early === EARLY.broughtForward ? "kept" : "free",

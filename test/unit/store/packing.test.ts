@@ -66,6 +66,7 @@ const settlement = fc.record({
   nextAttemptAt: orAbsent(time),
   deadReason: orAbsent(fc.constantFrom(...DEAD_REASONS)),
   keepsTime: fc.boolean(),
+  isUncounted: fc.boolean(),
   leavesKeyQueue: fc.boolean(),
   claimNext: fc.boolean(),
   now: time,
