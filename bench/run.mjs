@@ -22,6 +22,7 @@ const FIGURES = {
   stored: async () => (await import("./figures/stored.mjs")).measureStored,
   search: async () => (await import("./figures/search.mjs")).measureSearch,
   routing: async () => (await import("./figures/routing.mjs")).measureRouting,
+  failing: async () => (await import("./figures/failing.mjs")).measureFailing,
   forward: async () => (await import("./figures/forward.mjs")).measureForward,
   validation: async () => (await import("./figures/checked-ingest.mjs")).measureValidation,
   hmac: async () => (await import("./figures/checked-ingest.mjs")).measureHmac,

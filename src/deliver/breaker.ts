@@ -1,4 +1,5 @@
 import type { Mode } from "../domain/target.ts";
+import { createPace, loadPace, noteBad, noteGood, startRamp, stopMeasuring, type Pace } from "./pace.ts";
 
 /**
  * Whether a destination is well. Closed is shown as NORMAL, open as QUEUE: while it is open, deliveries are kept and
@@ -21,13 +22,13 @@ export interface BreakerState {
   probeAt: number;
   /** Probes that failed since it opened. */
   failedProbes: number;
-  /** Slow start: until then at most `slowStartPerS`. */
-  slowStartUntil: number;
-  slowStartPerS: number;
-  /** Successes per second while it was well, a moving average; and what is not yet counted into it. */
-  averagePerS: number;
-  successes: number;
-  measuredAt: number;
+  /** When it last took something; undefined when it never did. */
+  tookAt: number | undefined;
+  /** When it last came out of QUEUE, and how often it went back there soon after. */
+  closedAt: number | undefined;
+  relapses: number;
+  /** How fast it is sent to while it is not in QUEUE. */
+  pace: Pace;
   /** How long an attempt takes, whatever it comes to: a moving average; undefined before the first. */
   attemptMs: number | undefined;
   /** The subscription is paused or suspended: the time does not count. */
@@ -45,18 +46,20 @@ export interface BreakerState {
 
 export const BREAKER = {
   failuresToOpen: 3,
-  firstProbeMs: 5_000,
+  /** So many in a row are no chance, even where something was taken a moment ago. */
+  failuresInAnyCase: 100,
+  /** Whoever took something since is not down: among many, three in a row fail by chance. */
+  sureAfterMs: 3_000,
+  firstProbeMs: 1_000,
   maxProbeMs: 60_000,
-  slowStartMs: 60_000,
-  /** Less than two: the average is an estimate, and twice the usual rate is the most that is promised. */
-  slowStartFactor: 1.9,
+  /** Back in QUEUE so soon, it was not really back: probes go on where they were, and what flows starts lower. */
+  relapseMs: 60_000,
+  maxRelapses: 6,
   slowStartMinPerS: 10,
   /** Open for so long, the subscription is suspended. */
   suspendAfterMs: 72 * 3_600_000,
   /** More dead in a row, and the subscription is suspended too. */
   suspendAfterDead: 10,
-  averageOverMs: 60_000,
-  measureEveryMs: 1000,
 } as const;
 
 /** What takes longer on average holds up others. */
@@ -79,11 +82,10 @@ export function createBreakerState(now: number): BreakerState {
     openedAt: 0,
     probeAt: 0,
     failedProbes: 0,
-    slowStartUntil: 0,
-    slowStartPerS: 0,
-    averagePerS: 0,
-    successes: 0,
-    measuredAt: now,
+    tookAt: undefined,
+    closedAt: undefined,
+    relapses: 0,
+    pace: createPace(now),
     attemptMs: undefined,
     isHeld: false,
     lastError: undefined,
@@ -96,48 +98,52 @@ export function createBreakerState(now: number): BreakerState {
 
 /** As it was saved, perhaps by an earlier version. */
 export function loadBreakerState(saved: string, now: number): BreakerState {
-  return { ...createBreakerState(now), ...(JSON.parse(saved) as Partial<BreakerState>) };
+  const { averagePerS, ...state } = JSON.parse(saved) as Partial<BreakerState> & { averagePerS?: number };
+  const pace = loadPace(state.pace ?? { usualPerS: averagePerS ?? 0, averagePerS: averagePerS ?? 0 }, now);
+  return { ...createBreakerState(now), ...state, pace };
 }
 
 /** Also for an answer that says nothing against the destination, such as a 400: it is reachable. */
 export function noteSuccess(state: BreakerState, now: number): BreakerChange {
   state.failures = 0;
   state.failedChecks = 0;
-  if (!state.isOpen) {
-    measure(state, now);
-    return undefined;
-  }
+  noteTaken(state, now);
+  if (!state.isOpen) return undefined;
   closeBreaker(state, now, "it answers again");
   startSlowly(state, now, BREAKER.slowStartMinPerS);
   return "closed";
 }
 
+/** It took something, whatever follows from it. */
+export function noteTaken(state: BreakerState, now: number): void {
+  state.tookAt = now;
+  noteGood(state.pace, now);
+}
+
 export function closeBreaker(state: BreakerState, now: number, reason: string): void {
   state.isOpen = false;
   state.changedAt = now;
+  state.closedAt = now;
   state.reason = reason;
-  // The time in which it was down says nothing about its usual rate.
-  state.successes = 0;
-  state.measuredAt = now;
   state.failedProbes = 0;
   state.lastError = undefined;
-  state.slowStartUntil = 0;
 }
 
-/** For a while at most what it is used to, and a little more. */
-export function startSlowly(state: BreakerState, now: number, minPerS: number): void {
-  state.slowStartUntil = now + BREAKER.slowStartMs;
-  state.slowStartPerS = Math.max(minPerS, state.averagePerS * BREAKER.slowStartFactor);
+/** For a while at most what it is used to, and a little more: not for long when it was away for a moment only. */
+export function startSlowly(state: BreakerState, now: number, minPerS: number, awayMs = now - state.openedAt): void {
+  startRamp(state.pace, now, { awayMs, relapses: state.relapses, minPerS });
 }
 
 export function openBreaker(state: BreakerState, now: number, reason: string, jitter: number): void {
+  const isRelapse = state.closedAt !== undefined && now - state.closedAt < BREAKER.relapseMs;
+  state.relapses = isRelapse ? Math.min(BREAKER.maxRelapses, state.relapses + 1) : 0;
   state.isOpen = true;
   state.changedAt = now;
   state.reason = reason;
   state.openedAt = now;
-  state.failedProbes = 0;
-  state.slowStartUntil = 0;
-  state.probeAt = now + probeDelayMs(0, jitter);
+  state.failedProbes = state.relapses;
+  stopMeasuring(state.pace, now);
+  state.probeAt = now + probeDelayMs(state.failedProbes, jitter);
 }
 
 export interface Failure {
@@ -155,6 +161,7 @@ export function noteFailure(state: BreakerState, failure: Failure): BreakerChang
   const { now, error, jitter, isProbe, failuresToOpen = BREAKER.failuresToOpen } = failure;
   state.failures++;
   state.lastError = error;
+  noteBad(state.pace, now, state.failures);
   if (state.isOpen) {
     // What was in flight when it opened proves nothing new.
     if (!isProbe) return undefined;
@@ -164,9 +171,16 @@ export function noteFailure(state: BreakerState, failure: Failure): BreakerChang
     if (openMs >= BREAKER.suspendAfterMs) return "expired";
     return openMs >= BREAKER.suspendAfterMs / 2 ? warnOnce(state) : undefined;
   }
-  if (state.failures < failuresToOpen) return undefined;
+  if (!isDown(state, now, failuresToOpen)) return undefined;
   openBreaker(state, now, error, jitter);
   return "opened";
+}
+
+/** One that is sent to a lot fails three times in a row by chance, and takes the next: it must have taken nothing for a while. */
+function isDown({ failures, failedChecks, tookAt }: BreakerState, now: number, failuresToOpen: number): boolean {
+  if (failures < failuresToOpen) return false;
+  if (tookAt === undefined || now - tookAt >= BREAKER.sureAfterMs) return true;
+  return failedChecks >= failuresToOpen || failures >= Math.max(failuresToOpen, BREAKER.failuresInAnyCase);
 }
 
 export function noteDuration(state: BreakerState, durationMs: number): void {
@@ -233,16 +247,6 @@ export function resumeBreaker(state: BreakerState, now: number): void {
   }
   if (state.isHeld) noteDelivered(state);
   state.isHeld = false;
-}
-
-function measure(state: BreakerState, now: number): void {
-  state.successes++;
-  const elapsedMs = now - state.measuredAt;
-  if (elapsedMs < BREAKER.measureEveryMs) return;
-  const weight = Math.min(1, elapsedMs / BREAKER.averageOverMs);
-  state.averagePerS += weight * ((state.successes * 1000) / elapsedMs - state.averagePerS);
-  state.successes = 0;
-  state.measuredAt = now;
 }
 
 function probeDelayMs(failedProbes: number, jitter: number): number {

@@ -4,7 +4,7 @@ import type { Store } from "../store/store.ts";
 import { BREAKER, noteDead, noteDelivered, postponeProbe, type BreakerState } from "./breaker.ts";
 import type { Lane } from "./lane.ts";
 import type { Decision } from "./settle.ts";
-import { noteAnswered, noteIll, type Target } from "./target.ts";
+import { noteAnswered, noteIll, noteTooMuch, noteUnclear, sparesDeliveries, type Target } from "./target.ts";
 
 /** What attempts tell about a destination: whether it is well, is back, or is to be given up. */
 export interface DestinationWatch {
@@ -80,6 +80,17 @@ export function createDestinationWatch(options: DestinationWatchOptions): Destin
     store.makeRetriesDue(lane.seq, clock.now()).then(go, () => go(0));
   }
 
+  /** It answers, and so is not down; how much is sent follows from what it asks for. */
+  function limited(lane: Lane, subscription: Subscription, { error, retryAfterMs }: Decision): void {
+    const { target } = lane;
+    const now = clock.now();
+    const isBack = target.mode.isOpen && !sparesDeliveries(target) && noteAnswered(target, now) === "closed";
+    noteTooMuch(target, now, error ?? "answered 429", retryAfterMs);
+    if (!isBack) return;
+    options.onClosed(lane);
+    onBreaker(subscription, "closed", target.mode);
+  }
+
   return {
     giveUp,
     hasten,
@@ -93,11 +104,12 @@ export function createDestinationWatch(options: DestinationWatchOptions): Destin
         if (isProbe) postponeProbe(target.mode, now, random.next());
         return;
       }
+      if (says === "limited") return limited(lane, subscription, decision);
+      if (says === "unclear" && !isProbe) return noteUnclear(target, now, error ?? "failed");
       if (says === "well") {
         if (noteAnswered(target, now) !== "closed") return;
         options.onClosed(lane);
         onBreaker(subscription, "closed", target.mode);
-        // A 500 shows that it answers, not that the others' time has come.
         if (decision.settlement.verdict !== "retry") hasten(lane);
         return;
       }

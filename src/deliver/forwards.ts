@@ -13,6 +13,9 @@ export interface Forwards {
   wait(forward: AwaitedForward, done: (isDelivered: boolean) => void): void;
   /** An attempt was made. */
   note(eventId: string, subscriptionSeq: number, isDelivered: boolean): void;
+  /** Whether the head of an ordering key waits for its next try, as far as is known: nobody waits behind it. */
+  noteHead(subscriptionSeq: number, orderingKey: string | undefined, isWaiting: boolean): void;
+  isBehindWaiting(subscriptionSeq: number, orderingKey: string | undefined): boolean;
   /** What this subscription was to send is kept for later. */
   giveUp(subscriptionSeq: number): void;
   /** Nobody waits any more, now or later. */
@@ -22,6 +25,8 @@ export interface Forwards {
 export interface AwaitedForward {
   eventId: string;
   subscriptionSeq: number;
+  /** Where its subscription is ordered. */
+  orderingKey?: string | undefined;
   /** False when no attempt is to be expected soon. */
   isUnderWay: boolean;
   /** In scheduling time. */
@@ -38,12 +43,18 @@ export interface ForwardsOptions {
 
 interface Waiting {
   subscriptionSeq: number;
+  orderingKey: string | undefined;
   timer: Timer;
   end: (isDelivered: boolean) => void;
 }
 
+/** Of one subscription. Whoever is behind one more waits for as long as others do. */
+const MAX_WAITING_HEADS = 10_000;
+
 export function createForwards({ clock, onAnswer }: ForwardsOptions): Forwards {
   const waiting = new Map<string, Waiting>();
+  /** Ordering keys by subscription. */
+  const waitingHeads = new Map<number, Set<string>>();
   let isStopping = false;
 
   function end(eventId: string, isDelivered: boolean): void {
@@ -55,7 +66,7 @@ export function createForwards({ clock, onAnswer }: ForwardsOptions): Forwards {
   }
 
   return {
-    wait({ eventId, subscriptionSeq, isUnderWay, receivedAt, answerWithinMs = FORWARD_WITHIN_MS }, done) {
+    wait({ eventId, subscriptionSeq, orderingKey, isUnderWay, receivedAt, answerWithinMs = FORWARD_WITHIN_MS }, done) {
       const answer = (isDelivered: boolean) => {
         onAnswer?.(isDelivered, Math.max(0, clock.now() - receivedAt));
         done(isDelivered);
@@ -63,12 +74,26 @@ export function createForwards({ clock, onAnswer }: ForwardsOptions): Forwards {
       if (!isUnderWay || isStopping) return answer(false);
       const until = receivedAt + Math.min(answerWithinMs, FORWARD_WITHIN_MS);
       const timer = clock.setTimer(until, () => end(eventId, false));
-      waiting.set(eventId, { subscriptionSeq, timer, end: answer });
+      waiting.set(eventId, { subscriptionSeq, orderingKey, timer, end: answer });
     },
     note(eventId, subscriptionSeq, isDelivered) {
       if (waiting.size === 0 || waiting.get(eventId)?.subscriptionSeq !== subscriptionSeq) return;
       end(eventId, isDelivered);
     },
+    noteHead(subscriptionSeq, orderingKey = "", isWaiting) {
+      const heads = waitingHeads.get(subscriptionSeq);
+      if (!isWaiting) {
+        if (heads?.delete(orderingKey) === true && heads.size === 0) waitingHeads.delete(subscriptionSeq);
+        return;
+      }
+      if (heads === undefined) waitingHeads.set(subscriptionSeq, new Set([orderingKey]));
+      else if (heads.size < MAX_WAITING_HEADS) heads.add(orderingKey);
+      for (const [eventId, one] of waiting) {
+        if (one.subscriptionSeq === subscriptionSeq && (one.orderingKey ?? "") === orderingKey) end(eventId, false);
+      }
+    },
+    isBehindWaiting: (subscriptionSeq, orderingKey = "") =>
+      waitingHeads.get(subscriptionSeq)?.has(orderingKey) === true,
     giveUp(subscriptionSeq) {
       for (const [eventId, one] of waiting) if (one.subscriptionSeq === subscriptionSeq) end(eventId, false);
     },

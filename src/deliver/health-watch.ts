@@ -22,7 +22,7 @@ export interface HealthWatchOptions {
   clock: Clock;
   random: Random;
   check: HealthCheck;
-  lanes: Pick<TargetLanes, "startRound" | "endRound" | "hasten" | "giveUp" | "refresh">;
+  lanes: Pick<TargetLanes, "startRound" | "endRound" | "hasten" | "giveUp" | "refresh" | "wakeMissing">;
   /** `failing`: half of the way to a suspension. */
   onMode: (target: Target, change: "opened" | "closed" | "failing") => void;
 }
@@ -130,10 +130,14 @@ export function createHealthWatch({ clock, random, check, lanes, onMode }: Healt
   function close(target: Target): void {
     onMode(target, "closed");
     lanes.refresh(target);
+    lanes.wakeMissing(target);
   }
 
   function waitMs({ mode, rules, successes }: Target): number {
     const { checkEveryMs } = rules;
+    // Check and delivery say the same: that it is down is to be known within seconds.
+    const isSuspect = !mode.isOpen && mode.failedChecks > 0 && mode.failures > mode.failedChecks;
+    if (isSuspect) return Math.min(checkEveryMs, HEALTH.firstMs);
     if (!mode.isOpen || mode.forced === "QUEUE") return checkEveryMs;
     const stepMs = successes > 0 ? HEALTH.firstMs : HEALTH.firstMs * 2 ** Math.min(10, mode.failedProbes);
     return Math.min(checkEveryMs, stepMs, HEALTH.maxMs);

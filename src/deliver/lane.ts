@@ -3,6 +3,7 @@ import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery } from "../store/store.ts";
 import { isSlow, PROMPT_MS, type BreakerState } from "./breaker.ts";
 import type { Drain } from "./drain.ts";
+import { notePaced, paceAllows, paceOpensAt, paceRoom } from "./pace.ts";
 import { createTarget, type Target } from "./target.ts";
 import { createTokenBucket, type TokenBucket } from "./token-bucket.ts";
 
@@ -24,6 +25,8 @@ export interface Lane {
   nextDueAt: number;
   /** The last claim left due ones behind: those that come now must not overtake them. */
   isBehind: boolean;
+  /** Some of it waits for a later try, and might be brought forward. */
+  hasMissed: boolean;
   /** Of the subscription. Outlives the lane. */
   readonly breaker: BreakerState;
   /** Whose mode decides whether it sends: that breaker, unless several subscriptions share the target. */
@@ -34,7 +37,6 @@ export interface Lane {
   /** Its destination is gone; nothing more is sent until the subscription says what becomes of it. */
   isGone: boolean;
   rate: TokenBucket | undefined;
-  slowStart: TokenBucket | undefined;
   /** Its attempts take long, as far as is known; new ones are taken for slow until they answer. */
   isSlow: boolean;
   /** When an attempt last ended soon, or the first of those in flight began. */
@@ -73,28 +75,19 @@ export function createLane(
     mayHaveMore: false,
     nextDueAt: 0,
     isBehind: false,
+    hasMissed: false,
     breaker,
     target,
     isProbing: false,
     drain: undefined,
     isGone: false,
     rate: rateOf(subscription, now),
-    slowStart: findSlowStart(target, now),
     isSlow: isSlow(breaker),
     heardAt: now,
     isQueued: false,
     wakeAt: Number.POSITIVE_INFINITY,
     timer: undefined,
   };
-}
-
-/** One for all who share the target. */
-export function createSlowStart(target: Target, now: number): TokenBucket {
-  return (target.slowStart = createTokenBucket(target.mode.slowStartPerS, now, undefined, "empty"));
-}
-
-export function findSlowStart(target: Target, now: number): TokenBucket | undefined {
-  return now < target.mode.slowStartUntil ? (target.slowStart ?? createSlowStart(target, now)) : undefined;
 }
 
 function rateOf(subscription: Subscription, now: number): TokenBucket | undefined {
@@ -109,34 +102,35 @@ export function retune(lane: Lane, subscription: Subscription, now: number): voi
   else lane.rate.setRate(perMinute / 60, now);
 }
 
-/** When rate limit and slow start let the next delivery go; infinite while a batch must end first. */
+/** When rate limit and pace let the next delivery go; infinite while a batch must end first. */
 export function gateOpensAt(lane: Lane, now: number): number {
   if (lane.drain !== undefined && lane.drain.room <= 0) return Number.POSITIVE_INFINITY;
-  endSlowStart(lane, now);
-  return Math.max(lane.rate?.readyAt(now) ?? now, lane.slowStart?.readyAt(now) ?? now);
+  return Math.max(lane.rate?.readyAt(now) ?? now, paceOpensAt(lane.target.mode.pace, now));
 }
 
-/** How many deliveries rate limit and slow start let go now. */
+/** How many deliveries rate limit and pace let go now. */
 export function allowance(lane: Lane, now: number): number {
-  endSlowStart(lane, now);
-  const { rate, slowStart } = lane;
   return Math.min(
-    rate?.available(now) ?? Number.POSITIVE_INFINITY,
-    slowStart?.available(now) ?? Number.POSITIVE_INFINITY,
+    lane.rate?.available(now) ?? Number.POSITIVE_INFINITY,
+    paceAllows(lane.target.mode.pace, now),
     lane.drain?.room ?? Number.POSITIVE_INFINITY,
   );
 }
 
-/** Until when a lane without work must be remembered, lest its limits are forgotten with it. */
-export function remembersUntil(lane: Lane, now: number): number {
-  endSlowStart(lane, now);
-  return Math.max(lane.rate?.fullAt(now) ?? now, lane.slowStart === undefined ? now : lane.target.mode.slowStartUntil);
+/** One of it is sent. */
+export function noteSent(lane: Lane, now: number): void {
+  lane.rate?.take(now);
+  notePaced(lane.target.mode.pace, now);
 }
 
-function endSlowStart(lane: Lane, now: number): void {
-  if (lane.slowStart === undefined || now < lane.target.mode.slowStartUntil) return;
-  lane.slowStart = undefined;
-  lane.target.slowStart = undefined;
+/** As many as may be are in flight. */
+export function isFull(lane: Lane, { concurrency }: Subscription): boolean {
+  return lane.inFlight >= paceRoom(lane.target.mode.pace, concurrency);
+}
+
+/** Until when a lane without work must be remembered, lest its limits are forgotten with it. */
+export function remembersUntil(lane: Lane, now: number): number {
+  return lane.rate?.fullAt(now) ?? now;
 }
 
 /** Nothing comes back soon of what is in flight. One alone may be an odd one out. */

@@ -3,6 +3,7 @@ import { isGatewayEventType } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement, Store } from "../store/store.ts";
 import { isSlow, noteDuration, postponeProbe, PROMPT_MS, type BreakerState } from "./breaker.ts";
+import { createEarlyRetries } from "./early-retries.ts";
 import { createDestinationWatch, type DestinationWatchOptions } from "./destination-watch.ts";
 import type { Dispatch } from "./dispatch.ts";
 import {
@@ -10,8 +11,10 @@ import {
   claimsAhead,
   gateOpensAt,
   held,
+  isFull,
   isIdle,
   isSilent,
+  noteSent,
   occupied,
   remembersUntil,
   retune,
@@ -19,6 +22,7 @@ import {
 } from "./lane.ts";
 import type { Governor } from "./governor.ts";
 import type { InFlightMarks } from "./in-flight-file.ts";
+import { createMissingSources, type MissingSource } from "./missing-sources.ts";
 import { createMemory } from "./memory.ts";
 import { createSlots, type Slots } from "./slots.ts";
 import { createStandings } from "./standings.ts";
@@ -50,6 +54,8 @@ export interface Scheduler {
   findBreaker(subscriptionSeq: number): BreakerState | undefined;
   /** Whether what is due now waits for longer than this: for older ones, for a rate limit, or for the next start. */
   isBehind(subscriptionSeq: number, byMs: number): boolean;
+  /** Sources that the subscription's target does not know. */
+  missingSources(subscriptionSeq: number): readonly MissingSource[];
   /** What a subscription sends to. */
   targetOf(subscription: Subscription): Target;
   readonly targets: TargetLanes;
@@ -68,6 +74,8 @@ export interface SchedulerOptions {
   findSubscription: (seq: number) => Subscription | undefined;
   maxInFlight: number;
   maxBodyBytes: number;
+  /** For how long a delivery may wait for what its destination does not know yet. */
+  maxHeldMs?: number | undefined;
   /** What is being sent, for the next process. */
   inFlight: InFlightMarks;
   /** Holds attempts back while intake needs the machine. */
@@ -119,6 +127,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     laneOf,
     advance,
     destinations: () => destinations,
+    missing: () => missing,
   });
   const destinations = createDestinationWatch({
     store,
@@ -129,11 +138,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     onClosed: targetLanes.closed,
     onOpened: targetLanes.opened,
     onIll: options.onIll,
-    onHastened(lane, isMore) {
-      if (isMore) spill(lane, clock.now());
-      advance(lane);
-    },
+    onHastened: hastened,
   });
+  const earlyRetries = createEarlyRetries({
+    store,
+    clock,
+    lanesOf: targetLanes.lanesOf,
+    onDone: hastened,
+  });
+  const missing = createMissingSources({ store, clock, onDone: hastened });
   const maxProbing = Math.max(1, Math.floor(options.maxInFlight * SHARE_OF_PROBES));
   let probing = 0;
   let isStopping = false;
@@ -149,6 +162,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       targetLanes.join(lane);
     }
     return lane;
+  }
+
+  function hastened(lane: Lane, isMore: boolean): void {
+    if (isMore) spill(lane, clock.now());
+    advance(lane);
   }
 
   /** Its target is in QUEUE, and nothing is sent all the same. */
@@ -185,7 +203,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (isShut(lane)) return advanceOpen(lane, now);
     claimMore(lane, subscription, now);
     if (lane.ready.length === 0) return rest(lane);
-    if (lane.inFlight >= subscription.concurrency) return;
+    if (isFull(lane, subscription)) return;
     const opensAt = gateOpensAt(lane, now);
     if (opensAt > now) return wakeAt(lane, opensAt);
     if (!lane.isSlow && isSilent(lane, now)) slots.judge(lane, true);
@@ -302,7 +320,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   function canSend(lane: Lane, subscription: Subscription): boolean {
     if (isStopping || subscription.status !== "active" || isShut(lane) || lane.isGone) return false;
-    if (lane.inFlight >= subscription.concurrency) return false;
+    if (isFull(lane, subscription)) return false;
     const now = clock.now();
     return gateOpensAt(lane, now) <= now;
   }
@@ -317,8 +335,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       giveBack(lane, [delivery]);
       return false;
     }
-    lane.rate?.take(now);
-    lane.slowStart?.take(now);
+    noteSent(lane, now);
     const { drain } = lane;
     if (drain !== undefined) {
       drain.room--;
@@ -351,13 +368,21 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     slots.judge(lane, isSlow(lane.breaker) || isSilent(lane, now));
     // It may have been changed since: what follows goes by the rules of now.
     const subscription = findSubscription(lane.seq) ?? sentBy;
-    const decision = decide(delivery, subscription, report, { now, wall: clock.wall(), random });
+    const decision = decide(delivery, subscription, report, {
+      now,
+      wall: clock.wall(),
+      random,
+      maxHeldMs: options.maxHeldMs,
+      noteMiss: missing.noteMiss,
+    });
     if (decision.settlement.verdict !== "delivered" && !isGatewayEventType(delivery.event.type)) {
       lane.breaker.failedOthers = true;
       lane.target.mode.failedOthers = true;
     }
     destinations.note(lane, subscription, decision, isProbe);
-    if (drain !== undefined) targetLanes.noteEnded(drain, decision.says === "ill");
+    if (lane.target.hasMissed && decision.settlement.verdict === "delivered") earlyRetries.noteTaken(lane);
+    if (decision.settlement.verdict === "delivered") missing.noteTaken(lane, delivery.event.source);
+    if (drain !== undefined) targetLanes.noteEnded(drain, decision.says !== "well" && decision.says !== "nothing");
     // Another lane may have waited for what this one finds out.
     if (isProbe && lane.target.mode !== lane.breaker) targetLanes.opened(lane);
     options.onAttempt?.(subscription, delivery, report, decision);
@@ -387,7 +412,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       if (decision.testOf !== undefined) options.onTested?.(decision.testOf, decision.settlement);
       settled(lane, decision);
       if (result.next !== undefined) memory.add(lane, result.next);
-      const { verdict, nextAttemptAt } = decision.settlement;
+      const { verdict, nextAttemptAt, keepsTime } = decision.settlement;
+      if (verdict === "retry" && !keepsTime) earlyRetries.noteMissed(lane);
       // Only now: a claim that is already on its way may be answered before this row is there.
       if (result.movedUp || verdict === "retry") spill(lane, verdict === "retry" ? (nextAttemptAt ?? 0) : clock.now());
       advance(lane);
@@ -524,6 +550,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       return lane.isBehind || lane.isGone || gateOpensAt(lane, now) > now + byMs;
     },
     findBreaker: (seq) => standings.findMode(findSubscription(seq), seq),
+    missingSources: missing.list,
     targetOf: standings.targetOf,
     targets: targetLanes,
     get inFlight() {
@@ -533,8 +560,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       for (const { subscriptionSeq, nextDueAt } of await store.loadLanes()) {
         const subscription = findSubscription(subscriptionSeq);
         if (subscription === undefined) continue;
-        spill(laneOf(subscription), nextDueAt);
-        advance(laneOf(subscription));
+        const lane = laneOf(subscription);
+        spill(lane, nextDueAt);
+        // Nobody knows what was missed before this start.
+        earlyRetries.noteMissed(lane);
+        advance(lane);
       }
     },
     async stop(deadlineMs) {

@@ -2,7 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import { DEFAULT_RULES } from "../domain/target.ts";
 import { createBreakerState, resumeBreaker, type BreakerState } from "./breaker.ts";
-import { createLane, findSlowStart, type Lane } from "./lane.ts";
+import { createLane, type Lane } from "./lane.ts";
 import { createTarget, type Target } from "./target.ts";
 
 /** What is known of each subscription and of what it sends to; it outlives the lanes. */
@@ -68,7 +68,6 @@ export function createStandings(options: StandingsOptions): Standings {
         targets.delete(lane.seq);
         if (lane.isProbing) lane.target.isProbing = false;
         lane.target = targetOf(subscription);
-        lane.slowStart = findSlowStart(lane.target, clock.now());
       });
     },
     resume({ breaker, target }) {

@@ -4,7 +4,8 @@ import type { ClaimedDelivery } from "../store/store.ts";
 import { startSlowly } from "./breaker.ts";
 import type { DestinationWatch } from "./destination-watch.ts";
 import { createDrain, FIRST_BATCH, type Drain, type DrainEnd, type DrainEvents } from "./drain.ts";
-import { createSlowStart, findSlowStart, occupied, type Lane } from "./lane.ts";
+import type { MissingSources } from "./missing-sources.ts";
+import { occupied, type Lane } from "./lane.ts";
 import type { Target } from "./target.ts";
 
 /** What concerns all lanes that send to one target. */
@@ -16,6 +17,8 @@ export interface TargetLanes {
   endRound(target: Target): void;
   /** What waits for a later try is due now. */
   hasten(target: Target): void;
+  /** It is in NORMAL again: what it did not know may be known now. */
+  wakeMissing(target: Target): void;
   /** It could not be reached for too long: whoever has something for it is suspended. */
   giveUp(target: Target): void;
   /** Tries what waits in one subscription, whatever the mode: one round. */
@@ -35,6 +38,7 @@ export interface TargetLaneSteps extends TargetLanes {
   /** Its target is in NORMAL again, or in QUEUE, because of this lane: those who share it follow. */
   closed(lane: Lane): void;
   opened(lane: Lane): void;
+  lanesOf(target: Target): readonly Lane[];
 }
 
 export interface TargetLanesOptions {
@@ -44,6 +48,7 @@ export interface TargetLanesOptions {
   laneOf: (subscription: Subscription) => Lane;
   advance: (lane: Lane) => void;
   destinations: () => DestinationWatch;
+  missing: () => Pick<MissingSources, "wake">;
 }
 
 /** An operator looks for himself what became of it. */
@@ -52,6 +57,8 @@ const BY_HAND: DrainEvents = {
   onTried: () => undefined,
   onEnd: () => undefined,
 };
+
+const LONG = Number.POSITIVE_INFINITY;
 
 export function createTargetLanes(options: TargetLanesOptions): TargetLaneSteps {
   const { lanes, clock, findSubscription, advance } = options;
@@ -65,12 +72,8 @@ export function createTargetLanes(options: TargetLanesOptions): TargetLaneSteps 
     return lane.target.mode === lane.breaker ? [] : lanesOf(lane.target).filter((one) => one !== lane);
   }
 
-  function flowAgain(target: Target, members: readonly Lane[]): void {
-    target.slowStart = undefined;
-    for (const lane of members) {
-      if (lane.drain !== undefined) end(lane.drain, "stopped");
-      lane.slowStart = findSlowStart(target, clock.now());
-    }
+  function flowAgain(members: readonly Lane[]): void {
+    for (const { drain } of members) if (drain !== undefined) end(drain, "stopped");
   }
 
   function mayGo({ seq, isGone }: Lane): boolean {
@@ -118,6 +121,7 @@ export function createTargetLanes(options: TargetLanesOptions): TargetLaneSteps 
   return {
     step,
     endRound,
+    lanesOf,
     join(lane) {
       const { drain } = lane.target;
       if (drain === undefined) return;
@@ -130,25 +134,24 @@ export function createTargetLanes(options: TargetLanesOptions): TargetLaneSteps 
     },
     refresh(target) {
       const members = lanesOf(target);
-      if (!target.mode.isOpen) flowAgain(target, members);
+      if (!target.mode.isOpen) flowAgain(members);
       for (const lane of members) advance(lane);
     },
     startRound(target, events) {
       if (target.drain !== undefined) return;
       const members = lanesOf(target);
-      const now = clock.now();
-      if (target.successes <= 1) {
-        startSlowly(target.mode, now, target.rules.batchSize);
-        createSlowStart(target, now);
-      }
+      // However short it was: a good check says that it starts, not that it has.
+      if (target.successes <= 1) startSlowly(target.mode, clock.now(), target.rules.batchSize, LONG);
       const drain = begin(createDrain(target, members, target.rules.batchSize, events));
       drain.room = FIRST_BATCH;
       target.drain = drain;
-      for (const lane of members) lane.slowStart = findSlowStart(target, now);
       for (const lane of members) advance(lane);
       step(drain);
     },
     hasten: (target) => hastenLanes(lanesOf(target)),
+    wakeMissing(target) {
+      for (const lane of lanesOf(target)) options.missing().wake(lane);
+    },
     giveUp(target) {
       target.mode.failedOthers = true;
       for (const lane of lanesOf(target)) {
@@ -179,7 +182,7 @@ export function createTargetLanes(options: TargetLanesOptions): TargetLaneSteps 
     },
     closed(lane) {
       const members = sharersOf(lane);
-      flowAgain(lane.target, [lane, ...members]);
+      flowAgain([lane, ...members]);
       for (const member of members) {
         options.destinations().hasten(member);
         advance(member);

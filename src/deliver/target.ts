@@ -1,8 +1,11 @@
+import type { Timer } from "../domain/clock.ts";
 import { DEFAULT_RULES, type Mode, type TargetRules } from "../domain/target.ts";
 import {
+  BREAKER,
   closeBreaker,
   noteFailure,
   noteSuccess,
+  noteTaken,
   openBreaker,
   startSlowly,
   type BreakerChange,
@@ -10,7 +13,7 @@ import {
   type Failure,
 } from "./breaker.ts";
 import type { Drain } from "./drain.ts";
-import type { TokenBucket } from "./token-bucket.ts";
+import { noteBad, noteLimited } from "./pace.ts";
 
 /**
  * What subscriptions send to, as it is now. Its mode is a breaker: that of its only subscription, or one that all who
@@ -29,9 +32,15 @@ export interface Target {
   wasIll: boolean;
   /** Since the first of these successes, all that waited was tried once. */
   isTried: boolean;
+  /** Since then: whether it took one of them, and how many it failed at. */
+  isTaking: boolean;
+  failedTries: number;
   /** What is sent although it is in QUEUE. */
   drain: Drain | undefined;
-  slowStart: TokenBucket | undefined;
+  /** One of its lanes has what waits for a later try; when some of that may next be brought forward. */
+  hasMissed: boolean;
+  earlyAt: number;
+  earlyTimer: Timer | undefined;
 }
 
 export function createTarget(mode: BreakerState, rules: TargetRules = DEFAULT_RULES): Target {
@@ -43,8 +52,12 @@ export function createTarget(mode: BreakerState, rules: TargetRules = DEFAULT_RU
     successes: 0,
     wasIll: false,
     isTried: false,
+    isTaking: false,
+    failedTries: 0,
     drain: undefined,
-    slowStart: undefined,
+    hasMissed: false,
+    earlyAt: 0,
+    earlyTimer: undefined,
   };
 }
 
@@ -63,13 +76,30 @@ export function isHealthy({ mode, rules, check }: Target): boolean {
 export function noteAnswered(target: Target, now: number): BreakerChange {
   const { mode } = target;
   if (!mode.isOpen || !sparesDeliveries(target)) return noteSuccess(mode, now);
+  noteTaken(mode, now);
+  target.isTaking = true;
   if (mode.forced === "QUEUE") forgetFailures(mode);
   return undefined;
+}
+
+/** It was too much for the destination, which is well: less is sent, but nothing is kept. */
+export function noteTooMuch({ mode }: Target, now: number, error: string, retryAfterMs: number | undefined): void {
+  mode.lastError = error;
+  noteLimited(mode.pace, now, retryAfterMs);
+}
+
+/** A delivery failed, and nobody knows whose fault it is. */
+export function noteUnclear(target: Target, now: number, error: string): void {
+  const { mode } = target;
+  if (mode.isOpen) target.failedTries++;
+  mode.lastError = error;
+  noteBad(mode.pace, now, 0);
 }
 
 /** A delivery failed, and it is the destination's fault. */
 export function noteIll(target: Target, { now, error, jitter, isProbe }: Failure): BreakerChange {
   const { mode } = target;
+  if (mode.isOpen) target.failedTries++;
   const change = noteFailure(mode, { now, error, jitter, isProbe, failuresToOpen: failuresToOpen(target) });
   if (change === "opened") beginQueue(target);
   return mode.forced === "QUEUE" ? undefined : change;
@@ -78,8 +108,7 @@ export function noteIll(target: Target, { now, error, jitter, isProbe }: Failure
 export function noteCheckFailed(target: Target, failure: Omit<Failure, "isProbe">): BreakerChange {
   target.mode.failedChecks++;
   const change = noteIll(target, { ...failure, isProbe: true });
-  target.successes = 0;
-  target.isTried = false;
+  beginQueue(target);
   target.wasIll = true;
   return change;
 }
@@ -93,6 +122,7 @@ export function noteCheckSucceeded(target: Target, now: number): "recovering" | 
     if (mode.failures === 0 && !mode.isOpen) mode.lastError = undefined;
     return undefined;
   }
+  if (target.successes === 0) target.failedTries = 0;
   target.successes++;
   if (target.successes > 1) return closeIfBack(target, now);
   mode.failedProbes = 0;
@@ -140,13 +170,23 @@ function forgetFailures(mode: BreakerState): void {
 function beginQueue(target: Target): void {
   target.successes = 0;
   target.isTried = false;
+  target.isTaking = false;
+  target.failedTries = 0;
   target.wasIll = false;
+}
+
+/**
+ * Its health is good, and it takes nothing all the same. A few that fail among nothing else say little: one event that
+ * fails for ever must not keep it in QUEUE for days.
+ */
+function isFailingAtAll({ isTaking, failedTries }: Target): boolean {
+  return !isTaking && failedTries >= BREAKER.failuresToOpen;
 }
 
 function closeIfBack(target: Target, now: number): "closed" | undefined {
   const { mode, rules, successes } = target;
   if (mode.forced === "QUEUE" || rules.health === undefined) return undefined;
-  if (!target.isTried || successes < rules.successesToClose) return undefined;
+  if (!target.isTried || successes < rules.successesToClose || isFailingAtAll(target)) return undefined;
   forgetFailures(mode);
   const times = rules.successesToClose === 1 ? "once" : `${rules.successesToClose} times`;
   closeBreaker(mode, now, `its health was good ${times} in a row, and all that waited was tried`);

@@ -11,6 +11,8 @@ export interface Classification {
   /** Whether the subscription is to be suspended. */
   suspends: boolean;
   error: string | undefined;
+  /** It is well and does not know the source of the event: the delivery waits for that. */
+  missesSource?: true;
 }
 
 const DELIVERED: Classification = Object.freeze({
@@ -30,6 +32,9 @@ export function classify(outcome: Outcome, retryOn: Subscription["retryOn"]): Cl
       const { status } = outcome.response;
       if (retryOn.statuses.includes(status)) return retry(outcome.error, true);
       if (status === 508 && isLoop(outcome.response)) return dead("refused", `${outcome.error}: ${LOOP}`);
+      if (retryOn.sourceStatuses?.includes(status) === true) {
+        return { ...retry(outcome.error, false), missesSource: true };
+      }
       return isTransient(status) ? retry(outcome.error, isEndpointFailure(status)) : dead("refused", outcome.error);
     }
     case "gone":

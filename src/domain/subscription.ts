@@ -203,7 +203,13 @@ export interface Subscription {
   /** The private key, when deliveries are also signed with one. */
   ed25519Key?: string | undefined;
   retryPolicy: RetryPolicySpec;
-  retryOn: { statuses: readonly number[]; bodyContains: string | undefined; bodyIs?: string | undefined };
+  retryOn: {
+    statuses: readonly number[];
+    /** Those that say that the destination does not know the event's source, or not yet. */
+    sourceStatuses?: readonly number[] | undefined;
+    bodyContains: string | undefined;
+    bodyIs?: string | undefined;
+  };
   timeoutMs: number;
   rateLimitPerMinute: number | undefined;
   concurrency: number;

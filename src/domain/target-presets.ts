@@ -4,8 +4,8 @@ import type { TargetInput } from "./target.ts";
 /** What is known of targets that many people have, so that nobody must find it out again. */
 export interface TargetPreset {
   retryPolicy: RetryPolicySpec;
-  /** Statuses that mean "not yet" there. */
-  retryStatuses: readonly number[];
+  /** Statuses that mean "not yet" there, of one source: others may be known to it. */
+  sourceStatuses: readonly number[];
   /** A body that says the same with a 200. */
   startingBody: string;
   /** What is larger fails however often it is sent. */
@@ -26,12 +26,12 @@ export const PRESET_NAMES = ["n8n"] as const;
 export type PresetName = (typeof PRESET_NAMES)[number];
 
 /**
- * n8n answers 404, and 200 with a text, while it starts; a body over its limit (`N8N_PAYLOAD_SIZE_MAX`, 16 MiB) is a
+ * n8n answers 404, and 200 with a text, while it starts, and 404 for a workflow that is not active; a body over its limit (`N8N_PAYLOAD_SIZE_MAX`, 16 MiB) is a
  * 500 that looks like any other.
  */
 const N8N: TargetPreset = {
   retryPolicy: "proxy",
-  retryStatuses: [404],
+  sourceStatuses: [404],
   startingBody: "n8n is starting up. Please wait",
   maxBytes: 16 * 1024 * 1024,
   wantsPlainJson: true,
@@ -62,7 +62,7 @@ export function findHealth(
 /** What a preset adds to a subscription; what the subscription says itself goes first. */
 export interface PresetSettings {
   retryPolicy: RetryPolicySpec | undefined;
-  retryStatuses: readonly number[];
+  sourceStatuses: readonly number[];
   retryBody: string | undefined;
   maxBytes: number | undefined;
   wantsPlainJson: boolean;
@@ -70,7 +70,7 @@ export interface PresetSettings {
 
 const NONE: PresetSettings = {
   retryPolicy: undefined,
-  retryStatuses: [],
+  sourceStatuses: [],
   retryBody: undefined,
   maxBytes: undefined,
   wantsPlainJson: false,
@@ -84,7 +84,8 @@ export function presetSettings(
   if (preset === undefined) return shared?.max_bytes === undefined ? NONE : { ...NONE, maxBytes: shared.max_bytes };
   return {
     retryPolicy: preset.retryPolicy,
-    retryStatuses: preset.retryStatuses,
+    // Whoever names statuses has decided what they mean.
+    sourceStatuses: preset.sourceStatuses.filter((status) => retryOn?.statuses?.includes(status) !== true),
     retryBody: retryOn?.body_contains === undefined ? preset.startingBody : undefined,
     maxBytes: shared?.max_bytes ?? preset.maxBytes,
     wantsPlainJson: preset.wantsPlainJson,

@@ -130,11 +130,16 @@ export async function openDelivery(ground: Ground) {
     isCancelling: (seq) => replayRunner.isCancelling(seq),
     maxInFlight: limits.maxSockets,
     maxBodyBytes: limits.bodyCacheBytes,
+    maxHeldMs: config.heldMaxDays * 86_400_000,
     onAttempt(subscription, delivery, report, { settlement }) {
       upkeep.noteWork();
       const { verdict, attempt } = settlement;
       statistics.note(subscription.seq, report.durationMs, attempt.result === "success");
       forwards.note(delivery.event.id, subscription.seq, verdict === "delivered");
+      if (subscription.ordered && subscription.mode === "forward") {
+        const isWaiting = verdict === "retry" || (verdict === "dead" && !settlement.leavesKeyQueue);
+        forwards.noteHead(subscription.seq, delivery.event.orderingKey, isWaiting);
+      }
       metrics.countAttempt({
         subscriptionId: subscription.id,
         eventType: delivery.event.type,

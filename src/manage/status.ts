@@ -44,6 +44,19 @@ export function createStatus(options: StatusOptions): Status {
     return options.targets.list(tenantId).map((known) => describeTarget(known, open));
   }
 
+  /** What a target that is well does not know: n8n's workflows that are not active. */
+  function describeMissing(tenantId: string | undefined) {
+    return subscriptions.list(tenantId).flatMap((subscription) =>
+      scheduler.missingSources(subscription.seq).map(({ source, since, nextTryAt, error }) => ({
+        source,
+        subscription: subscription.name,
+        since: new Date(since).toISOString(),
+        next_try_at: new Date(nextTryAt).toISOString(),
+        last_error: error,
+      })),
+    );
+  }
+
   return {
     readiness() {
       const trouble = options.findTrouble();
@@ -81,12 +94,14 @@ export function createStatus(options: StatusOptions): Status {
           queue_length: target.queueLength,
           failures: target.failures,
           last_error: target.lastError,
+          rate_per_s: target.ratePerS,
         })),
         sources: weak.slice(0, MAX_LISTED_SOURCES).map(({ source }) => ({
           name: source.name,
           health: source.gate?.isLocked === true ? "error" : "ok",
           reason: source.weakness,
         })),
+        missing_sources: describeMissing(tenantId).slice(0, MAX_LISTED_TARGETS),
       };
     },
 

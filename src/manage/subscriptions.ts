@@ -439,7 +439,8 @@ function toSubscription(
       ? fixedInterval(input.retry_count ?? 3, input.retry_interval ?? 60)
       : (input.retry_policy ?? preset.retryPolicy ?? "standard"),
     retryOn: {
-      statuses: input.retry_on?.statuses ?? preset.retryStatuses,
+      statuses: input.retry_on?.statuses ?? [],
+      sourceStatuses: preset.sourceStatuses,
       bodyContains: input.retry_on?.body_contains,
       bodyIs: preset.retryBody,
     },

@@ -1,3 +1,4 @@
+import type { BreakerState } from "../deliver/breaker.ts";
 import { isHealthy } from "../deliver/target.ts";
 import type { Mode } from "../domain/target.ts";
 import type { KnownTarget } from "./targets.ts";
@@ -17,6 +18,8 @@ export interface TargetFacts {
   queueLength: number;
   failures: number;
   lastError: string | null;
+  /** What it is held to now; null when nothing holds it back. */
+  ratePerS: number | null;
 }
 
 /** `open`: how many deliveries of each subscription are open. */
@@ -38,7 +41,13 @@ export function describeTarget(
     queueLength: subscriptions.reduce((sum, { seq }) => sum + (open.get(seq) ?? 0), 0),
     failures: mode?.failures ?? 0,
     lastError: mode?.lastError ?? null,
+    ratePerS: rateOf(mode),
   };
+}
+
+function rateOf(mode: BreakerState | undefined): number | null {
+  if (mode === undefined || mode.isOpen || mode.pace.perS === Number.POSITIVE_INFINITY) return null;
+  return Math.round(mode.pace.perS * 1000) / 1000;
 }
 
 function timeOf(at: number | undefined): string | null {

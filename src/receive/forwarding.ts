@@ -19,7 +19,7 @@ export interface Forwarding {
 }
 
 export interface ForwardingOptions {
-  forwards: Pick<Forwards, "wait" | "giveUp">;
+  forwards: Pick<Forwards, "wait" | "giveUp" | "isBehindWaiting">;
   credentials: { seal(event: IncomingEvent, credentials: Readonly<Record<string, string>>): string };
   governor: { noteAwaited(): void };
   router: Pick<Router, "match">;
@@ -36,8 +36,10 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
   let isWanted: boolean | undefined;
 
   /** Whether what a subscription has waiting is sent soon, as far as is known. */
-  function isSoon(seq: number): boolean {
-    if (subscriptions.find(seq)?.status !== "active" || scheduler.findBreaker(seq)?.isOpen === true) return false;
+  function isSoon(seq: number, { orderingKey }: IncomingEvent): boolean {
+    const subscription = subscriptions.find(seq);
+    if (subscription?.status !== "active" || scheduler.findBreaker(seq)?.isOpen === true) return false;
+    if (subscription.ordered && forwards.isBehindWaiting(seq, orderingKey)) return false;
     return !scheduler.isBehind(seq, FORWARD_WITHIN_MS);
   }
 
@@ -65,8 +67,9 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
       const awaited: AwaitedForward = {
         eventId: event.id,
         subscriptionSeq: forward.subscriptionSeq,
+        orderingKey: event.orderingKey,
         // Behind others of its ordering key, for instance.
-        isUnderWay: forward.isClaimed || isSoon(forward.subscriptionSeq),
+        isUnderWay: forward.isClaimed || isSoon(forward.subscriptionSeq, event),
         receivedAt: event.dueAt,
         answerWithinMs: source.answerWithinMs,
       };

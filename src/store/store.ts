@@ -211,6 +211,10 @@ export interface Settlement {
   verdict: "delivered" | "retry" | "dead";
   /** With `retry`, in scheduling time. */
   nextAttemptAt: number | undefined;
+  /** With `retry`: it is not brought forward because others of its lane succeed. */
+  keepsTime: boolean;
+  /** The retry schedule does not count this attempt. */
+  isUncounted?: boolean | undefined;
   deadReason: DeadReason | undefined;
   /** False when a dead letter keeps its place and blocks its ordering key. */
   leavesKeyQueue: boolean;
@@ -292,10 +296,21 @@ export interface Acts {
     dueBefore: number,
     now: number,
   ): Promise<{ deaths: readonly DeadDelivery[]; movedUp: boolean }>;
-  /** Makes waiting retries of a subscription due now, at most one transaction's worth; resolves to how many. */
-  makeRetriesDue(subscriptionSeq: number, now: number): Promise<number>;
+  /**
+   * Makes waiting retries of a subscription due now, those that are due soonest first; at most one transaction's worth.
+   * Resolves to how many.
+   */
+  makeRetriesDue(subscriptionSeq: number, now: number, which?: WhichRetries): Promise<number>;
   /** Lets the followers of dead heads go, after `on_dead_head` became `skip`. */
   skipDeadHeads(subscriptionSeq: number, now: number): Promise<number>;
+}
+
+export interface WhichRetries {
+  limit?: number | undefined;
+  /** Not those whose last try was brought forward, nor those that keep their time: they had, or have, a reason to wait. */
+  onlyFresh?: boolean | undefined;
+  /** Those of events of this source that keep their time. */
+  keptOf?: string | undefined;
 }
 
 export interface DeliveryKey {

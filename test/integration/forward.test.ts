@@ -149,6 +149,21 @@ describe("forwarding a webhook while its sender waits", () => {
     expect(target.requests.map(({ body }) => body.toString())).toEqual(['"slow"', '"other"', '"next"']);
   });
 
+  it("does not wait behind one of the same ordering key that waits for its next try", async () => {
+    await forwardAll({ ordered: true });
+    target.answerWith(({ body }) => (body.toString().includes("held") ? "hang" : { status: 503 }));
+    const send = (key: string, what: string) => gateway.webhook("keyed", JSON.stringify(what), { "x-key": key });
+    const ended: string[] = [];
+    const held = send("b", "held").then(() => ended.push("held"));
+    await target.received(1);
+    expect((await send("a", "head")).status).toBe(202);
+    expect((await send("a", "next")).status).toBe(202);
+    // Whoever began to wait before, for one in flight, still does.
+    expect(ended).toEqual([]);
+    expect(target.requests).toHaveLength(2);
+    await held;
+  });
+
   it("goes on when the sender hangs up", async () => {
     await forwardAll();
     target.answerWith({ status: 200, delayMs: 200 });

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { BREAKER, type BreakerState } from "../../src/deliver/breaker.ts";
+import { createPace } from "../../src/deliver/pace.ts";
 import { resolveRetryPolicy } from "../../src/domain/retry-policy.ts";
 import type { SubscriptionInput } from "../../src/domain/subscription.ts";
 import { createChance } from "../support/chance.ts";
@@ -114,7 +115,7 @@ describe("a destination that goes down and comes back", () => {
 
   it("is sent far more without the slow start, which the figure shows", async () => {
     const { ratio } = await returnAfterAnHour((breaker, change) => {
-      if (change === "closed") breaker.slowStartUntil = 0;
+      if (change === "closed") breaker.pace = createPace(0);
     });
     report(`R14 control, without a slow start: ${ratio.toFixed(2)} x`);
     expect(ratio).toBeGreaterThan(4);
@@ -178,7 +179,7 @@ function countWaits(delaysMs: readonly number[], withinMs: number): number {
   return 1 + delaysMs.filter((delayMs) => (at += delayMs) < withinMs).length;
 }
 
-/** 5 s after it was found to be down, then after twice the wait, up to a minute. */
+/** A second after it was found to be down, then after twice the wait, up to a minute. */
 function countProbes(withinMs: number): number {
   let probes = 0;
   let waitMs: number = BREAKER.firstProbeMs;

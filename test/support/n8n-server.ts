@@ -21,6 +21,8 @@ export interface N8nServer {
   enter(phase: N8nPhase): Promise<void>;
   /** From refused connections to `ready`, each phase for so long, and until it was seen if that is asked for. */
   boot(phaseMs: number, isSeen?: (phase: N8nPhase) => boolean): Promise<void>;
+  /** A workflow is active from now on, or is not any more. Only with `webhooks`. */
+  setActive(path: string, isActive: boolean): void;
   /** As when the power goes: open connections break, new ones are refused. */
   kill(): Promise<void>;
   close(): Promise<void>;
@@ -61,6 +63,7 @@ export async function openN8nServer(options: N8nOptions = {}): Promise<N8nServer
   const answered = countByPhase();
   const checked = countByPhase();
   let phase: N8nPhase = "down";
+  const webhooks = options.webhooks === undefined ? undefined : new Set(options.webhooks);
   let server: Server | undefined;
   let port = options.port ?? 0;
 
@@ -116,12 +119,14 @@ export async function openN8nServer(options: N8nOptions = {}): Promise<N8nServer
       return send(response, 404, "text/html; charset=utf-8", page);
     }
     answered[phase]++;
-    const isKnown = method === "POST" && (options.webhooks?.includes(path) ?? true);
+    const isKnown = method === "POST" && (webhooks?.has(path) ?? true);
     if (phase === "not registered" || !isKnown) {
       return sendJson(response, 404, {
         code: 404,
         message: `The requested webhook "${method} ${path}" is not registered.`,
-        hint: "The workflow must be active for a production URL to run successfully.",
+        hint:
+          "The workflow must be active for a production URL to run successfully. You can activate the workflow using " +
+          "the toggle in the top-right of the editor.",
       });
     }
     run(request, path + query, sent, response);
@@ -178,6 +183,10 @@ export async function openN8nServer(options: N8nOptions = {}): Promise<N8nServer
         if (next === "down") continue;
         while (!isSeen(next)) await wait(LOOK_EVERY_MS);
       }
+    },
+    setActive(path, isActive) {
+      if (isActive) webhooks?.add(path);
+      else webhooks?.delete(path);
     },
     kill,
     close: kill,

@@ -86,6 +86,7 @@ export function newSettlement(of: Claimed, change: Partial<Settlement> = {}): Se
     verdict: "delivered",
     nextAttemptAt: undefined,
     deadReason: undefined,
+    keepsTime: false,
     leavesKeyQueue: true,
     claimNext: false,
     now: NOON,

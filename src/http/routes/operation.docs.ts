@@ -34,6 +34,7 @@ const GatewayStatus = named(
         queue_length: Count,
         failures: Type.Integer({ minimum: 0, description: "In a row" }),
         last_error: LastError,
+        rate_per_s: nullable(Type.Number({ description: "Attempts per second that it is held to; null for no limit" })),
       }),
     ),
     sources: Type.Array(
@@ -43,6 +44,16 @@ const GatewayStatus = named(
         reason: Type.String({ description: "Which of its secrets do not count, and why" }),
       }),
       { description: "Only those with a secret or token that can be guessed: from a version that took it" },
+    ),
+    missing_sources: Type.Array(
+      closed({
+        source: Type.String(),
+        subscription: Type.String({ description: "Whose target does not know the source, and is well otherwise" }),
+        since: Time,
+        next_try_at: Time,
+        last_error: Type.String(),
+      }),
+      { description: "What comes from these waits: for n8n, their workflows are not active" },
     ),
   }),
 );
@@ -79,8 +90,9 @@ export const OPERATION_DOCS: AreaDocs = {
           queue_length: 0,
           last_error: null,
           health: "ok",
-          targets: [{ ...erp, queue_length: 0, failures: 0, last_error: null }],
+          targets: [{ ...erp, queue_length: 0, failures: 0, last_error: null, rate_per_s: null }],
           sources: [],
+          missing_sources: [],
         },
       },
     },

@@ -1,19 +1,12 @@
-import {
-  DELIVERY_STATES,
-  isTerminal,
-  nextState,
-  rankOf,
-  type DeadReason,
-  type DeliveryState,
-} from "../../domain/delivery.ts";
+import { DELIVERY_STATES, isTerminal, nextState, type DeadReason, type DeliveryState } from "../../domain/delivery.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import { PRIORITIES } from "../../domain/event.ts";
-import type { Deaths, DeliveryKey } from "../store.ts";
+import type { Deaths, DeliveryKey, WhichRetries } from "../store.ts";
 import type { Accept } from "./accept.ts";
 import type { Database } from "./connection.ts";
 import { toDeaths, type DyingRow } from "./deaths.ts";
-import type { DeliveryRow, Moves } from "./move.ts";
+import { EARLY, type DeliveryRow, type Moves } from "./move.ts";
 
 /** How many rows a bulk act changes in one transaction. */
 const STEP = 500;
@@ -37,12 +30,18 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
   const releaseRow = db.prepare(
     "update deliveries set state = 0 where event_seq = ? and subscription_seq = ? and state = 1 and generation = ?",
   );
-  const selectRetries = db.prepare(`
-    select d.event_seq, e.priority from deliveries d join events e on e.seq = d.event_seq
-    where d.subscription_seq = ? and d.state = 0 and d.rank is not null and d.next_attempt_at > ?
-      and d.attempt_count > 0 order by d.rank limit ${STEP}`);
-  const hasten = db.prepare(
-    "update deliveries set next_attempt_at = ?, rank = ? where event_seq = ? and subscription_seq = ?",
+  // A rank is never before the due time: what is due already need not be walked past. It keeps its distance from it.
+  const prepareHasten = (only: string) =>
+    db.prepare(`
+    update deliveries set next_attempt_at = ?2, rank = rank - next_attempt_at + ?2, early = ${EARLY.broughtForward}
+    where subscription_seq = ?1 and event_seq in (
+      select d.event_seq from deliveries d
+      where d.subscription_seq = ?1 and d.state = 0 and d.rank is not null and d.rank > ?2 and d.next_attempt_at > ?2
+        and d.attempt_count > 0 ${only} order by d.rank limit min(?3, ${STEP}))`);
+  const hasten = prepareHasten("");
+  const hastenFresh = prepareHasten(`and d.early = ${EARLY.free}`);
+  const hastenKept = prepareHasten(
+    `and d.early = ${EARLY.kept} and (select e.source from events e where e.seq = d.event_seq) = ?4`,
   );
   const countOfJob = db.prepare(`
     update replays set done = done + ?1, total = max(total, done + ?1)
@@ -152,12 +151,10 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
       return rows.length;
     },
 
-    makeRetriesDue(subscriptionSeq: number, now: number): number {
-      const rows = selectRetries.all(subscriptionSeq, now) as unknown as DueRetry[];
-      for (const { event_seq, priority } of rows) {
-        hasten.run(now, rankOf(now, PRIORITIES[priority] ?? "normal", true), event_seq, subscriptionSeq);
-      }
-      return rows.length;
+    makeRetriesDue(subscriptionSeq: number, now: number, which: WhichRetries = {}): number {
+      const { limit = STEP, onlyFresh = false, keptOf } = which;
+      if (keptOf !== undefined) return hastenKept.run(subscriptionSeq, now, limit, keptOf).changes;
+      return (onlyFresh ? hastenFresh : hasten).run(subscriptionSeq, now, limit).changes;
     },
 
     skipDeadHeads(subscriptionSeq: number, now: number): number {
@@ -181,11 +178,6 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
   function expireOne(eventSeq: number, subscriptionSeq: number, now: number) {
     return kill(getRow({ eventSeq, subscriptionSeq }), "expired", "it was not delivered before its time was over", now);
   }
-}
-
-interface DueRetry {
-  event_seq: number;
-  priority: number;
 }
 
 export type ActsOfStore = ReturnType<typeof createActs>;

@@ -126,7 +126,9 @@ export function packSettles(items: readonly Settlement[]): ArrayBuffer {
     packer.byte(VERDICTS.indexOf(s.verdict));
     packer.float(s.nextAttemptAt);
     packer.byte(s.deadReason === undefined ? DEAD_REASONS.length : DEAD_REASONS.indexOf(s.deadReason));
-    packer.byte((s.leavesKeyQueue ? 1 : 0) | (s.claimNext ? 2 : 0));
+    packer.byte(
+      (s.leavesKeyQueue ? 1 : 0) | (s.claimNext ? 2 : 0) | (s.keepsTime ? 4 : 0) | (s.isUncounted === true ? 8 : 0),
+    );
     packer.float(s.now);
     packer.float(s.attempt.startedAt);
     packer.float(s.attempt.durationMs);
@@ -167,6 +169,8 @@ function unpackSettle(unpacker: Unpacker): Settlement {
     verdict,
     nextAttemptAt,
     deadReason,
+    keepsTime: (flags & 4) !== 0,
+    isUncounted: (flags & 8) !== 0,
     leavesKeyQueue: (flags & 1) !== 0,
     claimNext: (flags & 2) !== 0,
     now: need(unpacker.float()),

@@ -30,6 +30,7 @@ export interface DeliveryRow {
   recoveries: number;
   next_attempt_at: number | null;
   rank: number | null;
+  early: number;
   queued_key: string | null;
   ordered: number;
   expires_at: number | null;
@@ -65,13 +66,18 @@ export interface DueChange {
   attemptCount: number;
   uncountedAttempts: number;
   recoveries: number;
+  /** `kept`: its next try is not brought forward. */
+  nextTry?: "free" | "kept" | undefined;
   error: string | undefined;
 }
+
+/** `deliveries.early`. */
+export const EARLY = { free: 0, broughtForward: 1, kept: 2 } as const;
 
 export function createMoves(db: Database, counters: CounterDeltas): Moves {
   const selectRow = db.prepare(`
     select d.event_seq, d.subscription_seq, d.state, d.generation, d.attempt_count, d.uncounted_attempts, d.recoveries,
-      d.next_attempt_at, d.rank, d.queued_key, d.ordered, d.expires_at, e.priority, e.ordering_key
+      d.next_attempt_at, d.rank, d.early, d.queued_key, d.ordered, d.expires_at, e.priority, e.ordering_key
     from deliveries d join events e on e.seq = d.event_seq where d.event_seq = ? and d.subscription_seq = ?`);
   const endRow = db.prepare(`
     update deliveries set state = ?, attempt_count = ?, rank = null, next_attempt_at = null, queued_key = ?,
@@ -79,11 +85,11 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
     where event_seq = ? and subscription_seq = ?`);
   const dueRow = db.prepare(`
     update deliveries set state = 0, generation = ?, attempt_count = ?, uncounted_attempts = ?, recoveries = ?,
-      next_attempt_at = ?, next_trigger = ?, rank = ?, last_error = ?, completed_at = null, dead_reason = null
+      next_attempt_at = ?, next_trigger = ?, rank = ?, early = ?, last_error = ?, completed_at = null, dead_reason = null
     where event_seq = ? and subscription_seq = ?`);
   const reopenRow = db.prepare(`
     update deliveries set state = 0, generation = generation + 1, uncounted_attempts = attempt_count, recoveries = 0,
-      next_attempt_at = ?, next_trigger = ?, rank = ?, queued_key = ?, ordered = ?, expires_at = ?, last_error = null,
+      next_attempt_at = ?, next_trigger = ?, rank = ?, early = 0, queued_key = ?, ordered = ?, expires_at = ?, last_error = null,
       completed_at = null, dead_reason = null
     where event_seq = ? and subscription_seq = ?`);
   const findHindrance = db.prepare(`
@@ -140,6 +146,7 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
         dueAt,
         ATTEMPT_TRIGGERS.indexOf(trigger),
         rankOf(dueAt, PRIORITIES[row.priority] ?? "normal", isRetry),
+        EARLY[change.nextTry ?? "free"],
         change.error ?? null,
         row.event_seq,
         row.subscription_seq,

@@ -89,7 +89,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     cancelLane: (seq, now) => write("cancelLane", seq, now),
     skipHeld: (seq, upTo, now) => write("skipHeld", seq, upTo, now),
     giveUpHeld: (seq, dueBefore, now) => write("giveUpHeld", seq, dueBefore, now),
-    makeRetriesDue: (seq, now) => write("makeRetriesDue", seq, now),
+    makeRetriesDue: (seq, now, which) => write("makeRetriesDue", seq, now, which),
     skipDeadHeads: (seq, now) => write("skipDeadHeads", seq, now),
 
     insertSubscription: (row) => write("insertSubscription", row),

@@ -4,7 +4,7 @@ import type { Claim } from "./claim.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { isTaken } from "./faults.ts";
-import { STATE_NUMBERS, type DeliveryRow, type Moves } from "./move.ts";
+import { EARLY, STATE_NUMBERS, type DeliveryRow, type Moves } from "./move.ts";
 
 export interface Settle {
   settle(settlement: Settlement): Settled;
@@ -112,8 +112,10 @@ export function createSettle(db: Database, moves: Moves, claim: Claim, counters:
         moves.makeDue(row, s.nextAttemptAt ?? s.now, "retry", {
           generation: row.generation,
           attemptCount: number,
-          uncountedAttempts: row.uncounted_attempts + number - s.attemptNumber,
+          uncountedAttempts: row.uncounted_attempts + number - s.attemptNumber + (s.isUncounted === true ? 1 : 0),
           recoveries: 0,
+          // Brought forward and failed again: its next try is the one that its schedule says.
+          nextTry: s.keepsTime || row.early === EARLY.broughtForward ? "kept" : "free",
           error: s.attempt.error,
         });
         return NOTHING_FOLLOWS;

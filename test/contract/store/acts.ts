@@ -134,6 +134,44 @@ export function actsContract(harness: StoreHarness): void {
       expect((await claim(shared.store, other, { now: NOON + 1 })).claimed).toHaveLength(0);
     });
 
+    it("brings no retry forward twice in a row, nor one that keeps its time", async () => {
+      const lane = await shared.newLane();
+      const [key, kept] = [await pending(lane), await pending(lane)];
+      const retry = async (now: number, keepsTime: boolean) => {
+        const [one] = (await claim(shared.store, lane, { now, limit: 1 })).claimed;
+        const attemptNumber = (one?.attemptCount ?? 0) + 1;
+        await settle(shared.store, newRetry(one as never, now + 60_000, { attemptNumber, keepsTime }));
+      };
+      await retry(NOON, false);
+      await retry(NOON, true);
+      const hasten = (now: number, limit?: number) =>
+        shared.store.makeRetriesDue(lane, now, { onlyFresh: true, limit });
+      expect(await hasten(NOON + 1)).toBe(1);
+      expect((await claim(shared.store, lane, { now: NOON + 1 })).claimed).toMatchObject([key]);
+      await shared.store.release([{ ...key, generation: 1 }]);
+      await retry(NOON + 2, false);
+      // It has failed again: now it waits for its own time, and then may be brought forward again.
+      expect(await hasten(NOON + 3)).toBe(0);
+      await retry(NOON + 70_000, false);
+      await retry(NOON + 70_000, false);
+      expect(await hasten(NOON + 70_001, 1)).toBe(1);
+      expect(await hasten(NOON + 70_001)).toBe(1);
+      expect((await claim(shared.store, lane, { now: NOON + 70_001 })).claimed).toHaveLength(2);
+      expect(kept.eventSeq).not.toBe(key.eventSeq);
+    });
+
+    it("brings forward what keeps its time of one source", async () => {
+      const lane = await shared.newLane();
+      for (const source of ["orders", "orders", "users"]) {
+        await stored(shared.store, newEvent({ source }), [newDelivery(lane)]);
+        const [one] = (await claim(shared.store, lane)).claimed;
+        await settle(shared.store, newRetry(one as never, NOON + 60_000, { keepsTime: true }));
+      }
+      expect(await shared.store.makeRetriesDue(lane, NOON + 1, { keptOf: "orders" })).toBe(2);
+      const { claimed } = await claim(shared.store, lane, { now: NOON + 1 });
+      expect(claimed.map(({ event }) => event.source)).toEqual(["orders", "orders"]);
+    });
+
     it.each([{ ordered: false }, { ordered: true }])(
       "cancels a whole lane step by step ($ordered)",
       async ({ ordered }) => {

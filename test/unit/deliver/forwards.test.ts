@@ -99,4 +99,22 @@ describe("a sender who waits for a forward", () => {
       [false, 120],
     ]);
   });
+
+  it("need not wait behind the head of its ordering key once that waits for its next try", () => {
+    const { forwards, answers, wait } = build();
+    wait("e1", { orderingKey: "a" });
+    wait("e2", { orderingKey: "b" });
+    wait("e3", { orderingKey: "a", subscriptionSeq: 2 });
+    forwards.noteHead(1, "a", true);
+    expect(answers).toEqual(["e1 false"]);
+    expect(["a", "b"].map((key) => forwards.isBehindWaiting(1, key))).toEqual([true, false]);
+    forwards.noteHead(1, "a", false);
+    expect(forwards.isBehindWaiting(1, "a")).toBe(false);
+  });
+
+  it("is behind the same key where none is given", () => {
+    const { forwards } = build();
+    forwards.noteHead(1, undefined, true);
+    expect(forwards.isBehindWaiting(1, undefined)).toBe(true);
+  });
 });

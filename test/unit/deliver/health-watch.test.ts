@@ -186,6 +186,10 @@ describe("a target that is back", () => {
     await far.bench.publishAll(ids(6000, "waits"));
     far.well();
     while (far.target.successes === 0) await far.bench.move(100);
+    const atFirst = far.bench.sent.length;
+    await far.bench.move(SECOND_MS);
+    expect(far.bench.sent.length - atFirst).toBeLessThan(20);
+    await far.bench.move(5 * SECOND_MS);
     const before = far.bench.sent.length;
     await far.bench.move(10 * SECOND_MS);
     const perS = (far.bench.sent.length - before) / 10;

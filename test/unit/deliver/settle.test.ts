@@ -82,7 +82,12 @@ describe("what follows from an attempt", () => {
   it("tells what the answer says about the destination", () => {
     const says = (outcome: Outcome) => decideOn(outcome).says;
     expect([says(refused(503)), says(DOWN), says({ kind: "timed_out", error: "late" })]).toEqual(["ill", "ill", "ill"]);
-    expect([says(refused(500)), says(refused(404))]).toEqual(["well", "well"]);
+    expect([says(refused(500)), says(refused(404)), says(refused(429))]).toEqual(["ill", "well", "limited"]);
+    // Failing again at the same delivery, it may be the delivery; that it cannot be reached is never about that.
+    expect([
+      decideOn(refused(500), { attemptCount: 1 }).says,
+      decideOn(refused(503), { attemptCount: 1 }).says,
+    ]).toEqual(["unclear", "ill"]);
     expect([says({ kind: "error", error: "ours" }), says({ kind: "blocked", error: "private" })]).toEqual([
       "nothing",
       "nothing",

@@ -84,7 +84,18 @@ describe("a target with a health check", () => {
     expect(noteTried(target, 8)).toBe("closed");
   });
 
-  it("is not held in QUEUE by deliveries that fail while its health is good", () => {
+  it("stays in QUEUE while its health is good and it takes nothing", () => {
+    const target = open();
+    for (let at = 1; at <= 3; at++) failCheck(target, at);
+    noteCheckSucceeded(target, 4);
+    for (let at = 5; at < 8; at++) ill(target, at);
+    noteTried(target, 8);
+    expect([9, 10, 11].map((at) => noteCheckSucceeded(target, at))).toEqual([undefined, undefined, undefined]);
+    noteAnswered(target, 12);
+    expect(noteCheckSucceeded(target, 13)).toBe("closed");
+  });
+
+  it("is not held in QUEUE by one or two deliveries that fail while its health is good", () => {
     const target = open({ failuresToOpen: 1 });
     ill(target);
     noteCheckSucceeded(target, 1);
@@ -146,7 +157,7 @@ describe("a mode that is set by hand", () => {
     const target = open({ failuresToOpen: 1 });
     failCheck(target, 1);
     expect(forceMode(target, "NORMAL", 2)).toBe("closed");
-    expect(target.mode).toMatchObject({ isOpen: false, slowStartUntil: 2 + BREAKER.slowStartMs });
+    expect(target.mode).toMatchObject({ isOpen: false, pace: { perS: 5, rampMaxPerS: 32 } });
     expect(forceMode(target, "NORMAL", 3)).toBeUndefined();
   });
 });

@@ -14,7 +14,15 @@ function answer(status: number, text: string) {
 
 describe("the preset for n8n", () => {
   const settings = presetSettings({ target: "n8n" }, undefined);
-  const retryOn = { statuses: settings.retryStatuses, bodyContains: undefined, bodyIs: settings.retryBody };
+  const { sourceStatuses } = settings;
+  const retryOn = { statuses: [], sourceStatuses, bodyContains: undefined, bodyIs: settings.retryBody };
+
+  it("holds a 404 against the source of the event, and not against n8n, unless that is said", () => {
+    expect(classify(answer(404, ""), retryOn)).toMatchObject({ countsAgainstEndpoint: false, missesSource: true });
+    const said = presetSettings({ target: "n8n", retry_on: { statuses: [404] } }, undefined);
+    const own = classify(answer(404, ""), { ...retryOn, ...said, statuses: [404] });
+    expect(own).toMatchObject({ verdict: "retry", countsAgainstEndpoint: true });
+  });
 
   it.each([
     [200, "n8n is starting up. Please wait", "retry"],
@@ -32,7 +40,7 @@ describe("the preset for n8n", () => {
   it("gives way to what the subscription says, member for member", () => {
     expect(presetSettings({ target: "n8n", retry_on: { body_contains: "later" } }, undefined)).toMatchObject({
       retryBody: undefined,
-      retryStatuses: [404],
+      sourceStatuses: [404],
       maxBytes: 16 * 1024 * 1024,
     });
   });

@@ -65,6 +65,8 @@ const settlement = fc.record({
   verdict: fc.constantFrom("delivered" as const, "retry" as const, "dead" as const),
   nextAttemptAt: orAbsent(time),
   deadReason: orAbsent(fc.constantFrom(...DEAD_REASONS)),
+  keepsTime: fc.boolean(),
+  isUncounted: fc.boolean(),
   leavesKeyQueue: fc.boolean(),
   claimNext: fc.boolean(),
   now: time,

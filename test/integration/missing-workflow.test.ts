@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../support/api-client.ts";
+import { openN8nServer, type N8nServer } from "../support/n8n-server.ts";
+import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+
+const SOURCES = `
+sources:
+  - { name: orders, ordering_key_from: "header:X-Key" }
+  - { name: payments, ordering_key_from: "header:X-Key" }
+`;
+/** More than suspend a subscription. */
+const MANY = 12;
+
+describe("n8n with a workflow that is not active", () => {
+  let gateway: TestGateway;
+  let n8n: N8nServer;
+
+  beforeAll(async () => {
+    n8n = await openN8nServer({ webhooks: ["payments"] });
+    await n8n.enter("ready");
+    gateway = await startTestGateway({ yaml: SOURCES });
+    const url = `${n8n.url}/webhook/{source}`;
+    const settings = { mode: "forward", target: "n8n", ordered: true, on_dead_head: "block", events: ["webhook.*"] };
+    await gateway.subscribe({ name: "n8n", url, ...settings });
+  });
+  afterAll(() => Promise.all([gateway.close(), n8n.close()]));
+
+  const send = (source: string, key: string, n: number) =>
+    gateway.webhook(source, JSON.stringify({ key, n }), { "x-key": key });
+  const ran = (path: string) => n8n.executions.filter((one) => one.path === path).map(({ body }) => body);
+
+  it("keeps what it does not know, and lets all others through", async () => {
+    for (let n = 0; n < MANY; n++) {
+      expect((await send("orders", `order ${n}`, 1)).status).toBe(202);
+      expect((await send("payments", `payment ${n}`, 1)).json).toMatchObject({ status: "forwarded" });
+    }
+    // Behind one that waits, nobody waits.
+    expect((await send("orders", "order 0", 2)).status).toBe(202);
+    expect(ran("payments")).toHaveLength(MANY);
+    const { json } = await gateway.get("/status");
+    expect(json).toMatchObject({ mode: "NORMAL", health: "ok", queue_length: MANY + 1 });
+    expect(json["targets"]).toMatchObject([{ name: "n8n", mode: "NORMAL", failures: 0 }]);
+    const missing = json["missing_sources"] as { since: string; next_try_at: string }[];
+    expect(missing).toMatchObject([
+      { source: "orders", subscription: "n8n", last_error: expect.stringContaining("404") },
+    ]);
+    expect(missing[0]?.next_try_at.localeCompare(missing[0].since)).toBe(1);
+    const { json: subscriptions } = await gateway.get("/api/v1/subscriptions");
+    expect(subscriptions["data"]).toMatchObject([{ status: "active" }]);
+  });
+
+  it("gets all of it, each key in its order, once something of that source is taken", async () => {
+    n8n.setActive("orders", true);
+    expect((await send("orders", "order new", 1)).json).toMatchObject({ status: "forwarded" });
+    await until(() => ran("orders").length === MANY + 2);
+    expect(ran("orders").filter((body) => (body as { key: string }).key === "order 0")).toEqual([
+      { key: "order 0", n: 1 },
+      { key: "order 0", n: 2 },
+    ]);
+    const { json } = await gateway.get("/status");
+    expect(json["missing_sources"]).toEqual([]);
+  });
+});
