@@ -32,7 +32,7 @@ let document: ApiDocument;
 beforeAll(async () => {
   smartsheet = await startExampleSmartsheet();
   const sources = `sources: [{ name: theirs, tenant_id: acme-1 }, ${smartsheet.source}]`;
-  const yaml = `catalog_public: true\n${sources}\n${smartsheet.settings}`;
+  const yaml = `catalog_public: true\nany_source: false\n${sources}\n${smartsheet.settings}`;
   [gateway, sink] = await Promise.all([startTestGateway({ yaml }), openSinkServer({ answer: { status: 400 } })]);
   const client = gateway.as(await gateway.createKey(["admin"], "acme-1"));
   owner = { client, operator: gateway, tenant: "acme-1", source: "theirs", sinkUrl: sink.url };

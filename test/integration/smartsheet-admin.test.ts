@@ -276,10 +276,10 @@ describe("the audit", () => {
     const [webhook] = smartsheet.webhooks;
     if (webhook === undefined) throw new Error("nothing was registered");
     const old = webhook.sharedSecret;
-    webhook.sharedSecret = "another secret";
+    webhook.sharedSecret = "another secret of the same webhook";
     await opened.auditJob.run({ shouldStop: () => false });
     const secrets = opened.context.findWebhooks("smartsheet")?.secrets.get(webhook.id);
-    expect(secrets).toEqual(["another secret", old]);
+    expect(secrets).toEqual(["another secret of the same webhook", old]);
     opened.close();
   });
 

@@ -31,7 +31,7 @@ let document: ApiDocument;
 
 beforeAll(async () => {
   smartsheet = await startExampleSmartsheet();
-  const yaml = `sources: [{ name: theirs, tenant_id: victim }, ${smartsheet.source}]\n${smartsheet.settings}`;
+  const yaml = `any_source: false\nsources: [{ name: theirs, tenant_id: victim }, { name: anyones }, ${smartsheet.source}]\n${smartsheet.settings}`;
   [gateway, sink] = await Promise.all([startTestGateway({ yaml }), openSinkServer({ answer: { status: 400 } })]);
   document = readApiDocument((await gateway.get("/openapi.json")).json);
   callers = [{ client: gateway.as(undefined), scope: undefined, tenant: undefined }];
