@@ -24,7 +24,7 @@ async function openSink(...options: Parameters<typeof openSinkServer>): Promise<
 const backTo = (gateway: TestGateway, name: string) =>
   gateway.subscribe({ name, url: `${gateway.url}/webhook/loop`, events: ["webhook.loop"], allow_own_url: true });
 
-const hopsOf = (sink: SinkServer) => sink.requests.map(({ headers }) => headers["x-posthorn-hops"]);
+const hopsOf = (sink: SinkServer) => sink.requests.map(({ headers }) => String(headers["x-posthorn-hops"]));
 
 describe("an event that comes back", () => {
   it("ends after eight hops, as a request that is kept with its cause and a dead letter", async () => {

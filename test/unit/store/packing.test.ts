@@ -102,6 +102,7 @@ const claimed = fc.record({
     occurredAt: time,
     receivedAt: time,
     contentType: orAbsent(text),
+    hops: fc.nat({ max: 9 }),
     size: small,
     body: orAbsent(bytes),
   }),
