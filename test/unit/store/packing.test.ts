@@ -104,6 +104,7 @@ const claimed = fc.record({
     occurredAt: time,
     receivedAt: time,
     contentType: orAbsent(text),
+    hops: fc.nat({ max: 9 }),
     size: small,
     body: orAbsent(bytes),
   }),
