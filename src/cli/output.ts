@@ -1,8 +1,14 @@
-import { escapeControls } from "../telemetry/pretty-line.ts";
+import { escapeControls, escapeLines } from "../telemetry/terminal-text.ts";
 
 /** What commands print: results to stdout, everything about the command itself to stderr. */
 
 export function print(text: string): void {
+  process.stdout.write(escapeLines(text.endsWith("\n") ? text : `${text}\n`));
+}
+
+/** A document as it was given; only on a terminal is it shown like everything else. */
+export function printDocument(text: string): void {
+  if (process.stdout.isTTY) return print(text);
   process.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
 }
 
@@ -11,7 +17,7 @@ export function printJson(value: unknown): void {
 }
 
 export function note(text: string): void {
-  process.stderr.write(`posthorn: ${text}\n`);
+  process.stderr.write(escapeLines(`posthorn: ${text}\n`));
 }
 
 const MAX_CELL_CHARACTERS = 60;

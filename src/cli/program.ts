@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../config/version.ts";
+import { escapeLines } from "../telemetry/terminal-text.ts";
 import { addBackupCommands } from "./backup-commands.ts";
 import { addClientCommands } from "./client-commands.ts";
 import { describeFailure, EXIT_USAGE, findExitCode } from "./failure.ts";
@@ -36,7 +37,7 @@ function createProgram(): Command {
     .helpCommand("help [command]", "print the help of a command")
     // Inherited by every command that is added below.
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "posthorn: ")) })
+    .configureOutput({ outputError: (text, write) => write(escapeLines(text.replace(/^error: /, "posthorn: "))) })
     .showHelpAfterError("See `posthorn --help`.")
     .addHelpText(
       "after",

@@ -1,3 +1,5 @@
+import { escapeControls } from "../telemetry/terminal-text.ts";
+
 /** A bar on stderr for what takes long; nothing where nobody watches. */
 export interface Progress {
   show(done: number): void;
@@ -28,5 +30,6 @@ export function openProgress(total: number): Progress {
 
 /** How far back a search has come; nothing where nobody watches. */
 export function showSearchedUntil(time: string | null): void {
-  if (process.stderr.isTTY) process.stderr.write(time === null ? CLEAR_LINE : `${CLEAR_LINE}searched back to ${time}`);
+  if (process.stderr.isTTY)
+    process.stderr.write(time === null ? CLEAR_LINE : `${CLEAR_LINE}searched back to ${escapeControls(time)}`);
 }

@@ -5,7 +5,7 @@ import { readEnvironment } from "../config/environment.ts";
 import { findFaultsOfCopy, getKnownSchemaVersion } from "../store/sqlite/check-copy.ts";
 import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
 import { makeDurableDirectory } from "../store/sqlite/durable-directory.ts";
-import { findConfigConflicts, placeConfigFiles } from "./backup/config-places.ts";
+import { findConfigConflicts, findLinkedFolder, placeConfigFiles } from "./backup/config-places.ts";
 import { exchangeData, listOldData, openStage, refuseLackOfRoom } from "./backup/exchange-data.ts";
 import { runInterruptible } from "./backup/interruptible.ts";
 import { DATABASE, type Manifest } from "./backup/manifest.ts";
@@ -104,6 +104,7 @@ async function unpack(archive: string, folder: string, flags: RestoreFlags, sign
         refuseNewer(found);
         total = found.parts.reduce((sum, { bytes }) => sum + bytes, 1);
         refuseLackOfRoom(folder, total);
+        if (flags.config) refuseLinks(found, resolve(flags.configDir));
         if (flags.config && flags.force !== true) refuseConflicts(found, resolve(flags.configDir));
         progress = openProgress(100);
       },
@@ -122,6 +123,15 @@ function refuseNewer({ schema_version, posthorn_version }: Manifest): void {
   throw new CommandFailure(
     `The backup was written by Posthorn ${posthorn_version} with schema ${schema_version}; this release knows ${known}. ` +
       "Restore it with that release, or a later one.",
+  );
+}
+
+function refuseLinks(manifest: Manifest, configDir: string): void {
+  const linked = findLinkedFolder(manifest, configDir);
+  if (linked === undefined) return;
+  throw new CommandFailure(
+    `${linked} is a link, and a restore writes only below ${configDir}. Name another --config-dir, or restore the data ` +
+      "alone with --no-config.",
   );
 }
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { decodeSecret, verifySeed, verifyStandard } from "../domain/signature.ts";
-import { escapeControls } from "../telemetry/pretty-line.ts";
+import { escapeControls } from "../telemetry/terminal-text.ts";
 import { CommandFailure, EXIT_CONFIGURATION } from "./failure.ts";
 import { formatBytes, note, print, shorten } from "./output.ts";
 import { readCount } from "./read-number.ts";

@@ -3,7 +3,7 @@ import { readAnswer } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
 import { usageFailure } from "./failure.ts";
 import { printList, type Column, type ListFlags } from "./list.ts";
-import { formatAgo, formatBytes, formatTable, note, print } from "./output.ts";
+import { formatAgo, formatBytes, formatTable, note, print, printDocument } from "./output.ts";
 
 interface FormatFlags extends ClientFlags {
   format?: string;
@@ -74,7 +74,8 @@ export async function runGetValidation(endpoint: string, flags: FormatFlags & Ve
   const query = { format: flags.format, version: readVersion(flags.versionNumber) };
   const { text } = await client.get(pathOf(endpoint), query);
   const isXml = text.trimStart().startsWith("<");
-  print(flags.json === true && isXml ? JSON.stringify({ endpoint, format: "xsd", document: text }) : text);
+  if (flags.json === true && isXml) print(JSON.stringify({ endpoint, format: "xsd", document: text }));
+  else printDocument(text);
 }
 
 export async function runPutValidation(endpoint: string, file: string, flags: ClientFlags): Promise<void> {

@@ -11,6 +11,7 @@ import { openTenants } from "../manage/tenants.ts";
 import { prepareDataDir } from "../store/sqlite/data-dir.ts";
 import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
 import { openSqliteStore } from "../store/sqlite/open.ts";
+import { tightenDataDir } from "../store/sqlite/private-files.ts";
 import { refuseUnfinishedRestore } from "../store/sqlite/restore-mark.ts";
 import { watchLoopLag } from "../telemetry/loop-lag.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
@@ -26,6 +27,11 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
   prepareDataDir(config.dataDir);
   refuseUnfinishedRestore(config.dataDir);
   const lock = lockDataDir(config.dataDir);
+  const { closed, open } = tightenDataDir(config.dataDir, getDatabasePath(config));
+  if (closed.length > 0) logger.info({ paths: closed }, "what others could read is for this user only now");
+  if (open.length > 0) {
+    logger.warn({ paths: open }, "others can read the gateway's data, and that could not be changed");
+  }
 
   const store = await openSqliteStore({
     file: getDatabasePath(config),

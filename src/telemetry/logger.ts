@@ -2,6 +2,7 @@ import pino from "pino";
 import { createDescriptorOutput } from "./descriptor-output.ts";
 import { openLogFile, type LogFile } from "./log-file.ts";
 import { formatPrettyLine } from "./pretty-line.ts";
+import { escapeLines } from "./terminal-text.ts";
 import { redactFields, redactText } from "./redact.ts";
 
 /** Messages are short constant sentences; what varies goes into snake_case fields. An error goes into `error`. */
@@ -49,8 +50,9 @@ const STDOUT = 1;
 
 export function createLogger(options: LoggerOptions): Logger {
   const stdout = options.stdout ?? createDescriptorOutput(STDOUT);
+  const isTerminal = options.stdout === undefined && process.stdout.isTTY;
   const writeStdout = (line: string): void => {
-    stdout.write(options.pretty ? formatPrettyLine(line) : line);
+    stdout.write(options.pretty ? formatPrettyLine(line) : isTerminal ? escapeLines(line) : line);
   };
   const file = options.file === undefined ? undefined : openFile(options.file, options, writeStdout);
 

@@ -1,3 +1,5 @@
+import { escapeControls } from "./terminal-text.ts";
+
 /** One log line for a terminal: `12:03:04.123 INFO  gateway listening  url=http://…`. */
 export function formatPrettyLine(json: string): string {
   const { time, level, msg, error, ...fields } = JSON.parse(json) as Record<string, unknown>;
@@ -27,11 +29,4 @@ function formatError(error: unknown): string[] {
     facts.push(...frames.map((frame) => `\n    ${escapeControls(frame.trim())}`));
   }
   return facts;
-}
-
-/** What a sender wrote must not move the cursor, colour the screen or fake a line. */
-export function escapeControls(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
-    return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
-  });
 }

@@ -1,11 +1,11 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
+import { constants, copyFileSync, lstatSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { makeDurableDirectory, syncDirectory } from "../../store/sqlite/durable-directory.ts";
 import { CONFIG_FOLDER, ELSEWHERE_FOLDER, type Manifest, type Part } from "./manifest.ts";
 
 /** Where the configuration files of a backup go: below a folder, as they lay below the one of posthorn.yaml. */
-function listPlaces({ parts }: Manifest, configDir: string): { part: Part; path: string }[] {
+function listPlaces({ parts }: Pick<Manifest, "parts">, configDir: string): { part: Part; path: string }[] {
   return parts.flatMap((part) => {
     if (part.name.startsWith(CONFIG_FOLDER)) {
       return [{ part, path: join(configDir, part.name.slice(CONFIG_FOLDER.length)) }];
@@ -14,13 +14,28 @@ function listPlaces({ parts }: Manifest, configDir: string): { part: Part; path:
   });
 }
 
+/** A link is something too, wherever it leads. */
+const isTaken = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+const isLink = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+const isFile = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
+
 const isThere = ({ part, path }: { part: Part; path: string }) =>
-  existsSync(path) && createHash("sha256").update(readFileSync(path)).digest("hex") === part.sha256;
+  isFile(path) && createHash("sha256").update(readFileSync(path)).digest("hex") === part.sha256;
+
+/** A folder below that leads somewhere else: what is written there would not be where it was asked for. */
+export function findLinkedFolder({ parts }: Pick<Manifest, "parts">, configDir: string): string | undefined {
+  for (const { path } of listPlaces({ parts }, configDir)) {
+    for (let folder = dirname(path); folder.length > configDir.length; folder = dirname(folder)) {
+      if (isLink(folder)) return folder;
+    }
+  }
+  return undefined;
+}
 
 /** Files that are there and would be replaced by others. */
 export function findConfigConflicts(manifest: Manifest, configDir: string): string[] {
   return listPlaces(manifest, configDir)
-    .filter((place) => existsSync(place.path) && !isThere(place))
+    .filter((place) => isTaken(place.path) && !isThere(place))
     .map(({ path }) => path);
 }
 
@@ -37,12 +52,12 @@ export function placeConfigFiles(
     if (isThere(place)) continue;
     makeDurableDirectory(configDir);
     mkdirSync(dirname(path), { recursive: true });
-    if (existsSync(path)) {
+    if (isTaken(path)) {
       const aside = `${path}.bak-${stamp}`;
       renameSync(path, aside);
       kept.push(aside);
     }
-    copyFileSync(join(stage, part.name), path);
+    copyFileSync(join(stage, part.name), path, constants.COPYFILE_EXCL);
     syncDirectory(dirname(path));
     written.push(path);
   }

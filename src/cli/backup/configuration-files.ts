@@ -1,8 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { DEFAULT_FILE, type LoadedConfig } from "../../config/load.ts";
 import { findAt, SETTINGS, toCamelCase } from "../../config/settings-tree.ts";
-import { CONFIG_FOLDER, ELSEWHERE_FOLDER } from "./manifest.ts";
+import {
+  CONFIG_FOLDER,
+  ELSEWHERE_FOLDER,
+  FOLDER_SETTINGS,
+  isConfigFileName,
+  isPartName,
+  MANIFEST_SETTING,
+} from "./manifest.ts";
 import type { PartSource } from "./write-archive.ts";
 
 /** The files that a gateway reads its configuration from, as they are: `${NAME}` stays unexpanded. */
@@ -14,9 +21,6 @@ export interface ConfigurationFiles {
   secretsInClear: string[];
 }
 
-/** Settings that name a folder of files. */
-const FOLDERS = ["event_types_dir", "validations_dir"];
-const FILE_NAME = /\.(ya?ml|json|xsd|xml)$/i;
 const VARIABLE = /\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)/g;
 
 export function readConfigurationFiles(
@@ -34,17 +38,17 @@ export function readConfigurationFiles(
     // A restore puts it where `posthorn start` looks, whatever it was called.
     parts.push({ name: CONFIG_FOLDER + DEFAULT_FILE, content });
   }
-  for (const setting of FOLDERS) {
+  for (const setting of FOLDER_SETTINGS) {
     const folder = findAt(config, [toCamelCase(setting)]);
     if (typeof folder !== "string" || !existsSync(folder)) continue;
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
-      if (!FILE_NAME.test(entry.name) || entry.isDirectory()) continue;
+      if (!isConfigFileName(entry.name) || entry.isDirectory()) continue;
       const path = join(folder, entry.name);
       parts.push({ name: nameOf(path, home, setting), content: readFileSync(path) });
     }
   }
   for (const path of listManifests(config, home, cwd)) {
-    parts.push({ name: nameOf(path, home, "manifest"), content: readFileSync(path) });
+    parts.push({ name: nameOf(path, home, MANIFEST_SETTING), content: readFileSync(path) });
   }
   const given = [...origins.values()].filter(({ from }) => from === "env").map(({ place }) => place ?? "");
   const used = [...text.matchAll(VARIABLE)].map(([, name]) => name).filter((name) => name !== undefined);
@@ -67,13 +71,14 @@ function listManifests(config: LoadedConfig["config"], home: string, cwd: string
   return found;
 }
 
-/** Beside the configuration file it keeps its place; from anywhere else it goes into a folder that names its setting. */
+/**
+ * Beside the configuration file it keeps its place; from anywhere else, and from where a restore would not write, it goes
+ * into a folder that names its setting.
+ */
 function nameOf(path: string, home: string, setting: string): string {
-  const inside = relative(home, path);
-  if (isAbsolute(inside) || inside.startsWith(`..${sep}`)) {
-    return `${ELSEWHERE_FOLDER}${setting}/${path.slice(dirname(path).length + 1)}`;
-  }
-  return CONFIG_FOLDER + inside.split(sep).join("/");
+  const inside = CONFIG_FOLDER + relative(home, path).split(sep).join("/");
+  if (!isAbsolute(relative(home, path)) && isPartName(inside)) return inside;
+  return `${ELSEWHERE_FOLDER}${setting}/${basename(path).replace(/^\.+/, "")}`;
 }
 
 function findSecretsInClear(text: string, config: LoadedConfig["config"]): string[] {

@@ -89,13 +89,29 @@ function refuseStrangeParts({ parts, with_master_key }: Manifest): void {
   }
 }
 
-const SEGMENT = /^[^/\\\p{Cc}]{1,200}$/u;
+/** Nothing hidden, nothing that moves elsewhere, nothing that a terminal would obey. */
+const SEGMENT = /^[^./\\\p{Cc}\p{Cf}\p{Zl}\p{Zp}][^/\\\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{0,199}$/u;
+/** What a configuration is written in. */
+const CONFIG_FILE = /\.(ya?ml|json|xsd|xml)$/i;
+/** Settings that name files, which may lie anywhere. */
+export const FOLDER_SETTINGS = ["event_types_dir", "validations_dir"] as const;
+/** These may be called anything. */
+export const MANIFEST_SETTING = "manifest";
 
-/** Never absolute, never upwards. */
+export function isConfigFileName(name: string): boolean {
+  return SEGMENT.test(name) && CONFIG_FILE.test(name);
+}
+
+/** Only what a backup writes: never absolute, never upwards, never hidden. */
 export function isPartName(name: string): boolean {
   if (name === DATABASE || name === MASTER_KEY) return true;
   const folder = [CONFIG_FOLDER, ELSEWHERE_FOLDER].find((candidate) => name.startsWith(candidate));
   if (folder === undefined) return false;
   const segments = name.slice(folder.length).split("/");
-  return segments.every((segment) => SEGMENT.test(segment) && segment !== "." && segment !== "..");
+  if (!segments.every((segment) => SEGMENT.test(segment))) return false;
+  const isConfigFile = CONFIG_FILE.test(name);
+  if (folder === CONFIG_FOLDER) return isConfigFile;
+  const [setting] = segments;
+  if (segments.length !== 2) return false;
+  return setting === MANIFEST_SETTING || (isConfigFile && FOLDER_SETTINGS.some((one) => one === setting));
 }

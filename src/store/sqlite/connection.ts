@@ -2,6 +2,7 @@ import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite"
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { PosthornError } from "../../domain/errors.ts";
+import { createPrivateFile } from "./private-files.ts";
 import { syncDirectory } from "./durable-directory.ts";
 import { isCorruption } from "./faults.ts";
 
@@ -27,6 +28,7 @@ export interface WriteConnection {
 export function openWriteConnection(options: ConnectionOptions): WriteConnection {
   return explainCorruption(options.file, () => {
     refuseDamaged(options.file);
+    createPrivateFile(options.file);
     const db = new DatabaseSync(options.file, { timeout: 5000 });
     try {
       return configure(db, options.file, options.synchronous ?? "FULL");

@@ -2,6 +2,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type { Database } from "./connection.ts";
+import { createPrivateFile } from "./private-files.ts";
 import { isLogTable } from "./table-groups.ts";
 
 export interface CopyOptions {
@@ -31,6 +32,7 @@ const STEP_ROWS = 2000;
  * Rows and not pages, because then the event log can be left out, and what was deleted is not in the copy.
  */
 export async function copyDatabase(options: CopyOptions): Promise<CopiedDatabase> {
+  createPrivateFile(options.to);
   const db = new DatabaseSync(options.to, { timeout: 5000 });
   try {
     // A copy that is interrupted is thrown away, so it needs no journal.

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { PosthornError } from "../../domain/errors.ts";
 import { judgeFault } from "./faults.ts";
+import { createPrivateFile } from "./private-files.ts";
 
 const LOCK_FILE = "posthorn.lock";
 
@@ -31,6 +32,7 @@ export function lockDataDir(dataDir: string): { release(): void } {
 }
 
 function openLockFile(path: string) {
+  createPrivateFile(path);
   try {
     return new DatabaseSync(path, { timeout: 0 });
   } catch (error) {

@@ -162,7 +162,7 @@ describe("a manifest", () => {
     expect(() => parseManifest(JSON.stringify({ ...manifest, with_master_key: true }))).toThrow(/disagree/);
     const [part] = manifest.parts;
     expect(() => parseManifest(JSON.stringify({ ...manifest, parts: [part, part] }))).toThrow(/twice/);
-    expect(() => parseManifest(JSON.stringify({ ...manifest, parts: [{ ...part, name: "config/a" }] }))).toThrow(
+    expect(() => parseManifest(JSON.stringify({ ...manifest, parts: [{ ...part, name: "config/a.json" }] }))).toThrow(
       /no database/,
     );
   });
@@ -174,9 +174,20 @@ describe("a manifest", () => {
       "config/posthorn.yaml",
       "config/a/b.json",
       "elsewhere/event_types_dir/a.json",
+      "elsewhere/manifest/sheets",
     ];
     const bad = ["", "other", "manifest.json", "config/", "config/..", "config/a/../b", "config/./a", "/config/a"];
     const worse = ["config/a\\..\\b", "config/a\0b", "config/a\nb", `config/${"x".repeat(300)}`];
+    const hidden = [
+      "config/.bashrc",
+      "config/.ssh/a.json",
+      "config/a/.env.json",
+      "config/.yaml",
+      "elsewhere/manifest/.a",
+    ];
+    const unknown = ["config/start.sh", "config/authorized_keys", "elsewhere/a.json", "elsewhere/other/a.json"];
+    const shown = ["config/a\u202eb.json", "config/a\u009bb.json", "config/a\u2028b.json"];
+    expect([...hidden, ...unknown, ...shown].filter(isPartName)).toEqual([]);
     expect(good.filter((name) => !isPartName(name))).toEqual([]);
     expect([...bad, ...worse].filter(isPartName)).toEqual([]);
   });

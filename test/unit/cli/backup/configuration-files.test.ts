@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readConfigurationFiles } from "../../../../src/cli/backup/configuration-files.ts";
+import { isPartName } from "../../../../src/cli/backup/manifest.ts";
 import { loadConfig } from "../../../../src/config/load.ts";
 
 let folder: string;
@@ -32,6 +33,15 @@ describe("the configuration files of a backup", () => {
       variables: ["LEVEL", "POSTHORN_PORT"],
       secretsInClear: [],
     });
+  });
+
+  it("have names that a restore takes, also where they were hidden", () => {
+    mkdirSync(join(folder, "etc/.types"));
+    writeFileSync(join(folder, "etc/.types/a.yaml"), "name: a.b\n");
+    writeFileSync(join(folder, "etc/.types/.b.yaml"), "name: b.c\n");
+    const { texts } = read("event_types_dir: .types\n");
+    expect(Object.keys(texts)).toEqual(["config/posthorn.yaml", "elsewhere/event_types_dir/a.yaml"]);
+    expect(Object.keys(texts).filter((name) => !isPartName(name))).toEqual([]);
   });
 
   it("keep a place of their own when they lay elsewhere", () => {
