@@ -1,0 +1,55 @@
+// `npm run test:nodes`: the tests and a start on other versions of Node, whose binaries npm brings into a temporary
+// folder. With versions or paths of tests as arguments only those: npm run test:nodes -- 24 test/unit
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { ensure, ROOT } from "./ensure.mjs";
+import { run, runScript, ScriptFailure } from "./run.mjs";
+
+const VERSIONS = ["22", "24", "26"];
+const TESTS = [
+  "test/unit",
+  "test/contract",
+  "test/integration",
+  "test/e2e/cli-start.test.ts",
+  "test/e2e/packed.test.ts",
+];
+
+await runScript(async () => {
+  const args = process.argv.slice(2);
+  const versions = args.filter((arg) => /^\d+(\.\d+)*$/.test(arg));
+  const tests = args.filter((arg) => !versions.includes(arg));
+  // By the Node that runs this: the others take the packages and the build as they are.
+  await ensure();
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-nodes-"));
+  try {
+    const failed = [];
+    for (const version of versions.length > 0 ? versions : VERSIONS) {
+      const node = await installNode(version, join(folder, version));
+      const exitCode = await runTests(node, tests.length > 0 ? tests : TESTS);
+      if (exitCode > 128) return exitCode;
+      process.stdout.write(`test:nodes: Node ${version} ${exitCode === 0 ? "ok" : "FAILED"}\n`);
+      if (exitCode !== 0) failed.push(version);
+    }
+    if (failed.length > 0) throw new ScriptFailure(`the tests failed on Node ${failed.join(", ")}`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+/** The package `node` gets its binary by a script of its own, so that one is allowed to run. */
+async function installNode(version, folder) {
+  mkdirSync(folder);
+  const manifest = { private: true, dependencies: { node: version }, allowScripts: { node: true } };
+  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
+  const args = ["install", "--no-audit", "--no-fund", "--loglevel=error"];
+  const exitCode = await run("npm", args, { cwd: folder, shell: process.platform === "win32" });
+  if (exitCode !== 0) throw new ScriptFailure(`npm could not bring Node ${version} (exit code ${exitCode})`, exitCode);
+  return join(folder, "node_modules/node/bin/node");
+}
+
+function runTests(node, tests) {
+  // What tests start by name, such as npm, runs on it too.
+  const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` };
+  return run(node, [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", ...tests], { cwd: ROOT, env });
+}
