@@ -35,7 +35,14 @@ const everything: readonly Project[] = [
 const proofs: readonly Project[] = [
   {
     name: "counted",
-    include: ["crash/kill", "crash/power-loss", "e2e/bytes-unchanged", "e2e/n8n-proxy", "simulation/engine"],
+    include: [
+      "crash/kill",
+      "crash/power-loss",
+      "e2e/bytes-unchanged",
+      "e2e/n8n-proxy",
+      "simulation/engine",
+      "simulation/outage",
+    ],
     order: 1,
     maxWorkers: Math.max(2, allCores),
   },
