@@ -50,6 +50,15 @@ export function createStatus(options: StatusOptions): Status {
     );
   }
 
+  function describeSuspended(tenantId: string | undefined) {
+    const suspended = subscriptions.list(tenantId).filter(({ status }) => status === "suspended");
+    return suspended.map(({ id, name, seq }) => {
+      const { at, reason } = scheduler.findSuspension(seq) ?? {};
+      const since = at === undefined ? null : new Date(at).toISOString();
+      return { id, subscription: name, since, reason: reason ?? null };
+    });
+  }
+
   return {
     async readiness() {
       const isDegraded = disk.isLow;
@@ -68,13 +77,14 @@ export function createStatus(options: StatusOptions): Status {
       const { deliveries } = await store.loadCounters();
       const rows = tenantId === undefined ? deliveries : deliveries.filter((row) => row.tenantId === tenantId);
       const all = describeTargets(rows, tenantId);
+      const suspended = describeSuspended(tenantId);
       const troubled = all.filter(({ mode, health }) => mode === "QUEUE" || health === "error");
       const listed = all.length <= MAX_LISTED_TARGETS ? all : troubled.slice(0, MAX_LISTED_TARGETS);
       return {
         mode: all.some(({ mode }) => mode === "QUEUE") ? "QUEUE" : "NORMAL",
         queue_length: rows.reduce((sum, row) => sum + openOf(row), 0),
         last_error: all.find(({ lastError }) => lastError !== null)?.lastError ?? null,
-        health: all.some(({ health }) => health === "error") ? "error" : "ok",
+        health: suspended.length > 0 || all.some(({ health }) => health === "error") ? "error" : "ok",
         targets: listed.map((target) => ({
           name: target.name,
           mode: target.mode,
@@ -86,6 +96,7 @@ export function createStatus(options: StatusOptions): Status {
           last_error: target.lastError,
           rate_per_s: target.ratePerS,
         })),
+        suspended: suspended.slice(0, MAX_LISTED_TARGETS),
         missing_sources: describeMissing(tenantId).slice(0, MAX_LISTED_TARGETS),
       };
     },

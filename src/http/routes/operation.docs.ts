@@ -37,6 +37,15 @@ const GatewayStatus = named(
         rate_per_s: nullable(Type.Number({ description: "Attempts per second that it is held to; null for no limit" })),
       }),
     ),
+    suspended: Type.Array(
+      closed({
+        id: Type.String(),
+        subscription: Type.String(),
+        since: nullable(Time),
+        reason: nullable(Type.String()),
+      }),
+      { description: "Subscriptions that hold what they have until they are resumed" },
+    ),
     missing_sources: Type.Array(
       closed({
         source: Type.String(),
@@ -74,7 +83,7 @@ export const OPERATION_DOCS: AreaDocs = {
       description: "With a key that is bound to a tenant: of what belongs to that tenant.",
       answer: {
         status: 200,
-        description: "`QUEUE` and `error` if any target is",
+        description: "`QUEUE` and `error` if any target is; `error` also if a subscription is suspended",
         schema: GatewayStatus,
         example: {
           mode: "NORMAL",
@@ -82,6 +91,7 @@ export const OPERATION_DOCS: AreaDocs = {
           last_error: null,
           health: "ok",
           targets: [{ ...erp, queue_length: 0, failures: 0, last_error: null, rate_per_s: null }],
+          suspended: [],
           missing_sources: [],
         },
       },
