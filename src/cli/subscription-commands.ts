@@ -91,6 +91,9 @@ function addSettings(command: Command): Command {
     .option("--ordered", "strictly in order for each ordering key")
     .option("--no-ordered", "in any order")
     .addOption(new Option("--on-dead-head <what>", "what the followers of a dead letter do").choices(["block", "skip"]))
+    .option("--suspend-after-dead <count>", "suspended when more deliveries die in a row; or none")
+    .option("--suspend-after <seconds>", "suspended after so long in QUEUE; or none")
+    .option("--resume-when-healthy <yes|no>", "goes on by itself when its health check finds it well")
     .option("--max-age <seconds>", "older deliveries become dead letters; or none")
     .addOption(
       new Option("--retry-policy <name>", "how often it is tried again").choices([

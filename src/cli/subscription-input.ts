@@ -18,6 +18,9 @@ export interface SubscriptionFlags {
   concurrency?: string;
   ordered?: boolean;
   onDeadHead?: string;
+  suspendAfterDead?: string;
+  suspendAfter?: string;
+  resumeWhenHealthy?: string;
   maxAge?: string;
   retryPolicy?: string;
   retryDelays?: string;
@@ -49,6 +52,9 @@ export function readSubscriptionInput(flags: SubscriptionFlags): Record<string, 
     concurrency: readWhole("--concurrency", flags.concurrency),
     ordered: flags.ordered,
     on_dead_head: flags.onDeadHead,
+    suspend_after_dead: readLimit("--suspend-after-dead", flags.suspendAfterDead),
+    suspend_after_s: readLimit("--suspend-after", flags.suspendAfter),
+    resume_when_healthy: readYesNo("--resume-when-healthy", flags.resumeWhenHealthy),
     max_age_s: readLimit("--max-age", flags.maxAge),
     retry_policy: readRetryPolicy(flags),
     retry_count: readWhole("--retry-count", flags.retryCount),
@@ -94,6 +100,11 @@ function readRetryPolicy({ retryPolicy, retryDelays }: SubscriptionFlags): unkno
   if (retryDelays === undefined) return retryPolicy;
   if (retryPolicy !== undefined) throw usageFailure("--retry-policy and --retry-delays are two ways; choose one.");
   return { delays_s: retryDelays.split(",").map((delay) => readNumber("--retry-delays", delay.trim())) };
+}
+
+function readYesNo(flag: string, text: string | undefined): boolean | undefined {
+  if (text === undefined || text === "yes" || text === "no") return text === undefined ? undefined : text === "yes";
+  throw usageFailure(`${flag}: write yes or no, not ${text}.`);
 }
 
 function readLimit(flag: string, text: string | undefined): number | null | undefined {

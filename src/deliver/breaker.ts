@@ -1,3 +1,4 @@
+import type { Suspension } from "../domain/suspension.ts";
 import type { Mode } from "../domain/target.ts";
 import { createPace, loadPace, noteBad, noteGood, startRamp, stopMeasuring, type Pace } from "./pace.ts";
 
@@ -40,6 +41,8 @@ export interface BreakerState {
   isWarned: boolean;
   /** Since the last success something failed that is not an event of the gateway itself: what follows is told. */
   failedOthers: boolean;
+  /** Why the subscription was suspended; of its own breaker only. */
+  suspension: Suspension | undefined;
   /** That it opened was told, so that it closed must be told as well. */
   isOpeningTold: boolean;
 }
@@ -56,10 +59,6 @@ export const BREAKER = {
   relapseMs: 60_000,
   maxRelapses: 6,
   slowStartMinPerS: 10,
-  /** Open for so long, the subscription is suspended. */
-  suspendAfterMs: 72 * 3_600_000,
-  /** More dead in a row, and the subscription is suspended too. */
-  suspendAfterDead: 10,
 } as const;
 
 /** What takes longer on average holds up others. */
@@ -68,8 +67,8 @@ export const PROMPT_MS = 500;
 const MAX_COUNTED_MS = 4 * PROMPT_MS;
 const ATTEMPT_WEIGHT = 1 / 8;
 
-/** `failing`: half of the way to a suspension, told once. */
-export type BreakerChange = "opened" | "closed" | "failing" | "expired" | undefined;
+/** `still`: it was open before, and a probe or a check has failed. */
+export type BreakerChange = "opened" | "closed" | "still" | undefined;
 
 export function createBreakerState(now: number): BreakerState {
   return {
@@ -92,6 +91,7 @@ export function createBreakerState(now: number): BreakerState {
     deadInARow: 0,
     isWarned: false,
     failedOthers: false,
+    suspension: undefined,
     isOpeningTold: false,
   };
 }
@@ -167,9 +167,7 @@ export function noteFailure(state: BreakerState, failure: Failure): BreakerChang
     if (!isProbe) return undefined;
     state.failedProbes++;
     state.probeAt = now + probeDelayMs(state.failedProbes, jitter);
-    const openMs = now - state.openedAt;
-    if (openMs >= BREAKER.suspendAfterMs) return "expired";
-    return openMs >= BREAKER.suspendAfterMs / 2 ? warnOnce(state) : undefined;
+    return "still";
   }
   if (!isDown(state, now, failuresToOpen)) return undefined;
   openBreaker(state, now, error, jitter);
@@ -194,11 +192,23 @@ export function isSlow({ attemptMs }: BreakerState): boolean {
   return attemptMs === undefined || attemptMs >= PROMPT_MS;
 }
 
-/** A delivery that died of what the destination said of it. */
-export function noteDead(state: BreakerState): "failing" | "exhausted" | undefined {
+/** A delivery that died of what the destination said of it. `failing`: half of the way to a suspension, told once. */
+export function noteDead(state: BreakerState, limit: number | undefined): "failing" | "exhausted" | undefined {
   state.deadInARow++;
-  if (state.deadInARow > BREAKER.suspendAfterDead) return "exhausted";
-  return state.deadInARow >= BREAKER.suspendAfterDead / 2 ? warnOnce(state) : undefined;
+  if (limit === undefined) return undefined;
+  if (state.deadInARow > limit) return "exhausted";
+  return state.deadInARow >= limit / 2 ? warnOnce(state) : undefined;
+}
+
+/** How long it may be open: whether half of that, or all of it, is over. */
+export function noteStillOpen(
+  state: BreakerState,
+  openMs: number,
+  limitMs: number | undefined,
+): "failing" | "exhausted" | undefined {
+  if (limitMs === undefined) return undefined;
+  if (openMs >= limitMs) return "exhausted";
+  return openMs >= limitMs / 2 ? warnOnce(state) : undefined;
 }
 
 /** Whether there is something to forget. */
@@ -247,6 +257,7 @@ export function resumeBreaker(state: BreakerState, now: number): void {
   }
   if (state.isHeld) noteDelivered(state);
   state.isHeld = false;
+  state.suspension = undefined;
 }
 
 function probeDelayMs(failedProbes: number, jitter: number): number {

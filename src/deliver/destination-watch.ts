@@ -1,7 +1,8 @@
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
+import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
 import type { Store } from "../store/store.ts";
-import { BREAKER, noteDead, noteDelivered, postponeProbe, type BreakerState } from "./breaker.ts";
+import { noteDead, noteDelivered, noteStillOpen, postponeProbe, type BreakerState } from "./breaker.ts";
 import type { Lane } from "./lane.ts";
 import type { Decision } from "./settle.ts";
 import { noteAnswered, noteIll, noteTooMuch, noteUnclear, sparesDeliveries, type Target } from "./target.ts";
@@ -9,8 +10,8 @@ import { noteAnswered, noteIll, noteTooMuch, noteUnclear, sparesDeliveries, type
 /** What attempts tell about a destination: whether it is well, is back, or is to be given up. */
 export interface DestinationWatch {
   note(lane: Lane, subscription: Subscription, decision: Decision, isProbe: boolean): void;
-  /** It could not be reached for too long. */
-  giveUp(lane: Lane, subscription: Subscription): void;
+  /** Its target is in QUEUE still: perhaps for longer than the subscription waits. */
+  losePatience(lane: Lane, subscription: Subscription): void;
   /** Brings the retries of the lane forward. */
   hasten(lane: Lane): void;
 }
@@ -27,6 +28,8 @@ export interface DestinationWatchOptions {
   onClosed: (lane: Lane) => void;
   /** A target is in QUEUE: told after it is. */
   onOpened: (lane: Lane) => void;
+  /** A probe has failed: those who share the target may lose their patience. */
+  onStillOpen: (target: Target) => void;
   /** A delivery failed, and it is the target's fault. */
   onIll?: ((target: Target) => void) | undefined;
   /** Retries of the lane were brought forward, perhaps none: `isMore` says whether the table holds any now. */
@@ -42,13 +45,24 @@ export function createDestinationWatch(options: DestinationWatchOptions): Destin
   function suspend(lane: Lane, subscription: Subscription, reason: string, breaker: BreakerState): void {
     if (lane.isGone || subscription.status !== "active") return;
     lane.isGone = true;
+    const isOutOfReach = breaker === lane.target.mode && breaker.isOpen;
+    lane.breaker.suspension = { at: clock.wall(), reason, isOutOfReach };
     onSuspend(subscription, reason, breaker);
+    onBreaker(subscription, "counted", lane.breaker);
   }
 
-  function giveUp(lane: Lane, subscription: Subscription): void {
+  function losePatience(lane: Lane, subscription: Subscription): void {
     const { mode } = lane.target;
-    const hours = BREAKER.suspendAfterMs / 3_600_000;
-    suspend(lane, subscription, `it could not be reached for ${hours} h: ${mode.lastError ?? ""}`, mode);
+    const { afterMs } = subscription.suspension ?? DEFAULT_SUSPENSION;
+    const change = noteStillOpen(lane.breaker, clock.now() - mode.openedAt, afterMs);
+    if (change === "failing") onBreaker(subscription, "failing", mode);
+    if (change !== "exhausted") return;
+    suspend(
+      lane,
+      subscription,
+      `it could not be reached for ${describeTime(afterMs ?? 0)}: ${mode.lastError ?? ""}`,
+      mode,
+    );
   }
 
   /** What ends without a success, over and over, ends with a suspension. */
@@ -60,7 +74,7 @@ export function createDestinationWatch(options: DestinationWatchOptions): Destin
       return;
     }
     if (settlement.verdict !== "dead") return;
-    const change = noteDead(breaker);
+    const change = noteDead(breaker, (subscription.suspension ?? DEFAULT_SUSPENSION).afterDead);
     onBreaker(subscription, change === "failing" ? "failing" : "counted", breaker);
     if (change === "exhausted") {
       const dead = `${breaker.deadInARow} deliveries in a row are dead`;
@@ -92,7 +106,7 @@ export function createDestinationWatch(options: DestinationWatchOptions): Destin
   }
 
   return {
-    giveUp,
+    losePatience,
     hasten,
     note(lane, subscription, decision, isProbe) {
       const { target } = lane;
@@ -114,10 +128,17 @@ export function createDestinationWatch(options: DestinationWatchOptions): Destin
         return;
       }
       const change = noteIll(target, { now, error: error ?? "failed", jitter: random.next(), isProbe });
-      if (change === "opened" || change === "failing") onBreaker(subscription, change, target.mode);
-      if (change === "opened") options.onOpened(lane);
-      if (change === "expired") giveUp(lane, subscription);
+      if (change === "opened") {
+        onBreaker(subscription, change, target.mode);
+        options.onOpened(lane);
+      }
+      if (change === "still") options.onStillOpen(target);
       options.onIll?.(target);
     },
   };
+}
+
+function describeTime(ms: number): string {
+  const hours = ms / 3_600_000;
+  return hours >= 1 ? `${Math.round(hours * 10) / 10} h` : `${Math.round(ms / 1000)} s`;
 }

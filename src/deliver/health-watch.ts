@@ -22,9 +22,10 @@ export interface HealthWatchOptions {
   clock: Clock;
   random: Random;
   check: HealthCheck;
-  lanes: Pick<TargetLanes, "startRound" | "endRound" | "hasten" | "giveUp" | "refresh" | "wakeMissing">;
-  /** `failing`: half of the way to a suspension. */
-  onMode: (target: Target, change: "opened" | "closed" | "failing") => void;
+  lanes: Pick<TargetLanes, "startRound" | "endRound" | "hasten" | "losePatience" | "refresh" | "wakeMissing">;
+  onMode: (target: Target, change: "opened" | "closed") => void;
+  /** It is well, and in NORMAL. */
+  onWell?: ((target: Target) => void) | undefined;
 }
 
 export const HEALTH = {
@@ -52,7 +53,7 @@ interface Watched {
   roundAt: number;
 }
 
-export function createHealthWatch({ clock, random, check, lanes, onMode }: HealthWatchOptions): HealthWatch {
+export function createHealthWatch({ clock, random, check, lanes, onMode, onWell }: HealthWatchOptions): HealthWatch {
   const watched = new Map<Target, Watched>();
 
   function schedule(target: Target, state: Watched, at: number): void {
@@ -89,14 +90,17 @@ export function createHealthWatch({ clock, random, check, lanes, onMode }: Healt
       onMode(target, "opened");
       lanes.refresh(target);
     }
-    if (change === "failing") onMode(target, "failing");
-    if (change === "expired") lanes.giveUp(target);
+    if (change === "still") {
+      target.mode.failedOthers = true;
+      lanes.losePatience(target);
+    }
   }
 
   function succeeded(target: Target, state: Watched): void {
     const change = noteCheckSucceeded(target, clock.now());
-    if (change === "closed") return close(target);
-    if (!target.mode.isOpen || target.mode.forced === "QUEUE") return;
+    if (change === "closed") close(target);
+    if (!target.mode.isOpen) return onWell?.(target);
+    if (target.mode.forced === "QUEUE") return;
     if (change === "recovering") {
       state.recoversFrom = clock.wall();
       state.failedRounds = 0;

@@ -1,6 +1,7 @@
 import type { Clock, Random } from "../domain/clock.ts";
 import { isGatewayEventType } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
+import type { Suspension } from "../domain/suspension.ts";
 import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement, Store } from "../store/store.ts";
 import { isSlow, noteDuration, postponeProbe, PROMPT_MS, type BreakerState } from "./breaker.ts";
 import { createEarlyRetries } from "./early-retries.ts";
@@ -54,6 +55,8 @@ export interface Scheduler {
   findBreaker(subscriptionSeq: number): BreakerState | undefined;
   /** Whether what is due now waits for longer than this: for older ones, for a rate limit, or for the next start. */
   isBehind(subscriptionSeq: number, byMs: number): boolean;
+  /** Why a subscription was suspended, if it was. */
+  findSuspension(subscriptionSeq: number): Suspension | undefined;
   /** Sources that the subscription's target does not know. */
   missingSources(subscriptionSeq: number): readonly MissingSource[];
   /** What a subscription sends to. */
@@ -137,6 +140,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     onSuspend: options.onSuspend,
     onClosed: targetLanes.closed,
     onOpened: targetLanes.opened,
+    onStillOpen: targetLanes.losePatience,
     onIll: options.onIll,
     onHastened: hastened,
   });
@@ -550,6 +554,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       return lane.isBehind || lane.isGone || gateOpensAt(lane, now) > now + byMs;
     },
     findBreaker: (seq) => standings.findMode(findSubscription(seq), seq),
+    findSuspension: standings.findSuspension,
     missingSources: missing.list,
     targetOf: standings.targetOf,
     targets: targetLanes,

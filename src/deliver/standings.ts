@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
+import type { Suspension } from "../domain/suspension.ts";
 import { DEFAULT_RULES } from "../domain/target.ts";
 import { createBreakerState, resumeBreaker, type BreakerState } from "./breaker.ts";
 import { createLane, type Lane } from "./lane.ts";
@@ -11,6 +12,8 @@ export interface Standings {
   targetOf(subscription: Subscription): Target;
   /** The mode of what a subscription sends to. */
   findMode(subscription: Subscription | undefined, seq: number): BreakerState | undefined;
+  /** Why it was suspended, as far as is known. */
+  findSuspension(seq: number): Suspension | undefined;
   /** It may have been given another target, or other rules. */
   retarget(lane: Lane, subscription: Subscription): void;
   /** Sending goes on after a pause or a suspension. */
@@ -57,6 +60,7 @@ export function createStandings(options: StandingsOptions): Standings {
       const shared = subscription && options.findSharedTarget?.(subscription);
       return shared?.mode ?? breakers.get(seq) ?? options.findSavedBreaker?.(seq);
     },
+    findSuspension: (seq) => (breakers.get(seq) ?? options.findSavedBreaker?.(seq))?.suspension,
     retarget(lane, subscription) {
       const shared = options.findSharedTarget?.(subscription);
       if (shared === undefined && lane.target.mode === lane.breaker) {

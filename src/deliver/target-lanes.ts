@@ -19,8 +19,8 @@ export interface TargetLanes {
   hasten(target: Target): void;
   /** It is in NORMAL again: what it did not know may be known now. */
   wakeMissing(target: Target): void;
-  /** It could not be reached for too long: whoever has something for it is suspended. */
-  giveUp(target: Target): void;
+  /** It is in QUEUE still: who has something for it may have waited for too long. */
+  losePatience(target: Target): void;
   /** Tries what waits in one subscription, whatever the mode: one round. */
   drain(subscription: Subscription): void;
 }
@@ -152,12 +152,11 @@ export function createTargetLanes(options: TargetLanesOptions): TargetLaneSteps 
     wakeMissing(target) {
       for (const lane of lanesOf(target)) options.missing().wake(lane);
     },
-    giveUp(target) {
-      target.mode.failedOthers = true;
+    losePatience(target) {
       for (const lane of lanesOf(target)) {
         const subscription = findSubscription(lane.seq);
-        if (subscription !== undefined) options.destinations().giveUp(lane, subscription);
-        advance(lane);
+        if (subscription?.status === "active") options.destinations().losePatience(lane, subscription);
+        if (lane.isGone) advance(lane);
       }
     },
     drain(subscription) {

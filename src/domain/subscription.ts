@@ -3,6 +3,7 @@ import { AUTH_DESCRIPTION, type DestinationAuth, DestinationAuthInput } from "./
 import { DEFAULT_TENANT } from "./event.ts";
 import { FILTER_LIMITS, type Filter } from "./filter.ts";
 import { MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from "./signature.ts";
+import type { SuspensionRules } from "./suspension.ts";
 import type { TargetRules } from "./target.ts";
 
 /** One schema gives the type, the validation, the defaults, the OpenAPI text and the docs. */
@@ -135,6 +136,26 @@ export const SubscriptionInput = Type.Object(
         description: 'Answers 2xx and `{"status":"ok"}` while the destination is well; asked every minute',
       }),
     ),
+    suspend_after_dead: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()], {
+        description:
+          "Suspended when more deliveries than this die in a row; null for never. 10, or null with a health check or " +
+          "`mode: forward`",
+      }),
+    ),
+    suspend_after_s: Type.Optional(
+      Type.Union([Type.Number({ minimum: 1, maximum: 31_536_000 }), Type.Null()], {
+        description:
+          "Suspended after so many seconds in QUEUE; null for never. 259200 (72 h), or null with a health check or " +
+          "`mode: forward`",
+      }),
+    ),
+    resume_when_healthy: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description: "Suspended because it was out of reach, it goes on when its health check finds it well",
+      }),
+    ),
     labels: Type.Optional(
       Type.Record(Type.String(), Type.String({ maxLength: 255 }), {
         default: {},
@@ -216,6 +237,8 @@ export interface Subscription {
   ordered: boolean;
   onDeadHead: "block" | "skip";
   maxAgeMs: number | undefined;
+  /** The usual ones when not given. */
+  suspension?: SuspensionRules | undefined;
   headers: Readonly<Record<string, string>>;
   /** CIDRs; without them any address that the guard lets through. */
   allowedIps?: readonly string[] | undefined;

@@ -169,6 +169,12 @@ export async function openDelivery(ground: Ground) {
     check: createHealthCheck({ client, userAgent: config.userAgent }),
     lanes: scheduler.targets,
     onMode: (target, change) => modes.found(target, change),
+    onWell(target) {
+      for (const subscription of targets.listResumable(target)) {
+        logger.info({ subscription: subscription.name }, "its destination is well, and the subscription goes on");
+        resume.resume(subscription, "deliver").catch(logFault);
+      }
+    },
   });
   const warnUnmatched = createEventWarning(logger, () => clock.now(), "nobody subscribes to this event");
   const fanOut = createFanOut({ store, router, scheduler, clock, onUnmatched: warnUnmatched });

@@ -1,4 +1,5 @@
-import { BREAKER, takeClosingNews, takeOpeningNews, type BreakerState } from "../deliver/breaker.ts";
+import { takeClosingNews, takeOpeningNews, type BreakerState } from "../deliver/breaker.ts";
+import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { DeadReason } from "../domain/delivery.ts";
 import { formatDeliveryId } from "../domain/ids.ts";
@@ -92,6 +93,7 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
 
     failing(subscription, breaker) {
       if (!breaker.failedOthers) return;
+      const { suspension = DEFAULT_SUSPENSION } = subscription;
       tell({
         type: "webhook.failing",
         tenantId: subscription.tenantId,
@@ -101,8 +103,8 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
           action_required: "Repair the destination before the webhook is suspended",
           ...describe(subscription),
           ...describeFailures(breaker, clock.now()),
-          suspended_after_dead: BREAKER.suspendAfterDead,
-          suspended_after_down_s: BREAKER.suspendAfterMs / 1000,
+          suspended_after_dead: suspension.afterDead ?? null,
+          suspended_after_down_s: suspension.afterMs === undefined ? null : suspension.afterMs / 1000,
         },
       });
     },

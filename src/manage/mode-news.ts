@@ -14,7 +14,7 @@ export interface ModeNews {
   /** An attempt told something of a subscription's destination. */
   noted(subscription: Subscription, change: BreakerNews, breaker: BreakerState): void;
   /** A health check told something. */
-  found(target: Target, change: "opened" | "closed" | "failing"): void;
+  found(target: Target, change: "opened" | "closed"): void;
   /** Of which the caller saves what changed. */
   changed(known: KnownTarget & { state: Target }, change: "opened" | "closed"): void;
   /** The targets that are checked are looked up anew, once for all changes of a moment. */
@@ -83,13 +83,7 @@ export function createModeNews(options: ModeNewsOptions): ModeNews {
     found(target, change) {
       const known = targets.findKnown(target);
       if (known === undefined) return;
-      if (change !== "failing") changed({ ...known, state: target }, change);
-      else {
-        target.mode.failedOthers = true;
-        for (const subscription of known.subscriptions) {
-          if (subscription.status === "active") failing(subscription, target.mode);
-        }
-      }
+      changed({ ...known, state: target }, change);
       targets.saveMode({ ...known, state: target }).catch(onFault);
     },
     start() {

@@ -57,6 +57,15 @@ export function createStatus(options: StatusOptions): Status {
     );
   }
 
+  function describeSuspended(tenantId: string | undefined) {
+    const suspended = subscriptions.list(tenantId).filter(({ status }) => status === "suspended");
+    return suspended.map(({ id, name, seq }) => {
+      const { at, reason } = scheduler.findSuspension(seq) ?? {};
+      const since = at === undefined ? null : new Date(at).toISOString();
+      return { id, subscription: name, since, reason: reason ?? null };
+    });
+  }
+
   return {
     readiness() {
       const trouble = options.findTrouble();
@@ -76,6 +85,7 @@ export function createStatus(options: StatusOptions): Status {
       const { deliveries } = await store.loadCounters();
       const rows = tenantId === undefined ? deliveries : deliveries.filter((row) => row.tenantId === tenantId);
       const all = describeTargets(rows, tenantId);
+      const suspended = describeSuspended(tenantId);
       const troubled = all.filter(({ mode, health }) => mode === "QUEUE" || health === "error");
       const listed = all.length <= MAX_LISTED_TARGETS ? all : troubled.slice(0, MAX_LISTED_TARGETS);
       const weak = options.sources.list(tenantId).filter(({ source }) => source.weakness !== undefined);
@@ -84,7 +94,7 @@ export function createStatus(options: StatusOptions): Status {
         mode: all.some(({ mode }) => mode === "QUEUE") ? "QUEUE" : "NORMAL",
         queue_length: rows.reduce((sum, row) => sum + openOf(row), 0),
         last_error: all.find(({ lastError }) => lastError !== null)?.lastError ?? null,
-        health: isLocked || all.some(({ health }) => health === "error") ? "error" : "ok",
+        health: isLocked || suspended.length > 0 || all.some(({ health }) => health === "error") ? "error" : "ok",
         targets: listed.map((target) => ({
           name: target.name,
           mode: target.mode,
@@ -101,6 +111,7 @@ export function createStatus(options: StatusOptions): Status {
           health: source.gate?.isLocked === true ? "error" : "ok",
           reason: source.weakness,
         })),
+        suspended: suspended.slice(0, MAX_LISTED_TARGETS),
         missing_sources: describeMissing(tenantId).slice(0, MAX_LISTED_TARGETS),
       };
     },

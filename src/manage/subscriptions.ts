@@ -17,6 +17,7 @@ import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
 import { findForwardRival } from "../domain/forward-rules.ts";
 import { expandUrl } from "../domain/url-template.ts";
 import { DEFAULT_RULES, type TargetInput } from "../domain/target.ts";
+import { toSuspensionRules } from "../domain/suspension.ts";
 import { findHealth, findPreset, isPresetName, presetSettings } from "../domain/target-presets.ts";
 import { loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
 import type { Store, SubscriptionRow } from "../store/store.ts";
@@ -411,6 +412,11 @@ function ownRules({ target, health_url: healthUrl, url }: Settings) {
   return health === undefined ? undefined : { ...DEFAULT_RULES, health };
 }
 
+function hasHealthCheck(input: Settings, shared: TargetInput | undefined): boolean {
+  if (shared === undefined) return ownRules(input)?.health !== undefined;
+  return findHealth(shared.health_url, findPreset(shared.preset), shared.url) !== undefined;
+}
+
 function toSubscription(
   row: SubscriptionFacts,
   input: Settings,
@@ -450,6 +456,7 @@ function toSubscription(
     ordered: input.ordered ?? false,
     onDeadHead: input.on_dead_head ?? "block",
     maxAgeMs: input.max_age_s === undefined || input.max_age_s === null ? undefined : input.max_age_s * 1000,
+    suspension: toSuspensionRules(input, hasHealthCheck(input, shared)),
     headers: input.headers ?? {},
     allowedIps: input.allowed_ips ?? undefined,
     auth: toDestinationAuth(input.auth),

@@ -4,6 +4,7 @@ import { createTarget, forceMode, type Target } from "../deliver/target.ts";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
+import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
 import type { ManagedBy, Subscription } from "../domain/subscription.ts";
 import { toTargetRules, type Mode, type TargetInput } from "../domain/target.ts";
 import { findHealth, findPreset } from "../domain/target-presets.ts";
@@ -24,7 +25,9 @@ export interface Targets {
   findKnown(target: Target): KnownTarget | undefined;
   /** `auto`: the target's health decides again. On disk when it resolves. */
   force(known: KnownTarget, mode: Mode | "auto"): Promise<void>;
-  /** Those with a health check that somebody sends to, each with its tenant. */
+  /** Those of its subscriptions that go on by themselves now that it is well. */
+  listResumable(target: Target): readonly Subscription[];
+  /** Those with a health check that somebody sends to, or would, each with its tenant. */
   listChecked(): ReadonlyMap<Target, string>;
   /** What is known of a subscription's destination, of a shared one or its own. */
   save(subscription: Subscription, breaker: BreakerState): Promise<void>;
@@ -47,7 +50,7 @@ export interface TargetsOptions {
   store: Pick<Store, "loadTargets" | "saveTarget">;
   clock: Clock;
   subscriptions: () => Pick<Subscriptions, "list" | "saveBreaker" | "retarget">;
-  scheduler: () => Pick<Scheduler, "targetOf" | "findBreaker" | "targets">;
+  scheduler: () => Pick<Scheduler, "targetOf" | "findBreaker" | "findSuspension" | "targets">;
   checkDestination: (url: string, field?: string) => void;
   onMode: (known: KnownTarget & { state: Target }, change: "opened" | "closed") => void;
   /** What is checked may have changed. */
@@ -91,6 +94,11 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
     const isKnown = targetRules !== undefined || scheduler.findBreaker(subscription.seq) !== undefined;
     const state = isKnown ? scheduler.targetOf(subscription) : undefined;
     return { tenantId, name, declared: undefined, subscriptions: [subscription], state };
+  }
+
+  function isResumable({ seq, status, suspension = DEFAULT_SUSPENSION }: Subscription): boolean {
+    if (status !== "suspended" || !suspension.resumesWhenHealthy) return false;
+    return options.scheduler().findSuspension(seq)?.isOutOfReach === true;
   }
 
   function of(subscription: Subscription): KnownTarget {
@@ -164,10 +172,14 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
       options.onChange();
       await saveMode({ ...known, state });
     },
+    listResumable(target) {
+      const resumable = options.subscriptions().list(undefined).filter(isResumable);
+      return resumable.filter((one) => options.scheduler().targetOf(one) === target);
+    },
     listChecked() {
       const checked = new Map<Target, string>();
       for (const subscription of options.subscriptions().list(undefined)) {
-        if (subscription.status !== "active") continue;
+        if (subscription.status !== "active" && !isResumable(subscription)) continue;
         if (subscription.targetRules === undefined && subscription.sharedTarget === undefined) continue;
         const target = options.scheduler().targetOf(subscription);
         if (target.rules.health !== undefined) checked.set(target, subscription.tenantId);

@@ -37,6 +37,9 @@ export function presentSubscription(
     concurrency: subscription.concurrency,
     ordered: subscription.ordered,
     on_dead_head: subscription.onDeadHead,
+    suspend_after_dead: subscription.suspension?.afterDead ?? null,
+    suspend_after_s: subscription.suspension?.afterMs === undefined ? null : subscription.suspension.afterMs / 1000,
+    resume_when_healthy: subscription.suspension?.resumesWhenHealthy ?? true,
     max_age_s: subscription.maxAgeMs === undefined ? null : subscription.maxAgeMs / 1000,
     // Which of them are credentials, only the destination knows.
     headers: Object.fromEntries(Object.keys(subscription.headers).map((name) => [name, MASK])),

@@ -45,6 +45,15 @@ const GatewayStatus = named(
       }),
       { description: "Only those with a secret or token that can be guessed: from a version that took it" },
     ),
+    suspended: Type.Array(
+      closed({
+        id: Type.String(),
+        subscription: Type.String(),
+        since: nullable(Time),
+        reason: nullable(Type.String()),
+      }),
+      { description: "Subscriptions that hold what they have until they are resumed" },
+    ),
     missing_sources: Type.Array(
       closed({
         source: Type.String(),
@@ -83,7 +92,8 @@ export const OPERATION_DOCS: AreaDocs = {
       description: "With a key that is bound to a tenant: of what belongs to that tenant.",
       answer: {
         status: 200,
-        description: "`QUEUE` and `error` if any target is; `error` if a source can verify nobody",
+        description:
+          "`QUEUE` and `error` if any target is; `error` also if a subscription is suspended or a source can verify nobody",
         schema: GatewayStatus,
         example: {
           mode: "NORMAL",
@@ -92,6 +102,7 @@ export const OPERATION_DOCS: AreaDocs = {
           health: "ok",
           targets: [{ ...erp, queue_length: 0, failures: 0, last_error: null, rate_per_s: null }],
           sources: [],
+          suspended: [],
           missing_sources: [],
         },
       },

@@ -3,7 +3,9 @@ import {
   BREAKER,
   createBreakerState,
   loadBreakerState,
+  noteDead,
   noteFailure,
+  noteStillOpen,
   noteSuccess,
   postponeProbe,
   resumeBreaker,
@@ -98,12 +100,25 @@ describe("a breaker", () => {
     expect(state.pace.rampMaxPerS).toBeLessThanOrEqual(80);
   });
 
-  it("expires when it was open for 72 hours, and says so once at half of them", () => {
+  it("is open for too long after as long as is said, and half of that is told once", () => {
     const state = opened();
-    expect(fail(state, BREAKER.suspendAfterMs / 2 - 1)).toBeUndefined();
-    expect(fail(state, BREAKER.suspendAfterMs / 2)).toBe("failing");
-    expect(fail(state, BREAKER.suspendAfterMs - 1)).toBeUndefined();
-    expect(fail(state, BREAKER.suspendAfterMs)).toBe("expired");
+    const limitMs = 72 * 3_600_000;
+    const openFor = [limitMs / 2 - 1, limitMs / 2, limitMs - 1, limitMs];
+    const told = openFor.map((openMs) => noteStillOpen(state, openMs, limitMs));
+    expect(told).toEqual([undefined, "failing", undefined, "exhausted"]);
+    expect(noteStillOpen(state, limitMs * 100, undefined)).toBeUndefined();
+  });
+
+  it("lets more die in a row than is said before it is too many, or any number", () => {
+    const state = createBreakerState(0);
+    expect([1, 2, 3, 4, 5].map(() => noteDead(state, 4))).toEqual([
+      undefined,
+      "failing",
+      undefined,
+      undefined,
+      "exhausted",
+    ]);
+    expect(noteDead(state, undefined)).toBeUndefined();
   });
 
   it("does not count the time in which its subscription was held", () => {
@@ -111,7 +126,7 @@ describe("a breaker", () => {
     state.isHeld = true;
     resumeBreaker(state, 100 * 3_600_000);
     expect(state.probeAt).toBe(100 * 3_600_000);
-    expect(fail(state, 101 * 3_600_000)).toBeUndefined();
+    expect(state.openedAt).toBe(100 * 3_600_000);
   });
 
   it("knows the usual rate of one that an earlier version saved", () => {

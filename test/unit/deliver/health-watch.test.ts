@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BREAKER, createBreakerState } from "../../../src/deliver/breaker.ts";
+import { createBreakerState } from "../../../src/deliver/breaker.ts";
 import { HEALTH } from "../../../src/deliver/health-watch.ts";
 import { createTarget, forceMode } from "../../../src/deliver/target.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
@@ -111,14 +111,15 @@ describe("a health check", () => {
     expect(far.state.checks).toHaveLength(before + 1);
   });
 
-  it("suspends whoever has something to send after 72 hours without a success", async () => {
-    const far = await openChecked({ checkEveryMs: 10 * MINUTE_MS });
+  it("suspends whoever has something to send after as long as he says without a success", async () => {
+    const suspension = { afterDead: undefined, afterMs: 72 * 60 * MINUTE_MS, resumesWhenHealthy: true };
+    const far = await openChecked({ checkEveryMs: 10 * MINUTE_MS }, { suspension });
     await goDown(far);
     await far.bench.publish({ id: "waits" });
-    await far.bench.move(BREAKER.suspendAfterMs + 10 * MINUTE_MS);
+    await far.bench.move(suspension.afterMs + 10 * MINUTE_MS);
     expect(far.bench.told).toEqual([
       "health opened",
-      "health failing",
+      "n8n failing",
       expect.stringMatching(/^n8n suspended: it could not be reached for 72 h: health check/),
     ]);
     expect(await far.bench.store.countOpenDeliveries()).toBe(1);

@@ -150,6 +150,17 @@ describe("a destination that is down", () => {
     await bench.publish({ id: "again" });
     await bench.move(HOUR_MS);
     expect(bench.told).toHaveLength(3);
+  }, 120_000);
+
+  it("is never suspended where that is said, however long it is away and however many die", async () => {
+    const bench = await open();
+    const suspension = { afterDead: undefined, afterMs: undefined, resumesWhenHealthy: true };
+    await bench.subscribe({ name: "shop", concurrency: 1, retryPolicy: { delays_s: [1] }, suspension });
+    bench.answerWith(() => refused(400));
+    await bench.publishAll(ids(30));
+    await bench.move(100);
+    expect(bench.sent).toHaveLength(30);
+    expect(bench.told).toEqual([]);
   });
 
   it("is remembered as down after a restart", async () => {
