@@ -39,6 +39,8 @@ const MAX_RATIO = timeLimit(sized({ short: 6, middle: 6, long: TARGET_RATIO }));
 const MAX_LOOP_RATIO = timeLimit(8);
 const MIN_CONTROL_RATIO = timeExcess(8);
 const WARM_UP_MS = 1500;
+/** So many of its sockets are open: a slow machine throws the first out before the last of them have come. */
+const UNDER_WAY = 500;
 
 interface Round {
   p99: number;
@@ -119,11 +121,14 @@ describe("hostile senders", () => {
     /** One round while the hostile senders trouble whoever listens there. */
     async function attack(port: number, isUnderWay: () => Promise<boolean>): Promise<Round> {
       const hostile = spawn(process.execPath, [HOSTILE, String(port)], { stdio: "inherit" });
-      await until(isUnderWay, undefined, "the attack");
-      const round = await measure(pool, client);
-      hostile.kill("SIGKILL");
-      await once(hostile, "exit");
-      return round;
+      const ended = once(hostile, "exit");
+      try {
+        await until(isUnderWay, undefined, "the attack");
+        return await measure(pool, client);
+      } finally {
+        hostile.kill("SIGKILL");
+        await ended;
+      }
     }
 
     // The senders themselves need a core: what that costs is not the gateway's doing.
@@ -132,7 +137,7 @@ describe("hostile senders", () => {
       return attack(bystanderPort, async () => performance.now() - startedAt > WARM_UP_MS);
     };
     const attackGateway = async () => {
-      const round = await attack(Number(new URL(url).port), async () => (await connectionsOf(client)) > 1500);
+      const round = await attack(Number(new URL(url).port), async () => (await connectionsOf(client)) > UNDER_WAY);
       await until(async () => (await connectionsOf(client)) < 100, undefined, "the end of the attack");
       return round;
     };
