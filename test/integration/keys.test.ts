@@ -136,8 +136,8 @@ describe("keys", () => {
   });
 
   it("that end make none more powerful that lives longer", async () => {
-    const soon = new Date(Date.now() + 3_600_000).toISOString();
-    const sooner = new Date(Date.now() + 1_800_000).toISOString();
+    const soon = new Date(gateway.now() + 3_600_000).toISOString();
+    const sooner = new Date(gateway.now() + 1_800_000).toISOString();
     for (const tenant_id of ["acme", null]) {
       const admin = gateway.as((await make({ scopes: ["admin"], tenant_id, expires_at: soon })).key);
       const reader = await make({ scopes: ["read"], tenant_id });
