@@ -3,7 +3,7 @@ import { AUTH_DESCRIPTION, type DestinationAuth, DestinationAuthInput } from "./
 import { DEFAULT_TENANT } from "./event.ts";
 import { FILTER_LIMITS, type Filter } from "./filter.ts";
 import type { SuspensionRules } from "./suspension.ts";
-import type { TargetRules } from "./target.ts";
+import { TargetThresholds, type TargetRules } from "./target.ts";
 
 /** One schema gives the type, the validation, the defaults, the OpenAPI text and the docs. */
 
@@ -124,7 +124,7 @@ export const SubscriptionInput = Type.Object(
     target: Type.Optional(
       Type.Union([Type.String({ minLength: 1, maxLength: 64 }), Type.Null()], {
         default: null,
-        description: "A preset (`n8n`), or a target of posthorn.yaml that it shares with others; else it is its own",
+        description: "A preset (`n8n`), or the name of a target that it shares with others; else it is its own",
       }),
     ),
     health_url: Type.Optional(
@@ -133,6 +133,7 @@ export const SubscriptionInput = Type.Object(
         description: 'Answers 2xx and `{"status":"ok"}` while the destination is well; asked every minute',
       }),
     ),
+    ...TargetThresholds,
     suspend_after_dead: Type.Optional(
       Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()], {
         description:

@@ -115,7 +115,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     loadHeldSubscriptions: () => read("loadHeldSubscriptions"),
     loadSources: () => read("loadSources"),
     loadTargets: () => read("loadTargets"),
-    saveTarget: (row) => write("saveTarget", row),
+    saveTarget: (row, mark) => write("saveTarget", row, mark),
+    deleteTarget: (tenantId, name) => write("deleteTarget", tenantId, name),
     loadEventTypes: () => read("loadEventTypes"),
     loadKeys: () => read("loadKeys"),
 
