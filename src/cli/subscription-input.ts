@@ -28,6 +28,9 @@ export interface SubscriptionFlags {
   retryInterval?: string;
   target?: string;
   healthUrl?: string;
+  healthInterval?: string;
+  failuresToOpen?: string;
+  successesToClose?: string;
   allowedIp?: string[];
   signatureHeader?: string;
   secretFile?: string;
@@ -61,6 +64,9 @@ export function readSubscriptionInput(flags: SubscriptionFlags): Record<string, 
     retry_interval: readNumber("--retry-interval", flags.retryInterval),
     target: flags.target === "none" ? null : flags.target,
     health_url: flags.healthUrl === "none" ? null : flags.healthUrl,
+    health_interval_s: readNumber("--health-interval", flags.healthInterval),
+    failures_to_open: readWhole("--failures-to-open", flags.failuresToOpen),
+    successes_to_close: readWhole("--successes-to-close", flags.successesToClose),
     allowed_ips: flags.allowedIp,
     signature_header: flags.signatureHeader,
     secret: readSecret(flags.secretFile),

@@ -1,6 +1,7 @@
 import { readAnswer, type ApiAnswer, type ApiClient } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
 import { printList, type Column, type ListFlags } from "./list.ts";
+import { readTargetInput, type TargetSettingFlags } from "./target-input.ts";
 import { countOf, formatAgo, formatFacts, print } from "./output.ts";
 
 interface TargetAnswer {
@@ -23,6 +24,16 @@ interface TargetAnswer {
 export interface TargetFlags extends ClientFlags {
   tenant?: string;
 }
+
+export interface CreateTargetFlags extends TargetFlags, TargetSettingFlags {
+  idempotencyKey?: string;
+}
+
+export interface UpdateTargetFlags extends TargetFlags, TargetSettingFlags {
+  ifMatch?: string;
+}
+
+const JSON_BODY = { "content-type": "application/json" };
 
 const COLUMNS: readonly Column<TargetAnswer>[] = [
   { heading: "TARGET", show: ({ name }) => name },
@@ -48,10 +59,31 @@ export async function runShowTarget(name: string, flags: TargetFlags): Promise<v
   show(client, await client.get(pathOf(name, flags)), flags);
 }
 
+export async function runCreateTarget(name: string, flags: CreateTargetFlags): Promise<void> {
+  const { tenant, idempotencyKey } = flags;
+  const input = { ...readTargetInput(flags), name, ...(tenant !== undefined && { tenant_id: tenant }) };
+  const client = await connect(flags);
+  const headers = { ...JSON_BODY, ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }) };
+  show(client, await client.post("/api/v1/targets", JSON.stringify(input), headers), flags);
+}
+
+export async function runUpdateTarget(name: string, flags: UpdateTargetFlags): Promise<void> {
+  const body = JSON.stringify(readTargetInput(flags));
+  const client = await connect(flags);
+  const headers = { ...JSON_BODY, ...(flags.ifMatch !== undefined && { "if-match": flags.ifMatch }) };
+  show(client, await client.patch(pathOf(name, flags), body, headers), flags);
+}
+
+export async function runDeleteTarget(name: string, flags: TargetFlags): Promise<void> {
+  const client = await connect(flags);
+  const answer = await client.remove(pathOf(name, flags));
+  if (flags.json === true) return print(answer.text);
+  print(`${name}: deleted`);
+}
+
 export async function runSetMode(name: string, mode: string, flags: TargetFlags): Promise<void> {
   const client = await connect(flags);
-  const headers = { "content-type": "application/json" };
-  show(client, await client.post(pathOf(name, flags, "/mode"), JSON.stringify({ mode }), headers), flags);
+  show(client, await client.post(pathOf(name, flags, "/mode"), JSON.stringify({ mode }), JSON_BODY), flags);
 }
 
 export async function runDrain(id: string, flags: ClientFlags): Promise<void> {

@@ -4,7 +4,7 @@ import { DEFAULT_TENANT } from "./event.ts";
 import { FILTER_LIMITS, type Filter } from "./filter.ts";
 import { MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from "./signature.ts";
 import type { SuspensionRules } from "./suspension.ts";
-import type { TargetRules } from "./target.ts";
+import { TargetThresholds, type TargetRules } from "./target.ts";
 
 /** One schema gives the type, the validation, the defaults, the OpenAPI text and the docs. */
 
@@ -127,7 +127,7 @@ export const SubscriptionInput = Type.Object(
     target: Type.Optional(
       Type.Union([Type.String({ minLength: 1, maxLength: 64 }), Type.Null()], {
         default: null,
-        description: "A preset (`n8n`), or a target of posthorn.yaml that it shares with others; else it is its own",
+        description: "A preset (`n8n`), or the name of a target that it shares with others; else it is its own",
       }),
     ),
     health_url: Type.Optional(
@@ -136,6 +136,7 @@ export const SubscriptionInput = Type.Object(
         description: 'Answers 2xx and `{"status":"ok"}` while the destination is well; asked every minute',
       }),
     ),
+    ...TargetThresholds,
     suspend_after_dead: Type.Optional(
       Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()], {
         description:

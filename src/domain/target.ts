@@ -9,7 +9,26 @@ export type Mode = (typeof MODES)[number];
 
 const TARGET_NAME_PATTERN = "^[a-z0-9][a-z0-9_-]{0,63}$";
 
-/** What posthorn.yaml may say of one that several subscriptions share. */
+/** By which a target goes from NORMAL to QUEUE and back: of one that is shared, and of a subscription's own. */
+export const TargetThresholds = {
+  health_interval_s: Type.Optional(
+    Type.Number({ minimum: 0.1, maximum: 86_400, default: 60, description: "Seconds between health checks" }),
+  ),
+  failures_to_open: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1000, default: 3, description: "Failures in a row that lead to QUEUE" }),
+  ),
+  successes_to_close: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      default: 3,
+      description: "Successful health checks in a row that lead back to NORMAL, once all that waits was tried",
+    }),
+  ),
+};
+export const THRESHOLDS = ["health_interval_s", "failures_to_open", "successes_to_close"] as const;
+
+/** What may be said of one that several subscriptions share, in posthorn.yaml and in the API alike. */
 export const TargetInput = Type.Object(
   {
     name: Type.String({
@@ -27,20 +46,7 @@ export const TargetInput = Type.Object(
     health_url: Type.Optional(
       Type.String({ minLength: 1, maxLength: 2048, description: 'Answers 2xx and `{"status":"ok"}` while it is well' }),
     ),
-    health_interval_s: Type.Optional(
-      Type.Number({ minimum: 0.1, maximum: 86_400, default: 60, description: "Seconds between health checks" }),
-    ),
-    failures_to_open: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1000, default: 3, description: "Failures in a row that lead to QUEUE" }),
-    ),
-    successes_to_close: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1000,
-        default: 3,
-        description: "Successful health checks in a row that lead back to NORMAL, once all that waits was tried",
-      }),
-    ),
+    ...TargetThresholds,
     batch_size: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 32, default: 32, description: "How many are tried at once in QUEUE" }),
     ),
@@ -55,6 +61,16 @@ export const TargetInput = Type.Object(
   { additionalProperties: false },
 );
 export type TargetInput = Static<typeof TargetInput>;
+
+const { name: _, tenant_id: __, ...changeable } = TargetInput.properties;
+/** What is given is changed, null takes it away, and the rest stays. */
+export const TargetChange = Type.Object(
+  Object.fromEntries(
+    Object.entries(changeable).map(([name, schema]) => [name, Type.Optional(Type.Union([schema, Type.Null()]))]),
+  ),
+  { additionalProperties: false },
+);
+export type TargetChange = { [Name in keyof Omit<TargetInput, "name" | "tenant_id">]?: TargetInput[Name] | null };
 
 /** By which it goes from NORMAL to QUEUE and back. */
 export interface TargetRules {
@@ -76,7 +92,9 @@ export const DEFAULT_RULES: TargetRules = Object.freeze({
   health: undefined,
 });
 
-export function toTargetRules(input: Omit<TargetInput, "name">, health: HealthAddress | undefined): TargetRules {
+type Rules = Pick<TargetInput, (typeof THRESHOLDS)[number] | "batch_size" | "idle_wait_s">;
+
+export function toTargetRules(input: Rules, health: HealthAddress | undefined): TargetRules {
   return {
     failuresToOpen: input.failures_to_open ?? DEFAULT_RULES.failuresToOpen,
     successesToClose: input.successes_to_close ?? DEFAULT_RULES.successesToClose,

@@ -16,7 +16,7 @@ import type { ManagedBy, Subscription, SubscriptionInput, SubscriptionStatus } f
 import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
 import { findForwardRival } from "../domain/forward-rules.ts";
 import { expandUrl } from "../domain/url-template.ts";
-import { DEFAULT_RULES, type TargetInput } from "../domain/target.ts";
+import { type TargetInput, THRESHOLDS, toTargetRules } from "../domain/target.ts";
 import { toSuspensionRules } from "../domain/suspension.ts";
 import { findHealth, findPreset, isPresetName, presetSettings } from "../domain/target-presets.ts";
 import { loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
@@ -132,13 +132,14 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     if (options.findTarget?.(target, tenantId) === undefined) {
       throw new PosthornError(
         "invalid_field",
-        `target: "${target}" is neither n8n nor a target that posthorn.yaml declares for ${tenantId}.`,
+        `target: "${target}" is neither n8n nor a target of ${tenantId}. Make it first, with POST /api/v1/targets.`,
         { field: "target" },
       );
     }
-    if (!hasHealth) return;
-    throw new PosthornError("invalid_field", `health_url: ${target} is shared; its health_url is in posthorn.yaml.`, {
-      field: "health_url",
+    const field = hasHealth ? "health_url" : THRESHOLDS.find((name) => input[name] !== undefined);
+    if (field === undefined) return;
+    throw new PosthornError("invalid_field", `${field}: ${target} is shared; set it there, for all who send to it.`, {
+      field,
     });
   }
 
@@ -407,9 +408,19 @@ type SubscriptionFacts = Pick<
 >;
 
 /** Those of its own target; the usual ones need no place. */
-function ownRules({ target, health_url: healthUrl, url }: Settings) {
-  const health = findHealth(healthUrl, findPreset(target), url);
-  return health === undefined ? undefined : { ...DEFAULT_RULES, health };
+function ownRules(input: Settings) {
+  const health = findHealth(input.health_url, findPreset(input.target), input.url);
+  const isUsual = health === undefined && THRESHOLDS.every((name) => input[name] === undefined);
+  if (isUsual) return undefined;
+  const { health_interval_s, failures_to_open, successes_to_close } = input;
+  return toTargetRules(
+    {
+      ...(health_interval_s !== undefined && { health_interval_s }),
+      ...(failures_to_open !== undefined && { failures_to_open }),
+      ...(successes_to_close !== undefined && { successes_to_close }),
+    },
+    health,
+  );
 }
 
 function hasHealthCheck(input: Settings, shared: TargetInput | undefined): boolean {

@@ -6,7 +6,9 @@ import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
 import type { ManagedBy, Subscription } from "../domain/subscription.ts";
-import { toTargetRules, type Mode, type TargetInput } from "../domain/target.ts";
+import { toTargetRules, type Mode, type TargetChange, type TargetInput } from "../domain/target.ts";
+import { checkTargetInput } from "../domain/target-rules.ts";
+import type { IdempotencyMark } from "../store/port/idempotency.ts";
 import { findHealth, findPreset } from "../domain/target-presets.ts";
 import type { Store } from "../store/store.ts";
 import type { Subscriptions } from "./subscriptions.ts";
@@ -32,22 +34,33 @@ export interface Targets {
   /** What is known of a subscription's destination, of a shared one or its own. */
   save(subscription: Subscription, breaker: BreakerState): Promise<void>;
   saveMode(known: KnownTarget): Promise<void>;
+  /** Refused when the name is taken. */
+  create(input: TargetInput, mark?: IdempotencyMark): Promise<KnownTarget>;
+  /** Makes it or replaces it, if `check` lets the one that is there pass. */
+  put(input: TargetInput, check: CheckTarget): Promise<{ known: KnownTarget; isNew: boolean }>;
+  change(name: string, tenantId: string, change: TargetChange, check: CheckTarget): Promise<KnownTarget>;
+  /** Refused while somebody sends to it. */
+  remove(name: string, tenantId: string, check: CheckTarget): Promise<void>;
   /** Takes over what the configuration declares; says which left it. */
   applyDeclared(declared: readonly TargetInput[]): Promise<{ left: readonly string[] }>;
 }
 
+/** Throws when what is there is not what the caller means; undefined when there is none. */
+export type CheckTarget = (known: KnownTarget | undefined) => void;
+
 export interface KnownTarget {
   tenantId: string;
   name: string;
-  /** Undefined when it is a subscription's own. */
+  /** What was set of one that may be shared; undefined when it is a subscription's own. */
   declared: TargetInput | undefined;
+  managedBy: ManagedBy;
   subscriptions: readonly Subscription[];
   /** Undefined when nothing was ever sent to it. */
   state: Target | undefined;
 }
 
 export interface TargetsOptions {
-  store: Pick<Store, "loadTargets" | "saveTarget">;
+  store: Pick<Store, "loadTargets" | "saveTarget" | "deleteTarget">;
   clock: Clock;
   subscriptions: () => Pick<Subscriptions, "list" | "saveBreaker" | "retarget">;
   scheduler: () => Pick<Scheduler, "targetOf" | "findBreaker" | "findSuspension" | "targets">;
@@ -63,6 +76,8 @@ interface Shared {
   managedBy: ManagedBy;
   state: Target;
 }
+
+const MAX_PER_TENANT = 1000;
 
 export async function openTargets(options: TargetsOptions): Promise<Targets> {
   const { store, clock } = options;
@@ -80,20 +95,20 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
     return sharedTarget === undefined ? undefined : shared.get(keyOf(sharedTarget, tenantId))?.state;
   }
 
-  function knownShared({ input, tenantId, state }: Shared): KnownTarget {
+  function knownShared({ input, tenantId, managedBy, state }: Shared): KnownTarget {
     const subscriptions = options
       .subscriptions()
       .list(tenantId)
       .filter(({ sharedTarget }) => sharedTarget === input.name);
-    return { tenantId, name: input.name, declared: input, subscriptions, state };
+    return { tenantId, name: input.name, declared: input, managedBy, subscriptions, state };
   }
 
   function knownOwn(subscription: Subscription): KnownTarget {
-    const { tenantId, name, targetRules } = subscription;
+    const { tenantId, name, managedBy, targetRules } = subscription;
     const scheduler = options.scheduler();
     const isKnown = targetRules !== undefined || scheduler.findBreaker(subscription.seq) !== undefined;
     const state = isKnown ? scheduler.targetOf(subscription) : undefined;
-    return { tenantId, name, declared: undefined, subscriptions: [subscription], state };
+    return { tenantId, name, declared: undefined, managedBy, subscriptions: [subscription], state };
   }
 
   function isResumable({ seq, status, suspension = DEFAULT_SUSPENSION }: Subscription): boolean {
@@ -116,15 +131,70 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
     return [...declared.map(knownShared), ...own.map(knownOwn)];
   }
 
-  async function saveShared({ input, tenantId, managedBy, state }: Shared, hasMode: boolean): Promise<void> {
-    await store.saveTarget({
+  async function saveShared(
+    { input, tenantId, managedBy, state }: Shared,
+    hasMode: boolean,
+    mark?: IdempotencyMark,
+  ): Promise<void> {
+    const row = {
       tenantId,
       name: input.name,
       settings: JSON.stringify(input),
       managedBy,
       mode: hasMode ? JSON.stringify(state.mode) : undefined,
       updatedAt: clock.wall(),
-    });
+    };
+    await store.saveTarget(row, mark);
+  }
+
+  function checkUrls({ url, health_url: healthUrl }: TargetInput, where = ""): void {
+    if (url !== undefined) options.checkDestination(url, `${where}url`);
+    if (healthUrl !== undefined) options.checkDestination(healthUrl, `${where}health_url`);
+  }
+
+  /** By API. */
+  async function write(input: TargetInput, mark?: IdempotencyMark): Promise<KnownTarget> {
+    const [problem] = checkTargetInput(input);
+    if (problem !== undefined) {
+      throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}`, { field: problem.field });
+    }
+    checkUrls(input);
+    const tenantId = input.tenant_id ?? DEFAULT_TENANT;
+    const key = keyOf(input.name, tenantId);
+    const known = shared.get(key);
+    if (known?.managedBy === "config") throw managedByConfig(input.name);
+    if (known === undefined && countOf(tenantId) >= MAX_PER_TENANT) {
+      throw new PosthornError("conflict", `${tenantId} has ${MAX_PER_TENANT} targets, and may not have more.`);
+    }
+    const state = known?.state ?? createTarget(createBreakerState(clock.now()));
+    const one: Shared = { input, tenantId, managedBy: "api", state };
+    await saveShared(one, false, mark);
+    state.rules = rulesOf(input);
+    shared.set(key, one);
+    options.subscriptions().retarget();
+    options.onChange();
+    return knownShared(one);
+  }
+
+  function countOf(tenantId: string): number {
+    return [...shared.values()].filter((one) => one.tenantId === tenantId).length;
+  }
+
+  function findOne(name: string, tenantId: string): Shared | undefined {
+    return shared.get(keyOf(name, tenantId));
+  }
+
+  function getOne(name: string, tenantId: string, check: CheckTarget): Shared {
+    const one = findOne(name, tenantId);
+    if (one === undefined) {
+      const isOwn = list(tenantId).some((known) => known.name === name || known.subscriptions[0]?.id === name);
+      throw isOwn
+        ? new PosthornError("conflict", `The target ${name} is a subscription's own. Change the subscription.`)
+        : new PosthornError("not_found", `There is no target ${name}.`);
+    }
+    check(knownShared(one));
+    if (one.managedBy === "config") throw managedByConfig(name);
+    return one;
   }
 
   async function saveMode({ name, tenantId, declared, subscriptions, state }: KnownTarget): Promise<void> {
@@ -191,13 +261,38 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
       if (target?.mode === breaker) await saveMode(of(subscription));
       else await options.subscriptions().saveBreaker(subscription, breaker);
     },
+    async create(input, mark) {
+      if (findOne(input.name, input.tenant_id ?? DEFAULT_TENANT) !== undefined) {
+        throw new PosthornError("conflict", `There is a target ${input.name} already.`, { field: "name" });
+      }
+      return write(input, mark);
+    },
+    async put(input, check) {
+      const one = findOne(input.name, input.tenant_id ?? DEFAULT_TENANT);
+      check(one && knownShared(one));
+      return { known: await write(input), isNew: one === undefined };
+    },
+    async change(name, tenantId, change, check) {
+      const one = getOne(name, tenantId, check);
+      const merged = Object.entries({ ...one.input, ...change }).filter(([, value]) => value !== null);
+      return write(Object.fromEntries(merged) as TargetInput);
+    },
+    async remove(name, tenantId, check) {
+      const one = getOne(name, tenantId, check);
+      const [user] = knownShared(one).subscriptions;
+      if (user !== undefined) {
+        throw new PosthornError("conflict", `The subscription "${user.name}" (${user.id}) sends to ${name}.`, {
+          details: { subscription_id: user.id },
+        });
+      }
+      await store.deleteTarget(tenantId, name);
+      shared.delete(keyOf(name, tenantId));
+      options.onChange();
+    },
     async applyDeclared(declared) {
       const keys = new Set<string>();
       for (const input of declared) {
-        if (input.url !== undefined) options.checkDestination(input.url, `targets: ${input.name}: url`);
-        if (input.health_url !== undefined) {
-          options.checkDestination(input.health_url, `targets: ${input.name}: health_url`);
-        }
+        checkUrls(input, `targets: ${input.name}: `);
         const tenantId = input.tenant_id ?? DEFAULT_TENANT;
         const key = keyOf(input.name, tenantId);
         keys.add(key);
@@ -227,6 +322,13 @@ function findOnly(all: readonly KnownTarget[], name: string): KnownTarget | unde
   throw new PosthornError(
     "conflict",
     `Several tenants have a target ${name}: ${first?.tenantId}, ${rival.tenantId}. Say which with tenant_id.`,
+  );
+}
+
+function managedByConfig(name: string): PosthornError {
+  return new PosthornError(
+    "managed_by_config",
+    `The target ${name} is declared in posthorn.yaml. Change it there and reload with SIGHUP.`,
   );
 }
 

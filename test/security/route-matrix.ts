@@ -163,6 +163,10 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "GET /api/v1/subscriptions/:id/secret": { scope: "admin" },
 
   "GET /api/v1/targets": { scope: "read" },
+  "POST /api/v1/targets": { scope: "admin" },
+  "PUT /api/v1/targets/:name": { scope: "admin" },
+  "PATCH /api/v1/targets/:name": { scope: "admin" },
+  "DELETE /api/v1/targets/:name": { scope: "admin" },
   "GET /api/v1/targets/:name": { scope: "read" },
   "POST /api/v1/targets/:name/mode": { scope: "admin" },
   "POST /api/v1/subscriptions/:id/drain": { scope: "admin" },

@@ -110,6 +110,12 @@ async function newSource({ client }: Owner): Promise<string> {
   return name;
 }
 
+async function newTarget({ client }: Owner): Promise<string> {
+  const name = fresh("target-");
+  await client.post("/api/v1/targets", { name, description: "private" });
+  return name;
+}
+
 const SOURCE_SETTINGS = {
   auth: { header: "X-Shop-Token", token: "b8f1c2a09d3e47d6" },
   content_types: ["application/json"],
@@ -152,6 +158,7 @@ export const THINGS: Readonly<Record<string, Thing>> = {
   [EXAMPLE.request]: { make: newWebhookRequest, isOwned: true },
   [EXAMPLE.refusedRequest]: { make: findRefusedRequest, isOwned: true },
   [EXAMPLE.ownSource]: { make: newSource, isOwned: true },
+  [EXAMPLE.ownTarget]: { make: newTarget, isOwned: true },
   [EXAMPLE.sourceSecret]: { make: findSecret, isOwned: true },
   [EXAMPLE.ignoredRequest]: { make: newIgnoredRequest, isOwned: true },
   [EXAMPLE.source]: { make: ({ source }) => source, isOwned: true },
@@ -163,6 +170,7 @@ export const THINGS: Readonly<Record<string, Thing>> = {
   [EXAMPLE.destination]: { make: ({ sinkUrl }) => sinkUrl },
   [EXAMPLE.newName]: { make: () => fresh("ERP ") },
   [EXAMPLE.newSource]: { make: () => fresh("crm-") },
+  [EXAMPLE.newTarget]: { make: () => fresh("erp-home-") },
   [EXAMPLE.newTenant]: { make: () => fresh("globex-") },
   [EXAMPLE.newEvent]: { make: () => fresh("order-") },
   [EXAMPLE.newEventType]: { make: () => fresh("order.paid") },

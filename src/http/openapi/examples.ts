@@ -30,6 +30,8 @@ export const EXAMPLE = {
   sheet: "4509506114742148",
   /** Made by API, with a secret, a token and a path token. */
   ownSource: "partner-hooks",
+  /** Made by API; nobody sends to it. */
+  ownTarget: "erp",
   sourceSecret: "sec_3f9c0a71d2b84e6605",
   pathToken: "Zk3wq0Yb7mR1xT5uJ8nC2vL6sD9fG4hA",
   /** Was ignored, and would be taken in now. */
@@ -45,6 +47,7 @@ export const EXAMPLE = {
   newName: "ERP",
   newTenant: "globex",
   newSource: "crm",
+  newTarget: "erp-home",
   newEvent: "order-1002-created",
   newEventType: "order.paid",
   nextSecret: "whsec_mh26w3FZuVplogD3OGUGKdjOovCKujzczID2pJ3vqpw=",

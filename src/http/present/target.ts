@@ -3,7 +3,7 @@ import type { KnownTarget } from "../../manage/targets.ts";
 import { DEFAULT_RULES } from "../../domain/target.ts";
 
 /** The one mapping of a target to the wire. */
-export function presentTarget({ declared, subscriptions, state }: KnownTarget, facts: TargetFacts) {
+export function presentTarget({ declared, managedBy, subscriptions, state }: KnownTarget, facts: TargetFacts) {
   const rules = state?.rules ?? DEFAULT_RULES;
   return {
     name: facts.name,
@@ -19,6 +19,11 @@ export function presentTarget({ declared, subscriptions, state }: KnownTarget, f
     queue_length: facts.queueLength,
     failures: facts.failures,
     last_error: facts.lastError,
+    managed_by: managedBy,
+    preset: declared?.preset ?? null,
+    url: declared?.url ?? null,
+    max_bytes: declared?.max_bytes ?? null,
+    description: declared?.description ?? null,
     health_url: rules.health?.url ?? null,
     health_interval_s: rules.checkEveryMs / 1000,
     failures_to_open: rules.failuresToOpen,
@@ -26,4 +31,9 @@ export function presentTarget({ declared, subscriptions, state }: KnownTarget, f
     batch_size: rules.batchSize,
     idle_wait_s: rules.idleWaitMs / 1000,
   };
+}
+
+/** What was set, and by whom: how it is does not make another version of it. */
+export function targetVersion({ tenantId, name, declared, managedBy }: KnownTarget): object {
+  return { tenantId, name, declared, managedBy };
 }

@@ -21,7 +21,7 @@ const Target = named(
     {
       name: Type.String(),
       tenant_id: Type.String(),
-      shared: Type.Boolean({ description: "posthorn.yaml declares it; else it is a subscription's own" }),
+      shared: Type.Boolean({ description: "Several may send to it; else it is a subscription's own" }),
       subscriptions: Type.Array(Type.String(), { description: "Which send to it" }),
       mode: Mode,
       forced: nullable(oneOf(MODES, "What an operator said")),
@@ -32,6 +32,11 @@ const Target = named(
       queue_length: Type.Integer({ minimum: 0, description: "Open deliveries" }),
       failures: Type.Integer({ minimum: 0, description: "In a row" }),
       last_error: nullable(Type.String()),
+      managed_by: oneOf(["api", "config", "former_config"]),
+      preset: nullable(Type.String()),
+      url: nullable(Type.String()),
+      max_bytes: nullable(Type.Integer()),
+      description: nullable(Type.String()),
       health_url: nullable(Type.String({ description: "Null: a delivery finds out whether it is back" })),
       health_interval_s: Type.Number(),
       failures_to_open: Count,
@@ -57,6 +62,11 @@ const TARGET = {
   queue_length: 0,
   failures: 0,
   last_error: null,
+  managed_by: "api",
+  preset: null,
+  url: null,
+  max_bytes: null,
+  description: null,
   health_url: null,
   health_interval_s: 60,
   failures_to_open: 3,
@@ -64,6 +74,9 @@ const TARGET = {
   batch_size: 32,
   idle_wait_s: 30,
 };
+
+const SETTINGS = { health_url: "https://erp.example.com/healthz", health_interval_s: 30, failures_to_open: 5 };
+const SHARED = { ...TARGET, name: EXAMPLE.ownTarget, shared: true, subscriptions: [], ...SETTINGS };
 
 export const TARGET_DOCS: AreaDocs = {
   tag: "Targets",
@@ -76,6 +89,41 @@ export const TARGET_DOCS: AreaDocs = {
         schema: pageSchema(Target),
         example: pageExample(TARGET),
       },
+    },
+    "POST /api/v1/targets": {
+      description: "Takes `Idempotency-Key`. Subscriptions name it in `target`.",
+      request: { name: EXAMPLE.newTarget, ...SETTINGS },
+      answer: {
+        status: 201,
+        description: "It is there",
+        schema: Target,
+        example: { ...SHARED, name: EXAMPLE.newTarget },
+      },
+      errors: ["conflict", "idempotency_key_reused"],
+    },
+    "PUT /api/v1/targets/:name": {
+      params: { name: EXAMPLE.ownTarget },
+      request: SETTINGS,
+      answer: { status: 200, description: "It was replaced", schema: Target, example: SHARED },
+      otherAnswers: [{ status: 201, description: "It was made", schema: Target }],
+      errors: ["conflict", "managed_by_config", "precondition_failed"],
+    },
+    "PATCH /api/v1/targets/:name": {
+      description: "What is given is changed; null takes a setting away.",
+      params: { name: EXAMPLE.ownTarget },
+      request: { failures_to_open: 5, description: null },
+      answer: { status: 200, description: "It was changed", schema: Target, example: SHARED },
+      errors: ["conflict", "managed_by_config", "precondition_failed"],
+    },
+    "DELETE /api/v1/targets/:name": {
+      params: { name: EXAMPLE.ownTarget },
+      answer: {
+        status: 200,
+        description: "It is gone",
+        schema: closed({ name: Type.String() }),
+        example: { name: EXAMPLE.ownTarget },
+      },
+      errors: ["conflict", "managed_by_config", "precondition_failed"],
     },
     "GET /api/v1/targets/:name": {
       description: "By its name; a subscription's own also by the id of the subscription.",

@@ -1,12 +1,17 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import type { Scheduler } from "../../deliver/scheduler.ts";
+import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
+import { DEFAULT_TENANT } from "../../domain/event.ts";
+import { TargetChange, TargetInput } from "../../domain/target.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import { describeTarget } from "../../manage/target-facts.ts";
 import type { KnownTarget, Targets } from "../../manage/targets.ts";
 import type { Store } from "../../store/store.ts";
-import { presentTarget } from "../present/target.ts";
+import { checkIfMatch, etagOf, sendWithEtag } from "../conditional.ts";
+import { makeOnce } from "../make-once.ts";
+import { presentTarget, targetVersion } from "../present/target.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
 const OfTenant = { tenant_id: Type.Optional(Type.String({ maxLength: 128 })) };
@@ -15,6 +20,10 @@ const ListQuery = Type.Object(
   { additionalProperties: false },
 );
 const OneQuery = Type.Object(OfTenant, { additionalProperties: false });
+const { name: _, ...unnamed } = TargetInput.properties;
+/** The name stands in the path; a body that was made before may be sent with it. */
+const PutBody = Type.Object({ name: Type.Optional(Type.String()), ...unnamed }, { additionalProperties: false });
+const Name = Type.Object({ name: TargetInput.properties.name });
 const NoBody = Type.Union([Type.Object({}, { additionalProperties: false }), Type.Null()]);
 const ModeBody = Type.Object(
   {
@@ -26,14 +35,15 @@ const ModeBody = Type.Object(
 );
 
 export interface TargetRoutesOptions {
-  targets: Pick<Targets, "list" | "get" | "of" | "force">;
+  targets: Pick<Targets, "list" | "get" | "of" | "force" | "create" | "put" | "change" | "remove">;
   subscriptions: Pick<Subscriptions, "getById">;
   scheduler: Pick<Scheduler, "targets">;
-  store: Pick<Store, "loadCounters">;
+  store: Pick<Store, "loadCounters" | "findIdempotencyKey">;
+  clock: Pick<Clock, "wall">;
 }
 
 export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptions): void {
-  const { targets, subscriptions, scheduler, store } = options;
+  const { targets, subscriptions, scheduler, store, clock } = options;
 
   async function loadOpen(): Promise<ReadonlyMap<number, number>> {
     const { deliveries } = await store.loadCounters();
@@ -58,10 +68,80 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     },
   );
 
+  const send = async (reply: FastifyReply, known: KnownTarget) =>
+    sendWithEtag(reply, etagOf(targetVersion(known)), await present(known));
+
+  const checkMeant = (request: FastifyRequest) => (known: KnownTarget | undefined) =>
+    checkIfMatch(request, known === undefined ? undefined : etagOf(targetVersion(known)));
+
+  /** A tenant's key sets its own tenant and no other. */
+  function ofTenant(body: TargetInput, bound: string | undefined): TargetInput {
+    if (bound === undefined) return body;
+    if (body.tenant_id !== undefined && body.tenant_id !== bound) {
+      throw new PosthornError("forbidden", `This key is bound to the tenant ${bound}; leave tenant_id out.`);
+    }
+    return { ...body, tenant_id: bound };
+  }
+
+  app.post<{ Body: TargetInput }>(
+    "/api/v1/targets",
+    { config: { scope: "admin" }, schema: { summary: "Make a target that subscriptions share", body: TargetInput } },
+    async (request, reply) => {
+      const bound = request.caller?.tenantId;
+      const input = ofTenant(request.body, bound);
+      const result = await makeOnce(request, {
+        store,
+        scope: `targets ${bound ?? ""}`,
+        wall: clock.wall(),
+        make: (mark) => targets.create(input, mark && { ...mark, madeId: input.name }),
+        find: async (name) => targets.get(name, input.tenant_id ?? DEFAULT_TENANT),
+      });
+      if ("made" in result) return send(reply.code(201), result.made);
+      return send(reply.code(201).header("idempotency-replayed", "true"), result.found);
+    },
+  );
+
+  app.put<{ Params: { name: string }; Body: Static<typeof PutBody> }>(
+    "/api/v1/targets/:name",
+    { config: { scope: "admin" }, schema: { summary: "Make or replace a target", body: PutBody, params: Name } },
+    async (request, reply) => {
+      const { name } = request.params;
+      const { body } = request;
+      if (body.name !== undefined && body.name !== name) {
+        throw new PosthornError("invalid_field", `name: must be ${name}, as in the path.`, { field: "name" });
+      }
+      const input = ofTenant({ ...body, name }, request.caller?.tenantId);
+      const { known, isNew } = await targets.put(input, checkMeant(request));
+      return send(reply.code(isNew ? 201 : 200), known);
+    },
+  );
+
+  app.patch<{ Params: { name: string }; Querystring: Static<typeof OneQuery>; Body: TargetChange }>(
+    "/api/v1/targets/:name",
+    { config: { scope: "admin" }, schema: { summary: "Change a target", querystring: OneQuery, body: TargetChange } },
+    async (request, reply) => {
+      const { params, caller, query, body } = request;
+      const tenantId = caller?.tenantId ?? query.tenant_id ?? DEFAULT_TENANT;
+      return send(reply, await targets.change(params.name, tenantId, body, checkMeant(request)));
+    },
+  );
+
+  app.delete<{ Params: { name: string }; Querystring: Static<typeof OneQuery> }>(
+    "/api/v1/targets/:name",
+    { config: { scope: "admin" }, schema: { summary: "Delete a target that nobody sends to", querystring: OneQuery } },
+    async (request) => {
+      const { params, caller, query } = request;
+      const tenantId = caller?.tenantId ?? query.tenant_id ?? DEFAULT_TENANT;
+      await targets.remove(params.name, tenantId, checkMeant(request));
+      return { name: params.name };
+    },
+  );
+
   app.get<{ Params: { name: string }; Querystring: Static<typeof OneQuery> }>(
     "/api/v1/targets/:name",
     { config: { scope: "read" }, schema: { summary: "Read a target", querystring: OneQuery } },
-    ({ caller, params, query }) => present(targets.get(params.name, caller?.tenantId ?? query.tenant_id)),
+    async ({ caller, params, query }, reply) =>
+      send(reply, targets.get(params.name, caller?.tenantId ?? query.tenant_id)),
   );
 
   app.post<{ Params: { name: string }; Querystring: Static<typeof OneQuery>; Body: Static<typeof ModeBody> }>(
