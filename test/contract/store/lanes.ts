@@ -89,7 +89,8 @@ export function laneContract(harness: StoreHarness): void {
 
     it("hands over all that an attempt needs to know", async () => {
       const lane = await shared.newLane();
-      const event = newEvent({ priority: "high", orderingKey: "k", version: "3", body: Buffer.from("raw") });
+      const details = '{"hops":7,"metadata":{"hops":1}}';
+      const event = newEvent({ priority: "high", orderingKey: "k", version: "3", body: Buffer.from("raw"), details });
       const eventSeq = await stored(shared.store, event, [newDelivery(lane)]);
       const [claimed] = (await claim(shared.store, lane)).claimed;
       const { event: content, ...delivery } = claimed ?? {};
@@ -101,8 +102,8 @@ export function laneContract(harness: StoreHarness): void {
         uncountedAttempts: 0,
         trigger: "first",
       });
-      const { body, size, ...facts } = content ?? {};
-      expect([textOf(body), size]).toEqual(["raw", 3]);
+      const { body, size, hops, ...facts } = content ?? {};
+      expect([textOf(body), size, hops]).toEqual(["raw", 3, 7]);
       expect(event).toMatchObject(facts);
       expect(Object.keys(facts)).toHaveLength(11);
     });
