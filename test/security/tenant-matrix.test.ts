@@ -106,6 +106,8 @@ function isDescribed(operation: ApiOperation): boolean {
   return exampleAnswerOf(operation) !== undefined;
 }
 
+const NOT_WATCHED = { before: "", release: () => undefined };
+
 /** Everything of the victim that a stranger could have changed. */
 async function snapshot(): Promise<string> {
   const paths = ["subscriptions", "deliveries", "keys"].map((list) => `${list}?tenant_id=victim&limit=500`);
@@ -129,6 +131,17 @@ async function snapshotWhenQuiet(): Promise<string> {
   return last;
 }
 
+/** Time stands still from this look on: a destination that is down is not tried meanwhile, and nothing expires. */
+async function snapshotAndHold(): Promise<{ before: string; release: () => void }> {
+  for (;;) {
+    const quiet = await snapshotWhenQuiet();
+    const release = gateway.holdClock();
+    const before = await snapshot();
+    if (before === quiet) return { before, release };
+    release();
+  }
+}
+
 /** The first place where they part, with what stands around it. */
 function describeChange(before: string, after: string): string {
   let at = 0;
@@ -147,7 +160,7 @@ async function tryOperation(operation: ApiOperation, caller: Caller, problems: s
     const methods = hasHead ? ["HEAD", "GET"] : [operation.method];
     for (const method of methods) {
       const isWatched = isStranger && methods.length === 1;
-      const before = isWatched ? await snapshotWhenQuiet() : "";
+      const { before, release } = isWatched ? await snapshotAndHold() : NOT_WATCHED;
       const answer = await sendExample(caller.client, { method, path: one.path, body: one.body });
       const expected = expectedOf(caller, entry, one);
       const who = `${caller.tenant ?? "unbound"}/${caller.scope ?? "no key"}`;
@@ -159,6 +172,7 @@ async function tryOperation(operation: ApiOperation, caller: Caller, problems: s
       if (difference !== undefined) complain(`is not as the document says: ${difference}`);
       if (isStranger && answer.text.includes("victim")) complain(`tells ${answer.text}`);
       const after = isWatched ? await snapshot() : "";
+      release();
       if (after !== before) complain(`changed what is the victim's: ${describeChange(before, after)}`);
     }
   }
