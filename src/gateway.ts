@@ -181,6 +181,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   await validations.start();
   void subscriptions.resume().catch(logFault);
 
+  await disk.settled();
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
   // Not before: a start that fails here would have made a key that nobody ever sees.
   const newAdminKey = keys.hasAny ? undefined : (await keys.create({ name: "first admin key", scopes: ["admin"] })).key;
@@ -214,7 +215,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       delivery.upkeep.stop();
       quotas.stop();
       delivery.governor.stop();
-      disk.close();
+      await disk.close();
       loopLag.stop();
       await client.close();
       await store.close();
