@@ -109,8 +109,8 @@ function escapeWideSigns(code, fileName) {
 }
 
 /**
- * Three files for a start of the gateway: what every command needs, what other commands share with it, and the rest.
- * What each other command needs alone is left to the bundler.
+ * Four files for a start of the gateway: what every command needs, what other commands share with it, what comes before
+ * its threads are started, and what is loaded while they come up. What each other command needs is left to the bundler.
  */
 function groupByUse(src) {
   const main = join(src, "cli/main.ts");
@@ -123,10 +123,11 @@ function groupByUse(src) {
     const every = reach([main], now);
     const commands = [...every].flatMap(later).filter((id) => id !== start);
     const others = reach(commands, (id) => [...now(id), ...later(id)]);
-    const gateway = reach([start], now);
+    const before = reach([start], now);
+    const gateway = reach([...before].flatMap(later), now);
     // It waits for the command to end, and what waits cannot be imported by the command.
     every.delete(main);
-    return { every, others, gateway };
+    return { every, others, before, gateway };
   }
   const group = (name, priority, belongs) => ({
     debugName: name,
@@ -134,8 +135,9 @@ function groupByUse(src) {
     priority,
   });
   return [
-    group("every-command", 3, (id, { every }) => every.has(id)),
-    group("commands", 2, (id, { gateway, others }) => gateway.has(id) && others.has(id)),
+    group("every-command", 4, (id, { every }) => every.has(id)),
+    group("commands", 3, (id, { before, gateway, others }) => others.has(id) && (before.has(id) || gateway.has(id))),
+    group("start", 2, (id, { before }) => before.has(id)),
     group("gateway", 1, (id, { gateway }) => gateway.has(id)),
   ];
 }

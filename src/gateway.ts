@@ -204,6 +204,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   await validations.start();
   void subscriptions.resume().catch(logFault);
 
+  await disk.settled();
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
   loopLag.restart();
   delivery.ownUrls.noteListening(url);
@@ -239,7 +240,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       delivery.upkeep.stop();
       quotas.stop();
       delivery.governor.stop();
-      disk.close();
+      await disk.close();
       loopLag.stop();
       await client.close();
       await store.close();

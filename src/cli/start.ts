@@ -4,8 +4,9 @@ import { readEnvironment, type Environment } from "../config/environment.ts";
 import { loadConfig, type LoadInput } from "../config/load.ts";
 import { VERSION } from "../config/version.ts";
 import { PosthornError } from "../domain/errors.ts";
-import { startGateway, type Gateway } from "../gateway.ts";
+import type { Gateway } from "../gateway.ts";
 import { writePrivateFile } from "../manage/key-files.ts";
+import { startThreadsEarly } from "../store/sqlite/thread-starts.ts";
 import { createLogger, type Logger } from "../telemetry/logger.ts";
 import { ADMIN_KEY_FILE } from "./connect.ts";
 import { describeFailure, findExitCode } from "./failure.ts";
@@ -35,6 +36,7 @@ export async function runStart(flags: StartFlags): Promise<void> {
   const env = readEnvironment();
   const input: LoadInput = { env, cwd: process.cwd(), file, flags: settings };
   const { config, warnings } = loadConfig(input);
+  startThreadsEarly();
   const isTerminal = process.stdout.isTTY && json !== true;
   const logger = createLogger({
     level: config.logLevel,
@@ -56,6 +58,7 @@ export async function runStart(flags: StartFlags): Promise<void> {
   process.on("uncaughtException", dieOf);
   process.on("unhandledRejection", dieOf);
 
+  const { startGateway } = await import("../gateway.ts");
   const starting = startGateway(config, {
     logger,
     listenFd: findListenFd(env),

@@ -1,4 +1,5 @@
-import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
+import { rmSync, statfsSync, statSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock, Timer } from "../domain/clock.ts";
 
@@ -12,7 +13,9 @@ export interface DiskWatch {
   readonly freeBytes: number;
   /** A write found no room: drops the ballast and looks again at once. */
   noteFull(): void;
-  close(): void;
+  /** Resolves when a ballast that is being filled is there, or could not be. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
 }
 
 export interface DiskWatchOptions {
@@ -31,6 +34,8 @@ export function openDiskWatch(options: DiskWatchOptions): DiskWatch {
   let isLow = false;
   let freeBytes = Number.POSITIVE_INFINITY;
   let timer: Timer | undefined;
+  let filling: Promise<void> | undefined;
+  let givingUp: AbortController | undefined;
 
   function measure(): number {
     const { bavail, bsize } = statfsSync(dataDir);
@@ -41,27 +46,38 @@ export function openDiskWatch(options: DiskWatchOptions): DiskWatch {
     return (statSync(ballast, { throwIfNoEntry: false })?.size ?? 0) >= ballastBytes;
   }
 
-  function fillBallast(): void {
+  /** Beside everything else: the disk takes its time, and nothing waits for the ballast but the first request. */
+  async function fillBallast(): Promise<void> {
+    const { signal } = (givingUp = new AbortController());
     try {
-      const file = openSync(ballast, "w", 0o600);
+      const file = await open(ballast, "w", 0o600);
       try {
         const block = Buffer.alloc(Math.min(ballastBytes, 1024 * 1024));
-        for (let written = 0; written < ballastBytes; written += block.length) writeSync(file, block);
-        fsyncSync(file);
+        for (let written = 0; written < ballastBytes;) {
+          signal.throwIfAborted();
+          written += (await file.write(block)).bytesWritten;
+        }
+        await file.sync();
       } finally {
-        closeSync(file);
+        await file.close();
       }
     } catch {
       rmSync(ballast, { force: true });
     }
+    filling = undefined;
+  }
+
+  function dropBallast(): void {
+    givingUp?.abort();
+    rmSync(ballast, { force: true });
   }
 
   function look(): void {
     freeBytes = measure();
-    if (freeBytes < ballastBytes) rmSync(ballast, { force: true });
+    if (freeBytes < ballastBytes) dropBallast();
     const low = freeBytes < minFreeBytes;
     // Only with room to spare: else the ballast itself would bring the disk under the mark again.
-    if (ballastBytes > 0 && freeBytes > minFreeBytes + 2 * ballastBytes && !hasBallast()) fillBallast();
+    if (ballastBytes > 0 && freeBytes > minFreeBytes + 2 * ballastBytes && !hasBallast()) filling ??= fillBallast();
     if (low !== isLow) {
       isLow = low;
       options.onChange(low, freeBytes);
@@ -78,10 +94,15 @@ export function openDiskWatch(options: DiskWatchOptions): DiskWatch {
       return freeBytes;
     },
     noteFull() {
-      rmSync(ballast, { force: true });
+      dropBallast();
       timer?.cancel();
       look();
     },
-    close: () => timer?.cancel(),
+    settled: async () => filling,
+    async close() {
+      givingUp?.abort();
+      timer?.cancel();
+      await filling;
+    },
   };
 }

@@ -30,6 +30,8 @@ beforeAll(async () => {
   gateway = startCommand(process.execPath, [join(installed, "bin/posthorn.js"), "start", "--port", "0"], folder, {
     POSTHORN_ADMIN_KEY: KEY,
     POSTHORN_BALLAST_BYTES: "0",
+    // Short of cores beside other tests; shedding has tests of its own.
+    POSTHORN_MAX_LOOP_LAG_MS: "60000",
   });
   await gateway.printed("gateway is listening");
   url = /"url":"([^"]+)"/.exec(gateway.output().stdout)?.[1] ?? "";

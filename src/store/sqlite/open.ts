@@ -6,9 +6,8 @@ import type { Commands } from "./commands.ts";
 import { makeDurableDirectory } from "./durable-directory.ts";
 import { faultError } from "./faults.ts";
 import { BATCH_LIMITS } from "./batch.ts";
-import { holdOpen } from "./connection.ts";
 import { createGroupCommit } from "./group-commit.ts";
-import { openLocalReader, openLocalWriter, startReaderThread, startWriterThread, type Read } from "./threads.ts";
+import { openLocally, openThreads, type Read } from "./threads.ts";
 
 export interface SqliteStoreOptions {
   file: string;
@@ -31,9 +30,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     dedupeHorizonMs: options.dedupeHorizonMs,
     hashKeyHex: randomBytes(32).toString("hex"),
   };
-  const writer = thread ? await startWriterThread(writerOptions) : openLocalWriter(writerOptions);
-  const holder = thread ? holdOpen(file) : undefined;
-  const reader = thread ? startReaderThread(file) : openLocalReader(file);
+  const { writer, holder, reader } = thread ? await openThreads(writerOptions) : openLocally(writerOptions);
   const commits = createGroupCommit({ port: writer, wall: options.wall, onFatal: options.onFatal });
 
   const write = <Name extends keyof Commands>(name: Name, ...args: Parameters<Commands[Name]>) =>

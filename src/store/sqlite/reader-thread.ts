@@ -1,4 +1,4 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort, type MessagePort } from "node:worker_threads";
 import { openReadConnection } from "./connection.ts";
 import { reportFault } from "./faults.ts";
 import { createReadModels } from "./read-models.ts";
@@ -9,21 +9,23 @@ export interface ReadCall {
   args: readonly unknown[];
 }
 
-const port = parentPort;
-if (port === null) throw new Error("reader-thread.ts is started as a thread");
+if (parentPort === null) throw new Error("reader-thread.ts is started as a thread");
+const port: MessagePort = parentPort;
 
-const db = openReadConnection((workerData as { file: string }).file);
-const reads = createReadModels(db) as unknown as Record<string, (...args: readonly unknown[]) => unknown>;
+port.once("message", (file: string) => {
+  const db = openReadConnection(file);
+  const reads = createReadModels(db) as unknown as Record<string, (...args: readonly unknown[]) => unknown>;
 
-port.on("message", (call: ReadCall | "close") => {
-  if (call === "close") {
-    db.close();
-    port.close();
-    return;
-  }
-  try {
-    port.postMessage({ id: call.id, value: reads[call.name]?.(...call.args) });
-  } catch (error) {
-    port.postMessage({ id: call.id, failed: reportFault(error) });
-  }
+  port.on("message", (call: ReadCall | "close") => {
+    if (call === "close") {
+      db.close();
+      port.close();
+      return;
+    }
+    try {
+      port.postMessage({ id: call.id, value: reads[call.name]?.(...call.args) });
+    } catch (error) {
+      port.postMessage({ id: call.id, failed: reportFault(error) });
+    }
+  });
 });

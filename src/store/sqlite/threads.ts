@@ -1,14 +1,12 @@
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import type { BatchResult, WriteBatch } from "./batch.ts";
 import { faultError, reportFault, type FaultReport } from "./faults.ts";
 import type { BatchPort } from "./group-commit.ts";
 import { createReadModels, type ReadQueries } from "./read-models.ts";
-import { openReadConnection } from "./connection.ts";
+import { holdOpen, openReadConnection } from "./connection.ts";
+import { takeThread } from "./thread-starts.ts";
 import { fromResultMessage, toBatchMessage, type ResultMessage } from "./thread-messages.ts";
 import { failAll, openWriter, type WriterInfo, type WriterOptions } from "./writer.ts";
-
-/** The same file names in a source tree and in a build. */
-const EXTENSION = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 
 export interface WriterHandle extends BatchPort {
   readonly info: WriterInfo;
@@ -25,8 +23,32 @@ export interface ReaderHandle {
   close(): Promise<void>;
 }
 
-/** Without a thread everything happens in the caller's turn: for simulations in virtual time. */
-export function openLocalWriter(options: WriterOptions): WriterHandle {
+export interface StoreSides {
+  writer: WriterHandle;
+  reader: ReaderHandle;
+  /** Closed last; see `holdOpen`. */
+  holder: { close(): void } | undefined;
+}
+
+/** Without threads everything happens in the caller's turn: for simulations in virtual time. */
+export function openLocally(options: WriterOptions): StoreSides {
+  return { writer: openLocalWriter(options), reader: openLocalReader(options.file), holder: undefined };
+}
+
+export async function openThreads(options: WriterOptions): Promise<StoreSides> {
+  // Comes up beside the writer, and opens what that has made.
+  const readerThread = takeThread("reader");
+  try {
+    const writer = await startWriterThread(takeThread("writer"), options);
+    const holder = holdOpen(options.file);
+    return { writer, reader: startReaderThread(readerThread, options.file), holder };
+  } catch (error) {
+    await readerThread.terminate();
+    throw error;
+  }
+}
+
+function openLocalWriter(options: WriterOptions): WriterHandle {
   const writer = openWriter(options);
   return {
     isApart: false,
@@ -42,7 +64,7 @@ export function openLocalWriter(options: WriterOptions): WriterHandle {
   };
 }
 
-export function openLocalReader(file: string): ReaderHandle {
+function openLocalReader(file: string): ReaderHandle {
   const db = openReadConnection(file);
   const reads = createReadModels(db);
   return {
@@ -53,8 +75,7 @@ export function openLocalReader(file: string): ReaderHandle {
   };
 }
 
-export async function startWriterThread(options: WriterOptions): Promise<WriterHandle> {
-  const worker = new Worker(new URL(`./writer-thread${EXTENSION}`, import.meta.url), { workerData: options });
+async function startWriterThread(worker: Worker, options: WriterOptions): Promise<WriterHandle> {
   let waiting: { batch: WriteBatch; done: (result: BatchResult) => void }[] = [];
   let isClosing = false;
   let lost: FaultReport | undefined;
@@ -67,6 +88,7 @@ export async function startWriterThread(options: WriterOptions): Promise<WriterH
       if ("failed" in message) reject(faultError(message.failed));
       else resolve(message.opened);
     });
+    worker.postMessage(options);
   });
   function lose(failed: FaultReport): void {
     lost ??= failed;
@@ -104,8 +126,7 @@ export async function startWriterThread(options: WriterOptions): Promise<WriterH
   };
 }
 
-export function startReaderThread(file: string): ReaderHandle {
-  const worker = new Worker(new URL(`./reader-thread${EXTENSION}`, import.meta.url), { workerData: { file } });
+function startReaderThread(worker: Worker, file: string): ReaderHandle {
   const waiting = new Map<number, { resolve: (value: never) => void; reject: (error: unknown) => void }>();
   const ended = whenEnded(worker);
   let lastId = 0;
@@ -124,6 +145,7 @@ export function startReaderThread(file: string): ReaderHandle {
     if ("failed" in answer) call?.reject(faultError(answer.failed));
     else call?.resolve(answer.value);
   });
+  worker.postMessage(file);
 
   return {
     read: (name, ...args) =>

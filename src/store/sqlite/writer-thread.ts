@@ -1,4 +1,4 @@
-import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from "node:worker_threads";
+import { parentPort, receiveMessageOnPort, type MessagePort } from "node:worker_threads";
 import { BATCH_LIMITS } from "./batch.ts";
 import { fromBatchMessage, toResultMessage, type BatchMessage } from "./thread-messages.ts";
 import { reportFault } from "./faults.ts";
@@ -23,8 +23,8 @@ function takeWaiting(first: BatchMessage): { messages: BatchMessage[]; isLast: b
   return { messages, isLast: false };
 }
 
-try {
-  const writer = openWriter(workerData as WriterOptions);
+function open(options: WriterOptions): void {
+  const writer = openWriter(options);
   const close = () => {
     writer.close();
     port.postMessage("closed");
@@ -41,7 +41,13 @@ try {
     if (isLast) close();
   });
   port.postMessage({ opened: writer.info });
-} catch (error) {
-  port.postMessage({ failed: reportFault(error) });
-  port.close();
 }
+
+port.once("message", (options: WriterOptions) => {
+  try {
+    open(options);
+  } catch (error) {
+    port.postMessage({ failed: reportFault(error) });
+    port.close();
+  }
+});

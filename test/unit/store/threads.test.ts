@@ -1,7 +1,9 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { PosthornError } from "../../../src/domain/errors.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
+import { startThreadsEarly } from "../../../src/store/sqlite/thread-starts.ts";
 import { accept, newEvent, NOON } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
@@ -29,5 +31,33 @@ describe("a writer thread that dies", () => {
     expect(fatal).toMatchObject([{ code: "unavailable" }]);
     expect(await accept(store, newEvent())).toMatchObject(failed);
     await expect(store.noteNow(NOON)).rejects.toMatchObject({ code: "unavailable" });
+  });
+});
+
+describe("threads that were started early", () => {
+  const folder = useFolder();
+
+  it("serve the next store that is opened, and no other", async () => {
+    let made = 0;
+    const count = () => made++;
+    subscribe("worker_threads", count);
+    folder.onEnd(() => void unsubscribe("worker_threads", count));
+    const open = async (name: string) => {
+      const store = await openSqliteStore({
+        file: join(folder.path, name),
+        wall: () => NOON,
+        dedupeHorizonMs: 1,
+        onFatal: (error) => expect.fail(error.message),
+      });
+      folder.onEnd(() => store.close());
+      expect(await accept(store, newEvent())).toMatchObject({ kind: "stored" });
+      expect(await store.loadKeys()).toEqual([]);
+    };
+    startThreadsEarly();
+    expect(made).toBe(2);
+    await open("first.db");
+    expect(made).toBe(2);
+    await open("second.db");
+    expect(made).toBe(4);
   });
 });
