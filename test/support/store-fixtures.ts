@@ -43,6 +43,7 @@ export function newEvent(change: Partial<NewEvent> = {}): NewEvent {
     expiresAt: undefined,
     orderingKey: undefined,
     dedupeKey: undefined,
+    replayKey: undefined,
     contentType: "application/json",
     request: undefined,
     details: undefined,

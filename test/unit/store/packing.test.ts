@@ -45,6 +45,7 @@ const event = fc.record({
   expiresAt: orAbsent(time),
   orderingKey: orAbsent(text),
   dedupeKey: orAbsent(text),
+  replayKey: orAbsent(text),
   contentType: orAbsent(text),
   request: orAbsent(text),
   details: orAbsent(text),
