@@ -88,6 +88,7 @@ export function newSettlement(of: Claimed, change: Partial<Settlement> = {}): Se
     nextAttemptAt: undefined,
     deadReason: undefined,
     keepsTime: false,
+    isUncounted: false,
     leavesKeyQueue: true,
     claimNext: false,
     now: NOON,
