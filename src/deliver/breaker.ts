@@ -28,6 +28,8 @@ export interface BreakerState {
   /** When it last came out of QUEUE, and how often it went back there soon after. */
   closedAt: number | undefined;
   relapses: number;
+  /** How long it was in QUEUE the last time. */
+  awayMs: number;
   /** How fast it is sent to while it is not in QUEUE. */
   pace: Pace;
   /** How long an attempt takes, whatever it comes to: a moving average; undefined before the first. */
@@ -84,6 +86,7 @@ export function createBreakerState(now: number): BreakerState {
     tookAt: undefined,
     closedAt: undefined,
     relapses: 0,
+    awayMs: 0,
     pace: createPace(now),
     attemptMs: undefined,
     isHeld: false,
@@ -121,6 +124,8 @@ export function noteTaken(state: BreakerState, now: number): void {
 }
 
 export function closeBreaker(state: BreakerState, now: number, reason: string): void {
+  // Not from `openedAt`, which begins anew when its subscription is resumed.
+  state.awayMs = now - (state.changedAt ?? state.openedAt);
   state.isOpen = false;
   state.changedAt = now;
   state.closedAt = now;
@@ -130,7 +135,7 @@ export function closeBreaker(state: BreakerState, now: number, reason: string): 
 }
 
 /** For a while at most what it is used to, and a little more: not for long when it was away for a moment only. */
-export function startSlowly(state: BreakerState, now: number, minPerS: number, awayMs = now - state.openedAt): void {
+export function startSlowly(state: BreakerState, now: number, minPerS: number, awayMs = state.awayMs): void {
   startRamp(state.pace, now, { awayMs, relapses: state.relapses, minPerS });
 }
 

@@ -200,6 +200,12 @@ export function paceOpensAt(pace: Pace, now: number): number {
   return now + Math.ceil(((1 - pace.tokens) * 1000) / pace.perS);
 }
 
+/** Attempts per second that it is held to now; infinite when nothing holds it back. */
+export function rateAt(pace: Pace, now: number): number {
+  if (!isFree(pace)) refresh(pace, now);
+  return pace.perS;
+}
+
 /** How many attempts may begin now. */
 export function paceAllows(pace: Pace, now: number): number {
   if (isFree(pace)) return Number.POSITIVE_INFINITY;

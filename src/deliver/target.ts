@@ -67,7 +67,10 @@ export function sparesDeliveries({ mode, rules }: Target): boolean {
 }
 
 /** Whether its health, as far as it is known, is good. */
-export function isHealthy({ mode, rules, check }: Target): boolean {
+export function isHealthy(target: Target): boolean {
+  const { mode, rules, check } = target;
+  // Whatever it says of itself.
+  if (mode.isOpen && isFailingAtAll(target)) return false;
   if (check !== undefined && rules.health !== undefined) return check.error === undefined;
   return !mode.isOpen || (mode.forced === "QUEUE" && mode.failures < rules.failuresToOpen);
 }

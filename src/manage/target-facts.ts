@@ -1,4 +1,3 @@
-import type { BreakerState } from "../deliver/breaker.ts";
 import { isHealthy } from "../deliver/target.ts";
 import type { Mode } from "../domain/target.ts";
 import type { KnownTarget } from "./targets.ts";
@@ -24,7 +23,7 @@ export interface TargetFacts {
 
 /** `open`: how many deliveries of each subscription are open. */
 export function describeTarget(
-  { tenantId, name, subscriptions, state }: KnownTarget,
+  { tenantId, name, subscriptions, state, ratePerS }: KnownTarget,
   open: ReadonlyMap<number, number>,
 ): TargetFacts {
   const mode = state?.mode;
@@ -41,13 +40,8 @@ export function describeTarget(
     queueLength: subscriptions.reduce((sum, { seq }) => sum + (open.get(seq) ?? 0), 0),
     failures: mode?.failures ?? 0,
     lastError: mode?.lastError ?? null,
-    ratePerS: rateOf(mode),
+    ratePerS: ratePerS === undefined ? null : Math.round(ratePerS * 1000) / 1000,
   };
-}
-
-function rateOf(mode: BreakerState | undefined): number | null {
-  if (mode === undefined || mode.isOpen || mode.pace.perS === Number.POSITIVE_INFINITY) return null;
-  return Math.round(mode.pace.perS * 1000) / 1000;
 }
 
 function timeOf(at: number | undefined): string | null {

@@ -1,4 +1,5 @@
 import { createBreakerState, loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
+import { rateAt } from "../deliver/pace.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
 import { createTarget, forceMode, type Target } from "../deliver/target.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -57,6 +58,8 @@ export interface KnownTarget {
   subscriptions: readonly Subscription[];
   /** Undefined when nothing was ever sent to it. */
   state: Target | undefined;
+  /** What it is held to; undefined when nothing holds it back. */
+  ratePerS: number | undefined;
 }
 
 export interface TargetsOptions {
@@ -100,7 +103,7 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
       .subscriptions()
       .list(tenantId)
       .filter(({ sharedTarget }) => sharedTarget === input.name);
-    return { tenantId, name: input.name, declared: input, managedBy, subscriptions, state };
+    return { tenantId, name: input.name, declared: input, managedBy, subscriptions, state, ratePerS: rateOf(state) };
   }
 
   function knownOwn(subscription: Subscription): KnownTarget {
@@ -108,7 +111,14 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
     const scheduler = options.scheduler();
     const isKnown = targetRules !== undefined || scheduler.findBreaker(subscription.seq) !== undefined;
     const state = isKnown ? scheduler.targetOf(subscription) : undefined;
-    return { tenantId, name, declared: undefined, managedBy, subscriptions: [subscription], state };
+    const ratePerS = rateOf(state);
+    return { tenantId, name, declared: undefined, managedBy, subscriptions: [subscription], state, ratePerS };
+  }
+
+  function rateOf(state: Target | undefined): number | undefined {
+    if (state === undefined || state.mode.isOpen) return undefined;
+    const perS = rateAt(state.mode.pace, clock.now());
+    return perS === Number.POSITIVE_INFINITY ? undefined : perS;
   }
 
   function isResumable({ seq, status, suspension = DEFAULT_SUSPENSION }: Subscription): boolean {

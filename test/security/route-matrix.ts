@@ -164,7 +164,8 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
 
   "GET /api/v1/targets": { scope: "read" },
   "POST /api/v1/targets": { scope: "admin" },
-  "PUT /api/v1/targets/:name": { scope: "admin" },
+  // Names are a tenant's own: a stranger makes one of that name for himself.
+  "PUT /api/v1/targets/:name": { scope: "admin", stranger: "own" },
   "PATCH /api/v1/targets/:name": { scope: "admin" },
   "DELETE /api/v1/targets/:name": { scope: "admin" },
   "GET /api/v1/targets/:name": { scope: "read" },

@@ -89,7 +89,9 @@ async function casesOf(operation: ApiOperation, entry: RouteEntry): Promise<read
   const add = (path: string, query: string) => path + (path.includes("?") ? "&" : "?") + query;
   const asked = new Set(operation.parameters.filter((one) => one.in === "query").map(({ name }) => name));
   if (asked.has("tenant_id")) {
-    cases.push({ ...shown, path: add(shown.path, "tenant_id=victim"), stranger: usesOwned ? 404 : "own" });
+    // Afresh: the example may use up what it names.
+    const { path, body } = await example();
+    cases.push({ path: add(path, "tenant_id=victim"), body, stranger: usesOwned ? 404 : "own" });
   }
   if (asked.has("subscription_id")) {
     cases.push({ path: add(shown.path, `subscription_id=${await newSubscription(victim)}`), stranger: 404 });

@@ -121,8 +121,8 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     { config: { scope: "admin" }, schema: { summary: "Change a target", querystring: OneQuery, body: TargetChange } },
     async (request, reply) => {
       const { params, caller, query, body } = request;
-      const tenantId = caller?.tenantId ?? query.tenant_id ?? DEFAULT_TENANT;
-      return send(reply, await targets.change(params.name, tenantId, body, checkMeant(request)));
+      const { name, tenantId } = targets.get(params.name, caller?.tenantId ?? query.tenant_id);
+      return send(reply, await targets.change(name, tenantId, body, checkMeant(request)));
     },
   );
 
@@ -131,9 +131,9 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     { config: { scope: "admin" }, schema: { summary: "Delete a target that nobody sends to", querystring: OneQuery } },
     async (request) => {
       const { params, caller, query } = request;
-      const tenantId = caller?.tenantId ?? query.tenant_id ?? DEFAULT_TENANT;
-      await targets.remove(params.name, tenantId, checkMeant(request));
-      return { name: params.name };
+      const { name, tenantId } = targets.get(params.name, caller?.tenantId ?? query.tenant_id);
+      await targets.remove(name, tenantId, checkMeant(request));
+      return { name };
     },
   );
 
