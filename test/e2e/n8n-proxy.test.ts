@@ -266,7 +266,7 @@ describe("n8n behind the gateway of the example", () => {
     }
   });
 
-  it(`misses none of ${count(WEBHOOKS)} webhooks through an outage, a crash of the gateway and its own start`, async () => {
+  it("misses no webhook through an outage, a crash of the gateway and its own start", async () => {
     await n8n.enter("ready");
     await start();
     const first = createOrder("customer-before", 0);

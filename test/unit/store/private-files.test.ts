@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openWriteConnection } from "../../../src/store/sqlite/connection.ts";
 import { lockDataDir } from "../../../src/store/sqlite/data-dir-lock.ts";
 import { createPrivateFile, tightenDataDir } from "../../../src/store/sqlite/private-files.ts";
+import { collectGarbage } from "../../support/collect-garbage.ts";
 import { skipBecause } from "../../support/skip.ts";
 
 let folder: string;
@@ -15,7 +16,10 @@ beforeEach((context) => {
   dataDir = join(folder, "data");
   mkdirSync(dataDir);
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(async () => {
+  await collectGarbage();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 const modeOf = (path: string) => (statSync(path).mode & 0o7777).toString(8);
 const database = () => join(dataDir, "posthorn.db");
