@@ -86,9 +86,9 @@ export function createMissingSources({ store, clock, onDone }: MissingSourcesOpt
       if (lanes.size > 0 && forget(lane.seq, source)) bringForward(lane, source);
     },
     wake(lane) {
-      for (const source of [...(lanes.get(lane.seq)?.keys() ?? [])]) {
-        if (forget(lane.seq, source)) bringForward(lane, source);
-      }
+      const sources = lanes.get(lane.seq);
+      lanes.delete(lane.seq);
+      for (const source of sources?.keys() ?? []) bringForward(lane, source);
     },
     list: (seq) => [...(lanes.get(seq)?.values() ?? [])],
   };

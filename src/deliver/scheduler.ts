@@ -29,7 +29,7 @@ import { createSlots, type Slots } from "./slots.ts";
 import { createStandings } from "./standings.ts";
 import { sparesDeliveries, type Target } from "./target.ts";
 import { createTargetLanes, type TargetLanes } from "./target-lanes.ts";
-import type { Drain } from "./drain.ts";
+import type { Finished } from "./finished.ts";
 import { decide, type Decision } from "./settle.ts";
 import type { AttemptReport } from "./senders/sender.ts";
 
@@ -584,15 +584,4 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       await dispatch.close();
     },
   };
-}
-
-interface Finished {
-  delivery: ClaimedDelivery;
-  /** As it was when the attempt was made. */
-  sentBy: Subscription;
-  report: AttemptReport;
-  isProbe: boolean;
-  mark: number;
-  /** The round that it was part of. */
-  drain: Drain | undefined;
 }

@@ -85,7 +85,7 @@ describe("targets by API", () => {
     ];
     for (const body of bad) {
       const { status, json } = await send("POST", PATH, body);
-      expect([status, typeof json["detail"]], JSON.stringify(body)).toEqual([422, "string"]);
+      expect({ body, status, says: typeof json["detail"] }).toEqual({ body, status: 422, says: "string" });
     }
     const { json } = await subscribe("own", {});
     expect((await send("PATCH", `${PATH}/own`, { batch_size: 1 })).json).toMatchObject({ code: "conflict" });
