@@ -43,7 +43,7 @@ export function addTargetCommands(program: Command): void {
 Without a command it lists.
 
 Examples:
-  posthorn targets create n8n-home --preset n8n --url https://automation.example
+  posthorn targets create n8n-home --preset n8n --to https://automation.example
   posthorn targets update n8n-home --failures-to-open 5
   posthorn targets mode n8n-home QUEUE
   posthorn targets mode n8n-home auto
@@ -55,7 +55,7 @@ function addSettings(command: Command): Command {
   return command
     .option("--file <path>", "settings as JSON or YAML; what the flags say goes before them")
     .option("--preset <name>", "what is known of such a target: n8n")
-    .option("--url <url>", "where it is; a preset finds its health check there")
+    .option("--to <url>", "where it is; a preset finds its health check there")
     .option("--health-url <url>", "asked whether it is well")
     .option("--health-interval <seconds>", "between health checks")
     .option("--failures-to-open <count>", "failures in a row that lead to QUEUE")

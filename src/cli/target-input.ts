@@ -6,7 +6,7 @@ import { readCount } from "./read-number.ts";
 export interface TargetSettingFlags {
   file?: string;
   preset?: string;
-  url?: string;
+  to?: string;
   healthUrl?: string;
   healthInterval?: string;
   failuresToOpen?: string;
@@ -23,7 +23,7 @@ const MAX_COUNT = 1_000_000_000;
 export function readTargetInput(flags: TargetSettingFlags): Record<string, unknown> {
   const given: Record<string, unknown> = {
     preset: orNone(flags.preset),
-    url: orNone(flags.url),
+    url: orNone(flags.to),
     health_url: orNone(flags.healthUrl),
     health_interval_s: readSeconds("--health-interval", flags.healthInterval),
     failures_to_open: readWhole("--failures-to-open", flags.failuresToOpen),

@@ -42,6 +42,18 @@ describe("posthorn targets", () => {
     expect((await folder.run(["targets", "mode", "erp", "auto"])).stdout).toMatch(/^mode +NORMAL$/m);
   });
 
+  it("makes one, changes it and deletes it", async () => {
+    const settings = ["--preset", "n8n", "--to", "https://automation.example.com", "--failures-to-open", "5", "--json"];
+    expect(JSON.parse((await folder.run(["targets", "create", "home", ...settings])).stdout)).toMatchObject({
+      name: "home",
+      failures_to_open: 5,
+    });
+    const changed = await folder.run(["targets", "update", "home", "--failures-to-open", "2", "--json"]);
+    expect(JSON.parse(changed.stdout)).toMatchObject({ name: "home", failures_to_open: 2 });
+    expect((await folder.run(["targets", "delete", "home"])).exitCode).toBe(0);
+    expect((await folder.run(["targets", "show", "home"])).exitCode).toBe(1);
+  });
+
   it("says what is wrong: 1 for what is not there, 2 for a mode that is none", async () => {
     const gone = await folder.run(["targets", "show", "nobody"]);
     expect([gone.exitCode, gone.stderr]).toEqual([1, expect.stringContaining("(not_found)")]);
