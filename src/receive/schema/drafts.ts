@@ -1,4 +1,21 @@
-import { createRequire } from "node:module";
+import draft04 from "ajv-draft-04/dist/refs/json-schema-draft-04.json" with { type: "json" };
+import draft06 from "ajv/dist/refs/json-schema-draft-06.json" with { type: "json" };
+import draft07 from "ajv/dist/refs/json-schema-draft-07.json" with { type: "json" };
+import of2019Core from "ajv/dist/refs/json-schema-2019-09/meta/core.json" with { type: "json" };
+import of2019Applicator from "ajv/dist/refs/json-schema-2019-09/meta/applicator.json" with { type: "json" };
+import of2019Validation from "ajv/dist/refs/json-schema-2019-09/meta/validation.json" with { type: "json" };
+import of2019MetaData from "ajv/dist/refs/json-schema-2019-09/meta/meta-data.json" with { type: "json" };
+import of2019Format from "ajv/dist/refs/json-schema-2019-09/meta/format.json" with { type: "json" };
+import of2019Content from "ajv/dist/refs/json-schema-2019-09/meta/content.json" with { type: "json" };
+import of2019 from "ajv/dist/refs/json-schema-2019-09/schema.json" with { type: "json" };
+import of2020Core from "ajv/dist/refs/json-schema-2020-12/meta/core.json" with { type: "json" };
+import of2020Applicator from "ajv/dist/refs/json-schema-2020-12/meta/applicator.json" with { type: "json" };
+import of2020Unevaluated from "ajv/dist/refs/json-schema-2020-12/meta/unevaluated.json" with { type: "json" };
+import of2020Validation from "ajv/dist/refs/json-schema-2020-12/meta/validation.json" with { type: "json" };
+import of2020MetaData from "ajv/dist/refs/json-schema-2020-12/meta/meta-data.json" with { type: "json" };
+import of2020FormatAnnotation from "ajv/dist/refs/json-schema-2020-12/meta/format-annotation.json" with { type: "json" };
+import of2020Content from "ajv/dist/refs/json-schema-2020-12/meta/content.json" with { type: "json" };
+import of2020 from "ajv/dist/refs/json-schema-2020-12/schema.json" with { type: "json" };
 
 /** What a schema may say it is written in, and the schemas that describe these languages. */
 export const DRAFTS = ["2020-12", "2019-09", "07", "06", "04"] as const;
@@ -33,23 +50,26 @@ export function isBefore2019(draft: Draft): boolean {
   return draft === "07" || draft === "06" || draft === "04";
 }
 
-const VOCABULARIES: Partial<Record<Draft, readonly string[]>> = {
-  "2020-12": ["core", "applicator", "unevaluated", "validation", "meta-data", "format-annotation", "content"],
-  "2019-09": ["core", "applicator", "validation", "meta-data", "format", "content"],
+/** The schema of a draft, with the parts that it refers to, as ajv brings them along. Nothing is fetched. */
+const META_DOCUMENTS: Readonly<Record<Draft, readonly object[]>> = {
+  "2020-12": [
+    of2020,
+    of2020Core,
+    of2020Applicator,
+    of2020Unevaluated,
+    of2020Validation,
+    of2020MetaData,
+    of2020FormatAnnotation,
+    of2020Content,
+  ],
+  "2019-09": [of2019, of2019Core, of2019Applicator, of2019Validation, of2019MetaData, of2019Format, of2019Content],
+  "07": [draft07],
+  "06": [draft06],
+  "04": [draft04],
 };
 
-const require = createRequire(import.meta.url);
-
-/** The schema of a draft, with the parts that it refers to, as ajv brings them along. Nothing is fetched. */
-export function loadMetaSchemas(draft: Draft): readonly object[] {
-  if (draft === "04") return [require("ajv-draft-04/dist/refs/json-schema-draft-04.json") as object];
-  const vocabularies = VOCABULARIES[draft];
-  if (vocabularies === undefined) return [require(`ajv/dist/refs/json-schema-draft-${draft}.json`) as object];
-  const folder = `ajv/dist/refs/json-schema-${draft}`;
-  return [
-    require(`${folder}/schema.json`) as object,
-    ...vocabularies.map((name) => require(`${folder}/meta/${name}.json`) as object),
-  ];
+export function metaSchemasOf(draft: Draft): readonly object[] {
+  return META_DOCUMENTS[draft];
 }
 
 /** Whose meta-schema, or part of one, a URI without a fragment names. */

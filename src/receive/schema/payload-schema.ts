@@ -6,7 +6,7 @@ import { fastFormats, type FormatName } from "ajv-formats/dist/formats.js";
 import { RE2JS } from "re2js";
 import { findWays } from "./simple-pattern.ts";
 import { shortenClasses } from "./unicode-classes.ts";
-import { loadMetaSchemas, type Draft } from "./drafts.ts";
+import { metaSchemasOf, type Draft } from "./drafts.ts";
 import { WEIGHT } from "./keywords.ts";
 import { prepareSchema, type PreparedSchema, type SchemaLimits } from "./prepare-schema.ts";
 import { SchemaFault } from "./schema-fault.ts";
@@ -160,7 +160,7 @@ function refuseInvalid({ draft, source }: PreparedSchema): void {
 
 function createJudge(draft: Draft): ValidateFunction {
   const ajv = createAjv(draft, { strict: false, meta: false, validateSchema: false, validateFormats: false });
-  const [metaSchema = {}, ...vocabularies] = loadMetaSchemas(draft);
+  const [metaSchema = {}, ...vocabularies] = metaSchemasOf(draft);
   ajv.addMetaSchema(vocabularies);
   return ajv.compile(metaSchema);
 }

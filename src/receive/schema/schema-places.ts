@@ -1,4 +1,4 @@
-import { findDraft, findMetaDraft, idKeywordOf, isBefore2019, loadMetaSchemas, type Draft } from "./drafts.ts";
+import { findDraft, findMetaDraft, idKeywordOf, isBefore2019, metaSchemasOf, type Draft } from "./drafts.ts";
 import { keywordsOf, SCHEMA_LISTS, SCHEMA_MAPS, SCHEMA_SINGLES, type Json } from "./keywords.ts";
 import { SchemaFault } from "./schema-fault.ts";
 
@@ -137,7 +137,7 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number): 
     const metaDraft = findMetaDraft(uri);
     // Its exclusiveMinimum is a boolean, and that of all others a number.
     if (metaDraft === undefined || (metaDraft === "04") !== (draft === "04")) return undefined;
-    const documents = loadMetaSchemas(metaDraft).map((document) =>
+    const documents = metaSchemasOf(metaDraft).map((document) =>
       readDocument(document, metaDraft, BASE_URI, metaResources, Number.POSITIVE_INFINITY),
     );
     for (const { document } of documents) noteReferenced(document);
