@@ -34,13 +34,25 @@ export interface Observer {
 /** The gateway's clock follows a wall clock that jumped at this speed at most. */
 const FASTEST_CLOCK = 1.1;
 const HASTENING_MS = 1_000;
+/** A success is acted on so much later at most. */
+const ACTED_ON_MS = 1_100;
 const TAIL_LINES = 80;
+
+interface NextTry {
+  at: number;
+  /** When the last one failed, and whether that had been brought forward. */
+  failedAt: number;
+  wasEarly: boolean;
+}
 
 export function createObserver(time: VirtualTime): Observer {
   const arrivals: Arrival[] = [];
   const violations: string[] = [];
   const tail: string[] = [];
-  const notBefore = new Map<number, Map<number, number>>();
+  const notBefore = new Map<number, Map<number, NextTry>>();
+  /** When a lane's destination last took something, and which deliveries went before their time because of it. */
+  const takenAt = new Map<number, number>();
+  const early = new Set<string>();
   const tries = new Map<string, number>();
   const interruptions = new Map<string, number>();
   const lastSend = new Map<number, number>();
@@ -60,7 +72,7 @@ export function createObserver(time: VirtualTime): Observer {
     trace(`VIOLATION ${text}`);
   }
 
-  function ofLane(seq: number): Map<number, number> {
+  function ofLane(seq: number): Map<number, NextTry> {
     let lane = notBefore.get(seq);
     if (lane === undefined) notBefore.set(seq, (lane = new Map()));
     return lane;
@@ -108,12 +120,16 @@ export function createObserver(time: VirtualTime): Observer {
       const { attempt, hash, accepted } = sending;
       const { subscription, event, deliveryId } = attempt;
       const eventSeq = parseDeliveryId(deliveryId)?.eventSeq ?? 0;
-      const allowedAt = ofLane(subscription.seq).get(eventSeq);
+      const next = ofLane(subscription.seq).get(eventSeq);
       trace(
         `send ${deliveryId}#${attempt.number} to ${subscription.name}: ${accepted ? "will be taken" : "will fail"}`,
       );
-      if (allowedAt !== undefined && facts.now < allowedAt) {
-        violation(`${deliveryId}#${attempt.number} was sent ${allowedAt - facts.now} ms before its time`);
+      if (next !== undefined && facts.now < next.at) {
+        // Once, and after its destination took something.
+        const taken = takenAt.get(subscription.seq) ?? Number.NEGATIVE_INFINITY;
+        const isEarly = !next.wasEarly && taken >= next.failedAt - ACTED_ON_MS;
+        if (isEarly) early.add(deliveryId);
+        else violation(`${deliveryId}#${attempt.number} was sent ${next.at - facts.now} ms before its time`);
       }
       attempts++;
       lastSend.set(subscription.seq, time.elapsedMs);
@@ -133,8 +149,11 @@ export function createObserver(time: VirtualTime): Observer {
       if (settlement.verdict === "dead" && settlement.deadReason === undefined)
         violation(`${key} died without a reason`);
       const isHastened = time.elapsedMs - (closedAt.get(subscription.seq) ?? Number.NEGATIVE_INFINITY) < HASTENING_MS;
+      const wasEarly = early.delete(formatDeliveryId(delivery.eventSeq, subscription.seq));
+      if (settlement.verdict !== "retry") takenAt.set(subscription.seq, time.elapsedMs);
       if (settlement.nextAttemptAt !== undefined && !isHastened) {
-        ofLane(subscription.seq).set(delivery.eventSeq, settlement.nextAttemptAt);
+        const next = { at: settlement.nextAttemptAt, failedAt: time.elapsedMs, wasEarly };
+        ofLane(subscription.seq).set(delivery.eventSeq, next);
       }
     },
     breakerChanged(subscription, change) {
@@ -156,7 +175,7 @@ export function createObserver(time: VirtualTime): Observer {
         if (accepted) interruptedAccepted++;
       }
       // What was due may have been claimed, and is due again after the restart, by a clock that may have been set back.
-      for (const lane of notBefore.values()) for (const [seq, at] of lane) if (at <= now) lane.delete(seq);
+      for (const lane of notBefore.values()) for (const [seq, { at }] of lane) if (at <= now) lane.delete(seq);
     },
     interruptionsOf: (deliveryId) => interruptions.get(deliveryId) ?? 0,
     triesOf: (key, generation) => tries.get(`${key.eventSeq} ${key.subscriptionSeq} ${generation}`) ?? 0,
