@@ -23,8 +23,8 @@ const ROUND_MS = 1000;
 const GOOD_PER_ROUND = 50;
 const MAX_MORE_RSS_MB = 64;
 /** Of what as many harmless ones cost. */
-const MAX_MORE_CPU = timeLimit(2);
-const MAX_SLOWER = timeLimit(3);
+const MAX_MORE_CPU = timeLimit(4);
+const MAX_SLOWER = timeLimit(10);
 /** What a median of few milliseconds may vary by. */
 const SLACK_MS = 20;
 /** What ends well for all their trouble, or is an answer like any other. */

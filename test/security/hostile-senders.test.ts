@@ -36,8 +36,8 @@ const ROUNDS = sized({ short: 1, middle: 5, long: 5 });
  */
 const TARGET_RATIO = 2;
 const MAX_RATIO = timeLimit(sized({ short: 6, middle: 6, long: TARGET_RATIO }));
-const MAX_LOOP_RATIO = timeLimit(8);
-const MIN_CONTROL_RATIO = timeExcess(8);
+const MAX_LOOP_RATIO = timeLimit(4);
+const MIN_CONTROL_RATIO = timeExcess(4);
 const WARM_UP_MS = 1500;
 /** So many of its sockets are open: a slow machine throws the first out before the last of them have come. */
 const UNDER_WAY = 500;
