@@ -4,6 +4,9 @@ import { PROOF_SIZE } from "./test/support/proof-size.ts";
 
 const MINUTE_MS = 60_000;
 
+/** Long enough for the whole of a proof, beside others on a busy machine. */
+const PATIENCE_MS = { short: 10 * MINUTE_MS, middle: 60 * MINUTE_MS, long: 300 * MINUTE_MS };
+
 interface Project {
   name: string;
   include: readonly string[];
@@ -71,7 +74,7 @@ export default defineConfig({
     globalSetup: ["test/support/fresh-build.mjs"],
     execArgv: ["--import", new URL("./test/support/typescript-threads.mjs", import.meta.url).href],
     // Only what hangs is cut off, whatever else the machine does.
-    testTimeout: 10 * MINUTE_MS,
+    testTimeout: PATIENCE_MS[PROOF_SIZE],
     hookTimeout: 10 * MINUTE_MS,
     expect: { poll: { timeout: 2 * MINUTE_MS, interval: 20 } },
     projects: (PROOF_SIZE === "short" ? everything : proofs).map(({ name, include, order, maxWorkers }) => ({
