@@ -280,6 +280,8 @@ describe("n8n behind the gateway of the example", () => {
     await n8n.kill();
     const sent: Sent[] = [];
     await sendMany(WEBHOOKS / 2, sent);
+    // It took something a moment ago: a few seconds pass before that says nothing any more.
+    await until(async () => (await status()).mode === "QUEUE", undefined, "the mode QUEUE");
     expect(await status()).toMatchObject({ mode: "QUEUE", health: "error", queue_length: WEBHOOKS / 2 });
 
     // In the middle of the other half.
