@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, constants, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import type { ClaimedDelivery, SentMark } from "../store/store.ts";
 
 /**
@@ -43,6 +43,7 @@ export function openInFlightFile(path: string, { places, onFault, defer }: InFli
   try {
     file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     left = readMarks(file);
+    ftruncateSync(file);
     // Room for most of what will be needed, so that a full disk is met here and not while sending.
     writeSync(file, marks, 0, marks.byteLength, 0);
   } catch (error) {

@@ -109,8 +109,13 @@ describe("a target that two subscriptions share", () => {
       expect(new Set(bodies.map(({ body }) => body.toString())).size).toBe(50);
       expect(bodies).toHaveLength(50);
     }
-    const { json } = await gateway.get("/api/v1/events?event_type=gateway.mode_changed");
-    const ids = (json["data"] as { event_id: string }[]).map(({ event_id }) => event_id).toReversed();
+    const told = async () =>
+      ((await gateway.get("/api/v1/events?event_type=gateway.mode_changed")).json["data"] as { event_id: string }[])
+        .map(({ event_id }) => event_id)
+        .toReversed();
+    // The event is written after the mode has changed, so the mode may be seen before it.
+    await until(async () => (await told()).length === 2);
+    const ids = await told();
     const payloads = await Promise.all(ids.map(async (id) => (await gateway.event(id))["payload"]));
     for (const payload of payloads) expect(checkOwnEvent("gateway.mode_changed", payload)).toBeUndefined();
     expect(payloads).toMatchObject([

@@ -7,7 +7,7 @@ import { simulate } from "./simulate.ts";
 /** One seed again: SIM_SEED=17 npx vitest run test/simulation. Others: SIM_FROM=1000. */
 const only = process.env["SIM_SEED"];
 const FROM = Number(only ?? process.env["SIM_FROM"] ?? 1);
-const COUNT = only === undefined ? sized({ short: 30, middle: 900, long: 5000 }) : 1;
+const COUNT = only === undefined ? sized({ short: 30, middle: 1000, long: 5000 }) : 1;
 /** A broken part must show within so many worlds. */
 const CONTROL_SEEDS = 40;
 

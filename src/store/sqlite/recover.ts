@@ -1,5 +1,4 @@
 import { MAX_RECOVERIES } from "../../domain/delivery.ts";
-import { formatDeliveryId } from "../../domain/ids.ts";
 import type { Recovered, SentMark } from "../store.ts";
 import type { Database } from "./connection.ts";
 import { toDeaths, type DyingRow } from "./deaths.ts";
@@ -31,13 +30,14 @@ export function createRecover(
     recover(now, wall, sent) {
       const counts: Recovered = { released: 0, interrupted: 0, poisoned: 0 };
       const poisoned: DyingRow[] = [];
-      const marks = new Map(sent.map((mark) => [formatDeliveryId(mark.eventSeq, mark.subscriptionSeq), mark]));
+      // A place that is free again keeps its last mark, so a delivery may have several: of this attempt and of earlier ones.
+      const marks = new Set(sent.map(attemptName));
       for (const { event_seq, subscription_seq } of selectSending.all() as unknown as SendingRow[]) {
         const row = moves.find(event_seq, subscription_seq);
         if (row === undefined) continue;
         const next = row.attempt_count + 1;
-        const mark = marks.get(formatDeliveryId(event_seq, subscription_seq));
-        if (mark?.generation !== row.generation || mark.attemptNumber !== next) {
+        const attempt = { eventSeq: event_seq, subscriptionSeq: subscription_seq, attemptNumber: next };
+        if (!marks.has(attemptName({ ...attempt, generation: row.generation }))) {
           release.get(event_seq, subscription_seq);
           counts.released++;
           continue;
@@ -83,6 +83,10 @@ export function createRecover(
 interface SendingRow {
   event_seq: number;
   subscription_seq: number;
+}
+
+function attemptName({ eventSeq, subscriptionSeq, generation, attemptNumber }: SentMark): string {
+  return `${eventSeq} ${subscriptionSeq} ${generation} ${attemptNumber}`;
 }
 
 function stoppedAttempt(wall: number) {

@@ -146,6 +146,22 @@ export function settleContract(harness: StoreHarness): void {
         expect(again).toMatchObject({ generation: 1, attemptCount: 1, uncountedAttempts: 1 });
       }));
 
+    it("knows the attempt that was being sent among marks of earlier ones, whatever their order", () =>
+      inFreshPlace(harness, async ({ store }) => {
+        const lane = await insertLane(store);
+        const eventSeq = await stored(store, newEvent(), [newDelivery(lane)]);
+        await settle(store, newRetry(await claimOnly(store, lane), NOON));
+        const mark = { eventSeq, subscriptionSeq: lane, generation: 1 };
+        for (const marked of [
+          [1, 2],
+          [3, 1],
+        ]) {
+          await claimOnly(store, lane);
+          const sent = marked.map((attemptNumber) => ({ ...mark, attemptNumber }));
+          expect(await store.recover(NOON, sent)).toEqual({ released: 0, interrupted: 1, poisoned: 0 });
+        }
+      }));
+
     it("gives back what was claimed and not sent, as it was", () =>
       inFreshPlace(harness, async ({ store }) => {
         const lane = await insertLane(store);

@@ -54,6 +54,13 @@ describe("the file of what is in flight", () => {
     expect(new Set(open("b").left.map(({ eventSeq }) => eventSeq))).toEqual(new Set([491, 492, 493]));
   });
 
+  it("tells once what more than it has room for left behind", () => {
+    const file = open("e", 1);
+    for (let n = 1; n <= 4; n++) start(file, claimed(n));
+    expect(open("e", 1).left).toHaveLength(4);
+    expect(open("e", 1).left).toEqual([]);
+  });
+
   it("lets nothing go before it is written, and writes what came together at once", () => {
     const path = join(folder.path, "d");
     let write = () => {};
