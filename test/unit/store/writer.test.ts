@@ -1,4 +1,4 @@
-import { truncateSync } from "node:fs";
+import { readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { publishKey } from "../../../src/domain/dedupe-key.ts";
@@ -104,6 +104,7 @@ describe("the writer", () => {
     const { commit, file, end } = openBoth();
     // Another program's write makes the writer read again what it had in memory, and there it is gone.
     change(file, "insert into meta (key, value) values ('x', 1)");
+    const log = readFileSync(`${file}-wal`);
     truncateSync(`${file}-wal`);
     const accepts = [1, 2].map(() => ({ event: newEvent(), deliveries: [] }));
     const { accepts: results, fatal } = commit({ accepts });
@@ -111,8 +112,13 @@ describe("the writer", () => {
     expect(results).toEqual([{ failed: fatal }, { failed: fatal }]);
     // Nothing is written any more, whatever was under way.
     expect(commit({ accepts })).toMatchObject({ accepts: [{ failed: fatal }, { failed: fatal }], fatal });
-    const { close } = end;
-    end.close = () => expect(close).toThrow("disk I/O error");
+    // Not even when the disk seems well again, and not by the last checkpoint.
+    writeFileSync(`${file}-wal`, log);
+    const database = readFileSync(file);
+    expect(end.close).toThrow("disk I/O error");
+    expect(readFileSync(file).equals(database)).toBe(true);
+    expect(statSync(`${file}-wal`).size).toBe(log.length);
+    end.close = () => undefined;
   });
 
   it("steps on when the place of a dedupe key is taken by another key", () => {
