@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/domain/errors.ts";
 import { explainFilter, matchFilter, parseFilter } from "../../../src/domain/filter.ts";
 import { createFilterBudget } from "../../../src/domain/filter-steps.ts";
+import { cutOff } from "../../support/cut-off.ts";
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -191,12 +192,6 @@ describe("the step budget", () => {
   const contains = (operand: unknown) => parseFilter({ data: { $contains: operand } });
   const many = Array.from({ length: 2_000_000 }, () => "x");
 
-  function timed(work: () => void): number {
-    const startedAt = performance.now();
-    work();
-    return performance.now() - startedAt;
-  }
-
   it("lets a filter look through a large list, and no match be made of one that is too large", () => {
     const budget = createFilterBudget();
     const list = many.slice(0, 500_000);
@@ -232,7 +227,7 @@ describe("the step budget", () => {
     expect(budget.exceeded).toBe(1);
   });
 
-  it("holds for a thousand filters and the worst that can be sent to them", () => {
+  it("holds for very many filters and the worst that can be sent to them", () => {
     const word = `b${"a".repeat(4000)}`;
     const wide = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, 1]));
     const cases: [object, unknown][] = [
@@ -245,10 +240,9 @@ describe("the step budget", () => {
     for (const [onData, data] of cases) {
       const filter = parseFilter({ data: onData });
       const budget = createFilterBudget();
-      const took = timed(() => {
-        for (let i = 0; i < 1000; i++) matchFilter(filter, { data }, budget);
+      cutOff(() => {
+        for (let i = 0; i < 50_000; i++) matchFilter(filter, { data }, budget);
       });
-      expect(took).toBeLessThan(3000);
     }
   });
 

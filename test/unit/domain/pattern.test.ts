@@ -7,6 +7,7 @@ import {
   matchesPattern,
   parsePattern,
 } from "../../../src/domain/pattern.ts";
+import { cutOff } from "../../support/cut-off.ts";
 
 function matches(pattern: string, eventType: string): boolean {
   return matchesPattern(parsePattern(pattern), eventType);
@@ -56,12 +57,10 @@ describe("a pattern", () => {
     );
   });
 
-  it("stays quick where backtracking over every # would not end", () => {
+  it("comes to an end where backtracking over every # would not", () => {
     const pattern = parsePattern(`${"#.a.".repeat(60)}z`);
     const type = Array.from({ length: 127 }, () => "a").join(".");
-    const startedAt = performance.now();
-    expect(matchesPattern(pattern, type)).toBe(false);
-    expect(performance.now() - startedAt).toBeLessThan(100);
+    expect(cutOff(() => matchesPattern(pattern, type))).toBe(false);
   });
 
   it.each(["", ".", "a.", ".a", "a..b", "a.*b", "a.**", "##", "a b", "a/b", "ä", "a\u0000", "a\n", "x".repeat(256)])(
