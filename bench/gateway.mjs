@@ -9,21 +9,21 @@ import { keepTrack } from "./children.mjs";
 
 const ADMIN_KEY = "bench-admin-key-0123456789abcdef";
 const AUTHORIZATION = { authorization: `Bearer ${ADMIN_KEY}` };
-const COMMAND = fileURLToPath(new URL("../bin/posthorn.js", import.meta.url));
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const START_TIMEOUT_MS = 60_000;
 const DRAIN_TIMEOUT_MS = 600_000;
 /** Linux counts CPU time for users in hundredths of a second. */
 const MS_PER_TICK = 10;
 
-/** `preload` is a library for LD_PRELOAD; `profileDir` takes a CPU profile of every thread. */
-export async function startGateway({ dataDir, preload, preloadEnv = {}, profileDir }) {
+/** `root` is the checkout it runs from, `preload` a library for LD_PRELOAD; `profileDir` takes a CPU profile of every thread. */
+export async function startGateway({ dataDir, root = ROOT, preload, preloadEnv = {}, profileDir }) {
   const port = await findFreePort();
   const logFile = `${dataDir}.log`;
   const log = openSync(logFile, "a");
   const startedAt = performance.now();
   const profiling = profileDir === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileDir}`];
   const child = keepTrack(
-    spawn(process.execPath, [...profiling, COMMAND, "start"], {
+    spawn(process.execPath, [...profiling, join(root, "bin/posthorn.js"), "start"], {
       cwd: join(dataDir, ".."),
       stdio: ["ignore", log, log],
       env: {

@@ -1,5 +1,5 @@
-// `npm run bench [-- --only NAME,… --quick --long --rounds N --profile --dir DIR]`: measures the built gateway and
-// prints a table. Everything runs on this machine: gateway, load, sink and yardsticks share its cores.
+// `npm run bench [-- --only NAME,… --quick --long --rounds N --profile --against REV --dir DIR]`: measures the built
+// gateway and prints a table. Everything runs on this machine: gateway, load, sink and yardsticks share its cores.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -51,11 +51,13 @@ await runScript(async () => {
     return 0;
   }
 
+  const figures = options.against === undefined ? FIGURES : await compareWith(options.against);
+  const names = options.against === undefined ? options.names : Object.keys(figures);
   const results = {};
   const rows = [];
-  for (const name of options.names) {
+  for (const name of names) {
     const startedAt = performance.now();
-    const measure = await FIGURES[name]();
+    const measure = await figures[name]();
     results[name] = await measure(bench);
     rows.push(...results[name].rows);
     bench.say(`\n${name} (${((performance.now() - startedAt) / 1000).toFixed(0)} s)`);
@@ -79,6 +81,7 @@ function readOptions() {
         long: { type: "boolean", default: false },
         rounds: { type: "string" },
         profile: { type: "boolean", default: false },
+        against: { type: "string" },
         dir: { type: "string" },
       },
     }));
@@ -92,7 +95,14 @@ function readOptions() {
   }
   const rounds = values.rounds === undefined ? undefined : Number(values.rounds);
   const plan = createPlan({ isQuick: values.quick, isLong: values.long, rounds });
-  return { names, plan, dir: values.dir, isProfile: values.profile };
+  return { names, plan, dir: values.dir, isProfile: values.profile, against: values.against };
+}
+
+async function compareWith(revision) {
+  const { prepareRevision } = await import("./revision.mjs");
+  const root = await prepareRevision(revision, join(RESULTS, "revisions"));
+  const { measureAgainst } = await import("./figures/against.mjs");
+  return { against: async () => (bench) => measureAgainst(bench, root) };
 }
 
 /** What a figure works with. What it starts is ended by `stopAll`. */

@@ -1,6 +1,4 @@
-import { execFileSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { join } from "node:path";
+import { buildShim } from "../shim.mjs";
 import { median } from "../statistics.mjs";
 import { describeRefused, runEndToEnd } from "./end-to-end.mjs";
 
@@ -9,7 +7,7 @@ const ADDED_US = 5000;
 /** End to end on a disk whose every fsync takes 5 ms longer. */
 export async function measureSlowDisk(bench) {
   const { plan } = bench;
-  const preload = buildShim(bench.dir);
+  const preload = buildShim("slow-fsync", bench.dir);
   if (preload === undefined) {
     bench.say("slow-disk: skipped, there is no C compiler (cc) to build the fsync shim with");
     return { rows: [], details: {} };
@@ -40,15 +38,4 @@ export async function measureSlowDisk(bench) {
     ],
     details: { rounds },
   };
-}
-
-function buildShim(dir) {
-  const library = join(dir, "slow-fsync.so");
-  const source = fileURLToPath(new URL("../slow-fsync.c", import.meta.url));
-  try {
-    execFileSync("cc", ["-shared", "-fPIC", "-O2", "-o", library, source, "-ldl"], { stdio: "pipe" });
-    return library;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,0 +1,139 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { buildShim } from "../shim.mjs";
+import { median } from "../statistics.mjs";
+import { runEndToEnd, target } from "./end-to-end.mjs";
+import { runFanOut, subscribeMany } from "./fan-out.mjs";
+
+/** A delivery that is over is cancelled so often while others send. */
+const REFUSED_PER_S = 200;
+
+/** This build and one before it, in turn, so that what the machine does besides changes both alike. */
+export async function measureAgainst(bench, root) {
+  const { plan } = bench;
+  const shim = buildShim("count-writes", bench.dir);
+  if (shim === undefined) bench.say("against: no C compiler (cc), so the bytes that are written are not counted");
+  const sink = await bench.startSink();
+  const load = await bench.startChild("load");
+  const sides = { then: await openSide("then", { root }), now: await openSide("now", {}) };
+
+  async function openSide(name, options) {
+    const countsFile = join(bench.dir, `${name}.counts`);
+    const counting = shim === undefined ? {} : { preload: shim, preloadEnv: { COUNT_WRITES: countsFile } };
+    const gateway = await bench.startGateway(name, { ...options, ...counting });
+    const subscription = await gateway.subscribe({ name: "sink", url: sink.url, events: ["webhook.bench"] });
+    return { sink, load, gateway, subscription, countsFile: shim === undefined ? undefined : countsFile };
+  }
+
+  const inTurn = async (rounds, measure) => {
+    const found = { then: [], now: [] };
+    for (let i = 0; i < rounds; i++) {
+      // Whoever is first finds the machine as the last round left it: so each is, in turn.
+      const names = i % 2 === 0 ? ["then", "now"] : ["now", "then"];
+      for (const name of names) found[name].push(await measure(sides[name]));
+    }
+    return found;
+  };
+
+  await inTurn(1, (side) => runEndToEnd(side, plan.events / 2));
+  const endToEnd = await inTurn(plan.rounds, (side) => countWrites(side, () => runEndToEnd(side, plan.events)));
+  const ingest = await inTurn(plan.rounds, (side) => flood(side, plan.roundMs));
+  const refusals = await inTurn(plan.rounds, (side) => floodBesideRefusals(side, plan.roundMs));
+  for (const { gateway, subscription } of Object.values(sides)) {
+    await gateway.api("DELETE", `/api/v1/subscriptions/${subscription.id}`);
+    await subscribeMany(gateway, sink);
+  }
+  await inTurn(1, (side) => runFanOut(side, plan.fanOutEvents));
+  const fanOut = await inTurn(plan.rounds, (side) => runFanOut(side, plan.fanOutEvents));
+  await bench.stopAll();
+
+  const cpu = ({ cpuUs }) => cpuUs.main + cpuUs.others;
+  const rows = [
+    compare("CPU per event end to end", endToEnd, cpu, { unit: "µs", must: 0.85 }),
+    ...(shim === undefined
+      ? []
+      : [
+          compare("bytes to the log per event", endToEnd, ({ writes }) => writes.log, { must: 0.75 }),
+          compare("bytes to the database per event", endToEnd, ({ writes }) => writes.database),
+          compare("syncs per 1,000 events", endToEnd, ({ writes }) => 1000 * writes.syncs),
+        ]),
+    compare("events per second end to end", endToEnd, ({ perSecond }) => perSecond, { isLowerBetter: false }),
+    compare("ingest per second", ingest, ({ perSecond }) => perSecond, { isLowerBetter: false }),
+    compare("answer p99 of ingest", ingest, ({ p99Ms }) => p99Ms, { unit: "ms" }),
+    compare("CPU per delivery of a fan-out", fanOut, cpu, { unit: "µs" }),
+    {
+      figure: `ingest beside ${REFUSED_PER_S} refused changes/s ÷ beside none`,
+      value: median(refusals.now.map(({ ratio }) => ratio)),
+      must: 0.95,
+      note: `${median(refusals.then.map(({ ratio }) => ratio)).toFixed(2)} then`,
+    },
+  ];
+  return { rows, details: { endToEnd, ingest, refusals, fanOut } };
+}
+
+/** The median of the rounds' ratios now ÷ then. */
+function compare(figure, { then, now }, read, { unit = "", must, isLowerBetter = true } = {}) {
+  const of = (runs) => median(runs.map(read));
+  const show = (value) => (value >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(1));
+  return {
+    figure: `${figure}, now ÷ then`,
+    value: median(now.map((run, i) => read(run) / read(then[i]))),
+    must,
+    isLowerBetter,
+    note: `${show(of(now))} ÷ ${show(of(then))}${unit === "" ? "" : ` ${unit}`}`,
+  };
+}
+
+async function countWrites({ countsFile }, measure) {
+  if (countsFile === undefined) return measure();
+  const before = readCounts(countsFile);
+  const run = await measure();
+  const after = readCounts(countsFile);
+  const perEvent = (at) => (after[at] - before[at]) / run.ingest.ok;
+  return { ...run, writes: { log: perEvent(0), database: perEvent(1), syncs: perEvent(2) } };
+}
+
+function readCounts(file) {
+  const bytes = readFileSync(file);
+  return [0, 8, 16].map((at) => Number(bytes.readBigUInt64LE(at)));
+}
+
+async function flood({ load, gateway, subscription }, durationMs) {
+  const run = await load.ask("flood", { ...target(gateway.port), durationMs });
+  await gateway.drained(subscription.id);
+  return run;
+}
+
+/** Half of the time beside refusals and half without, in turn. */
+async function floodBesideRefusals(side, durationMs) {
+  const alone = await flood(side, durationMs);
+  const stop = await repeatRefused(side.gateway);
+  const beside = await load(side, durationMs);
+  const refused = await stop();
+  await side.gateway.drained(side.subscription.id);
+  return { ratio: beside.perSecond / alone.perSecond, alone, beside, refused };
+}
+
+const load = ({ load: child, gateway }, durationMs) => child.ask("flood", { ...target(gateway.port), durationMs });
+
+/** Cancels of a delivery that is over: each is refused with 409, by the store. What stops it resolves to how many were. */
+async function repeatRefused(gateway) {
+  const { data } = await gateway.api("GET", "/api/v1/deliveries?status=delivered&limit=1");
+  let refused = 0;
+  const running = new Set();
+  const timer = setInterval(() => {
+    const one = gateway
+      .api("POST", `/api/v1/deliveries/${data[0].id}/cancel`)
+      .catch((error) => {
+        if (error.status !== 409) throw error;
+        refused++;
+      })
+      .finally(() => running.delete(one));
+    running.add(one);
+  }, 1000 / REFUSED_PER_S);
+  return async () => {
+    clearInterval(timer);
+    await Promise.all(running);
+    return refused;
+  };
+}
