@@ -1,6 +1,7 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { collectGarbage } from "../support/collect-garbage.ts";
 import { report } from "../support/report.ts";
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "../support/test-gateway.ts";
 
@@ -16,6 +17,8 @@ describe("trouble of the gateway itself", () => {
     onTestFinished(() => gateway.close());
     return gateway;
   }
+  // A store that failed for good keeps a connection open until the process ends.
+  afterAll(collectGarbage);
   const counts = { answers: 0, refused: 0, blamed: 0 };
 
   async function check(gateway: TestGateway, way: string, n: number): Promise<number> {

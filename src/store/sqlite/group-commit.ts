@@ -37,6 +37,8 @@ export interface GroupCommit {
   claim(item: ClaimRequest, done: (result: OrFault<ClaimResult>) => void): void;
   command(command: Command): Promise<unknown>;
   logRequest(request: LoggedRequest): void;
+  /** A fault of the disk ended it. */
+  readonly isLost: boolean;
   /** Refuses what comes from now on and resolves when everything that came before is written. */
   drain(): Promise<void>;
 }
@@ -152,6 +154,9 @@ export function createGroupCommit({ port, wall, onFatal }: GroupCommitOptions): 
   }
 
   return {
+    get isLost() {
+      return closedBy?.fault === "fatal";
+    },
     accept(item, done) {
       beginEarly();
       add(accepts, item, done);

@@ -44,9 +44,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   async function close(): Promise<void> {
     await commits.drain();
     await reader.close();
-    // Where its last checkpoint fails, the connection that holds stays open.
+    // Where its last checkpoint fails, the connection that holds stays open; so it does after any fault of the disk.
     await writer.close();
-    holder?.close();
+    if (!commits.isLost) holder?.close();
   }
 
   return {

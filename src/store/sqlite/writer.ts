@@ -6,7 +6,7 @@ import { createClaim } from "./claim.ts";
 import { createCommands, type CommandResult } from "./commands.ts";
 import { explainCorruption, openWriteConnection, type ConnectionOptions, type Database } from "./connection.ts";
 import { createCounterDeltas } from "./counters.ts";
-import { FatalFault, faultError, judgeFault, reportFault, type FaultReport } from "./faults.ts";
+import { FatalFault, judgeFault, reportFault, type FaultReport } from "./faults.ts";
 import { createMoves } from "./move.ts";
 import { createRecover } from "./recover.ts";
 import { createRequestRing } from "./request-ring.ts";
@@ -175,10 +175,9 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
       return results;
     },
     close() {
-      // Neither is the log moved: the process ends with this connection open.
-      if (lost !== undefined) throw faultError(lost);
       try {
-        db.exec("pragma wal_checkpoint(truncate)");
+        // After a fault the log stays as it is, too.
+        if (lost === undefined) db.exec("pragma wal_checkpoint(truncate)");
       } catch (error) {
         // With a full disk the log stays; everything is in it.
         if (judgeFault(error) === "fatal") throw error;

@@ -115,7 +115,7 @@ describe("the writer", () => {
     // Not even when the disk seems well again, and not by the last checkpoint.
     writeFileSync(`${file}-wal`, log);
     const database = readFileSync(file);
-    expect(end.close).toThrow("disk I/O error");
+    end.close();
     expect(readFileSync(file).equals(database)).toBe(true);
     expect(statSync(`${file}-wal`).size).toBe(log.length);
     end.close = () => undefined;
