@@ -66,6 +66,14 @@ const proofs: readonly Project[] = [
   },
 ];
 
+/** `npm run proofs:n8n`, which says where n8n is. One after the other: n8n alone keeps a machine busy. */
+const withN8n: readonly Project[] = [{ ...folder("n8n", 1), maxWorkers: 1 }];
+
+function chooseProjects(): readonly Project[] {
+  if (process.env["N8N_COMMAND"] !== undefined) return withN8n;
+  return PROOF_SIZE === "short" ? everything : proofs;
+}
+
 export default defineConfig({
   test: {
     pool: "forks",
@@ -77,7 +85,7 @@ export default defineConfig({
     testTimeout: PATIENCE_MS[PROOF_SIZE],
     hookTimeout: 10 * MINUTE_MS,
     expect: { poll: { timeout: 2 * MINUTE_MS, interval: 20 } },
-    projects: (PROOF_SIZE === "short" ? everything : proofs).map(({ name, include, order, maxWorkers }) => ({
+    projects: chooseProjects().map(({ name, include, order, maxWorkers }) => ({
       extends: true,
       test: {
         name,

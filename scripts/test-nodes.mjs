@@ -1,9 +1,10 @@
 // `npm run test:nodes`: the tests and a start on other versions of Node, whose binaries npm brings into a temporary
 // folder. With versions or paths of tests as arguments only those: npm run test:nodes -- 24 test/unit
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { ensure, ROOT } from "./ensure.mjs";
+import { installNode } from "./other-node.mjs";
 import { run, runScript, ScriptFailure } from "./run.mjs";
 
 const VERSIONS = ["22", "24", "26"];
@@ -36,17 +37,6 @@ await runScript(async () => {
     rmSync(folder, { recursive: true, force: true });
   }
 });
-
-/** The package `node` gets its binary by a script of its own, so that one is allowed to run. */
-async function installNode(version, folder) {
-  mkdirSync(folder);
-  const manifest = { private: true, dependencies: { node: version }, allowScripts: { node: true } };
-  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
-  const args = ["install", "--no-audit", "--no-fund", "--loglevel=error"];
-  const exitCode = await run("npm", args, { cwd: folder, shell: process.platform === "win32" });
-  if (exitCode !== 0) throw new ScriptFailure(`npm could not bring Node ${version} (exit code ${exitCode})`, exitCode);
-  return join(folder, "node_modules/node/bin/node");
-}
 
 function runTests(node, tests) {
   // What tests start by name, such as npm, runs on it too.

@@ -1,25 +1,34 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../support/api-client.ts";
 import { ADMIN_KEY, startGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
+import {
+  copyExample,
+  countDead,
+  createOrder,
+  CUSTOMERS,
+  exampleEnvironment,
+  post,
+  readStatus,
+  SECRET,
+  send as sendTo,
+  SENDERS_WITHOUT_KEY,
+  sendMany as sendManyTo,
+  TOKEN,
+  type Sent,
+} from "../support/n8n-example.ts";
 import { openN8nServer, type N8nServer } from "../support/n8n-server.ts";
 import { PROOF_SIZE, sized } from "../support/proof-size.ts";
 import { count, report } from "../support/report.ts";
 import { runCommand } from "../support/run-command.ts";
 import { LAUNCHER } from "../support/run-cli.ts";
-import { PROJECT_ROOT } from "../support/sample-checkout.ts";
 import { verifyStandard } from "../support/verify-signature.ts";
 
 const WEBHOOKS = sized({ short: 300, middle: 1000, long: 1000 });
-const CUSTOMERS = 8;
-/** Without a key: nothing is said of their order. */
-const SENDERS_WITHOUT_KEY = 2;
 /** As long as n8n's own, or nearly, in the proof; longer where nobody looked. */
 const BOOT_PHASE_MS = sized({ short: 50, middle: 500, long: 500 });
-const TOKEN = "a-token-that-senders-know";
-const SECRET = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
 
 /** The same preset, asked more often than once a minute, and tried again sooner than after half of one. */
 const HASTY_POLICY = `retry_policy: { delays_s: ${JSON.stringify(Array(100).fill(0.2))} }`;
@@ -28,28 +37,15 @@ targets:
   - { name: hasty, preset: n8n, url: "\${N8N_URL}", health_interval_s: 0.2, idle_wait_s: 0.2 }
 `;
 
-interface Sent {
-  id: string;
-  body: string;
-  customer: string | undefined;
-  answers: { status: number; said: string }[];
-}
-
-interface Status {
-  mode: string;
-  queue_length: number;
-  health: string;
-  targets: { name: string; mode: string }[];
-}
-
 let folder: string;
 let n8n: N8nServer;
 let gateway: GatewayProcess | undefined;
 let url: string | undefined;
+const findUrl = () => url;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "posthorn-n8n-"));
-  cpSync(join(PROJECT_ROOT, "examples/n8n-proxy"), folder, { recursive: true });
+  copyExample(folder);
   if (PROOF_SIZE === "short") {
     const hasten = (yaml: string) =>
       yaml.replace("target: n8n\n", "target: hasty\n").replace("retry_policy: proxy", HASTY_POLICY);
@@ -69,103 +65,32 @@ function changeConfig(change: (yaml: string) => string): void {
   writeFileSync(file, change(readFileSync(file, "utf8")));
 }
 
-/** What `.env` holds. */
-const environment = () => ({
-  N8N_URL: n8n.url,
-  N8N_SECRET: SECRET,
-  ORDERS_TOKEN: TOKEN,
-  PAYMENTS_TOKEN: TOKEN,
-  USERS_TOKEN: TOKEN,
-});
-
 /** On the same port every time, as its senders know it. */
 async function start(): Promise<void> {
   const port = url === undefined ? {} : { POSTHORN_PORT: new URL(url).port };
-  gateway = startGatewayProcess({ folder, env: { ...environment(), ...port } });
+  gateway = startGatewayProcess({ folder, env: { ...exampleEnvironment(n8n.url), ...port } });
   url = await gateway.ready;
 }
 
 async function runCli(cwd: string, args: readonly string[]): Promise<void> {
-  const { exitCode, stderr } = await runCommand(process.execPath, [LAUNCHER, ...args], cwd, environment());
+  const { exitCode, stderr } = await runCommand(
+    process.execPath,
+    [LAUNCHER, ...args],
+    cwd,
+    exampleEnvironment(n8n.url),
+  );
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
 }
 
-async function status(): Promise<Status> {
-  const response = await fetch(`${url}/status`, { headers: { "x-api-key": ADMIN_KEY } });
-  return (await response.json()) as Status;
-}
+const status = () => readStatus(url);
 
 /** The answer to a sender does not wait until it is written down that its webhook was delivered. */
 async function isBack(): Promise<void> {
   await expect.poll(status).toMatchObject({ mode: "NORMAL", queue_length: 0, health: "ok" });
 }
 
-/** Until it has an answer, as senders do: the same id again when the connection broke. */
-async function send(source: string, sent: Sent): Promise<void> {
-  await until(
-    async () => {
-      try {
-        const response = await fetch(`${url}/webhook/${source}`, {
-          method: "POST",
-          headers: { "content-type": "application/json", "x-webhook-token": TOKEN, "x-event-id": sent.id },
-          body: sent.body,
-        });
-        const answer = (await response.json()) as { status?: string; code?: string };
-        sent.answers.push({ status: response.status, said: String(answer.status ?? answer.code) });
-        return true;
-      } catch {
-        return false;
-      }
-    },
-    30_000,
-    "an answer",
-  );
-}
-
-function createOrder(customer: string, number: number): Sent {
-  const id = `${customer}.${number}`;
-  // Beyond 2^53, and with spaces that nobody would write: what arrives is what was sent.
-  const body = `{ "id": "${id}",  "n": ${number}, "big": 9007199254740993, "customer": {"id": "${customer}"}, "lines": [{"sku":"A","quantity":1}] }`;
-  return { id, body, customer, answers: [] };
-}
-
-function createPayment(sender: number, number: number): Sent {
-  const id = `payment-${sender}.${number}`;
-  const body = JSON.stringify({ id, order_id: "1", amount: "10.00", currency: "PLN" });
-  return { id, body, customer: undefined, answers: [] };
-}
-
-/** Each sends one after the other; all go on until there are enough. */
-async function sendMany(total: number, sent: Sent[]): Promise<void> {
-  let left = total;
-  const order = async (customer: string) => {
-    for (let n = sent.length; left-- > 0; n++) {
-      const one = createOrder(customer, n);
-      sent.push(one);
-      await send("orders", one);
-    }
-  };
-  const pay = async (sender: number) => {
-    for (let n = sent.length; left-- > 0; n++) {
-      const one = createPayment(sender, n);
-      sent.push(one);
-      await send("payments", one);
-    }
-  };
-  await Promise.all([
-    ...Array.from({ length: CUSTOMERS }, (_, i) => order(`customer-${i}`)),
-    ...Array.from({ length: SENDERS_WITHOUT_KEY }, (_, i) => pay(i)),
-  ]);
-}
-
-/** Resolves to the status. */
-async function post(source: string, body: string, token: string): Promise<number> {
-  const headers = { "content-type": "application/json", "x-webhook-token": token };
-  const response = await fetch(`${url}/webhook/${source}`, { method: "POST", headers, body });
-  await response.arrayBuffer();
-  return response.status;
-}
-
+const send = (source: string, one: Sent) => sendTo(findUrl, source, one);
+const sendMany = (total: number, sent: Sent[]) => sendManyTo(findUrl, total, sent);
 const idOf = (body: unknown) => (body as { id: string }).id;
 
 describe("n8n behind the gateway of the example", () => {
@@ -191,14 +116,14 @@ describe("n8n behind the gateway of the example", () => {
     await n8n.enter("ready");
     await start();
     const { body } = createOrder("customer-1", 1);
-    expect(await post("orders", body, "wrong")).toBe(401);
-    expect(await post("orders", "{", TOKEN)).toBe(400);
-    expect(await post("orders", '{"id":"1"}', TOKEN)).toBe(422);
+    expect(await post(url, "orders", body, "wrong")).toBe(401);
+    expect(await post(url, "orders", "{", TOKEN)).toBe(400);
+    expect(await post(url, "orders", '{"id":"1"}', TOKEN)).toBe(422);
     const express = body.replace('"n":', '"express": true, "n":');
-    expect(await post("orders", express, TOKEN)).toBe(422);
-    expect(await post("unknown", "{}", TOKEN)).toBe(404);
+    expect(await post(url, "orders", express, TOKEN)).toBe(422);
+    expect(await post(url, "unknown", "{}", TOKEN)).toBe(404);
     expect(n8n.executions).toEqual([]);
-    expect(await post("orders", body, TOKEN)).toBe(200);
+    expect(await post(url, "orders", body, TOKEN)).toBe(200);
   });
 
   /** What senders are told by a gateway whose n8n is starting. */
@@ -216,21 +141,16 @@ describe("n8n behind the gateway of the example", () => {
     return said;
   }
 
-  async function countDead(): Promise<number> {
-    const response = await fetch(`${url}/api/v1/dead-letters`, { headers: { "x-api-key": ADMIN_KEY } });
-    return ((await response.json()) as { data: unknown[] }).data.length;
-  }
-
   it("is not believed while it starts, whatever it answers", async () => {
     expect(await sendWhileStarting()).toEqual(["queued", "queued", "queued"]);
-    expect(await countDead()).toBe(0);
+    expect(await countDead(url)).toBe(0);
     expect(await status()).toMatchObject({ queue_length: 3 });
   });
 
   it("would be believed by who does not know n8n: the control", async () => {
     changeConfig((yaml) => yaml.replace(/^ +(target|retry_policy): .+\n/gm, ""));
     expect(await sendWhileStarting()).toEqual(["forwarded", "queued", "queued"]);
-    await until(async () => (await countDead()) === 2, undefined, "what was given up");
+    await until(async () => (await countDead(url)) === 2, undefined, "what was given up");
     expect(n8n.executions).toEqual([]);
   });
 
@@ -258,13 +178,13 @@ describe("n8n behind the gateway of the example", () => {
       await start();
       expect(url).toBe(oldUrl);
       const user = { id: "1", email: "a@example.com" };
-      expect(await post("users", JSON.stringify(user), TOKEN)).toBe(422);
-      expect(await post("users", JSON.stringify(user), "wrong")).toBe(401);
+      expect(await post(url, "users", JSON.stringify(user), TOKEN)).toBe(422);
+      expect(await post(url, "users", JSON.stringify(user), "wrong")).toBe(401);
       await n8n.enter("ready");
       await until(() => n8n.executions.length === sent.length, undefined, "what waited");
       expect(n8n.executions.map(({ body }) => idOf(body)).sort()).toEqual(sent.map(({ id }) => id).sort());
       await until(async () => (await status()).mode === "NORMAL", undefined, "the mode NORMAL");
-      expect(await post("users", JSON.stringify({ ...user, name: "Ada" }), TOKEN)).toBe(200);
+      expect(await post(url, "users", JSON.stringify({ ...user, name: "Ada" }), TOKEN)).toBe(200);
     } finally {
       rmSync(old, { recursive: true, force: true });
     }
@@ -327,8 +247,7 @@ describe("n8n behind the gateway of the example", () => {
       expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
     }
     await isBack();
-    const dead = await fetch(`${url}/api/v1/dead-letters`, { headers: { "x-api-key": ADMIN_KEY } });
-    expect(await dead.json()).toMatchObject({ data: [] });
+    expect(await countDead(url)).toBe(0);
     const after = createOrder("customer-0", WEBHOOKS + 1);
     await send("orders", after);
     expect(after.answers).toEqual([{ status: 200, said: "forwarded" }]);

@@ -1,9 +1,9 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { cp, readFile, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApiClient, until, type ApiClient, type ShownEvent } from "../support/api-client.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { openCliFolder, type CliFolder, type RunningGateway } from "../support/run-cli.ts";
 import { PROJECT_ROOT } from "../support/sample-checkout.ts";
 import { openSinkServer, type SinkAnswer, type SinkRequest, type SinkServer } from "../support/sink-server.ts";
@@ -62,14 +62,6 @@ function answerAs(answer: (request: SinkRequest) => SinkAnswer, isWell = true): 
     if (!isHealthCheck(request)) return answer(request);
     return isWell ? { status: 200, body: '{"status":"ok"}' } : { status: 503 };
   });
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function run(...args: string[]): Promise<Record<string, unknown>> {
