@@ -15,7 +15,7 @@ export async function measureAgainst(bench, root) {
   if (shim === undefined) bench.say("against: no C compiler (cc), so the bytes that are written are not counted");
   const sink = await bench.startSink();
   const load = await bench.startChild("load");
-  const sides = { then: await openSide("then", { root }), now: await openSide("now", {}) };
+  const sides = { before: await openSide("before", { root }), now: await openSide("now", {}) };
 
   async function openSide(name, options) {
     const countsFile = join(bench.dir, `${name}.counts`);
@@ -26,10 +26,10 @@ export async function measureAgainst(bench, root) {
   }
 
   const inTurn = async (rounds, measure) => {
-    const found = { then: [], now: [] };
+    const found = { before: [], now: [] };
     for (let i = 0; i < rounds; i++) {
       // Whoever is first finds the machine as the last round left it: so each is, in turn.
-      const names = i % 2 === 0 ? ["then", "now"] : ["now", "then"];
+      const names = i % 2 === 0 ? ["before", "now"] : ["now", "before"];
       for (const name of names) found[name].push(await measure(sides[name]));
     }
     return found;
@@ -65,22 +65,22 @@ export async function measureAgainst(bench, root) {
       figure: `ingest beside ${REFUSED_PER_S} refused changes/s ÷ beside none`,
       value: median(refusals.now.map(({ ratio }) => ratio)),
       must: 0.95,
-      note: `${median(refusals.then.map(({ ratio }) => ratio)).toFixed(2)} then`,
+      note: `${median(refusals.before.map(({ ratio }) => ratio)).toFixed(2)} before`,
     },
   ];
   return { rows, details: { endToEnd, ingest, refusals, fanOut } };
 }
 
-/** The median of the rounds' ratios now ÷ then. */
-function compare(figure, { then, now }, read, { unit = "", must, isLowerBetter = true } = {}) {
+/** The median of the rounds' ratios now ÷ before. */
+function compare(figure, { before, now }, read, { unit = "", must, isLowerBetter = true } = {}) {
   const of = (runs) => median(runs.map(read));
   const show = (value) => (value >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(1));
   return {
-    figure: `${figure}, now ÷ then`,
-    value: median(now.map((run, i) => read(run) / read(then[i]))),
+    figure: `${figure}, now ÷ before`,
+    value: median(now.map((run, i) => read(run) / read(before[i]))),
     must,
     isLowerBetter,
-    note: `${show(of(now))} ÷ ${show(of(then))}${unit === "" ? "" : ` ${unit}`}`,
+    note: `${show(of(now))} ÷ ${show(of(before))}${unit === "" ? "" : ` ${unit}`}`,
   };
 }
 

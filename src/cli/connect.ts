@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readEnvironment, type Environment } from "../config/environment.ts";
 import type { Config } from "../config/settings-tree.ts";
+import { parseUrl } from "../domain/parse-url.ts";
 import { createApiClient, type ApiClient } from "./api-client.ts";
 import { CommandFailure, EXIT_CONFIGURATION, usageFailure } from "./failure.ts";
 import { note } from "./output.ts";
@@ -48,7 +49,7 @@ export function getLocalUrl({ host, port, tlsCert }: Pick<Config, "host" | "port
 }
 
 function parseGatewayUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "") {
     throw usageFailure(`"${text}" is no address of a gateway; write one like http://127.0.0.1:8080.`);
   }

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { resolve } from "node:path";
+import { parseUrl } from "../domain/parse-url.ts";
 import { findAt, setAt, SETTINGS } from "./settings-tree.ts";
 import { describeValue } from "./mask.ts";
 import { parseStoreUrl } from "./store-url.ts";
@@ -78,7 +79,7 @@ function checkPublicUrl(tree: Tree, complain: Complain): void {
 function checkEgressProxy(tree: Tree, complain: Complain): void {
   const text = tree["egress_proxy"];
   if (typeof text !== "string") return;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   if (url === undefined || url.protocol !== "http:" || url.hostname === "") {
     complain("egress_proxy", "is not the URL of a proxy; write for example http://proxy.internal:3128");
   } else if ((url.pathname !== "/" && url.pathname !== "") || url.search !== "" || url.hash !== "") {

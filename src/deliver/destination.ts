@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { PosthornError } from "../domain/errors.ts";
+import { parseUrl } from "../domain/parse-url.ts";
 import { type AddressGuard, PRIVATE_SETTING } from "./address-guard.ts";
 
 /** What a user may write as a destination: rules on the URL and on the headers sent with every attempt. */
@@ -19,7 +20,7 @@ const INTERNAL_PORTS: ReadonlySet<number> = new Set([
 ]);
 
 export function parseDestination(text: string, rules: DestinationRules, field = "url"): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   const problem = url === undefined ? "it is not a URL." : findProblem(url, rules);
   if (url === undefined || problem !== undefined) {
     throw new PosthornError("invalid_field", `The destination cannot be used: ${problem}`, { field });

@@ -1,4 +1,5 @@
 import { PosthornError } from "../domain/errors.ts";
+import { parseUrl } from "../domain/parse-url.ts";
 import type { HttpClient } from "./http-client.ts";
 
 const TIMEOUT_MS = 5000;
@@ -22,5 +23,5 @@ export function createFetchText(client: Pick<HttpClient, "request">): (url: stri
 }
 
 function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : "an address that is none";
+  return parseUrl(url)?.host ?? "an address that is none";
 }

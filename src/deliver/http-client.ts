@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import { type HeaderBlock, toHeaderBlock, withoutCredentials } from "../domain/header-block.ts";
+import { parseUrl } from "../domain/parse-url.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import type { ConnectionTerms } from "./connection-terms.ts";
 import { type Connection, openConnections, type Target, type Waiter } from "./connections.ts";
@@ -130,8 +131,8 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     const key = terms === undefined ? href : `${terms.id} ${href}`;
     const known = targets.get(key);
     if (known !== undefined) return known;
-    if (!URL.canParse(href)) return `${JSON.stringify(href)} is not a URL.`;
-    const url = new URL(href);
+    const url = parseUrl(href);
+    if (url === undefined) return `${JSON.stringify(href)} is not a URL.`;
     const problem = findProblem(url, options);
     if (problem !== undefined) return problem;
     const target = {
@@ -283,7 +284,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     #redirect(connection: Connection, answer: AnswerHead, location: string, isClean: boolean): void {
       const from = this.#target;
       const here = this.#href;
-      const next = URL.canParse(location, here) ? new URL(location, here) : undefined;
+      const next = parseUrl(location, here);
       let objection: string | undefined;
       if (next === undefined) objection = "its Location is not a URL";
       else if (this.#readBytes > MAX_READ_BYTES) objection = "its body is too long";

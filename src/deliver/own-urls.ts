@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { PosthornError } from "../domain/errors.ts";
 import { type IpBytes, isSameIp, parseIp } from "../domain/ip-address.ts";
+import { parseUrl } from "../domain/parse-url.ts";
 import { portOf } from "./destination.ts";
 
 /** Where this gateway takes webhooks in: a subscription that delivers there makes a loop, unless it says that it may. */
@@ -47,8 +48,8 @@ export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsO
   }
 
   function findProblem(text: string): string | undefined {
-    if (!URL.canParse(text)) return undefined;
-    const url = new URL(text);
+    const url = parseUrl(text);
+    if (url === undefined) return undefined;
     if (!isPublic(url) && !isListening(url)) return undefined;
     return "it leads back to this gateway; allow_own_url allows that.";
   }

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { isInRange, parseIp, parseIpRange, type IpRange } from "./ip-address.ts";
+import { parseUrl } from "./parse-url.ts";
 import type { FieldProblem } from "./subscription-rules.ts";
 
 /** `allowed_ips` of a subscription: the ranges that its destination must lie in, whatever the DNS says. */
@@ -25,8 +26,8 @@ export function checkAllowedIps(texts: readonly string[] | null | undefined, url
         ]
       : [],
   );
-  if (problems.length > 0 || !URL.canParse(url)) return problems;
-  const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
+  const host = parseUrl(url)?.hostname.replace(/^\[|\]$/g, "");
+  if (problems.length > 0 || host === undefined) return problems;
   if (isIP(host) === 0 || isAllowedIp(host, parseAllowedIps(texts))) return [];
   return [
     { field: "allowed_ips", message: `does not hold ${host}, the address in the url: nothing could be delivered` },

@@ -1,3 +1,4 @@
+import { parseUrl } from "./parse-url.ts";
 import type { RetryPolicySpec, SubscriptionInput } from "./subscription.ts";
 import type { TargetInput } from "./target.ts";
 
@@ -53,8 +54,8 @@ export function findHealth(
   url: string | undefined,
 ): HealthAddress | undefined {
   if (given !== undefined && given !== null) return { url: given, otherUrl: undefined };
-  if (preset === undefined || url === undefined || !URL.canParse(url)) return undefined;
-  const { origin } = new URL(url);
+  const origin = url === undefined ? undefined : parseUrl(url)?.origin;
+  if (preset === undefined || origin === undefined) return undefined;
   const [first, second] = preset.healthPaths;
   return { url: origin + first, otherUrl: origin + second };
 }

@@ -1,3 +1,4 @@
+import { parseUrl } from "./parse-url.ts";
 import type { FieldProblem } from "./subscription-rules.ts";
 import type { SubscriptionInput } from "./subscription.ts";
 import { isPresetName } from "./target-presets.ts";
@@ -15,7 +16,7 @@ export function checkTargetInput(input: TargetInput): FieldProblem[] {
   }
   for (const field of ["url", "health_url"] as const) {
     const url = input[field];
-    if (url !== undefined && !URL.canParse(url)) problems.push({ field, message: "is not a URL" });
+    if (url !== undefined && parseUrl(url) === undefined) problems.push({ field, message: "is not a URL" });
   }
   if (input.description?.includes("\0") === true) {
     problems.push({ field: "description", message: "must not contain NUL" });

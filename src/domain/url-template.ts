@@ -1,3 +1,4 @@
+import { parseUrl } from "./parse-url.ts";
 /** A destination's URL may hold `{source}`, which stands for the source of the event that is sent. */
 
 const SOURCE = "{source}";
@@ -33,7 +34,6 @@ function encodeSource(source: string): string {
 }
 
 function whereOf(url: string): string | undefined {
-  if (!URL.canParse(url)) return undefined;
-  const { protocol, username, password, host } = new URL(url);
-  return JSON.stringify([protocol, username, password, host]);
+  const parsed = parseUrl(url);
+  return parsed && JSON.stringify([parsed.protocol, parsed.username, parsed.password, parsed.host]);
 }

@@ -1,5 +1,6 @@
 import { type DestinationAuthInput, MASK, SECRET_FIELDS } from "../domain/destination-auth.ts";
 import { PosthornError } from "../domain/errors.ts";
+import { parseUrl } from "../domain/parse-url.ts";
 import type { SubscriptionInput } from "../domain/subscription.ts";
 import { expandUrl } from "../domain/url-template.ts";
 
@@ -74,5 +75,5 @@ function isSamePlace(auth: DestinationAuthInput, stored: DestinationAuthInput | 
 
 function originOf(url: string): string | undefined {
   const text = expandUrl(url, "source");
-  return URL.canParse(text) ? new URL(text).origin : undefined;
+  return parseUrl(text)?.origin;
 }

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { parseUrl } from "../../src/domain/parse-url.ts";
 
 /**
  * Stands in for Smartsheet: its REST interface for webhooks, and the callbacks that follow from changes in sheets. Where
@@ -176,7 +177,7 @@ export async function startSmartsheetServer(options: SmartsheetServerOptions = {
   }
 
   function findUrlProblem(text: string): string | undefined {
-    const url = URL.canParse(text) ? new URL(text) : undefined;
+    const url = parseUrl(text);
     if (url === undefined) return "callbackUrl is not valid.";
     if (options.allowHttpCallbacks === true) return undefined;
     if (url.protocol !== "https:") return "callbackUrl must be https.";

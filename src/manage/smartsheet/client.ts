@@ -1,6 +1,7 @@
 import type { SmartsheetClient as Sdk } from "smartsheet";
 import type { Clock, Random } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
+import { parseUrl } from "../../domain/parse-url.ts";
 import { createRequestLimit } from "./request-limit.ts";
 
 /**
@@ -244,7 +245,7 @@ function toError(what: string, { status, errorCode, message }: Failure): Posthor
 function toBaseUrl(host: string | undefined): string {
   if (host === undefined) return DEFAULT_API_HOST;
   const text = /^https?:\/\//.test(host) ? host : `https://${host}`;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   const isSafe = url?.protocol === "https:" || /^(127\.|localhost$|\[::1\]$)/.test(url?.hostname ?? "");
   if (url === undefined || !isSafe) {
     throw new PosthornError("conflict", `SMARTSHEET_API_HOST: "${host}" is no https address like ${DEFAULT_API_HOST}.`);

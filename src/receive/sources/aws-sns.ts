@@ -1,6 +1,7 @@
 import { verify as verifySignature } from "node:crypto";
 import { Type } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
+import { parseUrl } from "../../domain/parse-url.ts";
 import { scalarTextAt } from "../json-pointer.ts";
 import { checkJsonText } from "../json-text.ts";
 import { createCertificates, isPlainHttps } from "./certificates.ts";
@@ -39,7 +40,7 @@ export function createAwsSns({ fetchText }: { fetchText(url: string): Promise<st
   });
 
   async function confirm(url: string): Promise<void> {
-    const parsed = URL.canParse(url) ? new URL(url) : undefined;
+    const parsed = parseUrl(url);
     if (parsed === undefined || !isPlainHttps(parsed) || !HOST.test(parsed.hostname)) {
       throw badSignature("SubscribeURL is not an address of SNS.");
     }

@@ -1,5 +1,6 @@
 import { X509Certificate, type KeyObject } from "node:crypto";
 import { PosthornError } from "../../domain/errors.ts";
+import { parseUrl } from "../../domain/parse-url.ts";
 import { badSignature } from "./signatures.ts";
 
 /** Certificates of providers that name, in each request, where theirs is to be had. */
@@ -47,7 +48,7 @@ export function createCertificates({ fetchText, isTrusted }: CertificateRules): 
 
   return {
     async publicKeyAt(url, at) {
-      const parsed = URL.canParse(url) ? new URL(url) : undefined;
+      const parsed = parseUrl(url);
       if (parsed === undefined || !isPlainHttps(parsed) || !isTrusted(parsed)) {
         throw badSignature("The certificate is not at an address of the provider.");
       }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { Type } from "typebox";
+import { parseUrl } from "../../domain/parse-url.ts";
 import { eventTypeOf, identityOf } from "./event-naming.ts";
 import { formFields, isForm, queryFields } from "./form-fields.ts";
 import { UrlOption, textOption } from "./kind-options.ts";
@@ -67,7 +68,7 @@ function checkBody(request: ArrivedRequest): void {
  * clients write it.
  */
 function urlsOf(url: string): ReadonlySet<string> {
-  return new Set([...withAndWithoutPort(url), ...withAndWithoutPort(URL.canParse(url) ? new URL(url).href : url)]);
+  return new Set([...withAndWithoutPort(url), ...withAndWithoutPort(parseUrl(url)?.href ?? url)]);
 }
 
 function withAndWithoutPort(url: string): readonly string[] {

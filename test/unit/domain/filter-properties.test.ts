@@ -240,9 +240,10 @@ describe("the step budget", () => {
     for (const [onData, data] of cases) {
       const filter = parseFilter({ data: onData });
       const budget = createFilterBudget();
-      cutOff(() => {
+      const matchMany = () => {
         for (let i = 0; i < 50_000; i++) matchFilter(filter, { data }, budget);
-      });
+      };
+      expect(() => cutOff(matchMany)).not.toThrow();
     }
   });
 
