@@ -6,7 +6,7 @@ import { VERSION } from "../config/version.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { writePrivateFile } from "../manage/key-files.ts";
-import { startThreadsEarly } from "../store/sqlite/thread-starts.ts";
+import { endEarlyThreads, startThreadsEarly } from "../store/sqlite/thread-starts.ts";
 import { createLogger, type Logger } from "../telemetry/logger.ts";
 import { ADMIN_KEY_FILE } from "./connect.ts";
 import { describeFailure, findExitCode } from "./failure.ts";
@@ -72,6 +72,7 @@ export async function runStart(flags: StartFlags): Promise<void> {
   } catch (error) {
     if (!(error instanceof PosthornError)) logger.fatal({ error }, "the gateway could not start");
     note(describeFailure(error));
+    await endEarlyThreads();
     // What was opened before it failed would keep the process alive.
     exit(findExitCode(error));
   }

@@ -6,6 +6,7 @@ import { readdirSync, readlinkSync } from "node:fs";
 import { Server, Socket } from "node:net";
 import { Worker } from "node:worker_threads";
 import { afterAll } from "vitest";
+import { collectGarbage } from "./collect-garbage.ts";
 
 /** Sockets and threads take a few turns of the loop to be gone after they were closed, more on a busy machine. */
 const GRACE_MS = Number(process.env["OPEN_HANDLES_GRACE_MS"] ?? 30_000);
@@ -39,6 +40,10 @@ const before = snapshot();
 afterAll(async () => {
   const deadline = performance.now() + GRACE_MS;
   let left = leftOpen();
+  if (left.length > 0) {
+    await collectGarbage();
+    left = leftOpen();
+  }
   while (left.length > 0 && performance.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     left = leftOpen();

@@ -13,6 +13,7 @@ if (parentPort === null) throw new Error("reader-thread.ts is started as a threa
 const port: MessagePort = parentPort;
 
 port.once("message", (file: string) => {
+  if (file === "close") return port.close();
   const db = openReadConnection(file);
   const reads = createReadModels(db) as unknown as Record<string, (...args: readonly unknown[]) => unknown>;
 

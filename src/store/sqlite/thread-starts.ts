@@ -27,6 +27,24 @@ export function takeThread(name: StoreThread): Worker {
   return worker ?? startThread(name);
 }
 
+/** Ends those that were not taken. */
+export async function endEarlyThreads(): Promise<void> {
+  const left = [...early.values()];
+  early.clear();
+  await Promise.all(left.map(endThread));
+}
+
+/**
+ * Lets a thread that was told nothing yet end by itself. Stopped from outside while it loads the driver, it would take
+ * the whole process with it: the driver aborts.
+ */
+export async function endThread(worker: Worker): Promise<void> {
+  worker.ref();
+  const ended = new Promise((resolve) => worker.once("exit", resolve));
+  worker.postMessage("close");
+  await ended;
+}
+
 function startThread(name: StoreThread): Worker {
   return new Worker(new URL(`./${name}-thread${EXTENSION}`, import.meta.url));
 }

@@ -4,7 +4,7 @@ import { faultError, reportFault, type FaultReport } from "./faults.ts";
 import type { BatchPort } from "./group-commit.ts";
 import { createReadModels, type ReadQueries } from "./read-models.ts";
 import { holdOpen, openReadConnection } from "./connection.ts";
-import { takeThread } from "./thread-starts.ts";
+import { endThread, takeThread } from "./thread-starts.ts";
 import { fromResultMessage, toBatchMessage, type ResultMessage } from "./thread-messages.ts";
 import { failAll, openWriter, type WriterInfo, type WriterOptions } from "./writer.ts";
 
@@ -43,7 +43,7 @@ export async function openThreads(options: WriterOptions): Promise<StoreSides> {
     const holder = holdOpen(options.file);
     return { writer, reader: startReaderThread(readerThread, options.file), holder };
   } catch (error) {
-    await readerThread.terminate();
+    await endThread(readerThread);
     throw error;
   }
 }

@@ -43,7 +43,8 @@ function open(options: WriterOptions): void {
   port.postMessage({ opened: writer.info });
 }
 
-port.once("message", (options: WriterOptions) => {
+port.once("message", (options: WriterOptions | "close") => {
+  if (options === "close") return port.close();
   try {
     open(options);
   } catch (error) {

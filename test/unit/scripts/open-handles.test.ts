@@ -49,7 +49,9 @@ describe("the check for open handles", () => {
   beforeAll(async () => {
     sample = await openSampleFolder();
     await symlink(join(PROJECT_ROOT, "node_modules"), join(sample.root, "node_modules"));
-    await cp(join(PROJECT_ROOT, "test/support/open-handles.ts"), join(sample.root, "open-handles.ts"));
+    for (const file of ["open-handles.ts", "collect-garbage.ts"]) {
+      await cp(join(PROJECT_ROOT, "test/support", file), join(sample.root, file));
+    }
     await sample.write("package.json", `{"type":"module"}`);
     await sample.write("vitest.config.js", CONFIG);
     for (const [name, body] of [...LEAKS, ["clean", CLEAN] as const]) {
