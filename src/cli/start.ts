@@ -47,9 +47,11 @@ export async function runStart(flags: StartFlags): Promise<void> {
   });
   for (const detail of warnings) logger.warn({ detail }, "configuration warning");
 
+  let hasStoreFailed = false;
   const exit = (code: number): never => {
     logger.close();
-    process.exit(code);
+    // One that was told to stop at that moment may have stopped well but for this.
+    process.exit(hasStoreFailed ? 1 : code);
   };
   const dieOf = (error: unknown): never => {
     logger.fatal({ error }, "unexpected fault, the gateway ends");
@@ -62,8 +64,11 @@ export async function runStart(flags: StartFlags): Promise<void> {
   const starting = startGateway(config, {
     logger,
     listenFd: findListenFd(env),
-    // The refusals that were just given leave in this turn of the loop.
-    onFatal: () => void setImmediate(exit, 1),
+    onFatal() {
+      hasStoreFailed = true;
+      // The refusals that were just given leave in this turn of the loop.
+      setImmediate(exit, 1);
+    },
   });
   obeySignals({ starting, logger, input, exit, isTerminal, stopWithinMs: config.limits.shutdownTimeoutS * 1000 });
 

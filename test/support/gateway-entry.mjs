@@ -10,17 +10,22 @@ roomForBuffers();
 const broken = JSON.parse(process.argv[2] ?? "{}");
 const { config } = loadConfig({ env: process.env, cwd: process.cwd() });
 const logger = createLogger({ level: config.logLevel, maxBytes: 1_000_000, keep: 1, pretty: false });
+let hasStoreFailed = false;
 
 try {
   const gateway = await startGateway(config, {
     logger,
     broken,
-    // The refusals that were just given leave in this turn of the loop.
-    onFatal: () => setImmediate(process.exit, 1),
+    onFatal() {
+      hasStoreFailed = true;
+      // The refusals that were just given leave in this turn of the loop.
+      setImmediate(process.exit, 1);
+    },
   });
   process.on("SIGTERM", () => {
     gateway.stop().then(
-      () => process.exit(0),
+      // As the command does: see cli/start.ts.
+      () => process.exit(hasStoreFailed ? 1 : 0),
       (error) => {
         logger.fatal({ error }, "stopping failed");
         process.exit(1);
