@@ -76,6 +76,8 @@ interface Findings {
   broken: string[];
 }
 
+let written = 0;
+
 async function cutPower(recording: Recording, images: number, seed: number): Promise<Findings> {
   const random = createSeededRandom(seed);
   const model = createDiskModel(recording.folder);
@@ -88,11 +90,18 @@ async function cutPower(recording: Recording, images: number, seed: number): Pro
     // Spread evenly over everything that happened.
     while (findings.images < ((index + 1) / changing) * images) {
       const fate = FATES[findings.images % FATES.length] ?? "dropped";
-      const folder = join(shelf, "image");
+      // A path of its own for each, so that nothing of one can reach the next.
+      const folder = join(shelf, `image-${++written}`);
       writeImage(model.image(fate, random), recording.folder, folder);
       findings.images++;
       const found = await inspect(folder, acknowledged, recording);
-      if (found.lost > 0) findings.losing++;
+      if (found.lost > 0) {
+        findings.losing++;
+        process.stdout.write(
+          `image ${findings.images}, ${fate}, after ${index + 1} of ${changing} steps: ` +
+            `${found.lost} of ${acknowledged.length} lost, ${found.missing} of them missing\n`,
+        );
+      }
       findings.lostEvents += found.lost;
       if (found.fault !== undefined) findings.broken.push(`image ${findings.images}, ${fate}: ${found.fault}`);
       rmSync(folder, { recursive: true, force: true });
@@ -118,7 +127,7 @@ async function inspect(
   folder: string,
   acknowledged: readonly string[],
   { hashes, masterKey }: Recording,
-): Promise<{ lost: number; fault: string | undefined }> {
+): Promise<{ lost: number; missing: number; fault: string | undefined }> {
   const file = databaseOf(folder);
   try {
     // Without it the subscriptions' secrets, and with them all deliveries, are out of reach.
@@ -134,9 +143,10 @@ async function inspect(
     await store.close();
     const { events, check } = readImage(file);
     const lost = acknowledged.filter((eventId) => events.get(eventId) !== `${hashes.get(eventId)} 1`).length;
-    return { lost, fault: check === "ok" ? undefined : check };
+    const missing = acknowledged.filter((eventId) => !events.has(eventId)).length;
+    return { lost, missing, fault: check === "ok" ? undefined : check };
   } catch (error) {
-    return { lost: acknowledged.length, fault: String(error) };
+    return { lost: acknowledged.length, missing: acknowledged.length, fault: String(error) };
   }
 }
 
