@@ -13,7 +13,7 @@ import { PROOF_SIZE, sized, timeLimit } from "../support/proof-size.ts";
 import { openRecordingSink, type RecordingSink } from "../support/recording-sink.ts";
 import { count, report } from "../support/report.ts";
 import { readStoreFacts } from "../support/store-facts.ts";
-import { requireStrace } from "../support/strace.ts";
+import { requireStrace, untilTraced } from "../support/strace.ts";
 
 /** In all, over the kinds; without a number every call of a run is made to fail. */
 const FAULTS = sized({ short: 6, middle: 200, long: undefined });
@@ -70,6 +70,7 @@ async function runWithFault(fault: IoFault | undefined, options: RunOptions = {}
     await gateway.kill("SIGTERM");
   }
   const ended = await gateway.ended;
+  await untilTraced(traceFile, gateway.pid);
   const trace = readFaultTrace(traceFile);
   const violations = await checkAfterRestart(folder, subscription, sent, fault);
   rmSync(folder, { recursive: true, force: true });

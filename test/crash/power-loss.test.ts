@@ -15,7 +15,7 @@ import { sendLoad, type SentWebhook } from "../support/load.ts";
 import { sized } from "../support/proof-size.ts";
 import { openRecordingSink } from "../support/recording-sink.ts";
 import { count, report } from "../support/report.ts";
-import { requireStrace } from "../support/strace.ts";
+import { requireStrace, untilTraced } from "../support/strace.ts";
 
 const IMAGES = sized({ short: 80, middle: 1000, long: 5000 });
 const IMAGES_PER_RECORDING = 2500;
@@ -53,6 +53,7 @@ async function recordGateway(name: string, broken?: BrokenPromises): Promise<Rec
       await sendLoad({ url, connections: 6, maxEvents: EVENTS / 2, ledger, maxBytes: 20_000 });
       if (signal === "SIGTERM") await drained(url);
       await gateway.kill(signal);
+      await untilTraced(trace, gateway.pid);
       ops.push(...(await readDiskTrace(trace, folder)));
       rmSync(trace);
     }

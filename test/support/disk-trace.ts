@@ -19,7 +19,7 @@ const CALLS = "mkdir,openat,rename,unlink,ftruncate,fsync,fdatasync,pwrite64,pwr
 
 /** A command that runs the gateway under it. In the background (-D), so that the child process is the gateway. */
 export function traceCommand(outputFile: string): string[] {
-  const format = ["-y", "-xx", "-s", "16384", "-e", "signal=none"];
+  const format = ["-y", "-xx", "-s", "16384", "-e", "signal=SIGKILL"];
   return ["strace", "-D", "-f", "--seccomp-bpf", ...format, "-e", `trace=${CALLS}`, "-o", outputFile];
 }
 

@@ -27,7 +27,7 @@ export function faultCommand(folder: string, outputFile: string, fault: IoFault 
     "-s",
     "0",
     "-e",
-    "signal=none",
+    "signal=SIGKILL",
     ...paths,
     "-e",
     `trace=${CALLS.join(",")}`,
