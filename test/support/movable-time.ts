@@ -17,8 +17,8 @@ interface Waiting {
   handle?: NodeJS.Timeout;
 }
 
-export function createMovableTime(): MovableTime {
-  let movedMs = 0;
+export function createMovableTime(startAt = Date.now()): MovableTime {
+  let movedMs = startAt - Date.now();
   let heldAt: { wall: number; monotonic: number } | undefined;
   const waiting = new Set<Waiting>();
   const monotonic = () => (heldAt?.monotonic ?? performance.now()) + movedMs;

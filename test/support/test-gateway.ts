@@ -50,6 +50,10 @@ export interface TestGatewayOptions {
   listenFd?: number;
   sourceKinds?: readonly SourceKind[];
   httpCloseMs?: number;
+  /** Lays files into the data directory before the first start. */
+  prepare?: (dataDir: string) => void;
+  /** What its clock shows at the first start, in unix milliseconds; the machine's time by default. */
+  startAt?: number;
 }
 
 export interface LogLine {
@@ -65,7 +69,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const dataDir = join(folder, "data");
   const lines: string[] = [];
   const fatal: Error[] = [];
-  const time = createMovableTime();
+  const time = createMovableTime(options.startAt);
   let current = { ...options };
   let gateway: Gateway | undefined;
   let url = "";
@@ -124,6 +128,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   }
 
   const place = { url: () => url };
+  options.prepare?.(dataDir);
   await start().catch((error: unknown) => {
     rmSync(folder, { recursive: true, force: true });
     throw error;
