@@ -49,12 +49,24 @@ export async function loadXsdEngine(): Promise<XsdEngine> {
 
 type ErrorStorage = typeof LibxmlErrors.error.storage;
 
+/** The library is one for all of a thread: only what asks for it is limited, and not those who read XML beside it. */
+let isLimited = false;
+
+function withFewErrors<Result>(run: () => Result): Result {
+  isLimited = true;
+  try {
+    return run();
+  } finally {
+    isLimited = false;
+  }
+}
+
 /** The library has a place for errors, and no bound for their number. */
 function limitErrors(storage: ErrorStorage): void {
   const get = storage.get.bind(storage);
   storage.get = (index) => {
     const details = get(index);
-    if (details.length <= maxErrors) return details;
+    if (!isLimited || details.length <= maxErrors) return details;
     storage.free(index);
     throw new EnoughErrors(details);
   };
@@ -79,7 +91,7 @@ function createXsdEngine(libxml: typeof Libxml, reader: XmlReader): XsdEngine {
       throw new SchemaFault("refers to another file by schemaLocation; only places of the schema itself can be meant");
     }
     try {
-      return libxml.XsdValidator.fromDoc(parsed);
+      return withFewErrors(() => libxml.XsdValidator.fromDoc(parsed));
     } catch (error) {
       if (!(error instanceof libxml.XmlError || error instanceof EnoughErrors)) throw error;
       const [first] = describe(error);
@@ -120,7 +132,7 @@ function createXsdEngine(libxml: typeof Libxml, reader: XmlReader): XsdEngine {
           if (tooMuch !== undefined) return [{ path: "", message: tooMuch }];
           const read = parseOutlined(body, encoding);
           try {
-            validator.validate(read);
+            withFewErrors(() => validator.validate(read));
             return undefined;
           } catch (error) {
             if (!(error instanceof libxml.XmlError || error instanceof EnoughErrors)) throw error;

@@ -101,7 +101,9 @@ describe("a public key", () => {
     const forged = Buffer.concat([B, Buffer.from(`01${"00".repeat(31)}`, "hex")]);
     const head = Buffer.from("302a300506032b6570032100", "hex");
     const taken = createPublicKey({ key: Buffer.concat([head, weak]), format: "der", type: "spki" });
-    expect(verify(null, Buffer.from("anything"), taken, forged)).toBe(true);
+    // From 3.5 on OpenSSL refuses it by itself.
+    const isTaken = Number.parseFloat(process.versions.openssl) < 3.5;
+    expect(verify(null, Buffer.from("anything"), taken, forged)).toBe(isTaken);
 
     expect(findEd25519Key(weak)).toBeUndefined();
     expect(findEd25519Key(publicKey())).toBeDefined();

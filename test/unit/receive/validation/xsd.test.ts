@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { PosthornError } from "../../../../src/domain/errors.ts";
 import { loadXsdEngine, type XsdEngine } from "../../../../src/receive/validation/xsd.ts";
 
 let engine: XsdEngine;
@@ -47,6 +48,12 @@ describe("an XML Schema", () => {
     expect(found).toHaveLength(100);
     // And the engine goes on as before.
     expect(check(LIST, "<o><q>1</q></o>")).toBeUndefined();
+  });
+
+  it("is called unreadable for what is wrong with it behind a hundred lesser faults", () => {
+    const unreadable = `<r>${"<x:a/>".repeat(200)}</q>`;
+    expect(() => engine.compile(Buffer.from(unreadable))).toThrow(PosthornError);
+    expect(() => engine.compile(Buffer.from(unreadable))).toThrow(/mismatch/);
   });
 
   it("counts what a body is made of before it is parsed, and refuses what libxml2 would take too long for", () => {
