@@ -3,12 +3,14 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { Validation, ValidationFormat } from "../../../../src/domain/validation.ts";
 import { createBodyChecker } from "../../../../src/receive/body-check.ts";
 import { createValidationChecker } from "../../../../src/receive/validation/validation-check.ts";
+import { until } from "../../../support/api-client.ts";
 import type { WellFormed } from "../../../../src/receive/well-formed.ts";
 
 const checker = createValidationChecker({ mode: "permissive" });
+const strict = createValidationChecker({ mode: "strict", deadlineMs: 600_000 });
 const hasty = createValidationChecker({ mode: "strict", deadlineMs: 1500 });
 const bodies = createBodyChecker({ maxDepth: 128 });
-afterAll(() => Promise.all([checker.close(), hasty.close(), bodies.close()]));
+afterAll(() => Promise.all([checker.close(), strict.close(), hasty.close(), bodies.close()]));
 
 function validation(endpoint: string, document: object | string, version = 1): Validation {
   const format: ValidationFormat = typeof document === "string" ? "xsd" : "json";
@@ -26,6 +28,11 @@ const xsd = (pattern: string) =>
   `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:simpleType name="t"><xs:restriction base="xs:string">
   <xs:pattern value="${pattern}"/></xs:restriction></xs:simpleType><xs:element name="o"><xs:complexType><xs:sequence>
   <xs:element name="q" type="t" maxOccurs="unbounded"/></xs:sequence></xs:complexType></xs:element></xs:schema>`;
+
+function isUnavailable(error: unknown): boolean {
+  if ((error as { code?: unknown }).code !== "unavailable") throw error;
+  return false;
+}
 
 describe("the check of a webhook", () => {
   it("says nothing, and waits for nothing, where there is no validation", () => {
@@ -71,10 +78,10 @@ describe("the check of a webhook", () => {
   });
 
   it("goes by the default where an endpoint has none, and by the mode where there is no default", async () => {
-    hasty.update([]);
-    expect(() => hasty.check("orders", request("{}"), JSON_FORM)).toThrow(/no validation for orders/);
-    hasty.update([validation("default", { type: "array" })]);
-    await hasty.check("orders", request("[]"), JSON_FORM);
+    strict.update([]);
+    expect(() => strict.check("orders", request("{}"), JSON_FORM)).toThrow(/no validation for orders/);
+    strict.update([validation("default", { type: "array" })]);
+    await strict.check("orders", request("[]"), JSON_FORM);
   });
 
   it("ends by the deadline, as the gateway's own trouble, and leaves the loop free meanwhile", async () => {
@@ -86,39 +93,38 @@ describe("the check of a webhook", () => {
     await expect(checked).rejects.toMatchObject({ code: "unavailable" });
     clearInterval(timer);
     expect(ticks.length).toBeGreaterThan(0);
-    // Those who come after it find a new thread.
-    await hasty.check("slow", request("<o><q>aab</q></o>"), XML_FORM);
+    // Those who come after it find a new thread, which a busy machine may need more than one deadline for.
+    const isChecked = async () => hasty.check("slow", request("<o><q>aab</q></o>"), XML_FORM);
+    await until(() => isChecked().then(() => true, isUnavailable));
   });
 
   it("of one endpoint does not wait for that of another that takes long", async () => {
-    const patient = createValidationChecker({ mode: "strict", deadlineMs: 600_000 });
-    patient.update([validation("slow", xsd("(a|aa)+b")), validation("quick", xsd("a"))]);
+    strict.update([validation("slow", xsd("(a|aa)+b")), validation("quick", xsd("a"))]);
     let isSlowOver = false;
     const body = `<o>${`<q>${"a".repeat(28)}</q>`.repeat(2000)}</o>`;
     for (let time = 0; time < 3; time++) {
-      void patient.check("slow", request(body), XML_FORM)?.finally(() => (isSlowOver = true));
+      void strict.check("slow", request(body), XML_FORM)?.finally(() => (isSlowOver = true));
     }
-    await patient.check("quick", request("<o><q>a</q></o>"), XML_FORM);
-    const wrong = async () => patient.check("quick", request("<o><q>b</q></o>"), XML_FORM);
+    await strict.check("quick", request("<o><q>a</q></o>"), XML_FORM);
+    const wrong = async () => strict.check("quick", request("<o><q>b</q></o>"), XML_FORM);
     await expect(wrong()).rejects.toMatchObject({ code: "validation_failed" });
     expect(isSlowOver).toBe(false);
-    await patient.close();
   });
 
   it("refuses a body of very many comments without building it, and takes one with some", async () => {
     const text =
       '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="o" type="xs:string"/></xs:schema>';
-    hasty.update([validation("texts", text)]);
-    const bomb = async () => hasty.check("texts", request(`<o>${"x<!---->".repeat(250_000)}</o>`), XML_FORM);
+    strict.update([validation("texts", text)]);
+    const bomb = async () => strict.check("texts", request(`<o>${"x<!---->".repeat(250_000)}</o>`), XML_FORM);
     await expect(bomb()).rejects.toMatchObject({ code: "validation_failed" });
-    await hasty.check("texts", request(`<o>${"x<!---->".repeat(1000)}</o>`), XML_FORM);
+    await strict.check("texts", request(`<o>${"x<!---->".repeat(1000)}</o>`), XML_FORM);
   });
 
   it("by a document that cannot be run fails, and leaves those of other endpoints alone", async () => {
     const other = { type: "object", title: "x".repeat(5000) };
-    hasty.update([validation("endless", { $ref: "#" }), validation("other", other)]);
+    strict.update([validation("endless", { $ref: "#" }), validation("other", other)]);
     const calls = ["endless", "other", "endless", "other"].map(async (name) =>
-      hasty.check(name, request("{}"), JSON_FORM),
+      strict.check(name, request("{}"), JSON_FORM),
     );
     expect(await Promise.allSettled(calls)).toMatchObject([
       { status: "rejected", reason: { message: expect.stringMatching(/without end/) as string } },
@@ -126,7 +132,7 @@ describe("the check of a webhook", () => {
       { status: "rejected" },
       { status: "fulfilled" },
     ]);
-    expect(await hasty.examine(validation("endless", { $ref: "#" }))).toMatch(/without end/);
+    expect(await strict.examine(validation("endless", { $ref: "#" }))).toMatch(/without end/);
   });
 
   it("finds a document too costly to be compiled in good time", async () => {
@@ -136,6 +142,6 @@ describe("the check of a webhook", () => {
       </xs:complexType></xs:element></xs:schema>`;
     // Whether libxml2 takes it or not, it ends.
     await hasty.examine(validation("bomb", bomb));
-    expect(await hasty.examine(validation("fine", xsd("a")))).toBeUndefined();
+    expect(await strict.examine(validation("fine", xsd("a")))).toBeUndefined();
   });
 });
