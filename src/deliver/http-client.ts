@@ -40,6 +40,8 @@ export interface HttpRequest {
   owner?: string;
   /** 3 when not given. */
   maxRedirects?: number;
+  /** What speaks against going on to where a redirect leads. */
+  findHopProblem?: ((url: string) => string | undefined) | undefined;
   /** What the connections for it must fulfil, over all its hops. */
   terms?: ConnectionTerms | undefined;
 }
@@ -166,6 +168,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     #target: Target;
     #path: string;
     #hopsLeft: number;
+    readonly #findHopProblem: HttpRequest["findHopProblem"];
     #connection: Connection | undefined;
     #isSecondTry = false;
     #answer: AnswerHead | undefined;
@@ -184,6 +187,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       this.#target = target;
       this.#path = request.path ?? target.path;
       this.#hopsLeft = request.maxRedirects ?? MAX_REDIRECTS;
+      this.#findHopProblem = request.findHopProblem;
     }
 
     send(): void {
@@ -296,7 +300,8 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       }
       next.hash = "";
       const isSameOrigin = next.origin === from.origin;
-      const target = findTarget(next.href, isSameOrigin ? from.terms : from.terms?.elsewhere);
+      const problem = this.#findHopProblem?.(next.href);
+      const target = problem ?? findTarget(next.href, isSameOrigin ? from.terms : from.terms?.elsewhere);
       if (typeof target === "string") {
         this.#fail("blocked", `redirect to ${next.origin}: ${target}`);
         return;

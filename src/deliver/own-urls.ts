@@ -32,8 +32,9 @@ export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsO
     // Whoever stands in front takes both, and sends from the one to the other.
     const isUsual = [portOf(url), portOf(outside)].every((one) => one === 80 || one === 443);
     if (!isUsual && portOf(url) !== portOf(outside)) return false;
-    const folder = outside.pathname.replace(/\/+$/, "");
-    return url.pathname === folder || url.pathname.startsWith(`${folder}/`);
+    const folder = plainPath(outside).replace(/\/$/, "");
+    const path = plainPath(url);
+    return path === folder || path.startsWith(`${folder}/`);
   }
 
   function isListening(url: URL): boolean {
@@ -71,6 +72,14 @@ export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsO
 function isLoopback(name: string, bytes: IpBytes | undefined): boolean {
   if (bytes === undefined) return /(?:^|\.)localhost$/.test(name);
   return bytes.length === 4 ? bytes[0] === 127 : bytes.every((byte, at) => byte === (at === 15 ? 1 : 0));
+}
+
+/** Many a proxy takes `//in` and `/%69n` for `/in`. */
+function plainPath({ pathname }: URL): string {
+  const path = pathname.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return path.replace(/\/{2,}/g, "/");
 }
 
 function nameOf(url: URL): string {

@@ -12,7 +12,10 @@ const CLIENT_ADDRESS =
   /(?:^|-)(?:client|real|remote|connecting|connection|originating|socket|external|src|proxyuser|pseudo|appengine-user)-?(?:ip(?:v[46])?|addr|address)$/;
 /** Whoever believes one of these takes a request for another: another path, host or method. */
 const OTHER_REQUEST =
-  /^(?:x-(?:original|rewrite)-(?:ur[il]|path|host|method|for|proto)|x-(?:http-)?host(?:-override)?|(?:x-)?(?:http-)?method-override|x-http-method)$/;
+  /^(?:x-(?:original|rewrite|override|backend)-(?:ur[il]|path|host|method|for|proto|forwarded-.*)|x-accel-.*|x-(?:http-)?host(?:-override)?|(?:x-)?(?:http-)?method-override|x-http-method)$/;
+/** What a proxy that has asked for a password tells of who gave it: a sender of webhooks is nobody that it knows. */
+const SIGNED_IN =
+  /^(?:x-)?(?:remote|webauth|auth(?:enticated)?|auth-request|authentik|token|user)-(?:user|email|groups?|name|subject)(?:-.*)?$|^(?:x-)?(?:ms-client-principal|goog-authenticated-user|amzn-oidc)(?:-.*)?$/;
 /** With one of these, a cloud's metadata service would believe that the request comes from the machine's owner. */
 const CLOUD_METADATA = /^(?:metadata|metadata-.*|x-metadata-.*|x-google-metadata-.*|x-aws-ec2-.*|x-identity-header)$/;
 /** Names with "signature" in them are kept for `signature_header`. */
@@ -42,6 +45,7 @@ export function findSignatureHeaderProblem(name: string): string | undefined {
 
 /** A header of a received request that is handed on; its value is the sender's. */
 export function findForwardedNameProblem(name: string): string | undefined {
+  if (SIGNED_IN.test(plainHeaderName(name))) return "says who somebody is that a proxy has let in";
   return findNameProblem(name, ALWAYS_OURS);
 }
 

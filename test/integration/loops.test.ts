@@ -126,6 +126,8 @@ describe("a destination at the gateway itself", () => {
       "https://hooks.example/in/webhook/{source}",
       "http://hooks.example./in/webhook/a",
       "https://hooks.example/in",
+      "https://hooks.example//in/webhook/a",
+      "https://hooks.example/%69n/webhook/a",
     ];
     for (const url of own) {
       expect([url, await make(url)]).toMatchObject([url, { status: 422, json: { field: "url" } }]);
@@ -139,6 +141,21 @@ describe("a destination at the gateway itself", () => {
       "https://not-hooks.example/in/",
     ];
     for (const url of others) expect([url, (await make(url)).status]).toEqual([url, 201]);
+  });
+
+  it("is nowhere that a redirect may lead, unless the subscription says so", async () => {
+    const gateway = await openGateway();
+    const sink = await openSink();
+    sink.answerWith({ redirectTo: `${gateway.url}/webhook/loop`, status: 307 });
+    await gateway.subscribe({ name: "around", url: sink.url, events: ["a.b"] });
+    await gateway.publish({ event_type: "a.b", payload: {}, event_id: "around" });
+    await until(async () => (await gateway.deadLetters()).length === 1);
+    expect(await gateway.deadLetters()).toMatchObject([
+      { dead_reason: "blocked", last_error: expect.stringContaining("leads back to this gateway") },
+    ]);
+    await gateway.subscribe({ name: "allowed", url: sink.url, events: ["c.d"], allow_own_url: true });
+    await gateway.publish({ event_type: "c.d", payload: {}, event_id: "allowed" });
+    await until(async () => (await gateway.deliveryOf("allowed")).status === "delivered");
   });
 
   it("is nothing that a change can bring, and is blocked where the gateway came to be there later", async () => {

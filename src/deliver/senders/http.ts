@@ -151,6 +151,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender {
       timeoutMs,
       owner,
       terms,
+      findHopProblem: subscription.allowOwnUrl === true ? undefined : options.findOwnUrlProblem,
     } as const;
     if (tokenClient === undefined) client.request(request, report);
     else requestWithToken({ client, tokens, clock }, tokenClient, request, report);

@@ -13,6 +13,8 @@ const NEVER = [
   ["fastly-client-ip", "fly-client-ip", "do-connecting-ip", "x-nf-client-connection-ip", "x-cluster-client-ip"],
   ["x-azure-clientip", "x-azure-socketip", "x-appengine-user-ip", "x-originating-ip", "x-remote-ip", "x-remote-addr"],
   ["x-original-url", "x-rewrite-url", "x-original-uri", "x-original-host", "x-host", "x-http-host-override"],
+  ["x-original-forwarded-for", "x-override-url", "x-backend-host", "x-accel-redirect", "x-accel-expires"],
+  ["remote-user", "x-remote-user", "x_remote_user", "x-webauth-user", "x-auth-request-email", "x-ms-client-principal"],
   ["x-http-method-override", "x-http-method", "x-method-override"],
   ["x_forwarded_for", "x_real_ip", "true_client_ip", "x_original_url", "x-http_method_override", "content_length"],
   ["webhook_id", "x_webhook_attempt", "x-posthorn-hops", "x_posthorn_hops"],
@@ -26,7 +28,16 @@ describe("headers that are handed on", () => {
   it("are the usual ones when none are named: those of the sender, not of the way it came", () => {
     const isChosen = createHeaderChoice();
     const usual = ["x-github-event", "x-hub-signature-256", "stripe-signature", "accept", "x-webhook-topic", "date"];
-    usual.push("x_shop", "x-shipping-address", "x-method", "x-original-message-id", "x-ip-count", "x-zip");
+    usual.push(
+      "x_shop",
+      "x-shipping-address",
+      "x-method",
+      "x-original-message-id",
+      "x-ip-count",
+      "x-zip",
+      "x-user-count",
+      "x-backend-version",
+    );
     for (const name of usual) expect([name, isChosen(name)]).toEqual([name, true]);
     for (const name of [...NEVER, ...CREDENTIALS, "user-agent"]) expect([name, isChosen(name)]).toEqual([name, false]);
   });
