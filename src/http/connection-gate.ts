@@ -4,7 +4,8 @@ import { groupOf } from "./address-group.ts";
 
 /**
  * Bounds open connections, in all and from one address. Where one is too many, the one that has been idle for longest
- * makes room: else whoever opens enough of them and says nothing would lock everybody else out.
+ * makes room: else whoever opens enough of them and says nothing would lock everybody else out. Where none is idle, one
+ * whose request comes in too slowly does.
  */
 export interface ConnectionGate {
   /** Before the server listens. */
@@ -33,7 +34,14 @@ interface Connection {
   readonly group: string | undefined;
   /** Numbers requests and connections: less is longer ago. */
   lastUse: number;
+  /** When its last request began, and how much had come over it by then. */
+  requestAt: number;
+  bytesBefore: number;
 }
+
+/** A request that is not whole after this time should have come in at this rate at least. */
+const SLOW_AFTER_MS = 5000;
+const SLOW_BYTES_PER_MS = 1;
 
 /** Of one look at all connections so many are kept in mind as the next to go. */
 const KEPT_CANDIDATES = 256;
@@ -55,7 +63,7 @@ export function createConnectionGate(options: ConnectionGateOptions): Connection
   function add(raw: Socket): Connection {
     const address = raw.remoteAddress ?? "";
     const group = isExempt(address) ? undefined : groupOf(address);
-    const connection = { http: raw, address, group, lastUse: ++uses };
+    const connection = { http: raw, address, group, lastUse: ++uses, requestAt: 0, bytesBefore: 0 };
     (raw as Known)[CONNECTION] = connection;
     open.add(connection);
     if (group !== undefined) {
@@ -96,10 +104,20 @@ export function createConnectionGate(options: ConnectionGateOptions): Connection
   function findIdlest(among: Iterable<Connection>, newcomer: Connection): Connection | undefined {
     let idlest: Connection | undefined;
     for (const one of among) {
-      if (one === newcomer || !isIdle(one)) continue;
-      if (idlest === undefined || one.lastUse < idlest.lastUse) idlest = one;
+      if (one === newcomer || !mayGo(one)) continue;
+      if (idlest === undefined || compareIdleness(one, idlest) < 0) idlest = one;
     }
     return idlest;
+  }
+
+  function mayGo(one: Connection): boolean {
+    return isIdle(one) || isSlow(one);
+  }
+
+  function isSlow({ http, requestAt, bytesBefore }: Connection): boolean {
+    if (openResponseOf(http)?.req.complete !== false) return false;
+    const forMs = now() - requestAt;
+    return forMs >= SLOW_AFTER_MS && http.bytesRead - bytesBefore < forMs * SLOW_BYTES_PER_MS;
   }
 
   /** Looking at all for each newcomer would make a flood of them costly. */
@@ -108,19 +126,19 @@ export function createConnectionGate(options: ConnectionGateOptions): Connection
       const next = candidates.pop() ?? look(newcomer);
       if (next === undefined) return undefined;
       const { connection, lastUse } = next;
-      if (open.has(connection) && connection.lastUse === lastUse && isIdle(connection)) return connection;
+      if (open.has(connection) && connection.lastUse === lastUse && mayGo(connection)) return connection;
     }
   }
 
   function look(newcomer: Connection) {
     if (now() < lookAgainAt) return undefined;
-    const idle = [...open].filter((one) => one !== newcomer && isIdle(one));
+    const idle = [...open].filter((one) => one !== newcomer && mayGo(one));
     if (idle.length === 0) {
       lookAgainAt = now() + LOOK_AGAIN_MS;
       return undefined;
     }
     candidates = idle
-      .sort((a, b) => a.lastUse - b.lastUse)
+      .sort(compareIdleness)
       .slice(0, KEPT_CANDIDATES)
       .reverse()
       .map((connection) => ({ connection, lastUse: connection.lastUse }));
@@ -151,13 +169,21 @@ export function createConnectionGate(options: ConnectionGateOptions): Connection
     },
     noteRequest(socket) {
       const connection = (socket as Known)[CONNECTION];
-      if (connection !== undefined) connection.lastUse = ++uses;
+      if (connection === undefined) return;
+      connection.lastUse = ++uses;
+      connection.requestAt = now();
+      connection.bytesBefore = socket.bytesRead;
     },
   };
 }
 
 function placeOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
+}
+
+/** Those that say nothing first, then those that say it slowly. */
+function compareIdleness(a: Connection, b: Connection): number {
+  return Number(isIdle(b)) - Number(isIdle(a)) || a.lastUse - b.lastUse;
 }
 
 function isIdle({ http }: Connection): boolean {

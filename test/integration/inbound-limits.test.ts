@@ -356,7 +356,27 @@ describe("the limit of connections", () => {
     expect((await waiting.answer()).status).toBe(202);
   });
 
+  it("makes room of requests that have come in too slowly, where nobody is idle", async () => {
+    const resume = gateway.holdClock();
+    const slow: RawSocket[] = [];
+    for (let n = 0; n < MAX; n++) {
+      const socket = await open();
+      socket.write("POST /webhook/kept HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 50\r\n\r\n");
+      expect((await socket.next()).status).toBe(100);
+      slow.push(socket);
+    }
+    const early = await open();
+    await early.closed();
+    gateway.moveClock(5000);
+    const sender = await open();
+    sender.write(hook);
+    expect((await sender.answer()).status).toBe(202);
+    await slow[0]?.closed();
+    resume();
+  });
+
   it("turns new ones away where all are busy, and takes them when some have gone", async () => {
+    const resume = gateway.holdClock();
     const busy: RawSocket[] = [];
     // As many as may be: what else is open is idle, and makes room for them.
     for (let n = 0; n < MAX; n++) {
@@ -372,5 +392,6 @@ describe("the limit of connections", () => {
     const rest = busy.at(-1) as RawSocket;
     rest.write("abcde");
     expect((await rest.answer()).status).toBe(202);
+    resume();
   });
 });
