@@ -37,7 +37,7 @@ export async function measureAgainst(bench, root) {
   await inTurn(1, (side) => runEndToEnd(side, plan.events / 2));
   const endToEnd = await inTurn(plan.rounds, (side) => countWrites(side, () => runEndToEnd(side, plan.events)));
   const ingest = await inTurn(plan.rounds, (side) => flood(side, plan.roundMs));
-  const refusals = await inTurn(plan.rounds, (side) => floodBesideRefusals(side, plan.roundMs));
+  const besideRefusals = await inTurn(plan.rounds, (side) => floodBesideRefusals(side, plan.roundMs));
   for (const { gateway, subscription } of Object.values(sides)) {
     await gateway.api("DELETE", `/api/v1/subscriptions/${subscription.id}`);
     await subscribeMany(gateway, sink);
@@ -62,12 +62,12 @@ export async function measureAgainst(bench, root) {
     compare("CPU per delivery of a fan-out", fanOut, cpu, { unit: "µs" }),
     {
       figure: `ingest beside ${REFUSED_PER_S} refused changes/s ÷ beside none`,
-      value: median(refusals.now.map(({ ratio }) => ratio)),
+      value: median(besideRefusals.now.map(({ ratio }) => ratio)),
       must: 0.95,
-      note: `${median(refusals.before.map(({ ratio }) => ratio)).toFixed(2)} before`,
+      note: `${median(besideRefusals.before.map(({ ratio }) => ratio)).toFixed(2)} before`,
     },
   ];
-  return { rows, details: { endToEnd, ingest, refusals, fanOut } };
+  return { rows, details: { endToEnd, ingest, besideRefusals, fanOut } };
 }
 
 /** The median of the rounds' ratios now ÷ before. */
