@@ -5,6 +5,7 @@ import { cpuPerEvent, describeRefused, target } from "./end-to-end.mjs";
 /** So often somebody asks for what the state of a delivery does not allow. */
 export const REFUSED_PER_S = 200;
 const REFUSED_CONNECTIONS = 4;
+const NAMES = ["none", "refused", "unknown"];
 
 /** One key that repeats what is refused must not slow down the senders: a refusal shares their transactions and their fsync. */
 export async function measureRefusedChanges(bench) {
@@ -18,37 +19,44 @@ export async function measureRefusedChanges(bench) {
   await load.ask("flood", { ...target(gateway.port), durationMs: plan.warmUpMs });
   await gateway.drained(subscription.id);
   const refused = await findRefused(gateway);
+  const besides = { none: undefined, refused, unknown: { ...refused, path: "/api/v1/unknown", status: "404" } };
   await floodBeside(side, refused, plan.roundMs / TURNS_PER_ROUND);
   await gateway.api("POST", `/api/v1/subscriptions/${subscription.id}/pause`);
 
   const rounds = [];
   for (let i = 0; i < plan.rounds * TURNS_PER_ROUND; i++) {
-    // In turn, so that neither is always the one with the fuller store.
+    // In turn, so that none is always the one with the fuller store.
     const round = {};
-    for (const name of i % 2 === 0 ? ["alone", "beside"] : ["beside", "alone"]) {
-      round[name] = await floodBeside(side, name === "beside" ? refused : undefined, plan.roundMs / TURNS_PER_ROUND);
+    for (const name of i % 2 === 0 ? NAMES : NAMES.toReversed()) {
+      round[name] = await floodBeside(side, besides[name], plan.roundMs / TURNS_PER_ROUND);
     }
     rounds.push(round);
   }
   await bench.stopAll();
 
   const of = (read) => median(rounds.map(read));
-  const perSecond = (name) => Math.round(of((round) => round[name].perSecond));
-  const cpu = (name, key) => Math.round(of((round) => round[name].cpuUs[key]));
+  const describe = (name) => {
+    const cpu = (key) => Math.round(of((round) => round[name].cpuUs[key]));
+    return `${Math.round(of((round) => round[name].perSecond))}/s at ${cpu("main")} + ${cpu("others")} µs`;
+  };
   return {
     rows: [
       {
         figure: `ingest beside ${REFUSED_PER_S} refused changes/s ÷ beside none`,
-        value: of((round) => round.beside.perSecond / round.alone.perSecond),
+        value: of((round) => round.refused.perSecond / round.none.perSecond),
         must: 0.95,
         note:
-          `${perSecond("beside")}/s, beside none ${perSecond("alone")}/s; CPU ${cpu("beside", "main")} + ` +
-          `${cpu("beside", "others")} µs ÷ ${cpu("alone", "main")} + ${cpu("alone", "others")} µs` +
-          describeRefused(rounds.flatMap(({ alone, beside }) => [alone, beside])),
+          `${describe("refused")}, beside none ${describe("none")}` +
+          describeRefused(rounds.flatMap((round) => NAMES.map((name) => round[name]))),
       },
       {
-        figure: "… the writer's and the reader's CPU time per event, beside ÷ none",
-        value: of((round) => round.beside.cpuUs.others / round.alone.cpuUs.others),
+        figure: "… ÷ beside as many requests that never reach the store",
+        value: of((round) => round.refused.perSecond / round.unknown.perSecond),
+        note: `beside those ${describe("unknown")}`,
+      },
+      {
+        figure: "… CPU time of the store's threads per event ÷ beside none",
+        value: of((round) => round.refused.cpuUs.others / round.none.cpuUs.others),
       },
     ],
     details: { rounds },
@@ -65,6 +73,7 @@ export async function findRefused(gateway) {
     headers: `authorization: ${gateway.authorization}\r\n`,
     body: "{}",
     ratePerS: REFUSED_PER_S,
+    status: "409",
   };
 }
 
@@ -75,7 +84,7 @@ export async function floodBeside({ load, refusals, gateway }, refused, duration
     load.ask("flood", { ...target(gateway.port), durationMs }),
     refused === undefined ? undefined : refusals.ask("pace", { ...refused, durationMs }),
   ]);
-  const wrong = Object.keys(beside?.statuses ?? {}).find((status) => status !== "409");
-  if (wrong !== undefined) throw new Error(`what is to be refused with 409 was answered ${wrong}`);
+  const wrong = Object.keys(beside?.statuses ?? {}).find((status) => status !== refused.status);
+  if (wrong !== undefined) throw new Error(`what is to be refused with ${refused.status} was answered ${wrong}`);
   return { ...run, cpuUs: cpuPerEvent(before, gateway.cpuMs(), run.ok), refusedChanges: beside };
 }
