@@ -119,11 +119,11 @@ describe("a batch in which items cannot be written", () => {
               } else if (withBad) {
                 // Both write before they are refused: the tenant of the first, the mark of the second.
                 const taken = newSubscription(`new-${id}`, { id: "sub_one", tenantId: `t-${id}` });
-                const [name, args] =
+                const [name, args]: [string, unknown[]] =
                   kind === "taken id"
                     ? ["insertSubscription", [taken]]
                     : ["insertTenant", [TENANT, { scope: "s", key: id, fingerprint: "f", madeId: id, madeAt: NOON }]];
-                batch.commands.push({ name: name as string, args: args as unknown[] });
+                batch.commands.push({ name, args });
               }
             });
             return batch;

@@ -50,7 +50,11 @@ describe("a transaction", () => {
       });
       expect(known()).toBe(2);
       const taken = attempt(() => add("a") as never);
-      return [failed, taken, attempt(() => (note("noted by c"), { ok: true }))];
+      const kept = attempt(() => {
+        note("noted by c");
+        return { ok: true };
+      });
+      return [failed, taken, kept];
     });
     expect(answers).toMatchObject([
       { failed: { fault: "item", code: "conflict", message: "no", details: { a: 1 } } },
@@ -79,10 +83,16 @@ describe("a transaction", () => {
 
   it("is undone whole when an attempt in an attempt cannot go on", () => {
     const { db, commit, attempt, add, names } = open(8);
-    const nested = () => commit(() => attempt(() => (add("a"), attempt(() => add("b", 100_000) as never))));
-    expect(nested).toThrow("database or disk is full");
+    const nest = (inner: () => never) =>
+      commit(() =>
+        attempt(() => {
+          add("a");
+          return attempt(inner);
+        }),
+      );
+    expect(() => nest(() => add("b", 100_000) as never)).toThrow("database or disk is full");
     expect(names()).toEqual([]);
-    const kept = commit(() => attempt(() => (add("a"), attempt(() => fail(new Error("only the inner one"))))));
+    const kept = nest(() => fail(new Error("only the inner one")));
     expect(kept).toMatchObject({ failed: { message: "only the inner one" } });
     expect(names()).toEqual(["a"]);
     db.close();
