@@ -63,6 +63,7 @@ export async function startGateway({ dataDir, root = ROOT, preload, preloadEnv =
     pid: child.pid,
     readyAfterMs,
     api,
+    authorization: AUTHORIZATION.authorization,
     subscribe: (subscription) => api("POST", "/api/v1/subscriptions", { concurrency: 64, ...subscription }),
     /** Resolves when nothing is open any more; of one subscription, or of all. */
     async drained(subscriptionId, pollMs = 20) {

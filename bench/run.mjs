@@ -26,6 +26,7 @@ const FIGURES = {
   forward: async () => (await import("./figures/forward.mjs")).measureForward,
   validation: async () => (await import("./figures/checked-ingest.mjs")).measureValidation,
   hmac: async () => (await import("./figures/checked-ingest.mjs")).measureHmac,
+  "refused-changes": async () => (await import("./figures/refused-changes.mjs")).measureRefusedChanges,
   steady: async () => (await import("./figures/steady.mjs")).measureSteady,
   start: async () => (await import("./figures/start.mjs")).measureStart,
 };

@@ -17,8 +17,9 @@ const DIRECTIONS = [
   { from: "telemetry/", may: ["domain/", ...PORTS] },
   { from: "store/store.ts", may: ["domain/", "store/port/"] },
   { from: "store/port/", may: ["domain/", "store/store.ts"] },
-  { from: "store/sqlite/", may: ["domain/", "store/store.ts", "store/port/"] },
-  { from: "store/postgres/", may: ["domain/", "store/store.ts", "store/port/"] },
+  { from: "store/commit/", may: ["domain/", "store/store.ts", "store/port/"] },
+  { from: "store/sqlite/", may: ["domain/", "store/store.ts", "store/port/", "store/commit/"] },
+  { from: "store/postgres/", may: ["domain/", "store/store.ts", "store/port/", "store/commit/"] },
   { from: "queue/", may: ["domain/"] },
   { from: "deliver/senders/sender.ts", may: ["domain/"] },
   {

@@ -4,9 +4,7 @@ import { buildShim } from "../shim.mjs";
 import { median } from "../statistics.mjs";
 import { runEndToEnd, target } from "./end-to-end.mjs";
 import { runFanOut, subscribeMany } from "./fan-out.mjs";
-
-/** A delivery that is over is cancelled so often while others send. */
-const REFUSED_PER_S = 200;
+import { findRefused, floodBeside, REFUSED_PER_S } from "./refused-changes.mjs";
 
 /** This build and one before it, in turn, so that what the machine does besides changes both alike. */
 export async function measureAgainst(bench, root) {
@@ -15,6 +13,7 @@ export async function measureAgainst(bench, root) {
   if (shim === undefined) bench.say("against: no C compiler (cc), so the bytes that are written are not counted");
   const sink = await bench.startSink();
   const load = await bench.startChild("load");
+  const refusals = await bench.startChild("load");
   const sides = { before: await openSide("before", { root }), now: await openSide("now", {}) };
 
   async function openSide(name, options) {
@@ -22,7 +21,7 @@ export async function measureAgainst(bench, root) {
     const counting = shim === undefined ? {} : { preload: shim, preloadEnv: { COUNT_WRITES: countsFile } };
     const gateway = await bench.startGateway(name, { ...options, ...counting });
     const subscription = await gateway.subscribe({ name: "sink", url: sink.url, events: ["webhook.bench"] });
-    return { sink, load, gateway, subscription, countsFile: shim === undefined ? undefined : countsFile };
+    return { sink, load, refusals, gateway, subscription, countsFile: shim === undefined ? undefined : countsFile };
   }
 
   const inTurn = async (rounds, measure) => {
@@ -38,7 +37,7 @@ export async function measureAgainst(bench, root) {
   await inTurn(1, (side) => runEndToEnd(side, plan.events / 2));
   const endToEnd = await inTurn(plan.rounds, (side) => countWrites(side, () => runEndToEnd(side, plan.events)));
   const ingest = await inTurn(plan.rounds, (side) => flood(side, plan.roundMs));
-  const refusals = await inTurn(plan.rounds, (side) => floodBesideRefusals(side, plan.roundMs));
+  const besideRefusals = await inTurn(plan.rounds, (side) => floodBesideRefusals(side, plan.roundMs));
   for (const { gateway, subscription } of Object.values(sides)) {
     await gateway.api("DELETE", `/api/v1/subscriptions/${subscription.id}`);
     await subscribeMany(gateway, sink);
@@ -63,12 +62,12 @@ export async function measureAgainst(bench, root) {
     compare("CPU per delivery of a fan-out", fanOut, cpu, { unit: "µs" }),
     {
       figure: `ingest beside ${REFUSED_PER_S} refused changes/s ÷ beside none`,
-      value: median(refusals.now.map(({ ratio }) => ratio)),
+      value: median(besideRefusals.now.map(({ ratio }) => ratio)),
       must: 0.95,
-      note: `${median(refusals.before.map(({ ratio }) => ratio)).toFixed(2)} before`,
+      note: `${median(besideRefusals.before.map(({ ratio }) => ratio)).toFixed(2)} before`,
     },
   ];
-  return { rows, details: { endToEnd, ingest, refusals, fanOut } };
+  return { rows, details: { endToEnd, ingest, besideRefusals, fanOut } };
 }
 
 /** The median of the rounds' ratios now ÷ before. */
@@ -104,36 +103,11 @@ async function flood({ load, gateway, subscription }, durationMs) {
   return run;
 }
 
-/** Half of the time beside refusals and half without, in turn. */
+/** Half of the time beside refusals and half without. */
 async function floodBesideRefusals(side, durationMs) {
-  const alone = await flood(side, durationMs);
-  const stop = await repeatRefused(side.gateway);
-  const beside = await load(side, durationMs);
-  const refused = await stop();
+  const alone = await floodBeside(side, undefined, durationMs);
   await side.gateway.drained(side.subscription.id);
-  return { ratio: beside.perSecond / alone.perSecond, alone, beside, refused };
-}
-
-const load = ({ load: child, gateway }, durationMs) => child.ask("flood", { ...target(gateway.port), durationMs });
-
-/** Cancels of a delivery that is over: each is refused with 409, by the store. What stops it resolves to how many were. */
-async function repeatRefused(gateway) {
-  const { data } = await gateway.api("GET", "/api/v1/deliveries?status=delivered&limit=1");
-  let refused = 0;
-  const running = new Set();
-  const timer = setInterval(() => {
-    const one = gateway
-      .api("POST", `/api/v1/deliveries/${data[0].id}/cancel`)
-      .catch((error) => {
-        if (error.status !== 409) throw error;
-        refused++;
-      })
-      .finally(() => running.delete(one));
-    running.add(one);
-  }, 1000 / REFUSED_PER_S);
-  return async () => {
-    clearInterval(timer);
-    await Promise.all(running);
-    return refused;
-  };
+  const beside = await floodBeside(side, await findRefused(side.gateway), durationMs);
+  await side.gateway.drained(side.subscription.id);
+  return { ratio: beside.perSecond / alone.perSecond, alone, beside };
 }

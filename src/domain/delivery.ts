@@ -1,5 +1,5 @@
 import type { Priority } from "./event.ts";
-import { PosthornError } from "./errors.ts";
+import { refuse, type Refused } from "./refusal.ts";
 
 /** A delivery is one event for one subscription: its states, and its place in the lane. */
 
@@ -34,14 +34,11 @@ const TRANSITIONS: Record<DeliveryAct, Partial<Record<DeliveryState, DeliverySta
   replay: { delivered: "pending", dead: "pending", cancelled: "pending" },
 };
 
-export function nextState(from: DeliveryState, act: DeliveryAct): DeliveryState {
-  const to = TRANSITIONS[act][from];
-  if (to === undefined) {
-    throw new PosthornError("illegal_transition", `A delivery that is ${from} does not allow ${act}.`, {
-      details: { state: from, act },
-    });
-  }
-  return to;
+export function nextState(from: DeliveryState, act: DeliveryAct): DeliveryState | Refused {
+  return (
+    TRANSITIONS[act][from] ??
+    refuse("illegal_transition", `A delivery that is ${from} does not allow ${act}.`, { details: { state: from, act } })
+  );
 }
 
 export function isTerminal(state: DeliveryState): boolean {

@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
+import { orThrow } from "../domain/refusal.ts";
 import { isOver, opensDeliveries, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../domain/replay.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Page, PageOf, Store } from "../store/store.ts";
@@ -164,7 +165,7 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
       if (laneSeq !== undefined && !isOver(current)) {
         throw new PosthornError("conflict", "Its subscription is deleted: its deliveries cannot stay open.");
       }
-      const replay = await store.setReplayStatus(id, status, { at: clock.wall() });
+      const replay = orThrow(await store.setReplayStatus(id, status, { at: clock.wall() }));
       if (status === "running") runner.add(replay);
       else runner.drop(id);
       return replay;

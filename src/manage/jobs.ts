@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
+import { orThrow } from "../domain/refusal.ts";
 import type { JobRow, JobRun, Store } from "../store/store.ts";
 
 /**
@@ -95,7 +96,8 @@ export function createJobs(options: JobsOptions): Jobs {
   async function begin(job: PeriodicJob, trigger: JobRun["trigger"]): Promise<number | undefined> {
     const now = clock.now();
     const leaseUntil = now + LEASE_MS;
-    const begun = await store.startJobRun({ name: job.name, trigger, runner, now, wall: clock.wall(), leaseUntil });
+    const start = { name: job.name, trigger, runner, now, wall: clock.wall(), leaseUntil };
+    const begun = orThrow(await store.startJobRun(start));
     if (begun.kind !== "started") {
       armEarlier(job, begun.kind === "busy" ? begun.until : begun.nextRunAt);
       return undefined;

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../domain/clock.ts";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
+import { orThrow } from "../domain/refusal.ts";
 import { opensDeliveries } from "../domain/replay.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { DeliveryKey, Store } from "../store/store.ts";
@@ -122,7 +123,8 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
     const text = error instanceof PosthornError ? error.message : "Something went wrong inside the gateway.";
     await store
       .setReplayStatus(run.replay.id, "failed", { at: clock.wall(), error: text })
-      .then((replay) => options.onEnd?.(replay), onFault);
+      .then((replay) => options.onEnd?.(orThrow(replay)))
+      .catch(onFault);
   }
 
   /** Whether it has come any further. */
@@ -139,7 +141,7 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
     if (current?.status !== "running") return forget(run);
     if ((await store.cancelLane(laneSeq, clock.now())) > 0) return true;
     forget(run);
-    options.onEnd?.(await store.setReplayStatus(id, "completed", { at: clock.wall() }));
+    options.onEnd?.(orThrow(await store.setReplayStatus(id, "completed", { at: clock.wall() })));
     return true;
   }
 
@@ -223,7 +225,7 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
     const isEnd = isAtEnd(next);
     const cursorTo = formatCursor(next);
     const step = { id, cursorFrom, cursorTo, isEnd, failed, now: clock.now(), wall: clock.wall() };
-    const { changed, replay } = await store.stepReplay(step, items);
+    const { changed, replay } = orThrow(await store.stepReplay(step, items));
     run.replay = replay;
     run.cursor = parseCursor(replay.cursor);
     if (changed !== undefined) {

@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
+import { orThrow } from "../domain/refusal.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { DeliveryKey, Store, StoredDelivery, StoredEvent } from "../store/store.ts";
 import type { Subscriptions } from "./subscriptions.ts";
@@ -40,7 +41,7 @@ export function createReplays({ store, subscriptions, clock, onDue, onCancelled 
     const key = { eventSeq, subscriptionSeq: subscription.seq };
     const { maxAgeMs, ordered } = subscription;
     const expiresAt = maxAgeMs === undefined ? undefined : clock.now() + maxAgeMs;
-    await store.replay(key, { ordered, expiresAt }, clock.now());
+    orThrow(await store.replay(key, { ordered, expiresAt }, clock.now()));
     onDue(subscription);
     return find(key);
   }
@@ -48,12 +49,12 @@ export function createReplays({ store, subscriptions, clock, onDue, onCancelled 
   return {
     async retry(key) {
       const subscription = getSubscription(key.subscriptionSeq);
-      await store.retryDelivery(key, clock.now());
+      orThrow(await store.retryDelivery(key, clock.now()));
       onDue(subscription);
       return find(key);
     },
     async cancel(key) {
-      await store.cancelDelivery(key, clock.now());
+      orThrow(await store.cancelDelivery(key, clock.now()));
       onCancelled(key);
       const subscription = subscriptions.find(key.subscriptionSeq);
       // The next of its ordering key may go now.

@@ -1,6 +1,7 @@
 /**
  * The store is the event log and all state: the truth, and the only scheduler. Every call that writes joins the next
- * group commit; what it reports is durable when it reports it.
+ * group commit; what it reports is durable when it reports it. A refusal is a value, and changes nothing; an exception
+ * is a fault. Neither harms those who share the commit.
  */
 import type { DeadReason, DeliveryState, EventStatus } from "../domain/delivery.ts";
 import type { EventLabel } from "../domain/event-search.ts";
@@ -8,6 +9,7 @@ import type { EventContent, EventFacts, EventOrigin, Priority } from "../domain/
 import type { HeaderBlock } from "../domain/header-block.ts";
 import type { PosthornError } from "../domain/errors.ts";
 import type { AttemptResult } from "../domain/outcome.ts";
+import type { Refused } from "../domain/refusal.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { IdempotencyBook, IdempotencyMark } from "./port/idempotency.ts";
@@ -275,10 +277,14 @@ export interface LoggedRequest {
 /** What an operator may do to single deliveries. Each is durable when it resolves. */
 export interface Acts {
   /** Makes a pending delivery due now, or opens a dead or cancelled one again. */
-  retryDelivery(key: DeliveryKey, now: number): Promise<DeliveryState>;
-  cancelDelivery(key: DeliveryKey, now: number): Promise<void>;
+  retryDelivery(key: DeliveryKey, now: number): Promise<DeliveryState | Refused>;
+  cancelDelivery(key: DeliveryKey, now: number): Promise<Refused | undefined>;
   /** Opens a terminal delivery again with its generation one higher; makes it when the event never had one. */
-  replay(key: DeliveryKey, options: { ordered: boolean; expiresAt: number | undefined }, now: number): Promise<void>;
+  replay(
+    key: DeliveryKey,
+    options: { ordered: boolean; expiresAt: number | undefined },
+    now: number,
+  ): Promise<Refused | undefined>;
   /** Cancels open deliveries of a subscription, at most one transaction's worth; resolves to how many. */
   cancelLane(subscriptionSeq: number, now: number): Promise<number>;
   /**
@@ -606,7 +612,7 @@ export interface JobBook {
   /** Makes sure that the job runs no later than then; makes it known when it is not. */
   scheduleJob(name: string, at: number): Promise<void>;
   /** One at a time, whoever asks: the job belongs to the runner until the lease ends. */
-  startJobRun(start: JobRunStart): Promise<StartedJobRun>;
+  startJobRun(start: JobRunStart): Promise<StartedJobRun | Refused>;
   /** False when the lease was lost to another. */
   renewJobRun(name: string, runner: string, leaseUntil: number): Promise<boolean>;
   /**

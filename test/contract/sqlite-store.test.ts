@@ -5,6 +5,7 @@ import { afterAll } from "vitest";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
+import { countCommits } from "../support/log-commits.ts";
 import { NOON } from "../support/store-fixtures.ts";
 import { storeContract } from "./store-contract.ts";
 import { DEDUPE_HORIZON_MS, type StoreHarness } from "./store/harness.ts";
@@ -43,6 +44,9 @@ function createHarness(thread: boolean): StoreHarness {
           cpSync(folder, copy, { recursive: true });
           folder = copy;
           return (store = await openIn(folder));
+        },
+        async countCommits() {
+          return countCommits(join(folder, "posthorn.db"));
         },
         async remove() {
           await Promise.all([...left, store].map((one) => one.close()));

@@ -2,6 +2,7 @@ import { describe } from "vitest";
 import { acceptContract } from "./store/accept.ts";
 import { actsContract } from "./store/acts.ts";
 import { attemptStatsContract } from "./store/attempt-stats.ts";
+import { commitsContract } from "./store/commits.ts";
 import { configurationContract } from "./store/configuration.ts";
 import { conservationContract } from "./store/conservation.ts";
 import { eventTypesContract } from "./store/event-types.ts";
@@ -30,6 +31,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     settleContract(harness);
     actsContract(harness);
     heldContract(harness);
+    commitsContract(harness);
     conservationContract(harness);
     configurationContract(harness);
     eventTypesContract(harness);

@@ -1,4 +1,5 @@
 import type { DeadReason } from "../../domain/delivery.ts";
+import type { Refused } from "../../domain/refusal.ts";
 import type { RecoverInclude, ReplayFilter, ReplayKind, ReplayStatus } from "../../domain/replay.ts";
 import type { DeliveryKey, Page, PageOf, UnfinishedFanOut } from "../store.ts";
 
@@ -16,17 +17,17 @@ export interface ReplayBook {
     page: Page,
   ): Promise<PageOf<ReplayRow>>;
   loadRunningReplays(): Promise<readonly ReplayRow[]>;
-  /** Refused when it is over. What it already is changes nothing. */
+  /** Refused when it is over, or when there is none. What it already is changes nothing. */
   setReplayStatus(
     id: string,
     status: ReplayStatus,
     change: { at: number; error?: string | undefined },
-  ): Promise<ReplayRow>;
+  ): Promise<ReplayRow | Refused>;
   /**
    * Does what the job is for to each of these, as far as their state still allows it, and moves its cursor. Nothing is
-   * done when it is not running, or its cursor is not where the caller thinks.
+   * done when it is not running, or its cursor is not where the caller thinks. Refused when there is no such job.
    */
-  stepReplay(step: ReplayStep, items: readonly ReplayItem[]): Promise<ReplayStepResult>;
+  stepReplay(step: ReplayStep, items: readonly ReplayItem[]): Promise<ReplayStepResult | Refused>;
   /** The next ones after `after`, as they are now; looks at no more than `maxScanned`. */
   walkReplay(walk: ReplayWalk, after: DeliveryKey, page: { limit: number; maxScanned: number }): Promise<ReplayPage>;
   /** Of each subscription, how many were opened again and not tried since; counts no further than `limit`. */

@@ -3,7 +3,7 @@ import { rankOf } from "../../domain/delivery.ts";
 import { isGeneratedId } from "../../domain/ids.ts";
 import { PRIORITIES, type Priority } from "../../domain/event.ts";
 import type { NewDelivery, NewEvent } from "../store.ts";
-import type { Stored } from "./batch.ts";
+import type { Stored } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { createEventBlocks } from "./event-blocks.ts";

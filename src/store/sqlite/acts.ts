@@ -1,7 +1,7 @@
 import { DELIVERY_STATES, isTerminal, nextState, type DeadReason, type DeliveryState } from "../../domain/delivery.ts";
-import { PosthornError } from "../../domain/errors.ts";
-import { formatDeliveryId } from "../../domain/ids.ts";
 import { PRIORITIES } from "../../domain/event.ts";
+import { formatDeliveryId } from "../../domain/ids.ts";
+import { isRefused, refuse, type Refused } from "../../domain/refusal.ts";
 import type { Deaths, DeliveryKey, WhichRetries } from "../store.ts";
 import type { Accept } from "./accept.ts";
 import type { Database } from "./connection.ts";
@@ -49,14 +49,10 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
   const selectEvent = db.prepare("select priority, ordering_key from events where seq = ?");
   const addToCount = db.prepare("update events set delivery_count = delivery_count + 1 where seq = ?");
 
+  /** One that was found in this transaction. */
   function getRow(key: DeliveryKey): DeliveryRow {
     const row = moves.find(key.eventSeq, key.subscriptionSeq);
-    if (row === undefined) {
-      throw new PosthornError(
-        "not_found",
-        `There is no delivery ${formatDeliveryId(key.eventSeq, key.subscriptionSeq)}.`,
-      );
-    }
+    if (row === undefined) throw new Error(`the delivery ${nameOf(key)} has gone while it was being changed`);
     return row;
   }
 
@@ -76,8 +72,9 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
   }
 
   return {
-    retryDelivery(key: DeliveryKey, now: number): DeliveryState {
-      const row = getRow(key);
+    retryDelivery(key: DeliveryKey, now: number): DeliveryState | Refused {
+      const row = moves.find(key.eventSeq, key.subscriptionSeq);
+      if (row === undefined) return refuseUnknown(key);
       const state = stateOf(row);
       if (isTerminal(state)) {
         // A time that is over would end it again at once.
@@ -93,31 +90,37 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
         });
       } else {
         const why = state === "sending" ? "it is being sent now" : "another of its ordering key is ahead of it";
-        throw new PosthornError("illegal_transition", `The delivery cannot be retried: ${why}.`);
+        return refuse("illegal_transition", `The delivery cannot be retried: ${why}.`);
       }
       return state;
     },
 
-    cancelDelivery(key: DeliveryKey, now: number): void {
-      const row = getRow(key);
-      nextState(stateOf(row), "cancel");
+    cancelDelivery(key: DeliveryKey, now: number): Refused | undefined {
+      const row = moves.find(key.eventSeq, key.subscriptionSeq);
+      if (row === undefined) return refuseUnknown(key);
+      const next = nextState(stateOf(row), "cancel");
+      if (isRefused(next)) return next;
       if (stateOf(row) === "dead" && row.queued_key === null) {
-        throw new PosthornError(
-          "illegal_transition",
-          "A dead letter can be cancelled only while it blocks its ordering key.",
-        );
+        return refuse("illegal_transition", "A dead letter can be cancelled only while it blocks its ordering key.");
       }
       moves.end(row, "cancelled", { now, attemptCount: row.attempt_count, leavesKeyQueue: true });
+      return undefined;
     },
 
-    replay(key: DeliveryKey, options: { ordered: boolean; expiresAt: number | undefined }, now: number): void {
+    replay(
+      key: DeliveryKey,
+      options: { ordered: boolean; expiresAt: number | undefined },
+      now: number,
+    ): Refused | undefined {
       const row = moves.find(key.eventSeq, key.subscriptionSeq);
       if (row !== undefined) {
-        nextState(stateOf(row), "replay");
-        return moves.reopen(row, now, "replay", options);
+        const next = nextState(stateOf(row), "replay");
+        if (isRefused(next)) return next;
+        moves.reopen(row, now, "replay", options);
+        return undefined;
       }
       const event = selectEvent.get(key.eventSeq) as { priority: number; ordering_key: string | null } | undefined;
-      if (event === undefined) throw new PosthornError("not_found", "The event of this delivery no longer exists.");
+      if (event === undefined) return refuse("not_found", "The event of this delivery no longer exists.");
       accept.insertDelivery(
         {
           eventSeq: key.eventSeq,
@@ -129,6 +132,7 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
         now,
       );
       addToCount.run(key.eventSeq);
+      return undefined;
     },
 
     release(deliveries: readonly (DeliveryKey & { generation: number })[]): void {
@@ -184,4 +188,12 @@ export type ActsOfStore = ReturnType<typeof createActs>;
 
 function stateOf(row: DeliveryRow): DeliveryState {
   return DELIVERY_STATES[row.state] ?? "pending";
+}
+
+function nameOf(key: DeliveryKey): string {
+  return formatDeliveryId(key.eventSeq, key.subscriptionSeq);
+}
+
+function refuseUnknown(key: DeliveryKey): Refused {
+  return refuse("not_found", `There is no delivery ${nameOf(key)}.`);
 }

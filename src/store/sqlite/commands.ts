@@ -19,25 +19,31 @@ import { createSmartsheetWrites } from "./smartsheet.ts";
 import { createTenantWrites } from "./tenants.ts";
 import { createValidationWrites } from "./validations.ts";
 
-/** The writes that are not on the way of every event: called by name, each in the same transactions as the rest. */
+/**
+ * The writes that are not on the way of every event: called by name, each in the same transactions as the rest. Those
+ * about what users configure say no by throwing, some after they have begun to write: they are undone alone.
+ */
 export function createCommands(
   db: Database,
   parts: { accept: Accept; acts: ActsOfStore; recover: Recover; counters: CounterDeltas; moves: Moves },
 ) {
   const { accept, acts, recover, counters, moves } = parts;
-  return {
+  const throwing = {
     ...createConfigurationWrites(db),
     ...createSourceWrites(db),
     ...createTenantWrites(db, { onDeleted: counters.forgetTenant }),
     ...createKeyWrites(db),
     ...createEventTypeWrites(db),
     ...createTargetWrites(db),
+    ...createValidationWrites(db),
+    ...createSmartsheetWrites(db),
+  };
+  const commands = {
+    ...throwing,
     ...createJobWrites(db),
     ...createAttemptStatsWrites(db),
     ...createIdempotencyKeyWrites(db),
     ...createReplayWrites(db, { moves, accept }),
-    ...createValidationWrites(db),
-    ...createSmartsheetWrites(db),
     retryDelivery: acts.retryDelivery,
     cancelDelivery: acts.cancelDelivery,
     replay: acts.replay,
@@ -52,8 +58,7 @@ export function createCommands(
     fanOut: (eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined, wall: number) =>
       accept.fanOut(eventSeq, deliveries, cursor, wall),
   };
+  return { commands, mayThrow: new Set(Object.keys(throwing)) };
 }
 
-export type Commands = ReturnType<typeof createCommands>;
-export type CommandName = keyof Commands;
-export type CommandResult = unknown;
+export type Commands = ReturnType<typeof createCommands>["commands"];

@@ -1,15 +1,4 @@
-import { PosthornError } from "../../domain/errors.ts";
-
-/** What an error of SQLite means for the batch in which it happened. */
-export type Fault =
-  /** The state of the disk is unknown or bad: stop, and recover at the next start. Never retry an fsync. */
-  | "fatal"
-  /** Nothing was written; there is no room. */
-  | "full"
-  /** Nothing was written; somebody else holds the database. */
-  | "busy"
-  /** This item alone cannot be written. */
-  | "item";
+import { describeFault, FatalFault, type Fault, type FaultReport } from "../commit/faults.ts";
 
 const PRIMARY_CODES: Record<number, Fault> = {
   5: "busy",
@@ -40,8 +29,6 @@ const PRIMARY_MESSAGES = new Map([
 
 const CONSTRAINT_PRIMARYKEY = 1555;
 
-export class FatalFault extends Error {}
-
 export function judgeFault(error: unknown): Fault {
   if (error instanceof FatalFault) return "fatal";
   const code = sqliteCode(error);
@@ -65,47 +52,6 @@ function sqliteCode(error: unknown): number | undefined {
   return code === "ERR_SQLITE_ERROR" ? PRIMARY_MESSAGES.get(String(message)) : undefined;
 }
 
-/** A fault in a form that crosses threads. */
-export interface FaultReport {
-  fault: Fault;
-  message: string;
-  isCorruption?: boolean | undefined;
-  code?: PosthornError["code"] | undefined;
-  field?: string | undefined;
-  details?: PosthornError["details"] | undefined;
-  retryAfterS?: number | undefined;
-}
-
 export function reportFault(error: unknown): FaultReport {
-  const report: FaultReport = {
-    fault: judgeFault(error),
-    message: error instanceof Error ? error.message : String(error),
-    isCorruption: isCorruption(error) || undefined,
-  };
-  if (!(error instanceof PosthornError)) return report;
-  const { code, field, details, retryAfterS } = error;
-  return { ...report, code, field, details, retryAfterS };
-}
-
-export function faultError(report: FaultReport): PosthornError {
-  if (report.code !== undefined) return new PosthornError(report.code, report.message, report);
-  switch (report.fault) {
-    case "full":
-      return new PosthornError("store_full", `The disk is full (${report.message}). Free space on the data disk.`, {
-        retryAfterS: 5,
-      });
-    case "busy":
-    case "fatal":
-      if (report.isCorruption === true) {
-        return new PosthornError(
-          "unavailable",
-          `The database is damaged (${report.message}). ` +
-            "Keep a copy of the data directory, then restore a backup or move the files away.",
-          { retryAfterS: 5 },
-        );
-      }
-      return new PosthornError("unavailable", `The store cannot write now (${report.message}).`, { retryAfterS: 5 });
-    case "item":
-      return new PosthornError("internal_error", `The store refused one item (${report.message}).`);
-  }
+  return describeFault(error, judgeFault(error), isCorruption(error));
 }

@@ -1,4 +1,4 @@
-import { PosthornError } from "../../domain/errors.ts";
+import { refuse, type Refused } from "../../domain/refusal.ts";
 import type { JobRow, JobRun, JobRunEnd, JobRunStart, StartedJobRun } from "../store.ts";
 import type { Database } from "./connection.ts";
 
@@ -29,9 +29,9 @@ export function createJobWrites(db: Database) {
       schedule.run(name, at);
     },
 
-    startJobRun({ name, trigger, runner, now, wall, leaseUntil }: JobRunStart): StartedJobRun {
+    startJobRun({ name, trigger, runner, now, wall, leaseUntil }: JobRunStart): StartedJobRun | Refused {
       const row = find.get(name) as JobSql | undefined;
-      if (row === undefined) throw new PosthornError("not_found", `There is no job ${name}.`);
+      if (row === undefined) return refuse("not_found", `There is no job ${name}.`);
       const heldUntil = row.runner === null ? 0 : (row.lease_until ?? 0);
       if (heldUntil > now) return { kind: "busy", until: heldUntil };
       const isDue = row.runner !== null || (row.next_run_at ?? now) <= now;

@@ -4,9 +4,9 @@ import { PosthornError } from "../../domain/errors.ts";
 import type { Store } from "../store.ts";
 import type { Commands } from "./commands.ts";
 import { makeDurableDirectory } from "./durable-directory.ts";
-import { faultError } from "./faults.ts";
-import { BATCH_LIMITS } from "./batch.ts";
-import { createGroupCommit } from "./group-commit.ts";
+import { faultError } from "../commit/faults.ts";
+import { BATCH_LIMITS } from "../commit/batch.ts";
+import { createGroupCommit } from "../commit/group-commit.ts";
 import { openLocally, openThreads, type Read } from "./threads.ts";
 
 export interface SqliteStoreOptions {

@@ -1,6 +1,6 @@
 import { rankOfReplay } from "../../domain/delivery.ts";
-import { PosthornError } from "../../domain/errors.ts";
 import { PRIORITIES } from "../../domain/event.ts";
+import { refuse, type Refused } from "../../domain/refusal.ts";
 import { isOver, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../../domain/replay.ts";
 import { ATTEMPT_TRIGGERS } from "../store.ts";
 import type { NewReplay, ReplayItem, ReplayRow, ReplayStep, ReplayStepResult } from "../port/replays.ts";
@@ -49,10 +49,8 @@ export function createReplayWrites(db: Database, { moves, accept }: { moves: Mov
     where event_seq = ? and subscription_seq = ?`);
   const deleteAttempts = db.prepare("delete from attempts where event_seq = ? and subscription_seq = ?");
 
-  function get(id: string): ReplaySql {
-    const row = find.get(id) as unknown as ReplaySql | undefined;
-    if (row === undefined) throw new PosthornError("not_found", `There is no replay ${id}.`);
-    return row;
+  function findById(id: string): ReplaySql | undefined {
+    return find.get(id);
   }
 
   function make({ eventSeq, subscriptionSeq, ordered, expiresAt }: ReplayItem, { now, wall }: ReplayStep): Outcome {
@@ -97,7 +95,7 @@ export function createReplayWrites(db: Database, { moves, accept }: { moves: Mov
 
   return {
     insertReplay(replay: NewReplay): ReplayRow {
-      const known = find.get(replay.id) as unknown as ReplaySql | undefined;
+      const known = findById(replay.id);
       if (known !== undefined) return fromReplaySql(known);
       trim.run();
       const row = insert.get(
@@ -117,17 +115,19 @@ export function createReplayWrites(db: Database, { moves, accept }: { moves: Mov
       return fromReplaySql(row);
     },
 
-    setReplayStatus(id: string, status: ReplayStatus, { at, error }: StatusChange): ReplayRow {
-      const row = get(id);
+    setReplayStatus(id: string, status: ReplayStatus, { at, error }: StatusChange): ReplayRow | Refused {
+      const row = findById(id);
+      if (row === undefined) return refuseUnknown(id);
       if (row.status === status) return fromReplaySql(row);
       if (isOver(row.status)) {
-        throw new PosthornError("conflict", `The replay ${id} is ${row.status}: nothing can be changed about it.`);
+        return refuse("conflict", `The replay ${id} is ${row.status}: nothing can be changed about it.`);
       }
       return fromReplaySql(setStatus.get(status, isOver(status) ? at : null, error ?? null, id));
     },
 
-    stepReplay(step: ReplayStep, items: readonly ReplayItem[]): ReplayStepResult {
-      const row = get(step.id);
+    stepReplay(step: ReplayStep, items: readonly ReplayItem[]): ReplayStepResult | Refused {
+      const row = findById(step.id);
+      if (row === undefined) return refuseUnknown(step.id);
       if (row.status !== "running" || row.cursor !== step.cursorFrom) {
         return { changed: undefined, replay: fromReplaySql(row) };
       }
@@ -159,6 +159,10 @@ type Outcome = "done" | "skipped" | "failed";
 interface StatusChange {
   at: number;
   error?: string | undefined;
+}
+
+function refuseUnknown(id: string): Refused {
+  return refuse("not_found", `There is no replay ${id}.`);
 }
 
 function createMemo(find: (seq: number) => boolean): (seq: number) => boolean {

@@ -1,12 +1,13 @@
 import type { Worker } from "node:worker_threads";
-import type { BatchResult, WriteBatch } from "./batch.ts";
-import { faultError, reportFault, type FaultReport } from "./faults.ts";
-import type { BatchPort } from "./group-commit.ts";
+import { failAll, type BatchResult, type WriteBatch } from "../commit/batch.ts";
+import { faultError, type FaultReport } from "../commit/faults.ts";
+import type { BatchPort } from "../commit/group-commit.ts";
+import { reportFault } from "./faults.ts";
 import { createReadModels, type ReadQueries } from "./read-models.ts";
 import { holdOpen, openReadConnection } from "./connection.ts";
 import { endThread, takeThread } from "./thread-starts.ts";
-import { fromResultMessage, toBatchMessage, type ResultMessage } from "./thread-messages.ts";
-import { failAll, openWriter, type WriterInfo, type WriterOptions } from "./writer.ts";
+import { fromResultMessage, toBatchMessage, type ResultMessage } from "../commit/thread-messages.ts";
+import { openWriter, type WriterInfo, type WriterOptions } from "./writer.ts";
 
 export interface WriterHandle extends BatchPort {
   readonly info: WriterInfo;

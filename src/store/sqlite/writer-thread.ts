@@ -1,6 +1,6 @@
 import { parentPort, receiveMessageOnPort, type MessagePort } from "node:worker_threads";
-import { BATCH_LIMITS } from "./batch.ts";
-import { fromBatchMessage, toResultMessage, type BatchMessage } from "./thread-messages.ts";
+import { BATCH_LIMITS } from "../commit/batch.ts";
+import { fromBatchMessage, toResultMessage, type BatchMessage } from "../commit/thread-messages.ts";
 import { reportFault } from "./faults.ts";
 import { openWriter, type WriterOptions } from "./writer.ts";
 

@@ -1,16 +1,25 @@
 import type { ClaimResult, Settled } from "../store.ts";
+import {
+  failAll,
+  type BatchResult,
+  type Command,
+  type OrFault,
+  type Stored,
+  type WriteBatch,
+} from "../commit/batch.ts";
+import type { FaultReport } from "../commit/faults.ts";
 import { createAccept } from "./accept.ts";
 import { createActs } from "./acts.ts";
-import type { BatchResult, Command, OrFault, Stored, WriteBatch } from "./batch.ts";
 import { createClaim } from "./claim.ts";
-import { createCommands, type CommandResult } from "./commands.ts";
+import { createCommands } from "./commands.ts";
 import { explainCorruption, openWriteConnection, type ConnectionOptions, type Database } from "./connection.ts";
 import { createCounterDeltas } from "./counters.ts";
-import { FatalFault, judgeFault, reportFault, type FaultReport } from "./faults.ts";
+import { judgeFault, reportFault } from "./faults.ts";
 import { createMoves } from "./move.ts";
 import { createRecover } from "./recover.ts";
 import { createRequestRing } from "./request-ring.ts";
 import { createSettle } from "./settle.ts";
+import { createTransactions } from "./transactions.ts";
 
 export interface WriterOptions extends ConnectionOptions {
   dedupeHorizonMs: number;
@@ -34,7 +43,9 @@ export interface Writer {
 /** Larger logs stall commits for longer when they are checkpointed. */
 const MAX_LOG_PAGES = 2000;
 
-type Run<Item, Result> = (item: Item, wall: number) => Result;
+type Run<Item, Result> = (item: Item, wall: number) => OrFault<Result>;
+/** How one item of a batch is written. */
+type Attempt = <Result>(work: () => OrFault<Result>) => OrFault<Result>;
 
 export function openWriter(options: WriterOptions): Writer {
   const { db, version, syncMode } = openWriteConnection(options);
@@ -58,8 +69,13 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
   const claim = createClaim(db, acts.expireOne);
   const settle = createSettle(db, moves, claim, counters);
   const recover = createRecover(db, moves, settle, claim.nextDueAt);
-  const commands = createCommands(db, { accept, acts, recover, counters, moves });
+  const { commands, mayThrow } = createCommands(db, { accept, acts, recover, counters, moves });
   const ring = createRequestRing(db);
+  const transactions = createTransactions(db, [
+    { write: () => counters.write(), rollback: () => counters.discard() },
+    ring,
+    accept,
+  ]);
   /** After a fault of the disk nothing more is written: what is on it is unknown. */
   let lost: FaultReport | undefined;
   const readLog = db.prepare("pragma wal_checkpoint(noop)");
@@ -68,9 +84,10 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
   const runSettle: Run<WriteBatch["settles"][number], Settled> = (item) => settle.settle(item);
   const runAccept: Run<WriteBatch["accepts"][number], Stored> = (item, wall) =>
     accept.accept(item.event, item.deliveries, wall);
-  const runCommand: Run<Command, { value: CommandResult }> = ({ name, args }) => {
-    const command = commands[name] as (...args: readonly unknown[]) => CommandResult;
-    return { value: command(...args) };
+  const runCommand: Run<Command, { value: unknown }> = ({ name, args }) => {
+    const command = commands[name as keyof typeof commands] as (...args: readonly unknown[]) => unknown;
+    const call = () => ({ value: command(...args) });
+    return mayThrow.has(name) ? transactions.attempt(call) : call();
   };
   const runClaim: Run<WriteBatch["claims"][number], ClaimResult> = (item) => claim.claim(item);
   const runRequest: Run<WriteBatch["requests"][number], undefined> = (item) => {
@@ -78,34 +95,9 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
     return undefined;
   };
 
-  function inTransaction<T>(run: () => T): T {
-    db.exec("begin immediate");
-    try {
-      const result = run();
-      counters.write();
-      db.exec("commit");
-      return result;
-    } catch (error) {
-      undo(error);
-      throw error;
-    }
-  }
-
-  function undo(error: unknown): void {
-    counters.discard();
-    ring.rollback();
-    try {
-      if (db.isTransaction) db.exec("rollback");
-      accept.rollback();
-    } catch (undoError) {
-      // What the next transaction would start from is unknown.
-      throw new FatalFault("a transaction could not be rolled back", { cause: new AggregateError([error, undoError]) });
-    }
-  }
-
-  function runBatch(batch: WriteBatch): BatchResult {
+  function runBatch(batch: WriteBatch, attempt: Attempt): BatchResult {
     const all = <Item, Result>(items: readonly Item[], run: Run<Item, Result>) =>
-      items.map((item) => run(item, batch.wall));
+      items.map((item) => attempt(() => run(item, batch.wall)));
     const settles = all(batch.settles, runSettle);
     const accepts = all(batch.accepts, runAccept);
     const done = all(batch.commands, runCommand);
@@ -113,32 +105,33 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
     return { settles, accepts, commands: done, claims: all(batch.claims, runClaim), fatal: undefined };
   }
 
-  /** One item cannot be written: each gets a transaction of its own, so that its neighbours are stored. */
-  function commitEach(batch: WriteBatch): BatchResult {
-    const each = <Item, Result>(items: readonly Item[], run: Run<Item, Result>): OrFault<Result>[] =>
-      items.map((item) => {
-        if (lost !== undefined) return { failed: lost };
-        try {
-          return inTransaction(() => run(item, batch.wall));
-        } catch (error) {
-          return { failed: report(error) };
-        }
-      });
-    const settles = each(batch.settles, runSettle);
-    const accepts = each(batch.accepts, runAccept);
-    const done = each(batch.commands, runCommand);
-    each(batch.requests, runRequest);
-    return { settles, accepts, commands: done, claims: each(batch.claims, runClaim), fatal: lost };
-  }
+  const attemptPlainly: Attempt = (work) => work();
 
-  function commitAll(batches: readonly WriteBatch[]): BatchResult[] {
+  const attemptInOwnTransaction: Attempt = (work) => {
+    if (lost !== undefined) return { failed: lost };
     try {
-      return inTransaction(() => batches.map(runBatch));
+      return transactions.commit(work);
     } catch (error) {
-      if (judgeFault(error) === "item") return batches.map(commitEach);
-      const failed = report(error);
-      return batches.map((batch) => failAll(batch, failed));
+      return { failed: report(error) };
     }
+  };
+
+  /**
+   * Without savepoints, because hardly ever an item cannot be written. If one cannot, all are written once more, each
+   * so that it can be undone alone, and still with one fsync.
+   */
+  function commitAll(batches: readonly WriteBatch[]): BatchResult[] {
+    for (const attempt of [attemptPlainly, transactions.attempt]) {
+      try {
+        return transactions.commit(() => batches.map((batch) => runBatch(batch, attempt)));
+      } catch (error) {
+        if (judgeFault(error) === "item") continue;
+        const failed = report(error);
+        return batches.map((batch) => failAll(batch, failed));
+      }
+    }
+    // An item that ends the transaction in which it is written can have no other one beside it.
+    return batches.map((batch) => ({ ...runBatch(batch, attemptInOwnTransaction), fatal: lost }));
   }
 
   function report(error: unknown): FaultReport {
@@ -185,16 +178,5 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
         db.close();
       }
     },
-  };
-}
-
-export function failAll(batch: WriteBatch, failed: FaultReport): BatchResult {
-  const fail = (items: readonly unknown[]) => items.map(() => ({ failed }));
-  return {
-    settles: fail(batch.settles),
-    accepts: fail(batch.accepts),
-    commands: fail(batch.commands),
-    claims: fail(batch.claims),
-    fatal: failed.fault === "fatal" ? failed : undefined,
   };
 }

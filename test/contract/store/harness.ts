@@ -14,6 +14,8 @@ export interface StorePlace {
   reopen(): Promise<Store>;
   /** Ends the store as a crash of its process would, and opens what it left behind. */
   kill(): Promise<Store>;
+  /** How many transactions were made durable; only differences over a few calls mean something. */
+  countCommits(): Promise<number>;
   /** Closes the store and removes the place. */
   remove(): Promise<void>;
 }

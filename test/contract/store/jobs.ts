@@ -34,7 +34,7 @@ export function jobsContract(harness: StoreHarness): void {
       await shared.store.scheduleJob("sweep", NOON + 50);
       expect(await start("sweep", NOON)).toEqual({ kind: "early", nextRunAt: NOON + 50 });
       expect(await start("sweep", NOON + 50)).toEqual({ kind: "started", number: 1 });
-      await expect(start("never heard of", NOON)).rejects.toMatchObject({ code: "not_found" });
+      expect(await start("never heard of", NOON)).toMatchObject({ refused: { code: "not_found" } });
     });
 
     it("run one at a time, whoever asks", async () => {

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
+import { expect } from "vitest";
 import { isTerminal, type DeliveryState } from "../../../src/domain/delivery.ts";
-import { PosthornError } from "../../../src/domain/errors.ts";
+import { isRefused, orThrow } from "../../../src/domain/refusal.ts";
 import type { ClaimedDelivery, Store } from "../../../src/store/store.ts";
 import {
   accept,
@@ -162,15 +163,15 @@ export async function runOperations(
       await store.release([chosen.handedOver as ClaimedDelivery]);
       chosen.state = "pending";
     } else if (name === "cancel") {
-      await store.cancelDelivery(key, now);
+      orThrow(await store.cancelDelivery(key, now));
       Object.assign(chosen, { state: "cancelled", blocks: false });
     } else if (name === "replay") {
-      await store.replay(key, { ordered: options.ordered, expiresAt: undefined }, now);
+      orThrow(await store.replay(key, { ordered: options.ordered, expiresAt: undefined }, now));
       Object.assign(chosen, { state: "pending", blocks: false, reopened: true });
     } else {
-      const was = await store.retryDelivery(key, now).catch(explainRefusal);
-      if (was !== undefined && isTerminal(was))
-        Object.assign(chosen, { state: "pending", blocks: false, reopened: true });
+      const was = await store.retryDelivery(key, now);
+      if (isRefused(was)) expect(was.refused.code).toBe("illegal_transition");
+      else if (isTerminal(was)) Object.assign(chosen, { state: "pending", blocks: false, reopened: true });
     }
   }
 
@@ -197,8 +198,4 @@ export async function runOperations(
 function choose(known: readonly Known[], at: number, accepts: (one: Known) => boolean): Known | undefined {
   const candidates = known.filter(accepts);
   return candidates[at % Math.max(1, candidates.length)];
-}
-
-function explainRefusal(error: unknown): undefined {
-  if (!(error instanceof PosthornError) || error.code !== "illegal_transition") throw error;
 }

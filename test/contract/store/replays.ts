@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { DeadReason } from "../../../src/domain/delivery.ts";
+import { orThrow } from "../../../src/domain/refusal.ts";
 import type { DeliveryKey, Store, StoredDelivery } from "../../../src/store/store.ts";
 import type { NewReplay, ReplayItem, ReplayStep, ReplayWalk } from "../../../src/store/port/replays.ts";
 import {
@@ -111,10 +112,11 @@ export function replaysContract(harness: StoreHarness): void {
       expect(await set("running")).toMatchObject({ status: "running" });
       expect(await set("cancelled")).toMatchObject({ status: "cancelled", completedAt: NOON + 5 });
       expect(await set("cancelled")).toMatchObject({ completedAt: NOON + 5 });
-      await expect(set("running")).rejects.toMatchObject({ code: "conflict" });
-      await expect(shared.store.setReplayStatus("rpl_none", "paused", { at: NOON })).rejects.toMatchObject({
-        code: "not_found",
+      expect(await set("running")).toMatchObject({ refused: { code: "conflict" } });
+      expect(await shared.store.setReplayStatus("rpl_none", "paused", { at: NOON })).toMatchObject({
+        refused: { code: "not_found" },
       });
+      expect(await shared.store.stepReplay(newStep("rpl_none"), [])).toMatchObject({ refused: { code: "not_found" } });
     });
 
     it("open dead letters again and move on in one step, which has no effect a second time", async () => {
@@ -123,14 +125,14 @@ export function replaysContract(harness: StoreHarness): void {
       const { id } = await shared.store.insertReplay(newReplay({ total: 2 }));
       const step = newStep(id);
       const items = keys.map((key) => toItem(key));
-      const first = await shared.store.stepReplay(step, items);
+      const first = orThrow(await shared.store.stepReplay(step, items));
       expect(first).toMatchObject({ changed: [true, true], replay: { cursor: "1", done: 2, status: "running" } });
       expect(await shared.store.stepReplay(step, items)).toMatchObject({ changed: undefined, replay: { done: 2 } });
       const { claimed } = await claim(shared.store, lane, { now: NOON + 1 });
       expect(claimed).toMatchObject(keys.map((key) => ({ ...key, generation: 2, trigger: "replay" })));
       expect(await countersOf(lane)).toMatchObject({ created: 2, dead: 0 });
       const end = newStep(id, { cursorFrom: "1", cursorTo: "2", isEnd: true, failed: 1 });
-      const last = await shared.store.stepReplay(end, [toItem(keys[0] as DeliveryKey)]);
+      const last = orThrow(await shared.store.stepReplay(end, [toItem(keys[0] as DeliveryKey)]));
       expect(last).toMatchObject({
         changed: [false],
         replay: { status: "completed", done: 2, skipped: 1, failed: 1, total: 4, completedAt: NOON },
@@ -141,7 +143,7 @@ export function replaysContract(harness: StoreHarness): void {
       const key = await dead(await shared.newLane());
       const { id } = await shared.store.insertReplay(newReplay());
       await shared.store.setReplayStatus(id, "paused", { at: NOON });
-      const { changed, replay } = await shared.store.stepReplay(newStep(id), [toItem(key)]);
+      const { changed, replay } = orThrow(await shared.store.stepReplay(newStep(id), [toItem(key)]));
       expect([changed, replay.cursor, await stateOf(key)]).toEqual([undefined, "0", "dead"]);
     });
 
@@ -165,10 +167,10 @@ export function replaysContract(harness: StoreHarness): void {
       const open = await pending(lane);
       const items = [delivered, cancelled, open].map((key) => toItem(key));
       const letters = await shared.store.insertReplay(newReplay());
-      const none = await shared.store.stepReplay(newStep(letters.id), items);
+      const none = orThrow(await shared.store.stepReplay(newStep(letters.id), items));
       expect(none.changed).toEqual([false, false, false]);
       const events = await shared.store.insertReplay(newReplay({ kind: "events" }));
-      const both = await shared.store.stepReplay(newStep(events.id), items);
+      const both = orThrow(await shared.store.stepReplay(newStep(events.id), items));
       expect(both).toMatchObject({ changed: [true, true, false], replay: { done: 2, skipped: 1 } });
     });
 
@@ -178,7 +180,7 @@ export function replaysContract(harness: StoreHarness): void {
       const key = { eventSeq, subscriptionSeq: lane };
       const { id } = await shared.store.insertReplay(newReplay({ kind: "recover" }));
       const missing = toItem(key, { isMissing: true });
-      const made = await shared.store.stepReplay(newStep(id), [missing, missing]);
+      const made = orThrow(await shared.store.stepReplay(newStep(id), [missing, missing]));
       expect(made).toMatchObject({ changed: [true, false], replay: { done: 1, skipped: 1 } });
       expect((await claim(shared.store, lane)).claimed).toEqual([]);
       const { claimed } = await claim(shared.store, lane, { now: NOON + 500 });
@@ -193,7 +195,7 @@ export function replaysContract(harness: StoreHarness): void {
       const key = await dead(lane);
       await shared.store.deleteSubscription(lane, NOON);
       const { id } = await shared.store.insertReplay(newReplay());
-      const { replay } = await shared.store.stepReplay(newStep(id), [toItem(key)]);
+      const { replay } = orThrow(await shared.store.stepReplay(newStep(id), [toItem(key)]));
       expect([replay.done, replay.failed, await stateOf(key)]).toEqual([0, 1, "dead"]);
     });
 
@@ -206,7 +208,7 @@ export function replaysContract(harness: StoreHarness): void {
       ];
       await claim(shared.store, lane);
       const { id } = await shared.store.insertReplay(newReplay({ kind: "cancel" }));
-      const { changed } = await shared.store.stepReplay(newStep(id), [toItem(sent), toItem(other)]);
+      const { changed } = orThrow(await shared.store.stepReplay(newStep(id), [toItem(sent), toItem(other)]));
       expect([changed, await stateOf(sent), await stateOf(other)]).toEqual([[true, true], "cancelled", "cancelled"]);
       expect((await claim(shared.store, lane)).claimed).toMatchObject([next]);
     });
@@ -221,7 +223,7 @@ export function replaysContract(harness: StoreHarness): void {
       await settle(shared.store, newDeath(head, { leavesKeyQueue: false }));
       expect((await claim(shared.store, lane)).claimed).toEqual([]);
       const { id } = await shared.store.insertReplay(newReplay({ kind: "purge" }));
-      const { changed } = await shared.store.stepReplay(newStep(id), [toItem(head), toItem(next)]);
+      const { changed } = orThrow(await shared.store.stepReplay(newStep(id), [toItem(head), toItem(next)]));
       expect(changed).toEqual([true, false]);
       expect(await shared.store.findDelivery(head)).toMatchObject({
         state: "cancelled",

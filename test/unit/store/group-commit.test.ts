@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PosthornError } from "../../../src/domain/errors.ts";
-import { BATCH_LIMITS, type BatchResult, type WriteBatch } from "../../../src/store/sqlite/batch.ts";
-import { createGroupCommit } from "../../../src/store/sqlite/group-commit.ts";
-import { failAll } from "../../../src/store/sqlite/writer.ts";
+import { BATCH_LIMITS, failAll, type BatchResult, type WriteBatch } from "../../../src/store/commit/batch.ts";
+import { createGroupCommit } from "../../../src/store/commit/group-commit.ts";
 import { newAttempt, newDelivery, newEvent, newRequest, newSettlement, NOON } from "../../support/store-fixtures.ts";
 
 /** A port that keeps each batch until it is told what became of it. */

@@ -10,15 +10,15 @@ import {
   unpackAccepts,
   unpackClaimed,
   unpackSettles,
-} from "../../../src/store/sqlite/batch-packing.ts";
-import type { BatchResult, WriteBatch } from "../../../src/store/sqlite/batch.ts";
-import { createPacker, createUnpacker } from "../../../src/store/sqlite/packing.ts";
+} from "../../../src/store/commit/batch-packing.ts";
+import type { BatchResult, WriteBatch } from "../../../src/store/commit/batch.ts";
+import { createPacker, createUnpacker } from "../../../src/store/commit/packing.ts";
 import {
   fromBatchMessage,
   fromResultMessage,
   toBatchMessage,
   toResultMessage,
-} from "../../../src/store/sqlite/thread-messages.ts";
+} from "../../../src/store/commit/thread-messages.ts";
 import { ATTEMPT_TRIGGERS } from "../../../src/store/store.ts";
 import { newAttempt, newDelivery, newEvent, newRequest, newSettlement, NOON } from "../../support/store-fixtures.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { publishKey } from "../../../src/domain/dedupe-key.ts";
 import { hashKey } from "../../../src/store/sqlite/accept.ts";
-import type { BatchResult, WriteBatch } from "../../../src/store/sqlite/batch.ts";
+import type { BatchResult, WriteBatch } from "../../../src/store/commit/batch.ts";
 import { openReadConnection } from "../../../src/store/sqlite/connection.ts";
 import { createReadModels } from "../../../src/store/sqlite/read-models.ts";
 import { openWriter } from "../../../src/store/sqlite/writer.ts";

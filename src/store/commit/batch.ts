@@ -1,6 +1,5 @@
-/** What crosses from the gateway's thread to the writer's, and back. */
+/** What a group commit hands to a driver, and what it gets back. */
 import type { ClaimRequest, ClaimResult, LoggedRequest, NewDelivery, NewEvent, Settlement, Settled } from "../store.ts";
-import type { CommandName, CommandResult } from "./commands.ts";
 import type { FaultReport } from "./faults.ts";
 
 /** One batch holds at most this, and one transaction hardly more; what is beyond waits for the next. */
@@ -11,8 +10,9 @@ export interface AcceptItem {
   deliveries: readonly NewDelivery[];
 }
 
+/** One of the writes that are not on the way of every event; which there are is up to the driver. */
 export interface Command {
-  name: CommandName;
+  name: string;
   args: readonly unknown[];
 }
 
@@ -34,8 +34,19 @@ export type OrFault<T> = T | { failed: FaultReport };
 export interface BatchResult {
   settles: OrFault<Settled>[];
   accepts: OrFault<Stored>[];
-  commands: OrFault<{ value: CommandResult }>[];
+  commands: OrFault<{ value: unknown }>[];
   claims: OrFault<ClaimResult>[];
   /** The process must end: whether the batch is on disk is unknown. */
   fatal: FaultReport | undefined;
+}
+
+export function failAll(batch: WriteBatch, failed: FaultReport): BatchResult {
+  const fail = (items: readonly unknown[]) => items.map(() => ({ failed }));
+  return {
+    settles: fail(batch.settles),
+    accepts: fail(batch.accepts),
+    commands: fail(batch.commands),
+    claims: fail(batch.claims),
+    fatal: failed.fault === "fatal" ? failed : undefined,
+  };
 }

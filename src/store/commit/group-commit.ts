@@ -2,6 +2,7 @@ import type { PosthornError } from "../../domain/errors.ts";
 import type { ClaimRequest, ClaimResult, LoggedRequest, Settlement, Settled } from "../store.ts";
 import {
   BATCH_LIMITS,
+  failAll,
   type AcceptItem,
   type BatchResult,
   type Command,
@@ -10,7 +11,6 @@ import {
   type WriteBatch,
 } from "./batch.ts";
 import { faultError, type FaultReport } from "./faults.ts";
-import { failAll } from "./writer.ts";
 
 /** Refused requests are a log: beyond what waits here, new ones are dropped. */
 const MAX_WAITING_REQUESTS = 1000;

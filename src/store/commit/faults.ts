@@ -1,0 +1,61 @@
+import { PosthornError } from "../../domain/errors.ts";
+
+/** What an error of the database means for the batch in which it happened. */
+export type Fault =
+  /** The state of the disk is unknown or bad: stop, and recover at the next start. Never retry an fsync. */
+  | "fatal"
+  /** Nothing was written; there is no room. */
+  | "full"
+  /** Nothing was written; somebody else holds the database. */
+  | "busy"
+  /** This item alone cannot be written. */
+  | "item";
+
+/** What the next transaction would start from is unknown. */
+export class FatalFault extends Error {}
+
+/** A fault in a form that crosses threads. */
+export interface FaultReport {
+  fault: Fault;
+  message: string;
+  isCorruption?: boolean | undefined;
+  code?: PosthornError["code"] | undefined;
+  field?: string | undefined;
+  details?: PosthornError["details"] | undefined;
+  retryAfterS?: number | undefined;
+}
+
+/** `fault` is what the driver takes the error for. */
+export function describeFault(error: unknown, fault: Fault, isCorruption = false): FaultReport {
+  const report: FaultReport = {
+    fault,
+    message: error instanceof Error ? error.message : String(error),
+    isCorruption: isCorruption || undefined,
+  };
+  if (!(error instanceof PosthornError)) return report;
+  const { code, field, details, retryAfterS } = error;
+  return { ...report, code, field, details, retryAfterS };
+}
+
+export function faultError(report: FaultReport): PosthornError {
+  if (report.code !== undefined) return new PosthornError(report.code, report.message, report);
+  switch (report.fault) {
+    case "full":
+      return new PosthornError("store_full", `The disk is full (${report.message}). Free space on the data disk.`, {
+        retryAfterS: 5,
+      });
+    case "busy":
+    case "fatal":
+      if (report.isCorruption === true) {
+        return new PosthornError(
+          "unavailable",
+          `The database is damaged (${report.message}). ` +
+            "Keep a copy of the data directory, then restore a backup or move the files away.",
+          { retryAfterS: 5 },
+        );
+      }
+      return new PosthornError("unavailable", `The store cannot write now (${report.message}).`, { retryAfterS: 5 });
+    case "item":
+      return new PosthornError("internal_error", `The store refused one item (${report.message}).`);
+  }
+}
