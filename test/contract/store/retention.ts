@@ -102,7 +102,9 @@ export function retentionContract(harness: StoreHarness): void {
         expect(deliveries[0]).toMatchObject({ created: 2, delivered: 2, attempts: 2, pruned: 1 });
         expect(events[0]).toMatchObject({ accepted: 3, unmatched: 1, pruned: 2 });
         // Without any time everything stays.
-        expect(await prune(store, LATER * 2, { gateway: agesOf({ days: 0 }), tenants: [] })).toMatchObject({ removed: 0 });
+        expect(await prune(store, LATER * 2, { gateway: agesOf({ days: 0 }), tenants: [] })).toMatchObject({
+          removed: 0,
+        });
       }));
 
     it("never deletes what is open: waiting, being sent, not fanned out, or in the way of its ordering key", () =>
@@ -183,7 +185,12 @@ export function retentionContract(harness: StoreHarness): void {
         expect((await store.listAttempts(key))[0]?.responseBody).toBeDefined();
         expect(await prune(store, NOON + 2 * DAY_MS, rules)).toMatchObject({ removed: 0, answers: 1 });
         const [attempt] = await store.listAttempts(key);
-        expect(attempt).toMatchObject({ number: 1, responseCode: 200, responseHeaders: undefined, responseBody: undefined });
+        expect(attempt).toMatchObject({
+          number: 1,
+          responseCode: 200,
+          responseHeaders: undefined,
+          responseBody: undefined,
+        });
         expect(await prune(store, NOON + 2 * DAY_MS, rules)).toMatchObject({ answers: 0 });
       }));
 
@@ -232,10 +239,17 @@ export function retentionContract(harness: StoreHarness): void {
         expect(await seqsOf(store)).toEqual([...kept, young]);
         const ofTenant = await store.listEvents({ tenantId: "kept" }, { limit: 100, cursor: undefined });
         expect(ofTenant.rows.map(({ seq }) => seq)).toEqual(kept.toReversed());
-        const gone = await store.listEvents({ tenantId: "default", until: LATER - 2 * DAY_MS }, { limit: 9, cursor: undefined });
+        const gone = await store.listEvents(
+          { tenantId: "default", until: LATER - 2 * DAY_MS },
+          { limit: 9, cursor: undefined },
+        );
         expect([gone.rows, gone.nextCursor]).toEqual([[], undefined]);
         const walk = { over: "events", include: "missing", upToSeq: young, subscriptionSeq: lane, now: LATER } as const;
-        const page = await store.walkReplay(walk, { eventSeq: 0, subscriptionSeq: 0 }, { limit: 100, maxScanned: 1000 });
+        const page = await store.walkReplay(
+          walk,
+          { eventSeq: 0, subscriptionSeq: 0 },
+          { limit: 100, maxScanned: 1000 },
+        );
         expect(page.found.map(({ eventSeq }) => eventSeq)).toEqual(kept);
         const first = { eventSeq: seqs[0] as number, subscriptionSeq: lane };
         await expect(store.replay(first, { ordered: false, expiresAt: undefined }, LATER)).rejects.toMatchObject({
@@ -249,7 +263,11 @@ export function retentionContract(harness: StoreHarness): void {
       inFreshPlace(harness, async (place) => {
         const lanes = await Promise.all(Array.from({ length: 60 }, () => insertLane(place.store)));
         const event = newEvent();
-        const eventSeq = await stored(place.store, event, lanes.map((lane) => newDelivery(lane, { claim: true })));
+        const eventSeq = await stored(
+          place.store,
+          event,
+          lanes.map((lane) => newDelivery(lane, { claim: true })),
+        );
         await Promise.all(
           lanes.map((subscriptionSeq) => settle(place.store, newSettlement({ eventSeq, subscriptionSeq }))),
         );
