@@ -12,13 +12,7 @@ const FILL_BATCH = 2000;
 
 /** `create(i)` makes the i-th event; its `end` is what becomes of its one delivery, "delivered" when not given. */
 export async function openFilled(bench, name, count, create) {
-  const file = join(bench.dir, name, "posthorn.db");
-  const filling = await open(file, "OFF");
-  for (let done = 0; done < count; done += FILL_BATCH) {
-    await writeBatch(filling, Math.min(count - done, FILL_BATCH), (i) => create(done + i));
-  }
-  await filling.close();
-  const store = await open(file, "FULL");
+  const store = await openStore(await fillStore(bench, name, count, create), "FULL");
   return {
     ...store,
     async close() {
@@ -28,7 +22,18 @@ export async function openFilled(bench, name, count, create) {
   };
 }
 
-function open(file, synchronous) {
+/** The file of a store that is closed again. */
+export async function fillStore(bench, name, count, create) {
+  const file = join(bench.dir, name, "posthorn.db");
+  const filling = await openStore(file, "OFF");
+  for (let done = 0; done < count; done += FILL_BATCH) {
+    await writeBatch(filling, Math.min(count - done, FILL_BATCH), (i) => create(done + i));
+  }
+  await filling.close();
+  return file;
+}
+
+export function openStore(file, synchronous) {
   return openSqliteStore({
     file,
     synchronous,
@@ -44,7 +49,7 @@ function open(file, synchronous) {
 export async function writeBatch(store, count, create) {
   const events = Array.from({ length: count }, (_, i) => create(i));
   const seqs = await Promise.all(events.map((event) => accept(store, event)));
-  await Promise.all(events.map(({ end }, i) => settle(store, seqs[i], end)));
+  await Promise.all(events.map(({ end, endedAt }, i) => settle(store, seqs[i], end, endedAt)));
 }
 
 const createId = createIdSource({ wall: Date.now }, { bytes: randomBytes });
@@ -94,9 +99,8 @@ function accept(store, event) {
   });
 }
 
-function settle(store, eventSeq, end = "delivered") {
+function settle(store, eventSeq, end = "delivered", now = Date.now()) {
   if (end === "unmatched" || end === "open") return Promise.resolve();
-  const now = Date.now();
   const settlement = {
     eventSeq,
     subscriptionSeq: 1,

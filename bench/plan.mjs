@@ -19,6 +19,9 @@ export function createPlan({ isQuick, isLong, rounds }) {
     fanOutEvents: isQuick ? 5 : 15,
     backlog: isLong ? 1_000_000 : isQuick ? 20_000 : 100_000,
     stored: isLong ? 3_000_000 : isQuick ? 50_000 : 300_000,
+    /** Old events that are deleted beside ingest, and in each turn of filling and deleting. */
+    pruned: isLong ? 1_000_000 : isQuick ? 30_000 : 150_000,
+    turned: isLong ? 100_000 : isQuick ? 10_000 : 30_000,
     starts: isQuick ? 3 : 5,
   };
 }

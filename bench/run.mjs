@@ -21,6 +21,7 @@ const FIGURES = {
   backlog: async () => (await import("./figures/backlog.mjs")).measureBacklog,
   stored: async () => (await import("./figures/stored.mjs")).measureStored,
   search: async () => (await import("./figures/search.mjs")).measureSearch,
+  retention: async () => (await import("./figures/retention.mjs")).measureRetention,
   routing: async () => (await import("./figures/routing.mjs")).measureRouting,
   failing: async () => (await import("./figures/failing.mjs")).measureFailing,
   forward: async () => (await import("./figures/forward.mjs")).measureForward,

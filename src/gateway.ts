@@ -1,5 +1,6 @@
 import type { Config } from "./config/settings-tree.ts";
 import { VERSION } from "./config/version.ts";
+import { ageOf } from "./domain/retention.ts";
 import { createAuthenticate } from "./http/authenticate.ts";
 import { createClientAddress, createExemption, createProxyTrust } from "./http/client-address.ts";
 import { createConnectionGate } from "./http/connection-gate.ts";
@@ -13,6 +14,7 @@ import { createGatewayJobs, END_OVERLAPS } from "./manage/gateway-jobs.ts";
 import { createHeldJob } from "./manage/held-deliveries.ts";
 import { createJobs } from "./manage/jobs.ts";
 import { createPruneJobs } from "./manage/prune-jobs.ts";
+import { reportRetention } from "./manage/retention.ts";
 import { createSecretRotation } from "./manage/secret-rotation.ts";
 import { createStatus } from "./manage/status.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
@@ -74,7 +76,13 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     runner: Buffer.from(random.bytes(8)).toString("hex"),
     jobs: [
       ...createGatewayJobs({ rotation }),
-      ...createPruneJobs({ store, clock }),
+      ...createPruneJobs({
+        store,
+        clock,
+        rules: ground.retention.rules,
+        idempotencyKeysKeptMs: ageOf(config.retention.idempotencyKeysDays),
+        onPruned: ({ removed }) => metrics.countPruned(removed),
+      }),
       createHeldJob({
         store,
         subscriptions,
@@ -141,6 +149,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     loopLag,
     metrics,
     findTrouble,
+    reportRetention: (tenantId) => reportRetention({ store, jobs, times: ground.retention, clock }, tenantId),
   });
   addRoutes(http.app, {
     version: VERSION,

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import type { Config } from "../config/settings-tree.ts";
+import { ageOf } from "../domain/retention.ts";
 import { getDatabasePath } from "../config/store-url.ts";
 import { inspectDatabase, type Inspection } from "../store/sqlite/inspect.ts";
 import { isDataDirLocked } from "../store/sqlite/data-dir-lock.ts";
@@ -34,6 +35,7 @@ export async function runDoctor(flags: LocalFlags): Promise<void> {
   if (config !== undefined) {
     checkDataDir(config, about("data dir"));
     const inspection = checkDatabase(config, about("database"));
+    if (inspection !== undefined) checkRetention(config, inspection, about("retention"));
     checkSources(config, inspection, about("sources"));
     const date = await checkGateway(config, about("gateway"));
     checkClock(inspection, date, about("clock"));
@@ -80,7 +82,7 @@ function checkDatabase(config: Config, judge: Judge): Inspection | undefined {
   const file = getDatabasePath(config);
   let inspection: Inspection | undefined;
   try {
-    inspection = inspectDatabase(file);
+    inspection = inspectDatabase(file, ageOf(config.retention.days), Date.now());
   } catch (error) {
     judge("fail", `${file} cannot be read: ${(error as Error).message}`);
     return undefined;
@@ -103,6 +105,23 @@ function checkDatabase(config: Config, judge: Judge): Inspection | undefined {
   if (inspection.imbalance === 0) judge("ok", `${open}; the counters agree with the rows`);
   else judge("fail", `${open}; the counters differ from the rows by ${inspection.imbalance}`);
   return inspection;
+}
+
+/** A gateway that runs looks every hour. */
+const PRUNED_LATE_MS = 6 * 3_600_000;
+
+function checkRetention({ retention }: Config, inspection: Inspection, judge: Judge): void {
+  const { oldestReceivedAt, lastPrunedAt, dueEvents } = inspection;
+  const oldest = oldestReceivedAt === undefined ? "no events" : `the oldest event is of ${isoOf(oldestReceivedAt)}`;
+  if (retention.days === 0) return judge("ok", `events are kept for ever (retention.days is 0); ${oldest}`);
+  const last = lastPrunedAt === undefined ? "nothing was deleted yet" : `last complete run ${isoOf(lastPrunedAt)}`;
+  const detail = `events are kept for ${retention.days} days; ${oldest}; about ${countOf(dueEvents, "event")} to be deleted; ${last}`;
+  const isLate = dueEvents > 0 && lastPrunedAt !== undefined && Date.now() - lastPrunedAt > PRUNED_LATE_MS;
+  judge(isLate ? "warn" : "ok", detail);
+}
+
+function isoOf(at: number): string {
+  return new Date(at).toISOString();
 }
 
 /** Resolves to the date that the gateway gives. */

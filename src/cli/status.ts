@@ -22,7 +22,14 @@ interface Status {
     failures: number;
     last_error: string | null;
   }[];
+  retention: { days: number | null; due_events: number | null; behind_s: number | null; remaining_s: number | null };
   sources: { name: string; health: string; reason: string }[];
+}
+
+function describeRetention({ days, due_events: due, behind_s: behindS, remaining_s: remainingS }: Status["retention"]) {
+  if (days === null) return "events for ever";
+  const left = remainingS === null || due === 0 ? "" : `, about ${remainingS} s of work`;
+  return `events for ${days} days${due === null || behindS === null ? "" : `; ${due} to be deleted, ${behindS} s behind${left}`}`;
 }
 
 export async function runStatus(flags: ClientFlags): Promise<void> {
@@ -41,6 +48,7 @@ export async function runStatus(flags: ClientFlags): Promise<void> {
       ["disk", `${formatBytes(disk.free_bytes)} free (${disk.status})`],
       ["mode", status.mode],
       ["waiting", countOf(status.queue_length, "delivery", "deliveries")],
+      ["kept", describeRetention(status.retention)],
       ["last error", status.last_error],
     ]),
   );

@@ -41,5 +41,6 @@ function addSettings(command: Command): Command {
     .option("--max-subscriptions <number>", "how many it may have")
     .option("--max-events-per-minute <number>", "how many events are taken in")
     .option("--max-open-deliveries <number>", "new events are refused while so many are open")
-    .option("--max-stored-bytes <number>", "new events are refused once their bodies have this size");
+    .option("--max-stored-bytes <number>", "new events are refused once their bodies have this size")
+    .option("--retention-days <number>", "days for which its events are kept; 0 keeps them, none is as the gateway");
 }

@@ -9,6 +9,7 @@ interface TenantAnswer {
   name: string;
   contact_email: string | null;
   quotas: Record<"subscriptions" | "events_per_minute" | "open_deliveries" | "stored_bytes", number | null>;
+  retention: Record<"days" | "answers_days" | "dead_letters_days" | "refused_requests_days", number | null>;
   usage: Record<"subscriptions" | "open_deliveries" | "stored_bytes", number>;
   status: string;
   managed_by: string;
@@ -24,6 +25,7 @@ export interface TenantFlags extends ClientFlags {
   maxEventsPerMinute?: string;
   maxOpenDeliveries?: string;
   maxStoredBytes?: string;
+  retentionDays?: string;
 }
 
 const COLUMNS: readonly Column<TenantAnswer>[] = [
@@ -68,7 +70,8 @@ function readSettings(flags: TenantFlags) {
     open_deliveries: readQuota("--max-open-deliveries", flags.maxOpenDeliveries),
     stored_bytes: readQuota("--max-stored-bytes", flags.maxStoredBytes),
   };
-  return { name: flags.name, contact_email: flags.email, status: flags.status, quotas };
+  const retention = { days: readQuota("--retention-days", flags.retentionDays) };
+  return { name: flags.name, contact_email: flags.email, status: flags.status, quotas, retention };
 }
 
 function readQuota(flag: string, text: string | undefined): number | null | undefined {
@@ -88,6 +91,11 @@ export async function runDeleteTenant(id: string, flags: ClientFlags): Promise<v
   print(`${id}: deleted`);
 }
 
+function describeRetention(days: number | null): string {
+  if (days === null) return "as the gateway keeps them";
+  return days === 0 ? "for ever" : `${days} days`;
+}
+
 function show(client: ApiClient, answer: ApiAnswer, flags: ClientFlags): void {
   if (flags.json === true) return print(answer.text);
   const tenant = readAnswer(client, answer) as TenantAnswer;
@@ -103,6 +111,7 @@ function show(client: ApiClient, answer: ApiAnswer, flags: ClientFlags): void {
       ["open deliveries", ofQuota(usage.open_deliveries, quotas.open_deliveries)],
       ["stored", ofQuota(usage.stored_bytes, quotas.stored_bytes, formatBytes)],
       ["events per minute", quotas.events_per_minute === null ? null : `at most ${quotas.events_per_minute}`],
+      ["events kept", describeRetention(tenant.retention.days)],
       ["created", `${tenant.created_at} (${formatAgo(tenant.created_at, Date.now())})`],
     ]),
   );

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { MAX_RETENTION_DAYS } from "../domain/retention.ts";
 
 const MIB = 1_048_576;
 
@@ -163,6 +164,44 @@ export const Limits = Type.Object(
       minimum: 0,
       maximum: 1000,
       description: "Rotated log files kept beside the current one",
+    }),
+  },
+  { additionalProperties: false, default: {} },
+);
+
+function days(env: string, description: string) {
+  return Type.Optional(
+    Type.Number({ env, minimum: 0, maximum: MAX_RETENTION_DAYS, defaultText: "as `days`", description }),
+  );
+}
+
+/** How long what has ended is kept. */
+export const Retention = Type.Object(
+  {
+    days: Type.Number({
+      env: "POSTHORN_RETENTION_DAYS",
+      default: 30,
+      minimum: 0,
+      maximum: MAX_RETENTION_DAYS,
+      description:
+        "Days for which events are kept, with all that belongs to them; 0 keeps them. What is open is never deleted. " +
+        "Ids stay known for `limits.dedupe_horizon_days` in any case",
+    }),
+    answers_days: days(
+      "POSTHORN_RETENTION_ANSWERS_DAYS",
+      "The same for headers and bodies that destinations answered; the attempts themselves stay with their event",
+    ),
+    dead_letters_days: days(
+      "POSTHORN_RETENTION_DEAD_LETTERS_DAYS",
+      "The same for events with a dead letter, from the death of the last one; one that blocks its ordering key stays",
+    ),
+    refused_requests_days: days("POSTHORN_RETENTION_REFUSED_REQUESTS_DAYS", "The same for requests that made no event"),
+    idempotency_keys_days: Type.Number({
+      env: "POSTHORN_RETENTION_IDEMPOTENCY_KEYS_DAYS",
+      default: 7,
+      minimum: 0,
+      maximum: MAX_RETENTION_DAYS,
+      description: "Days for which an `Idempotency-Key` of the API is remembered; 0 for ever",
     }),
   },
   { additionalProperties: false, default: {} },

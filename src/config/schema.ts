@@ -4,7 +4,7 @@ import { SourceInput } from "../domain/source.ts";
 import { SubscriptionInput } from "../domain/subscription.ts";
 import { TargetInput } from "../domain/target.ts";
 import { TenantInput } from "../domain/tenant.ts";
-import { Limits } from "./limits.ts";
+import { Limits, Retention } from "./limits.ts";
 import { VERSION } from "./version.ts";
 
 /** Every setting is written down here once: type, default, environment name, validation and documentation. */
@@ -271,6 +271,7 @@ export const Settings = Type.Object(
     ...smartsheet,
     ...operation,
     limits: Limits,
+    retention: Retention,
     sources: Type.Array(SourceInput, {
       default: [],
       maxItems: 10_000,
@@ -324,5 +325,6 @@ export const SETTING_GROUPS: readonly { title: string; prefix: string; settings:
   { title: "Destinations", prefix: "", settings: destinations },
   { title: "Smartsheet", prefix: "", settings: smartsheet },
   { title: "Operation", prefix: "", settings: operation },
+  { title: "Retention", prefix: "retention.", settings: Retention.properties },
   { title: "Limits", prefix: "limits.", settings: Limits.properties },
 ];

@@ -1,4 +1,5 @@
 import { Type, type Static } from "typebox";
+import { RetentionInput, type RetentionDays } from "./retention.ts";
 import type { ManagedBy } from "./subscription.ts";
 
 /**
@@ -58,6 +59,7 @@ export const TenantSettings = Type.Object(
       ),
     ),
     quotas: Type.Optional(QuotasInput),
+    retention: Type.Optional(RetentionInput),
     status: Type.Optional(
       Type.Union([Type.Literal("active"), Type.Literal("inactive")], {
         default: "active",
@@ -89,6 +91,8 @@ export interface Tenant {
   name: string;
   contactEmail: string | undefined;
   quotas: Quotas;
+  /** Empty where the gateway's settings hold. */
+  retention: RetentionDays;
   status: TenantStatus;
   managedBy: ManagedBy;
   createdAt: number;

@@ -6,6 +6,7 @@ import { openDiskWatch } from "../manage/disk-watch.ts";
 import { loadOrCreateMasterKey } from "../manage/key-files.ts";
 import { openKeys } from "../manage/keys.ts";
 import { createQuotaGate } from "../manage/quotas.ts";
+import { createRetentionTimes } from "../manage/retention.ts";
 import { createSecretBox } from "../manage/secret-box.ts";
 import { openTenants } from "../manage/tenants.ts";
 import { prepareDataDir } from "../store/sqlite/data-dir.ts";
@@ -69,7 +70,15 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
     maxKeysPerTenant: limits.maxKeysPerTenant,
   });
   const quotas = createQuotaGate({ store, clock, onFault: logFault });
-  const tenants = await openTenants({ store, clock, onChange: quotas.update });
+  const retention = createRetentionTimes(config.retention);
+  const tenants = await openTenants({
+    store,
+    clock,
+    onChange(changes) {
+      retention.update(changes);
+      return quotas.update(changes);
+    },
+  });
 
   function logFault(error: unknown): void {
     logger.error({ error }, "unexpected fault");
@@ -92,6 +101,7 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
     secretBox,
     keys,
     quotas,
+    retention,
     tenants,
   };
 }

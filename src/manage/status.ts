@@ -4,6 +4,7 @@ import type { DeliveryCounters, Store } from "../store/store.ts";
 import type { LoopLag } from "../telemetry/loop-lag.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { DiskWatch } from "./disk-watch.ts";
+import type { RetentionReport } from "./retention.ts";
 import type { Sources } from "./sources.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import { describeTarget, type TargetFacts } from "./target-facts.ts";
@@ -28,6 +29,7 @@ export interface StatusOptions {
   loopLag: LoopLag;
   metrics: Metrics;
   findTrouble: () => PosthornError | undefined;
+  reportRetention: (tenantId: string | undefined) => Promise<RetentionReport>;
 }
 
 /** Beyond this many, only targets in trouble are listed. */
@@ -113,24 +115,44 @@ export function createStatus(options: StatusOptions): Status {
         })),
         suspended: suspended.slice(0, MAX_LISTED_TARGETS),
         missing_sources: describeMissing(tenantId).slice(0, MAX_LISTED_TARGETS),
+        retention: presentRetentionReport(await options.reportRetention(tenantId)),
       };
     },
 
     async metrics() {
       const counters = await store.loadCounters();
+      const retention = await options.reportRetention(undefined);
       const text = await metrics.scrape({
         openDeliveries: counters.deliveries.reduce((sum, row) => sum + openOf(row), 0),
-        deadLetters: counters.deliveries.reduce((sum, row) => sum + row.dead, 0),
+        deadLetters: counters.deliveries.reduce((sum, row) => sum + row.deadLetters, 0),
         activeSubscriptions: subscriptions.list(undefined).filter(({ status }) => status === "active").length,
         inFlight: scheduler.inFlight,
         openBreakers: [...scheduler.lanes()].filter(({ target }) => target.mode.isOpen).length,
         freeDiskBytes: disk.freeBytes,
         loopLagMs: loopLag.lagMs,
+        dueEvents: retention.dueEvents ?? 0,
+        retentionBehindS: retention.behindS ?? 0,
         imbalance: await store.findImbalance(),
         targets: describeTargets(counters.deliveries, undefined),
       });
       return { text, contentType: metrics.contentType };
     },
+  };
+}
+
+function presentRetentionReport(report: RetentionReport) {
+  const { lastRun } = report;
+  const isoOrNull = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+  return {
+    days: report.days,
+    oldest_event_at: isoOrNull(report.oldestEventAt),
+    due_events: report.dueEvents,
+    complete_until: isoOrNull(report.completeUntil),
+    behind_s: report.behindS,
+    remaining_s: report.remainingS,
+    running: report.isRunning,
+    last_run_at: isoOrNull(lastRun?.startedAt ?? null),
+    last_result: lastRun?.result ?? null,
   };
 }
 

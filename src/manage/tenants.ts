@@ -1,6 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
+import { presentRetention, readRetention } from "../domain/retention.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
 import type { QuotasInput, Tenant, TenantInput, TenantSettings } from "../domain/tenant.ts";
 import type { Page, PageOf, Store } from "../store/store.ts";
@@ -14,7 +15,7 @@ export interface Tenants {
   create(input: TenantInput, mark?: IdempotencyMark): Promise<Tenant>;
   /** What is not given is as it is for a new one. */
   put(input: TenantInput, check?: TenantCheck): Promise<{ tenant: Tenant; isNew: boolean }>;
-  /** What is not given stays, each quota for itself. */
+  /** What is not given stays, each quota and each time for itself. */
   change(id: string, change: TenantSettings, check?: TenantCheck): Promise<Tenant>;
   remove(id: string, check?: TenantCheck): Promise<void>;
   /** Takes over what the configuration declares; says which left it. */
@@ -65,6 +66,7 @@ export async function openTenants({ store, clock, onChange }: TenantsOptions): P
         openDeliveries: quotas.open_deliveries ?? undefined,
         storedBytes: quotas.stored_bytes ?? undefined,
       },
+      retention: readRetention(input.retention ?? {}),
       status: input.status ?? "active",
       managedBy,
       createdAt: known?.createdAt ?? at,
@@ -101,7 +103,8 @@ export async function openTenants({ store, clock, onChange }: TenantsOptions): P
         check?.(known);
         refuseManaged(known);
         const quotas = { ...quotasOf(known), ...change.quotas };
-        return save(toTenant({ ...settingsOf(known), ...change, quotas }, "api", known));
+        const retention = { ...presentRetention(known.retention), ...change.retention };
+        return save(toTenant({ ...settingsOf(known), ...change, quotas, retention }, "api", known));
       }),
     remove: (id, check) =>
       inTurn(async () => {

@@ -14,6 +14,7 @@ import type { ManagedBy } from "../domain/subscription.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { IdempotencyBook, IdempotencyMark } from "./port/idempotency.ts";
 import type { ReplayBook } from "./port/replays.ts";
+import type { RetentionBook } from "./port/retention.ts";
 import type { SmartsheetBook } from "./port/smartsheet.ts";
 import type { AttemptStatistics } from "./port/statistics.ts";
 import type { TargetRecords } from "./port/targets.ts";
@@ -27,6 +28,7 @@ export interface Store
     Acts,
     JobBook,
     ReplayBook,
+    RetentionBook,
     AttemptStatistics,
     IdempotencyBook,
     TargetRecords,
@@ -371,7 +373,7 @@ export interface Configuration {
  * `default` is always there.
  */
 export interface TenantRecords {
-  /** Those that an event may be refused for, or that the configuration declared: with quotas or not active. */
+  /** Those that an event may be refused for, or that the configuration declared: with quotas or not active; and those with times of their own. */
   loadTenants(): Promise<readonly Tenant[]>;
   findTenant(id: string): Promise<Tenant | undefined>;
   /** By id. */
@@ -474,7 +476,10 @@ export interface ReadModels {
   loadRequestBody(id: string): Promise<Uint8Array | undefined>;
   loadCounters(): Promise<Counters>;
   countOpenDeliveries(): Promise<number>;
-  /** Conservation: deliveries open by the counters, less those that are found row by row. Must be 0. */
+  /**
+   * Conservation: deliveries open by the counters, less those that are found row by row. Must be 0. What was deleted
+   * after its time had ended before, and is counted still.
+   */
   findImbalance(): Promise<number>;
 }
 
@@ -589,10 +594,12 @@ export interface RequestFilter {
 }
 
 export interface Counters {
-  events: readonly { tenantId: string; accepted: number; unmatched: number; duplicates: number }[];
+  /** `pruned`: so many of the accepted ones were deleted after their time. */
+  events: readonly { tenantId: string; accepted: number; unmatched: number; duplicates: number; pruned: number }[];
   deliveries: readonly DeliveryCounters[];
 }
 
+/** Of all that there ever was, also of what was deleted after its time. */
 export interface DeliveryCounters {
   subscriptionSeq: number;
   tenantId: string;
@@ -603,6 +610,10 @@ export interface DeliveryCounters {
   attempts: number;
   failures: number;
   lastAttemptAt: number | undefined;
+  /** Those of `dead` that are still there. */
+  deadLetters: number;
+  /** Deleted after their time. */
+  pruned: number;
 }
 
 /** Work that comes again and again: when it is due, who runs it, what came of it. Times are scheduling times. */

@@ -10,6 +10,8 @@ export interface Metrics {
   countServerError(code: string): void;
   /** An inbound connection was closed because there were too many. */
   countClosedConnection(why: string): void;
+  /** Events deleted after their time. */
+  countPruned(events: number): void;
   countEvent(kind: "stored" | "duplicate" | "failed"): void;
   /** Filters that could not be tested within their budget. */
   countCostlyFilters(count: number): void;
@@ -39,6 +41,9 @@ export interface GaugeValues {
   openBreakers: number;
   freeDiskBytes: number;
   loopLagMs: number;
+  /** To be deleted because they are old, about. */
+  dueEvents: number;
+  retentionBehindS: number;
   /** created − (delivered + dead + cancelled + open), counted independently: must be 0. */
   imbalance: number;
 }
@@ -73,6 +78,10 @@ export function createMetrics(): Metrics {
     name: "posthorn_events_total",
     help: "Events by what became of them at the door",
   });
+  const pruned = createCounter(registry, {
+    name: "posthorn_events_pruned_total",
+    help: "Events deleted because they were older than they are to be kept",
+  }).with({});
   const costlyFilters = createCounter(registry, {
     name: "posthorn_filters_too_costly_total",
     help: "Filters that went beyond their step budget on an event, and so did not match",
@@ -112,6 +121,8 @@ export function createMetrics(): Metrics {
     openBreakers: gauge("posthorn_destinations_down", "Subscriptions whose destination is down (QUEUE mode)"),
     freeDiskBytes: gauge("posthorn_disk_free_bytes", "Room on the data disk"),
     loopLagMs: gauge("posthorn_loop_lag_ms", "How late the event loop is"),
+    dueEvents: gauge("posthorn_retention_due_events", "Events to be deleted because they are old, about"),
+    retentionBehindS: gauge("posthorn_retention_behind_seconds", "For how long some of these have been due"),
     imbalance: gauge("posthorn_conservation_imbalance", "Deliveries created less those accounted for; must be 0"),
   };
 
@@ -143,6 +154,7 @@ export function createMetrics(): Metrics {
     countRequest: (outcome) => void requestCounts(outcome).value++,
     countServerError: (code) => void serverErrorCounts(code).value++,
     countClosedConnection: (reason) => void closedCounts(reason).value++,
+    countPruned: (count) => void (pruned.value += count),
     countEvent: (result) => void eventCounts(result).value++,
     countCostlyFilters: (count) => void (costlyFilters.value += count),
     countAttempt(attempt) {

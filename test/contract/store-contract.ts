@@ -14,6 +14,7 @@ import { laneContract } from "./store/lanes.ts";
 import { orderContract } from "./store/order.ts";
 import { readsContract } from "./store/reads.ts";
 import { replaysContract } from "./store/replays.ts";
+import { retentionContract } from "./store/retention.ts";
 import { searchContract } from "./store/search.ts";
 import { settleContract } from "./store/settle.ts";
 import { smartsheetContract } from "./store/smartsheet.ts";
@@ -40,6 +41,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     idempotencyKeysContract(harness);
     readsContract(harness);
     replaysContract(harness);
+    retentionContract(harness);
     searchContract(harness);
     smartsheetContract(harness);
     tenantContract(harness);

@@ -12,7 +12,7 @@ export function presentCounters(counters: Omit<DeliveryCounters, "subscriptionSe
     failure_count: counters.failures,
     last_delivery: isoTime(counters.lastAttemptAt) ?? null,
     open_count: counters.created - counters.delivered - counters.dead - counters.cancelled,
-    dead_count: counters.dead,
+    dead_count: counters.deadLetters,
   };
 }
 

@@ -1,3 +1,4 @@
+import { presentRetention } from "../../domain/retention.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { quotasOf } from "../../manage/tenants.ts";
 import type { TenantUsage } from "../../store/store.ts";
@@ -10,6 +11,7 @@ export function presentTenant(tenant: Tenant, usage: TenantUsage | undefined) {
     name: tenant.name,
     contact_email: tenant.contactEmail ?? null,
     quotas: quotasOf(tenant),
+    retention: presentRetention(tenant.retention),
     usage: {
       subscriptions: usage?.subscriptions ?? 0,
       open_deliveries: usage?.openDeliveries ?? 0,

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { EXAMPLE } from "../openapi/examples.ts";
 import { Count, Time, closed, named, nullable, oneOf, type AreaDocs } from "../openapi/operation-docs.ts";
 
 const Alive = closed({ status: oneOf(["ok"]) });
@@ -64,6 +65,17 @@ const GatewayStatus = named(
       }),
       { description: "What comes from these waits: for n8n, their workflows are not active" },
     ),
+    retention: closed({
+      days: nullable(Type.Number({ description: "How long events are kept; null for ever" })),
+      oldest_event_at: nullable(Time),
+      due_events: nullable(Type.Integer({ minimum: 0, description: "About how many are to be deleted now" })),
+      complete_until: nullable(Time),
+      behind_s: nullable(Type.Integer({ minimum: 0, description: "For how long some of these have been due" })),
+      remaining_s: nullable(Type.Integer({ minimum: 0, description: "By the speed of the last run" })),
+      running: Type.Boolean(),
+      last_run_at: nullable(Time),
+      last_result: nullable(Type.String()),
+    }),
   }),
 );
 
@@ -104,6 +116,17 @@ export const OPERATION_DOCS: AreaDocs = {
           sources: [],
           suspended: [],
           missing_sources: [],
+          retention: {
+            days: 30,
+            oldest_event_at: EXAMPLE.time,
+            due_events: 0,
+            complete_until: EXAMPLE.time,
+            behind_s: 0,
+            remaining_s: 0,
+            running: false,
+            last_run_at: EXAMPLE.time,
+            last_result: "success",
+          },
         },
       },
     },

@@ -94,6 +94,8 @@ function sumOf(rows: readonly DeliveryCounters[]): Sum {
     cancelled: total(rows.map(({ cancelled }) => cancelled)),
     attempts: total(rows.map(({ attempts }) => attempts)),
     failures: total(rows.map(({ failures }) => failures)),
+    deadLetters: total(rows.map(({ deadLetters }) => deadLetters)),
+    pruned: total(rows.map(({ pruned }) => pruned)),
     lastAttemptAt: last === 0 ? undefined : last,
   };
 }

@@ -235,4 +235,6 @@ const NONE = {
   attempts: 0,
   failures: 0,
   lastAttemptAt: undefined,
+  deadLetters: 0,
+  pruned: 0,
 };

@@ -9,6 +9,9 @@ import type { CounterDeltas } from "./counters.ts";
 import { createEventBlocks } from "./event-blocks.ts";
 import type { Moves } from "./move.ts";
 
+/** In `meta`. The last event's number is kept when the event is deleted: numbers are never given again. */
+export const LAST_EVENT_SEQ = "last_event_seq";
+
 /** Larger bodies stand apart, so that reading events does not drag them along. */
 const INLINE_BODY_BYTES = 16_384;
 
@@ -54,7 +57,9 @@ export function createAccept(
   const insertFirst = db.prepare(insertRow);
   const insertIfMissing = db.prepare(`${insertRow} on conflict do nothing`);
   const findByHash = db.prepare(`
-    select e.id, e.tenant_id, e.dedupe_key, e.received_at from dedupe d left join events e on e.seq = d.event_seq
+    select coalesce(e.id, k.id) as id, coalesce(e.tenant_id, k.tenant_id) as tenant_id,
+      coalesce(e.dedupe_key, k.dedupe_key) as dedupe_key, coalesce(e.received_at, k.received_at) as received_at
+    from dedupe d left join events e on e.seq = d.event_seq left join known_ids k on k.event_seq = d.event_seq
     where d.hash = ?`);
   const saveHash = db.prepare("insert or replace into dedupe (hash, event_seq) values (?, ?)");
   const findGenerated = db.prepare("select 1 from events where id = ? and given_id = 0 and tenant_id = ?");
@@ -66,17 +71,22 @@ export function createAccept(
   let lastSeq = readLastSeq();
   const blocks = createEventBlocks(db, lastSeq + 1);
   function readLastSeq(): number {
-    return (db.prepare("select max(seq) as seq from events").get() as { seq: number | null }).seq ?? 0;
+    const select = db.prepare(`
+      select max(coalesce((select max(seq) from events), 0), coalesce((select value from meta where key = ?), 0)) as seq`);
+    return (select.get(LAST_EVENT_SEQ) as { seq: number }).seq;
   }
 
   /** The id of the event that already has this key, or the free place where its hash goes. */
   function lookUpKey(event: NewEvent, key: string): { knownAs: string } | { freeHash: bigint } {
     const bytes = Buffer.from(key);
     let hash = hashKey(options.hashKey, event.tenantId, key);
+    let left: bigint | undefined;
     for (;;) {
       const row = findByHash.get(hash) as KnownKey | undefined;
-      if (row === undefined || row.dedupe_key === null) return { freeHash: hash };
-      if (isAmong(bytes, row.dedupe_key) && row.tenant_id === event.tenantId) {
+      if (row === undefined) return { freeHash: left ?? hash };
+      // What it points at is gone; another may stand behind it.
+      if (row.dedupe_key === null) left ??= hash;
+      else if (isAmong(bytes, row.dedupe_key) && row.tenant_id === event.tenantId) {
         const isFresh = event.receivedAt - row.received_at <= options.dedupeHorizonMs;
         return isFresh ? { knownAs: row.id } : { freeHash: hash };
       }
@@ -217,6 +227,13 @@ function isAmong(key: Buffer, written: Uint8Array): boolean {
   const partedAt = written.indexOf(PARTS_KEYS);
   if (partedAt < 0) return false;
   return key.equals(written.subarray(0, partedAt)) || key.equals(written.subarray(partedAt + 1));
+}
+
+/** The keys of an event, as they were before they were written. */
+export function readKeys(written: Uint8Array): string[] {
+  const partedAt = written.indexOf(PARTS_KEYS);
+  const parts = partedAt < 0 ? [written] : [written.subarray(0, partedAt), written.subarray(partedAt + 1)];
+  return parts.map((part) => Buffer.from(part).toString());
 }
 
 interface KnownKey {

@@ -14,6 +14,7 @@ import type { Moves } from "./move.ts";
 import type { Recover } from "./recover.ts";
 import { createSourceWrites } from "./sources.ts";
 import { createReplayWrites } from "./replays.ts";
+import type { Retention } from "./retention.ts";
 import { createTargetWrites } from "./targets.ts";
 import { createSmartsheetWrites } from "./smartsheet.ts";
 import { createTenantWrites } from "./tenants.ts";
@@ -25,7 +26,14 @@ import { createValidationWrites } from "./validations.ts";
  */
 export function createCommands(
   db: Database,
-  parts: { accept: Accept; acts: ActsOfStore; recover: Recover; counters: CounterDeltas; moves: Moves },
+  parts: {
+    accept: Accept;
+    acts: ActsOfStore;
+    recover: Recover;
+    counters: CounterDeltas;
+    moves: Moves;
+    retention: Retention;
+  },
 ) {
   const { accept, acts, recover, counters, moves } = parts;
   const throwing = {
@@ -55,6 +63,7 @@ export function createCommands(
     loadLanes: recover.loadLanes,
     recover: recover.recover,
     ...createHeldActs(db, parts.moves),
+    ...parts.retention,
     fanOut: (eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined, wall: number) =>
       accept.fanOut(eventSeq, deliveries, cursor, wall),
   };

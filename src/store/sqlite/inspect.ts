@@ -16,6 +16,11 @@ export interface Inspection {
   /** What the counters say less what the rows say: must be 0. */
   imbalance: number;
   lastKnownNow: number;
+  oldestReceivedAt: number | undefined;
+  /** When the last run began that deleted all that was old. */
+  lastPrunedAt: number | undefined;
+  /** About how many events are older than they are to be kept, and were not when that run began. */
+  dueEvents: number;
   /** As they are written: what opens a door is sealed. */
   sources: readonly { name: string; settings: string }[];
 }
@@ -25,12 +30,18 @@ type SourceText = Inspection["sources"][number];
 const MAX_DAMAGES = 10;
 
 /** Undefined when there is no database yet. Writes nothing. */
-export function inspectDatabase(file: string): Inspection | undefined {
+export function inspectDatabase(file: string, keptMs: number, wall: number): Inspection | undefined {
   if (!existsSync(file)) return undefined;
   const db = openReadConnection(file);
   try {
     const damages = readColumn(db, `pragma quick_check(${MAX_DAMAGES})`).filter((line) => line !== "ok");
     const reads = createReadModels(db);
+    const lastPrunedAt = readColumn(
+      db,
+      "select max(started_at) from job_runs where job = 'prune-events' and result = 'success'",
+    )[0] as number | null;
+    const isKept = !Number.isFinite(keptMs);
+    const span = reads.loadEventSpan(isKept ? 0 : (lastPrunedAt ?? 0) - keptMs, isKept ? 0 : wall - keptMs);
     return {
       version: String(readColumn(db, "select sqlite_version()")[0]),
       journalMode: String(readColumn(db, "pragma journal_mode")[0]),
@@ -41,6 +52,9 @@ export function inspectDatabase(file: string): Inspection | undefined {
       openDeliveries: reads.countOpenDeliveries(),
       imbalance: reads.findImbalance(),
       lastKnownNow: Number(readColumn(db, "select value from meta where key = 'last_known_now'")[0] ?? 0),
+      oldestReceivedAt: span.oldestReceivedAt,
+      lastPrunedAt: lastPrunedAt ?? undefined,
+      dueEvents: span.received,
       sources: db.prepare("select name, settings from sources order by name").all() as unknown as SourceText[],
     };
   } finally {

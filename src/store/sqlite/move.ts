@@ -176,7 +176,7 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
     isNext,
   };
 
-  /** Counters of terminal states say how many are in that state now. */
+  /** Counters of terminal states say how many are in that state now, or were when they were deleted after their time. */
   function uncount(row: DeliveryRow): void {
     if (row.state === STATE_NUMBERS.delivered) counters.addDelivery(row.subscription_seq, "delivered", -1);
     if (row.state === STATE_NUMBERS.dead) counters.addDelivery(row.subscription_seq, "dead", -1);

@@ -34,6 +34,7 @@ import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
 import { createJobReads } from "./jobs.ts";
 import { createKeyReads } from "./keys.ts";
 import { createReplayReads } from "./replay-reads.ts";
+import { createRetentionReads } from "./retention-reads.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
 import { createValidationReads } from "./validations.ts";
 import { createSmartsheetReads } from "./smartsheet.ts";
@@ -115,6 +116,7 @@ export function createReadModels(db: Database) {
     ...createIdempotencyKeyReads(db),
     ...createSmartsheetReads(db),
     ...createReplayReads(prepare, (cursor) => parseCursor(cursor, 1)[0] as number),
+    ...createRetentionReads(prepare),
 
     findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {
       // A sender may have chosen an id that another tenant's event was given by this gateway.
@@ -239,12 +241,13 @@ export function createReadModels(db: Database) {
 
     loadCounters(): Counters {
       return {
-        events: prepare("select tenant_id as tenantId, accepted, unmatched, duplicates from event_counters")
+        events: prepare("select tenant_id as tenantId, accepted, unmatched, duplicates, pruned from event_counters")
           .all()
           .map(toRow) as unknown as Counters["events"],
         deliveries: prepare(
           `select subscription_seq as subscriptionSeq, tenant_id as tenantId, created, delivered, dead, cancelled,
-              attempts, failures, last_attempt_at as lastAttemptAt from counters`,
+              attempts, failures, last_attempt_at as lastAttemptAt, dead - pruned_dead as deadLetters,
+              pruned_delivered + pruned_dead + pruned_cancelled as pruned from counters`,
         )
           .all()
           .map(toRow) as unknown as Counters["deliveries"],
@@ -289,12 +292,14 @@ export function createReadModels(db: Database) {
 
   function findByKey(tenantId: string, key: string): object | undefined {
     const select = prepare(`
-      select ${EVENT}, e.dedupe_key as dedupeKey from dedupe join events e on e.seq = dedupe.event_seq
+      select ${EVENT}, e.dedupe_key as dedupeKey from dedupe left join events e on e.seq = dedupe.event_seq
       where dedupe.hash = ?`);
     const bytes = Buffer.from(key);
     for (let hash = hashKey(secret, tenantId, key); ; hash += 1n) {
-      const row = select.get(hash) as { dedupeKey: Uint8Array; tenantId: string } | undefined;
-      if (row === undefined || (row.tenantId === tenantId && bytes.equals(row.dedupeKey))) return row;
+      const row = select.get(hash) as { dedupeKey: Uint8Array | null; tenantId: string | null } | undefined;
+      if (row === undefined) return undefined;
+      // Of a deleted event the place may be left.
+      if (row.dedupeKey !== null && row.tenantId === tenantId && bytes.equals(row.dedupeKey)) return row;
     }
   }
 

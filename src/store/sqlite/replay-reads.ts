@@ -10,26 +10,22 @@ const CLOCK_MARGIN_MS = 86_400_000;
 
 type Value = string | number;
 
-export function createReplayReads(prepare: (sql: string) => Statement, parseCursor: (cursor: string) => number) {
-  /** The first event from `seq` on, and when it was received. */
-  function receivedFrom(seq: number): { seq: number; at: number } | undefined {
-    return prepare("select seq, received_at as at from events where seq >= ? order by seq limit 1").get(seq) as
-      | { seq: number; at: number }
-      | undefined;
-  }
+type Prepare = (sql: string) => Statement;
 
-  /** The first event that was received at `time` or later, as if they were in the order of their times. */
-  function findFirst(time: number, lastSeq: number): number {
-    let [low, high] = [1, lastSeq + 1];
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      const event = receivedFrom(middle);
-      if (event === undefined || event.at >= time) high = middle;
-      else low = event.seq + 1;
-    }
-    return low;
+/** The first event that was received at `time` or later, as if they were in the order of their times. */
+export function findFirstReceived(prepare: Prepare, time: number, lastSeq: number): number {
+  const select = prepare("select seq, received_at as at from events where seq >= ? order by seq limit 1");
+  let [low, high] = [1, lastSeq + 1];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const event = select.get(middle) as { seq: number; at: number } | undefined;
+    if (event === undefined || event.at >= time) high = middle;
+    else low = event.seq + 1;
   }
+  return low;
+}
 
+export function createReplayReads(prepare: Prepare, parseCursor: (cursor: string) => number) {
   return {
     findReplay(id: string): ReplayRow | undefined {
       const row = prepare("select * from replays where id = ?").get(id) as unknown as ReplaySql | undefined;
@@ -88,8 +84,8 @@ export function createReplayReads(prepare: (sql: string) => Statement, parseCurs
     findEventRange(since: number | undefined, until: number | undefined): { afterSeq: number; upToSeq: number } {
       const { seq } = prepare("select coalesce(max(seq), 0) as seq from events").get() as { seq: number };
       return {
-        afterSeq: since === undefined ? 0 : findFirst(since - CLOCK_MARGIN_MS, seq) - 1,
-        upToSeq: until === undefined ? seq : Math.min(seq, findFirst(until + CLOCK_MARGIN_MS, seq)),
+        afterSeq: since === undefined ? 0 : findFirstReceived(prepare, since - CLOCK_MARGIN_MS, seq) - 1,
+        upToSeq: until === undefined ? seq : Math.min(seq, findFirstReceived(prepare, until + CLOCK_MARGIN_MS, seq)),
       };
     },
 

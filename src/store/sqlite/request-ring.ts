@@ -13,6 +13,8 @@ interface RingSize {
 
 export interface RequestRing {
   insert(request: LoggedRequest): void;
+  /** Something of it was deleted by others. */
+  forget(ring: string): void;
   rollback(): void;
 }
 
@@ -61,6 +63,7 @@ export function createRequestRing(db: Database): RequestRing {
         size.bytes -= oldest.bytes;
       }
     },
+    forget: (ring) => void sizes.delete(ring),
     rollback() {
       sizes.clear();
     },

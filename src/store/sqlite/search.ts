@@ -72,6 +72,12 @@ export function searchEvents(
   const fits = createCheck(options, filter);
   const read = createReader(prepare, filter);
 
+  const selectBelow = prepare("select max(seq) as seq from events where seq < ?");
+  /** Where much was deleted there is nothing to be read step by step. */
+  function aboveNext(seq: number): number {
+    return ((selectBelow.get(seq) as { seq: number | null }).seq ?? -1) + 1;
+  }
+
   const rows: StoredEvent[] = [];
   let skippedBodies = 0;
   let at = Math.min(below ?? Number.POSITIVE_INFINITY, (high ?? 0) + 1);
@@ -113,7 +119,7 @@ export function searchEvents(
       }
       if (isOver()) return end(at);
     }
-    if (found.length < wanted) at = from;
+    if (found.length < wanted) at = found.length === 0 ? aboveNext(from) : from;
     if (at > bottom && isOver()) return end(at);
   }
   return { rows, nextCursor: undefined, searchedUntil: undefined, skippedBodies };

@@ -6,6 +6,7 @@ const LOG_TABLES: ReadonlySet<string> = new Set([
   "events",
   "bodies",
   "dedupe",
+  "known_ids",
   "deliveries",
   "attempts",
   "requests",

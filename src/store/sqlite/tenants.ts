@@ -1,4 +1,5 @@
 import { PosthornError } from "../../domain/errors.ts";
+import type { RetentionDays } from "../../domain/retention.ts";
 import type { ManagedBy } from "../../domain/subscription.ts";
 import type { Tenant, TenantStatus } from "../../domain/tenant.ts";
 import type { Page, PageOf, TenantUsage } from "../store.ts";
@@ -15,20 +16,20 @@ export function createTenantBirth(db: Database): (id: string, at: number) => voi
 }
 
 const COLUMNS = `id, name, contact_email, status, max_subscriptions, max_events_per_minute, max_open_deliveries,
-  max_stored_bytes, managed_by, created_at, updated_at`;
+  max_stored_bytes, managed_by, created_at, updated_at, retention`;
 
 export function createTenantWrites(db: Database, options: { onDeleted: (id: string) => void }) {
   const insert = db.prepare(
-    `insert into tenants (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`,
+    `insert into tenants (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`,
   );
   // Its birth stays what it was.
   const save = db.prepare(`
-    insert into tenants (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    insert into tenants (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     on conflict (id) do update set name = excluded.name, contact_email = excluded.contact_email,
       status = excluded.status, max_subscriptions = excluded.max_subscriptions,
       max_events_per_minute = excluded.max_events_per_minute, max_open_deliveries = excluded.max_open_deliveries,
       max_stored_bytes = excluded.max_stored_bytes, managed_by = excluded.managed_by,
-      updated_at = excluded.updated_at`);
+      updated_at = excluded.updated_at, retention = excluded.retention`);
   const countSubscriptions = db.prepare(
     "select count(*) as count from subscriptions where tenant_id = ? and deleted_at is null",
   );
@@ -88,6 +89,7 @@ export function createTenantReads(prepare: (sql: string) => Statement) {
       const rows = prepare(`
         select ${COLUMNS} from tenants where managed_by <> 'api' or status <> 'active'
           or coalesce(max_events_per_minute, max_open_deliveries, max_stored_bytes) is not null
+          or retention is not null
         order by id`).all();
       return (rows as unknown as TenantSql[]).map(fromSql);
     },
@@ -134,6 +136,7 @@ function valuesOf(tenant: Tenant) {
     tenant.managedBy,
     tenant.createdAt,
     tenant.updatedAt,
+    Object.keys(tenant.retention).length === 0 ? null : JSON.stringify(tenant.retention),
   ] as const;
 }
 
@@ -149,6 +152,7 @@ interface TenantSql {
   managed_by: ManagedBy;
   created_at: number;
   updated_at: number;
+  retention: string | null;
 }
 
 function fromSql(row: TenantSql): Tenant {
@@ -162,6 +166,7 @@ function fromSql(row: TenantSql): Tenant {
       openDeliveries: row.max_open_deliveries ?? undefined,
       storedBytes: row.max_stored_bytes ?? undefined,
     },
+    retention: row.retention === null ? {} : (JSON.parse(row.retention) as RetentionDays),
     status: row.status,
     managedBy: row.managed_by,
     createdAt: row.created_at,

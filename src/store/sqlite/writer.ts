@@ -18,6 +18,7 @@ import { judgeFault, reportFault } from "./faults.ts";
 import { createMoves } from "./move.ts";
 import { createRecover } from "./recover.ts";
 import { createRequestRing } from "./request-ring.ts";
+import { createRetention } from "./retention.ts";
 import { createSettle } from "./settle.ts";
 import { createTransactions } from "./transactions.ts";
 
@@ -61,16 +62,15 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
   const hashKeyHex = keepMeta("dedupe_hash_key", options.hashKeyHex);
   const counters = createCounterDeltas(db);
   const moves = createMoves(db, counters);
-  const accept = createAccept(db, counters, moves, {
-    dedupeHorizonMs: options.dedupeHorizonMs,
-    hashKey: Buffer.from(hashKeyHex, "hex"),
-  });
+  const known = { dedupeHorizonMs: options.dedupeHorizonMs, hashKey: Buffer.from(hashKeyHex, "hex") };
+  const accept = createAccept(db, counters, moves, known);
   const acts = createActs(db, moves, accept);
   const claim = createClaim(db, acts.expireOne);
   const settle = createSettle(db, moves, claim, counters);
   const recover = createRecover(db, moves, settle, claim.nextDueAt);
-  const { commands, mayThrow } = createCommands(db, { accept, acts, recover, counters, moves });
   const ring = createRequestRing(db);
+  const retention = createRetention(db, { ...known, ring });
+  const { commands, mayThrow } = createCommands(db, { accept, acts, recover, counters, moves, retention });
   const transactions = createTransactions(db, [
     { write: () => counters.write(), rollback: () => counters.discard() },
     ring,

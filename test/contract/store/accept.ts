@@ -62,7 +62,7 @@ export function acceptContract(harness: StoreHarness): void {
     it("stores an event that nobody asked for and counts it as unmatched", async () => {
       await stored(shared.store, newEvent({ tenantId: "lonely" }));
       const counters = (await shared.store.loadCounters()).events.find(({ tenantId }) => tenantId === "lonely");
-      expect(counters).toEqual({ tenantId: "lonely", accepted: 1, unmatched: 1, duplicates: 0 });
+      expect(counters).toEqual({ tenantId: "lonely", accepted: 1, unmatched: 1, duplicates: 0, pruned: 0 });
     });
 
     it("answers in the order of the calls", async () => {

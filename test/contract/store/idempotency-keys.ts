@@ -38,6 +38,7 @@ const tenant = (id: string) => ({
   name: id,
   contactEmail: undefined,
   quotas: { subscriptions: undefined, eventsPerMinute: undefined, openDeliveries: undefined, storedBytes: undefined },
+  retention: {},
   status: "active" as const,
   managedBy: "api" as const,
   createdAt: NOON,

@@ -26,6 +26,7 @@ function newTenant(id: string, change: Partial<Tenant> = {}): Tenant {
     name: id,
     contactEmail: undefined,
     quotas: NO_QUOTAS,
+    retention: {},
     status: "active",
     managedBy: "api",
     createdAt: NOON,

@@ -24,7 +24,14 @@ const NONE = {
 };
 
 function newTenant(quotas: Partial<Tenant["quotas"]>, status: Tenant["status"] = "active"): Tenant {
-  const rest = { name: "a", contactEmail: undefined, managedBy: "api", createdAt: 0, updatedAt: 0 } as const;
+  const rest = {
+    name: "a",
+    contactEmail: undefined,
+    retention: {},
+    managedBy: "api",
+    createdAt: 0,
+    updatedAt: 0,
+  } as const;
   return { id: "a", quotas: { ...NONE, ...quotas }, status, ...rest };
 }
 

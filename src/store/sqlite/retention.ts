@@ -1,0 +1,237 @@
+import type { Ages } from "../../domain/retention.ts";
+import type { Pruned, PrunedEvents, PruneStep } from "../port/retention.ts";
+import { LAST_EVENT_SEQ, type AcceptOptions } from "./accept.ts";
+import { BATCH_LIMITS } from "../commit/batch.ts";
+import type { Database } from "./connection.ts";
+import { createKnownIds, type DeletedEvent } from "./known-ids.ts";
+import { STATE_NUMBERS } from "./move.ts";
+import type { RequestRing } from "./request-ring.ts";
+import { createRetentionWalk } from "./retention-walk.ts";
+
+const { pending, sending, delivered, dead, cancelled } = STATE_NUMBERS;
+
+/** What ended a moment ago may still get an attempt that comes late. */
+const JUST_ENDED_MS = 3_600_000;
+
+export function createRetention(db: Database, options: AcceptOptions & { ring: Pick<RequestRing, "forget"> }) {
+  const selectEvents = db.prepare(`
+    select seq, id, tenant_id as tenantId, received_at as receivedAt, dedupe_key as dedupeKey, size,
+      fan_out_cursor is not null as isFanningOut
+    from events where seq > ? and seq <= ? order by seq limit ?`);
+  const selectDeliveries = db.prepare(`
+    select count(*) as deliveries, coalesce(sum(attempt_count), 0) as attempts,
+      coalesce(sum(state in (${pending}, ${sending}) or (state = ${dead} and queued_key is not null)), 0) as needed,
+      max(case when state = ${dead} then completed_at end) as lastDeathAt, max(completed_at) as lastEndAt
+    from deliveries where event_seq = ?`);
+  const countEnds = db.prepare(`
+    select subscription_seq as subscriptionSeq, sum(state = ${delivered}) as delivered, sum(state = ${dead}) as dead,
+      sum(state = ${cancelled}) as cancelled, count(*) as count
+    from deliveries where event_seq between ? and ? group by subscription_seq`);
+  const addPruned = db.prepare(`
+    update counters set pruned_delivered = pruned_delivered + ?2, pruned_dead = pruned_dead + ?3,
+      pruned_cancelled = pruned_cancelled + ?4
+    where subscription_seq = ?1`);
+  const addPrunedEvents = db.prepare(
+    "update event_counters set pruned = pruned + ?2, stored_bytes = stored_bytes - ?3 where tenant_id = ?1",
+  );
+  const removeAll = ["attempts", "deliveries", "bodies"].map((table) =>
+    db.prepare(`delete from ${table} where event_seq between ? and ?`),
+  );
+  const removeEvents = db.prepare("delete from events where seq between ? and ?");
+  const removeSomeAttempts = db.prepare(`
+    delete from attempts where event_seq = ?1 and (subscription_seq, number) in (
+      select subscription_seq, number from attempts where event_seq = ?1 limit ?2)`);
+  // The dead ones last: as long as they are there, their time is what counts.
+  const selectSomeDeliveries = db.prepare(`
+    select subscription_seq as subscriptionSeq, state from deliveries where event_seq = ?
+    order by state = ${dead}, subscription_seq limit ?`);
+  const removeDelivery = db.prepare("delete from deliveries where event_seq = ? and subscription_seq = ?");
+  const eraseAnswers = db.prepare(`
+    update attempts set response_headers = null, response_body = null
+    where event_seq = ?1 and (subscription_seq, number) in (
+      select subscription_seq, number from attempts where event_seq = ?1 and started_at <= ?2
+        and (response_headers is not null or response_body is not null) limit ?3)`);
+  const selectFirstAnswer = db.prepare(`
+    select min(started_at) as at from attempts
+    where event_seq = ? and (response_headers is not null or response_body is not null)`);
+  const selectLastSeq = db.prepare("select max(seq) as seq from events");
+  const keepLastSeq = db.prepare("insert or replace into meta (key, value) values (?, ?)");
+  const selectRequests = db.prepare(`
+    select seq, ring, tenant_id as tenantId, received_at as receivedAt, coalesce(length(body), 0) as size
+    from requests where seq > ? order by seq limit ?`);
+  const removeRequest = db.prepare("delete from requests where seq = ?");
+  const selectFreePages = db.prepare("pragma freelist_count");
+  const pageBytes = (db.prepare("pragma page_size").get() as { page_size: number }).page_size;
+  const walk = createRetentionWalk(db);
+  const ids = createKnownIds(db, options);
+
+  /** Events that follow each other, with none between them. */
+  function removeRun(run: readonly OldEvent[], wall: number): number {
+    const [first, last] = [(run[0] as OldEvent).seq, (run.at(-1) as OldEvent).seq];
+    if ((selectLastSeq.get() as { seq: number }).seq === last) keepLastSeq.run(LAST_EVENT_SEQ, last);
+    let count = 0;
+    for (const ends of countEnds.all(first, last) as unknown as Ends[]) {
+      addPruned.run(ends.subscriptionSeq, ends.delivered, ends.dead, ends.cancelled);
+      count += ends.count;
+    }
+    for (const remove of removeAll) remove.run(first, last);
+    removeEvents.run(first, last);
+    const sums = new Map<string, { count: number; bytes: number }>();
+    for (const event of run) {
+      ids.leave(event, wall);
+      const sum = sums.get(event.tenantId) ?? { count: 0, bytes: 0 };
+      sums.set(event.tenantId, { count: sum.count + 1, bytes: sum.bytes + event.size });
+    }
+    for (const [tenantId, sum] of sums) addPrunedEvents.run(tenantId, sum.count, sum.bytes);
+    return count;
+  }
+
+  /** Of an event with more rows than one step may change. */
+  function removePart(seq: number, maxRows: number): number {
+    const left = maxRows - removeSomeAttempts.run(seq, maxRows).changes;
+    if (left === 0) return 0;
+    const some = selectSomeDeliveries.all(seq, left) as unknown as { subscriptionSeq: number; state: number }[];
+    for (const { subscriptionSeq, state } of some) {
+      addPruned.run(subscriptionSeq, ...[delivered, dead, cancelled].map((one) => (state === one ? 1 : 0)));
+      removeDelivery.run(seq, subscriptionSeq);
+    }
+    return some.length;
+  }
+
+  /** Of an event that stays. Returns how many were erased, and when the next are due. */
+  function erase({ seq, receivedAt }: OldEvent, { answers }: Ages, wall: number, maxRows: number): [number, number] {
+    if (receivedAt + answers > wall) return [0, receivedAt + answers];
+    const erased = eraseAnswers.run(seq, wall - answers, maxRows).changes;
+    const { at } = selectFirstAnswer.get(seq) as { at: number | null };
+    return [erased, at === null ? Number.POSITIVE_INFINITY : at + answers];
+  }
+
+  function pruneBlock(place: { block: number; afterSeq: number; upToSeq: number }, step: PruneStep) {
+    const { rules, wall, maxRows } = step;
+    const agesOfTenant = new Map(rules.tenants);
+    const events = selectEvents.all(place.afterSeq, place.upToSeq, maxRows) as unknown as OldEvent[];
+    const sum = { removed: 0, deliveries: 0, answers: 0, bytes: 0, afterSeq: place.afterSeq };
+    let run: OldEvent[] = [];
+    let rows = 0;
+    const endRun = () => {
+      if (run.length > 0) sum.deliveries += removeRun(run, wall);
+      sum.removed += run.length;
+      run = [];
+    };
+    for (const event of events) {
+      const stand = selectDeliveries.get(event.seq) as unknown as Stand;
+      const ages = agesOfTenant.get(event.tenantId) ?? rules.gateway;
+      const dueAt = dueAtOf(event, stand, ages);
+      if (dueAt > wall) {
+        endRun();
+        const [erased, nextDueAt] = erase(event, ages, wall, maxRows - rows);
+        sum.answers += erased;
+        rows += erased + 1;
+        walk.noteKept(event.seq, Math.min(dueAt, nextDueAt));
+        if (nextDueAt <= wall) return cut();
+      } else {
+        const cost = 1 + stand.deliveries + stand.attempts;
+        if (rows > 0 && (rows + cost > maxRows || sum.bytes + event.size > BATCH_LIMITS.maxBytes)) return cut();
+        if (cost > maxRows && stand.deliveries > 0) {
+          sum.deliveries += removePart(event.seq, maxRows);
+          return cut();
+        }
+        run.push(event);
+        rows += cost;
+        sum.bytes += event.size;
+      }
+      sum.afterSeq = event.seq;
+      if (rows >= maxRows) return cut();
+    }
+    endRun();
+    if (events.length < maxRows) {
+      sum.afterSeq = place.upToSeq;
+      walk.finish(place.block);
+    }
+    return sum;
+
+    function cut() {
+      endRun();
+      return sum;
+    }
+  }
+
+  const NOTHING = { removed: 0, deliveries: 0, answers: 0, bytes: 0 };
+
+  function stepOn(step: PruneStep) {
+    const { afterSeq, rules, wall, maxRows } = step;
+    if (afterSeq === 0) walk.begin(rules, wall);
+    const place = walk.find(afterSeq, rules, wall);
+    if (place.kind === "block") return { ...pruneBlock(place, step), isEnd: false };
+    const isEnd = place.kind === "end" && ids.forgetOld(wall, maxRows) < maxRows;
+    return { ...NOTHING, afterSeq: place.afterSeq, isEnd };
+  }
+
+  return {
+    pruneEvents(step: PruneStep): PrunedEvents {
+      const startedAt = performance.now();
+      const done = stepOn(step);
+      const { freelist_count: freePages } = selectFreePages.get() as { freelist_count: number };
+      return { ...done, reusableBytes: freePages * pageBytes, tookMs: performance.now() - startedAt };
+    },
+
+    pruneRequests({ afterSeq, rules, wall, maxRows }: PruneStep): Pruned {
+      const startedAt = performance.now();
+      const agesOfTenant = new Map(rules.tenants);
+      const requests = selectRequests.all(afterSeq, maxRows) as unknown as OldRequest[];
+      let [removed, bytes, reached] = [0, 0, afterSeq];
+      for (const { seq, ring, tenantId, receivedAt, size } of requests) {
+        if (receivedAt + (agesOfTenant.get(tenantId) ?? rules.gateway).requests <= wall) {
+          if (removed > 0 && bytes + size > BATCH_LIMITS.maxBytes) break;
+          removeRequest.run(seq);
+          options.ring.forget(ring);
+          removed++;
+          bytes += size;
+        }
+        reached = seq;
+      }
+      const isEnd = requests.length < maxRows && reached === (requests.at(-1)?.seq ?? afterSeq);
+      return { removed, afterSeq: reached, isEnd, tookMs: performance.now() - startedAt };
+    },
+  };
+}
+
+export type Retention = ReturnType<typeof createRetention>;
+
+/** From then on it may go; never for what is still needed. */
+function dueAtOf({ receivedAt, isFanningOut }: OldEvent, stand: Stand, ages: Ages): number {
+  if (isFanningOut === 1 || stand.needed > 0) return Number.POSITIVE_INFINITY;
+  const { lastDeathAt, lastEndAt } = stand;
+  const dueAt = lastDeathAt === null ? receivedAt + ages.events : lastDeathAt + ages.deadLetters;
+  return lastEndAt === null ? dueAt : Math.max(dueAt, lastEndAt + JUST_ENDED_MS);
+}
+
+interface OldEvent extends DeletedEvent {
+  size: number;
+  isFanningOut: number;
+}
+
+interface Stand {
+  deliveries: number;
+  attempts: number;
+  /** Open, or in the way of others. */
+  needed: number;
+  lastDeathAt: number | null;
+  lastEndAt: number | null;
+}
+
+interface Ends {
+  subscriptionSeq: number;
+  delivered: number;
+  dead: number;
+  cancelled: number;
+  count: number;
+}
+
+interface OldRequest {
+  seq: number;
+  ring: string;
+  tenantId: string;
+  receivedAt: number;
+  size: number;
+}
