@@ -38,7 +38,6 @@ const PRIMARY_MESSAGES = new Map([
   ["file is not a database", 26],
 ]);
 
-const CONSTRAINT_PRIMARYKEY = 1555;
 
 export class FatalFault extends Error {}
 
@@ -51,11 +50,6 @@ export function judgeFault(error: unknown): Fault {
 export function isCorruption(error: unknown): boolean {
   const code = sqliteCode(error);
   return code !== undefined && ((code & 0xff) === 11 || (code & 0xff) === 26);
-}
-
-/** Another row has this primary key. */
-export function isTaken(error: unknown): boolean {
-  return sqliteCode(error) === CONSTRAINT_PRIMARYKEY;
 }
 
 function sqliteCode(error: unknown): number | undefined {

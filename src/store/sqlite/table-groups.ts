@@ -8,6 +8,7 @@ const LOG_TABLES: ReadonlySet<string> = new Set([
   "dedupe",
   "deliveries",
   "attempts",
+  "old_attempts",
   "requests",
   "counters",
   "event_counters",
@@ -15,6 +16,8 @@ const LOG_TABLES: ReadonlySet<string> = new Set([
   "replays",
   "attempt_stats",
   "idempotency_keys",
+  "event_id_marks",
+  "stray_event_ids",
   "event_blocks",
   "event_block_groups",
 ]);
