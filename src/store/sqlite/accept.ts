@@ -131,11 +131,7 @@ export function createAccept(
         freeReplayHash = found.freeHash;
       }
       // A sender may hand back an id that this gateway made.
-      if (
-        event.givenId &&
-        isGeneratedId(event.id, "evt") &&
-        isGeneratedOf(event.tenantId, event.id)
-      ) {
+      if (event.givenId && isGeneratedId(event.id, "evt") && isGeneratedOf(event.tenantId, event.id)) {
         return reportDuplicate(event, event.id, wall);
       }
       const seq = ++lastSeq;

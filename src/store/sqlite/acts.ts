@@ -1,4 +1,12 @@
-import { ENDED, STATE, isTerminal, nextState, statesOf, type DeadReason, type DeliveryState } from "../../domain/delivery.ts";
+import {
+  ENDED,
+  STATE,
+  isTerminal,
+  nextState,
+  statesOf,
+  type DeadReason,
+  type DeliveryState,
+} from "../../domain/delivery.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import { PRIORITIES } from "../../domain/event.ts";

@@ -59,7 +59,9 @@ export function createAttempts(db: Database): Attempts {
     select started_at from old_attempts where event_seq = ?1 and subscription_seq = ?2 and number = ?3`);
   const deleteLogged = db.prepare(`${CHAIN} delete from attempts where seq in (select seq from chain)`);
   const deleteOld = db.prepare("delete from old_attempts where event_seq = ? and subscription_seq = ?");
-  const pointAtNone = db.prepare("update deliveries set last_attempt = null where event_seq = ? and subscription_seq = ?");
+  const pointAtNone = db.prepare(
+    "update deliveries set last_attempt = null where event_seq = ? and subscription_seq = ?",
+  );
   const { seq: lastOldEvent } = db.prepare("select max(event_seq) as seq from old_attempts").get() as {
     seq: number | null;
   };

@@ -18,7 +18,7 @@ export interface EventIds {
  */
 export function createEventIds(db: Database): EventIds {
   const insertMark = db.prepare("insert into event_id_marks (id, event_seq) values (?, ?)");
-  const insertStray = db.prepare("insert into stray_event_ids (id, event_seq) values (?, ?)");
+  const insertStray = db.prepare("insert or ignore into stray_event_ids (id, event_seq) values (?, ?)");
   const selectLastMark = db.prepare("select event_seq from event_id_marks order by id desc limit 1");
   const selectHighest = db.prepare(`
     select max(id) as id from events where seq >= ?1 and seq < ?1 + ${MARKED_EVENTS} and given_id = 0`);

@@ -38,7 +38,6 @@ const PRIMARY_MESSAGES = new Map([
   ["file is not a database", 26],
 ]);
 
-
 export class FatalFault extends Error {}
 
 export function judgeFault(error: unknown): Fault {

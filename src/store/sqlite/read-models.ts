@@ -275,7 +275,9 @@ export function createReadModels(db: Database) {
   function findGeneratedEvent(id: string, tenantId: string | undefined): object | undefined {
     const seq = findGenerated(id);
     if (seq === undefined) return undefined;
-    const select = prepare(`select ${EVENT} from events e where e.seq = ?1 and e.tenant_id = coalesce(?2, e.tenant_id)`);
+    const select = prepare(
+      `select ${EVENT} from events e where e.seq = ?1 and e.tenant_id = coalesce(?2, e.tenant_id)`,
+    );
     return select.get(seq, tenantId ?? null);
   }
 

@@ -72,11 +72,7 @@ export function createSettle(db: Database, moves: Moves, claim: Claim, counters:
   }
 
   function isCurrent(row: DeliveryRow, s: Settlement): boolean {
-    return (
-      row.state === STATE.sending &&
-      row.generation === s.generation &&
-      row.attempt_count === s.attemptNumber - 1
-    );
+    return row.state === STATE.sending && row.generation === s.generation && row.attempt_count === s.attemptNumber - 1;
   }
 
   return {

@@ -11,13 +11,13 @@ create table stray_event_ids (
 ) strict, without rowid;
 
 -- Those whose sequence number is higher than that of every lower id are in order.
-insert into stray_event_ids (id, event_seq)
+insert or ignore into stray_event_ids (id, event_seq)
 select id, seq from (
   select id, seq, max(seq) over (order by id rows between unbounded preceding and 1 preceding) as before
   from events where given_id = 0)
 where seq < before;
 
-insert into event_id_marks (id, event_seq)
+insert or ignore into event_id_marks (id, event_seq)
 select id, seq from (
   select id, seq, max(seq) over (order by id rows between unbounded preceding and 1 preceding) as before
   from events where given_id = 0)
