@@ -18,7 +18,7 @@ export interface EventIds {
  */
 export function createEventIds(db: Database): EventIds {
   const insertMark = db.prepare("insert into event_id_marks (id, event_seq) values (?, ?)");
-  const insertStray = db.prepare("insert or ignore into stray_event_ids (id, event_seq) values (?, ?)");
+  const insertRow = db.prepare("insert or ignore into event_ids (id, event_seq) values (?, ?)");
   const selectLastMark = db.prepare("select event_seq from event_id_marks order by id desc limit 1");
   const selectHighest = db.prepare(`
     select max(id) as id from events where seq >= ?1 and seq < ?1 + ${MARKED_EVENTS} and given_id = 0`);
@@ -37,7 +37,7 @@ export function createEventIds(db: Database): EventIds {
   return {
     note(seq, id) {
       if (id <= highest) {
-        insertStray.run(id, seq);
+        insertRow.run(id, seq);
         return;
       }
       highest = id;
@@ -52,14 +52,14 @@ export function createEventIds(db: Database): EventIds {
 
 /** For those who only read. */
 export function createEventIdLookup(prepare: (sql: string) => Statement): (id: string) => number | undefined {
-  const selectStray = prepare("select event_seq as seq from stray_event_ids where id = ?");
+  const selectRow = prepare("select event_seq as seq from event_ids where id = ?");
   const selectMark = prepare("select event_seq as seq from event_id_marks where id <= ? order by id desc limit 1");
   const selectAmong = prepare(`
     select seq from events where seq >= ?1 and seq < ?1 + ${MARKED_EVENTS} and id = ?2 and given_id = 0`);
   type Found = { seq: number } | undefined;
   return (id) => {
-    const stray = selectStray.get(id) as Found;
-    if (stray !== undefined) return stray.seq;
+    const own = selectRow.get(id) as Found;
+    if (own !== undefined) return own.seq;
     const mark = selectMark.get(id) as Found;
     return mark === undefined ? undefined : (selectAmong.get(mark.seq, id) as Found)?.seq;
   };

@@ -17,7 +17,7 @@ const LOG_TABLES: ReadonlySet<string> = new Set([
   "attempt_stats",
   "idempotency_keys",
   "event_id_marks",
-  "stray_event_ids",
+  "event_ids",
   "event_blocks",
   "event_block_groups",
 ]);

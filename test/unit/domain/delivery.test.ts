@@ -75,9 +75,9 @@ describe("the states of a delivery", () => {
   it("give SQL what an act takes a delivery from and brings it to", () => {
     for (const act of DELIVERY_ACTS) {
       const moves = legal.filter(([, allowed]) => allowed === act);
-      const from = moves.map(([state]) => STATE[state]);
-      const { from: list, to } = statesOf(act);
-      expect((JSON.parse(list.replace("(", "[").replace(")", "]")) as number[]).sort(), act).toEqual(from.sort());
+      const { from, to } = statesOf(act);
+      const listed = from.slice(1, -1).split(", ").map(Number);
+      expect(new Set(listed), act).toEqual(new Set(moves.map(([state]) => STATE[state])));
       expect(new Set(moves.map(([, , state]) => STATE[state])), act).toEqual(new Set([to]));
     }
   });

@@ -8,7 +8,7 @@ function openEvents() {
   db.exec(`
     create table events (seq integer primary key, id text not null, given_id integer not null) strict;
     create table event_id_marks (id text primary key, event_seq integer not null) strict, without rowid;
-    create table stray_event_ids (id text primary key, event_seq integer not null) strict, without rowid;`);
+    create table event_ids (id text primary key, event_seq integer not null) strict, without rowid;`);
   const insert = db.prepare("insert into events values (?, ?, ?)");
   const count = (table: string) => (db.prepare(`select count(*) as rows from ${table}`).get() as { rows: number }).rows;
   return { db, insert, count };
@@ -50,7 +50,7 @@ describe("generated ids", () => {
       ids.note(seq, id);
     }
     expect(count("event_id_marks")).toBe(11);
-    expect(count("stray_event_ids")).toBe(1);
+    expect(count("event_ids")).toBe(1);
     expect(ids.find("evt_00001x")).toBe(700);
     db.close();
   });

@@ -30,7 +30,7 @@ describe("a database from before attempts were a log", () => {
       old.exec(readFileSync(new URL(name, MIGRATIONS), "utf8"));
       old.prepare("insert into migrations (version, name) values (?, ?)").run(Number(name.slice(0, 4)), name);
     }
-    old.exec(sql);
+    old.exec(`begin; ${sql} commit;`);
     old.close();
   }
 

@@ -157,7 +157,7 @@ describe("the query plans", () => {
     });
     expect(planOf(plans, "substr(e.id")).toBe("SEARCH e USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)");
     expect(planOf(plans, "state = 3 and event_seq <")).toContain("COVERING INDEX dead_letters_by_event (event_seq<?)");
-    expect(planOf(plans, "from stray_event_ids where id")).toContain("PRIMARY KEY (id=?)");
+    expect(planOf(plans, "from event_ids where id")).toContain("PRIMARY KEY (id=?)");
     expect(planOf(plans, "from event_blocks where segment = ? and block between")).toBe(
       "SEARCH event_blocks USING PRIMARY KEY (segment=? AND block>? AND block<?)",
     );
