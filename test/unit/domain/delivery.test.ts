@@ -77,8 +77,8 @@ describe("the states of a delivery", () => {
       const moves = legal.filter(([, allowed]) => allowed === act);
       const { from, to } = statesOf(act);
       const listed = from.slice(1, -1).split(", ").map(Number);
-      expect(new Set(listed), act).toEqual(new Set(moves.map(([state]) => STATE[state])));
-      expect(new Set(moves.map(([, , state]) => STATE[state])), act).toEqual(new Set([to]));
+      expect(new Set(listed)).toEqual(new Set(moves.map(([state]) => STATE[state])));
+      expect(new Set(moves.map(([, , state]) => STATE[state]))).toEqual(new Set([to]));
     }
   });
 

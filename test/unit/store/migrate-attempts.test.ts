@@ -120,7 +120,7 @@ describe("a database from before attempts were a log", () => {
     });
     writeOld(ids.map((id, i) => event(i + 1, id)).join("") + event(601, "evt_given", 1));
     const store = await open();
-    for (const [i, id] of ids.entries()) expect(await store.findEvent(id, "default"), id).toMatchObject({ seq: i + 1 });
+    for (const [i, id] of ids.entries()) expect(await store.findEvent(id, "default")).toMatchObject({ seq: i + 1 });
     expect(await store.findEvent("evt_9999", "default")).toBeUndefined();
     expect(await store.findEvent("evt_given", "default")).toBeUndefined();
     expect(await store.findEvent(ids[0] as string, "other")).toBeUndefined();
