@@ -1,10 +1,20 @@
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import { DELIVERY_STATES, STATE } from "../../../src/domain/delivery.ts";
 import { openWriteConnection } from "../../../src/store/sqlite/connection.ts";
 import { createCounterDeltas } from "../../../src/store/sqlite/counters.ts";
 import { createMoves, type DeliveryRow } from "../../../src/store/sqlite/move.ts";
 import { useFolder } from "../../support/store-folder.ts";
+
+function codeOf(run: () => unknown): unknown {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    return (error as { code?: unknown }).code;
+  }
+}
 
 describe("a move of a delivery", () => {
   const folder = useFolder();
@@ -41,11 +51,10 @@ describe("a move of a delivery", () => {
           STATE[state],
         );
         const row = moves.find(1, subscriptionSeq) as DeliveryRow;
-        if (allowed.includes(state)) run(row);
-        else {
-          expect(() => run(row)).toThrow(expect.objectContaining({ code: "illegal_transition" }));
-          expect(moves.find(1, subscriptionSeq)).toEqual(row);
-        }
+        const after = { code: codeOf(() => run(row)), row: moves.find(1, subscriptionSeq) };
+        const isAllowed = allowed.includes(state);
+        expect(after.code).toBe(isAllowed ? undefined : "illegal_transition");
+        expect(isAllowed || isDeepStrictEqual(after.row, row)).toBe(true);
       }
     }
   });
