@@ -6,7 +6,25 @@ import { refuse, type Refused } from "./refusal.ts";
 export const DELIVERY_STATES = ["pending", "sending", "delivered", "dead", "cancelled"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-export const DELIVERY_ACTS = ["claim", "succeed", "retry", "give_up", "recover", "cancel", "replay"] as const;
+/** How stores write a state: its position in the list. SQL takes the numbers from here. */
+export const STATE = { pending: 0, sending: 1, delivered: 2, dead: 3, cancelled: 4 } as const satisfies Record<
+  DeliveryState,
+  number
+>;
+/** Those that are open come first: from this number on a delivery has ended. */
+export const ENDED = STATE.delivered;
+
+export const DELIVERY_ACTS = [
+  "claim",
+  "release",
+  "succeed",
+  "retry",
+  "give_up",
+  "recover",
+  "bring_forward",
+  "cancel",
+  "replay",
+] as const;
 export type DeliveryAct = (typeof DELIVERY_ACTS)[number];
 
 export const DEAD_REASONS = [
@@ -23,12 +41,15 @@ export type DeadReason = (typeof DEAD_REASONS)[number];
 
 const TRANSITIONS: Record<DeliveryAct, Partial<Record<DeliveryState, DeliveryState>>> = {
   claim: { pending: "sending" },
+  // It was claimed and not sent.
+  release: { sending: "pending" },
   succeed: { sending: "delivered" },
   retry: { sending: "pending" },
   // A delivery that waits can die too: it expired, or was held too long.
   give_up: { sending: "dead", pending: "dead" },
   // After a crash nobody knows what became of an attempt, so it is made again.
   recover: { sending: "pending" },
+  bring_forward: { pending: "pending" },
   // An operator may skip a dead letter that blocks its ordering key.
   cancel: { pending: "cancelled", sending: "cancelled", dead: "cancelled" },
   replay: { delivered: "pending", dead: "pending", cancelled: "pending" },
@@ -39,6 +60,14 @@ export function nextState(from: DeliveryState, act: DeliveryAct): DeliveryState 
     TRANSITIONS[act][from] ??
     refuse("illegal_transition", `A delivery that is ${from} does not allow ${act}.`, { details: { state: from, act } })
   );
+}
+
+/** An act for SQL: the states that it takes a delivery from, as a list in brackets, and the one that it brings it to. */
+export function statesOf(act: DeliveryAct): { from: string; to: number } {
+  const moves = Object.entries(TRANSITIONS[act]) as [DeliveryState, DeliveryState][];
+  const [to, ...others] = new Set(moves.map(([, state]) => STATE[state]));
+  if (to === undefined || others.length > 0) throw new Error(`${act} leads to ${others.length + 1} states`);
+  return { from: `(${moves.map(([state]) => STATE[state]).join(", ")})`, to };
 }
 
 export function isTerminal(state: DeliveryState): boolean {

@@ -16,10 +16,11 @@ function read(file: string): Pick<Books, "events" | "counts"> {
   try {
     const deliveries = new Map<number, DeliveryFacts[]>();
     const rows = db.prepare(`
-      select d.event_seq, s.name, d.state, d.generation,
-        (select count(*) from attempts a where a.event_seq = d.event_seq and a.subscription_seq = d.subscription_seq
-          and a.error = 'gateway stopped') as interruptions
-      from deliveries d join subscriptions s on s.seq = d.subscription_seq`);
+      select d.event_seq, s.name, d.state, d.generation, coalesce(a.interruptions, 0) as interruptions
+      from deliveries d join subscriptions s on s.seq = d.subscription_seq
+        left join (select event_seq, subscription_seq, count(*) as interruptions from attempts
+          where error = 'gateway stopped' group by event_seq, subscription_seq) a
+        on a.event_seq = d.event_seq and a.subscription_seq = d.subscription_seq`);
     for (const row of rows.all() as unknown as DeliveryRow[]) {
       const fact = {
         subscription: row.name,

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { rankOf } from "../../domain/delivery.ts";
+import { STATE, rankOf } from "../../domain/delivery.ts";
 import { isGeneratedId } from "../../domain/ids.ts";
 import { PRIORITIES, type Priority } from "../../domain/event.ts";
 import type { NewDelivery, NewEvent } from "../store.ts";
@@ -7,6 +7,7 @@ import type { Stored } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { createEventBlocks } from "./event-blocks.ts";
+import { createEventIds } from "./event-ids.ts";
 import type { Moves } from "./move.ts";
 
 /** In `meta`. The last event's number is kept when the event is deleted: numbers are never given again. */
@@ -62,12 +63,14 @@ export function createAccept(
     from dedupe d left join events e on e.seq = d.event_seq left join known_ids k on k.event_seq = d.event_seq
     where d.hash = ?`);
   const saveHash = db.prepare("insert or replace into dedupe (hash, event_seq) values (?, ?)");
-  const findGenerated = db.prepare("select 1 from events where id = ? and given_id = 0 and tenant_id = ?");
   const findEvent = db.prepare("select priority, ordering_key, due_at from events where seq = ?");
   const moveCursor = db.prepare(
     "update events set fan_out_cursor = ?, delivery_count = delivery_count + ? where seq = ?",
   );
 
+  const selectTenant = db.prepare("select tenant_id from events where seq = ?");
+
+  const ids = createEventIds(db);
   let lastSeq = readLastSeq();
   const blocks = createEventBlocks(db, lastSeq + 1);
   function readLastSeq(): number {
@@ -108,7 +111,7 @@ export function createAccept(
     const row = [
       to.eventSeq,
       subscriptionSeq,
-      isClaimed ? 1 : 0,
+      isClaimed ? STATE.sending : STATE.pending,
       delivery.ordered ? 1 : 0,
       to.dueAt,
       isHead ? rankOf(to.dueAt, to.priority, false) : null,
@@ -138,11 +141,7 @@ export function createAccept(
         freeReplayHash = found.freeHash;
       }
       // A sender may hand back an id that this gateway made.
-      if (
-        event.givenId &&
-        isGeneratedId(event.id, "evt") &&
-        findGenerated.get(event.id, event.tenantId) !== undefined
-      ) {
+      if (event.givenId && isGeneratedId(event.id, "evt") && isGeneratedOf(event.tenantId, event.id)) {
         return reportDuplicate(event, event.id, wall);
       }
       const seq = ++lastSeq;
@@ -172,6 +171,7 @@ export function createAccept(
         event.body.length,
         isLarge ? null : event.body,
       );
+      if (!event.givenId) ids.note(seq, event.id);
       blocks.note(seq, event, deliveries.length === 0);
       if (isLarge) insertBody.run(seq, event.body);
       if (freeHash !== undefined) saveHash.run(freeHash, seq);
@@ -205,8 +205,14 @@ export function createAccept(
     rollback() {
       lastSeq = readLastSeq();
       blocks.rollback(lastSeq + 1);
+      ids.rollback();
     },
   };
+
+  function isGeneratedOf(tenantId: string, id: string): boolean {
+    const seq = ids.find(id);
+    return seq !== undefined && (selectTenant.get(seq) as { tenant_id: string }).tenant_id === tenantId;
+  }
 
   function reportDuplicate(event: NewEvent, knownAs: string, wall: number): { duplicateOf: string } {
     counters.addEvent(event.tenantId, "duplicates", wall);

@@ -1,4 +1,12 @@
-import { DELIVERY_STATES, isTerminal, nextState, type DeadReason, type DeliveryState } from "../../domain/delivery.ts";
+import {
+  ENDED,
+  STATE,
+  isTerminal,
+  nextState,
+  statesOf,
+  type DeadReason,
+  type DeliveryState,
+} from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import { isRefused, refuse, type Refused } from "../../domain/refusal.ts";
@@ -6,37 +14,38 @@ import type { Deaths, DeliveryKey, WhichRetries } from "../store.ts";
 import type { Accept } from "./accept.ts";
 import type { Database } from "./connection.ts";
 import { toDeaths, type DyingRow } from "./deaths.ts";
-import { EARLY, type DeliveryRow, type Moves } from "./move.ts";
+import { EARLY, stateOf, type DeliveryRow, type Moves } from "./move.ts";
 
 /** How many rows a bulk act changes in one transaction. */
 const STEP = 500;
+const RELEASE = statesOf("release");
 
 export function createActs(db: Database, moves: Moves, accept: Accept) {
   const selectLane = db.prepare(`
-    select event_seq from deliveries where subscription_seq = ?1 and state = 0 and rank is not null
-    union all select event_seq from deliveries where subscription_seq = ?1 and state = 1
+    select event_seq from deliveries where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null
+    union all select event_seq from deliveries where subscription_seq = ?1 and state = ${STATE.sending}
     union all select event_seq from deliveries where subscription_seq = ?1 and queued_key is not null and rank is null
     limit ${STEP}`);
   const selectDeadHeads = db.prepare(`
-    select event_seq from deliveries where subscription_seq = ? and queued_key is not null and state = 3`);
+    select event_seq from deliveries where subscription_seq = ? and queued_key is not null and state = ${STATE.dead}`);
   const leaveKeyQueue = db.prepare(
     "update deliveries set queued_key = null where event_seq = ? and subscription_seq = ?",
   );
   const selectExpired = db.prepare(`
     select d.event_seq, d.subscription_seq, d.attempt_count, e.id, e.type
     from deliveries d join events e on e.seq = d.event_seq
-    where d.expires_at is not null and d.state < 2 and d.state = 0 and d.expires_at <= ?
+    where d.expires_at is not null and d.state < ${ENDED} and d.state = ${STATE.pending} and d.expires_at <= ?
     order by d.expires_at limit ${STEP}`);
-  const releaseRow = db.prepare(
-    "update deliveries set state = 0 where event_seq = ? and subscription_seq = ? and state = 1 and generation = ?",
-  );
+  const releaseRow = db.prepare(`
+    update deliveries set state = ${RELEASE.to}
+    where event_seq = ? and subscription_seq = ? and state in ${RELEASE.from} and generation = ?`);
   // A rank is never before the due time: what is due already need not be walked past. It keeps its distance from it.
   const prepareHasten = (only: string) =>
     db.prepare(`
     update deliveries set next_attempt_at = ?2, rank = rank - next_attempt_at + ?2, early = ${EARLY.broughtForward}
     where subscription_seq = ?1 and event_seq in (
       select d.event_seq from deliveries d
-      where d.subscription_seq = ?1 and d.state = 0 and d.rank is not null and d.rank > ?2 and d.next_attempt_at > ?2
+      where d.subscription_seq = ?1 and d.state = ${STATE.pending} and d.rank is not null and d.rank > ?2 and d.next_attempt_at > ?2
         and d.attempt_count > 0 ${only} order by d.rank limit min(?3, ${STEP}))`);
   const hasten = prepareHasten("");
   const hastenFresh = prepareHasten(`and d.early = ${EARLY.free}`);
@@ -82,6 +91,7 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
         moves.reopen(row, now, "manual", { ordered: row.ordered === 1, expiresAt });
       } else if (state === "pending" && row.rank !== null) {
         moves.makeDue(row, now, "manual", {
+          act: "bring_forward",
           generation: row.generation,
           attemptCount: row.attempt_count,
           uncountedAttempts: row.uncounted_attempts,
@@ -185,10 +195,6 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
 }
 
 export type ActsOfStore = ReturnType<typeof createActs>;
-
-function stateOf(row: DeliveryRow): DeliveryState {
-  return DELIVERY_STATES[row.state] ?? "pending";
-}
 
 function nameOf(key: DeliveryKey): string {
   return formatDeliveryId(key.eventSeq, key.subscriptionSeq);

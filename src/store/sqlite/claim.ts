@@ -1,4 +1,4 @@
-import { MAX_RANK_OFFSET_MS } from "../../domain/delivery.ts";
+import { MAX_RANK_OFFSET_MS, STATE, statesOf } from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
 import { hopsOf } from "../../domain/hops.ts";
 import {
@@ -18,6 +18,8 @@ export interface Claim {
   nextDueAt(subscriptionSeq: number): number | undefined;
 }
 
+const CLAIM = statesOf("claim");
+
 const CONTENT = `
   d.event_seq, d.subscription_seq, d.generation, d.attempt_count, d.uncounted_attempts, d.next_trigger, d.next_attempt_at,
   d.expires_at, e.id, e.type, e.version, e.source, e.tenant_id, e.priority, e.origin, e.ordering_key, e.occurred_at, e.received_at,
@@ -31,22 +33,23 @@ export function createClaim(
   const selectDue = db.prepare(`
     select ${CONTENT}
     from deliveries d join events e on e.seq = d.event_seq
-    where d.subscription_seq = ?1 and d.state = 0 and d.rank is not null and d.rank <= ?2 + ${MAX_RANK_OFFSET_MS}
+    where d.subscription_seq = ?1 and d.state = ${STATE.pending} and d.rank is not null and d.rank <= ?2 + ${MAX_RANK_OFFSET_MS}
       and d.next_attempt_at <= ?2
     order by d.rank limit ?3`);
   const selectOne = db.prepare(`
     select ${CONTENT}
     from deliveries d join events e on e.seq = d.event_seq where d.event_seq = ? and d.subscription_seq = ?`);
-  const markSending = db.prepare("update deliveries set state = 1 where event_seq = ? and subscription_seq = ?");
+  const markSending = db.prepare(`
+    update deliveries set state = ${CLAIM.to} where event_seq = ? and subscription_seq = ? and state in ${CLAIM.from}`);
   const selectNextDue = db.prepare(`
     select min(next_attempt_at) as due_at from deliveries
-    where subscription_seq = ?1 and state = 0 and rank is not null and rank <= ${MAX_RANK_OFFSET_MS} + (
-      select min(rank) from deliveries where subscription_seq = ?1 and state = 0 and rank is not null)`);
+    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and rank <= ${MAX_RANK_OFFSET_MS} + (
+      select min(rank) from deliveries where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null)`);
 
   // Stops at the first it finds: the exact minimum would need a look at every delivery that waits.
   const selectAnyDue = db.prepare(`
     select next_attempt_at as due_at from deliveries
-    where subscription_seq = ?1 and state = 0 and rank is not null and rank <= ?2 + ${MAX_RANK_OFFSET_MS}
+    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and rank <= ?2 + ${MAX_RANK_OFFSET_MS}
       and next_attempt_at <= ?2
     order by rank limit 1`);
 

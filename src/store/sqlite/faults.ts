@@ -27,8 +27,6 @@ const PRIMARY_MESSAGES = new Map([
   ["file is not a database", 26],
 ]);
 
-const CONSTRAINT_PRIMARYKEY = 1555;
-
 export function judgeFault(error: unknown): Fault {
   if (error instanceof FatalFault) return "fatal";
   const code = sqliteCode(error);
@@ -38,11 +36,6 @@ export function judgeFault(error: unknown): Fault {
 export function isCorruption(error: unknown): boolean {
   const code = sqliteCode(error);
   return code !== undefined && ((code & 0xff) === 11 || (code & 0xff) === 26);
-}
-
-/** Another row has this primary key. */
-export function isTaken(error: unknown): boolean {
-  return sqliteCode(error) === CONSTRAINT_PRIMARYKEY;
 }
 
 function sqliteCode(error: unknown): number | undefined {

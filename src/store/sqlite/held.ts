@@ -1,4 +1,4 @@
-import { MAX_RANK_OFFSET_MS } from "../../domain/delivery.ts";
+import { MAX_RANK_OFFSET_MS, STATE } from "../../domain/delivery.ts";
 import type { DeadDelivery } from "../store.ts";
 import type { Database } from "./connection.ts";
 import { toDeaths, type DyingRow } from "./deaths.ts";
@@ -16,21 +16,21 @@ export function createHeldActs(db: Database, moves: Moves) {
   // A first try that is not due yet was to be delivered later: it is not held.
   const selectHeld = db.prepare(`
     select event_seq from deliveries
-    where subscription_seq = ?1 and state = 0 and rank is not null and event_seq <= ?2
+    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and event_seq <= ?2
       and (attempt_count > 0 or next_attempt_at <= ?3)
     union all
     select event_seq from deliveries
-    where subscription_seq = ?1 and queued_key is not null and rank is null and state = 0 and event_seq <= ?2
+    where subscription_seq = ?1 and queued_key is not null and rank is null and state = ${STATE.pending} and event_seq <= ?2
       and (attempt_count > 0 or next_attempt_at <= ?3)
     limit ${STEP}`);
   const selectOverdue = db.prepare(`
     select held.event_seq, held.subscription_seq, held.attempt_count, e.id, e.type from (
       select event_seq, subscription_seq, attempt_count from deliveries
-      where subscription_seq = ?1 and state = 0 and rank is not null and rank <= ?2 + ${MAX_RANK_OFFSET_MS}
+      where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and rank <= ?2 + ${MAX_RANK_OFFSET_MS}
         and next_attempt_at <= ?2
       union all
       select event_seq, subscription_seq, attempt_count from deliveries
-      where subscription_seq = ?1 and queued_key is not null and rank is null and state = 0 and next_attempt_at <= ?2
+      where subscription_seq = ?1 and queued_key is not null and rank is null and state = ${STATE.pending} and next_attempt_at <= ?2
       limit ${STEP}) held
     join events e on e.seq = held.event_seq`);
 

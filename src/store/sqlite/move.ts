@@ -1,11 +1,20 @@
-import type { DeadReason } from "../../domain/delivery.ts";
-import { rankOf, rankOfReplay } from "../../domain/delivery.ts";
+import {
+  DELIVERY_STATES,
+  STATE,
+  nextState,
+  rankOf,
+  rankOfReplay,
+  type DeadReason,
+  type DeliveryAct,
+  type DeliveryState,
+} from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
+import { isRefused } from "../../domain/refusal.ts";
 import { ATTEMPT_TRIGGERS, type AttemptTrigger } from "../store.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 
-/** How a delivery changes its place: every write of `deliveries.state` outside of claiming is one of these. */
+/** How a delivery changes its place. An act that its state does not allow is refused. */
 export interface Moves {
   find(eventSeq: number, subscriptionSeq: number): DeliveryRow | undefined;
   /** Ends it. Returns the delivery of its ordering key that moved up, if any. */
@@ -44,7 +53,23 @@ export interface KeyFollower {
 }
 
 export type EndState = "delivered" | "dead" | "cancelled";
-export const STATE_NUMBERS = { pending: 0, sending: 1, delivered: 2, dead: 3, cancelled: 4 } as const;
+
+/** By which acts it ends so. */
+const ENDS = { delivered: "succeed", dead: "give_up", cancelled: "cancel" } as const satisfies Record<
+  EndState,
+  DeliveryAct
+>;
+
+export function stateOf(row: Pick<DeliveryRow, "state">): DeliveryState {
+  return DELIVERY_STATES[row.state] ?? "pending";
+}
+
+/** The number of the state that the act brings it to. */
+function move(row: DeliveryRow, act: DeliveryAct): number {
+  const state = nextState(stateOf(row), act);
+  if (isRefused(state)) throw new Error(state.refused.message);
+  return STATE[state];
+}
 
 export interface EndOptions {
   now: number;
@@ -62,6 +87,7 @@ export interface ReopenOptions {
 }
 
 export interface DueChange {
+  act: "retry" | "recover" | "bring_forward";
   generation: number;
   attemptCount: number;
   uncountedAttempts: number;
@@ -84,11 +110,11 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
       completed_at = ?, dead_reason = ?, last_error = ?
     where event_seq = ? and subscription_seq = ?`);
   const dueRow = db.prepare(`
-    update deliveries set state = 0, generation = ?, attempt_count = ?, uncounted_attempts = ?, recoveries = ?,
+    update deliveries set state = ?, generation = ?, attempt_count = ?, uncounted_attempts = ?, recoveries = ?,
       next_attempt_at = ?, next_trigger = ?, rank = ?, early = ?, last_error = ?, completed_at = null, dead_reason = null
     where event_seq = ? and subscription_seq = ?`);
   const reopenRow = db.prepare(`
-    update deliveries set state = 0, generation = generation + 1, uncounted_attempts = attempt_count, recoveries = 0,
+    update deliveries set state = ?, generation = generation + 1, uncounted_attempts = attempt_count, recoveries = 0,
       next_attempt_at = ?, next_trigger = ?, rank = ?, early = 0, queued_key = ?, ordered = ?, expires_at = ?, last_error = null,
       completed_at = null, dead_reason = null
     where event_seq = ? and subscription_seq = ?`);
@@ -103,7 +129,7 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
 
   function moveUp(subscriptionSeq: number, key: string, now: number): KeyFollower | undefined {
     const first = selectFirstOfKey.get(subscriptionSeq, key) as unknown as FirstOfKey | undefined;
-    if (first === undefined || first.state !== 0 || first.rank !== null) return undefined;
+    if (first === undefined || first.state !== STATE.pending || first.rank !== null) return undefined;
     if (!isNext(subscriptionSeq, key, first.event_seq)) return undefined;
     const rank = rankOf(first.next_attempt_at ?? now, PRIORITIES[first.priority] ?? "normal", false);
     setRank.run(rank, first.event_seq, subscriptionSeq);
@@ -121,7 +147,7 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
       const { event_seq: eventSeq, subscription_seq: subscriptionSeq, queued_key: key } = row;
       const keptKey = state === "dead" && !options.leavesKeyQueue ? key : null;
       endRow.run(
-        STATE_NUMBERS[state],
+        move(row, ENDS[state]),
         options.attemptCount,
         keptKey,
         options.now,
@@ -139,6 +165,7 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
     makeDue(row, dueAt, trigger, change) {
       const isRetry = change.attemptCount > change.uncountedAttempts;
       dueRow.run(
+        move(row, change.act),
         change.generation,
         change.attemptCount,
         change.uncountedAttempts,
@@ -159,6 +186,7 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
       const key = ordered ? (row.ordering_key ?? "") : null;
       const mayGo = key === null || isNext(subscriptionSeq, key, eventSeq);
       reopenRow.run(
+        move(row, "replay"),
         now,
         ATTEMPT_TRIGGERS.indexOf(trigger),
         mayGo ? (isBulk === true ? rankOfReplay(now) : rankOf(now, PRIORITIES[row.priority] ?? "normal", false)) : null,
@@ -178,9 +206,9 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
 
   /** Counters of terminal states say how many are in that state now, or were when they were deleted after their time. */
   function uncount(row: DeliveryRow): void {
-    if (row.state === STATE_NUMBERS.delivered) counters.addDelivery(row.subscription_seq, "delivered", -1);
-    if (row.state === STATE_NUMBERS.dead) counters.addDelivery(row.subscription_seq, "dead", -1);
-    if (row.state === STATE_NUMBERS.cancelled) counters.addDelivery(row.subscription_seq, "cancelled", -1);
+    if (row.state === STATE.delivered) counters.addDelivery(row.subscription_seq, "delivered", -1);
+    if (row.state === STATE.dead) counters.addDelivery(row.subscription_seq, "dead", -1);
+    if (row.state === STATE.cancelled) counters.addDelivery(row.subscription_seq, "cancelled", -1);
   }
 }
 

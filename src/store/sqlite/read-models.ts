@@ -1,5 +1,5 @@
 import { publishKey } from "../../domain/dedupe-key.ts";
-import { DEAD_REASONS, DELIVERY_STATES, type DeadReason } from "../../domain/delivery.ts";
+import { DEAD_REASONS, DELIVERY_STATES, ENDED, STATE, type DeadReason } from "../../domain/delivery.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { PRIORITIES } from "../../domain/event.ts";
 import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
@@ -23,6 +23,7 @@ import {
   type UnfinishedFanOut,
 } from "../store.ts";
 import { hashKey } from "./accept.ts";
+import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { createAttemptStatsReads } from "./attempt-stats.ts";
 import { createConfigurationReads } from "./configuration.ts";
 import { createSourceReads } from "./sources.ts";
@@ -31,6 +32,7 @@ import { createTargetReads } from "./targets.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
 import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
+import { createEventIdLookup } from "./event-ids.ts";
 import { createJobReads } from "./jobs.ts";
 import { createKeyReads } from "./keys.ts";
 import { createReplayReads } from "./replay-reads.ts";
@@ -44,22 +46,22 @@ const EVENT = `
   e.received_at as receivedAt, e.published_at as publishedAt, e.expires_at as expiresAt,
   e.ordering_key as orderingKey, e.content_type as contentType, e.request, e.details,
   e.delivery_count as deliveryCount, e.size,
-  (select count(*) from deliveries d where d.event_seq = e.seq and d.state < 2)
+  (select count(*) from deliveries d where d.event_seq = e.seq and d.state < ${ENDED})
     + (e.fan_out_cursor is not null) as open,
-  (select count(*) from deliveries d where d.event_seq = e.seq and d.state = 2) as delivered,
-  (select count(*) from deliveries d where d.event_seq = e.seq and d.state = 3) as dead,
-  (select count(*) from deliveries d where d.event_seq = e.seq and d.state = 4) as cancelled`;
+  (select count(*) from deliveries d where d.event_seq = e.seq and d.state = ${STATE.delivered}) as delivered,
+  (select count(*) from deliveries d where d.event_seq = e.seq and d.state = ${STATE.dead}) as dead,
+  (select count(*) from deliveries d where d.event_seq = e.seq and d.state = ${STATE.cancelled}) as cancelled`;
 
 const DELIVERY = `
   d.event_seq as eventSeq, d.subscription_seq as subscriptionSeq, e.id as eventId, e.type as eventType,
   e.tenant_id as tenantId, s.id as subscriptionId, d.state, d.generation, d.attempt_count as attemptCount,
-  d.next_attempt_at as nextAttemptAt, (d.state = 0 and d.rank is null) as waitsForKey, d.created_at as createdAt,
+  d.next_attempt_at as nextAttemptAt, (d.state = ${STATE.pending} and d.rank is null) as waitsForKey, d.created_at as createdAt,
   d.completed_at as completedAt, d.dead_reason as deadReason, d.last_error as lastError
   from deliveries d join events e on e.seq = d.event_seq join subscriptions s on s.seq = d.subscription_seq`;
 
-const OPEN = `(select count(*) from deliveries where state = 0 and rank is not null)
-  + (select count(*) from deliveries where state = 1)
-  + (select count(*) from deliveries where queued_key is not null and rank is null and state = 0)`;
+const OPEN = `(select count(*) from deliveries where state = ${STATE.pending} and rank is not null)
+  + (select count(*) from deliveries where state = ${STATE.sending})
+  + (select count(*) from deliveries where queued_key is not null and rank is null and state = ${STATE.pending})`;
 
 type Value = string | number | bigint | null;
 
@@ -93,6 +95,8 @@ export function createReadModels(db: Database) {
     return { shown, nextCursor: rows.length > limit && last !== undefined ? cursorOf(last) : undefined };
   }
 
+  const findGenerated = createEventIdLookup(prepare);
+
   const search: SearchOptions = {
     prepare,
     nowMs: () => performance.now(),
@@ -120,10 +124,7 @@ export function createReadModels(db: Database) {
 
     findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {
       // A sender may have chosen an id that another tenant's event was given by this gateway.
-      const row =
-        prepare(
-          `select ${EVENT} from events e where e.id = ?1 and e.given_id = 0 and e.tenant_id = coalesce(?2, e.tenant_id)`,
-        ).get(id, tenantId ?? null) ?? findGivenEvent(id, tenantId);
+      const row = findGeneratedEvent(id, tenantId) ?? findGivenEvent(id, tenantId);
       return row === undefined ? undefined : toEvent(row);
     },
 
@@ -162,9 +163,7 @@ export function createReadModels(db: Database) {
     },
 
     listAttempts({ eventSeq, subscriptionSeq }: DeliveryKey): (AttemptRecord & { number: number })[] {
-      const rows = prepare(
-        "select * from attempts where event_seq = ? and subscription_seq = ? order by number limit 1000",
-      ).all(eventSeq, subscriptionSeq) as unknown as AttemptSql[];
+      const rows = prepare(SELECT_ATTEMPTS).all(eventSeq, subscriptionSeq) as unknown as AttemptSql[];
       return rows.map(toAttempt);
     },
 
@@ -198,7 +197,7 @@ export function createReadModels(db: Database) {
           ["d.completed_at >= ?", filter.since],
           ["d.completed_at < ?", filter.until],
         ],
-        "d.state = 3",
+        `d.state = ${STATE.dead}`,
       );
       const sql = `select ${DELIVERY} ${where.sql}
         order by d.completed_at desc, d.event_seq desc, d.subscription_seq desc`;
@@ -275,6 +274,15 @@ export function createReadModels(db: Database) {
     },
   };
   return reads;
+
+  function findGeneratedEvent(id: string, tenantId: string | undefined): object | undefined {
+    const seq = findGenerated(id);
+    if (seq === undefined) return undefined;
+    const select = prepare(
+      `select ${EVENT} from events e where e.seq = ?1 and e.tenant_id = coalesce(?2, e.tenant_id)`,
+    );
+    return select.get(seq, tenantId ?? null);
+  }
 
   function findGivenEvent(id: string, tenantId: string | undefined): object | undefined {
     const tenants =

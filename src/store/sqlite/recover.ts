@@ -1,10 +1,11 @@
-import { MAX_RECOVERIES } from "../../domain/delivery.ts";
+import { MAX_RECOVERIES, STATE, statesOf } from "../../domain/delivery.ts";
 import type { Recovered, SentMark } from "../store.ts";
 import type { Database } from "./connection.ts";
 import { toDeaths, type DyingRow } from "./deaths.ts";
 import type { Moves } from "./move.ts";
 import type { Settle } from "./settle.ts";
 
+const RELEASE = statesOf("release");
 const STOPPED = "gateway stopped";
 
 export interface Recover {
@@ -19,12 +20,13 @@ export function createRecover(
   nextDueAt: (subscriptionSeq: number) => number | undefined,
 ): Recover {
   const selectSubscriptions = db.prepare("select seq from subscriptions");
-  const selectSending = db.prepare(
-    "select event_seq, subscription_seq from deliveries where state = 1 order by event_seq, subscription_seq",
-  );
+  const selectSending = db.prepare(`
+    select event_seq, subscription_seq from deliveries where state = ${STATE.sending}
+    order by event_seq, subscription_seq`);
 
   const selectEvent = db.prepare("select id, type from events where seq = ?");
-  const release = db.prepare("update deliveries set state = 0 where event_seq = ? and subscription_seq = ?");
+  const release = db.prepare(`
+    update deliveries set state = ${RELEASE.to} where event_seq = ? and subscription_seq = ? and state in ${RELEASE.from}`);
 
   return {
     recover(now, wall, sent) {
@@ -57,6 +59,7 @@ export function createRecover(
           poisoned.push({ event_seq, subscription_seq, attempt_count: number, id: event.id, type: event.type });
         } else {
           moves.makeDue(row, now, "retry", {
+            act: "recover",
             generation: row.generation,
             attemptCount: number,
             uncountedAttempts: row.uncounted_attempts + number - row.attempt_count,

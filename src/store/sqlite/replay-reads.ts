@@ -1,6 +1,7 @@
+import { ENDED, STATE } from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
 import type { ReplayStatus } from "../../domain/replay.ts";
-import type { DeliveryKey, Page, PageOf, UnfinishedFanOut } from "../store.ts";
+import { ATTEMPT_TRIGGERS, type DeliveryKey, type Page, type PageOf, type UnfinishedFanOut } from "../store.ts";
 import type { FoundDelivery, ReplayPage, ReplayRow, ReplayWalk } from "../port/replays.ts";
 import type { Statement } from "./connection.ts";
 import { fromReplaySql, type ReplaySql } from "./replays.ts";
@@ -77,7 +78,7 @@ export function createReplayReads(prepare: Prepare, parseCursor: (cursor: string
     countOpenReplays(subscriptionSeqs: readonly number[], limit: number): number[] {
       const count = prepare(`
         select count(*) as open from (
-          select 1 from deliveries where subscription_seq = ? and state < 2 and next_trigger = 3 limit ?)`);
+          select 1 from deliveries where subscription_seq = ? and state < ${ENDED} and next_trigger = ${ATTEMPT_TRIGGERS.indexOf("replay")} limit ?)`);
       return subscriptionSeqs.map((seq) => (count.get(seq, limit) as { open: number }).open);
     },
 
@@ -142,7 +143,7 @@ function walkDead(walk: ReplayWalk, after: DeliveryKey) {
     sql: `
       select d.event_seq, d.subscription_seq, d.state, e.type, (${wanted.sql.join(" and ")}) as is_wanted
       from deliveries d indexed by dead_letters_by_event join events e on e.seq = d.event_seq
-      where d.state = 3 and (d.event_seq, d.subscription_seq) > (?, ?) and d.event_seq <= ?
+      where d.state = ${STATE.dead} and (d.event_seq, d.subscription_seq) > (?, ?) and d.event_seq <= ?
         ${subscriptionSeq === undefined ? "" : "and d.subscription_seq = ?"}
       order by d.event_seq, d.subscription_seq limit ?`,
     values: [
@@ -156,8 +157,8 @@ function walkDead(walk: ReplayWalk, after: DeliveryKey) {
 }
 
 function walkDeliveries(walk: ReplayWalk, after: DeliveryKey) {
-  const openState = walk.isPending === true ? "d.state = 0" : "d.state < 2";
-  const wanted = conditionsOf(walk, walk.over === "open" ? openState : "d.state >= 2");
+  const openState = walk.isPending === true ? `d.state = ${STATE.pending}` : `d.state < ${ENDED}`;
+  const wanted = conditionsOf(walk, walk.over === "open" ? openState : `d.state >= ${ENDED}`);
   add(wanted, "d.subscription_seq = ?", walk.subscriptionSeq);
   return {
     sql: `
@@ -171,11 +172,11 @@ function walkDeliveries(walk: ReplayWalk, after: DeliveryKey) {
 
 const MISSING = "(d.state is null and (e.expires_at is null or e.expires_at > ?))";
 const AS_IT_HAD_THEM = {
-  failed: "d.state = 3",
-  had: "d.state >= 2",
+  failed: `d.state = ${STATE.dead}`,
+  had: `d.state >= ${ENDED}`,
   missing: MISSING,
-  all: `(d.state = 3 or ${MISSING})`,
-  any: `(d.state >= 2 or ${MISSING})`,
+  all: `(d.state = ${STATE.dead} or ${MISSING})`,
+  any: `(d.state >= ${ENDED} or ${MISSING})`,
 } as const;
 
 function walkEvents(walk: ReplayWalk, after: DeliveryKey) {

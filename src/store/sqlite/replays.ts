@@ -1,12 +1,13 @@
-import { rankOfReplay } from "../../domain/delivery.ts";
+import { STATE, rankOfReplay } from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
 import { refuse, type Refused } from "../../domain/refusal.ts";
 import { isOver, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../../domain/replay.ts";
 import { ATTEMPT_TRIGGERS } from "../store.ts";
 import type { NewReplay, ReplayItem, ReplayRow, ReplayStep, ReplayStepResult } from "../port/replays.ts";
 import type { Accept } from "./accept.ts";
+import { createAttempts } from "./attempts.ts";
 import type { Database } from "./connection.ts";
-import { STATE_NUMBERS, type DeliveryRow, type Moves } from "./move.ts";
+import type { DeliveryRow, Moves } from "./move.ts";
 
 /** Jobs that are over are a log: so many are kept. */
 const KEPT = 1000;
@@ -14,11 +15,11 @@ const PURGED = "purged from the dead letters";
 
 /** Which states a job takes a delivery from. */
 const TAKES: Readonly<Record<ReplayKind, readonly number[]>> = {
-  dead_letters: [STATE_NUMBERS.dead],
-  recover: [STATE_NUMBERS.dead],
-  events: [STATE_NUMBERS.delivered, STATE_NUMBERS.dead, STATE_NUMBERS.cancelled],
-  cancel: [STATE_NUMBERS.pending, STATE_NUMBERS.sending],
-  purge: [STATE_NUMBERS.dead],
+  dead_letters: [STATE.dead],
+  recover: [STATE.dead],
+  events: [STATE.delivered, STATE.dead, STATE.cancelled],
+  cancel: [STATE.pending, STATE.sending],
+  purge: [STATE.dead],
 };
 
 export function createReplayWrites(db: Database, { moves, accept }: { moves: Moves; accept: Accept }) {
@@ -47,7 +48,7 @@ export function createReplayWrites(db: Database, { moves, accept }: { moves: Mov
     update deliveries set next_trigger = ${ATTEMPT_TRIGGERS.indexOf("replay")},
       rank = case when rank is null then null else ? end
     where event_seq = ? and subscription_seq = ?`);
-  const deleteAttempts = db.prepare("delete from attempts where event_seq = ? and subscription_seq = ?");
+  const attempts = createAttempts(db);
 
   function findById(id: string): ReplaySql | undefined {
     return find.get(id);
@@ -85,7 +86,7 @@ export function createReplayWrites(db: Database, { moves, accept }: { moves: Mov
       end(row, step.now);
     } else if (kind === "purge") {
       end(row, step.wall, PURGED);
-      deleteAttempts.run(item.eventSeq, item.subscriptionSeq);
+      attempts.deleteAll(item);
     } else {
       const { ordered, expiresAt } = item;
       moves.reopen(row, step.now, "replay", { ordered, expiresAt, isBulk: true });

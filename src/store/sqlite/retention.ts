@@ -1,14 +1,16 @@
+import { STATE } from "../../domain/delivery.ts";
 import type { Ages } from "../../domain/retention.ts";
+import { BATCH_LIMITS } from "../commit/batch.ts";
 import type { Pruned, PrunedEvents, PruneStep } from "../port/retention.ts";
 import { LAST_EVENT_SEQ, type AcceptOptions } from "./accept.ts";
-import { BATCH_LIMITS } from "../commit/batch.ts";
+import { createAttempts, createAttemptsOfEvents } from "./attempts.ts";
 import type { Database } from "./connection.ts";
+import { createEventIdRemoval } from "./event-ids.ts";
 import { createKnownIds, type DeletedEvent } from "./known-ids.ts";
-import { STATE_NUMBERS } from "./move.ts";
 import type { RequestRing } from "./request-ring.ts";
 import { createRetentionWalk } from "./retention-walk.ts";
 
-const { pending, sending, delivered, dead, cancelled } = STATE_NUMBERS;
+const { pending, sending, delivered, dead, cancelled } = STATE;
 
 /** What ended a moment ago may still get an attempt that comes late. */
 const JUST_ENDED_MS = 3_600_000;
@@ -34,26 +36,17 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
   const addPrunedEvents = db.prepare(
     "update event_counters set pruned = pruned + ?2, stored_bytes = stored_bytes - ?3 where tenant_id = ?1",
   );
-  const removeAll = ["attempts", "deliveries", "bodies"].map((table) =>
+  const attempts = createAttempts(db);
+  const attemptsOfEvents = createAttemptsOfEvents(db);
+  const removeAll = ["deliveries", "bodies"].map((table) =>
     db.prepare(`delete from ${table} where event_seq between ? and ?`),
   );
   const removeEvents = db.prepare("delete from events where seq between ? and ?");
-  const removeSomeAttempts = db.prepare(`
-    delete from attempts where event_seq = ?1 and (subscription_seq, number) in (
-      select subscription_seq, number from attempts where event_seq = ?1 limit ?2)`);
   // The dead ones last: as long as they are there, their time is what counts.
   const selectSomeDeliveries = db.prepare(`
-    select subscription_seq as subscriptionSeq, state from deliveries where event_seq = ?
+    select subscription_seq as subscriptionSeq, state, attempt_count as attemptCount from deliveries where event_seq = ?
     order by state = ${dead}, subscription_seq limit ?`);
   const removeDelivery = db.prepare("delete from deliveries where event_seq = ? and subscription_seq = ?");
-  const eraseAnswers = db.prepare(`
-    update attempts set response_headers = null, response_body = null
-    where event_seq = ?1 and (subscription_seq, number) in (
-      select subscription_seq, number from attempts where event_seq = ?1 and started_at <= ?2
-        and (response_headers is not null or response_body is not null) limit ?3)`);
-  const selectFirstAnswer = db.prepare(`
-    select min(started_at) as at from attempts
-    where event_seq = ? and (response_headers is not null or response_body is not null)`);
   const selectLastSeq = db.prepare("select max(seq) as seq from events");
   const keepLastSeq = db.prepare("insert or replace into meta (key, value) values (?, ?)");
   const selectRequests = db.prepare(`
@@ -64,6 +57,7 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
   const pageBytes = (db.prepare("pragma page_size").get() as { page_size: number }).page_size;
   const walk = createRetentionWalk(db);
   const ids = createKnownIds(db, options);
+  const generatedIds = createEventIdRemoval(db);
 
   /** Events that follow each other, with none between them. */
   function removeRun(run: readonly OldEvent[], wall: number): number {
@@ -74,7 +68,9 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
       addPruned.run(ends.subscriptionSeq, ends.delivered, ends.dead, ends.cancelled);
       count += ends.count;
     }
+    attemptsOfEvents.delete(first, last);
     for (const remove of removeAll) remove.run(first, last);
+    generatedIds.remove(first, last);
     removeEvents.run(first, last);
     const sums = new Map<string, { count: number; bytes: number }>();
     for (const event of run) {
@@ -86,24 +82,29 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
     return count;
   }
 
-  /** Of an event with more rows than one step may change. */
+  /** Of an event with more rows than one step may change; of one delivery all go together. */
   function removePart(seq: number, maxRows: number): number {
-    const left = maxRows - removeSomeAttempts.run(seq, maxRows).changes;
-    if (left === 0) return 0;
-    const some = selectSomeDeliveries.all(seq, left) as unknown as { subscriptionSeq: number; state: number }[];
-    for (const { subscriptionSeq, state } of some) {
+    let [removed, rows] = [0, 0];
+    for (const { subscriptionSeq, state, attemptCount } of selectSomeDeliveries.all(
+      seq,
+      maxRows,
+    ) as unknown as Part[]) {
+      rows += 1 + attemptCount;
+      if (removed > 0 && rows > maxRows) break;
       addPruned.run(subscriptionSeq, ...[delivered, dead, cancelled].map((one) => (state === one ? 1 : 0)));
+      attempts.deleteAll({ eventSeq: seq, subscriptionSeq });
       removeDelivery.run(seq, subscriptionSeq);
+      removed++;
     }
-    return some.length;
+    return removed;
   }
 
   /** Of an event that stays. Returns how many were erased, and when the next are due. */
   function erase({ seq, receivedAt }: OldEvent, { answers }: Ages, wall: number, maxRows: number): [number, number] {
     if (receivedAt + answers > wall) return [0, receivedAt + answers];
-    const erased = eraseAnswers.run(seq, wall - answers, maxRows).changes;
-    const { at } = selectFirstAnswer.get(seq) as { at: number | null };
-    return [erased, at === null ? Number.POSITIVE_INFINITY : at + answers];
+    const erased = attemptsOfEvents.eraseAnswers(seq, wall - answers, maxRows);
+    const at = attemptsOfEvents.findFirstAnswer(seq);
+    return [erased, at === undefined ? Number.POSITIVE_INFINITY : at + answers];
   }
 
   function pruneBlock(place: { block: number; afterSeq: number; upToSeq: number }, step: PruneStep) {
@@ -163,7 +164,8 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
     if (afterSeq === 0) walk.begin(rules, wall);
     const place = walk.find(afterSeq, rules, wall);
     if (place.kind === "block") return { ...pruneBlock(place, step), isEnd: false };
-    const isEnd = place.kind === "end" && ids.forgetOld(wall, maxRows) < maxRows;
+    const isEnd =
+      place.kind === "end" && generatedIds.removeOldMarks(maxRows) < maxRows && ids.forgetOld(wall, maxRows) < maxRows;
     return { ...NOTHING, afterSeq: place.afterSeq, isEnd };
   }
 
@@ -209,6 +211,12 @@ function dueAtOf({ receivedAt, isFanningOut }: OldEvent, stand: Stand, ages: Age
 interface OldEvent extends DeletedEvent {
   size: number;
   isFanningOut: number;
+}
+
+interface Part {
+  subscriptionSeq: number;
+  state: number;
+  attemptCount: number;
 }
 
 interface Stand {

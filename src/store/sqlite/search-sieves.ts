@@ -1,9 +1,11 @@
+import { ENDED, STATE } from "../../domain/delivery.ts";
 import { parsePattern } from "../../domain/pattern.ts";
 import type { EventFilter } from "../store.ts";
 import { keyOfIdPrefix, mayHold, toFilterKey, type FilterKey } from "./block-filter.ts";
 import { GROUP_BLOCKS, groupOf, unpackGroup, type BlockRow } from "./block-group.ts";
 import type { Statement } from "./connection.ts";
 import { BLOCK_EVENTS, blockOf } from "./event-blocks.ts";
+import { createEventIdLookup } from "./event-ids.ts";
 
 /**
  * Leaps over events that cannot fit. Given a sequence number, it returns one that is not higher, with nothing that fits
@@ -123,12 +125,10 @@ function sieveBlocks(prepare: Prepare, { since, until }: EventFilter, keys: read
   };
 }
 
-/** Generated ids have an index; those that senders gave are in the filters. A sender may have given one of ours. */
+/** Generated ids are looked up; those that senders gave are in the filters. A sender may have given one of ours. */
 function sieveId(prepare: Prepare, id: string): Sieve {
-  const rows = prepare("select seq from events where id = ? and given_id = 0 order by seq").all(id) as {
-    seq: number;
-  }[];
-  const generated = sieveListed(rows.map(({ seq }) => seq));
+  const found = createEventIdLookup(prepare)(id);
+  const generated = sieveListed(found === undefined ? [] : [found]);
   const given = sieveBlocks(prepare, {}, [{ key: toFilterKey("givenId", id), isLabel: false }]);
   let reached = Number.POSITIVE_INFINITY;
   return {
@@ -157,7 +157,7 @@ const DEAD_AT_ONCE = 100;
 /** An event has failed when a delivery of it is dead, and there is an index of those. */
 function sieveDead(prepare: Prepare): Sieve {
   const select = prepare(`
-    select event_seq as seq from deliveries where state = 3 and event_seq < ? order by event_seq desc
+    select event_seq as seq from deliveries where state = ${STATE.dead} and event_seq < ? order by event_seq desc
     limit ${DEAD_AT_ONCE}`);
   let listed: Sieve | undefined;
   let lowest = Number.POSITIVE_INFINITY;
@@ -182,9 +182,9 @@ const DELIVERIES_AT_ONCE = 2000;
 function sieveOpen(prepare: Prepare): Sieve {
   // One statement sees one moment: a delivery that goes from one index to another is not missed.
   const rows = prepare(`
-    select event_seq as seq from deliveries where state = 0 and rank is not null
-    union all select event_seq from deliveries where state = 1
-    union all select event_seq from deliveries where queued_key is not null and rank is null and state = 0
+    select event_seq as seq from deliveries where state = ${STATE.pending} and rank is not null
+    union all select event_seq from deliveries where state = ${STATE.sending}
+    union all select event_seq from deliveries where queued_key is not null and rank is null and state = ${STATE.pending}
     union all select seq from events where fan_out_cursor is not null
     limit ${MAX_LISTED + 1}`).all() as unknown as { seq: number }[];
   if (rows.length > MAX_LISTED) return sieveOpenOneByOne(prepare);
@@ -195,7 +195,7 @@ function sieveOpen(prepare: Prepare): Sieve {
 function sieveOpenOneByOne(prepare: Prepare): Sieve {
   const selectUnfinished = prepare("select max(seq) as seq from events where fan_out_cursor is not null and seq < ?");
   const select = prepare(`
-    select max(case when state < 2 then event_seq end) as open, min(event_seq) as lowest, count(*) as count
+    select max(case when state < ${ENDED} then event_seq end) as open, min(event_seq) as lowest, count(*) as count
     from (select event_seq, state from deliveries where event_seq < ?
       order by event_seq desc, subscription_seq desc limit ${DELIVERIES_AT_ONCE})`);
   return {

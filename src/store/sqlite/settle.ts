@@ -1,10 +1,10 @@
-import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
-import { ATTEMPT_TRIGGERS, type AttemptRecord, type Settlement, type Settled } from "../store.ts";
+import { STATE, statesOf } from "../../domain/delivery.ts";
+import type { AttemptRecord, Settlement, Settled } from "../store.ts";
+import { createAttempts, type AttemptPlace } from "./attempts.ts";
 import type { Claim } from "./claim.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
-import { isTaken } from "./faults.ts";
-import { EARLY, STATE_NUMBERS, type DeliveryRow, type Moves } from "./move.ts";
+import { EARLY, type DeliveryRow, type Moves } from "./move.ts";
 
 export interface Settle {
   settle(settlement: Settlement): Settled;
@@ -12,97 +12,75 @@ export interface Settle {
   recordAttempt(eventSeq: number, subscriptionSeq: number, number: number, attempt: AttemptRecord): number;
 }
 
+const SUCCEED = statesOf("succeed");
+const FIRST: AttemptPlace = { seq: null, number: 1 };
 const NOTHING_FOLLOWS: Settled = { applied: true, next: undefined, movedUp: false };
 
 export function createSettle(db: Database, moves: Moves, claim: Claim, counters: CounterDeltas): Settle {
-  const insertAttempt = db.prepare(`
-    insert into attempts (event_seq, subscription_seq, number, started_at, duration_ms, result, cause, url, address,
-      request_headers, response_code, response_headers, response_body, error)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const attempts = createAttempts(db);
   const deliver = db.prepare(`
-    update deliveries set state = 2, attempt_count = ?, rank = null, next_attempt_at = null, completed_at = ?,
-      last_error = null
-    where event_seq = ? and subscription_seq = ? and state = 1 and generation = ? and attempt_count = ?
-      and queued_key is null`);
+    update deliveries set state = ${SUCCEED.to}, attempt_count = 1, last_attempt = last_insert_rowid(), rank = null,
+      next_attempt_at = null, completed_at = ?, last_error = null
+    where event_seq = ? and subscription_seq = ? and state in ${SUCCEED.from} and generation = ? and attempt_count = 0
+      and last_attempt is null and queued_key is null`);
+  const pointAtLast = db.prepare(
+    "update deliveries set last_attempt = last_insert_rowid() where event_seq = ? and subscription_seq = ?",
+  );
   // Of a delivery that is being sent again the number stays, because the one that sends it compares it.
   const countLateAttempt = db.prepare(`
     update deliveries set attempt_count = max(attempt_count, ?1),
       uncounted_attempts = uncounted_attempts + max(attempt_count, ?1) - attempt_count
-    where event_seq = ?2 and subscription_seq = ?3 and state <> 1`);
-  const findAttempt = db.prepare(
-    "select started_at from attempts where event_seq = ? and subscription_seq = ? and number = ?",
-  );
-  const selectLastNumber = db.prepare(
-    "select max(number) as number from attempts where event_seq = ? and subscription_seq = ?",
-  );
+    where event_seq = ?2 and subscription_seq = ?3 and state <> ${STATE.sending}`);
 
   function recordAttempt(eventSeq: number, subscriptionSeq: number, number: number, attempt: AttemptRecord): number {
-    if (!insertAs(eventSeq, subscriptionSeq, number, attempt)) {
-      const known = findAttempt.get(eventSeq, subscriptionSeq, number) as { started_at: number };
-      if (known.started_at === attempt.startedAt) return number;
-      const last = selectLastNumber.get(eventSeq, subscriptionSeq) as { number: number };
-      return recordAttempt(eventSeq, subscriptionSeq, last.number + 1, attempt);
-    }
+    const key = { eventSeq, subscriptionSeq };
+    const last = attempts.findLast(key);
+    // Its event is gone, and with it who would ask.
+    if (last === undefined) return number;
+    const isTaken = number <= last.number;
+    if (isTaken && attempts.findStart(key, number) === attempt.startedAt) return number;
+    const given = isTaken ? last.number + 1 : number;
+    attempts.insert(key, { seq: last.seq, number: given }, attempt);
+    pointAtLast.run(eventSeq, subscriptionSeq);
+    count(subscriptionSeq, attempt);
+    return given;
+  }
+
+  function count(subscriptionSeq: number, attempt: AttemptRecord): void {
     counters.addDelivery(subscriptionSeq, "attempts", 1);
     if (attempt.result !== "success") counters.addDelivery(subscriptionSeq, "failures", 1);
     counters.noteAttempt(subscriptionSeq, attempt.startedAt);
-    return number;
   }
 
-  function insertAs(eventSeq: number, subscriptionSeq: number, number: number, attempt: AttemptRecord): boolean {
-    try {
-      insertAttempt.get(
-        eventSeq,
-        subscriptionSeq,
-        number,
-        attempt.startedAt,
-        Math.round(attempt.durationMs),
-        ATTEMPT_RESULTS.indexOf(attempt.result),
-        ATTEMPT_TRIGGERS.indexOf(attempt.trigger),
-        attempt.url ?? null,
-        attempt.address ?? null,
-        attempt.requestHeaders ?? null,
-        attempt.responseCode ?? null,
-        attempt.responseHeaders ?? null,
-        attempt.responseBody ?? null,
-        attempt.error ?? null,
-      );
-      return true;
-    } catch (error) {
-      if (isTaken(error)) return false;
-      throw error;
-    }
-  }
-
-  /** By far the most frequent end, in one statement: delivered, and nobody queues behind it. */
-  function deliverUnqueued(s: Settlement, number: number): boolean {
+  /** By far the most frequent end, in two statements: delivered at the first try, and nobody queues behind it. */
+  function deliverAtOnce(s: Settlement): boolean {
+    if (s.verdict !== "delivered" || s.attemptNumber !== 1 || attempts.mayHaveOld(s.eventSeq)) return false;
+    attempts.insert(s, FIRST, s.attempt);
     const { changes } = deliver.run(
-      number,
       s.attempt.startedAt + Math.round(s.attempt.durationMs),
       s.eventSeq,
       s.subscriptionSeq,
       s.generation,
-      s.attemptNumber - 1,
     );
-    if (changes === 0) return false;
+    if (changes === 0) {
+      attempts.takeBack();
+      return false;
+    }
+    count(s.subscriptionSeq, s.attempt);
     counters.addDelivery(s.subscriptionSeq, "delivered", 1);
     return true;
   }
 
   function isCurrent(row: DeliveryRow, s: Settlement): boolean {
-    return (
-      row.state === STATE_NUMBERS.sending &&
-      row.generation === s.generation &&
-      row.attempt_count === s.attemptNumber - 1
-    );
+    return row.state === STATE.sending && row.generation === s.generation && row.attempt_count === s.attemptNumber - 1;
   }
 
   return {
     recordAttempt,
     settle(s) {
-      const number = recordAttempt(s.eventSeq, s.subscriptionSeq, s.attemptNumber, s.attempt);
-      if (s.verdict === "delivered" && deliverUnqueued(s, number)) return NOTHING_FOLLOWS;
+      if (deliverAtOnce(s)) return NOTHING_FOLLOWS;
 
+      const number = recordAttempt(s.eventSeq, s.subscriptionSeq, s.attemptNumber, s.attempt);
       const row = moves.find(s.eventSeq, s.subscriptionSeq);
       if (row === undefined || !isCurrent(row, s)) {
         countLateAttempt.run(number, s.eventSeq, s.subscriptionSeq);
@@ -110,6 +88,7 @@ export function createSettle(db: Database, moves: Moves, claim: Claim, counters:
       }
       if (s.verdict === "retry") {
         moves.makeDue(row, s.nextAttemptAt ?? s.now, "retry", {
+          act: "retry",
           generation: row.generation,
           attemptCount: number,
           uncountedAttempts: row.uncounted_attempts + number - s.attemptNumber + (s.isUncounted === true ? 1 : 0),

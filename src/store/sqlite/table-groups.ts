@@ -9,6 +9,7 @@ const LOG_TABLES: ReadonlySet<string> = new Set([
   "known_ids",
   "deliveries",
   "attempts",
+  "old_attempts",
   "requests",
   "counters",
   "event_counters",
@@ -16,6 +17,8 @@ const LOG_TABLES: ReadonlySet<string> = new Set([
   "replays",
   "attempt_stats",
   "idempotency_keys",
+  "event_id_marks",
+  "event_ids",
   "event_blocks",
   "event_block_groups",
 ]);

@@ -3,11 +3,14 @@ import { describe, expect, it } from "vitest";
 import {
   DELIVERY_ACTS,
   DELIVERY_STATES,
+  ENDED,
   MAX_RANK_OFFSET_MS,
   deriveEventStatus,
   isTerminal,
   nextState,
   rankOf,
+  STATE,
+  statesOf,
   type DeliveryAct,
   type DeliveryState,
 } from "../../../src/domain/delivery.ts";
@@ -16,6 +19,8 @@ import { PRIORITIES } from "../../../src/domain/event.ts";
 
 const legal: readonly [DeliveryState, DeliveryAct, DeliveryState][] = [
   ["pending", "claim", "sending"],
+  ["sending", "release", "pending"],
+  ["pending", "bring_forward", "pending"],
   ["sending", "succeed", "delivered"],
   ["sending", "retry", "pending"],
   ["sending", "give_up", "dead"],
@@ -59,6 +64,21 @@ describe("the states of a delivery", () => {
         }
       }),
     );
+  });
+
+  it("are written as their positions in the list, the open ones first", () => {
+    expect(Object.entries(STATE)).toEqual(DELIVERY_STATES.map((state, i) => [state, i]));
+    expect(DELIVERY_STATES.filter((state) => STATE[state] >= ENDED)).toEqual(DELIVERY_STATES.filter(isTerminal));
+  });
+
+  it("give SQL what an act takes a delivery from and brings it to", () => {
+    for (const act of DELIVERY_ACTS) {
+      const moves = legal.filter(([, allowed]) => allowed === act);
+      const { from, to } = statesOf(act);
+      const listed = from.slice(1, -1).split(", ").map(Number);
+      expect(new Set(listed)).toEqual(new Set(moves.map(([state]) => STATE[state])));
+      expect(new Set(moves.map(([, , state]) => STATE[state]))).toEqual(new Set([to]));
+    }
   });
 
   it("are terminal when delivered, dead or cancelled", () => {

@@ -1,0 +1,145 @@
+import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
+import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../store.ts";
+import type { Database } from "./connection.ts";
+
+/** Attempts stand in the order in which they were recorded; a delivery points at its last, and each at the one before. */
+export interface Attempts {
+  /** Records it as the last of its delivery, which does not point at it yet: its row is `last_insert_rowid()`. */
+  insert(key: DeliveryKey, place: AttemptPlace, attempt: AttemptRecord): void;
+  /** Undoes the insert before it. */
+  takeBack(): void;
+  /** Undefined when there is no such delivery. */
+  findLast(key: DeliveryKey): AttemptPlace | undefined;
+  /** When the attempt of this number began. */
+  findStart(key: DeliveryKey, number: number): number | undefined;
+  /** Whether attempts of this event may stand where earlier releases recorded them. */
+  mayHaveOld(eventSeq: number): boolean;
+  deleteAll(key: DeliveryKey): void;
+}
+
+export interface AttemptPlace {
+  /** Null: it is the first. */
+  seq: number | null;
+  number: number;
+}
+
+const chainOf = (deliveries: string) => `
+  with recursive chain (seq, previous) as (
+    select a.seq, a.previous from deliveries d join attempts a on a.seq = d.last_attempt
+    where ${deliveries}
+    union all
+    select a.seq, a.previous from chain join attempts a on a.seq = chain.previous)`;
+
+/** All attempts of the delivery ?1, ?2 that are in the log, the last first. */
+const CHAIN = chainOf("d.event_seq = ?1 and d.subscription_seq = ?2");
+
+const SHOWN = `number, started_at, duration_ms, result, cause, url, address, request_headers, response_code,
+    response_headers, response_body, error`;
+
+/** Those of a delivery, wherever they stand. */
+export const SELECT_ATTEMPTS = `${CHAIN}
+  select ${SHOWN} from attempts where seq in (select seq from chain)
+  union all
+  select ${SHOWN} from old_attempts where event_seq = ?1 and subscription_seq = ?2
+  order by number limit 1000`;
+
+export function createAttempts(db: Database): Attempts {
+  const insert = db.prepare(`
+    insert into attempts (previous, event_seq, subscription_seq, number, started_at, duration_ms, result, cause, url,
+      address, request_headers, response_code, response_headers, response_body, error)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const takeBack = db.prepare("delete from attempts where seq = last_insert_rowid()");
+  const selectLast = db.prepare(`
+    select d.last_attempt as seq, coalesce(a.number, (
+      select max(o.number) from old_attempts o
+      where o.event_seq = d.event_seq and o.subscription_seq = d.subscription_seq), 0) as number
+    from deliveries d left join attempts a on a.seq = d.last_attempt
+    where d.event_seq = ? and d.subscription_seq = ?`);
+  const selectStart = db.prepare(`${CHAIN}
+    select started_at from attempts where seq in (select seq from chain) and number = ?3
+    union all
+    select started_at from old_attempts where event_seq = ?1 and subscription_seq = ?2 and number = ?3`);
+  const deleteLogged = db.prepare(`${CHAIN} delete from attempts where seq in (select seq from chain)`);
+  const deleteOld = db.prepare("delete from old_attempts where event_seq = ? and subscription_seq = ?");
+  const pointAtNone = db.prepare(
+    "update deliveries set last_attempt = null where event_seq = ? and subscription_seq = ?",
+  );
+  const { seq: lastOldEvent } = db.prepare("select max(event_seq) as seq from old_attempts").get() as {
+    seq: number | null;
+  };
+
+  return {
+    insert({ eventSeq, subscriptionSeq }, { seq, number }, attempt) {
+      insert.get(
+        seq,
+        eventSeq,
+        subscriptionSeq,
+        number,
+        attempt.startedAt,
+        Math.round(attempt.durationMs),
+        ATTEMPT_RESULTS.indexOf(attempt.result),
+        ATTEMPT_TRIGGERS.indexOf(attempt.trigger),
+        attempt.url ?? null,
+        attempt.address ?? null,
+        attempt.requestHeaders ?? null,
+        attempt.responseCode ?? null,
+        attempt.responseHeaders ?? null,
+        attempt.responseBody ?? null,
+        attempt.error ?? null,
+      );
+    },
+    takeBack() {
+      takeBack.run();
+    },
+    findLast: ({ eventSeq, subscriptionSeq }) => selectLast.get(eventSeq, subscriptionSeq) as AttemptPlace | undefined,
+    findStart({ eventSeq, subscriptionSeq }, number) {
+      const row = selectStart.get(eventSeq, subscriptionSeq, number) as { started_at: number } | undefined;
+      return row?.started_at;
+    },
+    mayHaveOld: (eventSeq) => lastOldEvent !== null && eventSeq <= lastOldEvent,
+    deleteAll({ eventSeq, subscriptionSeq }) {
+      deleteLogged.run(eventSeq, subscriptionSeq);
+      deleteOld.run(eventSeq, subscriptionSeq);
+      pointAtNone.run(eventSeq, subscriptionSeq);
+    },
+  };
+}
+
+/** Those of whole events, for when they have become old. */
+export function createAttemptsOfEvents(db: Database) {
+  const deleteLogged = db.prepare(`
+    ${chainOf("d.event_seq between ?1 and ?2")} delete from attempts where seq in (select seq from chain)`);
+  const deleteOld = db.prepare("delete from old_attempts where event_seq between ? and ?");
+  const answered = "(response_headers is not null or response_body is not null)";
+  const ofEvent = chainOf("d.event_seq = ?1");
+  const eraseLogged = db.prepare(`
+    ${ofEvent} update attempts set response_headers = null, response_body = null
+    where seq in (
+      select seq from attempts where seq in (select seq from chain) and started_at <= ?2 and ${answered} limit ?3)`);
+  const eraseOld = db.prepare(`
+    update old_attempts set response_headers = null, response_body = null
+    where event_seq = ?1 and (subscription_seq, number) in (
+      select subscription_seq, number from old_attempts where event_seq = ?1 and started_at <= ?2 and ${answered}
+      limit ?3)`);
+  const selectFirst = db.prepare(`
+    ${ofEvent} select min(started_at) as at from (
+      select started_at from attempts where seq in (select seq from chain) and ${answered}
+      union all select started_at from old_attempts where event_seq = ?1 and ${answered})`);
+
+  return {
+    /** Before the deliveries, which lead to them. */
+    delete(firstEvent: number, lastEvent: number): void {
+      deleteLogged.run(firstEvent, lastEvent);
+      deleteOld.run(firstEvent, lastEvent);
+    },
+    /** What was answered until then, at most so many; returns how many. */
+    eraseAnswers(eventSeq: number, until: number, limit: number): number {
+      const erased = eraseLogged.run(eventSeq, until, limit).changes;
+      return erased + eraseOld.run(eventSeq, until, limit - erased).changes;
+    },
+    /** When the attempt began whose answer is the first that is kept. */
+    findFirstAnswer(eventSeq: number): number | undefined {
+      return (selectFirst.get(eventSeq) as { at: number | null }).at ?? undefined;
+    },
+  };
+}
