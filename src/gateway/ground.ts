@@ -8,6 +8,7 @@ import { openKeys } from "../manage/keys.ts";
 import { createQuotaGate } from "../manage/quotas.ts";
 import { createSecretBox } from "../manage/secret-box.ts";
 import { openTenants } from "../manage/tenants.ts";
+import { createRegistry } from "../registry/registry.ts";
 import { prepareDataDir } from "../store/sqlite/data-dir.ts";
 import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
 import { openSqliteStore } from "../store/sqlite/open.ts";
@@ -61,6 +62,7 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
   });
   const masterKey = config.masterKey ?? loadOrCreateMasterKey(config.dataDir);
   const secretBox = createSecretBox(masterKey);
+  const registry = createRegistry({ records: store, clock });
   const keys = await openKeys({
     store,
     clock,
@@ -90,6 +92,7 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
     work,
     disk,
     secretBox,
+    registry,
     keys,
     quotas,
     tenants,

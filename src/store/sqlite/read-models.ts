@@ -26,13 +26,13 @@ import { hashKey } from "./accept.ts";
 import { createAttemptStatsReads } from "./attempt-stats.ts";
 import { createConfigurationReads } from "./configuration.ts";
 import { createSourceReads } from "./sources.ts";
-import { createEventTypeReads } from "./event-types.ts";
 import { createTargetReads } from "./targets.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
 import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
 import { createJobReads } from "./jobs.ts";
 import { createKeyReads } from "./keys.ts";
+import { createRecordReads } from "./records.ts";
 import { createReplayReads } from "./replay-reads.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
 import { createValidationReads } from "./validations.ts";
@@ -107,7 +107,7 @@ export function createReadModels(db: Database) {
     ...createKeyReads(db),
     ...createSourceReads(db),
     ...createTenantReads(prepare),
-    ...createEventTypeReads(db),
+    ...createRecordReads(db),
     ...createTargetReads(db),
     ...createJobReads(db),
     ...createValidationReads(db),
