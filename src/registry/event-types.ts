@@ -226,9 +226,8 @@ const EVENT_TYPES: Kind<EventType> = {
   noun: "event type",
   format: 1,
   read: fromRecord,
-  write({ name: _, createdAt: __, updatedAt: ___, ...kept }) {
-    return { data: JSON.stringify(kept) };
-  },
+  // What the record itself says is left out.
+  write: (type) => ({ data: JSON.stringify({ ...type, name: undefined, createdAt: undefined, updatedAt: undefined }) }),
   keyOf: ({ name }) => ({ id: name }),
 };
 

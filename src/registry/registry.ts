@@ -186,7 +186,7 @@ export function createRegistry({ records, clock }: RegistryOptions): Registry {
       // Kinds that were opened earlier are still where they are, and are followed from there.
       if (collections.size === 0) version = loaded.version;
       turns.set(kind.kind, createTurns());
-      collections.set(kind.kind, collection as unknown as OpenCollection<unknown>);
+      collections.set(kind.kind, collection);
       await announce(take(loaded.records));
       return collection;
     },

@@ -5,10 +5,11 @@ import { newDelivery, newEvent, NOON } from "../../support/store-fixtures.ts";
 import { inFreshPlace, insertLane, type StoreHarness } from "./harness.ts";
 
 const KINDS: readonly RecordKind[] = ["event_type", "target"];
+type PutRecord = Extract<RecordChange, { act: "put" }>;
 type Expected = RecordChange["expected"];
 
-function put(id: string, expected: Expected, data = "{}", change: Partial<RecordChange> = {}): RecordChange {
-  return { act: "put", kind: "event_type", tenantId: "", id, expected, format: 1, data, ...change } as RecordChange;
+function put(id: string, expected: Expected, data = "{}", change: Partial<PutRecord> = {}): RecordChange {
+  return { act: "put", kind: "event_type", tenantId: "", id, expected, format: 1, data, ...change };
 }
 function remove(id: string, expected: Expected): RecordChange {
   return { act: "delete", kind: "event_type", tenantId: "", id, expected, format: 1 };
