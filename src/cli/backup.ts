@@ -132,6 +132,7 @@ async function describeAll(
     store_url: config.storeUrl,
     variables,
     tables: copied.tables,
+    records: copied.records,
     parts: await Promise.all(parts.map(describePart)),
   });
 }
@@ -148,7 +149,7 @@ function tell(target: string, manifest: Manifest, secretsInClear: readonly strin
     note("the master key is not in it: without that key nobody can read the secrets. Keep it somewhere else.");
   }
   if (flags.json === true) return printJson({ file: target, bytes, ...manifest });
-  const { tables } = manifest;
+  const { tables, records = {} } = manifest;
   print(
     formatFacts([
       ["backup", `${target} (${formatBytes(bytes)})`],
@@ -156,7 +157,7 @@ function tell(target: string, manifest: Manifest, secretsInClear: readonly strin
       ["sources", tables["sources"]],
       ["tenants", tables["tenants"]],
       ["keys", tables["keys"]],
-      ["event types", tables["event_types"]],
+      ["event types", records["event_type"] ?? 0],
       ["events", manifest.with_events ? tables["events"] : "left out (--with-events)"],
       ["files", countOf(manifest.parts.length - 1, "file")],
     ]),

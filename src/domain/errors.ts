@@ -26,6 +26,7 @@ const ROWS = {
   key_limit: { status: 409, title: "The tenant may not have more keys" },
   illegal_transition: { status: 409, title: "The delivery's state does not allow this" },
   confirmation_required: { status: 409, title: "This must be confirmed first" },
+  newer_format: { status: 409, title: "A newer release wrote this" },
   idempotency_key_reused: { status: 409, title: "The Idempotency-Key belongs to another request" },
   gone: { status: 410, title: "The source is closed" },
   precondition_failed: { status: 412, title: "It has changed since it was read" },

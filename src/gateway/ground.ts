@@ -9,6 +9,7 @@ import { createQuotaGate } from "../manage/quotas.ts";
 import { createRetentionTimes } from "../manage/retention.ts";
 import { createSecretBox } from "../manage/secret-box.ts";
 import { openTenants } from "../manage/tenants.ts";
+import { createRegistry } from "../registry/registry.ts";
 import { prepareDataDir } from "../store/sqlite/data-dir.ts";
 import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
 import { openSqliteStore } from "../store/sqlite/open.ts";
@@ -62,6 +63,7 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
   });
   const masterKey = config.masterKey ?? loadOrCreateMasterKey(config.dataDir);
   const secretBox = createSecretBox(masterKey);
+  const registry = createRegistry({ records: store, clock });
   const keys = await openKeys({
     store,
     clock,
@@ -99,6 +101,7 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
     work,
     disk,
     secretBox,
+    registry,
     keys,
     quotas,
     retention,

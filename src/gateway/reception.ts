@@ -1,5 +1,5 @@
 import { createFetchText } from "../deliver/fetch-text.ts";
-import { openEventTypes } from "../manage/event-types.ts";
+import { openEventTypes } from "../registry/event-types.ts";
 import { openMirroredValidations } from "../manage/mirrored-validations.ts";
 import { openSmartsheet } from "../manage/smartsheet/open.ts";
 import { openSources } from "../manage/sources.ts";
@@ -38,7 +38,7 @@ export async function openReception(ground: Ground, delivery: Delivery, moreKind
   });
   const schemas = createSchemaChecker();
   const eventTypes = await openEventTypes({
-    store,
+    registry: ground.registry,
     clock,
     examine: schemas.examine,
     onChange: schemas.update,

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { PosthornError } from "../domain/errors.ts";
+import { etagOf as etagOfVersion } from "../registry/if-match.ts";
+import type { Entry } from "../registry/kind.ts";
 
 /** Which version of a thing somebody has seen (RFC 9110 §13), so that two who change it do not undo each other. */
 export function etagOf(shown: object): string {
@@ -19,4 +21,16 @@ export function checkIfMatch(request: FastifyRequest, etag: string | undefined):
 
 export function sendWithEtag(reply: FastifyReply, etag: string, body: object): FastifyReply {
   return reply.header("etag", etag).send(body);
+}
+
+export function readIfMatch(request: FastifyRequest): string | undefined {
+  return request.headers["if-match"];
+}
+
+export function sendEntry<Thing>(
+  reply: FastifyReply,
+  entry: Entry<Thing>,
+  present: (thing: Thing) => object,
+): FastifyReply {
+  return sendWithEtag(reply, etagOfVersion(entry), present(entry.thing));
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
-import { createTurns } from "../manage/in-turn.ts";
+import { createTurns } from "../registry/in-turn.ts";
 
 /**
  * An export may be as long as the log. So few run at once, they read one after the other and only while their clients

@@ -4,6 +4,7 @@ import { PosthornError } from "../domain/errors.ts";
 import { isDeeperThan } from "../domain/json-depth.ts";
 import type { Store } from "../store/store.ts";
 import type { IdempotencyMark } from "../store/port/idempotency.ts";
+import type { Once } from "../registry/registry.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 
 export interface MakeOnceOptions<Made, Found> {
@@ -60,4 +61,10 @@ function fingerprintOf(body: unknown): string {
     throw new PosthornError("invalid_field", `The body is nested more than ${MAX_DEPTH} levels deep.`);
   }
   return createHash("sha256").update(JSON.stringify(body)).digest("base64url");
+}
+
+/** Undefined for a request without an `Idempotency-Key`. */
+export function readOnce(request: FastifyRequest, scope: string, tenantId?: string): Once | undefined {
+  const key = readIdempotencyKey(request);
+  return key === undefined ? undefined : { scope, key, fingerprint: fingerprintOf(request.body), tenantId };
 }

@@ -4,7 +4,7 @@ import { PosthornError } from "../domain/errors.ts";
 import { createTokenBucket } from "../deliver/token-bucket.ts";
 import type { KeyRow, Store } from "../store/store.ts";
 import type { IdempotencyMark } from "../store/port/idempotency.ts";
-import { createTurns } from "./in-turn.ts";
+import { createTurns } from "../registry/in-turn.ts";
 
 export const SCOPES = ["admin", "publish", "read"] as const;
 export type Scope = (typeof SCOPES)[number];

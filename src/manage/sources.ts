@@ -13,7 +13,7 @@ import { endSecrets, retireSecret, rotateSecret, type SourceSecret } from "../do
 import type { ManagedBy } from "../domain/subscription.ts";
 import type { IdempotencyMark } from "../store/port/idempotency.ts";
 import type { SourceRow, Store } from "../store/store.ts";
-import { createTurns } from "./in-turn.ts";
+import { createTurns } from "../registry/in-turn.ts";
 import type { SecretBox } from "./secret-box.ts";
 import { createSourceInputs, type SourceChange } from "./source-input.ts";
 import { startSourceNotes } from "./source-notes.ts";

@@ -6,7 +6,7 @@ import type { ManagedBy } from "../domain/subscription.ts";
 import type { QuotasInput, Tenant, TenantInput, TenantSettings } from "../domain/tenant.ts";
 import type { Page, PageOf, Store } from "../store/store.ts";
 import type { IdempotencyMark } from "../store/port/idempotency.ts";
-import { createTurns } from "./in-turn.ts";
+import { createTurns } from "../registry/in-turn.ts";
 
 /** Who owns what, and how much of it. */
 export interface Tenants {

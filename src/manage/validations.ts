@@ -4,7 +4,7 @@ import { PosthornError } from "../domain/errors.ts";
 import { VALIDATION_FORMATS, VALIDATION_LIMITS, type Validation, type ValidationFormat } from "../domain/validation.ts";
 import type { NewValidationRow, ValidationRow, ValidationVersionRow } from "../store/port/validations.ts";
 import type { Page, PageOf, Store } from "../store/store.ts";
-import { createTurns } from "./in-turn.ts";
+import { createTurns } from "../registry/in-turn.ts";
 
 /** What webhooks must be like, by endpoint: in memory for whoever asks, in the store for good, in a folder to be edited. */
 export interface Validations {

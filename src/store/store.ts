@@ -13,6 +13,7 @@ import type { Refused } from "../domain/refusal.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { IdempotencyBook, IdempotencyMark } from "./port/idempotency.ts";
+import type { Records } from "./port/records.ts";
 import type { ReplayBook } from "./port/replays.ts";
 import type { RetentionBook } from "./port/retention.ts";
 import type { SmartsheetBook } from "./port/smartsheet.ts";
@@ -27,6 +28,7 @@ export interface Store
     ReadModels,
     Acts,
     JobBook,
+    Records,
     ReplayBook,
     RetentionBook,
     AttemptStatistics,
@@ -344,10 +346,6 @@ export interface Configuration {
   deleteSource(name: string): Promise<void>;
   /** When the last request of each came, in wall time; earlier than what is known changes nothing. */
   noteSourceRequests(rows: readonly { name: string; at: number }[]): Promise<void>;
-  loadEventTypes(): Promise<readonly EventTypeRow[]>;
-  /** All of them or none. */
-  saveEventTypes(rows: readonly EventTypeRow[], mark?: IdempotencyMark): Promise<void>;
-  deleteEventType(name: string): Promise<void>;
   loadKeys(): Promise<readonly KeyRow[]>;
   findKey(by: { id: string } | { hash: Uint8Array }): Promise<KeyRow | undefined>;
   /**
@@ -425,15 +423,6 @@ export interface SourceRow {
   createdAt?: number | undefined;
   updatedAt: number;
   lastRequestAt?: number | undefined;
-}
-
-export interface EventTypeRow {
-  name: string;
-  /** JSON of what the user set, with all versions. */
-  settings: string;
-  managedBy: ManagedBy;
-  createdAt: number;
-  updatedAt: number;
 }
 
 export interface KeyRow {

@@ -39,6 +39,8 @@ const Manifest = Type.Object({
   variables: Type.Array(Type.String()),
   /** Rows of each table of the database. */
   tables: Type.Record(Type.String(), Type.Integer({ minimum: 0 })),
+  /** Live records of each kind; not in backups of releases that had a table for each. */
+  records: Type.Optional(Type.Record(Type.String(), Type.Integer({ minimum: 0 }))),
   /** In the order in which they follow. */
   parts: Type.Array(Part, { minItems: 1 }),
 });

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { Scheduler } from "../../deliver/scheduler.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { BulkReplays } from "../../manage/bulk-replays.ts";
-import type { EventTypes } from "../../manage/event-types.ts";
+import type { EventTypes } from "../../registry/event-types.ts";
 import type { Jobs } from "../../manage/jobs.ts";
 import type { Keys } from "../../manage/keys.ts";
 import type { Replays } from "../../manage/replays.ts";
@@ -136,7 +136,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   addTargetRoutes(app, { targets: parts.targets, subscriptions, scheduler, store, clock });
   addTenantRoutes(app, { tenants, store, clock });
   addKeyRoutes(app, { keys, store, clock });
-  addEventTypeRoutes(app, { eventTypes, store, clock });
+  addEventTypeRoutes(app, { eventTypes });
   if (open.catalog) addCatalogRoute(app, { eventTypes });
   addSubscriptionSecretRoutes(app, {
     subscriptions,

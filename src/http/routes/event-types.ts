@@ -1,6 +1,5 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { Type, type Static } from "typebox";
-import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import {
   EVENT_VERSION_PATTERN,
@@ -12,10 +11,10 @@ import {
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../../domain/event.ts";
 import { exportOpenApi } from "../../manage/event-types-export.ts";
 import { readOpenApi } from "../../manage/event-types-import.ts";
-import type { EventTypes } from "../../manage/event-types.ts";
-import type { Store } from "../../store/store.ts";
-import { checkIfMatch, etagOf, sendWithEtag } from "../conditional.ts";
-import { makeOnce } from "../make-once.ts";
+import type { EventTypes } from "../../registry/event-types.ts";
+import type { Entry } from "../../registry/kind.ts";
+import { readIfMatch, sendEntry } from "../conditional.ts";
+import { readOnce } from "../make-once.ts";
 import { presentEventType } from "../present/event-type.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
@@ -44,18 +43,13 @@ const MAX_IMPORT_BYTES = 32 * 1024 * 1024;
 
 export interface EventTypeRoutesOptions {
   eventTypes: EventTypes;
-  store: Pick<Store, "findIdempotencyKey">;
-  clock: Pick<Clock, "wall">;
 }
 
 export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoutesOptions): void {
-  const { eventTypes, store, clock } = options;
+  const { eventTypes } = options;
   let exported: { of: readonly EventType[]; json: string } | undefined;
 
-  function send(reply: FastifyReply, type: EventType): FastifyReply {
-    const shown = presentEventType(type);
-    return sendWithEtag(reply, etagOf(shown), shown);
-  }
+  const send = (reply: FastifyReply, entry: Entry<EventType>) => sendEntry(reply, entry, presentEventType);
 
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     PATH,
@@ -78,16 +72,9 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
       bodyLimit: MAX_BODY_BYTES,
     },
     async (request, reply) => {
-      const { body } = request;
-      const result = await makeOnce(request, {
-        store,
-        scope: "event-types",
-        wall: clock.wall(),
-        make: (mark) => eventTypes.create(body, mark && { ...mark, madeId: body.name }),
-        find: async (name) => eventTypes.find(name),
-      });
-      if ("made" in result) return send(reply.code(201), result.made);
-      return send(reply.code(201).header("idempotency-replayed", "true"), result.found);
+      const { entry, isReplay } = await eventTypes.create(request.body, readOnce(request, "event-types"));
+      if (isReplay) void reply.header("idempotency-replayed", "true");
+      return send(reply.code(201), entry);
     },
   );
 
@@ -140,8 +127,8 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
       if (!NAME.test(name) || name.length > EVENT_TYPE_MAX_LENGTH) {
         throw invalidName(`${JSON.stringify(name.slice(0, 60))} is no event type: write words with dots between them.`);
       }
-      const { type, isNew } = await eventTypes.put({ name, ...rest }, ifMatch(request));
-      return send(reply.code(isNew ? 201 : 200), type);
+      const { entry, isNew } = await eventTypes.put({ name, ...rest }, readIfMatch(request));
+      return send(reply.code(isNew ? 201 : 200), entry);
     },
   );
 
@@ -149,7 +136,7 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
     `${PATH}/:name`,
     { config: OPERATOR, schema: { summary: "Change an event type", body: EventTypeChange } },
     async (request, reply) => {
-      return send(reply, await eventTypes.change(request.params.name, request.body, ifMatch(request)));
+      return send(reply, await eventTypes.change(request.params.name, request.body, readIfMatch(request)));
     },
   );
 
@@ -157,7 +144,7 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
     `${PATH}/:name`,
     { config: OPERATOR, schema: { summary: "Delete an event type" } },
     async (request, reply) => {
-      await eventTypes.remove(request.params.name, ifMatch(request));
+      await eventTypes.remove(request.params.name, readIfMatch(request));
       return reply.code(204).send();
     },
   );
@@ -170,7 +157,7 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
     },
     async (request, reply) => {
       const { name, version } = request.params;
-      return send(reply, await eventTypes.putVersion(name, version, request.body, ifMatch(request)));
+      return send(reply, await eventTypes.putVersion(name, version, request.body, readIfMatch(request)));
     },
   );
 
@@ -179,13 +166,10 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
     { config: OPERATOR, schema: { summary: "Delete a version", params: VersionParams } },
     async (request, reply) => {
       const { name, version } = request.params;
-      return send(reply, await eventTypes.removeVersion(name, version, ifMatch(request)));
+      return send(reply, await eventTypes.removeVersion(name, version, readIfMatch(request)));
     },
   );
 }
-
-const ifMatch = (request: FastifyRequest) => (known: EventType | undefined) =>
-  checkIfMatch(request, known === undefined ? undefined : etagOf(presentEventType(known)));
 
 const NAME = new RegExp(EVENT_TYPE_PATTERN);
 

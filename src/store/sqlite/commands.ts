@@ -7,10 +7,10 @@ import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { createHeldActs } from "./held.ts";
 import { createKeyWrites } from "./keys.ts";
-import { createEventTypeWrites } from "./event-types.ts";
 import { createIdempotencyKeyWrites } from "./idempotency-keys.ts";
 import { createJobWrites } from "./jobs.ts";
 import type { Moves } from "./move.ts";
+import { createRecordWrites } from "./records.ts";
 import type { Recover } from "./recover.ts";
 import { createSourceWrites } from "./sources.ts";
 import { createReplayWrites } from "./replays.ts";
@@ -41,13 +41,13 @@ export function createCommands(
     ...createSourceWrites(db),
     ...createTenantWrites(db, { onDeleted: counters.forgetTenant }),
     ...createKeyWrites(db),
-    ...createEventTypeWrites(db),
     ...createTargetWrites(db),
     ...createValidationWrites(db),
     ...createSmartsheetWrites(db),
   };
   const commands = {
     ...throwing,
+    ...createRecordWrites(db, { accept }),
     ...createJobWrites(db),
     ...createAttemptStatsWrites(db),
     ...createIdempotencyKeyWrites(db),

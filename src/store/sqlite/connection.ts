@@ -42,7 +42,7 @@ export function openWriteConnection(options: ConnectionOptions): WriteConnection
 /** What a start reads before it writes. */
 const FIRST_READ = ["sqlite_master", "migrations", "meta", "subscriptions", "sources", "keys", "tenants"]
   .map((table) => `select * from ${table};`)
-  .concat("select max(seq) from events;", "select * from event_types;");
+  .concat("select max(seq) from events;", "select * from records;");
 
 /** By a connection that cannot write: one that can would move the log into the damaged database when it closes. */
 function refuseDamaged(file: string): void {

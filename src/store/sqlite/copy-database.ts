@@ -20,6 +20,8 @@ export interface CopiedDatabase {
   schemaVersion: number;
   /** Rows by table. */
   tables: Record<string, number>;
+  /** Live records by kind. */
+  records: Record<string, number>;
 }
 
 /** Rows that are copied before others in this process get their turn. */
@@ -84,7 +86,7 @@ async function copyRows(db: Database, objects: readonly SchemaObject[], options:
   }
   copySequences(db);
   const { version } = db.prepare("select max(version) as version from migrations").get() as { version: number };
-  return { schemaVersion: version, tables };
+  return { schemaVersion: version, tables, records: countRecords(db) };
 }
 
 /** In steps along the first column of the primary key where that is a number: large tables all have such a one. */
@@ -117,6 +119,15 @@ function findNumericKey(db: Database, name: string): string | undefined {
     .prepare("select name from pragma_table_info(?, 'source') where pk = 1 and upper(type) = 'INTEGER'")
     .get(name) as { name: string } | undefined;
   return column === undefined ? undefined : quote(column.name);
+}
+
+function countRecords(db: Database): Record<string, number> {
+  const isThere = db.prepare("select 1 from main.sqlite_master where name = 'records'").get();
+  if (isThere === undefined) return {};
+  const rows = db
+    .prepare("select kind, count(*) as count from main.records where deleted_at is null group by kind")
+    .all() as { kind: string; count: number }[];
+  return Object.fromEntries(rows.map(({ kind, count }) => [kind, count]));
 }
 
 /** Numbers that were given out once are not given out again, also when their rows are gone. */

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
 import { PosthornError } from "../../domain/errors.ts";
-import type { Store } from "../store.ts";
+import type { AcceptResult, Store } from "../store.ts";
 import type { Commands } from "./commands.ts";
 import { makeDurableDirectory } from "./durable-directory.ts";
 import { faultError } from "../commit/faults.ts";
-import { BATCH_LIMITS } from "../commit/batch.ts";
+import { BATCH_LIMITS, type Stored } from "../commit/batch.ts";
 import { createGroupCommit } from "../commit/group-commit.ts";
 import { openLocally, openThreads, type Read } from "./threads.ts";
 
@@ -56,10 +56,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
     accept(event, deliveries, done) {
       commits.accept({ event, deliveries }, (result) => {
-        if ("failed" in result) done({ kind: "failed", error: faultError(result.failed) });
-        else if ("duplicateOf" in result) {
-          done({ kind: "duplicate", eventId: result.duplicateOf, isReplay: result.isReplay });
-        } else done({ kind: "stored", eventSeq: result.eventSeq, claimed: result.claimed });
+        done("failed" in result ? { kind: "failed", error: faultError(result.failed) } : toAcceptResult(result));
       });
     },
     claim(request, done) {
@@ -96,8 +93,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     deleteSource: (name) => write("deleteSource", name),
     noteSourceRequests: (rows) => write("noteSourceRequests", rows),
     noteRequestReplay: (id, replay) => write("noteRequestReplay", id, replay),
-    saveEventTypes: (rows, mark) => write("saveEventTypes", rows, mark),
-    deleteEventType: (name) => write("deleteEventType", name),
     insertKey: (row, mark, maxKeys) => write("insertKey", row, mark, maxKeys),
     updateKey: (id, change, at, keep) => write("updateKey", id, change, at, keep),
     revokeKey: (id, at, keep) => write("revokeKey", id, at, keep),
@@ -115,9 +110,16 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     loadTargets: () => read("loadTargets"),
     saveTarget: (row, mark) => write("saveTarget", row, mark),
     deleteTarget: (tenantId, name) => write("deleteTarget", tenantId, name),
-    loadEventTypes: () => read("loadEventTypes"),
     loadKeys: () => read("loadKeys"),
     findKey: (by) => read("findKey", by),
+
+    loadRecords: (kinds) => read("loadRecords", kinds),
+    changesSince: (version, kinds) => read("changesSince", version, kinds),
+    async write({ changes, ...rest }) {
+      const result = await write("writeRecords", changes, rest);
+      return result.kind === "refused" ? result : { ...result, events: result.events.map(toAcceptResult) };
+    },
+    noteRecordStates: (states) => write("noteRecordStates", states),
 
     loadJobs: () => read("loadJobs"),
     scheduleJob: (name, at) => write("scheduleJob", name, at),
@@ -172,4 +174,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
     close: () => (closing ??= close()),
   };
+}
+
+function toAcceptResult(stored: Stored): AcceptResult {
+  return "duplicateOf" in stored
+    ? { kind: "duplicate", eventId: stored.duplicateOf, isReplay: stored.isReplay }
+    : { kind: "stored", eventSeq: stored.eventSeq, claimed: stored.claimed };
 }

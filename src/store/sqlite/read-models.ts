@@ -27,7 +27,6 @@ import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { createAttemptStatsReads } from "./attempt-stats.ts";
 import { createConfigurationReads } from "./configuration.ts";
 import { createSourceReads } from "./sources.ts";
-import { createEventTypeReads } from "./event-types.ts";
 import { createTargetReads } from "./targets.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
@@ -35,6 +34,7 @@ import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
 import { createEventIdLookup } from "./event-ids.ts";
 import { createJobReads } from "./jobs.ts";
 import { createKeyReads } from "./keys.ts";
+import { createRecordReads } from "./records.ts";
 import { createReplayReads } from "./replay-reads.ts";
 import { createRetentionReads } from "./retention-reads.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
@@ -112,7 +112,7 @@ export function createReadModels(db: Database) {
     ...createKeyReads(db),
     ...createSourceReads(db),
     ...createTenantReads(prepare),
-    ...createEventTypeReads(db),
+    ...createRecordReads(db),
     ...createTargetReads(db),
     ...createJobReads(db),
     ...createValidationReads(db),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { EventTypeRow, KeyRow } from "../../../src/store/store.ts";
+import type { KeyRow } from "../../../src/store/store.ts";
 import type { IdempotencyMark } from "../../../src/store/port/idempotency.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { inFreshPlace, useStore, type StoreHarness } from "./harness.ts";
@@ -23,14 +23,6 @@ const key = (id: string): KeyRow => ({
   expiresAt: undefined,
   revokedAt: undefined,
   prefix: undefined,
-});
-
-const eventType = (name: string): EventTypeRow => ({
-  name,
-  settings: "{}",
-  managedBy: "api",
-  createdAt: NOON,
-  updatedAt: NOON,
 });
 
 const tenant = (id: string) => ({
@@ -75,18 +67,10 @@ export function idempotencyKeysContract(harness: StoreHarness): void {
       expect(made.map(({ id }) => id)).toEqual([(await store.findIdempotencyKey("keys/", "once"))?.madeId]);
     });
 
-    it("go with event types too", async () => {
-      const { store } = shared;
-      const once = mark({ scope: "event-types", madeId: "a.b" });
-      await store.saveEventTypes([eventType("a.b")], once);
-      await expect(store.saveEventTypes([eventType("c.d")], once)).rejects.toMatchObject({ code: "conflict" });
-      expect((await store.loadEventTypes()).map(({ name }) => name)).toEqual(["a.b"]);
-    });
-
     it("are forgotten by age, in steps", () =>
       inFreshPlace(harness, async ({ store }) => {
         const marks = Array.from({ length: 600 }, (_, n) => mark({ key: `k${n}`, madeAt: NOON + (n < 550 ? 0 : 10) }));
-        await Promise.all(marks.map((one) => store.saveEventTypes([], one)));
+        await Promise.all(marks.map((one) => store.write({ changes: [], mark: one, at: NOON })));
         const first = await store.pruneIdempotencyKeys(NOON + 5);
         expect(first).toBeLessThan(550);
         expect(first + (await store.pruneIdempotencyKeys(NOON + 5))).toBe(550);

@@ -11,37 +11,36 @@ import {
   type EventTypeVersionContent,
 } from "../domain/event-type.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
-import type { EventTypeRow, Store } from "../store/store.ts";
-import type { IdempotencyMark } from "../store/port/idempotency.ts";
-import { createTurns } from "./in-turn.ts";
+import { declare, refuseManaged } from "./declared.ts";
+import type { Draft, Pending } from "./draft.ts";
+import { checkIfMatch } from "./if-match.ts";
+import type { Entry, Kind, LiveRecord } from "./kind.ts";
+import type { Made, Once, Registry } from "./registry.ts";
 
-/** The registry of event types: in memory for whoever asks, in the store for good. One for the whole gateway. */
+/** The event types. One registry of them for the whole gateway. */
 export interface EventTypes {
-  find(name: string): EventType | undefined;
-  get(name: string): EventType;
+  find(name: string): Entry<EventType> | undefined;
+  get(name: string): Entry<EventType>;
   /** By name; the same list as long as nothing changes. */
   list(): readonly EventType[];
   /** Refuses a name that is taken. */
-  create(input: EventTypeInput, mark?: IdempotencyMark): Promise<EventType>;
+  create(input: EventTypeInput, once?: Once): Promise<Made<EventType>>;
   /** Makes it, or puts this in its place. */
-  put(input: EventTypeInput, check?: EventTypeCheck): Promise<{ type: EventType; isNew: boolean }>;
-  change(name: string, change: EventTypeChange, check?: EventTypeCheck): Promise<EventType>;
+  put(input: EventTypeInput, ifMatch?: string): Promise<{ entry: Entry<EventType>; isNew: boolean }>;
+  change(name: string, change: EventTypeChange, ifMatch?: string): Promise<Entry<EventType>>;
   putVersion(
     name: string,
     version: string,
     content: EventTypeVersionContent,
-    check?: EventTypeCheck,
-  ): Promise<EventType>;
-  removeVersion(name: string, version: string, check?: EventTypeCheck): Promise<EventType>;
-  remove(name: string, check?: EventTypeCheck): Promise<void>;
+    ifMatch?: string,
+  ): Promise<Entry<EventType>>;
+  removeVersion(name: string, version: string, ifMatch?: string): Promise<Entry<EventType>>;
+  remove(name: string, ifMatch?: string): Promise<void>;
   /** All of them or none. What is not said of a known type stays as it is; versions are added. */
   import(inputs: readonly EventTypeInput[], options: { dryRun: boolean }): Promise<ImportPlan>;
   /** Takes over what the configuration declares, all or nothing; says which left it. */
   applyDeclared(declared: readonly EventTypeInput[]): Promise<{ left: readonly string[] }>;
 }
-
-/** Throws when this is not what the change was meant for; nothing can come between. */
-type EventTypeCheck = (known: EventType | undefined) => void;
 
 export interface ImportPlan {
   created: readonly string[];
@@ -50,7 +49,7 @@ export interface ImportPlan {
 }
 
 export interface EventTypesOptions {
-  store: Pick<Store, "loadEventTypes" | "saveEventTypes" | "deleteEventType">;
+  registry: Registry;
   clock: Pick<Clock, "wall">;
   /** Why a schema cannot be used or does not allow its example. */
   examine: (schema: object, example: unknown) => Promise<{ part: "schema" | "example"; message: string } | undefined>;
@@ -61,33 +60,25 @@ const MAX_EVENT_TYPES = 10_000;
 const MAX_EXAMPLE_BYTES = 64 * 1024;
 
 export async function openEventTypes(options: EventTypesOptions): Promise<EventTypes> {
-  const { store, clock, examine, onChange } = options;
-  const types = new Map<string, EventType>();
-  for (const row of await store.loadEventTypes()) types.set(row.name, fromRow(row));
-  let sorted = sort();
-  onChange(sorted);
+  const { registry, clock, examine, onChange } = options;
+  const byName = new Map<string, EventType>();
+  let sorted: readonly EventType[] = [];
 
-  function sort(): readonly EventType[] {
-    return [...types.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-  }
+  const types = await registry.open<EventType>({
+    ...EVENT_TYPES,
+    onChange(changes) {
+      for (const { before, after } of changes) {
+        if (after !== undefined) byName.set(after.id, after.thing);
+        else if (before !== undefined) byName.delete(before.id);
+      }
+      announce();
+    },
+  });
+  if (sorted.length === 0) announce();
 
   function announce(): void {
-    sorted = sort();
+    sorted = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
     onChange(sorted);
-  }
-
-  const inTurn = createTurns();
-
-  function get(name: string): EventType {
-    const type = types.get(name);
-    if (type === undefined) throw new PosthornError("not_found", `There is no event type ${name}.`);
-    return type;
-  }
-
-  function getMeant(name: string, check: EventTypeCheck | undefined): EventType {
-    const type = get(name);
-    check?.(type);
-    return type;
   }
 
   /** Before anything else is done with it: what is nested too deep cannot even be compared. */
@@ -110,120 +101,139 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
     }
   }
 
-  async function build(input: EventTypeInput, managedBy: ManagedBy): Promise<EventType> {
-    const known = types.get(input.name);
+  async function build(
+    input: EventTypeInput,
+    known: Entry<EventType> | undefined,
+    managedBy: ManagedBy,
+  ): Promise<EventType> {
     refuseWrong(input);
-    await examineVersions(input, known);
-    return toEventType(input, known, managedBy, clock.wall());
+    await examineVersions(input, known?.thing);
+    return toEventType(input, known?.thing, managedBy, clock.wall());
   }
 
-  async function save(changed: readonly EventType[], mark?: IdempotencyMark): Promise<void> {
-    const added = changed.filter(({ name }) => !types.has(name)).length;
-    if (types.size + added > MAX_EVENT_TYPES) {
-      throw new PosthornError("conflict", `There are ${types.size} event types; ${MAX_EVENT_TYPES} are the most.`);
-    }
-    if (changed.length === 0) return;
-    await store.saveEventTypes(changed.map(toRow), mark);
-    for (const type of changed) types.set(type.name, type);
-    announce();
+  function refuseTooMany(draft: Draft, added: number): void {
+    if (added === 0) return;
+    const { length } = draft.list(types);
+    if (length + added <= MAX_EVENT_TYPES) return;
+    throw new PosthornError("conflict", `There are ${length} event types; ${MAX_EVENT_TYPES} are the most.`);
   }
 
-  async function put(input: EventTypeInput, mark?: IdempotencyMark): Promise<{ type: EventType; isNew: boolean }> {
-    refuseManaged(types.get(input.name));
-    const isNew = !types.has(input.name);
-    const type = await build(input, "api");
-    await save([type], mark);
-    return { type, isNew };
+  async function put(draft: Draft, input: EventTypeInput): Promise<Pending<EventType>> {
+    const known = draft.find(types, input.name);
+    refuseManaged(types, known);
+    refuseTooMany(draft, known === undefined ? 1 : 0);
+    return draft.put(types, await build(input, known, "api"));
+  }
+
+  /** Changes one that is there, as its owner would say it. */
+  async function changeInput(
+    name: string,
+    ifMatch: string | undefined,
+    toChanged: (current: EventTypeInput) => EventTypeInput,
+  ): Promise<Entry<EventType>> {
+    const pending = await registry.change(types, (draft) => {
+      const known = draft.get(types, name);
+      checkIfMatch(ifMatch, known);
+      return put(draft, toChanged(toInput(known.thing)));
+    });
+    return pending.entry;
   }
 
   return {
-    find: (name) => types.get(name),
-    get,
+    find: types.find,
+    get: types.get,
     list: () => sorted,
-    create: (input, mark) =>
-      inTurn(async () => {
-        if (types.has(input.name)) {
-          throw new PosthornError("conflict", `There is an event type ${input.name} already. Change that one.`);
-        }
-        return (await put(input, mark)).type;
+    create: (input, once) =>
+      registry.make(types, once, (draft) => {
+        if (draft.find(types, input.name) === undefined) return put(draft, input);
+        throw new PosthornError("conflict", `There is an event type ${input.name} already. Change that one.`);
       }),
-    put: (input, check) =>
-      inTurn(async () => {
-        check?.(types.get(input.name));
-        return put(input);
-      }),
-    change: (name, change, check) =>
-      inTurn(async () => {
-        const current = toInput(getMeant(name, check));
+    async put(input, ifMatch) {
+      const { pending, isNew } = await registry.change(types, async (draft) => {
+        const known = draft.find(types, input.name);
+        checkIfMatch(ifMatch, known);
+        return { pending: await put(draft, input), isNew: known === undefined };
+      });
+      return { entry: pending.entry, isNew };
+    },
+    change: (name, change, ifMatch) =>
+      changeInput(name, ifMatch, (current) => {
         const merged = { ...current, ...change };
         // Whoever makes it active again need not take the time away.
         if (merged.status !== "deprecated" && change.deprecated_at === undefined) delete merged.deprecated_at;
-        return (await put(merged)).type;
+        return merged;
       }),
-    putVersion: (name, version, content, check) =>
-      inTurn(async () => {
-        const current = toInput(getMeant(name, check));
+    putVersion: (name, version, content, ifMatch) =>
+      changeInput(name, ifMatch, (current) => {
         const others = (current.versions ?? []).filter((one) => one.version !== version);
         if (others.length >= MAX_VERSIONS) {
           throw new PosthornError("conflict", `${name} has ${MAX_VERSIONS} versions, the most. Delete one first.`);
         }
-        return (await put({ ...current, versions: [...others, { version, ...content }] })).type;
+        return { ...current, versions: [...others, { version, ...content }] };
       }),
-    removeVersion: (name, version, check) =>
-      inTurn(async () => {
-        const current = toInput(getMeant(name, check));
+    removeVersion: (name, version, ifMatch) =>
+      changeInput(name, ifMatch, (current) => {
         const versions = (current.versions ?? []).filter((one) => one.version !== version);
         if (versions.length === current.versions?.length) {
           throw new PosthornError("not_found", `The event type ${name} has no version ${version}.`);
         }
-        return (await put({ ...current, versions })).type;
+        return { ...current, versions };
       }),
-    remove: (name, check) =>
-      inTurn(async () => {
-        refuseManaged(getMeant(name, check));
-        await store.deleteEventType(name);
-        types.delete(name);
-        announce();
+    remove: (name, ifMatch) =>
+      registry.change(types, (draft) => {
+        const known = draft.get(types, name);
+        checkIfMatch(ifMatch, known);
+        refuseManaged(types, known);
+        draft.remove(types, name);
       }),
     import: (inputs, { dryRun }) =>
-      inTurn(async () => {
+      registry.change(types, async (draft) => {
         const built: EventType[] = [];
-        const unchanged: string[] = [];
+        const plan = { created: [] as string[], updated: [] as string[], unchanged: [] as string[] };
         for (const input of inputs) {
-          const known = types.get(input.name);
+          const { name } = input;
           refuseWrong(input);
-          const merged = known === undefined ? input : mergeImport(toInput(known), input);
-          if (known !== undefined && isSame(toInput(known), toInput(toEventType(merged, known, known.managedBy, 0)))) {
-            unchanged.push(input.name);
+          const known = draft.find(types, name);
+          const merged = known === undefined ? input : mergeImport(toInput(known.thing), input);
+          if (known !== undefined && isSameInput(known.thing, merged)) {
+            plan.unchanged.push(name);
             continue;
           }
-          refuseManaged(known);
-          built.push(await build(merged, "api").catch((error: unknown) => throwNamed(error, input.name)));
+          refuseManaged(types, known);
+          built.push(await build(merged, known, "api").catch((error: unknown) => throwNamed(error, name)));
+          (known === undefined ? plan.created : plan.updated).push(name);
         }
-        const names = (isKnown: boolean) => built.map(({ name }) => name).filter((name) => types.has(name) === isKnown);
-        const plan = { created: names(false), updated: names(true), unchanged };
-        if (!dryRun) await save(built);
+        refuseTooMany(draft, dryRun ? 0 : plan.created.length);
+        if (!dryRun) for (const type of built) draft.put(types, type);
         return plan;
       }),
     applyDeclared: (declared) =>
-      inTurn(async () => {
-        const changed: EventType[] = [];
-        for (const input of declared) {
-          const type = await build(input, "config").catch((error: unknown) => throwDeclared(error, input.name));
-          if (!isSame(type, types.get(input.name), "updatedAt")) changed.push(type);
-        }
-        const names = new Set(declared.map(({ name }) => name));
-        const left = sorted.filter(({ name, managedBy }) => managedBy === "config" && !names.has(name));
-        // It stays known and refuses nobody: it may have left the file by mistake.
-        const former = left.map((type) => toFormer(type, clock.wall()));
-        await save([...changed, ...former]);
-        return { left: left.map(({ name }) => name) };
+      registry.change(types, async (draft) => {
+        const things = declared.map((input) => ({
+          id: input.name,
+          build: (known: Entry<EventType> | undefined) =>
+            build(input, known, "config").catch((error: unknown) => throwDeclared(error, input.name)),
+        }));
+        const left = await declare(draft, types, things, toFormer);
+        refuseTooMany(draft, declared.filter(({ name }) => types.find(name) === undefined).length);
+        return { left: left.map(({ id }) => id).sort() };
       }),
   };
 }
 
-function toFormer(type: EventType, updatedAt: number): EventType {
-  return { ...type, enforce: false, managedBy: "former_config", updatedAt };
+const EVENT_TYPES: Kind<EventType> = {
+  kind: "event_type",
+  noun: "event type",
+  format: 1,
+  read: fromRecord,
+  // What the record itself says is left out.
+  write: (type) => ({ data: JSON.stringify({ ...type, name: undefined, createdAt: undefined, updatedAt: undefined }) }),
+  keyOf: ({ name }) => ({ id: name }),
+};
+
+/** It stays known and refuses nobody: it may have left the file by mistake. */
+function toFormer(type: EventType): EventType {
+  return { ...type, enforce: false, managedBy: "former_config" };
 }
 
 function toEventType(
@@ -282,17 +292,12 @@ function mergeImport(current: EventTypeInput, imported: EventTypeInput): EventTy
   return merged;
 }
 
-function toRow(type: EventType): EventTypeRow {
-  const { name, managedBy, createdAt, updatedAt, ...rest } = type;
-  return { name, managedBy, createdAt, updatedAt, settings: JSON.stringify(rest) };
-}
+type Kept = Omit<EventType, "name" | "createdAt" | "updatedAt">;
 
-type Kept = Omit<EventType, "name" | "managedBy" | "createdAt" | "updatedAt">;
-
-function fromRow({ name, settings, managedBy, createdAt, updatedAt }: EventTypeRow): EventType {
-  const kept = JSON.parse(settings) as Kept;
+function fromRecord({ id, data, createdAt, updatedAt }: LiveRecord): EventType {
+  const kept = JSON.parse(data) as Kept;
   return {
-    name,
+    name: id,
     description: kept.description,
     producer: kept.producer,
     consumers: kept.consumers,
@@ -301,24 +306,18 @@ function fromRow({ name, settings, managedBy, createdAt, updatedAt }: EventTypeR
     replacedBy: kept.replacedBy,
     enforce: kept.enforce,
     versions: kept.versions,
-    managedBy,
+    managedBy: kept.managedBy,
     createdAt,
     updatedAt,
   };
 }
 
-function isSame(a: unknown, b: unknown, without?: string): boolean {
-  const write = (value: unknown) =>
-    JSON.stringify(value, (key, inner: unknown) => (key === without ? undefined : inner)) ?? "";
-  return write(a) === write(b);
+function isSameInput(known: EventType, merged: EventTypeInput): boolean {
+  return isSame(toInput(known), toInput(toEventType(merged, known, known.managedBy, 0)));
 }
 
-function refuseManaged(type: EventType | undefined): void {
-  if (type?.managedBy !== "config") return;
-  throw new PosthornError(
-    "managed_by_config",
-    `The event type ${type.name} is declared in the configuration. Change it there and reload with SIGHUP.`,
-  );
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 function invalid(field: string, message: string): PosthornError {

@@ -1,0 +1,95 @@
+import { PosthornError } from "../domain/errors.ts";
+import type { StoredRecord } from "../store/port/records.ts";
+import type { Change, Entry, Kind, LiveRecord } from "./kind.ts";
+
+/** All things of one kind, in memory, as of the version that the registry has followed the store to. */
+export interface Collection<Thing> {
+  readonly kind: Kind<Thing>;
+  find(id: string, tenantId?: string): Entry<Thing> | undefined;
+  /** Refuses one that is not there, or that only a newer release can read. */
+  get(id: string, tenantId?: string): Entry<Thing>;
+  findBySeq(seq: number): Entry<Thing> | undefined;
+  /** By age; the same list as long as nothing changes. */
+  list(): readonly Entry<Thing>[];
+}
+
+export interface OpenCollection<Thing> extends Collection<Thing> {
+  /** Puts a record in its place, or takes it away; undefined when it is known already. */
+  take(record: StoredRecord): Change<Thing> | undefined;
+  /** Throws for one that only a newer release can read. */
+  refuseNewer(id: string, tenantId: string): void;
+  toEntry(record: LiveRecord): Entry<Thing>;
+}
+
+export function createCollection<Thing>(kind: Kind<Thing>): OpenCollection<Thing> {
+  const entries = new Map<string, Entry<Thing>>();
+  const bySeq = new Map<number, Entry<Thing>>();
+  /** Kept as they are, and refused when somebody wants to change them. */
+  const newer = new Map<string, StoredRecord>();
+  let listed: readonly Entry<Thing>[] | undefined;
+
+  function refuseNewer(id: string, tenantId: string): void {
+    const record = newer.get(keyText(id, tenantId));
+    if (record !== undefined) throw newerFormat(kind, id, record.format);
+  }
+
+  function toEntry(record: LiveRecord): Entry<Thing> {
+    const { seq, tenantId, id, version, state, createdAt, updatedAt } = record;
+    return { seq, tenantId, id, version, state, createdAt, updatedAt, thing: kind.read(record) };
+  }
+
+  function find(id: string, tenantId = ""): Entry<Thing> | undefined {
+    return entries.get(keyText(id, tenantId));
+  }
+
+  return {
+    kind,
+    find,
+    get(id, tenantId = "") {
+      refuseNewer(id, tenantId);
+      const entry = find(id, tenantId);
+      if (entry === undefined) throw new PosthornError("not_found", `There is no ${kind.noun} ${id}.`);
+      return entry;
+    },
+    findBySeq: (seq) => bySeq.get(seq),
+    list: () => (listed ??= [...bySeq.values()].sort((a, b) => a.seq - b.seq)),
+    refuseNewer,
+    toEntry,
+    take(record) {
+      const key = keyText(record.id, record.tenantId);
+      const before = entries.get(key);
+      // A kind that was opened later than others has seen some of what they follow.
+      if (record.version <= (before?.version ?? newer.get(key)?.version ?? 0)) return undefined;
+      const isNewer = isLive(record) && record.format > kind.format;
+      const after = isLive(record) && !isNewer ? toEntry(record) : undefined;
+      if (isNewer) newer.set(key, record);
+      else newer.delete(key);
+      if (after === undefined) {
+        entries.delete(key);
+        bySeq.delete(record.seq);
+      } else {
+        entries.set(key, after);
+        bySeq.set(record.seq, after);
+      }
+      if (before === undefined && after === undefined) return undefined;
+      listed = undefined;
+      return { before, after };
+    },
+  };
+}
+
+export function newerFormat(kind: { noun: string; format: number }, id: string, format: number): PosthornError {
+  return new PosthornError(
+    "newer_format",
+    `The ${kind.noun} ${id} was written by a newer release (format ${format}, this one knows ${kind.format}). ` +
+      "It stays as it is; change it with that release.",
+  );
+}
+
+function isLive(record: StoredRecord): record is LiveRecord {
+  return record.data !== undefined;
+}
+
+function keyText(id: string, tenantId: string): string {
+  return `${tenantId}\u0000${id}`;
+}

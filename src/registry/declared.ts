@@ -1,0 +1,52 @@
+import { PosthornError } from "../domain/errors.ts";
+import type { ManagedBy } from "../domain/subscription.ts";
+import type { Collection } from "./collection.ts";
+import type { Draft } from "./draft.ts";
+import type { Entry, Kind } from "./kind.ts";
+
+export interface DeclaredThing<Thing> {
+  id: string;
+  tenantId?: string | undefined;
+  /** What it is to be; the thing that is known already, where nothing changes. */
+  build(known: Entry<Thing> | undefined): Thing | Promise<Thing>;
+}
+
+/**
+ * Puts what the configuration declares into the draft, as far as it is new or differs, and lets go of what has left the
+ * file: `toFormer` says what becomes of it. Returns those.
+ */
+export async function declare<Thing extends { managedBy: ManagedBy }>(
+  draft: Draft,
+  of: Collection<Thing>,
+  declared: readonly DeclaredThing<Thing>[],
+  toFormer: (thing: Thing) => Thing,
+): Promise<readonly Entry<Thing>[]> {
+  const kept = new Set<Entry<Thing>>();
+  const before = draft.list(of);
+  for (const { id, tenantId, build } of declared) {
+    const known = draft.find(of, id, tenantId);
+    if (known !== undefined) kept.add(known);
+    const thing = await build(known);
+    if (known === undefined || !isSame(of.kind, known.thing, thing)) draft.put(of, thing);
+  }
+  const left = before.filter((entry) => entry.thing.managedBy === "config" && !kept.has(entry));
+  for (const { thing } of left) draft.put(of, toFormer(thing));
+  return left;
+}
+
+function isSame<Thing>(kind: Kind<Thing>, known: Thing, thing: Thing): boolean {
+  if (known === thing) return true;
+  const [one, other] = [kind.write(known), kind.write(thing)];
+  return one.data === other.data && one.blob === undefined && other.blob === undefined;
+}
+
+export function refuseManaged<Thing extends { managedBy: ManagedBy }>(
+  of: Collection<Thing>,
+  entry: Entry<Thing> | undefined,
+): void {
+  if (entry?.thing.managedBy !== "config") return;
+  throw new PosthornError(
+    "managed_by_config",
+    `The ${of.kind.noun} ${entry.id} is declared in the configuration. Change it there and reload with SIGHUP.`,
+  );
+}

@@ -1,0 +1,120 @@
+import type { AcceptResult, NewDelivery, NewEvent } from "../store/store.ts";
+import type { RecordChange, RecordExpectation, RecordGuard, WriteRequest } from "../store/port/records.ts";
+import type { Collection, OpenCollection } from "./collection.ts";
+import type { Entry } from "./kind.ts";
+
+/**
+ * One change while it is being judged. What is read here is what it is judged by: if any of it is different when the
+ * change is written, nothing is written, and it is judged again. So a rule over several things is an `if`.
+ */
+export interface Draft {
+  /** The record that it stands for must not change until the write. */
+  find<Thing>(of: Collection<Thing>, id: string, tenantId?: string): Entry<Thing> | undefined;
+  /** As `find`; refuses one that is not there. */
+  get<Thing>(of: Collection<Thing>, id: string, tenantId?: string): Entry<Thing>;
+  /** No record of the kind, or of this tenant's, may change until the write. */
+  list<Thing>(of: Collection<Thing>, tenantId?: string): readonly Entry<Thing>[];
+  /** Makes it, or puts it in the place of the one with its key. */
+  put<Thing>(of: Collection<Thing>, thing: Thing): Pending<Thing>;
+  remove<Thing>(of: Collection<Thing>, id: string, tenantId?: string): void;
+  /** An event of the gateway itself, written with the change; `done` is called when it is. */
+  accept(event: NewEvent, deliveries: readonly NewDelivery[], done: (result: AcceptResult) => void): void;
+}
+
+/** What is put, as it was written. */
+export interface Pending<Thing> {
+  readonly id: string;
+  /** From when the change is written. */
+  readonly entry: Entry<Thing>;
+}
+
+export interface OpenDraft extends Draft {
+  readonly request: Omit<WriteRequest, "at">;
+  /** How many things are put. */
+  readonly hasChanges: boolean;
+  written(result: { version: number; seqs: readonly number[]; events: readonly AcceptResult[] }, at: number): void;
+}
+
+export function createDraft(options: {
+  /** What memory shows is as of this version, or later. */
+  version: () => number;
+  open: <Thing>(of: Collection<Thing>) => OpenCollection<Thing>;
+}): OpenDraft {
+  const reads = new Map<string, RecordExpectation>();
+  const guards = new Map<string, RecordGuard>();
+  const changes = new Map<string, RecordChange>();
+  const onWritten: ((seqs: ReadonlyMap<string, number>, version: number, at: number) => void)[] = [];
+  const events: { event: NewEvent; deliveries: readonly NewDelivery[]; done: (result: AcceptResult) => void }[] = [];
+
+  function read<Thing>(of: Collection<Thing>, id: string, tenantId = "") {
+    const collection = options.open(of);
+    collection.refuseNewer(id, tenantId);
+    const entry = collection.find(id, tenantId);
+    const key = { kind: of.kind.kind, tenantId, id };
+    const text = JSON.stringify(key);
+    // What was read first is what the judgement began with.
+    if (!reads.has(text)) reads.set(text, { ...key, expected: entry?.version ?? "absent" });
+    return { collection, entry, text, expectation: reads.get(text) as RecordExpectation };
+  }
+
+  function find<Thing>(of: Collection<Thing>, id: string, tenantId?: string): Entry<Thing> | undefined {
+    return read(of, id, tenantId).entry;
+  }
+
+  return {
+    find,
+    get: (of, id, tenantId) => find(of, id, tenantId) ?? of.get(id, tenantId),
+    list(of, tenantId) {
+      const { kind } = of.kind;
+      const text = JSON.stringify([kind, tenantId]);
+      if (!guards.has(text)) guards.set(text, { kind, tenantId, since: options.version() });
+      return tenantId === undefined ? of.list() : of.list().filter((entry) => entry.tenantId === tenantId);
+    },
+    put(of, thing) {
+      const { tenantId = "", id } = of.kind.keyOf(thing);
+      const { collection, entry: known, text, expectation } = read(of, id, tenantId);
+      const { data, blob } = of.kind.write(thing);
+      const { format } = of.kind;
+      changes.set(text, { ...expectation, act: "put", format, data, blob });
+      const pending: { entry: Entry<typeof thing> | undefined } = { entry: undefined };
+      onWritten.push((seqs, version, at) => {
+        const seq = seqs.get(text) as number;
+        const times = { createdAt: known?.createdAt ?? at, updatedAt: at, deletedAt: undefined };
+        const { expected: _, ...key } = expectation;
+        pending.entry = collection.toEntry({ ...key, ...times, seq, version, format, data, blob, state: known?.state });
+      });
+      return {
+        id,
+        get entry() {
+          if (pending.entry === undefined) throw new Error(`the ${of.kind.noun} ${id} is not written yet`);
+          return pending.entry;
+        },
+      };
+    },
+    remove(of, id, tenantId) {
+      const { entry, text, expectation } = read(of, id, tenantId);
+      if (entry === undefined) of.get(id, tenantId);
+      changes.set(text, { ...expectation, act: "delete", format: of.kind.format });
+    },
+    accept(event, deliveries, done) {
+      events.push({ event, deliveries, done });
+    },
+
+    get hasChanges() {
+      return changes.size + events.length > 0;
+    },
+    get request() {
+      return {
+        changes: [...changes.values()],
+        checks: [...reads].filter(([text]) => !changes.has(text)).map(([, expectation]) => expectation),
+        guards: [...guards.values()],
+        events: events.map(({ event, deliveries }) => ({ event, deliveries })),
+      };
+    },
+    written({ version, seqs, events: accepted }, at) {
+      const seqOf = new Map([...changes.keys()].map((text, i) => [text, seqs[i] as number]));
+      for (const run of onWritten) run(seqOf, version, at);
+      events.forEach(({ done }, i) => done(accepted[i] as AcceptResult));
+    },
+  };
+}

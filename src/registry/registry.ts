@@ -1,0 +1,209 @@
+import type { Clock } from "../domain/clock.ts";
+import { PosthornError } from "../domain/errors.ts";
+import type { IdempotencyBook, IdempotencyMark } from "../store/port/idempotency.ts";
+import type { RecordKey, RecordKind, Records, StoredRecord, WriteRefusal } from "../store/port/records.ts";
+import { createCollection, newerFormat, type Collection, type OpenCollection } from "./collection.ts";
+import { createDraft, type Draft, type OpenDraft, type Pending } from "./draft.ts";
+import { createTurns } from "./in-turn.ts";
+import type { Change, Entry, Kind } from "./kind.ts";
+
+/**
+ * Everything users configure: in memory for whoever asks, in the store for good. Memory learns of a change from the
+ * store only, of its own ones too: so it is the same for every process on one store.
+ */
+export interface Registry {
+  /** Loads a kind. */
+  open<Thing>(kind: Kind<Thing>): Promise<Collection<Thing>>;
+  /**
+   * Writes what `judge` puts into the draft, all of it or nothing, and answers when memory shows it. One change of a
+   * kind after the other. `judge` is called again, with a new draft, when another process was faster.
+   */
+  change<Thing, Result>(of: Collection<Thing>, judge: Judge<Result>): Promise<Result>;
+  /** As `change`, once: a request that comes again with its `Idempotency-Key` gets what the first one made. */
+  make<Thing>(of: Collection<Thing>, once: Once | undefined, judge: Judge<Pending<Thing>>): Promise<Made<Thing>>;
+  /** Reads what others have changed. */
+  follow(): Promise<void>;
+}
+
+export type Judge<Result> = (draft: Draft) => Result | Promise<Result>;
+
+export interface Made<Thing> {
+  entry: Entry<Thing>;
+  /** An earlier request made it. */
+  isReplay: boolean;
+}
+
+/** A request with an `Idempotency-Key`. */
+export interface Once {
+  /** What kind of thing, and for whom: keys of different scopes have nothing to do with each other. */
+  scope: string;
+  key: string;
+  /** Of all that the request says. */
+  fingerprint: string;
+  /** Whose the thing is; left out where its kind belongs to the whole gateway. */
+  tenantId?: string | undefined;
+}
+
+export interface RegistryOptions {
+  records: Records & Pick<IdempotencyBook, "findIdempotencyKey">;
+  clock: Pick<Clock, "wall">;
+}
+
+/** In a row; beyond it somebody else changes things faster than they can be judged. */
+const MAX_JUDGEMENTS = 20;
+
+export function createRegistry({ records, clock }: RegistryOptions): Registry {
+  // Each is of another type of thing; `openOf` gives it back with the one it was made with.
+  const collections = new Map<RecordKind, OpenCollection<unknown>>();
+  const turns = new Map<RecordKind, ReturnType<typeof createTurns>>();
+  const followInTurn = createTurns();
+  let version = 0;
+
+  function openOf<Thing>(of: Collection<Thing>): OpenCollection<Thing> {
+    return collections.get(of.kind.kind) as unknown as OpenCollection<Thing>;
+  }
+
+  async function announce(taken: ReadonlyMap<OpenCollection<unknown>, Change<unknown>[]>): Promise<void> {
+    for (const [collection, changes] of taken) await collection.kind.onChange?.(changes);
+  }
+
+  function take(changed: readonly StoredRecord[]): Map<OpenCollection<unknown>, Change<unknown>[]> {
+    const taken = new Map<OpenCollection<unknown>, Change<unknown>[]>();
+    for (const record of changed) {
+      const collection = collections.get(record.kind);
+      const change = collection?.take(record);
+      if (collection === undefined || change === undefined) continue;
+      const changes = taken.get(collection) ?? [];
+      changes.push(change);
+      taken.set(collection, changes);
+    }
+    return taken;
+  }
+
+  /** One after the other, so that no listener is told of the later change first. */
+  function follow(wanted = Number.POSITIVE_INFINITY): Promise<void> {
+    return followInTurn(async () => {
+      if (version >= wanted) return;
+      const changed = await records.changesSince(version, [...collections.keys()]);
+      const taken = take(changed.records);
+      version = changed.version;
+      await announce(taken);
+    });
+  }
+
+  async function judgeAndWrite<Result>(
+    judge: Judge<Result>,
+    markOf: (result: Result) => IdempotencyMark | undefined,
+  ): Promise<Result> {
+    for (let time = 1; time <= MAX_JUDGEMENTS; time++) {
+      const judgedBy = version;
+      const draft: OpenDraft = createDraft({ version: () => version, open: openOf });
+      let result: Result;
+      try {
+        result = await judge(draft);
+      } catch (error) {
+        // Nobody is refused for what has changed since.
+        await follow();
+        if (version === judgedBy || time === MAX_JUDGEMENTS) throw error;
+        continue;
+      }
+      const mark = markOf(result);
+      if (!draft.hasChanges && mark === undefined) return result;
+      const at = clock.wall();
+      const written = await records.write({ ...draft.request, mark, at });
+      if (written.kind === "written") {
+        draft.written(written, at);
+        await follow(written.version);
+        return result;
+      }
+      await follow();
+      refuseForGood(written);
+    }
+    throw new PosthornError("unavailable", "Others change the configuration at this moment. Try again.", {
+      retryAfterS: 1,
+    });
+  }
+
+  /** What a second judgement would not find otherwise. */
+  function refuseForGood(refusal: WriteRefusal): void {
+    if (refusal.why === "idempotency_key_used") throw new KeyUsed(refusal.mark);
+    if (refusal.why === "newer_format") throw newerFormat(kindOf(refusal.key), refusal.key.id, refusal.format);
+  }
+
+  function kindOf(key: RecordKey): Kind<unknown> {
+    return (collections.get(key.kind) as OpenCollection<unknown>).kind;
+  }
+
+  function inTurn<Thing, Result>(of: Collection<Thing>, run: () => Promise<Result>): Promise<Result> {
+    return (turns.get(of.kind.kind) as ReturnType<typeof createTurns>)(run);
+  }
+
+  /** What an earlier request with this key made. */
+  function answerAgain<Thing>(of: Collection<Thing>, once: Once, mark: IdempotencyMark): Made<Thing> {
+    if (mark.fingerprint !== once.fingerprint) {
+      throw new PosthornError(
+        "idempotency_key_reused",
+        "This Idempotency-Key came with another request; use a new one.",
+      );
+    }
+    const entry = of.find(mark.madeId, once.tenantId);
+    if (entry !== undefined) return { entry, isReplay: true };
+    throw new PosthornError("conflict", "What this Idempotency-Key made was deleted since; use a new one.");
+  }
+
+  async function makeOnce<Thing>(
+    of: Collection<Thing>,
+    once: Once,
+    judge: Judge<Pending<Thing>>,
+  ): Promise<Made<Thing>> {
+    const findEarlier = async () => {
+      const mark = await records.findIdempotencyKey(once.scope, once.key);
+      if (mark === undefined) return undefined;
+      // Another process may have made it just now.
+      await follow();
+      return answerAgain(of, once, mark);
+    };
+    const earlier = await findEarlier();
+    if (earlier !== undefined) return earlier;
+    const { scope, key, fingerprint } = once;
+    const markOf = ({ id }: Pending<Thing>) => ({ scope, key, fingerprint, madeId: id, madeAt: clock.wall() });
+    try {
+      return { entry: (await inTurn(of, () => judgeAndWrite(judge, markOf))).entry, isReplay: false };
+    } catch (error) {
+      if (error instanceof KeyUsed) return answerAgain(of, once, error.mark);
+      // It may be refused because of what another request with the same key has just made.
+      const faster = await findEarlier();
+      if (faster !== undefined) return faster;
+      throw error;
+    }
+  }
+
+  const noMark = () => undefined;
+  return {
+    async open<Thing>(kind: Kind<Thing>) {
+      const collection = createCollection(kind);
+      const loaded = await records.loadRecords([kind.kind]);
+      // Kinds that were opened earlier are still where they are, and are followed from there.
+      if (collections.size === 0) version = loaded.version;
+      turns.set(kind.kind, createTurns());
+      collections.set(kind.kind, collection);
+      await announce(take(loaded.records));
+      return collection;
+    },
+    change: (of, judge) => inTurn(of, () => judgeAndWrite(judge, noMark)),
+    async make(of, once, judge) {
+      if (once !== undefined) return makeOnce(of, once, judge);
+      return { entry: (await inTurn(of, () => judgeAndWrite(judge, noMark))).entry, isReplay: false };
+    },
+    follow: () => follow(),
+  };
+}
+
+class KeyUsed extends Error {
+  readonly mark: IdempotencyMark;
+
+  constructor(mark: IdempotencyMark) {
+    super("the Idempotency-Key is used");
+    this.mark = mark;
+  }
+}

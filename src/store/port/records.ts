@@ -1,0 +1,106 @@
+import type { AcceptResult, NewDelivery, NewEvent } from "../store.ts";
+import type { IdempotencyMark } from "./idempotency.ts";
+
+/**
+ * Everything users configure, as versioned records. One sequence of versions runs over all of them; what is deleted
+ * leaves a tombstone, so that whoever follows the versions learns of it.
+ */
+export interface Records {
+  /** All live records of these kinds, and the version that this is as of. */
+  loadRecords(kinds: readonly RecordKind[]): Promise<RecordSet>;
+  /**
+   * What has a version beyond this one, tombstones included, by version. The version it reports as reached is one below
+   * which nothing can become visible any more: whoever goes on from there misses no change.
+   */
+  changesSince(version: number, kinds: readonly RecordKind[]): Promise<RecordSet>;
+  /**
+   * Everything in the request happens, in one transaction and under one new version, or nothing does. A refusal is a
+   * value and changes nothing; all of it is checked before the first write.
+   */
+  write(request: WriteRequest): Promise<WriteResult>;
+  /**
+   * Keeps what changes by itself and is not configuration, one for each record, in place of the one before. It moves no
+   * version. Nothing happens where the record is deleted; its state goes with it.
+   */
+  noteRecordStates(states: readonly { seq: number; state: string }[]): Promise<void>;
+}
+
+export type RecordKind =
+  | "event_type"
+  | "key"
+  | "smartsheet_webhook"
+  | "source"
+  | "subscription"
+  | "target"
+  | "tenant"
+  | "validation";
+
+export interface RecordKey {
+  kind: RecordKind;
+  /** Empty where the kind belongs to the whole gateway. */
+  tenantId: string;
+  id: string;
+}
+
+export interface StoredRecord extends RecordKey {
+  /** One for each key, for good: a record that comes back after its deletion has the number it had. */
+  seq: number;
+  version: number;
+  /** Which form `data` has. A record in a newer form than the writer's is never overwritten. */
+  format: number;
+  /** JSON; undefined in a tombstone. */
+  data: string | undefined;
+  /** Bytes beside it: what the caller has sealed, or a document. */
+  blob: Uint8Array | undefined;
+  /** JSON, as it was last noted. */
+  state: string | undefined;
+  createdAt: number;
+  updatedAt: number;
+  deletedAt: number | undefined;
+}
+
+export interface RecordSet {
+  version: number;
+  records: readonly StoredRecord[];
+}
+
+export interface WriteRequest {
+  changes: readonly RecordChange[];
+  /** Records that must still be as they were read, though they are not changed. */
+  checks?: readonly RecordExpectation[] | undefined;
+  guards?: readonly RecordGuard[] | undefined;
+  /** Events of the gateway itself that tell of the changes; accepted with them. */
+  events?: readonly { event: NewEvent; deliveries: readonly NewDelivery[] }[] | undefined;
+  mark?: IdempotencyMark | undefined;
+  /** Wall time: when what is made was made, and what is changed was changed. */
+  at: number;
+}
+
+export interface RecordExpectation extends RecordKey {
+  /** The version that was read; `absent` where there is none, or a tombstone. */
+  expected: number | "absent";
+}
+
+export type RecordChange = RecordExpectation & { format: number } & (
+    | { act: "put"; data: string; blob?: Uint8Array | undefined }
+    | { act: "delete" }
+  );
+
+/** No record of the kind, and of the tenant where one is given, has changed since this version. */
+export interface RecordGuard {
+  kind: RecordKind;
+  tenantId?: string | undefined;
+  since: number;
+}
+
+export type WriteResult =
+  /** `seqs` are those of the changed records, in the order of `changes`. */
+  { kind: "written"; version: number; seqs: readonly number[]; events: readonly AcceptResult[] } | WriteRefusal;
+
+export type WriteRefusal = { kind: "refused" } & (
+  | { why: "idempotency_key_used"; mark: IdempotencyMark }
+  /** `version` is that of the record as it is now; undefined where there is none. */
+  | { why: "changed"; key: RecordKey; version: number | undefined }
+  | { why: "guard"; guard: RecordGuard }
+  | { why: "newer_format"; key: RecordKey; format: number }
+);

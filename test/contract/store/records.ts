@@ -1,0 +1,174 @@
+import { describe, expect, it } from "vitest";
+import type { RecordChange, RecordKind, WriteRequest, WriteResult } from "../../../src/store/port/records.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { newDelivery, newEvent, NOON } from "../../support/store-fixtures.ts";
+import { inFreshPlace, insertLane, type StoreHarness } from "./harness.ts";
+
+const KINDS: readonly RecordKind[] = ["event_type", "target"];
+type PutRecord = Extract<RecordChange, { act: "put" }>;
+type Expected = RecordChange["expected"];
+
+function put(id: string, expected: Expected, data = "{}", change: Partial<PutRecord> = {}): RecordChange {
+  return { act: "put", kind: "event_type", tenantId: "", id, expected, format: 1, data, ...change };
+}
+function remove(id: string, expected: Expected): RecordChange {
+  return { act: "delete", kind: "event_type", tenantId: "", id, expected, format: 1 };
+}
+const write = (store: Store, changes: readonly RecordChange[], rest: Partial<WriteRequest> = {}) =>
+  store.write({ changes, at: NOON, ...rest });
+const versionOf = (result: WriteResult) => (result.kind === "written" ? result.version : Number.NaN);
+const mark = (key: string, fingerprint = "f") => ({ scope: "s", key, fingerprint, madeId: "a", madeAt: NOON });
+
+export function recordsContract(harness: StoreHarness): void {
+  describe("records", () => {
+    it("are kept with data, bytes, times and number, through a restart and a crash", () =>
+      inFreshPlace(harness, async (place) => {
+        const blob = Uint8Array.of(0, 255);
+        const data = JSON.stringify({ text: "\u0000é😀" });
+        const made = await write(place.store, [put("a", "absent", data, { blob, format: 3 })]);
+        await write(place.store, [put("a", versionOf(made), data, { blob, format: 3 })], { at: NOON + 5 });
+        const { version, records } = await place.store.loadRecords(KINDS);
+        expect(records).toEqual([
+          {
+            seq: expect.any(Number) as number,
+            kind: "event_type",
+            tenantId: "",
+            id: "a",
+            version,
+            format: 3,
+            data,
+            blob,
+            state: undefined,
+            createdAt: NOON,
+            updatedAt: NOON + 5,
+            deletedAt: undefined,
+          },
+        ]);
+        expect(await (await place.reopen()).loadRecords(KINDS)).toEqual({ version, records });
+        expect(await (await place.kill()).loadRecords(KINDS)).toEqual({ version, records });
+        expect((await place.store.loadRecords(["target"])).records).toEqual([]);
+      }));
+
+    it("have versions that only grow, and changes since any of them are told, deletions too", () =>
+      inFreshPlace(harness, async ({ store }) => {
+        const start = (await store.loadRecords(KINDS)).version;
+        const first = versionOf(await write(store, [put("a", "absent"), put("b", "absent")]));
+        const second = versionOf(await write(store, [put("a", first, "[]")]));
+        const third = versionOf(await write(store, [remove("b", first)], { at: NOON + 9 }));
+        expect([start < first, first < second, second < third]).toEqual([true, true, true]);
+        const since = async (version: number) => {
+          const changes = await store.changesSince(version, KINDS);
+          return [changes.version, ...changes.records.map((one) => [one.id, one.version, one.data])];
+        };
+        expect(await since(start)).toEqual([third, ["a", second, "[]"], ["b", third, undefined]]);
+        expect(await since(second)).toEqual([third, ["b", third, undefined]]);
+        expect(await since(third)).toEqual([third]);
+        expect((await store.changesSince(start, ["target"])).records).toEqual([]);
+        expect((await store.loadRecords(KINDS)).records.map(({ id }) => id)).toEqual(["a"]);
+        const tombstone = (await store.changesSince(second, KINDS)).records[0];
+        expect(tombstone).toMatchObject({ deletedAt: NOON + 9, blob: undefined });
+      }));
+
+    it("come back under their number, and no other gets it", () =>
+      inFreshPlace(harness, async (place) => {
+        const made = await write(place.store, [put("a", "absent"), put("b", "absent")]);
+        const [seq] = made.kind === "written" ? made.seqs : [];
+        await write(place.store, [remove("a", versionOf(made)), remove("b", versionOf(made))]);
+        const store = await place.reopen();
+        const others = await write(store, [put("c", "absent")]);
+        const back = await write(store, [put("a", "absent")], { at: NOON + 7 });
+        expect(back).toMatchObject({ kind: "written", seqs: [seq] });
+        expect(others.kind === "written" && (others.seqs[0] ?? 0) > (seq ?? 0) + 1).toBe(true);
+        const record = (await store.loadRecords(KINDS)).records.find(({ id }) => id === "a");
+        expect(record).toMatchObject({ createdAt: NOON + 7, deletedAt: undefined });
+      }));
+
+    it("are changed by one of two who expect the same version", () =>
+      inFreshPlace(harness, async ({ store }) => {
+        const first = versionOf(await write(store, [put("a", "absent")]));
+        const results = await Promise.all([1, 2].map((n) => write(store, [put("a", first, `[${n}]`)])));
+        const version = versionOf(results[0] as WriteResult);
+        const key = { kind: "event_type", tenantId: "", id: "a" };
+        expect(results[1]).toEqual({ kind: "refused", why: "changed", key, version });
+        expect((await store.loadRecords(KINDS)).records.map(({ data }) => data)).toEqual(["[1]"]);
+        expect(await write(store, [put("a", "absent")])).toMatchObject({ why: "changed", version });
+        expect(await write(store, [remove("b", 1)])).toMatchObject({ why: "changed", version: undefined });
+        expect(
+          await write(store, [], { checks: [{ kind: "event_type", tenantId: "", id: "a", expected: first }] }),
+        ).toMatchObject({ why: "changed", version });
+      }));
+
+    it("are guarded by kind and tenant against what came since", () =>
+      inFreshPlace(harness, async ({ store }) => {
+        const target = (id: string, tenantId: string) => put(id, "absent", "{}", { kind: "target", tenantId });
+        const since = versionOf(await write(store, [target("t", "acme")]));
+        await write(store, [put("a", "absent")]);
+        const guarded = (tenantId?: string) =>
+          write(store, [], { guards: [{ kind: "target", tenantId, since }] }).then(({ kind }) => kind);
+        expect(await guarded()).toBe("written");
+        await write(store, [target("u", "other")]);
+        expect([await guarded(), await guarded("acme"), await guarded("other")]).toEqual([
+          "refused",
+          "written",
+          "refused",
+        ]);
+        const version = (await store.loadRecords(KINDS)).records.find(({ id }) => id === "t")?.version ?? 0;
+        await write(store, [
+          { act: "delete", kind: "target", tenantId: "acme", id: "t", expected: version, format: 1 },
+        ]);
+        expect(await guarded("acme")).toBe("refused");
+      }));
+
+    it("of a newer format are not overwritten, nor deleted", () =>
+      inFreshPlace(harness, async ({ store }) => {
+        const version = versionOf(await write(store, [put("a", "absent", "[2]", { format: 2 })]));
+        for (const change of [put("a", version), put("a", "absent"), remove("a", version)]) {
+          expect(await write(store, [put("b", "absent"), change])).toMatchObject({ why: "newer_format", format: 2 });
+        }
+        expect((await store.loadRecords(KINDS)).records.map(({ id, data }) => [id, data])).toEqual([["a", "[2]"]]);
+        expect((await write(store, [put("a", version, "[3]", { format: 3 })])).kind).toBe("written");
+      }));
+
+    it("are written with their event and their mark, or none of it is there", () =>
+      inFreshPlace(harness, async ({ store }) => {
+        const lane = await insertLane(store);
+        const event = (id: string) => ({ event: newEvent({ id }), deliveries: [newDelivery(lane)] });
+        const together = (key: string, changes: readonly RecordChange[], id: string, fingerprint?: string) =>
+          write(store, changes, { events: [event(id)], mark: mark(key, fingerprint) });
+        const good = await together("k", [put("a", "absent")], "evt_01k0000000000000000000000a");
+        expect(good).toMatchObject({ kind: "written", events: [{ kind: "stored", claimed: [false] }] });
+        const before = await store.loadRecords(KINDS);
+        const refused = [
+          await together("k", [put("b", "absent")], "evt_01k0000000000000000000000b", "other"),
+          await together("k2", [put("b", "absent"), put("a", "absent")], "evt_01k0000000000000000000000c"),
+        ];
+        expect(refused.map((one) => one.kind === "refused" && one.why)).toEqual(["idempotency_key_used", "changed"]);
+        expect(refused[0]).toMatchObject({ mark: mark("k") });
+        expect(await store.loadRecords(KINDS)).toEqual(before);
+        expect(await store.findIdempotencyKey("s", "k2")).toBeUndefined();
+        expect((await store.listEvents({}, { limit: 9, cursor: undefined })).rows).toHaveLength(1);
+        expect(await store.countOpenDeliveries()).toBe(1);
+        expect(await store.findImbalance()).toBe(0);
+      }));
+
+    it("carry a state that moves no version and goes with them", () =>
+      inFreshPlace(harness, async (place) => {
+        const made = await write(place.store, [put("a", "absent")]);
+        const seq = (made.kind === "written" && made.seqs[0]) || 0;
+        await place.store.noteRecordStates([{ seq, state: "[1]" }]);
+        await place.store.noteRecordStates([
+          { seq, state: "[2]" },
+          { seq: seq + 1, state: "nobody's" },
+        ]);
+        const store = await place.reopen();
+        const loaded = await store.loadRecords(KINDS);
+        expect([loaded.version, loaded.records[0]?.state]).toEqual([versionOf(made), "[2]"]);
+        const changed = versionOf(await write(store, [put("a", versionOf(made))]));
+        expect((await store.changesSince(versionOf(made), KINDS)).records[0]?.state).toBe("[2]");
+        await write(store, [remove("a", changed)]);
+        await store.noteRecordStates([{ seq, state: "[3]" }]);
+        await write(store, [put("a", "absent")]);
+        expect((await store.loadRecords(KINDS)).records[0]).toMatchObject({ seq, state: undefined });
+      }));
+  });
+}

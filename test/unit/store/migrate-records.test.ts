@@ -1,0 +1,54 @@
+import { DatabaseSync } from "@photostructure/sqlite";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { listMigrations, openWriteConnection } from "../../../src/store/sqlite/connection.ts";
+import { useFolder } from "../../support/store-folder.ts";
+
+const MIGRATIONS = new URL("../../../src/store/migrations/sqlite/", import.meta.url);
+const FIRST_WITH_RECORDS = "0020";
+
+describe("a database from before there were records", () => {
+  const folder = useFolder();
+
+  it("keeps its event types, and numbers that subscriptions have are no other record's", () => {
+    const file = join(folder.path, "posthorn.db");
+    const settings = JSON.stringify({
+      enforce: true,
+      versions: [{ schema: { pattern: "\u0000é😀" }, example: 1.5 }],
+    });
+    const old = new DatabaseSync(file);
+    old.exec("create table migrations (version integer primary key, name text not null) strict");
+    for (const name of listMigrations().filter((one) => one < FIRST_WITH_RECORDS)) {
+      old.exec(readFileSync(new URL(name, MIGRATIONS), "utf8"));
+      old.prepare("insert into migrations values (?, ?)").run(Number(name.slice(0, 4)), name);
+    }
+    const insert = old.prepare("insert into event_types values (?, ?, ?, ?, ?)");
+    insert.run("order.paid", settings, "config", 1, 2);
+    insert.run("order.created", "{}", "api", 3, 4);
+    old.exec(`insert into subscriptions (seq, id, tenant_id, name, status, settings, secrets, managed_by, created_at,
+      updated_at) values (41, 'sub_1', 'default', 's', 'active', '{}', x'', 'api', 1, 1)`);
+    old.close();
+
+    const { db } = openWriteConnection({ file });
+    folder.onEnd(() => db.close());
+    const rows = db.prepare("select * from records where kind = 'event_type' order by id").all() as EventTypeSql[];
+    const shared = { kind: "event_type", tenant_id: "", version: 1, format: 1, blob: null, deleted_at: null };
+    expect(rows).toMatchObject([
+      { ...shared, id: "order.created", created_at: 3, updated_at: 4 },
+      { ...shared, id: "order.paid", created_at: 1, updated_at: 2 },
+    ]);
+    expect(rows.map(({ data }) => JSON.parse(data) as unknown)).toEqual([
+      { managedBy: "api" },
+      { ...(JSON.parse(settings) as object), managedBy: "config" },
+    ]);
+    expect(rows.every(({ seq }) => seq > 41)).toBe(true);
+    const { value } = db.prepare("select value from meta where key = 'record_version'").get() as { value: number };
+    expect(value).toBeGreaterThanOrEqual(1);
+  });
+});
+
+interface EventTypeSql {
+  seq: number;
+  data: string;
+}
