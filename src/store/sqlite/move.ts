@@ -9,7 +9,7 @@ import {
   type DeliveryState,
 } from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
-import { isRefused } from "../../domain/refusal.ts";
+import { orThrow } from "../../domain/refusal.ts";
 import { ATTEMPT_TRIGGERS, type AttemptTrigger } from "../store.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
@@ -66,9 +66,7 @@ export function stateOf(row: Pick<DeliveryRow, "state">): DeliveryState {
 
 /** The number of the state that the act brings it to. */
 function move(row: DeliveryRow, act: DeliveryAct): number {
-  const state = nextState(stateOf(row), act);
-  if (isRefused(state)) throw new Error(state.refused.message);
-  return STATE[state];
+  return STATE[orThrow(nextState(stateOf(row), act))];
 }
 
 export interface EndOptions {

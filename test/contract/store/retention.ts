@@ -252,8 +252,8 @@ export function retentionContract(harness: StoreHarness): void {
         );
         expect(page.found.map(({ eventSeq }) => eventSeq)).toEqual(kept);
         const first = { eventSeq: seqs[0] as number, subscriptionSeq: lane };
-        await expect(store.replay(first, { ordered: false, expiresAt: undefined }, LATER)).rejects.toMatchObject({
-          code: "not_found",
+        expect(await store.replay(first, { ordered: false, expiresAt: undefined }, LATER)).toMatchObject({
+          refused: { code: "not_found" },
         });
         expect(await store.loadEventSpan(0, LATER)).toMatchObject({ oldestReceivedAt: NOON });
         expect(await imbalance(store)).toEqual(BALANCED);
