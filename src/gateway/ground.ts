@@ -56,6 +56,7 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
     minFreeBytes: limits.diskMinFreeBytes,
     ballastBytes: limits.ballastBytes,
     clock,
+    loadReusableBytes: () => store.loadReusableBytes(),
     onChange: (isLow, freeBytes) => {
       if (isLow) logger.warn({ free_bytes: freeBytes }, "disk is nearly full, new events are refused");
       else logger.info({ free_bytes: freeBytes }, "disk has room again");

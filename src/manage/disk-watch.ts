@@ -23,7 +23,11 @@ export interface DiskWatchOptions {
   minFreeBytes: number;
   ballastBytes: number;
   clock: Clock;
+  /** Room inside of the database, which was freed there and is used again. Asked for while the disk itself has little. */
+  loadReusableBytes: () => Promise<number>;
   onChange: (isLow: boolean, freeBytes: number) => void;
+  /** For tests: instead of what the file system says. */
+  measure?: () => number;
 }
 
 const LOOK_EVERY_MS = 1000;
@@ -33,13 +37,24 @@ export function openDiskWatch(options: DiskWatchOptions): DiskWatch {
   const ballast = join(dataDir, "ballast");
   let isLow = false;
   let freeBytes = Number.POSITIVE_INFINITY;
+  let reusableBytes = 0;
+  let asking: Promise<void> | undefined;
   let timer: Timer | undefined;
   let filling: Promise<void> | undefined;
   let givingUp: AbortController | undefined;
 
-  function measure(): number {
-    const { bavail, bsize } = statfsSync(dataDir);
-    return bavail * bsize;
+  const measure = options.measure ?? (() => measureFolder(dataDir));
+
+  async function askReusable(): Promise<void> {
+    reusableBytes = await options.loadReusableBytes().catch(() => 0);
+    asking = undefined;
+  }
+
+  /** Half of the mark must be free on the disk itself: the log and what is under way need it. */
+  function isBelowMark(): boolean {
+    if (freeBytes >= minFreeBytes) return false;
+    asking ??= askReusable();
+    return freeBytes < minFreeBytes / 2 || freeBytes + reusableBytes < minFreeBytes;
   }
 
   function hasBallast(): boolean {
@@ -75,7 +90,7 @@ export function openDiskWatch(options: DiskWatchOptions): DiskWatch {
   function look(): void {
     freeBytes = measure();
     if (freeBytes < ballastBytes) dropBallast();
-    const low = freeBytes < minFreeBytes;
+    const low = isBelowMark();
     // Only with room to spare: else the ballast itself would bring the disk under the mark again.
     if (ballastBytes > 0 && freeBytes > minFreeBytes + 2 * ballastBytes && !hasBallast()) filling ??= fillBallast();
     if (low !== isLow) {
@@ -102,7 +117,12 @@ export function openDiskWatch(options: DiskWatchOptions): DiskWatch {
     async close() {
       givingUp?.abort();
       timer?.cancel();
-      await filling;
+      await Promise.all([filling, asking]);
     },
   };
+}
+
+function measureFolder(dataDir: string): number {
+  const { bavail, bsize } = statfsSync(dataDir);
+  return bavail * bsize;
 }

@@ -12,6 +12,8 @@ export interface RetentionBook {
   pruneRequests(step: PruneStep): Promise<Pruned>;
   /** The oldest event, and about how many were received in that time. */
   loadEventSpan(since: number, until: number): Promise<EventSpan>;
+  /** Room that was freed inside of the store and that new events use. */
+  loadReusableBytes(): Promise<number>;
 }
 
 export interface PruneStep {
@@ -42,8 +44,6 @@ export interface PrunedEvents extends Pruned {
   answers: number;
   /** Of the bodies. */
   bytes: number;
-  /** Room inside of the database that new events use. */
-  reusableBytes: number;
 }
 
 export interface EventSpan {

@@ -135,6 +135,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     pruneEvents: (step) => write("pruneEvents", step),
     pruneRequests: (step) => write("pruneRequests", step),
     loadEventSpan: (since, until) => read("loadEventSpan", since, until),
+    loadReusableBytes: () => read("loadReusableBytes"),
     insertReplay: (replay) => write("insertReplay", replay),
     setReplayStatus: (id, status, change) => write("setReplayStatus", id, status, change),
     stepReplay: (step, items) => write("stepReplay", step, items),

@@ -14,5 +14,10 @@ export function createRetentionReads(prepare: (sql: string) => Statement) {
       const received = Math.max(0, findFirstReceived(prepare, until, last) - from);
       return { oldestReceivedAt: oldest.receivedAt, received };
     },
+    loadReusableBytes(): number {
+      const { freelist_count: pages } = prepare("pragma freelist_count").get() as { freelist_count: number };
+      const { page_size: pageBytes } = prepare("pragma page_size").get() as { page_size: number };
+      return pages * pageBytes;
+    },
   };
 }

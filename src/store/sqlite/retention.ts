@@ -53,8 +53,6 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
     select seq, ring, tenant_id as tenantId, received_at as receivedAt, coalesce(length(body), 0) as size
     from requests where seq > ? order by seq limit ?`);
   const removeRequest = db.prepare("delete from requests where seq = ?");
-  const selectFreePages = db.prepare("pragma freelist_count");
-  const pageBytes = (db.prepare("pragma page_size").get() as { page_size: number }).page_size;
   const walk = createRetentionWalk(db);
   const ids = createKnownIds(db, options);
   const generatedIds = createEventIdRemoval(db);
@@ -172,9 +170,7 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
   return {
     pruneEvents(step: PruneStep): PrunedEvents {
       const startedAt = performance.now();
-      const done = stepOn(step);
-      const { freelist_count: freePages } = selectFreePages.get() as { freelist_count: number };
-      return { ...done, reusableBytes: freePages * pageBytes, tookMs: performance.now() - startedAt };
+      return { ...stepOn(step), tookMs: performance.now() - startedAt };
     },
 
     pruneRequests({ afterSeq, rules, wall, maxRows }: PruneStep): Pruned {

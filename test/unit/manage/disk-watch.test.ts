@@ -17,6 +17,7 @@ describe("the ballast", () => {
       minFreeBytes: 0,
       ballastBytes,
       clock: createVirtualClock(createVirtualTime(NOON)),
+      loadReusableBytes: () => Promise.resolve(0),
       onChange: () => undefined,
     });
     folder.onEnd(() => watch.close());
@@ -47,5 +48,46 @@ describe("the ballast", () => {
     const { watch, file } = open(0);
     await watch.settled();
     expect(existsSync(file)).toBe(false);
+  });
+});
+
+describe("the mark of a disk that is nearly full", () => {
+  const folder = useFolder();
+
+  it("counts room inside of the database, as long as half of it is free on the disk itself", async () => {
+    const time = createVirtualTime(NOON);
+    const disk = { free: 1000, reusable: 0 };
+    const changes: boolean[] = [];
+    const watch = openDiskWatch({
+      dataDir: folder.path,
+      minFreeBytes: 1000,
+      ballastBytes: 0,
+      clock: createVirtualClock(time),
+      loadReusableBytes: () => Promise.resolve(disk.reusable),
+      measure: () => disk.free,
+      onChange: (isLow) => changes.push(isLow),
+    });
+    folder.onEnd(() => watch.close());
+    const look = async () => {
+      // The first look asks, the second has the answer.
+      for (let turn = 0; turn < 2; turn++) {
+        time.step();
+        await new Promise(setImmediate);
+      }
+      return watch.isLow;
+    };
+    expect(await look()).toBe(false);
+    disk.free = 600;
+    expect(await look()).toBe(true);
+    disk.reusable = 300;
+    expect(await look()).toBe(true);
+    disk.reusable = 400;
+    expect(await look()).toBe(false);
+    disk.free = 499;
+    disk.reusable = 1_000_000;
+    expect(await look()).toBe(true);
+    disk.free = 1000;
+    expect(await look()).toBe(false);
+    expect(changes).toEqual([true, false, true, false]);
   });
 });
