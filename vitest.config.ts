@@ -40,6 +40,7 @@ const proofs: readonly Project[] = [
     name: "counted",
     include: [
       "crash/kill",
+      "crash/kill-in-retention",
       "crash/power-loss",
       "e2e/bytes-unchanged",
       "e2e/n8n-proxy",

@@ -1,5 +1,5 @@
 // The gateway as a process of its own, from the build, with the promises that a negative control wants broken.
-// usage: node gateway-entry.mjs '{"synchronous":"OFF"}'
+// usage: node gateway-entry.mjs '{"synchronous":"OFF"}' [MS that its clock is ahead]
 import { describeFailure, findExitCode } from "../../dist/cli/failure.js";
 import { roomForBuffers } from "../../dist/cli/heap.js";
 import { loadConfig } from "../../dist/config/load.js";
@@ -8,6 +8,7 @@ import { createLogger } from "../../dist/telemetry/logger.js";
 
 roomForBuffers();
 const broken = JSON.parse(process.argv[2] ?? "{}");
+const aheadMs = Number(process.argv[3] ?? 0);
 const { config } = loadConfig({ env: process.env, cwd: process.cwd() });
 const logger = createLogger({ level: config.logLevel, maxBytes: 1_000_000, keep: 1, pretty: false });
 let hasStoreFailed = false;
@@ -16,6 +17,7 @@ try {
   const gateway = await startGateway(config, {
     logger,
     broken,
+    ...(aheadMs > 0 && { time: { wall: () => Date.now() + aheadMs } }),
     onFatal() {
       hasStoreFailed = true;
       // The refusals that were just given leave in this turn of the loop.

@@ -28,6 +28,8 @@ export interface GatewayProcessOptions {
   broken?: BrokenPromises | undefined;
   /** A command that runs the gateway as its tracee and stays in the background, with its arguments. */
   tracer?: readonly string[] | undefined;
+  /** How far its clock is ahead of the machine's. */
+  clockAheadMs?: number | undefined;
 }
 
 export const ADMIN_KEY = "test-admin-key-0123456789";
@@ -37,8 +39,9 @@ const READY = /^ready (\S+)$/m;
 export const dataDirOf = (folder: string) => join(folder, "data");
 export const databaseOf = (folder: string) => join(dataDirOf(folder), "posthorn.db");
 
-export function startGatewayProcess({ folder, env, broken, tracer = [] }: GatewayProcessOptions): GatewayProcess {
-  const [command, ...args] = [...tracer, process.execPath, ENTRY, JSON.stringify(broken ?? {})];
+export function startGatewayProcess(options: GatewayProcessOptions): GatewayProcess {
+  const { folder, env, broken, tracer = [], clockAheadMs = 0 } = options;
+  const [command, ...args] = [...tracer, process.execPath, ENTRY, JSON.stringify(broken ?? {}), String(clockAheadMs)];
   const child = spawn(command, args, {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
