@@ -19,7 +19,6 @@ import { searchContract } from "./store/search.ts";
 import { settleContract } from "./store/settle.ts";
 import { smartsheetContract } from "./store/smartsheet.ts";
 import { sourcesContract } from "./store/sources.ts";
-import { targetsContract } from "./store/targets.ts";
 import { tenantContract } from "./store/tenants.ts";
 import { validationsContract } from "./store/validations.ts";
 
@@ -46,7 +45,6 @@ export function storeContract(name: string, harness: StoreHarness): void {
     smartsheetContract(harness);
     tenantContract(harness);
     sourcesContract(harness);
-    targetsContract(harness);
     validationsContract(harness);
   });
 }

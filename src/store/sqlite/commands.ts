@@ -15,7 +15,6 @@ import type { Recover } from "./recover.ts";
 import { createSourceWrites } from "./sources.ts";
 import { createReplayWrites } from "./replays.ts";
 import type { Retention } from "./retention.ts";
-import { createTargetWrites } from "./targets.ts";
 import { createSmartsheetWrites } from "./smartsheet.ts";
 import { createTenantWrites } from "./tenants.ts";
 import { createValidationWrites } from "./validations.ts";
@@ -41,7 +40,6 @@ export function createCommands(
     ...createSourceWrites(db),
     ...createTenantWrites(db, { onDeleted: counters.forgetTenant }),
     ...createKeyWrites(db),
-    ...createTargetWrites(db),
     ...createValidationWrites(db),
     ...createSmartsheetWrites(db),
   };

@@ -107,9 +107,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     loadSubscriptions: () => read("loadSubscriptions"),
     loadHeldSubscriptions: () => read("loadHeldSubscriptions"),
     loadSources: () => read("loadSources"),
-    loadTargets: () => read("loadTargets"),
-    saveTarget: (row, mark) => write("saveTarget", row, mark),
-    deleteTarget: (tenantId, name) => write("deleteTarget", tenantId, name),
     loadKeys: () => read("loadKeys"),
     findKey: (by) => read("findKey", by),
 

@@ -27,7 +27,6 @@ import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { createAttemptStatsReads } from "./attempt-stats.ts";
 import { createConfigurationReads } from "./configuration.ts";
 import { createSourceReads } from "./sources.ts";
-import { createTargetReads } from "./targets.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
 import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
@@ -113,7 +112,6 @@ export function createReadModels(db: Database) {
     ...createSourceReads(db),
     ...createTenantReads(prepare),
     ...createRecordReads(db),
-    ...createTargetReads(db),
     ...createJobReads(db),
     ...createValidationReads(db),
     ...createAttemptStatsReads(db),

@@ -20,7 +20,6 @@ const CONFIGURATION = [
   "records",
   "record_states",
   "jobs",
-  "targets",
   "validation_versions",
   "smartsheet_webhooks",
 ];
