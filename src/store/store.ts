@@ -18,7 +18,6 @@ import type { ReplayBook } from "./port/replays.ts";
 import type { RetentionBook } from "./port/retention.ts";
 import type { SmartsheetBook } from "./port/smartsheet.ts";
 import type { AttemptStatistics } from "./port/statistics.ts";
-import type { ValidationBook } from "./port/validations.ts";
 
 export interface Store
   extends
@@ -32,7 +31,6 @@ export interface Store
     RetentionBook,
     AttemptStatistics,
     IdempotencyBook,
-    ValidationBook,
     SmartsheetBook {
   readonly info: StoreInfo;
   /** As data: what one transaction may hold. */

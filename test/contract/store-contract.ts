@@ -20,7 +20,6 @@ import { settleContract } from "./store/settle.ts";
 import { smartsheetContract } from "./store/smartsheet.ts";
 import { sourcesContract } from "./store/sources.ts";
 import { tenantContract } from "./store/tenants.ts";
-import { validationsContract } from "./store/validations.ts";
 
 /** What every driver of the store promises, whatever it is made of. */
 export function storeContract(name: string, harness: StoreHarness): void {
@@ -45,6 +44,5 @@ export function storeContract(name: string, harness: StoreHarness): void {
     smartsheetContract(harness);
     tenantContract(harness);
     sourcesContract(harness);
-    validationsContract(harness);
   });
 }

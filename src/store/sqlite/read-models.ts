@@ -37,7 +37,6 @@ import { createRecordReads } from "./records.ts";
 import { createReplayReads } from "./replay-reads.ts";
 import { createRetentionReads } from "./retention-reads.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
-import { createValidationReads } from "./validations.ts";
 import { createSmartsheetReads } from "./smartsheet.ts";
 
 const EVENT = `
@@ -113,7 +112,6 @@ export function createReadModels(db: Database) {
     ...createTenantReads(prepare),
     ...createRecordReads(db),
     ...createJobReads(db),
-    ...createValidationReads(db),
     ...createAttemptStatsReads(db),
     ...createIdempotencyKeyReads(db),
     ...createSmartsheetReads(db),
