@@ -86,6 +86,7 @@ export async function openDelivery(ground: Ground) {
   const checkDestination = (url: string, field?: string) =>
     void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }, field);
   const targets = await openTargets({
+    registry: ground.registry,
     store,
     clock,
     subscriptions: () => subscriptions,

@@ -45,6 +45,7 @@ export async function openReception(ground: Ground, delivery: Delivery, moreKind
   });
   const validationChecker = createValidationChecker({ mode: config.validationMode });
   const validations = await openMirroredValidations({
+    registry: ground.registry,
     store,
     clock,
     logger,

@@ -9,7 +9,7 @@ import { openValidations, type Validations, type ValidationsOptions } from "./va
 /** Validations together with their folder. */
 export interface MirroredValidations extends Validations, Pick<ValidationSync, "start" | "stop"> {}
 
-export interface MirroredValidationsOptions extends Omit<ValidationsOptions, "mirror" | "clock"> {
+export interface MirroredValidationsOptions extends Omit<ValidationsOptions, "mirror"> {
   clock: Clock;
   folder: string;
   /** Only while it looks at the folder. */

@@ -4,13 +4,13 @@ import type { Scheduler } from "../deliver/scheduler.ts";
 import { createTarget, forceMode, type Target } from "../deliver/target.ts";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
-import { DEFAULT_TENANT } from "../domain/event.ts";
 import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
 import type { ManagedBy, Subscription } from "../domain/subscription.ts";
 import { toTargetRules, type Mode, type TargetChange, type TargetInput } from "../domain/target.ts";
-import { checkTargetInput } from "../domain/target-rules.ts";
-import type { IdempotencyMark } from "../store/port/idempotency.ts";
 import { findHealth, findPreset } from "../domain/target-presets.ts";
+import type { Change, Entry } from "../registry/kind.ts";
+import type { Once, Registry } from "../registry/registry.ts";
+import { openSharedTargets, type SharedTarget, type SharedTargets } from "../registry/targets.ts";
 import type { Store } from "../store/store.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
@@ -36,24 +36,22 @@ export interface Targets {
   save(subscription: Subscription, breaker: BreakerState): Promise<void>;
   saveMode(known: KnownTarget): Promise<void>;
   /** Refused when the name is taken. */
-  create(input: TargetInput, mark?: IdempotencyMark): Promise<KnownTarget>;
-  /** Makes it or replaces it, if `check` lets the one that is there pass. */
-  put(input: TargetInput, check: CheckTarget): Promise<{ known: KnownTarget; isNew: boolean }>;
-  change(name: string, tenantId: string, change: TargetChange, check: CheckTarget): Promise<KnownTarget>;
+  create(input: TargetInput, once?: Once): Promise<{ known: KnownTarget; isReplay: boolean }>;
+  /** Makes it or replaces it. */
+  put(input: TargetInput, ifMatch?: string): Promise<{ known: KnownTarget; isNew: boolean }>;
+  change(name: string, tenantId: string, change: TargetChange, ifMatch?: string): Promise<KnownTarget>;
   /** Refused while somebody sends to it. */
-  remove(name: string, tenantId: string, check: CheckTarget): Promise<void>;
-  /** Takes over what the configuration declares; says which left it. */
-  applyDeclared(declared: readonly TargetInput[]): Promise<{ left: readonly string[] }>;
+  remove(name: string, tenantId: string, ifMatch?: string): Promise<void>;
+  applyDeclared: SharedTargets["applyDeclared"];
 }
-
-/** Throws when what is there is not what the caller means; undefined when there is none. */
-export type CheckTarget = (known: KnownTarget | undefined) => void;
 
 export interface KnownTarget {
   tenantId: string;
   name: string;
   /** What was set of one that may be shared; undefined when it is a subscription's own. */
   declared: TargetInput | undefined;
+  /** Of what was set: how it is does not make another one. */
+  version: number | undefined;
   managedBy: ManagedBy;
   subscriptions: readonly Subscription[];
   /** Undefined when nothing was ever sent to it. */
@@ -63,7 +61,8 @@ export interface KnownTarget {
 }
 
 export interface TargetsOptions {
-  store: Pick<Store, "loadTargets" | "saveTarget" | "deleteTarget">;
+  registry: Registry;
+  store: Pick<Store, "noteRecordStates">;
   clock: Clock;
   subscriptions: () => Pick<Subscriptions, "list" | "saveBreaker" | "retarget">;
   scheduler: () => Pick<Scheduler, "targetOf" | "findBreaker" | "findSuspension" | "targets">;
@@ -73,37 +72,61 @@ export interface TargetsOptions {
   onChange: () => void;
 }
 
-interface Shared {
-  input: TargetInput;
-  tenantId: string;
-  managedBy: ManagedBy;
-  state: Target;
-}
-
-const MAX_PER_TENANT = 1000;
-
 export async function openTargets(options: TargetsOptions): Promise<Targets> {
-  const { store, clock } = options;
-  const shared = new Map<string, Shared>();
+  const { registry, store, clock, checkDestination } = options;
+  /** How each shared one is, by the number of its record. */
+  const states = new Map<number, Target>();
+  let isOpen = false;
 
-  for (const row of await store.loadTargets()) {
-    const input = JSON.parse(row.settings) as TargetInput;
+  const shared = await openSharedTargets({
+    registry,
+    checkDestination,
+    findUser: (_draft, name, tenantId) => listUsers(name, tenantId)[0],
+    onChange(changes) {
+      changes.forEach(take);
+      // Those who send to them are opened later.
+      if (!isOpen) return;
+      options.subscriptions().retarget();
+      options.onChange();
+    },
+  });
+  isOpen = true;
+
+  function take({ before, after }: Change<SharedTarget>): void {
+    if (after !== undefined) stateOf(after).rules = rulesOf(after.thing.input);
+    else if (before !== undefined) states.delete(before.seq);
+  }
+
+  function stateOf({ seq, state: saved, thing }: Entry<SharedTarget>): Target {
+    const known = states.get(seq);
+    if (known !== undefined) return known;
     const now = clock.now();
-    const mode = row.mode === undefined ? createBreakerState(now) : loadBreakerState(row.mode, now);
-    const state = createTarget(mode, rulesOf(input));
-    shared.set(keyOf(row.name, row.tenantId), { input, tenantId: row.tenantId, managedBy: row.managedBy, state });
+    const mode = saved === undefined ? createBreakerState(now) : loadBreakerState(saved, now);
+    const state = createTarget(mode, rulesOf(thing.input));
+    states.set(seq, state);
+    return state;
   }
 
-  function findShared({ sharedTarget, tenantId }: Subscription): Target | undefined {
-    return sharedTarget === undefined ? undefined : shared.get(keyOf(sharedTarget, tenantId))?.state;
+  function findEntry({ sharedTarget, tenantId }: Subscription): Entry<SharedTarget> | undefined {
+    return sharedTarget === undefined ? undefined : shared.find(sharedTarget, tenantId);
   }
 
-  function knownShared({ input, tenantId, managedBy, state }: Shared): KnownTarget {
-    const subscriptions = options
-      .subscriptions()
-      .list(tenantId)
-      .filter(({ sharedTarget }) => sharedTarget === input.name);
-    return { tenantId, name: input.name, declared: input, managedBy, subscriptions, state, ratePerS: rateOf(state) };
+  function findShared(subscription: Subscription): Target | undefined {
+    const entry = findEntry(subscription);
+    return entry && stateOf(entry);
+  }
+
+  function listUsers(name: string, tenantId: string): Subscription[] {
+    const all = options.subscriptions().list(tenantId);
+    return all.filter(({ sharedTarget }) => sharedTarget === name);
+  }
+
+  function knownShared(entry: Entry<SharedTarget>): KnownTarget {
+    const { id: name, version, thing } = entry;
+    const { tenantId, input: declared, managedBy } = thing;
+    const subscriptions = listUsers(name, tenantId);
+    const state = stateOf(entry);
+    return { tenantId, name, declared, version, managedBy, subscriptions, state, ratePerS: rateOf(state) };
   }
 
   function knownOwn(subscription: Subscription): KnownTarget {
@@ -111,8 +134,8 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
     const scheduler = options.scheduler();
     const isKnown = targetRules !== undefined || scheduler.findBreaker(subscription.seq) !== undefined;
     const state = isKnown ? scheduler.targetOf(subscription) : undefined;
-    const ratePerS = rateOf(state);
-    return { tenantId, name, declared: undefined, managedBy, subscriptions: [subscription], state, ratePerS };
+    const own = { declared: undefined, version: undefined, subscriptions: [subscription] };
+    return { tenantId, name, ...own, managedBy, state, ratePerS: rateOf(state) };
   }
 
   function rateOf(state: Target | undefined): number | undefined {
@@ -127,96 +150,43 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
   }
 
   function of(subscription: Subscription): KnownTarget {
-    const { sharedTarget, tenantId } = subscription;
-    const one = sharedTarget === undefined ? undefined : shared.get(keyOf(sharedTarget, tenantId));
-    return one === undefined ? knownOwn(subscription) : knownShared(one);
+    const entry = findEntry(subscription);
+    return entry === undefined ? knownOwn(subscription) : knownShared(entry);
   }
 
   function list(tenantId: string | undefined): KnownTarget[] {
-    const declared = [...shared.values()].filter((one) => tenantId === undefined || one.tenantId === tenantId);
+    const declared = shared.list().filter((entry) => tenantId === undefined || entry.tenantId === tenantId);
     const own = options
       .subscriptions()
       .list(tenantId)
-      .filter((subscription) => findShared(subscription) === undefined);
+      .filter((subscription) => findEntry(subscription) === undefined);
     return [...declared.map(knownShared), ...own.map(knownOwn)];
-  }
-
-  async function saveShared(
-    { input, tenantId, managedBy, state }: Shared,
-    hasMode: boolean,
-    mark?: IdempotencyMark,
-  ): Promise<void> {
-    const row = {
-      tenantId,
-      name: input.name,
-      settings: JSON.stringify(input),
-      managedBy,
-      mode: hasMode ? JSON.stringify(state.mode) : undefined,
-      updatedAt: clock.wall(),
-    };
-    await store.saveTarget(row, mark);
-  }
-
-  function checkUrls({ url, health_url: healthUrl }: TargetInput, where = ""): void {
-    if (url !== undefined) options.checkDestination(url, `${where}url`);
-    if (healthUrl !== undefined) options.checkDestination(healthUrl, `${where}health_url`);
-  }
-
-  /** By API. */
-  async function write(input: TargetInput, mark?: IdempotencyMark): Promise<KnownTarget> {
-    const [problem] = checkTargetInput(input);
-    if (problem !== undefined) {
-      throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}`, { field: problem.field });
-    }
-    checkUrls(input);
-    const tenantId = input.tenant_id ?? DEFAULT_TENANT;
-    const key = keyOf(input.name, tenantId);
-    const known = shared.get(key);
-    if (known?.managedBy === "config") throw managedByConfig(input.name);
-    if (known === undefined && countOf(tenantId) >= MAX_PER_TENANT) {
-      throw new PosthornError("conflict", `${tenantId} has ${MAX_PER_TENANT} targets, and may not have more.`);
-    }
-    const state = known?.state ?? createTarget(createBreakerState(clock.now()));
-    const one: Shared = { input, tenantId, managedBy: "api", state };
-    await saveShared(one, false, mark);
-    state.rules = rulesOf(input);
-    shared.set(key, one);
-    options.subscriptions().retarget();
-    options.onChange();
-    return knownShared(one);
-  }
-
-  function countOf(tenantId: string): number {
-    return [...shared.values()].filter((one) => one.tenantId === tenantId).length;
-  }
-
-  function findOne(name: string, tenantId: string): Shared | undefined {
-    return shared.get(keyOf(name, tenantId));
-  }
-
-  function getOne(name: string, tenantId: string, check: CheckTarget): Shared {
-    const one = findOne(name, tenantId);
-    if (one === undefined) {
-      const isOwn = list(tenantId).some((known) => known.name === name || known.subscriptions[0]?.id === name);
-      throw isOwn
-        ? new PosthornError("conflict", `The target ${name} is a subscription's own. Change the subscription.`)
-        : new PosthornError("not_found", `There is no target ${name}.`);
-    }
-    check(knownShared(one));
-    if (one.managedBy === "config") throw managedByConfig(name);
-    return one;
   }
 
   async function saveMode({ name, tenantId, declared, subscriptions, state }: KnownTarget): Promise<void> {
     if (state === undefined) return;
-    const one = declared && shared.get(keyOf(name, tenantId));
-    if (one !== undefined) return saveShared(one, true);
+    const entry = declared && shared.find(name, tenantId);
+    if (entry !== undefined) {
+      return store.noteRecordStates([{ seq: entry.seq, state: JSON.stringify(state.mode) }]);
+    }
     const [owner] = subscriptions;
     if (owner !== undefined) await options.subscriptions().saveBreaker(owner, state.mode);
   }
 
+  /** Says so where it is not there because it is a subscription's own. */
+  async function ofShared<Result>(name: string, tenantId: string, changing: Promise<Result>): Promise<Result> {
+    try {
+      return await changing;
+    } catch (error) {
+      const isUnknown = error instanceof PosthornError && error.code === "not_found";
+      const isOwn = (known: KnownTarget) => known.name === name || known.subscriptions[0]?.id === name;
+      if (!isUnknown || !list(tenantId).some(isOwn)) throw error;
+      throw new PosthornError("conflict", `The target ${name} is a subscription's own. Change the subscription.`);
+    }
+  }
+
   return {
-    findDeclared: (name, tenantId) => shared.get(keyOf(name, tenantId))?.input,
+    findDeclared: (name, tenantId) => shared.find(name, tenantId)?.thing.input,
     findShared,
     list,
     of,
@@ -230,7 +200,8 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
       return found;
     },
     findKnown(target) {
-      for (const one of shared.values()) if (one.state === target) return knownShared(one);
+      const entry = shared.list().find(({ seq }) => states.get(seq) === target);
+      if (entry !== undefined) return knownShared(entry);
       const owner = options
         .subscriptions()
         .list(undefined)
@@ -271,56 +242,18 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
       if (target?.mode === breaker) await saveMode(of(subscription));
       else await options.subscriptions().saveBreaker(subscription, breaker);
     },
-    async create(input, mark) {
-      if (findOne(input.name, input.tenant_id ?? DEFAULT_TENANT) !== undefined) {
-        throw new PosthornError("conflict", `There is a target ${input.name} already.`, { field: "name" });
-      }
-      return write(input, mark);
+    async create(input, once) {
+      const { entry, isReplay } = await shared.create(input, once);
+      return { known: knownShared(entry), isReplay };
     },
-    async put(input, check) {
-      const one = findOne(input.name, input.tenant_id ?? DEFAULT_TENANT);
-      check(one && knownShared(one));
-      return { known: await write(input), isNew: one === undefined };
+    async put(input, ifMatch) {
+      const { entry, isNew } = await shared.put(input, ifMatch);
+      return { known: knownShared(entry), isNew };
     },
-    async change(name, tenantId, change, check) {
-      const one = getOne(name, tenantId, check);
-      const merged = Object.entries({ ...one.input, ...change }).filter(([, value]) => value !== null);
-      return write(Object.fromEntries(merged) as TargetInput);
-    },
-    async remove(name, tenantId, check) {
-      const one = getOne(name, tenantId, check);
-      const [user] = knownShared(one).subscriptions;
-      if (user !== undefined) {
-        throw new PosthornError("conflict", `The subscription "${user.name}" (${user.id}) sends to ${name}.`, {
-          details: { subscription_id: user.id },
-        });
-      }
-      await store.deleteTarget(tenantId, name);
-      shared.delete(keyOf(name, tenantId));
-      options.onChange();
-    },
-    async applyDeclared(declared) {
-      const keys = new Set<string>();
-      for (const input of declared) {
-        checkUrls(input, `targets: ${input.name}: `);
-        const tenantId = input.tenant_id ?? DEFAULT_TENANT;
-        const key = keyOf(input.name, tenantId);
-        keys.add(key);
-        const state = shared.get(key)?.state ?? createTarget(createBreakerState(clock.now()));
-        state.rules = rulesOf(input);
-        const one: Shared = { input, tenantId, managedBy: "config", state };
-        shared.set(key, one);
-        await saveShared(one, false);
-      }
-      const left = [...shared].filter(([key, { managedBy }]) => managedBy === "config" && !keys.has(key));
-      for (const [, one] of left) {
-        one.managedBy = "former_config";
-        await saveShared(one, false);
-      }
-      options.subscriptions().retarget();
-      options.onChange();
-      return { left: left.map(([, { input }]) => input.name) };
-    },
+    change: async (name, tenantId, change, ifMatch) =>
+      knownShared(await ofShared(name, tenantId, shared.change(name, tenantId, change, ifMatch))),
+    remove: (name, tenantId, ifMatch) => ofShared(name, tenantId, shared.remove(name, tenantId, ifMatch)),
+    applyDeclared: shared.applyDeclared,
   };
 }
 
@@ -333,17 +266,6 @@ function findOnly(all: readonly KnownTarget[], name: string): KnownTarget | unde
     "conflict",
     `Several tenants have a target ${name}: ${first?.tenantId}, ${rival.tenantId}. Say which with tenant_id.`,
   );
-}
-
-function managedByConfig(name: string): PosthornError {
-  return new PosthornError(
-    "managed_by_config",
-    `The target ${name} is declared in posthorn.yaml. Change it there and reload with SIGHUP.`,
-  );
-}
-
-function keyOf(name: string, tenantId: string): string {
-  return JSON.stringify([tenantId, name]);
 }
 
 function rulesOf(input: TargetInput) {

@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isEndpoint, VALIDATION_FORMATS, VALIDATION_LIMITS } from "../domain/validation.ts";
-import type { ValidationFile } from "./validations.ts";
+import type { ValidationFile } from "../registry/validations.ts";
 
 /** The folder where validations can be edited by hand: `orders.json`, `orders.xsd`. */
 export interface ValidationFolder {

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../domain/clock.ts";
+import type { ValidationFile } from "../registry/validations.ts";
 import type { ValidationFolder } from "./validation-folder.ts";
-import type { ValidationFile, Validations } from "./validations.ts";
+import type { Validations } from "./validations.ts";
 
 /**
  * Keeps the folder and the store the same. What is edited by hand comes in, what is changed by API is written out. Looks

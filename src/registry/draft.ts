@@ -1,5 +1,5 @@
 import type { AcceptResult, NewDelivery, NewEvent } from "../store/store.ts";
-import type { RecordChange, RecordExpectation, RecordGuard, WriteRequest } from "../store/port/records.ts";
+import type { KeptVersion, RecordChange, RecordExpectation, RecordGuard, WriteRequest } from "../store/port/records.ts";
 import type { Collection, OpenCollection } from "./collection.ts";
 import type { Entry } from "./kind.ts";
 
@@ -16,7 +16,8 @@ export interface Draft {
   list<Thing>(of: Collection<Thing>, tenantId?: string): readonly Entry<Thing>[];
   /** Makes it, or puts it in the place of the one with its key. */
   put<Thing>(of: Collection<Thing>, thing: Thing): Pending<Thing>;
-  remove<Thing>(of: Collection<Thing>, id: string, tenantId?: string): void;
+  /** `kept` where every version of the kind is kept for good, deletions too. */
+  remove<Thing>(of: Collection<Thing>, id: string, tenantId?: string, kept?: KeptVersion): void;
   /** An event of the gateway itself, written with the change; `done` is called when it is. */
   accept(event: NewEvent, deliveries: readonly NewDelivery[], done: (result: AcceptResult) => void): void;
 }
@@ -75,7 +76,8 @@ export function createDraft(options: {
       const { collection, entry: known, text, expectation } = read(of, id, tenantId);
       const { data, blob } = of.kind.write(thing);
       const { format } = of.kind;
-      changes.set(text, { ...expectation, act: "put", format, data, blob });
+      const place = of.kind.keptAs?.(thing);
+      changes.set(text, { ...expectation, act: "put", format, data, blob, kept: place && { ...place, data } });
       const pending: { entry: Entry<typeof thing> | undefined } = { entry: undefined };
       onWritten.push((seqs, version, at) => {
         const seq = seqs.get(text) as number;
@@ -91,10 +93,10 @@ export function createDraft(options: {
         },
       };
     },
-    remove(of, id, tenantId) {
+    remove(of, id, tenantId, kept) {
       const { entry, text, expectation } = read(of, id, tenantId);
       if (entry === undefined) of.get(id, tenantId);
-      changes.set(text, { ...expectation, act: "delete", format: of.kind.format });
+      changes.set(text, { ...expectation, act: "delete", format: of.kind.format, kept });
     },
     accept(event, deliveries, done) {
       events.push({ event, deliveries, done });

@@ -12,6 +12,8 @@ export interface Kind<Thing> {
   write(thing: Thing): { data: string; blob?: Uint8Array | undefined };
   /** `tenantId` is left out where the kind belongs to the whole gateway. */
   keyOf(thing: Thing): { tenantId?: string | undefined; id: string };
+  /** Where every version is kept for good: under which number of which series this one is. */
+  keptAs?(thing: Thing): { series: string; number: number };
   /**
    * After memory shows it, whoever made the change, and once with everything at the start. A change is answered when
    * this has ended, so it must not wait for another change of the kind.

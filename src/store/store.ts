@@ -18,8 +18,6 @@ import type { ReplayBook } from "./port/replays.ts";
 import type { RetentionBook } from "./port/retention.ts";
 import type { SmartsheetBook } from "./port/smartsheet.ts";
 import type { AttemptStatistics } from "./port/statistics.ts";
-import type { TargetRecords } from "./port/targets.ts";
-import type { ValidationBook } from "./port/validations.ts";
 
 export interface Store
   extends
@@ -33,8 +31,6 @@ export interface Store
     RetentionBook,
     AttemptStatistics,
     IdempotencyBook,
-    TargetRecords,
-    ValidationBook,
     SmartsheetBook {
   readonly info: StoreInfo;
   /** As data: what one transaction may hold. */

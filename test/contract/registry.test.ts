@@ -11,6 +11,8 @@ import { collectGarbage } from "../support/collect-garbage.ts";
 import { newEvent, NOON } from "../support/store-fixtures.ts";
 import { registryContract, type RegistryPlace } from "./registry-contract.ts";
 import { eventTypesCase } from "./registry/event-types.ts";
+import { targetsCase } from "./registry/targets.ts";
+import { validationsCase } from "./registry/validations.ts";
 import { DEDUPE_HORIZON_MS } from "./store/harness.ts";
 
 afterAll(collectGarbage);
@@ -37,6 +39,8 @@ async function openPlace(): Promise<RegistryPlace> {
 }
 
 registryContract(eventTypesCase, openPlace);
+registryContract(targetsCase, openPlace);
+registryContract(validationsCase, openPlace);
 
 interface Note {
   id: string;

@@ -19,9 +19,7 @@ import { searchContract } from "./store/search.ts";
 import { settleContract } from "./store/settle.ts";
 import { smartsheetContract } from "./store/smartsheet.ts";
 import { sourcesContract } from "./store/sources.ts";
-import { targetsContract } from "./store/targets.ts";
 import { tenantContract } from "./store/tenants.ts";
-import { validationsContract } from "./store/validations.ts";
 
 /** What every driver of the store promises, whatever it is made of. */
 export function storeContract(name: string, harness: StoreHarness): void {
@@ -46,7 +44,5 @@ export function storeContract(name: string, harness: StoreHarness): void {
     smartsheetContract(harness);
     tenantContract(harness);
     sourcesContract(harness);
-    targetsContract(harness);
-    validationsContract(harness);
   });
 }

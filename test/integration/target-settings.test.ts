@@ -63,6 +63,20 @@ describe("targets by API", () => {
     expect((await send("PUT", `${PATH}/fresh`, {})).status).toBe(201);
   });
 
+  it("keep their mode when they are changed, and their version when the mode is", async () => {
+    const made = await send("POST", PATH, { name: "moody" });
+    const etag = made.headers.get("etag") ?? "";
+    await send("POST", `${PATH}/moody/mode`, { mode: "QUEUE" });
+    expect((await gateway.get(`${PATH}/moody`)).headers.get("etag")).toBe(etag);
+    const changed = await send("PATCH", `${PATH}/moody`, { batch_size: 4 }, { "if-match": etag });
+    expect(changed.json).toMatchObject({ forced: "QUEUE", mode: "QUEUE", batch_size: 4 });
+    await gateway.restart();
+    expect((await gateway.get(`${PATH}/moody`)).json).toMatchObject({ forced: "QUEUE", batch_size: 4 });
+    // The next of its name has nothing of it.
+    await send("DELETE", `${PATH}/moody`);
+    expect((await send("POST", PATH, { name: "moody" })).json).toMatchObject({ forced: null, mode: "NORMAL" });
+  });
+
   it("that posthorn.yaml declares are changed there", async () => {
     for (const [method, body] of [
       ["PUT", {}],

@@ -20,6 +20,7 @@ import { startUpkeep } from "../../src/manage/upkeep.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../../src/receive/publish-item.ts";
 import { createPublisher, type Publisher } from "../../src/receive/publish.ts";
 import { createSchemaChecker } from "../../src/receive/schema/schema-check.ts";
+import { createRegistry } from "../../src/registry/registry.ts";
 import { createFanOut, type FanOut } from "../../src/route/fan-out.ts";
 import { createRouter } from "../../src/route/router.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -122,6 +123,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
   };
   const router = createRouter();
   const targets = await openTargets({
+    registry: createRegistry({ records: store, clock }),
     store,
     clock,
     subscriptions: () => subscriptions,

@@ -32,8 +32,3 @@ export function presentTarget({ declared, managedBy, subscriptions, state }: Kno
     idle_wait_s: rules.idleWaitMs / 1000,
   };
 }
-
-/** What was set, and by whom: how it is does not make another version of it. */
-export function targetVersion({ tenantId, name, declared, managedBy }: KnownTarget): object {
-  return { tenantId, name, declared, managedBy };
-}

@@ -133,7 +133,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   addStatisticsRoutes(app, { statistics, subscriptions, store });
   addTestDeliveryRoutes(app, { subscriptions, tests, presentDelivery: present });
   addFilterRoutes(app, { store });
-  addTargetRoutes(app, { targets: parts.targets, subscriptions, scheduler, store, clock });
+  addTargetRoutes(app, { targets: parts.targets, subscriptions, scheduler, store });
   addTenantRoutes(app, { tenants, store, clock });
   addKeyRoutes(app, { keys, store, clock });
   addEventTypeRoutes(app, { eventTypes });

@@ -1,17 +1,17 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { Type, type Static } from "typebox";
 import type { Scheduler } from "../../deliver/scheduler.ts";
-import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { TargetChange, TargetInput } from "../../domain/target.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import { describeTarget } from "../../manage/target-facts.ts";
 import type { KnownTarget, Targets } from "../../manage/targets.ts";
+import { etagOf } from "../../registry/if-match.ts";
 import type { Store } from "../../store/store.ts";
-import { checkIfMatch, etagOf, sendWithEtag } from "../conditional.ts";
-import { makeOnce } from "../make-once.ts";
-import { presentTarget, targetVersion } from "../present/target.ts";
+import { readIfMatch, sendWithEtag } from "../conditional.ts";
+import { readOnce } from "../make-once.ts";
+import { presentTarget } from "../present/target.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
 const OfTenant = { tenant_id: Type.Optional(Type.String({ maxLength: 128 })) };
@@ -38,12 +38,11 @@ export interface TargetRoutesOptions {
   targets: Pick<Targets, "list" | "get" | "of" | "force" | "create" | "put" | "change" | "remove">;
   subscriptions: Pick<Subscriptions, "getById">;
   scheduler: Pick<Scheduler, "targets">;
-  store: Pick<Store, "loadCounters" | "findIdempotencyKey">;
-  clock: Pick<Clock, "wall">;
+  store: Pick<Store, "loadCounters">;
 }
 
 export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptions): void {
-  const { targets, subscriptions, scheduler, store, clock } = options;
+  const { targets, subscriptions, scheduler, store } = options;
 
   async function loadOpen(): Promise<ReadonlyMap<number, number>> {
     const { deliveries } = await store.loadCounters();
@@ -68,11 +67,12 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     },
   );
 
-  const send = async (reply: FastifyReply, known: KnownTarget) =>
-    sendWithEtag(reply, etagOf(targetVersion(known)), await present(known));
-
-  const checkMeant = (request: FastifyRequest) => (known: KnownTarget | undefined) =>
-    checkIfMatch(request, known === undefined ? undefined : etagOf(targetVersion(known)));
+  async function send(reply: FastifyReply, known: KnownTarget): Promise<FastifyReply> {
+    const { version } = known;
+    const body = await present(known);
+    // A subscription's own is changed with the subscription, under its version.
+    return version === undefined ? reply.send(body) : sendWithEtag(reply, etagOf({ version }), body);
+  }
 
   /** A tenant's key sets its own tenant and no other. */
   function ofTenant(body: TargetInput, bound: string | undefined): TargetInput {
@@ -89,15 +89,10 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     async (request, reply) => {
       const bound = request.caller?.tenantId;
       const input = ofTenant(request.body, bound);
-      const result = await makeOnce(request, {
-        store,
-        scope: `targets ${bound ?? ""}`,
-        wall: clock.wall(),
-        make: (mark) => targets.create(input, mark && { ...mark, madeId: input.name }),
-        find: async (name) => targets.get(name, input.tenant_id ?? DEFAULT_TENANT),
-      });
-      if ("made" in result) return send(reply.code(201), result.made);
-      return send(reply.code(201).header("idempotency-replayed", "true"), result.found);
+      const once = readOnce(request, `targets ${bound ?? ""}`, input.tenant_id ?? DEFAULT_TENANT);
+      const { known, isReplay } = await targets.create(input, once);
+      if (isReplay) void reply.header("idempotency-replayed", "true");
+      return send(reply.code(201), known);
     },
   );
 
@@ -111,7 +106,7 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
         throw new PosthornError("invalid_field", `name: must be ${name}, as in the path.`, { field: "name" });
       }
       const input = ofTenant({ ...body, name }, request.caller?.tenantId);
-      const { known, isNew } = await targets.put(input, checkMeant(request));
+      const { known, isNew } = await targets.put(input, readIfMatch(request));
       return send(reply.code(isNew ? 201 : 200), known);
     },
   );
@@ -122,7 +117,7 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     async (request, reply) => {
       const { params, caller, query, body } = request;
       const { name, tenantId } = targets.get(params.name, caller?.tenantId ?? query.tenant_id);
-      return send(reply, await targets.change(name, tenantId, body, checkMeant(request)));
+      return send(reply, await targets.change(name, tenantId, body, readIfMatch(request)));
     },
   );
 
@@ -132,7 +127,7 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     async (request) => {
       const { params, caller, query } = request;
       const { name, tenantId } = targets.get(params.name, caller?.tenantId ?? query.tenant_id);
-      await targets.remove(name, tenantId, checkMeant(request));
+      await targets.remove(name, tenantId, readIfMatch(request));
       return { name };
     },
   );

@@ -2,10 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { isEndpoint, VALIDATION_FORMATS, type ValidationFormat } from "../../domain/validation.ts";
-import type { LiveValidation, Validations } from "../../manage/validations.ts";
+import type { Validations } from "../../manage/validations.ts";
 import { findBodyKind } from "../../receive/content-type.ts";
-import type { ValidationVersionRow } from "../../store/port/validations.ts";
-import { checkIfMatch } from "../conditional.ts";
+import { etagOf } from "../../registry/if-match.ts";
+import type { LiveValidation, ValidationVersion } from "../../registry/validations.ts";
+import { readIfMatch } from "../conditional.ts";
 import { isoTime } from "../present/time.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
@@ -57,8 +58,10 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: { val
       const endpoint = readEndpoint(request);
       const { version } = request.query;
       if (version !== undefined) return sendDocument(reply, await validations.getVersion(endpoint, version), version);
+      // First, so that it is never newer than what is shown.
+      const latest = await validations.latestVersion(endpoint);
       const found = validations.get(endpoint, request.query.format ?? preferredFormat(request, validations, endpoint));
-      return sendDocument(reply, found, validations.latestVersion(endpoint));
+      return sendDocument(reply, found, latest ?? found.version);
     },
   );
 
@@ -72,10 +75,9 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: { val
         const endpoint = readEndpoint(request);
         const document = readBytes(request);
         const format = readFormat(document, request.headers["content-type"]);
-        await validations.put({ endpoint, format, document, by: callerOf(request) }, ifMatch(request));
-        return reply
-          .header("etag", etagOf(validations.latestVersion(endpoint)))
-          .send({ status: "validation_updated", endpoint });
+        const input = { endpoint, format, document, by: callerOf(request) };
+        const { latestVersion: version } = await validations.put(input, readIfMatch(request));
+        return reply.header("etag", etagOf({ version })).send({ status: "validation_updated", endpoint });
       },
     );
   });
@@ -85,7 +87,7 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: { val
     { config: OPERATOR, schema: { summary: "Delete a validation", querystring: DeleteQuery } },
     async (request, reply) => {
       const endpoint = readEndpoint(request);
-      await validations.remove(endpoint, request.query.format, callerOf(request), ifMatch(request));
+      await validations.remove(endpoint, request.query.format, callerOf(request), readIfMatch(request));
       return reply.code(204).send();
     },
   );
@@ -112,9 +114,10 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: { val
     async (request, reply) => {
       const endpoint = readEndpoint(request);
       const { version: from } = request.body;
-      const { version } = await validations.rollBack(endpoint, from, callerOf(request), ifMatch(request));
+      const by = callerOf(request);
+      const { version, latestVersion } = await validations.rollBack(endpoint, from, by, readIfMatch(request));
       return reply
-        .header("etag", etagOf(validations.latestVersion(endpoint)))
+        .header("etag", etagOf({ version: latestVersion }))
         .send({ status: "validation_updated", endpoint, version, restored_from: from });
     },
   );
@@ -166,32 +169,29 @@ function preferredFormat(
   return wantsXml && hasXsd ? "xsd" : undefined;
 }
 
-function sendDocument(reply: FastifyReply, { document, format }: LiveValidation, version: number | undefined) {
+function sendDocument(
+  reply: FastifyReply,
+  { document, format }: Pick<LiveValidation, "document" | "format">,
+  version: number,
+): FastifyReply {
   const bytes = Buffer.from(document.buffer, document.byteOffset, document.length);
-  return reply.header("etag", etagOf(version)).type(CONTENT_TYPES[format]).send(bytes);
+  return reply.header("etag", etagOf({ version })).type(CONTENT_TYPES[format]).send(bytes);
 }
 
 function callerOf({ caller }: FastifyRequest): string {
   return caller?.keyId ?? "unknown";
 }
 
-function etagOf(version: number | undefined): string {
-  return `"${version ?? 0}"`;
-}
-
-const ifMatch = (request: FastifyRequest) => (version: number | undefined) =>
-  checkIfMatch(request, version === undefined ? undefined : etagOf(version));
-
 function nameOf({ endpoint, format }: LiveValidation): string {
   return `${endpoint}.${format}`;
 }
 
 function presentValidation(row: LiveValidation) {
-  const { endpoint, format, version, size, createdAt, createdBy } = row;
-  return { endpoint, format, version, size, created_at: isoTime(createdAt), created_by: createdBy };
+  const { endpoint, format, version, document, createdAt, createdBy } = row;
+  return { endpoint, format, version, size: document.length, created_at: isoTime(createdAt), created_by: createdBy };
 }
 
-function presentVersion(row: ValidationVersionRow) {
+function presentVersion(row: ValidationVersion) {
   const { version, format, isDeleted, size, restoredFrom, createdAt, createdBy } = row;
   return {
     version,

@@ -1,4 +1,4 @@
-import type { AcceptResult, NewDelivery, NewEvent } from "../store.ts";
+import type { AcceptResult, NewDelivery, NewEvent, Page, PageOf } from "../store.ts";
 import type { IdempotencyMark } from "./idempotency.ts";
 
 /**
@@ -23,6 +23,12 @@ export interface Records {
    * version. Nothing happens where the record is deleted; its state goes with it.
    */
   noteRecordStates(states: readonly { seq: number; state: string }[]): Promise<void>;
+
+  /** What was kept of a series, the latest first, without bytes. */
+  listRecordVersions(series: RecordSeries, page: Page): Promise<PageOf<RecordVersion>>;
+  findRecordVersion(series: RecordSeries, number: number): Promise<RecordVersion | undefined>;
+  /** As `noteRecordStates`, of one version. */
+  noteRecordVersion(series: RecordSeries, number: number, state: string): Promise<void>;
 }
 
 export type RecordKind =
@@ -59,6 +65,24 @@ export interface StoredRecord extends RecordKey {
   deletedAt: number | undefined;
 }
 
+/** Records whose every version is kept for good under one sequence of numbers: 1, 2, 3 … */
+export interface RecordSeries {
+  kind: RecordKind;
+  tenantId: string;
+  series: string;
+}
+
+export interface RecordVersion extends Pick<StoredRecord, "id" | "format" | "state" | "createdAt"> {
+  number: number;
+  isDeleted: boolean;
+  /** JSON, also of a deletion. */
+  data: string;
+  /** Undefined in a list. */
+  blob: Uint8Array | undefined;
+  /** Of the bytes. */
+  size: number;
+}
+
 export interface RecordSet {
   version: number;
   records: readonly StoredRecord[];
@@ -81,10 +105,18 @@ export interface RecordExpectation extends RecordKey {
   expected: number | "absent";
 }
 
-export type RecordChange = RecordExpectation & { format: number } & (
-    | { act: "put"; data: string; blob?: Uint8Array | undefined }
-    | { act: "delete" }
-  );
+export type RecordChange = RecordExpectation & {
+  format: number;
+  /** This version is kept for good. Refused as `changed` where the number is not the next one of the series. */
+  kept?: KeptVersion | undefined;
+} & ({ act: "put"; data: string; blob?: Uint8Array | undefined } | { act: "delete" });
+
+export interface KeptVersion {
+  series: string;
+  number: number;
+  /** JSON of what is kept. */
+  data: string;
+}
 
 /** No record of the kind, and of the tenant where one is given, has changed since this version. */
 export interface RecordGuard {

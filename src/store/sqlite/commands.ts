@@ -15,10 +15,8 @@ import type { Recover } from "./recover.ts";
 import { createSourceWrites } from "./sources.ts";
 import { createReplayWrites } from "./replays.ts";
 import type { Retention } from "./retention.ts";
-import { createTargetWrites } from "./targets.ts";
 import { createSmartsheetWrites } from "./smartsheet.ts";
 import { createTenantWrites } from "./tenants.ts";
-import { createValidationWrites } from "./validations.ts";
 
 /**
  * The writes that are not on the way of every event: called by name, each in the same transactions as the rest. Those
@@ -41,8 +39,6 @@ export function createCommands(
     ...createSourceWrites(db),
     ...createTenantWrites(db, { onDeleted: counters.forgetTenant }),
     ...createKeyWrites(db),
-    ...createTargetWrites(db),
-    ...createValidationWrites(db),
     ...createSmartsheetWrites(db),
   };
   const commands = {

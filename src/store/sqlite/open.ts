@@ -107,9 +107,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     loadSubscriptions: () => read("loadSubscriptions"),
     loadHeldSubscriptions: () => read("loadHeldSubscriptions"),
     loadSources: () => read("loadSources"),
-    loadTargets: () => read("loadTargets"),
-    saveTarget: (row, mark) => write("saveTarget", row, mark),
-    deleteTarget: (tenantId, name) => write("deleteTarget", tenantId, name),
     loadKeys: () => read("loadKeys"),
     findKey: (by) => read("findKey", by),
 
@@ -120,6 +117,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       return result.kind === "refused" ? result : { ...result, events: result.events.map(toAcceptResult) };
     },
     noteRecordStates: (states) => write("noteRecordStates", states),
+    listRecordVersions: (series, page) => read("listRecordVersions", series, page),
+    findRecordVersion: (series, number) => read("findRecordVersion", series, number),
+    noteRecordVersion: (series, number, state) => write("noteRecordVersion", series, number, state),
 
     loadJobs: () => read("loadJobs"),
     scheduleJob: (name, at) => write("scheduleJob", name, at),
@@ -149,13 +149,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     loadSmartsheetWebhooks: () => read("loadSmartsheetWebhooks"),
     saveSmartsheetWebhook: (row) => write("saveSmartsheetWebhook", row),
     deleteSmartsheetWebhook: (source, id) => write("deleteSmartsheetWebhook", source, id),
-
-    loadValidations: () => read("loadValidations"),
-    addValidations: (rows) => write("addValidations", rows),
-    findValidation: (endpoint, version) => read("findValidation", endpoint, version),
-    listValidationVersions: (endpoint, page) => read("listValidationVersions", endpoint, page),
-    hasValidationDocument: (endpoint, format, hash) => read("hasValidationDocument", endpoint, format, hash),
-    noteValidationMirrored: (endpoint, versions) => write("noteValidationMirrored", endpoint, versions),
 
     findEvent: (id, tenantId) => read("findEvent", id, tenantId),
     loadBody: (eventSeq) => read("loadBody", eventSeq),

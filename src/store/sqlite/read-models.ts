@@ -27,7 +27,6 @@ import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { createAttemptStatsReads } from "./attempt-stats.ts";
 import { createConfigurationReads } from "./configuration.ts";
 import { createSourceReads } from "./sources.ts";
-import { createTargetReads } from "./targets.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
 import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
@@ -38,7 +37,6 @@ import { createRecordReads } from "./records.ts";
 import { createReplayReads } from "./replay-reads.ts";
 import { createRetentionReads } from "./retention-reads.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
-import { createValidationReads } from "./validations.ts";
 import { createSmartsheetReads } from "./smartsheet.ts";
 
 const EVENT = `
@@ -113,9 +111,7 @@ export function createReadModels(db: Database) {
     ...createSourceReads(db),
     ...createTenantReads(prepare),
     ...createRecordReads(db),
-    ...createTargetReads(db),
     ...createJobReads(db),
-    ...createValidationReads(db),
     ...createAttemptStatsReads(db),
     ...createIdempotencyKeyReads(db),
     ...createSmartsheetReads(db),

@@ -5,11 +5,14 @@ import type {
   RecordGuard,
   RecordKey,
   RecordKind,
+  RecordSeries,
   RecordSet,
+  RecordVersion,
   StoredRecord,
   WriteRefusal,
   WriteRequest,
 } from "../port/records.ts";
+import type { Page, PageOf } from "../store.ts";
 import type { Accept } from "./accept.ts";
 import type { Stored } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
@@ -38,6 +41,14 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
   const forgetState = db.prepare("delete from record_states where seq = ?");
   const noteState = db.prepare(`
     insert or replace into record_states (seq, state) select seq, ?2 from records where seq = ?1 and deleted_at is null`);
+  const selectNumber = db.prepare(`
+    select coalesce(max(number), 0) as number from record_versions where kind = ? and tenant_id = ? and series = ?`);
+  const keep = db.prepare(`
+    insert into record_versions (kind, tenant_id, series, number, id, format, is_deleted, data, blob, created_at)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const noteVersion = db.prepare(
+    "update record_versions set state = ? where kind = ? and tenant_id = ? and series = ? and number = ?",
+  );
   const { findIdempotencyKey } = createIdempotencyKeyReads(db);
   const writeMark = createMarkWrite(db);
 
@@ -69,6 +80,21 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
     return found === undefined ? undefined : { kind: "refused", why: "guard", guard };
   }
 
+  /** Somebody else has used a number meanwhile, though the records may look as they did. */
+  function refuseNumbers(changes: readonly RecordChange[]): WriteRefusal | undefined {
+    const last = new Map<string, number>();
+    for (const { kind, tenantId, id, kept } of changes) {
+      if (kept === undefined) continue;
+      const key = { kind, tenantId, id };
+      const text = JSON.stringify([kind, tenantId, kept.series]);
+      const row = selectNumber.get(kind, tenantId, kept.series) as { number: number };
+      const next = (last.get(text) ?? row.number) + 1;
+      if (kept.number !== next) return { kind: "refused", why: "changed", key, version: findLive(key)?.version };
+      last.set(text, next);
+    }
+    return undefined;
+  }
+
   function findRefusal(changes: readonly RecordChange[], request: RestOfWrite): WriteRefusal | undefined {
     const { mark, checks = [], guards = [] } = request;
     const refusal = mark && refuseMark(mark);
@@ -77,6 +103,8 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
       const changed = refuseChanged(change, change.format);
       if (changed !== undefined) return changed;
     }
+    const numbered = refuseNumbers(changes);
+    if (numbered !== undefined) return numbered;
     for (const check of checks) {
       const changed = refuseChanged(check, undefined);
       if (changed !== undefined) return changed;
@@ -89,7 +117,12 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
   }
 
   function apply(change: RecordChange, version: number, at: number): number {
-    const { kind, tenantId, id } = change;
+    const { kind, tenantId, id, kept } = change;
+    if (kept !== undefined) {
+      const { series, number, data } = kept;
+      const bytes = change.act === "put" ? (change.blob ?? null) : null;
+      keep.run(kind, tenantId, series, number, id, change.format, change.act === "delete" ? 1 : 0, data, bytes, at);
+    }
     if (change.act === "put") {
       const { format, data, blob = null } = change;
       return (put.get(kind, tenantId, id, version, format, data, blob, at) as { seq: number }).seq;
@@ -114,6 +147,10 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
     noteRecordStates(states: readonly { seq: number; state: string }[]): void {
       for (const { seq, state } of states) noteState.run(seq, state);
     },
+
+    noteRecordVersion({ kind, tenantId, series }: RecordSeries, number: number, state: string): void {
+      noteVersion.run(state, kind, tenantId, series, number);
+    },
   };
 }
 
@@ -136,7 +173,24 @@ export function createRecordReads(db: Database) {
     }
   }
 
+  const VERSION = "id, number, format, is_deleted, data, coalesce(length(blob), 0) as size, state, created_at";
+  const OF_SERIES = "from record_versions where kind = ? and tenant_id = ? and series = ?";
+
   return {
+    listRecordVersions({ kind, tenantId, series }: RecordSeries, { limit, cursor }: Page): PageOf<RecordVersion> {
+      const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
+      const rows = db
+        .prepare(`select ${VERSION} ${OF_SERIES} and number < ? order by number desc limit ?`)
+        .all(kind, tenantId, series, before, limit + 1) as unknown as VersionSql[];
+      const shown = rows.slice(0, limit).map(toVersion);
+      return { rows: shown, nextCursor: rows.length > limit ? String(shown.at(-1)?.number) : undefined };
+    },
+    findRecordVersion({ kind, tenantId, series }: RecordSeries, number: number): RecordVersion | undefined {
+      const row = db
+        .prepare(`select ${VERSION}, blob ${OF_SERIES} and number = ?`)
+        .get(kind, tenantId, series, number) as VersionSql | undefined;
+      return row === undefined ? undefined : toVersion(row);
+    },
     loadRecords: (kinds: readonly RecordKind[]): RecordSet =>
       readSet(
         `select ${COLUMNS} where r.kind in (select value from json_each(?)) and r.deleted_at is null order by r.seq`,
@@ -167,6 +221,33 @@ function fromSql(row: FullRecordSql): StoredRecord {
     updatedAt: row.updated_at,
     deletedAt: row.deleted_at ?? undefined,
   };
+}
+
+function toVersion(row: VersionSql): RecordVersion {
+  return {
+    id: row.id,
+    number: row.number,
+    format: row.format,
+    isDeleted: row.is_deleted === 1,
+    data: row.data,
+    blob: row.blob ?? undefined,
+    size: row.size,
+    state: row.state ?? undefined,
+    createdAt: row.created_at,
+  };
+}
+
+interface VersionSql {
+  id: string;
+  number: number;
+  format: number;
+  is_deleted: number;
+  data: string;
+  /** Not in a list. */
+  blob?: Uint8Array | null;
+  size: number;
+  state: string | null;
+  created_at: number;
 }
 
 interface RecordSql {

@@ -151,6 +151,74 @@ export function recordsContract(harness: StoreHarness): void {
         expect(await store.findImbalance()).toBe(0);
       }));
 
+    describe("whose versions are kept", () => {
+      const series = { kind: "validation", tenantId: "", series: "s" } as const;
+      const all = { limit: 9, cursor: undefined };
+      const blob = Uint8Array.of(0, 255, 39);
+      const keep = (id: string, expected: Expected, number: number, change: Partial<PutRecord> = {}): RecordChange =>
+        put(id, expected, `[${number}]`, {
+          kind: "validation",
+          kept: { series: "s", number, data: `[${number}]` },
+          blob,
+          ...change,
+        });
+      const end = (id: string, expected: Expected, number: number): RecordChange => ({
+        ...remove(id, expected),
+        kind: "validation",
+        kept: { series: "s", number, data: `["end"]` },
+      });
+
+      it("leave every one of them behind, deletions too, through a crash", () =>
+        inFreshPlace(harness, async (place) => {
+          const first = versionOf(await write(place.store, [keep("a", "absent", 1), keep("b", "absent", 2)]));
+          const second = versionOf(await write(place.store, [keep("a", first, 3, { blob: undefined })]));
+          await write(place.store, [end("a", second, 4), end("b", first, 5)], { at: NOON + 9 });
+          await place.store.noteRecordVersion(series, 5, "[true]");
+          const store = await place.kill();
+          expect((await store.loadRecords(["validation"])).records).toEqual([]);
+          const { rows } = await store.listRecordVersions(series, all);
+          expect(
+            rows.map(({ number, id, isDeleted, data, size, state }) => [number, id, isDeleted, data, size, state]),
+          ).toEqual([
+            [5, "b", true, '["end"]', 0, "[true]"],
+            [4, "a", true, '["end"]', 0, undefined],
+            [3, "a", false, "[3]", 0, undefined],
+            [2, "b", false, "[2]", 3, undefined],
+            [1, "a", false, "[1]", 3, undefined],
+          ]);
+          expect(rows.every((row) => row.blob === undefined)).toBe(true);
+          expect(await store.findRecordVersion(series, 2)).toEqual({ ...rows[3], blob });
+          expect(rows.map(({ createdAt }) => createdAt)).toEqual([NOON + 9, NOON + 9, NOON, NOON, NOON]);
+          expect(await store.findRecordVersion(series, 6)).toBeUndefined();
+          expect(await store.findRecordVersion({ ...series, tenantId: "acme" }, 1)).toBeUndefined();
+          const page = await store.listRecordVersions(series, { limit: 4, cursor: undefined });
+          const next = await store.listRecordVersions(series, { limit: 4, cursor: page.nextCursor });
+          expect([page.rows.length, next.rows.map(({ number }) => number), next.nextCursor]).toEqual([
+            4,
+            [1],
+            undefined,
+          ]);
+        }));
+
+      it("are refused where the number is not the next, and nothing is written", () =>
+        inFreshPlace(harness, async ({ store }) => {
+          const made = versionOf(await write(store, [keep("a", "absent", 1)]));
+          await write(store, [end("a", made, 2)]);
+          // The record looks as it did before it was ever made.
+          for (const changes of [
+            [keep("a", "absent", 1)],
+            [keep("a", "absent", 4)],
+            [keep("a", "absent", 3), keep("b", "absent", 3)],
+          ]) {
+            expect(await write(store, changes)).toMatchObject({ kind: "refused", why: "changed" });
+          }
+          expect((await store.listRecordVersions(series, all)).rows).toHaveLength(2);
+          expect((await write(store, [keep("a", "absent", 3), keep("b", "absent", 4)])).kind).toBe("written");
+          const other = keep("c", "absent", 1, { kept: { series: "t", number: 1, data: "[]" } });
+          expect((await write(store, [other])).kind).toBe("written");
+        }));
+    });
+
     it("carry a state that moves no version and goes with them", () =>
       inFreshPlace(harness, async (place) => {
         const made = await write(place.store, [put("a", "absent")]);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ValidationFormat } from "../../../src/domain/validation.ts";
 import { openValidations } from "../../../src/manage/validations.ts";
+import { createRegistry } from "../../../src/registry/registry.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
@@ -63,12 +64,15 @@ describe("validations", () => {
     folder.onEnd(() => store.close());
     const options = {
       store,
-      clock: { wall: () => NOON },
       examine: async ({ document }: { document: Uint8Array }) =>
         Buffer.from(document).toString() === "x" ? "cannot be used" : undefined,
       mirror: async () => true,
     };
-    return { store, open: () => openValidations({ ...options, onChange: () => undefined }) };
+    const open = () => {
+      const registry = createRegistry({ records: store, clock: { wall: () => NOON } });
+      return openValidations({ ...options, registry, onChange: () => undefined });
+    };
+    return { store, open };
   }
 
   it("are what was put last, and every version stays what it was, after any acts and a start", async () => {
@@ -92,12 +96,13 @@ describe("validations", () => {
         for (const each of [validations, await place.open()]) {
           const live = each.list().filter((row) => row.endpoint === endpoint);
           expect(new Map(live.map((row) => [row.format, Buffer.from(row.document).toString()]))).toEqual(model.inForce);
-          expect(each.latestVersion(endpoint) ?? 0).toBe(model.versions.length);
+          expect((await each.latestVersion(endpoint)) ?? 0).toBe(model.versions.length);
         }
         for (const [n, expected] of model.versions.entries()) {
-          const row = await place.store.findValidation(endpoint, n + 1);
-          const text = row?.document === undefined ? undefined : Buffer.from(row.document).toString();
-          expect({ format: row?.format, text }).toEqual(expected);
+          const series = { kind: "validation", tenantId: "", series: endpoint } as const;
+          const kept = await place.store.findRecordVersion(series, n + 1);
+          const text = kept?.blob === undefined ? undefined : Buffer.from(kept.blob).toString();
+          expect({ id: kept?.id, text }).toEqual({ id: `${endpoint}.${expected.format}`, text: expected.text });
         }
       }),
       { numRuns: 30 },

@@ -20,8 +20,7 @@ const CONFIGURATION = [
   "records",
   "record_states",
   "jobs",
-  "targets",
-  "validation_versions",
+  "record_versions",
   "smartsheet_webhooks",
 ];
 const ROWS = 5000;

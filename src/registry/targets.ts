@@ -1,0 +1,153 @@
+import { PosthornError } from "../domain/errors.ts";
+import { DEFAULT_TENANT } from "../domain/event.ts";
+import type { ManagedBy } from "../domain/subscription.ts";
+import { checkTargetInput } from "../domain/target-rules.ts";
+import type { TargetChange, TargetInput } from "../domain/target.ts";
+import { declare, refuseManaged } from "./declared.ts";
+import type { Draft, Pending } from "./draft.ts";
+import { checkIfMatch } from "./if-match.ts";
+import type { Change, Entry, Kind } from "./kind.ts";
+import type { Made, Once, Registry } from "./registry.ts";
+
+/** The targets that several subscriptions may share, as users set them. */
+export interface SharedTargets {
+  find(name: string, tenantId: string): Entry<SharedTarget> | undefined;
+  /** By age. */
+  list(): readonly Entry<SharedTarget>[];
+  /** Refused when the name is taken. */
+  create(input: TargetInput, once?: Once): Promise<Made<SharedTarget>>;
+  /** Makes it, or puts this in its place. */
+  put(input: TargetInput, ifMatch?: string): Promise<{ entry: Entry<SharedTarget>; isNew: boolean }>;
+  change(name: string, tenantId: string, change: TargetChange, ifMatch?: string): Promise<Entry<SharedTarget>>;
+  /** Refused while somebody sends to it. */
+  remove(name: string, tenantId: string, ifMatch?: string): Promise<void>;
+  /** Takes over what the configuration declares, all or nothing; says which left it. */
+  applyDeclared(declared: readonly TargetInput[]): Promise<{ left: readonly string[] }>;
+}
+
+export interface SharedTarget {
+  readonly tenantId: string;
+  readonly input: TargetInput;
+  readonly managedBy: ManagedBy;
+}
+
+export interface SharedTargetsOptions {
+  registry: Registry;
+  /** Refuses a destination that may not be reached. */
+  checkDestination: (url: string, field?: string) => void;
+  /** A subscription that sends to it. */
+  findUser: (draft: Draft, name: string, tenantId: string) => { id: string; name: string } | undefined;
+  onChange: (changes: readonly Change<SharedTarget>[]) => void;
+}
+
+const MAX_PER_TENANT = 1000;
+
+export async function openSharedTargets(options: SharedTargetsOptions): Promise<SharedTargets> {
+  const { registry, checkDestination, findUser, onChange } = options;
+  const targets = await registry.open<SharedTarget>({ ...TARGETS, onChange });
+
+  function checkUrls({ url, health_url: healthUrl }: TargetInput, where = ""): void {
+    if (url !== undefined) checkDestination(url, `${where}url`);
+    if (healthUrl !== undefined) checkDestination(healthUrl, `${where}health_url`);
+  }
+
+  function put(draft: Draft, input: TargetInput): Pending<SharedTarget> {
+    const [problem] = checkTargetInput(input);
+    if (problem !== undefined) {
+      throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}`, { field: problem.field });
+    }
+    checkUrls(input);
+    const target = toTarget(input, "api");
+    const known = draft.find(targets, input.name, target.tenantId);
+    refuseManaged(targets, known);
+    if (known === undefined && draft.list(targets, target.tenantId).length >= MAX_PER_TENANT) {
+      throw new PosthornError("conflict", `${target.tenantId} has ${MAX_PER_TENANT} targets, and may not have more.`);
+    }
+    return draft.put(targets, target);
+  }
+
+  return {
+    find: targets.find,
+    list: targets.list,
+    create: (input, once) =>
+      registry.make(targets, once, (draft) => {
+        if (draft.find(targets, input.name, tenantOf(input)) === undefined) return put(draft, input);
+        throw new PosthornError("conflict", `There is a target ${input.name} already.`, { field: "name" });
+      }),
+    async put(input, ifMatch) {
+      const { pending, isNew } = await registry.change(targets, (draft) => {
+        const known = draft.find(targets, input.name, tenantOf(input));
+        checkIfMatch(ifMatch, known);
+        return { pending: put(draft, input), isNew: known === undefined };
+      });
+      return { entry: pending.entry, isNew };
+    },
+    async change(name, tenantId, change, ifMatch) {
+      const pending = await registry.change(targets, (draft) => {
+        const known = draft.get(targets, name, tenantId);
+        checkIfMatch(ifMatch, known);
+        refuseManaged(targets, known);
+        const merged = Object.entries({ ...known.thing.input, ...change }).filter(([, value]) => value !== null);
+        return put(draft, Object.fromEntries(merged) as TargetInput);
+      });
+      return pending.entry;
+    },
+    remove: (name, tenantId, ifMatch) =>
+      registry.change(targets, (draft) => {
+        const known = draft.get(targets, name, tenantId);
+        checkIfMatch(ifMatch, known);
+        refuseManaged(targets, known);
+        const user = findUser(draft, name, tenantId);
+        if (user !== undefined) {
+          throw new PosthornError("conflict", `The subscription "${user.name}" (${user.id}) sends to ${name}.`, {
+            details: { subscription_id: user.id },
+          });
+        }
+        draft.remove(targets, name, tenantId);
+      }),
+    applyDeclared: (declared) =>
+      registry.change(targets, async (draft) => {
+        for (const input of declared) checkUrls(input, `targets: ${input.name}: `);
+        const things = declared.map((input) => ({
+          id: input.name,
+          tenantId: tenantOf(input),
+          build: () => toTarget(input, "config"),
+        }));
+        const left = await declare(draft, targets, things, toFormer);
+        return { left: left.map(({ id }) => id) };
+      }),
+  };
+}
+
+const TARGETS: Kind<SharedTarget> = {
+  kind: "target",
+  noun: "target",
+  format: 1,
+  read({ id, tenantId, data }) {
+    const { settings, managedBy } = JSON.parse(data) as Kept;
+    return { tenantId, input: { ...settings, name: id, tenant_id: tenantId }, managedBy };
+  },
+  write({ input, managedBy }) {
+    const { name: _, tenant_id: __, ...settings } = input;
+    return { data: JSON.stringify({ settings, managedBy } satisfies Kept) };
+  },
+  keyOf: ({ tenantId, input }) => ({ tenantId, id: input.name }),
+};
+
+interface Kept {
+  settings: Omit<TargetInput, "name" | "tenant_id">;
+  managedBy: ManagedBy;
+}
+
+function toTarget(input: TargetInput, managedBy: ManagedBy): SharedTarget {
+  return { tenantId: tenantOf(input), input, managedBy };
+}
+
+/** It stays as it was for those who still name it. */
+function toFormer(target: SharedTarget): SharedTarget {
+  return { ...target, managedBy: "former_config" };
+}
+
+function tenantOf({ tenant_id: tenantId = DEFAULT_TENANT }: TargetInput): string {
+  return tenantId;
+}

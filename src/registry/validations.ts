@@ -1,0 +1,294 @@
+import { createHash } from "node:crypto";
+import { PosthornError } from "../domain/errors.ts";
+import { VALIDATION_FORMATS, VALIDATION_LIMITS, type Validation, type ValidationFormat } from "../domain/validation.ts";
+import type { KeptVersion, RecordSeries, RecordVersion } from "../store/port/records.ts";
+import type { Page, PageOf, Store } from "../store/store.ts";
+import { newerFormat } from "./collection.ts";
+import type { Draft } from "./draft.ts";
+import { checkIfMatch } from "./if-match.ts";
+import type { Entry, Kind } from "./kind.ts";
+import type { Registry } from "./registry.ts";
+
+/** What webhooks must be like, by endpoint: what is in force in memory, every version in the store for good. */
+export interface StoredValidations {
+  find(file: ValidationFile): Entry<LiveValidation> | undefined;
+  /** What is in force, by endpoint and format. */
+  list(): readonly LiveValidation[];
+  /**
+   * The number of the latest version of an endpoint, of whatever format; undefined before the first. What is in force is
+   * at least as new when it resolves.
+   */
+  latestVersion(endpoint: string): Promise<number | undefined>;
+  findVersion(endpoint: string, version: number): Promise<ValidationVersion | undefined>;
+  /** Without documents, the latest first. */
+  versions(endpoint: string, page: Page): Promise<PageOf<ValidationVersion>>;
+  /** `latest` is the last version of the file, also where it is a deletion; whether the document was ever one of them. */
+  lookUp(file: ValidationFile, hash: string): Promise<{ latest: ValidationVersion | undefined; isKnown: boolean }>;
+  /** In force when it resolves; the one before stays where this cannot be used. The same again makes no version. */
+  put(input: ValidationInput, ifMatch?: string): Promise<PutValidation>;
+  /** Both formats unless one is named. Resolves to the versions that these deletions are. */
+  remove(
+    endpoint: string,
+    format: ValidationFormat | undefined,
+    by: string,
+    ifMatch?: string,
+  ): Promise<readonly EndedValidation[]>;
+  /** An earlier document comes back as a new version. */
+  rollBack(endpoint: string, version: number, by: string, ifMatch?: string): Promise<PutValidation>;
+}
+
+export interface PutValidation {
+  entry: Entry<LiveValidation>;
+  /** That of the endpoint; the document's own, unless it was in force already. */
+  latestVersion: number;
+}
+
+export interface ValidationFile {
+  readonly endpoint: string;
+  readonly format: ValidationFormat;
+}
+
+export interface ValidationInput extends ValidationFile {
+  readonly document: Uint8Array;
+  /** The id of a key, or `folder`. */
+  readonly by: string;
+}
+
+export interface LiveValidation extends Validation {
+  /** The version that this one brought back. */
+  readonly restoredFrom: number | undefined;
+  readonly createdBy: string;
+  readonly createdAt: number;
+}
+
+export type EndedValidation = ValidationFile & { readonly version: number };
+
+export interface ValidationVersion extends EndedValidation {
+  readonly isDeleted: boolean;
+  /** Undefined where it is a deletion, and in a list. */
+  readonly document: Uint8Array | undefined;
+  /** Of the document; 0 where it is a deletion. */
+  readonly size: number;
+  readonly hash: string | undefined;
+  readonly restoredFrom: number | undefined;
+  readonly createdBy: string;
+  readonly createdAt: number;
+  /** JSON, as it was last noted. */
+  readonly state: string | undefined;
+}
+
+export interface StoredValidationsOptions {
+  registry: Registry;
+  store: Pick<Store, "listRecordVersions" | "findRecordVersion">;
+  /** Why a document cannot be used. Rejects with `unreadable_body` when it cannot even be read. */
+  examine: (document: Pick<Validation, "format" | "document" | "hash">) => Promise<string | undefined>;
+  onChange: (validations: readonly LiveValidation[]) => void;
+}
+
+/** All of them are held in memory. */
+const MAX_VALIDATIONS = 1000;
+const PAGE = 100;
+
+export async function openStoredValidations(options: StoredValidationsOptions): Promise<StoredValidations> {
+  const { registry, store, examine, onChange } = options;
+  const byId = new Map<string, LiveValidation>();
+  let live: readonly LiveValidation[] | undefined;
+
+  const validations = await registry.open<LiveValidation>({
+    ...VALIDATIONS,
+    onChange(changes) {
+      for (const { before, after } of changes) {
+        if (after !== undefined) byId.set(after.id, after.thing);
+        else if (before !== undefined) byId.delete(before.id);
+      }
+      announce();
+    },
+  });
+  if (live === undefined) announce();
+
+  function announce(): void {
+    live = [...byId].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+    onChange(live);
+  }
+
+  async function findLatest(endpoint: string): Promise<number | undefined> {
+    const { rows } = await store.listRecordVersions(seriesOf(endpoint), { limit: 1, cursor: undefined });
+    return rows[0]?.number;
+  }
+
+  async function versions(endpoint: string, page: Page): Promise<PageOf<ValidationVersion>> {
+    const { rows, nextCursor } = await store.listRecordVersions(seriesOf(endpoint), page);
+    return { rows: rows.map(toVersion), nextCursor };
+  }
+
+  async function findVersion(endpoint: string, version: number): Promise<ValidationVersion | undefined> {
+    const found = await store.findRecordVersion(seriesOf(endpoint), version);
+    return found && toVersion(found);
+  }
+
+  async function refuseWrong({ endpoint, format, document }: ValidationInput, hash: string): Promise<void> {
+    const isTooLarge = document.length > VALIDATION_LIMITS.maxBytes;
+    const fault = isTooLarge
+      ? `is larger than ${VALIDATION_LIMITS.maxBytes / 1024} KB`
+      : await examine({ document, format, hash });
+    if (fault !== undefined) throw invalid(endpoint, fault);
+  }
+
+  async function put(draft: Draft, input: ValidationInput, latest: number, restoredFrom: number | undefined) {
+    const { endpoint, format, document, by: createdBy } = input;
+    const hash = hashOf(document);
+    const known = draft.find(validations, idOf(input));
+    if (known?.thing.hash === hash) return { pending: { entry: known }, latestVersion: latest };
+    await refuseWrong(input, hash);
+    if (known === undefined && draft.list(validations).length >= MAX_VALIDATIONS) {
+      throw new PosthornError("conflict", `There are ${MAX_VALIDATIONS} validations, the most. Delete one first.`);
+    }
+    const version = latest + 1;
+    const made = { endpoint, format, version, document, hash, restoredFrom, createdBy };
+    // The record says when it was made.
+    return { pending: draft.put(validations, { ...made, createdAt: 0 }), latestVersion: version };
+  }
+
+  async function getLatest(endpoint: string, ifMatch: string | undefined): Promise<number> {
+    const version = await findLatest(endpoint);
+    checkIfMatch(ifMatch, version === undefined ? undefined : { version });
+    return version ?? 0;
+  }
+
+  return {
+    find: (file) => validations.find(idOf(file)),
+    list: () => live ?? [],
+    async latestVersion(endpoint) {
+      const version = await findLatest(endpoint);
+      await registry.follow();
+      return version;
+    },
+    findVersion,
+    async versions(endpoint, page) {
+      const found = await versions(endpoint, page);
+      if (found.rows.length === 0 && (await findLatest(endpoint)) === undefined) throw notFound(endpoint);
+      return found;
+    },
+    async lookUp({ endpoint, format }, hash) {
+      let latest: ValidationVersion | undefined;
+      let page: Page | undefined = { limit: PAGE, cursor: undefined };
+      while (page !== undefined) {
+        const { rows, nextCursor }: PageOf<ValidationVersion> = await versions(endpoint, page);
+        const own = rows.filter((row) => row.format === format);
+        latest ??= own[0];
+        if (own.some((row) => row.hash === hash)) return { latest, isKnown: true };
+        page = nextCursor === undefined ? undefined : { limit: PAGE, cursor: nextCursor };
+      }
+      return { latest, isKnown: false };
+    },
+    async put(input, ifMatch) {
+      const { pending, latestVersion } = await registry.change(validations, async (draft) =>
+        put(draft, input, await getLatest(input.endpoint, ifMatch), undefined),
+      );
+      return { entry: pending.entry, latestVersion };
+    },
+    remove: (endpoint, format, by, ifMatch) =>
+      registry.change(validations, async (draft) => {
+        const files = VALIDATION_FORMATS.filter((one) => format === undefined || format === one)
+          .map((one) => ({ endpoint, format: one }))
+          .filter((file) => draft.find(validations, idOf(file)) !== undefined);
+        if (files.length === 0) throw notFound(endpoint, format);
+        const latest = await getLatest(endpoint, ifMatch);
+        const ended = files.map((file, index) => ({ ...file, version: latest + 1 + index }));
+        for (const one of ended) draft.remove(validations, idOf(one), undefined, toKept(one, by));
+        return ended;
+      }),
+    async rollBack(endpoint, version, by, ifMatch) {
+      const { pending, latestVersion } = await registry.change(validations, async (draft) => {
+        if ((await findLatest(endpoint)) === undefined) throw notFound(endpoint);
+        const latest = await getLatest(endpoint, ifMatch);
+        const earlier = await findVersion(endpoint, version);
+        if (earlier === undefined) throw invalidVersion(`${endpoint} has no version ${version}`);
+        const { format, document } = earlier;
+        if (document === undefined) throw invalidVersion(`version ${version} of ${endpoint} is a deletion; use DELETE`);
+        return put(draft, { endpoint, format, document, by }, latest, version);
+      });
+      return { entry: pending.entry, latestVersion };
+    },
+  };
+}
+
+const VALIDATIONS: Kind<LiveValidation> = {
+  kind: "validation",
+  noun: "validation",
+  format: 1,
+  read({ id, data, blob = new Uint8Array(), updatedAt }) {
+    const { version, hash = "", restoredFrom, createdBy } = JSON.parse(data) as Kept;
+    return { ...toFile(id), version, document: blob, hash, restoredFrom, createdBy, createdAt: updatedAt };
+  },
+  write({ version, document, hash, restoredFrom, createdBy }) {
+    return { data: JSON.stringify({ version, hash, restoredFrom, createdBy } satisfies Kept), blob: document };
+  },
+  keyOf: (file) => ({ id: idOf(file) }),
+  keptAs: ({ endpoint, version }) => ({ series: endpoint, number: version }),
+};
+
+/** Both formats of an endpoint share one sequence of versions. */
+export function seriesOf(endpoint: string): RecordSeries {
+  return { kind: VALIDATIONS.kind, tenantId: "", series: endpoint };
+}
+
+interface Kept {
+  version: number;
+  /** Undefined in a deletion. */
+  hash?: string | undefined;
+  restoredFrom?: number | undefined;
+  createdBy: string;
+}
+
+function toKept({ endpoint, version }: EndedValidation, createdBy: string): KeptVersion {
+  return { series: endpoint, number: version, data: JSON.stringify({ version, createdBy } satisfies Kept) };
+}
+
+function toVersion({ id, format, data, blob, size, isDeleted, state, createdAt }: RecordVersion): ValidationVersion {
+  if (format > VALIDATIONS.format) throw newerFormat(VALIDATIONS, id, format);
+  const { version, hash, restoredFrom, createdBy } = JSON.parse(data) as Kept;
+  return {
+    ...toFile(id),
+    version,
+    isDeleted,
+    document: blob,
+    size,
+    hash,
+    restoredFrom,
+    createdBy,
+    createdAt,
+    state,
+  };
+}
+
+function idOf({ endpoint, format }: ValidationFile): string {
+  return `${endpoint}.${format}`;
+}
+
+/** The name of an endpoint has no dot. */
+function toFile(id: string): ValidationFile {
+  const [endpoint = "", format] = id.split(".");
+  return { endpoint, format: format as ValidationFormat };
+}
+
+export function hashOf(document: Uint8Array): string {
+  return createHash("sha256").update(document).digest("hex");
+}
+
+function invalid(endpoint: string, fault: string): PosthornError {
+  return new PosthornError(
+    "invalid_validation",
+    `The validation of ${endpoint} ${fault}. The one before stays in force.`,
+    { details: { endpoint, reason: fault } },
+  );
+}
+
+function invalidVersion(message: string): PosthornError {
+  return new PosthornError("invalid_field", `version: ${message}.`, { field: "version" });
+}
+
+export function notFound(endpoint: string, format?: ValidationFormat): PosthornError {
+  const what = format === undefined ? "validation" : `validation in the format ${format}`;
+  return new PosthornError("not_found", `There is no ${what} of ${endpoint}.`);
+}
