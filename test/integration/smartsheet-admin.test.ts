@@ -7,9 +7,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { WorkspaceManifest } from "../../src/domain/smartsheet.ts";
 import { createSystemRandom } from "../../src/domain/system-clock.ts";
 import type { OwnEvents } from "../../src/manage/own-events.ts";
-import { createSecretBox } from "../../src/manage/secret-box.ts";
+import { createSecretBox } from "../../src/registry/secret-box.ts";
 import { openSmartsheet, type Smartsheet } from "../../src/manage/smartsheet/open.ts";
-import { openSources } from "../../src/manage/sources.ts";
+import { createRegistry } from "../../src/registry/registry.ts";
+import { openSources } from "../../src/registry/sources.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
@@ -78,7 +79,7 @@ interface Change {
 
 const random = createSystemRandom();
 const secretBox = createSecretBox("a master key of more than 32 characters");
-const ownEvents: OwnEvents = {
+const ownEvents: Pick<OwnEvents, "publishOwn"> = {
   publishOwn: async ({ data }) => void disabled.push(String(data["reason"])),
 };
 
@@ -96,7 +97,8 @@ async function open(change: Change = {}): Promise<Smartsheet> {
   const clock = createHastyClock(100);
   const kinds = new Map([["smartsheet", { name: "smartsheet", needsSecret: false }]]);
   const common = { store, secretBox, clock, random, onFault: fail };
-  const sources = await openSources({ ...common, kinds, anySource: false, maxBytes: 1e6 });
+  const registry = createRegistry({ records: store, clock });
+  const sources = await openSources({ ...common, registry, records: store, kinds, anySource: false, maxBytes: 1e6 });
   await sources.put({ name: "smartsheet", kind: "smartsheet", manifest: manifest ?? null });
   await sources.stop();
   const settings = {

@@ -10,8 +10,8 @@ import type { Store } from "../../store/store.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import type { PeriodicJob } from "../jobs.ts";
 import type { OwnEvents } from "../own-events.ts";
-import type { SecretBox } from "../secret-box.ts";
-import type { Sources } from "../sources.ts";
+import type { SecretBox } from "../../registry/secret-box.ts";
+import type { Sources } from "../../registry/sources.ts";
 import { createSmartsheetAdmin, type SmartsheetAdmin, type SmartsheetSource } from "./admin.ts";
 import { createSmartsheetClient } from "./client.ts";
 import { openManifests } from "./manifests.ts";
@@ -40,7 +40,7 @@ export interface SmartsheetOptions {
 /** What is there only after this. */
 export interface SmartsheetUsers {
   sources: Pick<Sources, "list" | "find">;
-  ownEvents: OwnEvents;
+  ownEvents: Pick<OwnEvents, "publishOwn">;
 }
 
 export interface SmartsheetSettings {

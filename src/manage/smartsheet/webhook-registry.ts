@@ -2,7 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { RegisteredWebhooks } from "../../domain/smartsheet.ts";
 import type { SmartsheetWebhookRow } from "../../store/port/smartsheet.ts";
 import type { Store } from "../../store/store.ts";
-import type { SecretBox } from "../secret-box.ts";
+import type { SecretBox } from "../../registry/secret-box.ts";
 
 /** Smartsheet's webhooks that were registered here, with the secrets that they sign with. */
 export interface WebhookRegistry {

@@ -12,7 +12,7 @@ import { createJobWrites } from "./jobs.ts";
 import type { Moves } from "./move.ts";
 import { createRecordWrites } from "./records.ts";
 import type { Recover } from "./recover.ts";
-import { createSourceWrites } from "./sources.ts";
+import { createRequestNotes } from "./request-ring.ts";
 import { createReplayWrites } from "./replays.ts";
 import type { Retention } from "./retention.ts";
 import { createTargetWrites } from "./targets.ts";
@@ -38,7 +38,6 @@ export function createCommands(
   const { accept, acts, recover, counters, moves } = parts;
   const throwing = {
     ...createConfigurationWrites(db),
-    ...createSourceWrites(db),
     ...createTenantWrites(db, { onDeleted: counters.forgetTenant }),
     ...createKeyWrites(db),
     ...createTargetWrites(db),
@@ -48,6 +47,7 @@ export function createCommands(
   const commands = {
     ...throwing,
     ...createRecordWrites(db, { accept }),
+    ...createRequestNotes(db),
     ...createJobWrites(db),
     ...createAttemptStatsWrites(db),
     ...createIdempotencyKeyWrites(db),

@@ -26,7 +26,7 @@ import { hashKey } from "./accept.ts";
 import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { createAttemptStatsReads } from "./attempt-stats.ts";
 import { createConfigurationReads } from "./configuration.ts";
-import { createSourceReads } from "./sources.ts";
+import { createRequestBodyReads } from "./request-ring.ts";
 import { createTargetReads } from "./targets.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
@@ -110,7 +110,7 @@ export function createReadModels(db: Database) {
   const reads = {
     ...createConfigurationReads(db),
     ...createKeyReads(db),
-    ...createSourceReads(db),
+    ...createRequestBodyReads(db),
     ...createTenantReads(prepare),
     ...createRecordReads(db),
     ...createTargetReads(db),

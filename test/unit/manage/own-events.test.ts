@@ -14,6 +14,7 @@ function open(answer: (event: IncomingEvent) => IngestResult) {
       accepted.push(event);
       queueMicrotask(() => done(answer(event)));
     },
+    acceptWith: (event, write) => write(event, [], () => undefined),
     clock: createVirtualClock(createVirtualTime(NOON)),
     createId: () => `evt_${accepted.length}`,
     onFault: (error) => faults.push(error),

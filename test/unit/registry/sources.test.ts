@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createSecretBox } from "../../../src/manage/secret-box.ts";
-import { openSources, type Sources } from "../../../src/manage/sources.ts";
+import { createSecretBox } from "../../../src/registry/secret-box.ts";
+import { createRegistry } from "../../../src/registry/registry.ts";
+import { readState } from "../../../src/registry/source-settings.ts";
+import { openSources, type Sources } from "../../../src/registry/sources.ts";
 import { createSystemRandom } from "../../../src/domain/system-clock.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import { SAMPLE_KIND } from "../../support/sample-kind.ts";
@@ -14,6 +16,7 @@ const HOUR_MS = 3_600_000;
 const OLD = "the-old-secret-0123";
 const NEW = "the-new-secret-4567";
 const folder = useFolder();
+const secretBox = createSecretBox("a master key of at least 32 characters");
 
 /** Sources on a store, in virtual time. */
 async function openBench() {
@@ -34,10 +37,11 @@ async function openBench() {
   const kinds = new Map([SAMPLE_KIND, { name: "generic", needsSecret: false }].map((kind) => [kind.name, kind]));
   const open = (): Promise<Sources> =>
     openSources({
-      store,
+      registry: createRegistry({ records: store, clock }),
+      records: store,
       clock,
       random: createSystemRandom(),
-      secretBox: createSecretBox("a master key of at least 32 characters"),
+      secretBox,
       kinds,
       anySource: true,
       maxBytes: 1000,
@@ -58,7 +62,9 @@ describe("sources", () => {
     expect(live()).toEqual([NEW, OLD]);
     await bench.move(1000);
     expect(live()).toEqual([NEW]);
-    expect((await bench.store.loadSources())[0]?.settings).not.toContain(OLD);
+    const [record] = (await bench.store.loadRecords(["source"])).records;
+    const { state } = readState("shop", record?.data ?? "", secretBox);
+    expect(state.secrets.map(({ secret }) => secret)).toEqual([NEW]);
     expect(bench.faults).toEqual([]);
     await sources.stop();
   });
@@ -79,7 +85,9 @@ describe("sources", () => {
     const bench = await openBench();
     const sources = await bench.open();
     await sources.create({ name: "shop" });
-    const lastOf = async () => (await bench.store.loadSources())[0]?.lastRequestAt;
+    const recordNow = async () => (await bench.store.loadRecords(["source"])).records[0];
+    const lastOf = async () =>
+      (JSON.parse((await recordNow())?.state ?? "{}") as { lastRequestAt?: number }).lastRequestAt;
     const madeBefore = bench.calls.made;
     for (let i = 1; i <= 100; i++) (sources.find("shop") as { lastRequestAt: number }).lastRequestAt = NOON + i;
     expect(bench.calls.made).toBe(madeBefore);
@@ -106,7 +114,7 @@ describe("sources", () => {
       path_token: "canary-path-token",
     });
     await sources.create({ name: "opts", kind: "sample", secrets: [OLD], options: { verify_token: "canary-option" } });
-    expect(JSON.stringify(await bench.store.loadSources())).not.toContain("canary");
+    expect(JSON.stringify(await bench.store.loadRecords(["source"]))).not.toContain("canary");
     await sources.stop();
     const after = await bench.open();
     expect(after.find("shop")).toMatchObject({
