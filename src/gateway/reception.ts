@@ -21,7 +21,15 @@ export async function openReception(ground: Ground, delivery: Delivery, moreKind
   const { config, logger, broken, logFault, store, clock, random, createId, secretBox } = ground;
   const { accept, client, forwarding, news, ownEvents } = delivery;
   const { limits } = config;
-  const smartsheetParts = { store, secretBox, clock, random, logger, settings: config, onFault: logFault };
+  const smartsheetParts = {
+    registry: ground.registry,
+    secretBox,
+    clock,
+    random,
+    logger,
+    settings: config,
+    onFault: logFault,
+  };
   const smartsheet = await openSmartsheet(smartsheetParts, () => ({ sources, ownEvents }));
   const kindServices = { clock, fetchText: createFetchText(client), smartsheet: smartsheet.context };
   const kinds = createSourceKinds(kindServices, moreKinds);

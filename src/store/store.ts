@@ -16,7 +16,6 @@ import type { IdempotencyBook, IdempotencyMark } from "./port/idempotency.ts";
 import type { Records } from "./port/records.ts";
 import type { ReplayBook } from "./port/replays.ts";
 import type { RetentionBook } from "./port/retention.ts";
-import type { SmartsheetBook } from "./port/smartsheet.ts";
 import type { AttemptStatistics } from "./port/statistics.ts";
 import type { TargetRecords } from "./port/targets.ts";
 import type { ValidationBook } from "./port/validations.ts";
@@ -34,8 +33,7 @@ export interface Store
     AttemptStatistics,
     IdempotencyBook,
     TargetRecords,
-    ValidationBook,
-    SmartsheetBook {
+    ValidationBook {
   readonly info: StoreInfo;
   /** As data: what one transaction may hold. */
   readonly limits: { readonly maxRows: number; readonly maxBytes: number };

@@ -18,7 +18,6 @@ import { requestsContract } from "./store/requests.ts";
 import { retentionContract } from "./store/retention.ts";
 import { searchContract } from "./store/search.ts";
 import { settleContract } from "./store/settle.ts";
-import { smartsheetContract } from "./store/smartsheet.ts";
 import { targetsContract } from "./store/targets.ts";
 import { tenantContract } from "./store/tenants.ts";
 import { validationsContract } from "./store/validations.ts";
@@ -43,7 +42,6 @@ export function storeContract(name: string, harness: StoreHarness): void {
     replaysContract(harness);
     retentionContract(harness);
     searchContract(harness);
-    smartsheetContract(harness);
     tenantContract(harness);
     requestsContract(harness);
     targetsContract(harness);

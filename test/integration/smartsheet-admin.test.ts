@@ -62,10 +62,13 @@ afterEach(async () => {
   callbacks.closeAllConnections();
   await new Promise((resolve) => callbacks.close(resolve));
   await smartsheet.close();
-  for (const { source, webhookId } of await store.loadSmartsheetWebhooks()) {
-    await store.deleteSmartsheetWebhook(source, webhookId);
-  }
+  const changes = (await loadWebhooks()).map(({ kind, tenantId, id, version, format }) => {
+    return { act: "delete" as const, kind, tenantId, id, format, expected: version };
+  });
+  await store.write({ changes, at: Date.now() });
 });
+
+const loadWebhooks = async () => (await store.loadRecords(["smartsheet_webhook"])).records;
 
 function fail(error: unknown): never {
   throw error;
@@ -96,7 +99,7 @@ async function open(change: Change = {}): Promise<Smartsheet> {
   };
   const clock = createHastyClock(100);
   const kinds = new Map([["smartsheet", { name: "smartsheet", needsSecret: false }]]);
-  const common = { store, secretBox, clock, random, onFault: fail };
+  const common = { secretBox, clock, random, onFault: fail };
   const registry = createRegistry({ records: store, clock });
   const sources = await openSources({ ...common, registry, records: store, kinds, anySource: false, maxBytes: 1e6 });
   await sources.put({ name: "smartsheet", kind: "smartsheet", manifest: manifest ?? null });
@@ -107,7 +110,7 @@ async function open(change: Change = {}): Promise<Smartsheet> {
     publicUrl: address,
     userAgent: "Posthorn/test",
   };
-  return openSmartsheet({ ...common, logger, settings }, () => ({ sources, ownEvents }));
+  return openSmartsheet({ ...common, registry, logger, settings }, () => ({ sources, ownEvents }));
 }
 
 const statesOf = async ({ admin }: Smartsheet) =>
@@ -126,9 +129,12 @@ describe("registering", () => {
       Object.fromEntries(smartsheet.webhooks.map(({ id, sharedSecret }) => [id, [sharedSecret]])),
     );
     expect(await outcomesOf(again)).toEqual(["unchanged", "unchanged"]);
-    for (const row of await store.loadSmartsheetWebhooks()) {
+    const records = await loadWebhooks();
+    expect(records).toHaveLength(2);
+    for (const { data, blob } of records) {
       for (const { sharedSecret } of smartsheet.webhooks) {
-        expect(Buffer.from(row.secrets).includes(sharedSecret)).toBe(false);
+        expect(Buffer.from(blob ?? []).includes(sharedSecret)).toBe(false);
+        expect(data).not.toContain(sharedSecret);
         expect(log.join("")).not.toContain(sharedSecret);
       }
     }
@@ -228,7 +234,7 @@ describe("cleaning up", () => {
     await opened.admin.cleanup("smartsheet", { dryRun: false });
     expect(smartsheet.webhooks).toHaveLength(2);
     expect(smartsheet.webhooks.some(({ id }) => old.includes(id))).toBe(false);
-    expect(await store.loadSmartsheetWebhooks()).toHaveLength(2);
+    expect(await loadWebhooks()).toHaveLength(2);
     opened.close();
   });
 
@@ -246,7 +252,7 @@ describe("cleaning up", () => {
     });
     await opened.admin.cleanup("smartsheet", { dryRun: false });
     expect(smartsheet.webhooks.map(({ id }) => id)).toEqual([orders?.id]);
-    expect((await store.loadSmartsheetWebhooks()).map(({ webhookId }) => webhookId)).toEqual([orders?.id]);
+    expect((await loadWebhooks()).map(({ id }) => id)).toEqual([`smartsheet/${orders?.id}`]);
     opened.close();
   });
 });

@@ -16,7 +16,6 @@ import { createRequestNotes } from "./request-ring.ts";
 import { createReplayWrites } from "./replays.ts";
 import type { Retention } from "./retention.ts";
 import { createTargetWrites } from "./targets.ts";
-import { createSmartsheetWrites } from "./smartsheet.ts";
 import { createTenantWrites } from "./tenants.ts";
 import { createValidationWrites } from "./validations.ts";
 
@@ -42,7 +41,6 @@ export function createCommands(
     ...createKeyWrites(db),
     ...createTargetWrites(db),
     ...createValidationWrites(db),
-    ...createSmartsheetWrites(db),
   };
   const commands = {
     ...throwing,

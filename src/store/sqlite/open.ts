@@ -141,9 +141,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     countOpenReplays: (seqs, limit) => read("countOpenReplays", seqs, limit),
     findEventRange: (since, until) => read("findEventRange", since, until),
     loadEventFacts: (eventSeq) => read("loadEventFacts", eventSeq),
-    loadSmartsheetWebhooks: () => read("loadSmartsheetWebhooks"),
-    saveSmartsheetWebhook: (row) => write("saveSmartsheetWebhook", row),
-    deleteSmartsheetWebhook: (source, id) => write("deleteSmartsheetWebhook", source, id),
 
     loadValidations: () => read("loadValidations"),
     addValidations: (rows) => write("addValidations", rows),

@@ -39,7 +39,6 @@ import { createReplayReads } from "./replay-reads.ts";
 import { createRetentionReads } from "./retention-reads.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
 import { createValidationReads } from "./validations.ts";
-import { createSmartsheetReads } from "./smartsheet.ts";
 
 const EVENT = `
   e.seq, e.id, e.type, e.version, e.source, e.tenant_id as tenantId, e.priority, e.origin, e.occurred_at as occurredAt,
@@ -118,7 +117,6 @@ export function createReadModels(db: Database) {
     ...createValidationReads(db),
     ...createAttemptStatsReads(db),
     ...createIdempotencyKeyReads(db),
-    ...createSmartsheetReads(db),
     ...createReplayReads(prepare, (cursor) => parseCursor(cursor, 1)[0] as number),
     ...createRetentionReads(prepare),
 

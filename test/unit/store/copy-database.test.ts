@@ -22,7 +22,6 @@ const CONFIGURATION = [
   "jobs",
   "targets",
   "validation_versions",
-  "smartsheet_webhooks",
 ];
 const ROWS = 5000;
 
