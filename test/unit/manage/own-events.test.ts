@@ -34,6 +34,13 @@ describe("an event of the gateway itself", () => {
     await published;
   });
 
+  it("is written by the change that it tells of", () => {
+    const { accepted, ownEvents } = open(stored);
+    const written: string[] = [];
+    ownEvents.publishWith({ accept: ({ type, source }) => void written.push(`${source} ${type}`) }, event);
+    expect([accepted, written]).toEqual([[], ["posthorn webhook.suspended"]]);
+  });
+
   it("is not published when it would tell of a failure to deliver another one", async () => {
     const { accepted, ownEvents } = open(stored);
     await ownEvents.publishOwn({ ...event, causedBy: "webhook.suspended" });

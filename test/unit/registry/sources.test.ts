@@ -3,11 +3,11 @@ import { describe, expect, it } from "vitest";
 import { createSecretBox } from "../../../src/registry/secret-box.ts";
 import { createRegistry } from "../../../src/registry/registry.ts";
 import { readState } from "../../../src/registry/source-settings.ts";
-import { openSources, type Sources } from "../../../src/registry/sources.ts";
+import { openSources, type Sources, type SourcesOptions } from "../../../src/registry/sources.ts";
 import { createSystemRandom } from "../../../src/domain/system-clock.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import { SAMPLE_KIND } from "../../support/sample-kind.ts";
-import { NOON } from "../../support/store-fixtures.ts";
+import { newEvent, NOON } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
 import { createVirtualClock, createVirtualTime, moveClock } from "../../support/virtual-clock.ts";
 import { settleCalls, watchCalls } from "../../support/watched-store.ts";
@@ -35,7 +35,7 @@ async function openBench() {
   const store = watchCalls(opened, { state: "alive", calls, tell: (run) => run() });
   const clock = createVirtualClock(time);
   const kinds = new Map([SAMPLE_KIND, { name: "generic", needsSecret: false }].map((kind) => [kind.name, kind]));
-  const open = (): Promise<Sources> =>
+  const open = (change: Partial<SourcesOptions> = {}): Promise<Sources> =>
     openSources({
       registry: createRegistry({ records: store, clock }),
       records: store,
@@ -46,6 +46,7 @@ async function openBench() {
       anySource: true,
       maxBytes: 1000,
       onFault: (error) => faults.push(error),
+      ...change,
     });
   const settle = () => settleCalls(() => calls);
   return { clock, store, calls, faults, open, move: (byMs: number) => moveClock(time, byMs, settle) };
@@ -123,5 +124,72 @@ describe("sources", () => {
     });
     expect(after.find("opts")?.settings.options).toEqual({ verify_token: "canary-option" });
     await after.stop();
+  });
+
+  it("tell with the change itself that one takes no webhooks any more, once, however often it is judged", async () => {
+    const bench = await openBench();
+    const told: string[] = [];
+    const written: string[] = [];
+    const onDisabled: SourcesOptions["onDisabled"] = ({ name, status }, reason, draft) => {
+      told.push(reason);
+      draft.whenWritten(() => written.push(`${name} ${status}`));
+      draft.accept(newEvent({ type: "source.disabled" }), [], ({ kind }) => written.push(kind));
+    };
+    const [one, other] = [await bench.open({ onDisabled }), await bench.open({ onDisabled })];
+    await one.create({ name: "shop" });
+    await expect(other.setStatus("shop", "paused", { ifMatch: '"0"' })).rejects.toMatchObject({
+      code: "precondition_failed",
+    });
+    await one.change("shop", { max_bytes: 5 });
+    // It does not know of the last change, and judges twice.
+    await other.setStatus("shop", "paused");
+    expect(told).toEqual(["somebody set it to paused", "somebody set it to paused"]);
+    expect(written).toEqual(["shop paused", "stored"]);
+    await other.setStatus("shop", "closed");
+    await other.applyDeclared([]);
+    expect(written).toHaveLength(2);
+    const { rows } = await bench.store.listEvents({}, { limit: 9, cursor: undefined });
+    expect(rows.map(({ type }) => type)).toEqual(["source.disabled"]);
+    await Promise.all([one.stop(), other.stop()]);
+  });
+
+  it("take over all that is declared, or nothing", async () => {
+    const bench = await openBench();
+    const sources = await bench.open();
+    await sources.create({ name: "mine" });
+    const clash = sources.applyDeclared([{ name: "new" }, { name: "mine" }]);
+    await expect(clash).rejects.toMatchObject({ code: "conflict", message: expect.stringContaining("made by API") });
+    const wrong = sources.applyDeclared([{ name: "new" }, { name: "wrong", kind: "sample" }]);
+    await expect(wrong).rejects.toMatchObject({ code: "config_invalid" });
+    expect(sources.list(undefined).map(({ source }) => source.name)).toEqual(["mine"]);
+    await sources.stop();
+  });
+
+  it("are never open to anybody because a newer release wrote them", async () => {
+    const bench = await openBench();
+    const sources = await bench.open();
+    expect(sources.find("shop")?.declared).toBe(false);
+    const key = { kind: "source", tenantId: "", id: "shop" } as const;
+    await bench.store.write({ changes: [{ act: "put", ...key, expected: "absent", format: 2, data: "{}" }], at: NOON });
+    // Whoever changes one sees what others have changed.
+    await sources.create({ name: "any" });
+    expect([sources.find("shop"), sources.find("other")?.declared]).toEqual([undefined, false]);
+    await sources.stop();
+  });
+
+  it("are not given to who made one of that name before, when it is another tenant's now", async () => {
+    const bench = await openBench();
+    const sources = await bench.open();
+    const input = { name: "shop", tenant_id: "acme", path_token: true };
+    const once = { scope: "sources ", key: "k", fingerprint: "f" };
+    const made = await sources.create(input, {}, once);
+    expect((await sources.create(input, {}, once)).entry).toEqual(made.entry);
+    await sources.remove("shop");
+    await sources.create({ ...input, tenant_id: "other" });
+    await expect(sources.create(input, {}, once)).rejects.toMatchObject({
+      code: "conflict",
+      message: expect.stringContaining("deleted since"),
+    });
+    await sources.stop();
   });
 });
