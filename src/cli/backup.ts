@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import type { LoadedConfig } from "../config/load.ts";
 import { getDatabasePath } from "../config/store-url.ts";
 import { VERSION } from "../config/version.ts";
-import { createSecretBox } from "../manage/secret-box.ts";
+import { createSecretBox } from "../registry/secret-box.ts";
 import { copyDatabase, type CopiedDatabase } from "../store/sqlite/copy-database.ts";
 import { syncDirectory } from "../store/sqlite/durable-directory.ts";
 import { readConfigurationFiles } from "./backup/configuration-files.ts";
@@ -154,7 +154,7 @@ function tell(target: string, manifest: Manifest, secretsInClear: readonly strin
     formatFacts([
       ["backup", `${target} (${formatBytes(bytes)})`],
       ["subscriptions", tables["subscriptions"]],
-      ["sources", tables["sources"]],
+      ["sources", records["source"] ?? 0],
       ["tenants", tables["tenants"]],
       ["keys", tables["keys"]],
       ["event types", records["event_type"] ?? 0],

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import type { Config } from "../config/settings-tree.ts";
 import { createSystemClock, createSystemRandom } from "../domain/system-clock.ts";
 import type { SourceInput } from "../domain/source.ts";
-import { createSecretBox } from "../manage/secret-box.ts";
-import { createSourceInputs } from "../manage/source-input.ts";
-import { judgeDoors } from "../manage/source-doors.ts";
-import { readState } from "../manage/source-settings.ts";
+import { createSecretBox } from "../registry/secret-box.ts";
+import { createSourceInputs } from "../registry/source-input.ts";
+import { judgeDoors } from "../registry/source-doors.ts";
+import { readState } from "../registry/source-settings.ts";
 import { createSourceKinds } from "../receive/sources/kinds.ts";
 import type { SourceKind } from "../receive/sources/source-kind.ts";
 import type { Inspection } from "../store/sqlite/inspect.ts";
@@ -45,15 +45,15 @@ function findProblem(input: SourceInput, kinds: ReadonlyMap<string, SourceKind>)
 /** Undefined when the secrets cannot be read. */
 function findWeakSources(
   config: Config,
-  stored: readonly { name: string; settings: string }[],
+  stored: readonly { name: string; data: string }[],
   kinds: ReadonlyMap<string, SourceKind>,
 ) {
   const path = join(config.dataDir, MASTER_KEY);
   const key = config.masterKey ?? (existsSync(path) ? readFileSync(path, "utf8").trim() : "");
   const box = createSecretBox(key);
   try {
-    return stored.flatMap(({ name, settings }) => {
-      const state = readState(settings, box);
+    return stored.flatMap(({ name, data }) => {
+      const { state } = readState(name, data, box);
       const { weakness, isLocked } = judgeDoors(state, kinds.get(state.shown.kind ?? ""));
       return weakness === undefined ? [] : [{ name, weakness, isLocked }];
     });

@@ -27,6 +27,7 @@ import { createModeNews } from "../manage/mode-news.ts";
 import { openTargets } from "../manage/targets.ts";
 import { createTestDeliveries } from "../manage/test-delivery.ts";
 import { startUpkeep } from "../manage/upkeep.ts";
+import type { Draft } from "../registry/draft.ts";
 import { createForwarding } from "../receive/forwarding.ts";
 import { createFanOut, type IncomingEvent, type IngestResult } from "../route/fan-out.ts";
 import { createRouter } from "../route/router.ts";
@@ -241,7 +242,13 @@ export async function openDelivery(ground: Ground) {
     take(event, answer, to);
   };
   // Past the quotas: a tenant whose backlog is too long must hear why.
-  const ownEvents = createOwnEvents({ accept: take, clock, createId, router, onFault: logFault });
+  const acceptWith = (event: IncomingEvent, write: Draft["accept"]) =>
+    fanOut.acceptWith(event, write, ({ kind }) => {
+      upkeep.noteWork();
+      governor.noteAccepted();
+      metrics.countEvent(kind);
+    });
+  const ownEvents = createOwnEvents({ accept: take, acceptWith, clock, createId, router, onFault: logFault });
   const news = createFailureNews({ ownEvents, clock, findSubscription: subscriptions.find });
   const modes = createModeNews({
     targets,

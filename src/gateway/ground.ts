@@ -7,7 +7,7 @@ import { loadOrCreateMasterKey } from "../manage/key-files.ts";
 import { openKeys } from "../manage/keys.ts";
 import { createQuotaGate } from "../manage/quotas.ts";
 import { createRetentionTimes } from "../manage/retention.ts";
-import { createSecretBox } from "../manage/secret-box.ts";
+import { createSecretBox } from "../registry/secret-box.ts";
 import { openTenants } from "../manage/tenants.ts";
 import { createRegistry } from "../registry/registry.ts";
 import { prepareDataDir } from "../store/sqlite/data-dir.ts";

@@ -2,7 +2,7 @@ import { createFetchText } from "../deliver/fetch-text.ts";
 import { openEventTypes } from "../registry/event-types.ts";
 import { openMirroredValidations } from "../manage/mirrored-validations.ts";
 import { openSmartsheet } from "../manage/smartsheet/open.ts";
-import { openSources } from "../manage/sources.ts";
+import { openSources } from "../registry/sources.ts";
 import { createBodyChecker } from "../receive/body-check.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../receive/publish-item.ts";
 import { createPublisher } from "../receive/publish.ts";
@@ -21,19 +21,28 @@ export async function openReception(ground: Ground, delivery: Delivery, moreKind
   const { config, logger, broken, logFault, store, clock, random, createId, secretBox } = ground;
   const { accept, client, forwarding, news, ownEvents } = delivery;
   const { limits } = config;
-  const smartsheetParts = { store, secretBox, clock, random, logger, settings: config, onFault: logFault };
+  const smartsheetParts = {
+    registry: ground.registry,
+    secretBox,
+    clock,
+    random,
+    logger,
+    settings: config,
+    onFault: logFault,
+  };
   const smartsheet = await openSmartsheet(smartsheetParts, () => ({ sources, ownEvents }));
   const kindServices = { clock, fetchText: createFetchText(client), smartsheet: smartsheet.context };
   const kinds = createSourceKinds(kindServices, moreKinds);
   const sources = await openSources({
-    store,
+    registry: ground.registry,
+    records: store,
     clock,
     random,
     secretBox,
     kinds,
     anySource: config.anySource,
     maxBytes: limits.maxBodyBytes,
-    onDisabled: (source, reason) => news.sourceDisabled(source, reason),
+    onDisabled: news.sourceDisabled,
     onFault: logFault,
   });
   const schemas = createSchemaChecker();

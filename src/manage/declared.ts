@@ -2,7 +2,7 @@ import { DEFAULT_TENANT } from "../domain/event.ts";
 import { describeForwardOverlaps } from "../domain/forward-rules.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { EventTypes } from "../registry/event-types.ts";
-import type { Sources } from "./sources.ts";
+import type { Sources } from "../registry/sources.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { Targets } from "./targets.ts";
 import type { Tenants } from "./tenants.ts";

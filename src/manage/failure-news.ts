@@ -5,6 +5,7 @@ import type { DeadReason } from "../domain/delivery.ts";
 import { formatDeliveryId } from "../domain/ids.ts";
 import type { Source } from "../domain/source.ts";
 import type { Subscription, SubscriptionStatus } from "../domain/subscription.ts";
+import type { Draft } from "../registry/draft.ts";
 import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement } from "../store/store.ts";
 import type { OwnEvent, OwnEvents } from "./own-events.ts";
 import type { KnownTarget } from "./targets.ts";
@@ -22,7 +23,12 @@ export interface FailureNews {
   died(subscription: Subscription, delivery: Pick<ClaimedDelivery, "event">, settlement: Settlement): void;
   /** Those that died without an attempt. */
   diedUnsent(deaths: readonly DeadDelivery[]): void;
-  sourceDisabled(source: Pick<Source, "name" | "tenantId" | "status">, reason: string): void;
+  /** Told with the change itself. */
+  sourceDisabled(
+    source: Pick<Source, "name" | "tenantId" | "status">,
+    reason: string,
+    draft: Pick<Draft, "accept" | "whenWritten">,
+  ): void;
   /** Until then everything is kept back: nobody could be told yet. */
   start(): void;
 }
@@ -157,8 +163,10 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
       }
     },
 
-    sourceDisabled({ name, tenantId, status }, reason) {
-      tell({ type: "source.disabled", tenantId, data: { source: name, status, reason } });
+    sourceDisabled({ name, tenantId, status }, reason, draft) {
+      const event: OwnEvent = { type: "source.disabled", tenantId, data: { source: name, status, reason } };
+      if (waiting === undefined) ownEvents.publishWith(draft, event);
+      else draft.whenWritten(() => tell(event));
     },
 
     start() {

@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import { isGatewayEventType, type GATEWAY_EVENT_TYPES } from "../domain/pattern.ts";
+import type { Draft } from "../registry/draft.ts";
 import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
 import type { Router } from "../route/router.ts";
 
@@ -10,6 +11,8 @@ export interface OwnEvents {
    * the event tells of has happened whether it could be told or not.
    */
   publishOwn(event: OwnEvent): Promise<void>;
+  /** Written with the change that it tells of, or not at all. */
+  publishWith(draft: Pick<Draft, "accept">, event: OwnEvent): void;
 }
 
 export interface OwnEvent {
@@ -25,6 +28,7 @@ export interface OwnEvent {
 
 export interface OwnEventsOptions {
   accept: (event: IncomingEvent, done: (result: IngestResult) => void) => void;
+  acceptWith: (event: IncomingEvent, write: Draft["accept"]) => void;
   clock: Clock;
   createId: (prefix: "evt") => string;
   /** Who wants what; without it everything is wanted. */
@@ -34,8 +38,10 @@ export interface OwnEventsOptions {
 
 const SOURCE = "posthorn";
 
-export function createOwnEvents({ accept, clock, createId, router, onFault }: OwnEventsOptions): OwnEvents {
+export function createOwnEvents(options: OwnEventsOptions): OwnEvents {
+  const { accept, acceptWith, clock, createId, router, onFault } = options;
   return {
+    publishWith: (draft, own) => acceptWith(toIncomingEvent(own, clock, createId("evt")), draft.accept),
     publishOwn(own) {
       const { type, tenantId, causedBy, onlyIfWanted = false } = own;
       if (causedBy !== undefined && isGatewayEventType(causedBy)) return Promise.resolve();

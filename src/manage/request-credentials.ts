@@ -1,4 +1,4 @@
-import type { SecretBox } from "./secret-box.ts";
+import type { SecretBox } from "../registry/secret-box.ts";
 
 /** Credentials of a received request that are to be handed on: kept with it, but sealed. */
 export interface RequestCredentials {

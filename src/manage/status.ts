@@ -5,7 +5,7 @@ import type { LoopLag } from "../telemetry/loop-lag.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { DiskWatch } from "./disk-watch.ts";
 import type { RetentionReport } from "./retention.ts";
-import type { Sources } from "./sources.ts";
+import type { Sources } from "../registry/sources.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import { describeTarget, type TargetFacts } from "./target-facts.ts";
 import type { Targets } from "./targets.ts";

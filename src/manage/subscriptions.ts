@@ -23,7 +23,7 @@ import { loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
 import type { Store, SubscriptionRow } from "../store/store.ts";
 import { refuseCarriedCredentials, restoreMasked } from "./masked-credentials.ts";
 import { needsSealing, openSettings, sealSettings } from "./sealed-settings.ts";
-import type { SecretBox } from "./secret-box.ts";
+import type { SecretBox } from "../registry/secret-box.ts";
 
 export type SubscriptionChange = Partial<SubscriptionInput>;
 

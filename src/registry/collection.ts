@@ -9,6 +9,8 @@ export interface Collection<Thing> {
   /** Refuses one that is not there, or that only a newer release can read. */
   get(id: string, tenantId?: string): Entry<Thing>;
   findBySeq(seq: number): Entry<Thing> | undefined;
+  /** Whether there is one that only a newer release can read. */
+  hasNewer(id: string, tenantId?: string): boolean;
   /** By age; the same list as long as nothing changes. */
   list(): readonly Entry<Thing>[];
 }
@@ -52,6 +54,7 @@ export function createCollection<Thing>(kind: Kind<Thing>): OpenCollection<Thing
       return entry;
     },
     findBySeq: (seq) => bySeq.get(seq),
+    hasNewer: (id, tenantId = "") => newer.has(keyText(id, tenantId)),
     list: () => (listed ??= [...bySeq.values()].sort((a, b) => a.seq - b.seq)),
     refuseNewer,
     toEntry,

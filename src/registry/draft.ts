@@ -20,6 +20,8 @@ export interface Draft {
   remove<Thing>(of: Collection<Thing>, id: string, tenantId?: string, kept?: KeptVersion): void;
   /** An event of the gateway itself, written with the change; `done` is called when it is. */
   accept(event: NewEvent, deliveries: readonly NewDelivery[], done: (result: AcceptResult) => void): void;
+  /** Called when the change is written, and never for a judgement that was not the last. */
+  whenWritten(run: () => void): void;
 }
 
 /** What is put, as it was written. */
@@ -101,6 +103,7 @@ export function createDraft(options: {
     accept(event, deliveries, done) {
       events.push({ event, deliveries, done });
     },
+    whenWritten: (run) => void onWritten.push(run),
 
     get hasChanges() {
       return changes.size + events.length > 0;

@@ -3,7 +3,7 @@ import { PosthornError } from "../domain/errors.ts";
 import { hopsOf } from "../domain/hops.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import type { ClaimedDelivery, NewDelivery, NewEvent, Store, UnfinishedFanOut } from "../store/store.ts";
+import type { AcceptResult, ClaimedDelivery, NewDelivery, NewEvent, Store, UnfinishedFanOut } from "../store/store.ts";
 import type { Router } from "./router.ts";
 
 /** Its cursor is set by the fan-out, where there is need of one. */
@@ -27,6 +27,11 @@ export interface Forward {
 export interface FanOut {
   /** `done` is called when event and deliveries are on disk. */
   accept(event: IncomingEvent, done: (result: IngestResult) => void): void;
+  /**
+   * The same by another way into the store, with something else. Whether that is written is not known yet: nothing is
+   * kept for it, and `done` may never be called.
+   */
+  acceptWith(event: IncomingEvent, write: Store["accept"], done: (result: IngestResult) => void): void;
   /** The same for these subscriptions, whatever their patterns and filters say. */
   acceptFor(event: IncomingEvent, subscriptions: readonly Subscription[], done: (result: IngestResult) => void): void;
   /** Completes what a crash interrupted. Before anything new is accepted. */
@@ -64,17 +69,18 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     event: IncomingEvent,
     subscriptions: readonly Subscription[],
     done: (result: IngestResult) => void,
+    write?: Store["accept"],
   ): void {
     const first = subscriptions.length > maxDeliveries ? takeFirst(subscriptions) : subscriptions;
     // What has expired already must wait in the lane, where it is found and becomes a dead letter.
-    const mayGo = event.expiresAt === undefined || event.expiresAt > clock.now();
+    const mayGo = write === undefined && (event.expiresAt === undefined || event.expiresAt > clock.now());
     const deliveries = first.map((subscription) =>
       toDelivery(subscription, event, mayGo && scheduler.reserve(subscription, event.dueAt, event.body.length)),
     );
     const isPartial = first.length < subscriptions.length;
     const cursor = isPartial ? cursorAfter(first) : undefined;
     event.fanOutCursor = cursor;
-    store.accept(event, deliveries, (result) => {
+    const answer = (result: AcceptResult) => {
       if (result.kind === "stored") {
         const forward = handOver(event, result.eventSeq, first, deliveries, result.claimed);
         if (cursor !== undefined) continueLater(result.eventSeq, event, subscriptions.slice(first.length));
@@ -84,7 +90,9 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
         deliveries.forEach(({ claim }, i) => claim && scheduler.unreserve(first[i] as Subscription));
         done(result);
       }
-    });
+    };
+    if (write === undefined) store.accept(event, deliveries, answer);
+    else write(event, deliveries, answer);
   }
 
   /** All ordered ones go with the event itself: a later event must not find its predecessor's delivery missing. */
@@ -170,7 +178,8 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
 
   return {
     accept: (event, done) => acceptFor(event, router.select(event), done),
-    acceptFor,
+    acceptWith: (event, write, done) => acceptFor(event, router.select(event), done, write),
+    acceptFor: (event, subscriptions, done) => acceptFor(event, subscriptions, done),
     async resume() {
       for (const event of await store.loadUnfinishedFanOuts()) {
         // One that was made in between gets it too: a wall clock that was set back must not decide who does not.

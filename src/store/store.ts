@@ -16,7 +16,6 @@ import type { IdempotencyBook, IdempotencyMark } from "./port/idempotency.ts";
 import type { Records } from "./port/records.ts";
 import type { ReplayBook } from "./port/replays.ts";
 import type { RetentionBook } from "./port/retention.ts";
-import type { SmartsheetBook } from "./port/smartsheet.ts";
 import type { AttemptStatistics } from "./port/statistics.ts";
 
 export interface Store
@@ -30,8 +29,7 @@ export interface Store
     ReplayBook,
     RetentionBook,
     AttemptStatistics,
-    IdempotencyBook,
-    SmartsheetBook {
+    IdempotencyBook {
   readonly info: StoreInfo;
   /** As data: what one transaction may hold. */
   readonly limits: { readonly maxRows: number; readonly maxBytes: number };
@@ -336,12 +334,6 @@ export interface Configuration {
   deleteSubscription(seq: number, at: number): Promise<void>;
   /** The subscriptions that are not active, each with the time since when. */
   loadHeldSubscriptions(): Promise<readonly { subscriptionSeq: number; since: number }[]>;
-  loadSources(): Promise<readonly SourceRow[]>;
-  /** Makes it or changes it; `createdAt` counts only for one that is made, `lastRequestAt` not at all. */
-  saveSource(row: SourceRow, mark?: IdempotencyMark): Promise<void>;
-  deleteSource(name: string): Promise<void>;
-  /** When the last request of each came, in wall time; earlier than what is known changes nothing. */
-  noteSourceRequests(rows: readonly { name: string; at: number }[]): Promise<void>;
   loadKeys(): Promise<readonly KeyRow[]>;
   findKey(by: { id: string } | { hash: Uint8Array }): Promise<KeyRow | undefined>;
   /**
@@ -408,17 +400,6 @@ export interface SubscriptionRow {
   createdAt: number;
   updatedAt: number;
   deletedAt: number | undefined;
-}
-
-export interface SourceRow {
-  name: string;
-  /** JSON of what the user set; what opens a door is encrypted by the caller. */
-  settings: string;
-  managedBy: ManagedBy;
-  /** Undefined for one from before there was this. */
-  createdAt?: number | undefined;
-  updatedAt: number;
-  lastRequestAt?: number | undefined;
 }
 
 export interface KeyRow {

@@ -13,6 +13,7 @@ import { registryContract, type RegistryPlace } from "./registry-contract.ts";
 import { eventTypesCase } from "./registry/event-types.ts";
 import { targetsCase } from "./registry/targets.ts";
 import { validationsCase } from "./registry/validations.ts";
+import { sourcesCase } from "./registry/sources.ts";
 import { DEDUPE_HORIZON_MS } from "./store/harness.ts";
 
 afterAll(collectGarbage);
@@ -41,6 +42,7 @@ async function openPlace(): Promise<RegistryPlace> {
 registryContract(eventTypesCase, openPlace);
 registryContract(targetsCase, openPlace);
 registryContract(validationsCase, openPlace);
+registryContract(sourcesCase, openPlace);
 
 interface Note {
   id: string;

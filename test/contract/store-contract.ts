@@ -14,11 +14,10 @@ import { orderContract } from "./store/order.ts";
 import { readsContract } from "./store/reads.ts";
 import { recordsContract } from "./store/records.ts";
 import { replaysContract } from "./store/replays.ts";
+import { requestsContract } from "./store/requests.ts";
 import { retentionContract } from "./store/retention.ts";
 import { searchContract } from "./store/search.ts";
 import { settleContract } from "./store/settle.ts";
-import { smartsheetContract } from "./store/smartsheet.ts";
-import { sourcesContract } from "./store/sources.ts";
 import { tenantContract } from "./store/tenants.ts";
 
 /** What every driver of the store promises, whatever it is made of. */
@@ -41,8 +40,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     replaysContract(harness);
     retentionContract(harness);
     searchContract(harness);
-    smartsheetContract(harness);
     tenantContract(harness);
-    sourcesContract(harness);
+    requestsContract(harness);
   });
 }

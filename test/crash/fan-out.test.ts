@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSystemRandom } from "../../src/domain/system-clock.ts";
 import { createSecret } from "../../src/domain/signature.ts";
 import { loadOrCreateMasterKey } from "../../src/manage/key-files.ts";
-import { createSecretBox } from "../../src/manage/secret-box.ts";
+import { createSecretBox } from "../../src/registry/secret-box.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
 import { databaseOf, dataDirOf, startGatewayProcess, writeGatewayFolder } from "../support/gateway-process.ts";

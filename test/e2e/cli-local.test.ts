@@ -2,8 +2,9 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createSecretBox } from "../../src/manage/secret-box.ts";
-import { writeState } from "../../src/manage/source-settings.ts";
+import { createSecretBox } from "../../src/registry/secret-box.ts";
+import { writeState } from "../../src/registry/source-settings.ts";
+import { insertRecord } from "../support/insert-record.ts";
 import { openCliFolder, type CliFolder } from "../support/run-cli.ts";
 import { PROJECT_ROOT } from "../support/sample-checkout.ts";
 
@@ -144,8 +145,7 @@ describe("posthorn doctor", () => {
     const state = { shown: { name: "old" }, ...settings, secrets: [], declaredSecrets: undefined };
     const box = createSecretBox((await readFile(join(file, "master.key"), "utf8")).trim());
     const db = new DatabaseSync(join(file, "posthorn.db"));
-    db.exec(`insert into sources (name, settings, managed_by, updated_at)
-      values ('old', '${writeState(state, box)}', 'api', 1)`);
+    insertRecord(db, "source", "old", writeState(state, "api", box));
     db.close();
     const stored = await examine();
     expect([stored.exitCode, failed(stored.checks)]).toEqual([1, ["sources"]]);

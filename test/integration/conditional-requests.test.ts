@@ -25,6 +25,7 @@ const RESOURCES = [
     make: { description: "d" },
     change: { description: "changed" },
   },
+  { name: "sources", path: "sources/cond", make: { max_bytes: 5 }, change: { max_bytes: 6 } },
   { name: "keys", path: "keys/cond-key", make: { name: "Cond", scopes: ["read"] }, change: { name: "changed" } },
 ];
 
@@ -54,6 +55,35 @@ describe.each(RESOURCES)("$name", ({ path, make, change }) => {
   });
 });
 
+it("a source's acts and its secrets are changed only in the version that was meant", async () => {
+  const secrets = ["a-good-secret-0123456789"];
+  const seen = tagOf(await send("PUT", "sources/acted", { secrets }));
+  const rotated = await send("POST", "sources/acted/rotate-secret", {}, seen);
+  expect([rotated.status, tagOf(rotated)]).toEqual([200, tagOf(await gateway.get("/api/v1/sources/acted"))]);
+  const [current, old] = rotated.json["secrets"] as { id: string }[];
+  const acts = [
+    ["POST", "sources/acted/rotate-secret", {}],
+    ["POST", "sources/acted/pause", undefined],
+    ["POST", "sources/acted/close", undefined],
+    ["DELETE", `sources/acted/secrets/${old?.id}`, undefined],
+  ] as const;
+  for (const [method, path, body] of acts) {
+    const refused = await send(method, path, body, seen);
+    expect([path, ...codeOf(refused), refused.json["etag"]]).toEqual([
+      path,
+      412,
+      "precondition_failed",
+      rotated.headers.get("etag"),
+    ]);
+  }
+  expect((await gateway.get("/api/v1/sources/acted")).json).toMatchObject({
+    status: "active",
+    secrets: [{ id: current?.id }, { id: old?.id }],
+  });
+  const retired = await send("DELETE", `sources/acted/secrets/${old?.id}`, undefined, tagOf(rotated));
+  expect((await send("POST", "sources/acted/pause", undefined, tagOf(retired))).json["status"]).toBe("paused");
+});
+
 it("of two changes to one version at the same time one is made", async () => {
   const seen = tagOf(await send("PUT", "tenants/raced", {}));
   const answers = await Promise.all([1, 2, 3].map((n) => send("PATCH", "tenants/raced", { name: `n${n}` }, seen)));
@@ -68,6 +98,7 @@ describe("a POST with an Idempotency-Key", () => {
   it.each([
     { path: "tenants", body: { id: "once", name: "Once" }, other: { id: "twice" }, id: "id" },
     { path: "event-types", body: { name: "once.type" }, other: { name: "twice.type" }, id: "name" },
+    { path: "sources", body: { name: "once" }, other: { name: "twice" }, id: "name" },
   ])("makes one of $path, however often it comes", async ({ path, body, other, id }) => {
     const first = await post(path, body, "k1");
     const again = await post(path, body, "k1");

@@ -240,6 +240,17 @@ describe("what the gateway tells of sources", () => {
     });
   });
 
+  it("reaches subscribers, with the change itself", async () => {
+    const { gateway, sink } = await open();
+    await gateway.subscribe({ name: "watch", url: sink.url, events: ["source.disabled"] });
+    await gateway.post("/api/v1/sources", { name: "shop" });
+    expect((await gateway.post("/api/v1/sources/shop/pause")).status).toBe(200);
+    // Nobody waits for it: it is there when the answer is.
+    expect(await told(gateway, "source.disabled")).toHaveLength(1);
+    const [request] = await sink.received(1);
+    expect(JSON.parse(String(request?.body))).toMatchObject({ data: { source: "shop", status: "paused" } });
+  });
+
   it("reaches subscribers also when it left while the gateway was down", async () => {
     const { gateway, sink } = await open({ yaml: source("active") });
     await gateway.subscribe({ name: "watch", url: sink.url, events: ["source.disabled"], tenant_id: "acme" });

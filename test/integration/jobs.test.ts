@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { formatSigningKeys, parseSigningKeys } from "../../src/domain/signing-keys.ts";
 import { loadOrCreateMasterKey } from "../../src/manage/key-files.ts";
-import { createSecretBox } from "../../src/manage/secret-box.ts";
+import { createSecretBox } from "../../src/registry/secret-box.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
 import { until } from "../support/api-client.ts";

@@ -7,9 +7,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { WorkspaceManifest } from "../../src/domain/smartsheet.ts";
 import { createSystemRandom } from "../../src/domain/system-clock.ts";
 import type { OwnEvents } from "../../src/manage/own-events.ts";
-import { createSecretBox } from "../../src/manage/secret-box.ts";
+import { createSecretBox } from "../../src/registry/secret-box.ts";
 import { openSmartsheet, type Smartsheet } from "../../src/manage/smartsheet/open.ts";
-import { openSources } from "../../src/manage/sources.ts";
+import { createRegistry } from "../../src/registry/registry.ts";
+import { openSources } from "../../src/registry/sources.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
@@ -61,10 +62,13 @@ afterEach(async () => {
   callbacks.closeAllConnections();
   await new Promise((resolve) => callbacks.close(resolve));
   await smartsheet.close();
-  for (const { source, webhookId } of await store.loadSmartsheetWebhooks()) {
-    await store.deleteSmartsheetWebhook(source, webhookId);
-  }
+  const changes = (await loadWebhooks()).map(({ kind, tenantId, id, version, format }) => {
+    return { act: "delete" as const, kind, tenantId, id, format, expected: version };
+  });
+  await store.write({ changes, at: Date.now() });
 });
+
+const loadWebhooks = async () => (await store.loadRecords(["smartsheet_webhook"])).records;
 
 function fail(error: unknown): never {
   throw error;
@@ -78,7 +82,7 @@ interface Change {
 
 const random = createSystemRandom();
 const secretBox = createSecretBox("a master key of more than 32 characters");
-const ownEvents: OwnEvents = {
+const ownEvents: Pick<OwnEvents, "publishOwn"> = {
   publishOwn: async ({ data }) => void disabled.push(String(data["reason"])),
 };
 
@@ -95,8 +99,9 @@ async function open(change: Change = {}): Promise<Smartsheet> {
   };
   const clock = createHastyClock(100);
   const kinds = new Map([["smartsheet", { name: "smartsheet", needsSecret: false }]]);
-  const common = { store, secretBox, clock, random, onFault: fail };
-  const sources = await openSources({ ...common, kinds, anySource: false, maxBytes: 1e6 });
+  const common = { secretBox, clock, random, onFault: fail };
+  const registry = createRegistry({ records: store, clock });
+  const sources = await openSources({ ...common, registry, records: store, kinds, anySource: false, maxBytes: 1e6 });
   await sources.put({ name: "smartsheet", kind: "smartsheet", manifest: manifest ?? null });
   await sources.stop();
   const settings = {
@@ -105,7 +110,7 @@ async function open(change: Change = {}): Promise<Smartsheet> {
     publicUrl: address,
     userAgent: "Posthorn/test",
   };
-  return openSmartsheet({ ...common, logger, settings }, () => ({ sources, ownEvents }));
+  return openSmartsheet({ ...common, registry, logger, settings }, () => ({ sources, ownEvents }));
 }
 
 const statesOf = async ({ admin }: Smartsheet) =>
@@ -124,9 +129,12 @@ describe("registering", () => {
       Object.fromEntries(smartsheet.webhooks.map(({ id, sharedSecret }) => [id, [sharedSecret]])),
     );
     expect(await outcomesOf(again)).toEqual(["unchanged", "unchanged"]);
-    for (const row of await store.loadSmartsheetWebhooks()) {
+    const records = await loadWebhooks();
+    expect(records).toHaveLength(2);
+    for (const { data, blob } of records) {
       for (const { sharedSecret } of smartsheet.webhooks) {
-        expect(Buffer.from(row.secrets).includes(sharedSecret)).toBe(false);
+        expect(Buffer.from(blob ?? []).includes(sharedSecret)).toBe(false);
+        expect(data).not.toContain(sharedSecret);
         expect(log.join("")).not.toContain(sharedSecret);
       }
     }
@@ -226,7 +234,7 @@ describe("cleaning up", () => {
     await opened.admin.cleanup("smartsheet", { dryRun: false });
     expect(smartsheet.webhooks).toHaveLength(2);
     expect(smartsheet.webhooks.some(({ id }) => old.includes(id))).toBe(false);
-    expect(await store.loadSmartsheetWebhooks()).toHaveLength(2);
+    expect(await loadWebhooks()).toHaveLength(2);
     opened.close();
   });
 
@@ -244,7 +252,7 @@ describe("cleaning up", () => {
     });
     await opened.admin.cleanup("smartsheet", { dryRun: false });
     expect(smartsheet.webhooks.map(({ id }) => id)).toEqual([orders?.id]);
-    expect((await store.loadSmartsheetWebhooks()).map(({ webhookId }) => webhookId)).toEqual([orders?.id]);
+    expect((await loadWebhooks()).map(({ id }) => id)).toEqual([`smartsheet/${orders?.id}`]);
     opened.close();
   });
 });

@@ -4,8 +4,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SourceInput } from "../../src/domain/source.ts";
-import { createSecretBox } from "../../src/manage/secret-box.ts";
-import { writeState, type SourceState } from "../../src/manage/source-settings.ts";
+import { createSecretBox } from "../../src/registry/secret-box.ts";
+import { writeState, type SourceState } from "../../src/registry/source-settings.ts";
+import { insertRecord } from "../support/insert-record.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { NO_BASE64, NO_HEX, NO_SECRETS } from "../support/weak-secrets.ts";
 
@@ -106,11 +107,10 @@ describe("a secret that can be guessed", () => {
 function storeAsBefore(dataDir: string, shown: SourceState["shown"], parts: Partial<SourceState>): void {
   const box = createSecretBox(readFileSync(join(dataDir, "master.key"), "utf8").trim());
   const state = { auth: undefined, options: {}, pathToken: undefined, secrets: [], declaredSecrets: undefined };
-  const settings = writeState({ shown, ...state, ...parts }, box);
+  const settings = writeState({ shown, ...state, ...parts }, "api", box);
   const db = new DatabaseSync(join(dataDir, "posthorn.db"));
   try {
-    db.exec(`insert into sources (name, settings, managed_by, updated_at)
-      values ('${shown.name}', '${settings}', 'api', 1)`);
+    insertRecord(db, "source", shown.name, settings);
   } finally {
     db.close();
   }

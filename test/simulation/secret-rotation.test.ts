@@ -95,9 +95,10 @@ describe("months of automatic rotation", () => {
       const { clock, accept, subscriptions } = gateway;
       const { random } = chance;
       const onFault = (error: unknown) => void faults.push(error);
+      const acceptWith = () => onFault("nothing is told with a change here");
       const rotation = createSecretRotation({
         subscriptions,
-        ownEvents: createOwnEvents({ accept, clock, createId: createIdSource(clock, random), onFault }),
+        ownEvents: createOwnEvents({ accept, acceptWith, clock, createId: createIdSource(clock, random), onFault }),
         clock,
         random,
         rotateAfterMs: 90 * DAY_MS,

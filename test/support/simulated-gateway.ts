@@ -13,7 +13,7 @@ import type { Slots } from "../../src/deliver/slots.ts";
 import type { Sender } from "../../src/deliver/senders/sender.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import { createReplays, type Replays } from "../../src/manage/replays.ts";
-import { createSecretBox } from "../../src/manage/secret-box.ts";
+import { createSecretBox } from "../../src/registry/secret-box.ts";
 import { openSubscriptions, type Subscriptions } from "../../src/manage/subscriptions.ts";
 import { openTargets, type Targets } from "../../src/manage/targets.ts";
 import { startUpkeep } from "../../src/manage/upkeep.ts";

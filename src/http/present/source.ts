@@ -1,7 +1,7 @@
 import { MASK } from "../../domain/destination-auth.ts";
 import type { SourceSecret } from "../../domain/source-secrets.ts";
-import { isCredentialOption } from "../../manage/source-settings.ts";
-import type { SourceRecord } from "../../manage/sources.ts";
+import { isCredentialOption } from "../../registry/source-settings.ts";
+import type { SourceRecord } from "../../registry/source-record.ts";
 import { isoTime } from "./time.ts";
 
 /** The one mapping of a source to the wire. Never a secret: the answers that may show one add it. */
@@ -31,13 +31,8 @@ export function presentSource({ source, state, managedBy, createdAt, updatedAt }
     managed_by: managedBy,
     created_at: isoTime(createdAt),
     updated_at: isoTime(updatedAt),
+    last_request_at: source.lastRequestAt === 0 ? null : isoTime(source.lastRequestAt),
   };
-}
-
-/** When the last request came is nobody's version. */
-export function presentUsedSource(record: SourceRecord) {
-  const { lastRequestAt } = record.source;
-  return { ...presentSource(record), last_request_at: lastRequestAt === 0 ? null : isoTime(lastRequestAt) };
 }
 
 function presentSecret(secret: SourceSecret, index: number) {

@@ -9,7 +9,7 @@ import type { Replays } from "../../manage/replays.ts";
 import type { Resume } from "../../manage/resume.ts";
 import type { SecretRotation } from "../../manage/secret-rotation.ts";
 import type { SmartsheetAdmin } from "../../manage/smartsheet/admin.ts";
-import type { Sources } from "../../manage/sources.ts";
+import type { Sources } from "../../registry/sources.ts";
 import type { Statistics } from "../../manage/statistics.ts";
 import type { Status } from "../../manage/status.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
@@ -114,7 +114,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
         "a request was taken in again",
       ),
   });
-  addSourceRoutes(app, { sources, store, clock });
+  addSourceRoutes(app, { sources });
   addSourceSecretRoutes(app, {
     sources,
     onTokenRead: ({ source }, caller) =>

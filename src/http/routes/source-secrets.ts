@@ -1,9 +1,12 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import type { Caller } from "../../manage/keys.ts";
-import type { SourceRecord, Sources } from "../../manage/sources.ts";
-import { presentUsedSource } from "../present/source.ts";
+import type { SourceRecord } from "../../registry/source-record.ts";
+import type { Sources } from "../../registry/sources.ts";
+import { sendEntry } from "../conditional.ts";
+import { presentSource } from "../present/source.ts";
+import { readMeant } from "./sources.ts";
 
 const MAX_OVERLAP_S = 31_536_000;
 const DEFAULT_OVERLAP_S = 1_209_600;
@@ -35,9 +38,6 @@ export interface SourceSecretRoutesOptions {
 
 export function addSourceSecretRoutes(app: FastifyInstance, options: SourceSecretRoutesOptions): void {
   const { sources } = options;
-  const get = (request: FastifyRequest) =>
-    sources.get((request.params as { name: string }).name, request.caller?.tenantId);
-
   app.post<{ Params: { name: string }; Body: Static<typeof RotateBody> | undefined }>(
     "/api/v1/sources/:name/rotate-secret",
     {
@@ -45,22 +45,22 @@ export function addSourceSecretRoutes(app: FastifyInstance, options: SourceSecre
       schema: { summary: "Give a source a new secret", body: Type.Union([RotateBody, Type.Null()]) },
     },
     async (request, reply) => {
-      get(request);
-      const { secret, overlap_s: overlapS = DEFAULT_OVERLAP_S } = request.body ?? {};
-      const rotated = await sources.rotateSecret(request.params.name, { secret, overlapMs: overlapS * 1000 });
-      options.onSecretsChanged(rotated.record, "rotated", request.caller);
-      return hide(reply).send({ ...presentUsedSource(rotated.record), secret: rotated.secret });
+      const { secret: given, overlap_s: overlapS = DEFAULT_OVERLAP_S } = request.body ?? {};
+      const rotation = { secret: given, overlapMs: overlapS * 1000 };
+      const { entry, secret } = await sources.rotateSecret(request.params.name, rotation, readMeant(request));
+      options.onSecretsChanged(entry.thing, "rotated", request.caller);
+      return sendEntry(hide(reply), entry, (record) => ({ ...presentSource(record), secret }));
     },
   );
 
   app.delete<{ Params: { name: string; id: string } }>(
     "/api/v1/sources/:name/secrets/:id",
     { config: { scope: "admin" }, schema: { summary: "Retire a secret of a source at once" } },
-    async (request) => {
-      get(request);
-      const record = await sources.retireSecret(request.params.name, request.params.id);
-      options.onSecretsChanged(record, "retired", request.caller);
-      return presentUsedSource(record);
+    async (request, reply) => {
+      const { name, id } = request.params;
+      const entry = await sources.retireSecret(name, id, readMeant(request));
+      options.onSecretsChanged(entry.thing, "retired", request.caller);
+      return sendEntry(reply, entry, presentSource);
     },
   );
 
@@ -68,7 +68,7 @@ export function addSourceSecretRoutes(app: FastifyInstance, options: SourceSecre
     "/api/v1/sources/:name/path-token",
     { config: { scope: "admin" }, schema: { summary: "Read the path that a source takes webhooks at" } },
     async (request, reply) => {
-      const record = get(request);
+      const { thing: record } = sources.get(request.params.name, request.caller?.tenantId);
       const { name, pathToken } = record.source;
       if (pathToken === undefined) throw new PosthornError("not_found", `The source ${name} has no path token.`);
       options.onTokenRead(record, request.caller);

@@ -1,14 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
-import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
-import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { SOURCE_NAME_PATTERN, SOURCE_STATUSES, SourceInput, type SourceStatus } from "../../domain/source.ts";
-import type { SourceRecord, Sources } from "../../manage/sources.ts";
-import type { Store } from "../../store/store.ts";
-import { checkIfMatch, etagOf, sendWithEtag } from "../conditional.ts";
-import { makeOnce } from "../make-once.ts";
-import { presentSource, presentUsedSource } from "../present/source.ts";
+import type { Entry } from "../../registry/kind.ts";
+import type { SourceRecord } from "../../registry/source-record.ts";
+import type { Meant, Sources } from "../../registry/sources.ts";
+import { readIfMatch, sendEntry } from "../conditional.ts";
+import { readOnce } from "../make-once.ts";
+import { presentSource } from "../present/source.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
 const { name: _name, tenant_id: _tenant, ...settings } = SourceInput.properties;
@@ -41,27 +40,17 @@ const ListQuery = Type.Object(
 
 export interface SourceRoutesOptions {
   sources: Sources;
-  store: Pick<Store, "findIdempotencyKey">;
-  clock: Pick<Clock, "wall">;
 }
 
-export function addSourceRoutes(app: FastifyInstance, { sources, store, clock }: SourceRoutesOptions): void {
-  const etag = (record: SourceRecord) => etagOf(presentSource(record));
-  const send = (reply: FastifyReply, record: SourceRecord) =>
-    sendWithEtag(reply, etag(record), presentUsedSource(record));
+export function addSourceRoutes(app: FastifyInstance, { sources }: SourceRoutesOptions): void {
+  const send = (reply: FastifyReply, entry: Entry<SourceRecord>) => sendEntry(reply, entry, presentSource);
 
   /** With the path token, which else only its own route shows. */
-  const sendCreated = (reply: FastifyReply, record: SourceRecord) =>
-    sendWithEtag(reply.code(201).header("cache-control", "no-store"), etag(record), {
-      ...presentUsedSource(record),
+  const sendCreated = (reply: FastifyReply, entry: Entry<SourceRecord>) =>
+    sendEntry(reply.code(201).header("cache-control", "no-store"), entry, (record) => ({
+      ...presentSource(record),
       path_token: record.source.pathToken ?? null,
-    });
-
-  /** What another tenant has is not there; and a change is meant for the version that was read. */
-  const checkMeant = (request: FastifyRequest) => (known: SourceRecord | undefined) => {
-    if (known !== undefined) sources.get(known.source.name, request.caller?.tenantId);
-    checkIfMatch(request, known === undefined ? undefined : etag(known));
-  };
+    }));
 
   /** A tenant's key sets its own tenant and no other. */
   function ofTenant(body: SourceInput, bound: string | undefined): SourceInput {
@@ -70,18 +59,6 @@ export function addSourceRoutes(app: FastifyInstance, { sources, store, clock }:
       throw new PosthornError("forbidden", `This key is bound to the tenant ${bound}; leave tenant_id out.`);
     }
     return { ...body, tenant_id: bound };
-  }
-
-  /** Whoever declares a name gets its webhooks: those of `*` are another tenant's, and nobody else may take them. */
-  function refuseTakeover({ name }: SourceInput, bound: string | undefined): void {
-    const isTheirs = bound === undefined || bound === DEFAULT_TENANT;
-    if (isTheirs || !sources.isOpenToAny || sources.findDeclared(name, undefined) !== undefined) return;
-    throw new PosthornError(
-      "forbidden",
-      `Webhooks to "${name}" are taken by the * source for the tenant ${DEFAULT_TENANT}, and a key that is bound to ` +
-        `${bound} cannot take them over. Ask for the source with a key that is bound to no tenant ` +
-        `(tenant_id: ${bound}), or for any_source: false.`,
-    );
   }
 
   app.get<{ Querystring: Static<typeof ListQuery> }>(
@@ -96,7 +73,7 @@ export function addSourceRoutes(app: FastifyInstance, { sources, store, clock }:
         .filter(({ source }) => query.status === undefined || source.status === query.status);
       const rows = rest.slice(0, limit);
       const nextCursor = rest.length > limit ? rows.at(-1)?.source.name : undefined;
-      return presentPage({ rows, nextCursor }, presentUsedSource);
+      return presentPage({ rows, nextCursor }, presentSource);
     },
   );
 
@@ -105,18 +82,11 @@ export function addSourceRoutes(app: FastifyInstance, { sources, store, clock }:
     { config: { scope: "admin" }, schema: { summary: "Make a source", body: SourceInput } },
     async (request, reply) => {
       const input = ofTenant(request.body, request.caller?.tenantId);
-      const result = await makeOnce(request, {
-        store,
-        scope: `sources ${request.caller?.tenantId ?? ""}`,
-        wall: clock.wall(),
-        make: (mark) => {
-          refuseTakeover(input, request.caller?.tenantId);
-          return sources.create(input, mark && { ...mark, madeId: input.name });
-        },
-        find: async (name) => sources.findDeclared(name, request.caller?.tenantId),
-      });
-      if ("made" in result) return sendCreated(reply, result.made);
-      return sendCreated(reply.header("idempotency-replayed", "true"), result.found);
+      const by = request.caller;
+      const once = readOnce(request, `sources ${by?.tenantId ?? ""}`);
+      const { entry, isReplay } = await sources.create(input, { tenantId: by?.tenantId }, once);
+      if (isReplay) void reply.header("idempotency-replayed", "true");
+      return sendCreated(reply, entry);
     },
   );
 
@@ -134,30 +104,22 @@ export function addSourceRoutes(app: FastifyInstance, { sources, store, clock }:
       const { body } = request;
       if (body.name !== undefined && body.name !== name) throw wrong("name", `must be ${name}, as in the path`);
       const input = ofTenant({ ...body, name }, request.caller?.tenantId);
-      const checkKnown = checkMeant(request);
-      const { record, isNew } = await sources.put(input, (known) => {
-        checkKnown(known);
-        refuseTakeover(input, request.caller?.tenantId);
-        const owner = known?.source.tenantId;
-        if (owner !== undefined && (input.tenant_id ?? owner) !== owner) {
-          throw wrong("tenant_id", `it belongs to ${owner}, for good`);
-        }
-      });
-      return isNew ? sendCreated(reply, record) : send(reply, record);
+      const { entry, isNew } = await sources.put(input, readMeant(request));
+      return isNew ? sendCreated(reply, entry) : send(reply, entry);
     },
   );
 
   app.patch<{ Params: { name: string }; Body: Static<typeof SourceChange> }>(
     "/api/v1/sources/:name",
     { config: { scope: "admin" }, schema: { summary: "Change a source", body: SourceChange } },
-    async (request, reply) => send(reply, await sources.change(request.params.name, request.body, checkMeant(request))),
+    async (request, reply) => send(reply, await sources.change(request.params.name, request.body, readMeant(request))),
   );
 
   app.delete<{ Params: { name: string } }>(
     "/api/v1/sources/:name",
     { config: { scope: "admin" }, schema: { summary: "Delete a source" } },
     async (request) => {
-      await sources.remove(request.params.name, checkMeant(request));
+      await sources.remove(request.params.name, readMeant(request));
       return { name: request.params.name };
     },
   );
@@ -171,9 +133,13 @@ export function addSourceRoutes(app: FastifyInstance, { sources, store, clock }:
     app.post<{ Params: { name: string } }>(
       `/api/v1/sources/:name/${act}`,
       { config: { scope: "admin" }, schema: { summary } },
-      async (request, reply) => send(reply, await sources.setStatus(request.params.name, status, checkMeant(request))),
+      async (request, reply) => send(reply, await sources.setStatus(request.params.name, status, readMeant(request))),
     );
   }
+}
+
+export function readMeant(request: FastifyRequest): Meant {
+  return { tenantId: request.caller?.tenantId, ifMatch: readIfMatch(request) };
 }
 
 function wrong(field: string, message: string): PosthornError {

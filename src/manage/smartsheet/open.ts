@@ -6,12 +6,12 @@ import {
   type SmartsheetContext,
   type WebhookStatusChange,
 } from "../../domain/smartsheet.ts";
-import type { Store } from "../../store/store.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import type { PeriodicJob } from "../jobs.ts";
 import type { OwnEvents } from "../own-events.ts";
-import type { SecretBox } from "../secret-box.ts";
-import type { Sources } from "../sources.ts";
+import type { SecretBox } from "../../registry/secret-box.ts";
+import type { Registry } from "../../registry/registry.ts";
+import type { Sources } from "../../registry/sources.ts";
 import { createSmartsheetAdmin, type SmartsheetAdmin, type SmartsheetSource } from "./admin.ts";
 import { createSmartsheetClient } from "./client.ts";
 import { openManifests } from "./manifests.ts";
@@ -28,7 +28,7 @@ export interface Smartsheet {
 }
 
 export interface SmartsheetOptions {
-  store: Pick<Store, "loadSmartsheetWebhooks" | "saveSmartsheetWebhook" | "deleteSmartsheetWebhook">;
+  registry: Registry;
   secretBox: SecretBox;
   clock: Clock;
   random: Random;
@@ -40,7 +40,7 @@ export interface SmartsheetOptions {
 /** What is there only after this. */
 export interface SmartsheetUsers {
   sources: Pick<Sources, "list" | "find">;
-  ownEvents: OwnEvents;
+  ownEvents: Pick<OwnEvents, "publishOwn">;
 }
 
 export interface SmartsheetSettings {
@@ -57,7 +57,7 @@ const MAX_REMEMBERED = 10_000;
 export async function openSmartsheet(options: SmartsheetOptions, getUsers: () => SmartsheetUsers): Promise<Smartsheet> {
   const { clock, random, logger, settings } = options;
   const { smartsheetAccessToken: accessToken, smartsheetApiHost: apiHost, publicUrl, userAgent } = settings;
-  const registry = await openWebhookRegistry(options);
+  const webhooks = await openWebhookRegistry(options);
   const manifests = openManifests({
     clock,
     onBroken: (path, reason) => logger.warn({ path, reason }, "a manifest is broken, the last good one counts"),
@@ -68,11 +68,11 @@ export async function openSmartsheet(options: SmartsheetOptions, getUsers: () =>
   /** Tells it once, however often it is heard. */
   async function noteStatus({ source, webhookId, sheetId, status }: Omit<WebhookStatusChange, "at">): Promise<void> {
     const key = `${source}/${webhookId}`;
-    const known = registry.list(source).find((one) => one.webhookId === webhookId);
+    const known = webhooks.list(source).find((one) => one.webhookId === webhookId);
     if ((statuses.get(key) ?? known?.status) === status) return;
     if (statuses.size >= MAX_REMEMBERED) statuses.clear();
     statuses.set(key, status);
-    const saved = registry.setStatus(source, webhookId, status).catch(options.onFault);
+    const saved = webhooks.setStatus(source, webhookId, status).catch(options.onFault);
     await Promise.all([saved, tellStatus({ source, webhookId, sheetId, status })]);
   }
 
@@ -103,7 +103,7 @@ export async function openSmartsheet(options: SmartsheetOptions, getUsers: () =>
     accessToken === undefined ? undefined : createSmartsheetClient({ accessToken, apiHost, clock, random, userAgent });
   const admin = createSmartsheetAdmin({
     client,
-    registry,
+    registry: webhooks,
     listSources,
     findSheets: manifests.find,
     publicUrl,
@@ -112,7 +112,7 @@ export async function openSmartsheet(options: SmartsheetOptions, getUsers: () =>
   });
 
   return {
-    context: { findSheets: manifests.find, findWebhooks: registry.find, noteStatus },
+    context: { findSheets: manifests.find, findWebhooks: webhooks.find, noteStatus },
     admin,
     auditJob: {
       name: "audit-smartsheet",

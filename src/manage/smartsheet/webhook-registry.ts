@@ -1,8 +1,8 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { RegisteredWebhooks } from "../../domain/smartsheet.ts";
-import type { SmartsheetWebhookRow } from "../../store/port/smartsheet.ts";
-import type { Store } from "../../store/store.ts";
-import type { SecretBox } from "../secret-box.ts";
+import type { Entry } from "../../registry/kind.ts";
+import type { Registry } from "../../registry/registry.ts";
+import type { SecretBox } from "../../registry/secret-box.ts";
 
 /** Smartsheet's webhooks that were registered here, with the secrets that they sign with. */
 export interface WebhookRegistry {
@@ -27,39 +27,55 @@ interface Secrets {
   previous?: { secret: string; until: number };
 }
 
-interface Entry extends KnownWebhook {
+interface Webhook extends KnownWebhook {
   secrets: Secrets;
-  createdAt: number;
 }
 
 const GRACE_MS = 86_400_000;
 
 export interface WebhookRegistryOptions {
-  store: Pick<Store, "loadSmartsheetWebhooks" | "saveSmartsheetWebhook" | "deleteSmartsheetWebhook">;
+  registry: Registry;
   secretBox: SecretBox;
   clock: Pick<Clock, "wall">;
 }
 
 export async function openWebhookRegistry(options: WebhookRegistryOptions): Promise<WebhookRegistry> {
-  const { store, secretBox, clock } = options;
-  const entries = new Map<string, Map<string, Entry>>();
+  const { registry, secretBox, clock } = options;
+  const bySource = new Map<string, Map<string, Webhook>>();
   const registered = new Map<string, RegisteredWebhooks>();
-  for (const row of await store.loadSmartsheetWebhooks()) put(fromRow(row));
 
-  function fromRow(row: SmartsheetWebhookRow): Entry {
-    const { source, webhookId, sheetId, status, createdAt } = row;
-    const secrets = JSON.parse(secretBox.open(row.secrets, ownerOf(source, webhookId))) as Secrets;
-    return { source, webhookId, sheetId, status, secrets, createdAt };
-  }
+  const webhooks = await registry.open<Webhook>({
+    kind: "smartsheet_webhook",
+    noun: "webhook of Smartsheet",
+    format: 1,
+    read({ id, data, blob = new Uint8Array() }) {
+      const { source, webhookId, sheetId, status } = JSON.parse(data) as KnownWebhook;
+      const secrets = JSON.parse(secretBox.open(blob, ownerOf(id))) as Secrets;
+      return { source, webhookId, sheetId, status, secrets };
+    },
+    write({ secrets, ...known }) {
+      return { data: JSON.stringify(known), blob: secretBox.seal(JSON.stringify(secrets), ownerOf(idOf(known))) };
+    },
+    keyOf: (webhook) => ({ id: idOf(webhook) }),
+    onChange(changes) {
+      const touched = new Set<string>();
+      for (const { before, after } of changes) {
+        const { source, webhookId } = (after ?? (before as Entry<Webhook>)).thing;
+        if (after !== undefined) remember(after.thing);
+        else bySource.get(source)?.delete(webhookId);
+        touched.add(source);
+      }
+      touched.forEach(refresh);
+    },
+  });
 
-  function put(entry: Entry): void {
-    const ofSource = entries.get(entry.source) ?? new Map<string, Entry>();
-    entries.set(entry.source, ofSource.set(entry.webhookId, entry));
-    refresh(entry.source);
+  function remember(webhook: Webhook): void {
+    const ofSource = bySource.get(webhook.source) ?? new Map<string, Webhook>();
+    bySource.set(webhook.source, ofSource.set(webhook.webhookId, webhook));
   }
 
   function refresh(source: string): void {
-    const known = [...(entries.get(source)?.values() ?? [])];
+    const known = [...(bySource.get(source)?.values() ?? [])];
     if (known.length === 0) return void registered.delete(source);
     registered.set(source, {
       secrets: new Map(known.map(({ webhookId, secrets }) => [webhookId, liveSecrets(secrets)])),
@@ -70,39 +86,27 @@ export async function openWebhookRegistry(options: WebhookRegistryOptions): Prom
     return previous === undefined || previous.until <= clock.wall() ? [current] : [current, previous.secret];
   }
 
-  async function write(entry: Entry): Promise<void> {
-    const { source, webhookId, sheetId, status, secrets, createdAt } = entry;
-    await store.saveSmartsheetWebhook({
-      source,
-      webhookId,
-      sheetId,
-      status,
-      secrets: secretBox.seal(JSON.stringify(secrets), ownerOf(source, webhookId)),
-      createdAt,
-      updatedAt: clock.wall(),
-    });
-    put(entry);
-  }
-
   return {
     find: (source) => registered.get(source),
-    list: (source) => [...(entries.get(source)?.values() ?? [])],
-    async save({ source, webhookId, sheetId, status, secret }) {
-      const before = entries.get(source)?.get(webhookId);
-      const secrets = nextSecrets(before?.secrets, secret, clock.wall());
-      const isSame = before?.secrets === secrets && before.status === status && before.sheetId === sheetId;
-      if (isSame) return;
-      await write({ source, webhookId, sheetId, status, secrets, createdAt: before?.createdAt ?? clock.wall() });
-    },
-    async setStatus(source, webhookId, status) {
-      const entry = entries.get(source)?.get(webhookId);
-      if (entry !== undefined && entry.status !== status) await write({ ...entry, status });
-    },
-    async remove(source, webhookId) {
-      await store.deleteSmartsheetWebhook(source, webhookId);
-      entries.get(source)?.delete(webhookId);
-      refresh(source);
-    },
+    list: (source) => [...(bySource.get(source)?.values() ?? [])],
+    save: ({ secret, ...known }) =>
+      registry.change(webhooks, (draft) => {
+        const before = draft.find(webhooks, idOf(known))?.thing;
+        const secrets = nextSecrets(before?.secrets, secret, clock.wall());
+        const isSame =
+          before?.secrets === secrets && before.status === known.status && before.sheetId === known.sheetId;
+        if (!isSame) draft.put(webhooks, { ...known, secrets });
+      }),
+    setStatus: (source, webhookId, status) =>
+      registry.change(webhooks, (draft) => {
+        const known = draft.find(webhooks, idOf({ source, webhookId }))?.thing;
+        if (known !== undefined && known.status !== status) draft.put(webhooks, { ...known, status });
+      }),
+    remove: (source, webhookId) =>
+      registry.change(webhooks, (draft) => {
+        const id = idOf({ source, webhookId });
+        if (draft.find(webhooks, id) !== undefined) draft.remove(webhooks, id);
+      }),
   };
 }
 
@@ -112,6 +116,11 @@ function nextSecrets(before: Secrets | undefined, secret: string, wall: number):
   return { current: secret, previous: { secret: before.current, until: wall + GRACE_MS } };
 }
 
-function ownerOf(source: string, webhookId: string): string {
-  return `smartsheet/${source}/${webhookId}`;
+/** No source has a slash in its name. */
+function idOf({ source, webhookId }: Pick<KnownWebhook, "source" | "webhookId">): string {
+  return `${source}/${webhookId}`;
+}
+
+function ownerOf(id: string): string {
+  return `smartsheet/${id}`;
 }

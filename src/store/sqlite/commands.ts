@@ -12,10 +12,9 @@ import { createJobWrites } from "./jobs.ts";
 import type { Moves } from "./move.ts";
 import { createRecordWrites } from "./records.ts";
 import type { Recover } from "./recover.ts";
-import { createSourceWrites } from "./sources.ts";
+import { createRequestNotes } from "./request-ring.ts";
 import { createReplayWrites } from "./replays.ts";
 import type { Retention } from "./retention.ts";
-import { createSmartsheetWrites } from "./smartsheet.ts";
 import { createTenantWrites } from "./tenants.ts";
 
 /**
@@ -36,14 +35,13 @@ export function createCommands(
   const { accept, acts, recover, counters, moves } = parts;
   const throwing = {
     ...createConfigurationWrites(db),
-    ...createSourceWrites(db),
     ...createTenantWrites(db, { onDeleted: counters.forgetTenant }),
     ...createKeyWrites(db),
-    ...createSmartsheetWrites(db),
   };
   const commands = {
     ...throwing,
     ...createRecordWrites(db, { accept }),
+    ...createRequestNotes(db),
     ...createJobWrites(db),
     ...createAttemptStatsWrites(db),
     ...createIdempotencyKeyWrites(db),

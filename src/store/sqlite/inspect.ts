@@ -22,12 +22,14 @@ export interface Inspection {
   /** About how many events are older than they are to be kept, and were not when that run began. */
   dueEvents: number;
   /** As they are written: what opens a door is sealed. */
-  sources: readonly { name: string; settings: string }[];
+  sources: readonly { name: string; data: string }[];
 }
 
 type SourceText = Inspection["sources"][number];
 
 const MAX_DAMAGES = 10;
+const SELECT_SOURCES = `
+  select id as name, data from records where kind = 'source' and deleted_at is null order by id`;
 
 /** Undefined when there is no database yet. Writes nothing. */
 export function inspectDatabase(file: string, keptMs: number, wall: number): Inspection | undefined {
@@ -55,7 +57,7 @@ export function inspectDatabase(file: string, keptMs: number, wall: number): Ins
       oldestReceivedAt: span.oldestReceivedAt,
       lastPrunedAt: lastPrunedAt ?? undefined,
       dueEvents: span.received,
-      sources: db.prepare("select name, settings from sources order by name").all() as unknown as SourceText[],
+      sources: db.prepare(SELECT_SOURCES).all() as unknown as SourceText[],
     };
   } finally {
     db.close();

@@ -89,9 +89,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     insertSubscription: (row) => write("insertSubscription", row),
     updateSubscription: (seq, change, updatedAt) => write("updateSubscription", seq, change, updatedAt),
     deleteSubscription: (seq, at) => write("deleteSubscription", seq, at),
-    saveSource: (row, mark) => write("saveSource", row, mark),
-    deleteSource: (name) => write("deleteSource", name),
-    noteSourceRequests: (rows) => write("noteSourceRequests", rows),
     noteRequestReplay: (id, replay) => write("noteRequestReplay", id, replay),
     insertKey: (row, mark, maxKeys) => write("insertKey", row, mark, maxKeys),
     updateKey: (id, change, at, keep) => write("updateKey", id, change, at, keep),
@@ -106,7 +103,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     loadOrSave: (name, value) => write("loadOrSave", name, value),
     loadSubscriptions: () => read("loadSubscriptions"),
     loadHeldSubscriptions: () => read("loadHeldSubscriptions"),
-    loadSources: () => read("loadSources"),
     loadKeys: () => read("loadKeys"),
     findKey: (by) => read("findKey", by),
 
@@ -146,9 +142,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     countOpenReplays: (seqs, limit) => read("countOpenReplays", seqs, limit),
     findEventRange: (since, until) => read("findEventRange", since, until),
     loadEventFacts: (eventSeq) => read("loadEventFacts", eventSeq),
-    loadSmartsheetWebhooks: () => read("loadSmartsheetWebhooks"),
-    saveSmartsheetWebhook: (row) => write("saveSmartsheetWebhook", row),
-    deleteSmartsheetWebhook: (source, id) => write("deleteSmartsheetWebhook", source, id),
 
     findEvent: (id, tenantId) => read("findEvent", id, tenantId),
     loadBody: (eventSeq) => read("loadBody", eventSeq),

@@ -26,7 +26,7 @@ import { hashKey } from "./accept.ts";
 import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { createAttemptStatsReads } from "./attempt-stats.ts";
 import { createConfigurationReads } from "./configuration.ts";
-import { createSourceReads } from "./sources.ts";
+import { createRequestBodyReads } from "./request-ring.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
 import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
@@ -37,7 +37,6 @@ import { createRecordReads } from "./records.ts";
 import { createReplayReads } from "./replay-reads.ts";
 import { createRetentionReads } from "./retention-reads.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
-import { createSmartsheetReads } from "./smartsheet.ts";
 
 const EVENT = `
   e.seq, e.id, e.type, e.version, e.source, e.tenant_id as tenantId, e.priority, e.origin, e.occurred_at as occurredAt,
@@ -108,13 +107,12 @@ export function createReadModels(db: Database) {
   const reads = {
     ...createConfigurationReads(db),
     ...createKeyReads(db),
-    ...createSourceReads(db),
+    ...createRequestBodyReads(db),
     ...createTenantReads(prepare),
     ...createRecordReads(db),
     ...createJobReads(db),
     ...createAttemptStatsReads(db),
     ...createIdempotencyKeyReads(db),
-    ...createSmartsheetReads(db),
     ...createReplayReads(prepare, (cursor) => parseCursor(cursor, 1)[0] as number),
     ...createRetentionReads(prepare),
 

@@ -50,11 +50,7 @@ export function configurationContract(harness: StoreHarness): void {
       expect(row?.deletedAt).toBeUndefined();
     });
 
-    it("keeps sources and keys", async () => {
-      const source = { name: "shop", settings: "{}", managedBy: "config", updatedAt: NOON } as const;
-      await shared.store.saveSource({ ...source, settings: "old" });
-      await shared.store.saveSource(source);
-      expect(await shared.store.loadSources()).toEqual([source]);
+    it("keeps keys", async () => {
       const key = { id: "key_1", name: "admin", scopes: "*", tenantId: undefined, createdAt: NOON };
       const end = { expiresAt: NOON + 1, revokedAt: undefined, prefix: "phk_abcd" };
       await shared.store.insertKey({ ...key, ...end, hash: Uint8Array.from([9, 0, 9]) });

@@ -14,6 +14,7 @@ function open(answer: (event: IncomingEvent) => IngestResult) {
       accepted.push(event);
       queueMicrotask(() => done(answer(event)));
     },
+    acceptWith: (event, write) => write(event, [], () => undefined),
     clock: createVirtualClock(createVirtualTime(NOON)),
     createId: () => `evt_${accepted.length}`,
     onFault: (error) => faults.push(error),
@@ -31,6 +32,13 @@ describe("an event of the gateway itself", () => {
     expect(accepted).toMatchObject([{ type: "webhook.suspended", tenantId: "acme", source: "posthorn", dueAt: NOON }]);
     expect(Buffer.from(accepted[0]?.body ?? []).toString()).toBe('{"webhook_id":"sub_1"}');
     await published;
+  });
+
+  it("is written by the change that it tells of", () => {
+    const { accepted, ownEvents } = open(stored);
+    const written: string[] = [];
+    ownEvents.publishWith({ accept: ({ type, source }) => void written.push(`${source} ${type}`) }, event);
+    expect([accepted, written]).toEqual([[], ["posthorn webhook.suspended"]]);
   });
 
   it("is not published when it would tell of a failure to deliver another one", async () => {

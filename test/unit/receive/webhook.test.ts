@@ -3,7 +3,7 @@ import { PosthornError } from "../../../src/domain/errors.ts";
 import { createIdSource } from "../../../src/domain/ids.ts";
 import { createSystemClock, createSystemRandom } from "../../../src/domain/system-clock.ts";
 import type { Source } from "../../../src/domain/source.ts";
-import { toSource } from "../../../src/manage/source-settings.ts";
+import { toSource } from "../../../src/registry/source-settings.ts";
 import { createBodyChecker } from "../../../src/receive/body-check.ts";
 import { GENERIC } from "../../../src/receive/sources/generic.ts";
 import type { SourceKind } from "../../../src/receive/sources/source-kind.ts";

@@ -2,7 +2,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { listMigrations, openWriteConnection } from "../../../src/store/sqlite/connection.ts";
+import { listMigrations, openWriteConnection, type Database } from "../../../src/store/sqlite/connection.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
 const MIGRATIONS = new URL("../../../src/store/migrations/sqlite/", import.meta.url);
@@ -17,12 +17,7 @@ describe("a database from before there were records", () => {
       enforce: true,
       versions: [{ schema: { pattern: "\u0000é😀" }, example: 1.5 }],
     });
-    const old = new DatabaseSync(file);
-    old.exec("create table migrations (version integer primary key, name text not null) strict");
-    for (const name of listMigrations().filter((one) => one < FIRST_WITH_RECORDS)) {
-      old.exec(readFileSync(new URL(name, MIGRATIONS), "utf8"));
-      old.prepare("insert into migrations values (?, ?)").run(Number(name.slice(0, 4)), name);
-    }
+    const old = createOld(file);
     const insert = old.prepare("insert into event_types values (?, ?, ?, ?, ?)");
     insert.run("order.paid", settings, "config", 1, 2);
     insert.run("order.created", "{}", "api", 3, 4);
@@ -32,7 +27,7 @@ describe("a database from before there were records", () => {
 
     const { db } = openWriteConnection({ file });
     folder.onEnd(() => db.close());
-    const rows = db.prepare("select * from records where kind = 'event_type' order by id").all() as EventTypeSql[];
+    const rows = db.prepare("select * from records where kind = 'event_type' order by id").all() as DataSql[];
     const shared = { kind: "event_type", tenant_id: "", version: 1, format: 1, blob: null, deleted_at: null };
     expect(rows).toMatchObject([
       { ...shared, id: "order.created", created_at: 3, updated_at: 4 },
@@ -46,9 +41,57 @@ describe("a database from before there were records", () => {
     const { value } = db.prepare("select value from meta where key = 'record_version'").get() as { value: number };
     expect(value).toBeGreaterThanOrEqual(1);
   });
+
+  it("keeps its sources and when each was used last, and Smartsheet's webhooks in their order", () => {
+    const file = join(folder.path, "posthorn.db");
+    const old = createOld(file);
+    const insert = old.prepare(`insert into sources
+      (name, settings, managed_by, created_at, updated_at, last_request_at) values (?, ?, ?, ?, ?, ?)`);
+    insert.run("shop", '{"name":"shop","max_bytes":5,"sealed":"AA=="}', "config", 1, 2, 3);
+    insert.run("bank", '{"tenant_id":"acme"}', "api", null, 4, null);
+    old.exec(`insert into smartsheet_webhooks (source, webhook_id, sheet_id, secrets, status, created_at, updated_at)
+      values ('sheets', '9', '7', x'00ff', 'ENABLED', 1, 2), ('sheets', '10', '8', x'01', 'ENABLED', 0, 2)`);
+    old.close();
+
+    const { db } = openWriteConnection({ file });
+    folder.onEnd(() => db.close());
+    const rows = db
+      .prepare("select * from records left join record_states using (seq) where kind <> 'event_type' order by seq")
+      .all() as (DataSql & { kind: string })[];
+    const [sources, webhooks] = ["source", "smartsheet_webhook"].map((kind) => rows.filter((row) => row.kind === kind));
+    const shared = { tenant_id: "", format: 1, deleted_at: null };
+    expect(sources).toMatchObject([
+      { ...shared, id: "bank", created_at: 4, updated_at: 4, state: null },
+      { ...shared, id: "shop", created_at: 1, updated_at: 2, state: '{"lastRequestAt":3}' },
+    ]);
+    expect(sources?.map(({ data }) => JSON.parse(data) as unknown)).toEqual([
+      { tenant_id: "acme", managedBy: "api" },
+      { max_bytes: 5, sealed: "AA==", managedBy: "config" },
+    ]);
+    expect(webhooks).toMatchObject([
+      { ...shared, id: "sheets/10", created_at: 0, blob: Uint8Array.from([1]) },
+      { ...shared, id: "sheets/9", created_at: 1, updated_at: 2, blob: Uint8Array.from([0, 255]) },
+    ]);
+    expect(JSON.parse(webhooks?.[0]?.data ?? "")).toEqual({
+      source: "sheets",
+      webhookId: "10",
+      sheetId: "8",
+      status: "ENABLED",
+    });
+  });
 });
 
-interface EventTypeSql {
+function createOld(file: string): Database {
+  const old = new DatabaseSync(file);
+  old.exec("create table migrations (version integer primary key, name text not null) strict");
+  for (const name of listMigrations().filter((one) => one < FIRST_WITH_RECORDS)) {
+    old.exec(readFileSync(new URL(name, MIGRATIONS), "utf8"));
+    old.prepare("insert into migrations values (?, ?)").run(Number(name.slice(0, 4)), name);
+  }
+  return old;
+}
+
+interface DataSql {
   seq: number;
   data: string;
 }

@@ -13,6 +13,7 @@ import {
   type SourceKindRules,
 } from "../domain/source.ts";
 import type { SourceSecret } from "../domain/source-secrets.ts";
+import type { ManagedBy } from "../domain/subscription.ts";
 import type { SecretBox } from "./secret-box.ts";
 import { judgeDoors } from "./source-doors.ts";
 
@@ -31,32 +32,37 @@ export interface SourceState {
   declaredSecrets: readonly string[] | undefined;
 }
 
-interface StoredSettings extends Shown {
-  /** Base64 of a sealed `Hidden`; absent when there is nothing to hide, and in rows of earlier versions. */
+/** What a record of a source says beside its name. */
+interface StoredSettings extends Omit<Shown, "name"> {
+  managedBy: ManagedBy;
+  /** Base64 of a sealed `Hidden`; absent when there is nothing to hide. */
   sealed?: string;
 }
 
 type Hidden = Pick<SourceState, "auth" | "options" | "pathToken" | "secrets" | "declaredSecrets">;
 
-export function writeState(state: SourceState, box: SecretBox): string {
+export function writeState(state: SourceState, managedBy: ManagedBy, box: SecretBox): string {
   const { shown, ...hidden } = state;
+  const { name: _, ...rest } = shown;
   const isPlain =
     hidden.auth === undefined &&
     hidden.pathToken === undefined &&
     hidden.secrets.length === 0 &&
     Object.keys(hidden.options).length === 0;
-  if (isPlain) return JSON.stringify(shown);
+  if (isPlain) return JSON.stringify({ ...rest, managedBy } satisfies StoredSettings);
   const sealed = Buffer.from(box.seal(JSON.stringify(hidden satisfies Hidden), ownerOf(shown))).toString("base64");
-  return JSON.stringify({ ...shown, sealed } satisfies StoredSettings);
+  return JSON.stringify({ ...rest, managedBy, sealed } satisfies StoredSettings);
 }
 
-export function readState(text: string, box: SecretBox): SourceState {
-  const { sealed, ...shown } = JSON.parse(text) as StoredSettings;
+export function readState(name: string, text: string, box: SecretBox): { state: SourceState; managedBy: ManagedBy } {
+  const { sealed, managedBy, ...rest } = JSON.parse(text) as StoredSettings;
+  const shown = { ...rest, name };
   if (sealed === undefined) {
-    return { shown, auth: undefined, options: {}, pathToken: undefined, secrets: [], declaredSecrets: undefined };
+    const nothing = { auth: undefined, options: {}, pathToken: undefined, secrets: [], declaredSecrets: undefined };
+    return { state: { shown, ...nothing }, managedBy };
   }
   const hidden = JSON.parse(box.open(Buffer.from(sealed, "base64"), ownerOf(shown))) as Hidden;
-  return {
+  const state = {
     shown,
     auth: hidden.auth,
     options: hidden.options,
@@ -64,6 +70,7 @@ export function readState(text: string, box: SecretBox): SourceState {
     secrets: hidden.secrets.map((one) => ({ ...one, endsAt: one.endsAt })),
     declaredSecrets: hidden.declaredSecrets,
   };
+  return { state, managedBy };
 }
 
 function ownerOf({ tenant_id: tenantId = DEFAULT_TENANT, name }: Pick<Shown, "tenant_id" | "name">): string {

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../domain/clock.ts";
-import type { Store } from "../store/store.ts";
-import type { SourceRecord } from "./sources.ts";
+import type { Records } from "../store/port/records.ts";
+import type { Entry } from "./kind.ts";
+import { writeUse, type SourceRecord } from "./source-record.ts";
 
 /** What is done for sources from time to time. */
 export interface SourceNotes {
@@ -10,9 +11,9 @@ export interface SourceNotes {
 }
 
 export interface SourceNotesOptions {
-  store: Pick<Store, "noteSourceRequests">;
+  records: Pick<Records, "noteRecordStates">;
   clock: Clock;
-  list: () => readonly SourceRecord[];
+  list: () => readonly Entry<SourceRecord>[];
   endOverlaps: () => Promise<void>;
   onFault: (error: unknown) => void;
 }
@@ -20,24 +21,24 @@ export interface SourceNotesOptions {
 /** When the last request came is told to the store this late: no webhook waits for it. */
 const EVERY_MS = 30_000;
 
-export function startSourceNotes({ store, clock, list, endOverlaps, onFault }: SourceNotesOptions): SourceNotes {
-  const written = new Map(list().map(({ source }) => [source.name, source.lastRequestAt]));
+export function startSourceNotes({ records, clock, list, endOverlaps, onFault }: SourceNotesOptions): SourceNotes {
+  const written = new Map(list().map(({ seq, thing }) => [seq, thing.source.lastRequestAt]));
   let timer: Timer | undefined;
   let isStopped = false;
 
   async function write(): Promise<void> {
-    const news = list().filter(({ source }) => source.lastRequestAt > (written.get(source.name) ?? 0));
+    const uses = list().map(({ seq, thing }) => ({ seq, at: thing.source.lastRequestAt }));
+    const news = uses.filter(({ seq, at }) => at > (written.get(seq) ?? 0));
     if (news.length === 0) return;
-    const rows = news.map(({ source }) => ({ name: source.name, at: source.lastRequestAt }));
-    await store.noteSourceRequests(rows);
-    for (const { name, at } of rows) written.set(name, at);
+    await records.noteRecordStates(news.map(({ seq, at }) => ({ seq, state: writeUse(at) })));
+    for (const { seq, at } of news) written.set(seq, at);
   }
 
   function schedule(): void {
     timer?.cancel();
     if (isStopped) return;
     const wall = clock.wall();
-    const ends = list().flatMap(({ state }) => state.secrets.map(({ endsAt }) => (endsAt ?? Infinity) - wall));
+    const ends = list().flatMap(({ thing }) => thing.state.secrets.map(({ endsAt }) => (endsAt ?? Infinity) - wall));
     timer = clock.setTimer(clock.now() + Math.max(0, Math.min(EVERY_MS, ...ends)), () => {
       Promise.all([write(), endOverlaps()]).catch(onFault).finally(schedule);
     });

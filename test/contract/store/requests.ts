@@ -2,43 +2,7 @@ import { describe, expect, it } from "vitest";
 import { newRequest, NOON } from "../../support/store-fixtures.ts";
 import { useStore, type StoreHarness } from "./harness.ts";
 
-export function sourcesContract(harness: StoreHarness): void {
-  describe("sources", () => {
-    const shared = useStore(harness);
-    const find = async (name: string) => (await shared.store.loadSources()).find((row) => row.name === name);
-
-    it("keep when they were made and when they were last used, whatever is saved of them later", async () => {
-      const row = { name: "shop", settings: "{}", managedBy: "api", createdAt: NOON, updatedAt: NOON } as const;
-      await shared.store.saveSource(row);
-      await shared.store.noteSourceRequests([
-        { name: "shop", at: NOON + 9 },
-        { name: "nobody", at: NOON },
-      ]);
-      await shared.store.noteSourceRequests([{ name: "shop", at: NOON + 5 }]);
-      await shared.store.saveSource({ ...row, settings: '{"a":1}', createdAt: NOON + 7, updatedAt: NOON + 8 });
-      expect(await find("shop")).toEqual({
-        ...row,
-        settings: '{"a":1}',
-        updatedAt: NOON + 8,
-        lastRequestAt: NOON + 9,
-      });
-      await shared.store.deleteSource("shop");
-      await shared.store.deleteSource("shop");
-      expect(await find("shop")).toBeUndefined();
-    });
-
-    it("are made once for one Idempotency-Key", async () => {
-      const mark = { scope: "sources", key: "k", fingerprint: "f", madeId: "once", madeAt: NOON };
-      const row = { name: "once", settings: "{}", managedBy: "api", updatedAt: NOON } as const;
-      await shared.store.saveSource(row, mark);
-      await expect(shared.store.saveSource({ ...row, name: "twice" }, mark)).rejects.toMatchObject({
-        code: "conflict",
-      });
-      expect(await find("twice")).toBeUndefined();
-      expect(await shared.store.findIdempotencyKey("sources", "k")).toMatchObject({ madeId: "once" });
-    });
-  });
-
+export function requestsContract(harness: StoreHarness): void {
   describe("logged requests", () => {
     const shared = useStore(harness);
 
