@@ -156,7 +156,7 @@ function tell(target: string, manifest: Manifest, secretsInClear: readonly strin
       ["subscriptions", tables["subscriptions"]],
       ["sources", tables["sources"]],
       ["tenants", tables["tenants"]],
-      ["keys", tables["keys"]],
+      ["keys", records["key"] ?? 0],
       ["event types", records["event_type"] ?? 0],
       ["events", manifest.with_events ? tables["events"] : "left out (--with-events)"],
       ["files", countOf(manifest.parts.length - 1, "file")],

@@ -4,11 +4,11 @@ import { createIdSource } from "../domain/ids.ts";
 import { createSystemClock, createSystemRandom } from "../domain/system-clock.ts";
 import { openDiskWatch } from "../manage/disk-watch.ts";
 import { loadOrCreateMasterKey } from "../manage/key-files.ts";
-import { openKeys } from "../manage/keys.ts";
 import { createQuotaGate } from "../manage/quotas.ts";
 import { createRetentionTimes } from "../manage/retention.ts";
 import { createSecretBox } from "../manage/secret-box.ts";
 import { openTenants } from "../manage/tenants.ts";
+import { openKeys } from "../registry/keys.ts";
 import { createRegistry } from "../registry/registry.ts";
 import { prepareDataDir } from "../store/sqlite/data-dir.ts";
 import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
@@ -65,7 +65,7 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
   const secretBox = createSecretBox(masterKey);
   const registry = createRegistry({ records: store, clock });
   const keys = await openKeys({
-    store,
+    registry,
     clock,
     createId,
     adminKey: config.adminKey,

@@ -346,22 +346,6 @@ export interface Configuration {
   deleteSource(name: string): Promise<void>;
   /** When the last request of each came, in wall time; earlier than what is known changes nothing. */
   noteSourceRequests(rows: readonly { name: string; at: number }[]): Promise<void>;
-  loadKeys(): Promise<readonly KeyRow[]>;
-  findKey(by: { id: string } | { hash: Uint8Array }): Promise<KeyRow | undefined>;
-  /**
-   * Refused when its tenant has `maxKeys` live ones already. Of those that live no more as many are kept; resolves to the
-   * ids of those that are gone now.
-   */
-  insertKey(row: KeyRow, mark?: IdempotencyMark, maxKeys?: number): Promise<readonly string[]>;
-  /** Refused when it is revoked; and with `keepLastAdmin` for the last one of those below, if it would be one no more. */
-  updateKey(
-    id: string,
-    change: Pick<KeyRow, "name" | "scopes" | "expiresAt">,
-    at: number,
-    options: { keepLastAdmin: boolean },
-  ): Promise<void>;
-  /** `keepLastAdmin`: refused for the last live one with the scope `admin` that is bound to no tenant. */
-  revokeKey(id: string, at: number, options: { keepLastAdmin: boolean }): Promise<void>;
   /** A value that is made once and then stays: the first to write wins, and that value is returned. */
   loadOrSave(name: string, value: string): Promise<string>;
 }
@@ -423,19 +407,6 @@ export interface SourceRow {
   createdAt?: number | undefined;
   updatedAt: number;
   lastRequestAt?: number | undefined;
-}
-
-export interface KeyRow {
-  id: string;
-  hash: Uint8Array;
-  name: string;
-  scopes: string;
-  tenantId: string | undefined;
-  createdAt: number;
-  expiresAt: number | undefined;
-  revokedAt: number | undefined;
-  /** The beginning of the key, for people to recognise it by; undefined for one from before there was this. */
-  prefix: string | undefined;
 }
 
 /** Reads for people and programs. Never on the way of an event; served apart from the writes. */

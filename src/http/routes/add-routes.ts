@@ -4,7 +4,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { BulkReplays } from "../../manage/bulk-replays.ts";
 import type { EventTypes } from "../../registry/event-types.ts";
 import type { Jobs } from "../../manage/jobs.ts";
-import type { Keys } from "../../manage/keys.ts";
+import type { Keys } from "../../registry/keys.ts";
 import type { Replays } from "../../manage/replays.ts";
 import type { Resume } from "../../manage/resume.ts";
 import type { SecretRotation } from "../../manage/secret-rotation.ts";
@@ -135,7 +135,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   addFilterRoutes(app, { store });
   addTargetRoutes(app, { targets: parts.targets, subscriptions, scheduler, store, clock });
   addTenantRoutes(app, { tenants, store, clock });
-  addKeyRoutes(app, { keys, store, clock });
+  addKeyRoutes(app, { keys, clock });
   addEventTypeRoutes(app, { eventTypes });
   if (open.catalog) addCatalogRoute(app, { eventTypes });
   addSubscriptionSecretRoutes(app, {

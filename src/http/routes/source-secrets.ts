@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
-import type { Caller } from "../../manage/keys.ts";
+import type { Caller } from "../../registry/keys.ts";
 import type { SourceRecord, Sources } from "../../manage/sources.ts";
 import { presentUsedSource } from "../present/source.ts";
 

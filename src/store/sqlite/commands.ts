@@ -6,7 +6,6 @@ import { createConfigurationWrites } from "./configuration.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { createHeldActs } from "./held.ts";
-import { createKeyWrites } from "./keys.ts";
 import { createIdempotencyKeyWrites } from "./idempotency-keys.ts";
 import { createJobWrites } from "./jobs.ts";
 import type { Moves } from "./move.ts";
@@ -40,7 +39,6 @@ export function createCommands(
     ...createConfigurationWrites(db),
     ...createSourceWrites(db),
     ...createTenantWrites(db, { onDeleted: counters.forgetTenant }),
-    ...createKeyWrites(db),
     ...createTargetWrites(db),
     ...createValidationWrites(db),
     ...createSmartsheetWrites(db),

@@ -93,9 +93,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     deleteSource: (name) => write("deleteSource", name),
     noteSourceRequests: (rows) => write("noteSourceRequests", rows),
     noteRequestReplay: (id, replay) => write("noteRequestReplay", id, replay),
-    insertKey: (row, mark, maxKeys) => write("insertKey", row, mark, maxKeys),
-    updateKey: (id, change, at, keep) => write("updateKey", id, change, at, keep),
-    revokeKey: (id, at, keep) => write("revokeKey", id, at, keep),
     insertTenant: (tenant, mark) => write("insertTenant", tenant, mark),
     saveTenant: (tenant) => write("saveTenant", tenant),
     deleteTenant: (id, at) => write("deleteTenant", id, at),
@@ -110,8 +107,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     loadTargets: () => read("loadTargets"),
     saveTarget: (row, mark) => write("saveTarget", row, mark),
     deleteTarget: (tenantId, name) => write("deleteTarget", tenantId, name),
-    loadKeys: () => read("loadKeys"),
-    findKey: (by) => read("findKey", by),
 
     loadRecords: (kinds) => read("loadRecords", kinds),
     changesSince: (version, kinds) => read("changesSince", version, kinds),

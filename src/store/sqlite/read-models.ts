@@ -33,7 +33,6 @@ import { createTenantReads } from "./tenants.ts";
 import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
 import { createEventIdLookup } from "./event-ids.ts";
 import { createJobReads } from "./jobs.ts";
-import { createKeyReads } from "./keys.ts";
 import { createRecordReads } from "./records.ts";
 import { createReplayReads } from "./replay-reads.ts";
 import { createRetentionReads } from "./retention-reads.ts";
@@ -109,7 +108,6 @@ export function createReadModels(db: Database) {
 
   const reads = {
     ...createConfigurationReads(db),
-    ...createKeyReads(db),
     ...createSourceReads(db),
     ...createTenantReads(prepare),
     ...createRecordReads(db),

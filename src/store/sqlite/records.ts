@@ -13,7 +13,11 @@ import type {
 import type { Accept } from "./accept.ts";
 import type { Stored } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
+import { createTenantBirth } from "./tenants.ts";
 import { createIdempotencyKeyReads, createMarkWrite } from "./idempotency-keys.ts";
+
+/** A tenant is there as soon as it has one of these. */
+const BEARS_TENANT: ReadonlySet<RecordKind> = new Set(["key", "subscription"]);
 
 type Written = { kind: "written"; version: number; seqs: number[]; events: Stored[] };
 
@@ -40,6 +44,7 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
     insert or replace into record_states (seq, state) select seq, ?2 from records where seq = ?1 and deleted_at is null`);
   const { findIdempotencyKey } = createIdempotencyKeyReads(db);
   const writeMark = createMarkWrite(db);
+  const giveBirth = createTenantBirth(db);
 
   function findLive({ kind, tenantId, id }: RecordKey): RecordSql | undefined {
     const row = find.get(kind, tenantId, id) as RecordSql | undefined;
@@ -91,6 +96,7 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
   function apply(change: RecordChange, version: number, at: number): number {
     const { kind, tenantId, id } = change;
     if (change.act === "put") {
+      if (tenantId !== "" && BEARS_TENANT.has(kind)) giveBirth(tenantId, at);
       const { format, data, blob = null } = change;
       return (put.get(kind, tenantId, id, version, format, data, blob, at) as { seq: number }).seq;
     }

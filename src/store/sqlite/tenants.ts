@@ -34,8 +34,9 @@ export function createTenantWrites(db: Database, options: { onDeleted: (id: stri
     "select count(*) as count from subscriptions where tenant_id = ? and deleted_at is null",
   );
   const countKeys = db.prepare(`
-    select count(*) as count from keys
-    where tenant_id = ? and revoked_at is null and (expires_at is null or expires_at > ?)`);
+    select count(*) as count from records
+    where kind = 'key' and tenant_id = ? and deleted_at is null and data ->> '$.revokedAt' is null
+      and coalesce(data ->> '$.expiresAt' > ?, true)`);
   const remove = db.prepare("delete from tenants where id = ?");
   const writeMark = createMarkWrite(db);
 

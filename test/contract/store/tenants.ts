@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Tenant } from "../../../src/domain/tenant.ts";
-import type { KeyRow, Store } from "../../../src/store/store.ts";
+import type { Store } from "../../../src/store/store.ts";
 import {
   accept,
   newDelivery,
@@ -35,19 +35,10 @@ function newTenant(id: string, change: Partial<Tenant> = {}): Tenant {
   };
 }
 
-function newKey(id: string, change: Partial<KeyRow> = {}): KeyRow {
-  return {
-    id,
-    hash: Buffer.from(id),
-    name: id,
-    scopes: "admin",
-    tenantId: undefined,
-    createdAt: NOON,
-    expiresAt: undefined,
-    revokedAt: undefined,
-    prefix: undefined,
-    ...change,
-  };
+function newKey(id: string, tenantId: string, kept: object = {}) {
+  const data = JSON.stringify(kept);
+  const change = { act: "put", kind: "key", tenantId, id, expected: "absent", format: 1, data } as const;
+  return { changes: [change], at: NOON };
 }
 
 async function idsOf(store: Store): Promise<string[]> {
@@ -93,7 +84,7 @@ export function tenantContract(harness: StoreHarness): void {
         await store.saveTenant(newTenant("known", { name: "Known" }));
         for (const tenantId of ["by-event", "by-event", "known"]) await stored(store, newEvent({ tenantId }));
         await store.insertSubscription(newSubscription("s", { tenantId: "by-subscription" }));
-        await store.insertKey(newKey("key_1", { tenantId: "by-key" }));
+        await store.write(newKey("key_1", "by-key"));
         expect(await idsOf(store)).toEqual(["by-event", "by-key", "by-subscription", "default", "known"]);
         expect(await store.findTenant("by-event")).toEqual(newTenant("by-event"));
         expect((await store.findTenant("known"))?.name).toBe("Known");
@@ -103,7 +94,7 @@ export function tenantContract(harness: StoreHarness): void {
     it("are deleted only without subscriptions and live keys, and come back with the next event", async () => {
       const { store } = shared;
       const seq = await store.insertSubscription(newSubscription("of-doomed", { tenantId: "doomed" }));
-      await store.insertKey(newKey("key_doomed", { tenantId: "doomed", expiresAt: NOON + 10 }));
+      await store.write(newKey("key_doomed", "doomed", { expiresAt: NOON + 10 }));
       await stored(store, newEvent({ tenantId: "doomed" }));
       await expect(store.deleteTenant("doomed", NOON)).rejects.toMatchObject({
         code: "conflict",
@@ -117,23 +108,6 @@ export function tenantContract(harness: StoreHarness): void {
       await stored(store, newEvent({ tenantId: "doomed" }));
       expect(await store.findTenant("doomed")).toEqual(newTenant("doomed"));
     });
-
-    it("get no more live keys than is said, even when two come at once; of dead ones the latest are kept", () =>
-      inFreshPlace(harness, async ({ store }) => {
-        const insert = (id: string, more: object = {}) =>
-          store.insertKey(newKey(id, { tenantId: "limited", ...more }), undefined, 2);
-        for (const [n, id] of ["key_a", "key_b", "key_c"].entries()) {
-          expect(await insert(id, { revokedAt: NOON - 10 + n })).toEqual([]);
-        }
-        expect(await insert("key_d")).toEqual(["key_a"]);
-        const race = await Promise.allSettled([insert("key_e"), insert("key_f")]);
-        expect(race.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
-        expect(race[1]).toMatchObject({ reason: { code: "key_limit", details: { limit: 2, used: 2 } } });
-        await store.insertKey(newKey("key_other", { tenantId: "other" }), undefined, 2);
-        expect((await store.findKey({ id: "key_e" }))?.tenantId).toBe("limited");
-        expect((await store.findKey({ hash: newKey("key_e").hash }))?.id).toBe("key_e");
-        for (const id of ["key_a", "key_f", "key_e\u0000x"]) expect(await store.findKey({ id })).toBeUndefined();
-      }));
 
     it("get no more subscriptions than their quota, even when two come at once; declared ones count and pass", async () => {
       const { store } = shared;
@@ -164,34 +138,5 @@ export function tenantContract(harness: StoreHarness): void {
       await settle(store, newSettlement({ eventSeq, subscriptionSeq: lane }));
       expect(await store.loadTenantUsage(["counted"])).toEqual([{ ...usage, openDeliveries: 1 }]);
     });
-  });
-
-  describe("keys", () => {
-    it("are revoked, but for the last live admin key that is bound to no tenant", () =>
-      inFreshPlace(harness, async ({ store }) => {
-        const keep = { keepLastAdmin: true };
-        await store.insertKey(newKey("key_admin", { scopes: "read admin" }));
-        await store.insertKey(newKey("key_old", { expiresAt: NOON }));
-        await store.insertKey(newKey("key_dead", { revokedAt: NOON }));
-        await store.insertKey(newKey("key_bound", { tenantId: "a" }));
-        await store.insertKey(newKey("key_reader", { scopes: "read" }));
-        await expect(store.revokeKey("key_admin", NOON, keep)).rejects.toMatchObject({ code: "conflict" });
-        for (const id of ["key_old", "key_bound", "key_reader"]) await store.revokeKey(id, NOON + 1, keep);
-        await store.insertKey(newKey("key_second", { expiresAt: NOON + 100 }));
-        await store.revokeKey("key_admin", NOON + 2, keep);
-        await store.revokeKey("key_admin", NOON + 3, keep);
-        await expect(store.revokeKey("key_second", NOON + 4, keep)).rejects.toMatchObject({ code: "conflict" });
-        await store.revokeKey("key_second", NOON + 4, { keepLastAdmin: false });
-        await expect(store.revokeKey("key_x", NOON, keep)).rejects.toMatchObject({ code: "not_found" });
-        const ends = (await store.loadKeys()).map(({ id, revokedAt }) => [id, (revokedAt ?? 0) - NOON]);
-        expect(Object.fromEntries(ends)).toEqual({
-          key_admin: 2,
-          key_old: 1,
-          key_dead: 0,
-          key_bound: 1,
-          key_reader: 1,
-          key_second: 4,
-        });
-      }));
   });
 }
