@@ -155,7 +155,7 @@ function tell(target: string, manifest: Manifest, secretsInClear: readonly strin
       ["backup", `${target} (${formatBytes(bytes)})`],
       ["subscriptions", tables["subscriptions"]],
       ["sources", tables["sources"]],
-      ["tenants", tables["tenants"]],
+      ["tenants", records["tenant"] ?? 0],
       ["keys", records["key"] ?? 0],
       ["event types", records["event_type"] ?? 0],
       ["events", manifest.with_events ? tables["events"] : "left out (--with-events)"],

@@ -11,7 +11,6 @@ import type { PosthornError } from "../domain/errors.ts";
 import type { AttemptResult } from "../domain/outcome.ts";
 import type { Refused } from "../domain/refusal.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
-import type { Tenant } from "../domain/tenant.ts";
 import type { IdempotencyBook, IdempotencyMark } from "./port/idempotency.ts";
 import type { Records } from "./port/records.ts";
 import type { ReplayBook } from "./port/replays.ts";
@@ -24,7 +23,7 @@ import type { ValidationBook } from "./port/validations.ts";
 export interface Store
   extends
     Configuration,
-    TenantRecords,
+    TenantUsages,
     ReadModels,
     Acts,
     JobBook,
@@ -350,22 +349,7 @@ export interface Configuration {
   loadOrSave(name: string, value: string): Promise<string>;
 }
 
-/**
- * A tenant comes into being, without quotas, in the transaction of the first event, subscription or key that names it.
- * `default` is always there.
- */
-export interface TenantRecords {
-  /** Those that an event may be refused for, or that the configuration declared: with quotas or not active; and those with times of their own. */
-  loadTenants(): Promise<readonly Tenant[]>;
-  findTenant(id: string): Promise<Tenant | undefined>;
-  /** By id. */
-  listTenants(page: Page): Promise<PageOf<Tenant>>;
-  /** Refused when the id is taken. */
-  insertTenant(tenant: Tenant, mark?: IdempotencyMark): Promise<void>;
-  /** Makes it or changes it; `createdAt` counts only for one that is made. */
-  saveTenant(tenant: Tenant): Promise<void>;
-  /** Refused while it has subscriptions or live keys. Its events stay in the log. */
-  deleteTenant(id: string, at: number): Promise<void>;
+export interface TenantUsages {
   /** From counters, in the order of `ids`; zeros for one that is not known. */
   loadTenantUsage(ids: readonly string[]): Promise<readonly TenantUsage[]>;
 }

@@ -12,6 +12,7 @@ import { newEvent, NOON } from "../support/store-fixtures.ts";
 import { registryContract, type RegistryPlace } from "./registry-contract.ts";
 import { eventTypesCase } from "./registry/event-types.ts";
 import { keysCase } from "./registry/keys.ts";
+import { tenantsCase } from "./registry/tenants.ts";
 import { DEDUPE_HORIZON_MS } from "./store/harness.ts";
 
 afterAll(collectGarbage);
@@ -39,6 +40,7 @@ async function openPlace(): Promise<RegistryPlace> {
 
 registryContract(eventTypesCase, openPlace);
 registryContract(keysCase, openPlace);
+registryContract(tenantsCase, openPlace);
 
 interface Note {
   id: string;

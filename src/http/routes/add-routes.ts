@@ -14,7 +14,7 @@ import type { Statistics } from "../../manage/statistics.ts";
 import type { Status } from "../../manage/status.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import type { Targets } from "../../manage/targets.ts";
-import type { Tenants } from "../../manage/tenants.ts";
+import type { Tenants } from "../../registry/tenants.ts";
 import type { TestDeliveries } from "../../manage/test-delivery.ts";
 import type { Validations } from "../../manage/validations.ts";
 import type { BodyChecker } from "../../receive/body-check.ts";
@@ -134,7 +134,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   addTestDeliveryRoutes(app, { subscriptions, tests, presentDelivery: present });
   addFilterRoutes(app, { store });
   addTargetRoutes(app, { targets: parts.targets, subscriptions, scheduler, store, clock });
-  addTenantRoutes(app, { tenants, store, clock });
+  addTenantRoutes(app, { tenants, store });
   addKeyRoutes(app, { keys, clock });
   addEventTypeRoutes(app, { eventTypes });
   if (open.catalog) addCatalogRoute(app, { eventTypes });

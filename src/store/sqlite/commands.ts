@@ -16,7 +16,6 @@ import { createReplayWrites } from "./replays.ts";
 import type { Retention } from "./retention.ts";
 import { createTargetWrites } from "./targets.ts";
 import { createSmartsheetWrites } from "./smartsheet.ts";
-import { createTenantWrites } from "./tenants.ts";
 import { createValidationWrites } from "./validations.ts";
 
 /**
@@ -38,14 +37,13 @@ export function createCommands(
   const throwing = {
     ...createConfigurationWrites(db),
     ...createSourceWrites(db),
-    ...createTenantWrites(db, { onDeleted: counters.forgetTenant }),
     ...createTargetWrites(db),
     ...createValidationWrites(db),
     ...createSmartsheetWrites(db),
   };
   const commands = {
     ...throwing,
-    ...createRecordWrites(db, { accept }),
+    ...createRecordWrites(db, { accept, onTenantDeleted: counters.forgetTenant }),
     ...createJobWrites(db),
     ...createAttemptStatsWrites(db),
     ...createIdempotencyKeyWrites(db),

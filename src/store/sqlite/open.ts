@@ -93,12 +93,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     deleteSource: (name) => write("deleteSource", name),
     noteSourceRequests: (rows) => write("noteSourceRequests", rows),
     noteRequestReplay: (id, replay) => write("noteRequestReplay", id, replay),
-    insertTenant: (tenant, mark) => write("insertTenant", tenant, mark),
-    saveTenant: (tenant) => write("saveTenant", tenant),
-    deleteTenant: (id, at) => write("deleteTenant", id, at),
-    loadTenants: () => read("loadTenants"),
-    findTenant: (id) => read("findTenant", id),
-    listTenants: (page) => read("listTenants", page),
     loadTenantUsage: (ids) => read("loadTenantUsage", ids),
     loadOrSave: (name, value) => write("loadOrSave", name, value),
     loadSubscriptions: () => read("loadSubscriptions"),
@@ -110,6 +104,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
     loadRecords: (kinds) => read("loadRecords", kinds),
     changesSince: (version, kinds) => read("changesSince", version, kinds),
+    findRecord: (key) => read("findRecord", key),
+    listRecords: (kind, page) => read("listRecords", kind, page),
     async write({ changes, ...rest }) {
       const result = await write("writeRecords", changes, rest);
       return result.kind === "refused" ? result : { ...result, events: result.events.map(toAcceptResult) };

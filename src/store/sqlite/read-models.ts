@@ -110,7 +110,7 @@ export function createReadModels(db: Database) {
     ...createConfigurationReads(db),
     ...createSourceReads(db),
     ...createTenantReads(prepare),
-    ...createRecordReads(db),
+    ...createRecordReads(db, prepare),
     ...createTargetReads(db),
     ...createJobReads(db),
     ...createValidationReads(db),

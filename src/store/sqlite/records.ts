@@ -1,3 +1,4 @@
+import type { Page, PageOf } from "../store.ts";
 import type { IdempotencyMark } from "../port/idempotency.ts";
 import type {
   RecordChange,
@@ -12,7 +13,7 @@ import type {
 } from "../port/records.ts";
 import type { Accept } from "./accept.ts";
 import type { Stored } from "../commit/batch.ts";
-import type { Database } from "./connection.ts";
+import type { Database, Statement } from "./connection.ts";
 import { createTenantBirth } from "./tenants.ts";
 import { createIdempotencyKeyReads, createMarkWrite } from "./idempotency-keys.ts";
 
@@ -21,11 +22,16 @@ const BEARS_TENANT: ReadonlySet<RecordKind> = new Set(["key", "subscription"]);
 
 type Written = { kind: "written"; version: number; seqs: number[]; events: Stored[] };
 
-export function createRecordWrites(db: Database, { accept }: { accept: Pick<Accept, "accept"> }) {
+export function createRecordWrites(
+  db: Database,
+  { accept, onTenantDeleted }: { accept: Pick<Accept, "accept">; onTenantDeleted?: (id: string) => void },
+) {
   const find = db.prepare(`
     select seq, id, version, format, deleted_at from records where kind = ? and tenant_id = ? and id = ?`);
-  const findChange = db.prepare("select 1 from records where version > ? and kind = ? limit 1");
-  const findChangeOf = db.prepare("select 1 from records where version > ? and kind = ? and tenant_id = ? limit 1");
+  const findChange = db.prepare("select 1 from records where version > ? and kind = ? and format > 0 limit 1");
+  const findChangeOf = db.prepare(
+    "select 1 from records where version > ? and kind = ? and tenant_id = ? and format > 0 limit 1",
+  );
   const selectVersion = db.prepare("select value as version from meta where key = 'record_version'");
   const nextVersion = db.prepare(
     "update meta set value = value + 1 where key = 'record_version' returning value as version",
@@ -65,6 +71,7 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
       return { kind: "refused", why: "newer_format", key, format: row.format };
     }
     if ((row?.version ?? "absent") === expected) return undefined;
+    if (expected === "absent" && row?.format === 0) return undefined;
     return { kind: "refused", why: "changed", key, version: row?.version };
   }
 
@@ -96,12 +103,13 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
   function apply(change: RecordChange, version: number, at: number): number {
     const { kind, tenantId, id } = change;
     if (change.act === "put") {
-      if (tenantId !== "" && BEARS_TENANT.has(kind)) giveBirth(tenantId, at);
+      if (tenantId !== "" && BEARS_TENANT.has(kind)) giveBirth(tenantId, at, version);
       const { format, data, blob = null } = change;
       return (put.get(kind, tenantId, id, version, format, data, blob, at) as { seq: number }).seq;
     }
     const { seq } = bury.get(kind, tenantId, id, version, at) as { seq: number };
     forgetState.run(seq);
+    if (kind === "tenant") onTenantDeleted?.(id);
     return seq;
   }
 
@@ -125,7 +133,7 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
 
 type RestOfWrite = Omit<WriteRequest, "changes">;
 
-export function createRecordReads(db: Database) {
+export function createRecordReads(db: Database, prepare: (sql: string) => Statement) {
   const COLUMNS = "r.*, s.state from records r left join record_states s on s.seq = r.seq";
 
   /** Records and version as of one moment. */
@@ -143,14 +151,30 @@ export function createRecordReads(db: Database) {
   }
 
   return {
+    findRecord({ kind, tenantId, id }: RecordKey): StoredRecord | undefined {
+      const row = prepare(
+        `select ${COLUMNS} where r.kind = ? and r.tenant_id = ? and r.id = ? and r.deleted_at is null`,
+      ).get(kind, tenantId, id) as unknown as FullRecordSql | undefined;
+      // The driver cuts text at NUL: what it found may be another one.
+      return row === undefined || row.id !== id ? undefined : fromSql(row);
+    },
+    listRecords(kind: RecordKind, { limit, cursor }: Page): PageOf<StoredRecord> {
+      const rows = prepare(
+        `select ${COLUMNS} where r.kind = ? and r.tenant_id = '' and r.id > ? and r.deleted_at is null
+         order by r.id limit ?`,
+      ).all(kind, cursor ?? "", limit + 1) as unknown as FullRecordSql[];
+      const shown = rows.slice(0, limit).map(fromSql);
+      return { rows: shown, nextCursor: rows.length > limit ? shown.at(-1)?.id : undefined };
+    },
     loadRecords: (kinds: readonly RecordKind[]): RecordSet =>
       readSet(
-        `select ${COLUMNS} where r.kind in (select value from json_each(?)) and r.deleted_at is null order by r.seq`,
+        `select ${COLUMNS} where r.kind in (select value from json_each(?)) and r.deleted_at is null and r.format > 0
+         order by r.seq`,
         JSON.stringify(kinds),
       ),
     changesSince: (version: number, kinds: readonly RecordKind[]): RecordSet =>
       readSet(
-        `select ${COLUMNS} where r.version > ? and r.kind in (select value from json_each(?))
+        `select ${COLUMNS} where r.version > ? and r.kind in (select value from json_each(?)) and r.format > 0
          order by r.version, r.seq`,
         version,
         JSON.stringify(kinds),

@@ -12,17 +12,8 @@ const mark = (change: Partial<IdempotencyMark>): IdempotencyMark => ({
   ...change,
 });
 
-const tenant = (id: string) => ({
-  id,
-  name: id,
-  contactEmail: undefined,
-  quotas: { subscriptions: undefined, eventsPerMinute: undefined, openDeliveries: undefined, storedBytes: undefined },
-  retention: {},
-  status: "active" as const,
-  managedBy: "api" as const,
-  createdAt: NOON,
-  updatedAt: NOON,
-});
+const put = (id: string) =>
+  ({ act: "put", kind: "target", tenantId: "", id, expected: "absent", format: 1, data: "{}" }) as const;
 
 export function idempotencyKeysContract(harness: StoreHarness): void {
   describe("idempotency keys", () => {
@@ -30,24 +21,22 @@ export function idempotencyKeysContract(harness: StoreHarness): void {
 
     it("are kept with what they made, or neither is", async () => {
       const { store } = shared;
-      await store.insertTenant(tenant("acme"), mark({}));
+      const make = (id: string, change: Partial<IdempotencyMark>) =>
+        store.write({ changes: [put(id)], mark: mark({ madeId: id, ...change }), at: NOON });
+      expect(await make("acme", {})).toMatchObject({ kind: "written" });
       expect(await store.findIdempotencyKey("tenants", "once")).toEqual(mark({}));
       expect(await store.findIdempotencyKey("keys/", "once")).toBeUndefined();
-      // The tenant is refused: its mark is not there either.
-      const refused = store.insertTenant(tenant("acme"), mark({ key: "again" }));
-      await expect(refused).rejects.toMatchObject({ code: "conflict" });
+      // The thing is refused: its mark is not there either.
+      expect(await make("acme", { key: "again" })).toMatchObject({ kind: "refused" });
       expect(await store.findIdempotencyKey("tenants", "again")).toBeUndefined();
       // The mark is refused: nothing is made.
-      const twice = store.insertTenant(tenant("other"), mark({ madeId: "other" }));
-      await expect(twice).rejects.toMatchObject({ code: "conflict" });
-      expect(await store.findTenant("other")).toBeUndefined();
+      expect(await make("other", {})).toMatchObject({ kind: "refused" });
+      expect(await store.findRecord(put("other"))).toBeUndefined();
     });
 
     it("let one of many make its thing, when all come at once", async () => {
       const { store } = shared;
       const ids = [1, 2, 3, 4].map((n) => `race_${n}`);
-      const put = (id: string) =>
-        ({ act: "put", kind: "target", tenantId: "", id, expected: "absent", format: 1, data: "{}" }) as const;
       const tries = ids.map((id) =>
         store.write({ changes: [put(id)], mark: mark({ scope: "keys/", madeId: id }), at: NOON }),
       );

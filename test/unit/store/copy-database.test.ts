@@ -15,8 +15,6 @@ const CONFIGURATION = [
   "meta",
   "subscriptions",
   "sources",
-  "keys",
-  "tenants",
   "records",
   "record_states",
   "jobs",

@@ -2,7 +2,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { listMigrations, openWriteConnection } from "../../../src/store/sqlite/connection.ts";
+import { listMigrations, openWriteConnection, type Database } from "../../../src/store/sqlite/connection.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
 const MIGRATIONS = new URL("../../../src/store/migrations/sqlite/", import.meta.url);
@@ -11,18 +11,23 @@ const FIRST_WITH_RECORDS = "0020";
 describe("a database from before there were records", () => {
   const folder = useFolder();
 
-  it("keeps its event types, and numbers that subscriptions have are no other record's", () => {
-    const file = join(folder.path, "posthorn.db");
-    const settings = JSON.stringify({
-      enforce: true,
-      versions: [{ schema: { pattern: "\u0000é😀" }, example: 1.5 }],
-    });
+  function openOld(file: string): Database {
     const old = new DatabaseSync(file);
     old.exec("create table migrations (version integer primary key, name text not null) strict");
     for (const name of listMigrations().filter((one) => one < FIRST_WITH_RECORDS)) {
       old.exec(readFileSync(new URL(name, MIGRATIONS), "utf8"));
       old.prepare("insert into migrations values (?, ?)").run(Number(name.slice(0, 4)), name);
     }
+    return old;
+  }
+
+  it("keeps its event types, and numbers that subscriptions have are no other record's", () => {
+    const file = join(folder.path, "posthorn.db");
+    const settings = JSON.stringify({
+      enforce: true,
+      versions: [{ schema: { pattern: "\u0000é😀" }, example: 1.5 }],
+    });
+    const old = openOld(file);
     const insert = old.prepare("insert into event_types values (?, ?, ?, ?, ?)");
     insert.run("order.paid", settings, "config", 1, 2);
     insert.run("order.created", "{}", "api", 3, 4);
@@ -46,7 +51,54 @@ describe("a database from before there were records", () => {
     const { value } = db.prepare("select value from meta where key = 'record_version'").get() as { value: number };
     expect(value).toBeGreaterThanOrEqual(1);
   });
+
+  it("keeps its tenants with what they have, those that nobody configured apart, and its keys", () => {
+    const file = join(folder.path, "posthorn.db");
+    const old = openOld(file);
+    old.exec(`
+      insert into tenants (id, name, contact_email, status, max_subscriptions, max_stored_bytes, managed_by, created_at,
+        updated_at, retention) values
+        ('full', 'Füll "one"', 'a@b', 'inactive', 0, 9, 'config', 1, 2, '{"days":3}'),
+        ('named', 'Named', null, 'active', null, null, 'api', 3, 4, null),
+        ('born', 'born', null, 'active', null, null, 'api', 5, 5, null),
+        ('asked', 'asked', null, 'active', null, null, 'api', 6, 6, null);
+      insert into idempotency_keys (scope, key, fingerprint, made_id, made_at) values ('tenants', 'k', 'f', 'asked', 6);
+      insert into keys (id, hash, name, scopes, tenant_id, created_at, expires_at, revoked_at, prefix) values
+        ('key_1', x'0aff', 'one', 'read publish', 'full', 1, 8, 7, 'phk_abcd'),
+        ('key_2', x'02', 'two', 'admin', null, 2, null, null, null),
+        ('key_3', x'03', 'bound to a tenant without a name', 'admin', '', 3, null, null, null);`);
+    old.close();
+
+    const { db } = openWriteConnection({ file });
+    folder.onEnd(() => db.close());
+    const read = (kind: string) =>
+      (db.prepare("select * from records where kind = ? order by id").all(kind) as RecordSql[]).map((row) => ({
+        ...row,
+        data: JSON.parse(row.data) as unknown,
+      }));
+    const plain = { status: "active", managedBy: "api", retention: {}, quotas: {} };
+    const quotas = { subscriptions: 0, storedBytes: 9 };
+    const full = { name: 'Füll "one"', status: "inactive", managedBy: "config", retention: { days: 3 }, quotas };
+    expect(read("tenant").filter(({ id }) => id !== "default")).toMatchObject([
+      { id: "asked", format: 1, data: { ...plain, name: "asked" } },
+      { id: "born", format: 0, data: {}, created_at: 5 },
+      { id: "full", format: 1, data: { ...full, contactEmail: "a@b" }, created_at: 1, updated_at: 2 },
+      { id: "named", format: 1, data: { ...plain, name: "Named" } },
+    ]);
+    const ends = { expiresAt: 8, revokedAt: 7 };
+    const one = { hash: "0aff", name: "one", scopes: ["read", "publish"], prefix: "phk_abcd", ...ends };
+    expect(read("key")).toMatchObject([
+      { id: "key_1", tenant_id: "full", data: one, created_at: 1 },
+      { id: "key_2", tenant_id: "", data: { hash: "02", name: "two", scopes: ["admin"] } },
+    ]);
+    expect(read("key")[1]?.data).not.toHaveProperty("expiresAt");
+  });
 });
+
+interface RecordSql {
+  id: string;
+  data: string;
+}
 
 interface EventTypeSql {
   seq: number;
