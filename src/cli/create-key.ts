@@ -1,4 +1,4 @@
-import type { Scope } from "../manage/keys.ts";
+import type { Scope } from "../registry/api-key.ts";
 import { readAnswer } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
 import { usageFailure } from "./failure.ts";
@@ -43,27 +43,28 @@ async function createLocally(flags: CreateKeyFlags, scopes: readonly Scope[], ex
     { getDatabasePath },
     { createIdSource },
     { createSystemRandom },
-    { createApiKey },
-    { addKeyToDatabase },
+    { createApiKey, toNewKeyChange },
+    { addRecordToDatabase },
     local,
   ] = await Promise.all([
     import("../config/store-url.ts"),
     import("../domain/ids.ts"),
     import("../domain/system-clock.ts"),
-    import("../manage/keys.ts"),
-    import("../store/sqlite/add-key.ts"),
+    import("../registry/api-key.ts"),
+    import("../store/sqlite/add-record.ts"),
     import("./local.ts"),
   ]);
   const { config } = local.loadLocal(flags);
   const { name, tenant: tenantId } = flags;
   const createId = createIdSource({ wall: Date.now }, createSystemRandom());
   const expiresAt = expires === undefined ? undefined : Date.parse(expires);
-  const { key, row } = createApiKey({ id: createId("key"), name, scopes, tenantId, createdAt: Date.now(), expiresAt });
-  addKeyToDatabase(getDatabasePath(config), row);
+  const id = createId("key");
+  const { key, made } = createApiKey({ id, name, scopes, tenantId, createdAt: Date.now(), expiresAt });
+  addRecordToDatabase(getDatabasePath(config), toNewKeyChange(made), made.createdAt);
   if (flags.json === true) {
-    return printJson({ id: row.id, key, name, scopes, tenant_id: tenantId ?? null, expires_at: expires ?? null });
+    return printJson({ id, key, name, scopes, tenant_id: tenantId ?? null, expires_at: expires ?? null });
   }
-  tell(row.id, flags, scopes);
+  tell(id, flags, scopes);
   print(key);
 }
 

@@ -1,5 +1,5 @@
 import { Option, type Command } from "commander";
-import { SCOPES } from "../manage/keys.ts";
+import { SCOPES } from "../registry/api-key.ts";
 import { addClientOptions, addListOptions } from "./client-commands.ts";
 import type { CreateKeyFlags } from "./create-key.ts";
 import type { UpdateKeyFlags } from "./keys.ts";

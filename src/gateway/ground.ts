@@ -4,12 +4,12 @@ import { createIdSource } from "../domain/ids.ts";
 import { createSystemClock, createSystemRandom } from "../domain/system-clock.ts";
 import { openDiskWatch } from "../manage/disk-watch.ts";
 import { loadOrCreateMasterKey } from "../manage/key-files.ts";
-import { openKeys } from "../manage/keys.ts";
 import { createQuotaGate } from "../manage/quotas.ts";
 import { createRetentionTimes } from "../manage/retention.ts";
 import { createSecretBox } from "../registry/secret-box.ts";
-import { openTenants } from "../manage/tenants.ts";
+import { openKeys } from "../registry/keys.ts";
 import { createRegistry } from "../registry/registry.ts";
+import { openTenants } from "../registry/tenants.ts";
 import { prepareDataDir } from "../store/sqlite/data-dir.ts";
 import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
 import { openSqliteStore } from "../store/sqlite/open.ts";
@@ -66,7 +66,7 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
   const secretBox = createSecretBox(masterKey);
   const registry = createRegistry({ records: store, clock });
   const keys = await openKeys({
-    store,
+    registry,
     clock,
     createId,
     adminKey: config.adminKey,
@@ -75,8 +75,11 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
   const quotas = createQuotaGate({ store, clock, onFault: logFault });
   const retention = createRetentionTimes(config.retention);
   const tenants = await openTenants({
+    registry,
     store,
     clock,
+    countLiveKeys: keys.countLive,
+    countSubscriptions: async (_draft, id) => (await store.loadTenantUsage([id]))[0]?.subscriptions ?? 0,
     onChange(changes) {
       retention.update(changes);
       return quotas.update(changes);

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { createTokenBucket } from "../deliver/token-bucket.ts";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
-import type { Caller, Keys } from "../manage/keys.ts";
+import type { Caller, Keys } from "../registry/keys.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { groupOf } from "./address-group.ts";
 import { readKey } from "./read-key.ts";

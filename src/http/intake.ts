@@ -3,7 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import { isSendersFault, PosthornError } from "../domain/errors.ts";
 import { findLoop, readHops } from "../domain/hops.ts";
 import { GENERIC_KIND, type Source } from "../domain/source.ts";
-import { allows, type Caller } from "../manage/keys.ts";
+import { allows, type Caller } from "../registry/keys.ts";
 import { withoutPathToken } from "../receive/path-token.ts";
 import type { PublishResult, Publisher } from "../receive/publish.ts";
 import type { KindAnswer } from "../receive/sources/source-kind.ts";

@@ -5,7 +5,7 @@ import type { EventTypes } from "../registry/event-types.ts";
 import type { Sources } from "../registry/sources.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { Targets } from "./targets.ts";
-import type { Tenants } from "./tenants.ts";
+import type { Tenants } from "../registry/tenants.ts";
 
 /** What the configuration declares. */
 export interface Declared {

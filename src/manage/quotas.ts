@@ -4,7 +4,7 @@ import type { EventOrigin } from "../domain/event.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import { createTokenBucket, type TokenBucket } from "../deliver/token-bucket.ts";
 import type { Store } from "../store/store.ts";
-import type { TenantChange } from "./tenants.ts";
+import type { TenantChange } from "../registry/tenants.ts";
 
 /** What tenants may take in. The subscriptions' quota is the store's: it counts them where it adds them. */
 export interface QuotaGate {

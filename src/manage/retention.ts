@@ -4,7 +4,7 @@ import type { RetentionRules } from "../store/port/retention.ts";
 import type { JobRun, Store } from "../store/store.ts";
 import type { Jobs } from "./jobs.ts";
 import { PRUNE_EVENTS } from "./prune-jobs.ts";
-import type { TenantChange } from "./tenants.ts";
+import type { TenantChange } from "../registry/tenants.ts";
 
 /** How long events are kept, of the gateway and of tenants with times of their own. */
 export interface RetentionTimes {

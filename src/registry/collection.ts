@@ -35,10 +35,7 @@ export function createCollection<Thing>(kind: Kind<Thing>): OpenCollection<Thing
     if (record !== undefined) throw newerFormat(kind, id, record.format);
   }
 
-  function toEntry(record: LiveRecord): Entry<Thing> {
-    const { seq, tenantId, id, version, state, createdAt, updatedAt } = record;
-    return { seq, tenantId, id, version, state, createdAt, updatedAt, thing: kind.read(record) };
-  }
+  const toEntry = (record: LiveRecord): Entry<Thing> => entryOf(kind, record);
 
   function find(id: string, tenantId = ""): Entry<Thing> | undefined {
     return entries.get(keyText(id, tenantId));
@@ -81,6 +78,11 @@ export function createCollection<Thing>(kind: Kind<Thing>): OpenCollection<Thing
   };
 }
 
+export function entryOf<Thing>(kind: Kind<Thing>, record: LiveRecord): Entry<Thing> {
+  const { seq, tenantId, id, version, state, createdAt, updatedAt } = record;
+  return { seq, tenantId, id, version, state, createdAt, updatedAt, thing: kind.read(record) };
+}
+
 export function newerFormat(kind: { noun: string; format: number }, id: string, format: number): PosthornError {
   return new PosthornError(
     "newer_format",
@@ -89,7 +91,7 @@ export function newerFormat(kind: { noun: string; format: number }, id: string, 
   );
 }
 
-function isLive(record: StoredRecord): record is LiveRecord {
+export function isLive(record: StoredRecord): record is LiveRecord {
   return record.data !== undefined;
 }
 

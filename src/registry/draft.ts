@@ -1,7 +1,7 @@
 import type { AcceptResult, NewDelivery, NewEvent } from "../store/store.ts";
 import type { KeptVersion, RecordChange, RecordExpectation, RecordGuard, WriteRequest } from "../store/port/records.ts";
 import type { Collection, OpenCollection } from "./collection.ts";
-import type { Entry } from "./kind.ts";
+import type { Entry, LiveRecord } from "./kind.ts";
 
 /**
  * One change while it is being judged. What is read here is what it is judged by: if any of it is different when the
@@ -12,6 +12,8 @@ export interface Draft {
   find<Thing>(of: Collection<Thing>, id: string, tenantId?: string): Entry<Thing> | undefined;
   /** As `find`; refuses one that is not there. */
   get<Thing>(of: Collection<Thing>, id: string, tenantId?: string): Entry<Thing>;
+  /** One that memory does not hold, as the store has it: from here on it is as one that was found. */
+  take<Thing>(of: Collection<Thing>, record: LiveRecord): Entry<Thing>;
   /** No record of the kind, or of this tenant's, may change until the write. */
   list<Thing>(of: Collection<Thing>, tenantId?: string): readonly Entry<Thing>[];
   /** Makes it, or puts it in the place of the one with its key. */
@@ -44,6 +46,7 @@ export function createDraft(options: {
   open: <Thing>(of: Collection<Thing>) => OpenCollection<Thing>;
 }): OpenDraft {
   const reads = new Map<string, RecordExpectation>();
+  const taken = new Map<string, Entry<unknown>>();
   const guards = new Map<string, RecordGuard>();
   const changes = new Map<string, RecordChange>();
   const onWritten: ((seqs: ReadonlyMap<string, number>, version: number, at: number) => void)[] = [];
@@ -52,9 +55,9 @@ export function createDraft(options: {
   function read<Thing>(of: Collection<Thing>, id: string, tenantId = "") {
     const collection = options.open(of);
     collection.refuseNewer(id, tenantId);
-    const entry = collection.find(id, tenantId);
     const key = { kind: of.kind.kind, tenantId, id };
     const text = JSON.stringify(key);
+    const entry = (taken.get(text) as Entry<Thing> | undefined) ?? collection.find(id, tenantId);
     // What was read first is what the judgement began with.
     if (!reads.has(text)) reads.set(text, { ...key, expected: entry?.version ?? "absent" });
     return { collection, entry, text, expectation: reads.get(text) as RecordExpectation };
@@ -67,6 +70,14 @@ export function createDraft(options: {
   return {
     find,
     get: (of, id, tenantId) => find(of, id, tenantId) ?? of.get(id, tenantId),
+    take(of, record) {
+      const { tenantId, id, version } = record;
+      const key = { kind: of.kind.kind, tenantId, id };
+      const entry = options.open(of).toEntry(record);
+      taken.set(JSON.stringify(key), entry);
+      reads.set(JSON.stringify(key), { ...key, expected: version });
+      return entry;
+    },
     list(of, tenantId) {
       const { kind } = of.kind;
       const text = JSON.stringify([kind, tenantId]);

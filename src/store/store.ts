@@ -11,8 +11,7 @@ import type { PosthornError } from "../domain/errors.ts";
 import type { AttemptResult } from "../domain/outcome.ts";
 import type { Refused } from "../domain/refusal.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
-import type { Tenant } from "../domain/tenant.ts";
-import type { IdempotencyBook, IdempotencyMark } from "./port/idempotency.ts";
+import type { IdempotencyBook } from "./port/idempotency.ts";
 import type { Records } from "./port/records.ts";
 import type { ReplayBook } from "./port/replays.ts";
 import type { RetentionBook } from "./port/retention.ts";
@@ -21,7 +20,7 @@ import type { AttemptStatistics } from "./port/statistics.ts";
 export interface Store
   extends
     Configuration,
-    TenantRecords,
+    TenantUsages,
     ReadModels,
     Acts,
     JobBook,
@@ -334,42 +333,11 @@ export interface Configuration {
   deleteSubscription(seq: number, at: number): Promise<void>;
   /** The subscriptions that are not active, each with the time since when. */
   loadHeldSubscriptions(): Promise<readonly { subscriptionSeq: number; since: number }[]>;
-  loadKeys(): Promise<readonly KeyRow[]>;
-  findKey(by: { id: string } | { hash: Uint8Array }): Promise<KeyRow | undefined>;
-  /**
-   * Refused when its tenant has `maxKeys` live ones already. Of those that live no more as many are kept; resolves to the
-   * ids of those that are gone now.
-   */
-  insertKey(row: KeyRow, mark?: IdempotencyMark, maxKeys?: number): Promise<readonly string[]>;
-  /** Refused when it is revoked; and with `keepLastAdmin` for the last one of those below, if it would be one no more. */
-  updateKey(
-    id: string,
-    change: Pick<KeyRow, "name" | "scopes" | "expiresAt">,
-    at: number,
-    options: { keepLastAdmin: boolean },
-  ): Promise<void>;
-  /** `keepLastAdmin`: refused for the last live one with the scope `admin` that is bound to no tenant. */
-  revokeKey(id: string, at: number, options: { keepLastAdmin: boolean }): Promise<void>;
   /** A value that is made once and then stays: the first to write wins, and that value is returned. */
   loadOrSave(name: string, value: string): Promise<string>;
 }
 
-/**
- * A tenant comes into being, without quotas, in the transaction of the first event, subscription or key that names it.
- * `default` is always there.
- */
-export interface TenantRecords {
-  /** Those that an event may be refused for, or that the configuration declared: with quotas or not active; and those with times of their own. */
-  loadTenants(): Promise<readonly Tenant[]>;
-  findTenant(id: string): Promise<Tenant | undefined>;
-  /** By id. */
-  listTenants(page: Page): Promise<PageOf<Tenant>>;
-  /** Refused when the id is taken. */
-  insertTenant(tenant: Tenant, mark?: IdempotencyMark): Promise<void>;
-  /** Makes it or changes it; `createdAt` counts only for one that is made. */
-  saveTenant(tenant: Tenant): Promise<void>;
-  /** Refused while it has subscriptions or live keys. Its events stay in the log. */
-  deleteTenant(id: string, at: number): Promise<void>;
+export interface TenantUsages {
   /** From counters, in the order of `ids`; zeros for one that is not known. */
   loadTenantUsage(ids: readonly string[]): Promise<readonly TenantUsage[]>;
 }
@@ -400,19 +368,6 @@ export interface SubscriptionRow {
   createdAt: number;
   updatedAt: number;
   deletedAt: number | undefined;
-}
-
-export interface KeyRow {
-  id: string;
-  hash: Uint8Array;
-  name: string;
-  scopes: string;
-  tenantId: string | undefined;
-  createdAt: number;
-  expiresAt: number | undefined;
-  revokedAt: number | undefined;
-  /** The beginning of the key, for people to recognise it by; undefined for one from before there was this. */
-  prefix: string | undefined;
 }
 
 /** Reads for people and programs. Never on the way of an event; served apart from the writes. */

@@ -14,6 +14,8 @@ import { eventTypesCase } from "./registry/event-types.ts";
 import { targetsCase } from "./registry/targets.ts";
 import { validationsCase } from "./registry/validations.ts";
 import { sourcesCase } from "./registry/sources.ts";
+import { keysCase } from "./registry/keys.ts";
+import { tenantsCase } from "./registry/tenants.ts";
 import { DEDUPE_HORIZON_MS } from "./store/harness.ts";
 
 afterAll(collectGarbage);
@@ -43,6 +45,8 @@ registryContract(eventTypesCase, openPlace);
 registryContract(targetsCase, openPlace);
 registryContract(validationsCase, openPlace);
 registryContract(sourcesCase, openPlace);
+registryContract(keysCase, openPlace);
+registryContract(tenantsCase, openPlace);
 
 interface Note {
   id: string;

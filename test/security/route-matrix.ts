@@ -1,5 +1,5 @@
 import { EXAMPLE } from "../../src/http/openapi/examples.ts";
-import type { Scope } from "../../src/manage/keys.ts";
+import type { Scope } from "../../src/registry/api-key.ts";
 import { newEvent, newSubscription, type Owner, type Thing } from "../support/example-things.ts";
 
 /**

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { loadConfig } from "../../src/config/load.ts";
 import type { Config } from "../../src/config/settings-tree.ts";
 import { startGateway, type BrokenPromises, type Gateway } from "../../src/gateway.ts";
-import { createApiKey, type Scope } from "../../src/manage/keys.ts";
+import { createApiKey, toNewKeyChange, type Scope } from "../../src/registry/api-key.ts";
 import type { SourceKind } from "../../src/receive/sources/source-kind.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
 import { createApiClient, until, type ApiClient } from "./api-client.ts";
@@ -176,13 +176,17 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
 /** Without a prepared statement: one keeps its file open until it is collected as garbage. */
 function insertKey(file: string, scopes: readonly Scope[], tenantId: string | undefined): string {
   const id = `key_${process.hrtime.bigint()}`;
-  const { key, row } = createApiKey({ id, name: id, scopes, tenantId, createdAt: Date.now() });
-  const hash = Buffer.from(row.hash).toString("hex");
-  const tenant = tenantId === undefined ? "null" : `'${tenantId}'`;
+  const { key, made } = createApiKey({ id, name: id, scopes, tenantId, createdAt: Date.now() });
+  const { data } = toNewKeyChange(made);
   const db = new DatabaseSync(file, { timeout: 60_000 });
   try {
-    db.exec(`insert into keys (id, hash, name, scopes, tenant_id, created_at)
-      values ('${id}', x'${hash}', '${id}', '${row.scopes}', ${tenant}, ${row.createdAt})`);
+    db.exec(`
+      begin immediate;
+      update meta set value = value + 1 where key = 'record_version';
+      insert into records (kind, tenant_id, id, version, format, data, created_at, updated_at)
+      select 'key', '${tenantId ?? ""}', '${id}', value, 1, '${data}', ${made.createdAt}, ${made.createdAt}
+      from meta where key = 'record_version';
+      commit`);
   } finally {
     db.close();
   }

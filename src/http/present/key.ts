@@ -1,18 +1,18 @@
-import type { KeyStatus } from "../../manage/keys.ts";
-import type { KeyRow } from "../../store/store.ts";
+import type { ApiKey } from "../../registry/api-key.ts";
+import type { KeyStatus } from "../../registry/keys.ts";
 import { isoTime } from "./time.ts";
 
 /** The one mapping of a key to the wire. Never the key nor its hash: the answer to create adds the key. */
-export function presentKey(row: KeyRow, status: KeyStatus) {
+export function presentKey(key: ApiKey, status: KeyStatus) {
   return {
-    id: row.id,
-    name: row.name,
-    prefix: row.prefix ?? null,
-    scopes: row.scopes.split(" "),
-    tenant_id: row.tenantId ?? null,
+    id: key.id,
+    name: key.name,
+    prefix: key.prefix ?? null,
+    scopes: key.scopes,
+    tenant_id: key.tenantId ?? null,
     status,
-    created_at: isoTime(row.createdAt),
-    expires_at: isoTime(row.expiresAt) ?? null,
-    revoked_at: isoTime(row.revokedAt) ?? null,
+    created_at: isoTime(key.createdAt),
+    expires_at: isoTime(key.expiresAt) ?? null,
+    revoked_at: isoTime(key.revokedAt) ?? null,
   };
 }

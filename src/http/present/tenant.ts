@@ -1,6 +1,6 @@
 import { presentRetention } from "../../domain/retention.ts";
 import type { Tenant } from "../../domain/tenant.ts";
-import { quotasOf } from "../../manage/tenants.ts";
+import { quotasOf } from "../../registry/tenants.ts";
 import type { TenantUsage } from "../../store/store.ts";
 import { isoTime } from "./time.ts";
 

@@ -4,7 +4,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { BulkReplays } from "../../manage/bulk-replays.ts";
 import type { EventTypes } from "../../registry/event-types.ts";
 import type { Jobs } from "../../manage/jobs.ts";
-import type { Keys } from "../../manage/keys.ts";
+import type { Keys } from "../../registry/keys.ts";
 import type { Replays } from "../../manage/replays.ts";
 import type { Resume } from "../../manage/resume.ts";
 import type { SecretRotation } from "../../manage/secret-rotation.ts";
@@ -14,7 +14,7 @@ import type { Statistics } from "../../manage/statistics.ts";
 import type { Status } from "../../manage/status.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import type { Targets } from "../../manage/targets.ts";
-import type { Tenants } from "../../manage/tenants.ts";
+import type { Tenants } from "../../registry/tenants.ts";
 import type { TestDeliveries } from "../../manage/test-delivery.ts";
 import type { Validations } from "../../manage/validations.ts";
 import type { BodyChecker } from "../../receive/body-check.ts";
@@ -134,8 +134,8 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   addTestDeliveryRoutes(app, { subscriptions, tests, presentDelivery: present });
   addFilterRoutes(app, { store });
   addTargetRoutes(app, { targets: parts.targets, subscriptions, scheduler, store });
-  addTenantRoutes(app, { tenants, store, clock });
-  addKeyRoutes(app, { keys, store, clock });
+  addTenantRoutes(app, { tenants, store });
+  addKeyRoutes(app, { keys, clock });
   addEventTypeRoutes(app, { eventTypes });
   if (open.catalog) addCatalogRoute(app, { eventTypes });
   addSubscriptionSecretRoutes(app, {

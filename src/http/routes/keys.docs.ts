@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { SCOPES } from "../../manage/keys.ts";
+import { SCOPES } from "../../registry/api-key.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import {
   ETAG,

@@ -1,11 +1,12 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { Type, type Static } from "typebox";
 import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
-import { SCOPES, type Caller, type KeyChange as KeyChanges, type Keys } from "../../manage/keys.ts";
-import type { KeyRow, Store } from "../../store/store.ts";
-import { checkIfMatch, etagOf, sendWithEtag } from "../conditional.ts";
-import { makeOnce } from "../make-once.ts";
+import { SCOPES, type ApiKey } from "../../registry/api-key.ts";
+import type { Caller, KeyChange as KeyChanges, Keys, MadeKey } from "../../registry/keys.ts";
+import type { Entry } from "../../registry/kind.ts";
+import { readIfMatch, sendEntry } from "../conditional.ts";
+import { readOnce } from "../make-once.ts";
 import { presentKey } from "../present/key.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
@@ -41,44 +42,30 @@ const ListQuery = Type.Object(
 
 export interface KeyRoutesOptions {
   keys: Keys;
-  store: Pick<Store, "findIdempotencyKey">;
   clock: Pick<Clock, "wall">;
 }
 
-export function addKeyRoutes(app: FastifyInstance, { keys, store, clock }: KeyRoutesOptions): void {
-  const present = (row: KeyRow) => presentKey(row, keys.statusOf(row));
-  const etag = (row: KeyRow) => etagOf(present(row));
-  const ifMatch = (request: FastifyRequest) => (known: KeyRow) => checkIfMatch(request, etag(known));
-  const send = (reply: FastifyReply, row: KeyRow) => sendWithEtag(reply, etag(row), present(row));
+export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOptions): void {
+  const present = (key: ApiKey) => presentKey(key, keys.statusOf(key));
+  const send = (reply: FastifyReply, entry: Entry<ApiKey>) => sendEntry(reply, entry, present);
 
   /** With the key in clear, which is never shown again. */
-  const sendCreated = (reply: FastifyReply, { key, row }: { key: string; row: KeyRow }) =>
-    sendWithEtag(reply.code(201), etag(row), { ...present(row), key });
+  const sendMade = (reply: FastifyReply, { entry, key }: MadeKey) =>
+    key === undefined ? send(reply, entry) : sendEntry(reply.code(201), entry, (made) => ({ ...present(made), key }));
 
   app.post<{ Body: KeyInput }>(
     "/api/v1/keys",
     { config: { scope: "admin" }, schema: { summary: "Make a key", body: KeyInput } },
     async (request, reply) => {
       const { body, caller } = request;
+      const { name, scopes } = body;
       const tenantId = chooseTenant(body, caller);
-      const wall = clock.wall();
-      const result = await makeOnce(request, {
-        store,
-        scope: `keys/${caller?.tenantId ?? ""}`,
-        wall,
-        make: (mark) =>
-          keys.create({
-            name: body.name,
-            scopes: body.scopes,
-            tenantId,
-            expiresAt: chooseEnd(body.expires_at, caller, wall),
-            mark,
-          }),
-        find: (id) => keys.find(id, caller?.tenantId),
-      });
-      if ("made" in result) return sendCreated(reply, result.made);
+      const once = readOnce(request, `keys/${caller?.tenantId ?? ""}`, tenantId);
+      const expiresAt = readEnd(body.expires_at);
+      const refuse = () => refuseEnd(expiresAt, caller, clock.wall());
+      const made = await keys.create({ name, scopes, tenantId, expiresAt }, once, refuse);
       // Without the key: only its hash is known here.
-      return send(reply.header("idempotency-replayed", "true"), result.found);
+      return sendMade(made.isReplay ? reply.header("idempotency-replayed", "true") : reply, made);
     },
   );
 
@@ -95,22 +82,15 @@ export function addKeyRoutes(app: FastifyInstance, { keys, store, clock }: KeyRo
     async (request, reply) => {
       const { body, caller } = request;
       const { id } = request.params;
+      const { name, scopes } = body;
       const tenantId = chooseTenant(body, caller);
       const expiresAt = chooseEnd(body.expires_at, caller, clock.wall());
-      const { name, scopes } = body;
-      if ((await keys.find(id, undefined)) === undefined) {
-        checkIfMatch(request, undefined);
-        return sendCreated(reply, await keys.create({ id, name, scopes, tenantId, expiresAt }));
-      }
-      // Another tenant's is not found, here as everywhere.
-      const known = await keys.get(id, caller?.tenantId);
-      if (body.tenant_id !== undefined && tenantId !== known.tenantId) {
-        throw new PosthornError("invalid_field", `tenant_id: it belongs to ${known.tenantId ?? "none"}, for good.`, {
-          field: "tenant_id",
-        });
-      }
-      const change = { name, scopes, expiresAt: expiresAt ?? null };
-      return send(reply, await keys.change(id, caller?.tenantId, change, ifMatch(request)));
+      const by = {
+        tenantId: caller?.tenantId,
+        ifMatch: readIfMatch(request),
+        isTenantMeant: body.tenant_id !== undefined,
+      };
+      return sendMade(reply, await keys.put({ id, name, scopes, tenantId, expiresAt }, by));
     },
   );
 
@@ -122,10 +102,8 @@ export function addKeyRoutes(app: FastifyInstance, { keys, store, clock }: KeyRo
       const { name, scopes, expires_at: end } = body;
       const expiresAt = end === undefined ? undefined : (chooseEnd(end, caller, clock.wall()) ?? null);
       const change = { name, scopes, expiresAt };
-      const check = (known: KeyRow) => {
-        ifMatch(request)(known);
-        refuseOutliving(known, change, caller);
-      };
+      const refuse = (known: ApiKey) => refuseOutliving(known, change, caller);
+      const check = { ifMatch: readIfMatch(request), refuse };
       return send(reply, await keys.change(request.params.id, caller?.tenantId, change, check));
     },
   );
@@ -138,7 +116,9 @@ export function addKeyRoutes(app: FastifyInstance, { keys, store, clock }: KeyRo
       const all = await keys.list(caller?.tenantId ?? query.tenant_id);
       const rest = cursor === undefined ? all : all.filter(({ id }) => id > cursor);
       const rows = rest.slice(0, limit);
-      return presentPage({ rows, nextCursor: rest.length > limit ? rows.at(-1)?.id : undefined }, present);
+      return presentPage({ rows, nextCursor: rest.length > limit ? rows.at(-1)?.id : undefined }, ({ thing }) =>
+        present(thing),
+      );
     },
   );
 
@@ -152,7 +132,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, store, clock }: KeyRo
     "/api/v1/keys/:id",
     { config: { scope: "admin" }, schema: { summary: "Revoke a key" } },
     async (request, reply) =>
-      send(reply, await keys.revoke(request.params.id, request.caller?.tenantId, ifMatch(request))),
+      send(reply, await keys.revoke(request.params.id, request.caller?.tenantId, readIfMatch(request))),
   );
 }
 
@@ -170,12 +150,12 @@ function chooseTenant({ tenant_id: wanted }: KeyInput, caller: Caller | undefine
 
 /** Who has an end makes no key more powerful that goes on after it: else the end would mean nothing. */
 function refuseOutliving(
-  known: KeyRow,
+  known: ApiKey,
   { scopes = [], expiresAt }: Pick<KeyChanges, "scopes" | "expiresAt">,
   caller: Caller | undefined,
 ): void {
   const callersEnd = caller?.expiresAt;
-  const held = known.scopes.split(" ");
+  const held = known.scopes;
   const gained = held.includes("admin") ? [] : scopes.filter((scope) => !held.includes(scope));
   if (callersEnd === undefined || gained.length === 0) return;
   const end = expiresAt === undefined ? known.expiresAt : (expiresAt ?? undefined);
@@ -189,7 +169,16 @@ function refuseOutliving(
 }
 
 function chooseEnd(wanted: KeyInput["expires_at"], caller: Caller | undefined, wall: number): number | undefined {
-  const expiresAt = typeof wanted === "string" ? Date.parse(wanted) : undefined;
+  const expiresAt = readEnd(wanted);
+  refuseEnd(expiresAt, caller, wall);
+  return expiresAt;
+}
+
+function readEnd(wanted: KeyInput["expires_at"]): number | undefined {
+  return typeof wanted === "string" ? Date.parse(wanted) : undefined;
+}
+
+function refuseEnd(expiresAt: number | undefined, caller: Caller | undefined, wall: number): void {
   if (expiresAt !== undefined && !(expiresAt > wall)) {
     throw new PosthornError("invalid_field", "expires_at must lie in the future.", { field: "expires_at" });
   }
@@ -201,5 +190,4 @@ function chooseEnd(wanted: KeyInput["expires_at"], caller: Caller | undefined, w
       { field: "expires_at" },
     );
   }
-  return expiresAt;
 }

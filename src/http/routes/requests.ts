@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
-import type { Caller } from "../../manage/keys.ts";
 import type { Sources } from "../../registry/sources.ts";
+import type { Caller } from "../../registry/keys.ts";
 import type { ReplayedRequest, RequestReplays } from "../../receive/request-replay.ts";
 import { REQUEST_OUTCOMES, type Store, type StoredRequest } from "../../store/store.ts";
 import { presentListedRequest, presentRequest } from "../present/request.ts";

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
-import type { Caller } from "../../manage/keys.ts";
 import type { SourceRecord } from "../../registry/source-record.ts";
 import type { Sources } from "../../registry/sources.ts";
 import { sendEntry } from "../conditional.ts";
 import { presentSource } from "../present/source.ts";
 import { readMeant } from "./sources.ts";
+import type { Caller } from "../../registry/keys.ts";
 
 const MAX_OVERLAP_S = 31_536_000;
 const DEFAULT_OVERLAP_S = 1_209_600;

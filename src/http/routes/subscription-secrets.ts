@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { SubscriptionInput, type Subscription } from "../../domain/subscription.ts";
-import type { Caller } from "../../manage/keys.ts";
+import type { Caller } from "../../registry/keys.ts";
 import type { SecretRotation } from "../../manage/secret-rotation.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import { presentRotation, presentSecrets } from "../present/secret.ts";

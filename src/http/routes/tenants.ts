@@ -1,12 +1,12 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { Type, type Static } from "typebox";
-import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { TENANT_ID_PATTERN, TenantInput, TenantSettings, type Tenant } from "../../domain/tenant.ts";
-import type { Tenants } from "../../manage/tenants.ts";
+import type { Entry } from "../../registry/kind.ts";
+import type { Tenants } from "../../registry/tenants.ts";
 import type { Store } from "../../store/store.ts";
-import { checkIfMatch, etagOf, sendWithEtag } from "../conditional.ts";
-import { makeOnce } from "../make-once.ts";
+import { readIfMatch, sendEntry } from "../conditional.ts";
+import { readOnce } from "../make-once.ts";
 import { presentTenant } from "../present/tenant.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
@@ -23,19 +23,13 @@ const OPERATOR = { scope: "admin", unbound: true } as const;
 
 export interface TenantRoutesOptions {
   tenants: Tenants;
-  store: Pick<Store, "loadTenantUsage" | "findTenant" | "findIdempotencyKey">;
-  clock: Pick<Clock, "wall">;
+  store: Pick<Store, "loadTenantUsage">;
 }
 
-export function addTenantRoutes(app: FastifyInstance, { tenants, store, clock }: TenantRoutesOptions): void {
-  /** What it uses changes all the time and is nobody's version. */
-  const etag = (tenant: Tenant) => etagOf(presentTenant(tenant, undefined));
-  const ifMatch = (request: FastifyRequest) => (known: Tenant | undefined) =>
-    checkIfMatch(request, known === undefined ? undefined : etag(known));
-
-  async function send(reply: FastifyReply, tenant: Tenant): Promise<FastifyReply> {
-    const [usage] = await store.loadTenantUsage([tenant.id]);
-    return sendWithEtag(reply, etag(tenant), presentTenant(tenant, usage));
+export function addTenantRoutes(app: FastifyInstance, { tenants, store }: TenantRoutesOptions): void {
+  async function send(reply: FastifyReply, entry: Entry<Tenant>): Promise<FastifyReply> {
+    const [usage] = await store.loadTenantUsage([entry.id]);
+    return sendEntry(reply, entry, (tenant) => presentTenant(tenant, usage));
   }
 
   app.get<{ Querystring: Static<typeof ListQuery> }>(
@@ -53,16 +47,9 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store, clock }:
     "/api/v1/tenants",
     { config: OPERATOR, schema: { summary: "Make a tenant", body: TenantInput } },
     async (request, reply) => {
-      const { body } = request;
-      const result = await makeOnce(request, {
-        store,
-        scope: "tenants",
-        wall: clock.wall(),
-        make: (mark) => tenants.create(body, mark && { ...mark, madeId: body.id }),
-        find: store.findTenant,
-      });
-      if ("made" in result) return send(reply.code(201), result.made);
-      return send(reply.code(201).header("idempotency-replayed", "true"), result.found);
+      const { entry, isReplay } = await tenants.create(request.body, readOnce(request, "tenants"));
+      if (isReplay) reply.header("idempotency-replayed", "true");
+      return send(reply.code(201), entry);
     },
   );
 
@@ -83,22 +70,22 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store, clock }:
       }
       // One that came by itself keeps the id that its publisher chose.
       if (!TENANT_ID.test(id)) await getKnown(id);
-      const { tenant, isNew } = await tenants.put({ ...body, id }, ifMatch(request));
-      return send(reply.code(isNew ? 201 : 200), tenant);
+      const { entry, isNew } = await tenants.put({ ...body, id }, readIfMatch(request));
+      return send(reply.code(isNew ? 201 : 200), entry);
     },
   );
 
   app.patch<{ Params: { id: string }; Body: TenantSettings }>(
     "/api/v1/tenants/:id",
     { config: OPERATOR, schema: { summary: "Change a tenant", body: TenantSettings } },
-    async (request, reply) => send(reply, await tenants.change(request.params.id, request.body, ifMatch(request))),
+    async (request, reply) => send(reply, await tenants.change(request.params.id, request.body, readIfMatch(request))),
   );
 
   app.delete<{ Params: { id: string } }>(
     "/api/v1/tenants/:id",
     { config: OPERATOR, schema: { summary: "Delete a tenant" } },
     async (request) => {
-      await tenants.remove(request.params.id, ifMatch(request));
+      await tenants.remove(request.params.id, readIfMatch(request));
       return { id: request.params.id };
     },
   );

@@ -4,6 +4,10 @@ import type { IdempotencyMark } from "./idempotency.ts";
 /**
  * Everything users configure, as versioned records. One sequence of versions runs over all of them; what is deleted
  * leaves a tombstone, so that whoever follows the versions learns of it.
+ *
+ * A tenant comes into being, without quotas, in the transaction of the first event, subscription or key that names it.
+ * Until somebody configures it, its record has the format 0: loads, changes and guards leave it out, and who expects none
+ * is right. So nobody's memory is filled by names that others choose. The tenant `default` is always there.
  */
 export interface Records {
   /** All live records of these kinds, and the version that this is as of. */
@@ -13,6 +17,10 @@ export interface Records {
    * which nothing can become visible any more: whoever goes on from there misses no change.
    */
   changesSince(version: number, kinds: readonly RecordKind[]): Promise<RecordSet>;
+  /** One that is not deleted, whatever its format is. */
+  findRecord(key: RecordKey): Promise<StoredRecord | undefined>;
+  /** All of a kind that belongs to the whole gateway, whatever their formats are; by id. */
+  listRecords(kind: RecordKind, page: Page): Promise<PageOf<StoredRecord>>;
   /**
    * Everything in the request happens, in one transaction and under one new version, or nothing does. A refusal is a
    * value and changes nothing; all of it is checked before the first write.
@@ -52,7 +60,7 @@ export interface StoredRecord extends RecordKey {
   /** One for each key, for good: a record that comes back after its deletion has the number it had. */
   seq: number;
   version: number;
-  /** Which form `data` has. A record in a newer form than the writer's is never overwritten. */
+  /** Which form `data` has; 0 for one that nobody has configured. A record in a newer form than the writer's is never overwritten. */
   format: number;
   /** JSON; undefined in a tombstone. */
   data: string | undefined;

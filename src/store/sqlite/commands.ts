@@ -6,7 +6,6 @@ import { createConfigurationWrites } from "./configuration.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { createHeldActs } from "./held.ts";
-import { createKeyWrites } from "./keys.ts";
 import { createIdempotencyKeyWrites } from "./idempotency-keys.ts";
 import { createJobWrites } from "./jobs.ts";
 import type { Moves } from "./move.ts";
@@ -15,7 +14,6 @@ import type { Recover } from "./recover.ts";
 import { createRequestNotes } from "./request-ring.ts";
 import { createReplayWrites } from "./replays.ts";
 import type { Retention } from "./retention.ts";
-import { createTenantWrites } from "./tenants.ts";
 
 /**
  * The writes that are not on the way of every event: called by name, each in the same transactions as the rest. Those
@@ -35,13 +33,11 @@ export function createCommands(
   const { accept, acts, recover, counters, moves } = parts;
   const throwing = {
     ...createConfigurationWrites(db),
-    ...createTenantWrites(db, { onDeleted: counters.forgetTenant }),
-    ...createKeyWrites(db),
   };
   const commands = {
     ...throwing,
-    ...createRecordWrites(db, { accept }),
     ...createRequestNotes(db),
+    ...createRecordWrites(db, { accept, onTenantDeleted: counters.forgetTenant }),
     ...createJobWrites(db),
     ...createAttemptStatsWrites(db),
     ...createIdempotencyKeyWrites(db),

@@ -90,24 +90,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     updateSubscription: (seq, change, updatedAt) => write("updateSubscription", seq, change, updatedAt),
     deleteSubscription: (seq, at) => write("deleteSubscription", seq, at),
     noteRequestReplay: (id, replay) => write("noteRequestReplay", id, replay),
-    insertKey: (row, mark, maxKeys) => write("insertKey", row, mark, maxKeys),
-    updateKey: (id, change, at, keep) => write("updateKey", id, change, at, keep),
-    revokeKey: (id, at, keep) => write("revokeKey", id, at, keep),
-    insertTenant: (tenant, mark) => write("insertTenant", tenant, mark),
-    saveTenant: (tenant) => write("saveTenant", tenant),
-    deleteTenant: (id, at) => write("deleteTenant", id, at),
-    loadTenants: () => read("loadTenants"),
-    findTenant: (id) => read("findTenant", id),
-    listTenants: (page) => read("listTenants", page),
     loadTenantUsage: (ids) => read("loadTenantUsage", ids),
     loadOrSave: (name, value) => write("loadOrSave", name, value),
     loadSubscriptions: () => read("loadSubscriptions"),
     loadHeldSubscriptions: () => read("loadHeldSubscriptions"),
-    loadKeys: () => read("loadKeys"),
-    findKey: (by) => read("findKey", by),
 
     loadRecords: (kinds) => read("loadRecords", kinds),
     changesSince: (version, kinds) => read("changesSince", version, kinds),
+    findRecord: (key) => read("findRecord", key),
+    listRecords: (kind, page) => read("listRecords", kind, page),
     async write({ changes, ...rest }) {
       const result = await write("writeRecords", changes, rest);
       return result.kind === "refused" ? result : { ...result, events: result.events.map(toAcceptResult) };

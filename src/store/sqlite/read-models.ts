@@ -32,7 +32,6 @@ import { createTenantReads } from "./tenants.ts";
 import { createIdempotencyKeyReads } from "./idempotency-keys.ts";
 import { createEventIdLookup } from "./event-ids.ts";
 import { createJobReads } from "./jobs.ts";
-import { createKeyReads } from "./keys.ts";
 import { createRecordReads } from "./records.ts";
 import { createReplayReads } from "./replay-reads.ts";
 import { createRetentionReads } from "./retention-reads.ts";
@@ -106,10 +105,9 @@ export function createReadModels(db: Database) {
 
   const reads = {
     ...createConfigurationReads(db),
-    ...createKeyReads(db),
     ...createRequestBodyReads(db),
     ...createTenantReads(prepare),
-    ...createRecordReads(db),
+    ...createRecordReads(db, prepare),
     ...createJobReads(db),
     ...createAttemptStatsReads(db),
     ...createIdempotencyKeyReads(db),

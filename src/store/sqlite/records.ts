@@ -15,16 +15,25 @@ import type {
 import type { Page, PageOf } from "../store.ts";
 import type { Accept } from "./accept.ts";
 import type { Stored } from "../commit/batch.ts";
-import type { Database } from "./connection.ts";
+import type { Database, Statement } from "./connection.ts";
+import { createTenantBirth } from "./tenants.ts";
 import { createIdempotencyKeyReads, createMarkWrite } from "./idempotency-keys.ts";
+
+/** A tenant is there as soon as it has one of these. */
+const BEARS_TENANT: ReadonlySet<RecordKind> = new Set(["key", "subscription"]);
 
 type Written = { kind: "written"; version: number; seqs: number[]; events: Stored[] };
 
-export function createRecordWrites(db: Database, { accept }: { accept: Pick<Accept, "accept"> }) {
+export function createRecordWrites(
+  db: Database,
+  { accept, onTenantDeleted }: { accept: Pick<Accept, "accept">; onTenantDeleted?: (id: string) => void },
+) {
   const find = db.prepare(`
     select seq, id, version, format, deleted_at from records where kind = ? and tenant_id = ? and id = ?`);
-  const findChange = db.prepare("select 1 from records where version > ? and kind = ? limit 1");
-  const findChangeOf = db.prepare("select 1 from records where version > ? and kind = ? and tenant_id = ? limit 1");
+  const findChange = db.prepare("select 1 from records where version > ? and kind = ? and format > 0 limit 1");
+  const findChangeOf = db.prepare(
+    "select 1 from records where version > ? and kind = ? and tenant_id = ? and format > 0 limit 1",
+  );
   const selectVersion = db.prepare("select value as version from meta where key = 'record_version'");
   const nextVersion = db.prepare(
     "update meta set value = value + 1 where key = 'record_version' returning value as version",
@@ -51,6 +60,7 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
   );
   const { findIdempotencyKey } = createIdempotencyKeyReads(db);
   const writeMark = createMarkWrite(db);
+  const giveBirth = createTenantBirth(db);
 
   function findLive({ kind, tenantId, id }: RecordKey): RecordSql | undefined {
     const row = find.get(kind, tenantId, id) as RecordSql | undefined;
@@ -71,6 +81,7 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
       return { kind: "refused", why: "newer_format", key, format: row.format };
     }
     if ((row?.version ?? "absent") === expected) return undefined;
+    if (expected === "absent" && row?.format === 0) return undefined;
     return { kind: "refused", why: "changed", key, version: row?.version };
   }
 
@@ -124,11 +135,13 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
       keep.run(kind, tenantId, series, number, id, change.format, change.act === "delete" ? 1 : 0, data, bytes, at);
     }
     if (change.act === "put") {
+      if (tenantId !== "" && BEARS_TENANT.has(kind)) giveBirth(tenantId, at, version);
       const { format, data, blob = null } = change;
       return (put.get(kind, tenantId, id, version, format, data, blob, at) as { seq: number }).seq;
     }
     const { seq } = bury.get(kind, tenantId, id, version, at) as { seq: number };
     forgetState.run(seq);
+    if (kind === "tenant") onTenantDeleted?.(id);
     return seq;
   }
 
@@ -156,7 +169,7 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
 
 type RestOfWrite = Omit<WriteRequest, "changes">;
 
-export function createRecordReads(db: Database) {
+export function createRecordReads(db: Database, prepare: (sql: string) => Statement) {
   const COLUMNS = "r.*, s.state from records r left join record_states s on s.seq = r.seq";
 
   /** Records and version as of one moment. */
@@ -179,26 +192,46 @@ export function createRecordReads(db: Database) {
   return {
     listRecordVersions({ kind, tenantId, series }: RecordSeries, { limit, cursor }: Page): PageOf<RecordVersion> {
       const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
-      const rows = db
-        .prepare(`select ${VERSION} ${OF_SERIES} and number < ? order by number desc limit ?`)
-        .all(kind, tenantId, series, before, limit + 1) as unknown as VersionSql[];
+      const rows = prepare(`select ${VERSION} ${OF_SERIES} and number < ? order by number desc limit ?`).all(
+        kind,
+        tenantId,
+        series,
+        before,
+        limit + 1,
+      ) as unknown as VersionSql[];
       const shown = rows.slice(0, limit).map(toVersion);
       return { rows: shown, nextCursor: rows.length > limit ? String(shown.at(-1)?.number) : undefined };
     },
     findRecordVersion({ kind, tenantId, series }: RecordSeries, number: number): RecordVersion | undefined {
-      const row = db
-        .prepare(`select ${VERSION}, blob ${OF_SERIES} and number = ?`)
-        .get(kind, tenantId, series, number) as VersionSql | undefined;
+      const row = prepare(`select ${VERSION}, blob ${OF_SERIES} and number = ?`).get(kind, tenantId, series, number) as
+        | VersionSql
+        | undefined;
       return row === undefined ? undefined : toVersion(row);
+    },
+    findRecord({ kind, tenantId, id }: RecordKey): StoredRecord | undefined {
+      const row = prepare(
+        `select ${COLUMNS} where r.kind = ? and r.tenant_id = ? and r.id = ? and r.deleted_at is null`,
+      ).get(kind, tenantId, id) as unknown as FullRecordSql | undefined;
+      // The driver cuts text at NUL: what it found may be another one.
+      return row === undefined || row.id !== id ? undefined : fromSql(row);
+    },
+    listRecords(kind: RecordKind, { limit, cursor }: Page): PageOf<StoredRecord> {
+      const rows = prepare(
+        `select ${COLUMNS} where r.kind = ? and r.tenant_id = '' and r.id > ? and r.deleted_at is null
+         order by r.id limit ?`,
+      ).all(kind, cursor ?? "", limit + 1) as unknown as FullRecordSql[];
+      const shown = rows.slice(0, limit).map(fromSql);
+      return { rows: shown, nextCursor: rows.length > limit ? shown.at(-1)?.id : undefined };
     },
     loadRecords: (kinds: readonly RecordKind[]): RecordSet =>
       readSet(
-        `select ${COLUMNS} where r.kind in (select value from json_each(?)) and r.deleted_at is null order by r.seq`,
+        `select ${COLUMNS} where r.kind in (select value from json_each(?)) and r.deleted_at is null and r.format > 0
+         order by r.seq`,
         JSON.stringify(kinds),
       ),
     changesSince: (version: number, kinds: readonly RecordKind[]): RecordSet =>
       readSet(
-        `select ${COLUMNS} where r.version > ? and r.kind in (select value from json_each(?))
+        `select ${COLUMNS} where r.version > ? and r.kind in (select value from json_each(?)) and r.format > 0
          order by r.version, r.seq`,
         version,
         JSON.stringify(kinds),

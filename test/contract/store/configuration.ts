@@ -50,14 +50,6 @@ export function configurationContract(harness: StoreHarness): void {
       expect(row?.deletedAt).toBeUndefined();
     });
 
-    it("keeps keys", async () => {
-      const key = { id: "key_1", name: "admin", scopes: "*", tenantId: undefined, createdAt: NOON };
-      const end = { expiresAt: NOON + 1, revokedAt: undefined, prefix: "phk_abcd" };
-      await shared.store.insertKey({ ...key, ...end, hash: Uint8Array.from([9, 0, 9]) });
-      const [saved] = await shared.store.loadKeys();
-      expect({ ...saved, hash: [...(saved?.hash ?? [])] }).toEqual({ ...key, ...end, hash: [9, 0, 9] });
-    });
-
     it("keeps the first value of a name for good", () =>
       inFreshPlace(harness, async (place) => {
         const race = ["one", "two"].map((value) => place.store.loadOrSave("secret", value));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Tenant } from "../../../src/domain/tenant.ts";
-import type { KeyRow, Store } from "../../../src/store/store.ts";
+import type { StoredRecord } from "../../../src/store/port/records.ts";
+import type { Store } from "../../../src/store/store.ts";
 import {
   accept,
   newDelivery,
@@ -13,131 +13,105 @@ import {
 } from "../../support/store-fixtures.ts";
 import { inFreshPlace, useStore, type StoreHarness } from "./harness.ts";
 
-const NO_QUOTAS = {
-  subscriptions: undefined,
-  eventsPerMinute: undefined,
-  openDeliveries: undefined,
-  storedBytes: undefined,
-};
+/** Of one that nobody has configured. */
+const UNCONFIGURED = { format: 0, data: "{}", createdAt: NOON, updatedAt: NOON };
 
-function newTenant(id: string, change: Partial<Tenant> = {}): Tenant {
-  return {
-    id,
-    name: id,
-    contactEmail: undefined,
-    quotas: NO_QUOTAS,
-    retention: {},
-    status: "active",
-    managedBy: "api",
-    createdAt: NOON,
-    updatedAt: NOON,
-    ...change,
-  };
+const keyOf = (id: string) => ({ kind: "tenant", tenantId: "", id }) as const;
+
+function configure(store: Store, id: string, kept: object, expected: number | "absent" = "absent") {
+  const change = { act: "put", ...keyOf(id), expected, format: 1, data: JSON.stringify(kept) } as const;
+  return store.write({ changes: [change], at: NOON + 9 });
 }
 
-function newKey(id: string, change: Partial<KeyRow> = {}): KeyRow {
-  return {
-    id,
-    hash: Buffer.from(id),
-    name: id,
-    scopes: "admin",
-    tenantId: undefined,
-    createdAt: NOON,
-    expiresAt: undefined,
-    revokedAt: undefined,
-    prefix: undefined,
-    ...change,
-  };
+async function bury(store: Store, id: string) {
+  const { version, format } = (await store.findRecord(keyOf(id))) as StoredRecord;
+  return store.write({ changes: [{ act: "delete", ...keyOf(id), expected: version, format }], at: NOON });
+}
+
+function newKey(id: string, tenantId: string) {
+  const change = { act: "put", kind: "key", tenantId, id, expected: "absent", format: 1, data: "{}" } as const;
+  return { changes: [change], at: NOON };
 }
 
 async function idsOf(store: Store): Promise<string[]> {
-  return (await store.listTenants({ limit: 100, cursor: undefined })).rows.map(({ id }) => id);
+  return (await store.listRecords("tenant", { limit: 100, cursor: undefined })).rows.map(({ id }) => id);
 }
+
+const put = { act: "put", expected: "absent", format: 1, data: "{}" } as const;
+
+const born = (store: Store, tenantId: string) => stored(store, newEvent({ tenantId }));
 
 export function tenantContract(harness: StoreHarness): void {
   describe("tenants", () => {
     const shared = useStore(harness);
 
-    it("are kept with all they have, and keep their birth when they change", async () => {
-      const { store } = shared;
-      const quotas = { subscriptions: 0, eventsPerMinute: 60, openDeliveries: 10, storedBytes: 2 ** 40 };
-      const tenant = newTenant("kept", { name: "Käpt", contactEmail: "a@b", quotas });
-      await store.insertTenant(tenant);
-      expect(await store.findTenant("kept")).toEqual(tenant);
-      const changed = newTenant("kept", { status: "inactive", createdAt: NOON + 9, updatedAt: NOON + 9 });
-      await store.saveTenant(changed);
-      expect(await store.findTenant("kept")).toEqual({ ...changed, createdAt: NOON });
-      await expect(store.insertTenant(tenant)).rejects.toMatchObject({ code: "conflict" });
-      await store.saveTenant(newTenant("made"));
-      expect(await store.findTenant("made")).toEqual(newTenant("made"));
-      expect(await store.findTenant("nobody")).toBeUndefined();
-    });
-
-    it("are loaded at a start when they have limits or were declared, and listed all, by id and page", () =>
+    it("are listed all, by id and page", () =>
       inFreshPlace(harness, async ({ store }) => {
         expect(await idsOf(store)).toEqual(["default"]);
-        await store.insertTenant(newTenant("c", { quotas: { ...NO_QUOTAS, storedBytes: 1 } }));
-        await store.insertTenant(newTenant("b", { status: "inactive" }));
-        await store.insertTenant(newTenant("a", { managedBy: "config" }));
-        await store.insertTenant(newTenant("plain", { quotas: { ...NO_QUOTAS, subscriptions: 1 } }));
-        expect((await store.loadTenants()).map(({ id }) => id)).toEqual(["a", "b", "c"]);
-        const first = await store.listTenants({ limit: 3, cursor: undefined });
+        for (const id of ["c", "b", "plain"]) await born(store, id);
+        await configure(store, "a", {});
+        const first = await store.listRecords("tenant", { limit: 3, cursor: undefined });
         expect([first.rows.map(({ id }) => id), first.nextCursor]).toEqual([["a", "b", "c"], "c"]);
-        const rest = await store.listTenants({ limit: 3, cursor: "c" });
+        const rest = await store.listRecords("tenant", { limit: 3, cursor: "c" });
         expect([rest.rows.map(({ id }) => id), rest.nextCursor]).toEqual([["default", "plain"], undefined]);
+        await bury(store, "b");
+        expect(await idsOf(store)).toEqual(["a", "c", "default", "plain"]);
       }));
 
     it("come into being with the first event, subscription or key that names them, and stay as they are", () =>
       inFreshPlace(harness, async (place) => {
         const { store } = place;
-        await store.saveTenant(newTenant("known", { name: "Known" }));
-        for (const tenantId of ["by-event", "by-event", "known"]) await stored(store, newEvent({ tenantId }));
+        await configure(store, "known", { name: "Known" });
+        for (const tenantId of ["by-event", "by-event", "known"]) await born(store, tenantId);
+        const { version } = (await store.findRecord(keyOf("by-event"))) as StoredRecord;
         await store.insertSubscription(newSubscription("s", { tenantId: "by-subscription" }));
-        await store.insertKey(newKey("key_1", { tenantId: "by-key" }));
+        expect(await store.write(newKey("key_1", "by-key"))).toMatchObject({ kind: "written" });
+        await store.write({ changes: [{ ...put, kind: "target", tenantId: "by-target", id: "t" }], at: NOON });
         expect(await idsOf(store)).toEqual(["by-event", "by-key", "by-subscription", "default", "known"]);
-        expect(await store.findTenant("by-event")).toEqual(newTenant("by-event"));
-        expect((await store.findTenant("known"))?.name).toBe("Known");
+        expect(await store.findRecord(keyOf("by-event"))).toMatchObject({ ...UNCONFIGURED, version });
+        expect((await store.findRecord(keyOf("known")))?.data).toBe('{"name":"Known"}');
         expect(await idsOf(await place.reopen())).toContain("by-event");
       }));
 
-    it("are deleted only without subscriptions and live keys, and come back with the next event", async () => {
-      const { store } = shared;
-      const seq = await store.insertSubscription(newSubscription("of-doomed", { tenantId: "doomed" }));
-      await store.insertKey(newKey("key_doomed", { tenantId: "doomed", expiresAt: NOON + 10 }));
-      await stored(store, newEvent({ tenantId: "doomed" }));
-      await expect(store.deleteTenant("doomed", NOON)).rejects.toMatchObject({
-        code: "conflict",
-        details: { subscriptions: 1, keys: 1 },
-      });
-      await store.deleteSubscription(seq, NOON);
-      await expect(store.deleteTenant("doomed", NOON)).rejects.toMatchObject({ code: "conflict" });
-      await store.deleteTenant("doomed", NOON + 10);
-      expect(await store.findTenant("doomed")).toBeUndefined();
-      await expect(store.deleteTenant("doomed", NOON + 10)).rejects.toMatchObject({ code: "not_found" });
-      await stored(store, newEvent({ tenantId: "doomed" }));
-      expect(await store.findTenant("doomed")).toEqual(newTenant("doomed"));
-    });
-
-    it("get no more live keys than is said, even when two come at once; of dead ones the latest are kept", () =>
+    it("are in no load, change or guard until somebody configures them", () =>
       inFreshPlace(harness, async ({ store }) => {
-        const insert = (id: string, more: object = {}) =>
-          store.insertKey(newKey(id, { tenantId: "limited", ...more }), undefined, 2);
-        for (const [n, id] of ["key_a", "key_b", "key_c"].entries()) {
-          expect(await insert(id, { revokedAt: NOON - 10 + n })).toEqual([]);
-        }
-        expect(await insert("key_d")).toEqual(["key_a"]);
-        const race = await Promise.allSettled([insert("key_e"), insert("key_f")]);
-        expect(race.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
-        expect(race[1]).toMatchObject({ reason: { code: "key_limit", details: { limit: 2, used: 2 } } });
-        await store.insertKey(newKey("key_other", { tenantId: "other" }), undefined, 2);
-        expect((await store.findKey({ id: "key_e" }))?.tenantId).toBe("limited");
-        expect((await store.findKey({ hash: newKey("key_e").hash }))?.id).toBe("key_e");
-        for (const id of ["key_a", "key_f", "key_e\u0000x"]) expect(await store.findKey({ id })).toBeUndefined();
+        const { version } = await store.loadRecords(["tenant"]);
+        await born(store, "born");
+        const record = (await store.findRecord(keyOf("born"))) as StoredRecord;
+        expect(record.version).toBeGreaterThan(version);
+        expect(await store.loadRecords(["tenant"])).toEqual({ version: record.version, records: [] });
+        expect((await store.changesSince(version, ["tenant"])).records).toEqual([]);
+        const guards = [{ kind: "tenant" as const, since: version }];
+        const guarded = { changes: [{ ...put, kind: "target" as const, tenantId: "", id: "t" }], guards, at: NOON };
+        expect(await store.write(guarded)).toMatchObject({ kind: "written" });
+        // Who expects none is right; who has seen another one is not.
+        expect(await configure(store, "born", {}, record.version + 9)).toMatchObject({ kind: "refused" });
+        const checks = [{ ...keyOf("born"), expected: "absent" as const }];
+        expect(await store.write({ changes: [], checks, at: NOON })).toMatchObject({ kind: "written" });
+        expect(await configure(store, "born", { name: "x" })).toMatchObject({ kind: "written", seqs: [record.seq] });
+        const { records } = await store.changesSince(record.version, ["tenant"]);
+        expect(records).toMatchObject([{ id: "born", createdAt: NOON, updatedAt: NOON + 9, data: '{"name":"x"}' }]);
+        expect(await store.write({ changes: [], checks, at: NOON })).toMatchObject({ why: "changed" });
       }));
+
+    it("come back with the next event after they were deleted, and whoever knew them learns of it", async () => {
+      const { store } = shared;
+      await born(store, "doomed");
+      await bury(store, "doomed");
+      expect(await store.findRecord(keyOf("doomed"))).toBeUndefined();
+      await born(store, "doomed");
+      expect(await store.findRecord(keyOf("doomed"))).toMatchObject(UNCONFIGURED);
+      await configure(store, "doomed", { name: "x" });
+      const { version } = await store.loadRecords(["tenant"]);
+      await bury(store, "doomed");
+      await born(store, "doomed");
+      const { records } = await store.changesSince(version, ["tenant"]);
+      expect(records).toMatchObject([{ id: "doomed", data: "{}", deletedAt: undefined }]);
+    });
 
     it("get no more subscriptions than their quota, even when two come at once; declared ones count and pass", async () => {
       const { store } = shared;
-      await store.insertTenant(newTenant("small", { quotas: { ...NO_QUOTAS, subscriptions: 2 } }));
+      await configure(store, "small", { quotas: { subscriptions: 2 } });
       const insert = (name: string, change = {}) =>
         store.insertSubscription(newSubscription(name, { tenantId: "small", ...change }));
       const first = await insert("small-1", { managedBy: "config" });
@@ -164,34 +138,5 @@ export function tenantContract(harness: StoreHarness): void {
       await settle(store, newSettlement({ eventSeq, subscriptionSeq: lane }));
       expect(await store.loadTenantUsage(["counted"])).toEqual([{ ...usage, openDeliveries: 1 }]);
     });
-  });
-
-  describe("keys", () => {
-    it("are revoked, but for the last live admin key that is bound to no tenant", () =>
-      inFreshPlace(harness, async ({ store }) => {
-        const keep = { keepLastAdmin: true };
-        await store.insertKey(newKey("key_admin", { scopes: "read admin" }));
-        await store.insertKey(newKey("key_old", { expiresAt: NOON }));
-        await store.insertKey(newKey("key_dead", { revokedAt: NOON }));
-        await store.insertKey(newKey("key_bound", { tenantId: "a" }));
-        await store.insertKey(newKey("key_reader", { scopes: "read" }));
-        await expect(store.revokeKey("key_admin", NOON, keep)).rejects.toMatchObject({ code: "conflict" });
-        for (const id of ["key_old", "key_bound", "key_reader"]) await store.revokeKey(id, NOON + 1, keep);
-        await store.insertKey(newKey("key_second", { expiresAt: NOON + 100 }));
-        await store.revokeKey("key_admin", NOON + 2, keep);
-        await store.revokeKey("key_admin", NOON + 3, keep);
-        await expect(store.revokeKey("key_second", NOON + 4, keep)).rejects.toMatchObject({ code: "conflict" });
-        await store.revokeKey("key_second", NOON + 4, { keepLastAdmin: false });
-        await expect(store.revokeKey("key_x", NOON, keep)).rejects.toMatchObject({ code: "not_found" });
-        const ends = (await store.loadKeys()).map(({ id, revokedAt }) => [id, (revokedAt ?? 0) - NOON]);
-        expect(Object.fromEntries(ends)).toEqual({
-          key_admin: 2,
-          key_old: 1,
-          key_dead: 0,
-          key_bound: 1,
-          key_reader: 1,
-          key_second: 4,
-        });
-      }));
   });
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/domain/errors.ts";
 import { FLOOD_OF_WRONG_KEYS, MAX_WRONG_KEYS, createAuthenticate } from "../../../src/http/authenticate.ts";
 import { createClientAddress, createExemption } from "../../../src/http/client-address.ts";
-import type { Caller } from "../../../src/manage/keys.ts";
+import type { Caller } from "../../../src/registry/keys.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
 const RIGHT = "phk_right-key-0123456789";

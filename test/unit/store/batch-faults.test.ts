@@ -21,9 +21,10 @@ const NO_WORK: WriteBatch = { wall: NOON, rows: 0, settles: [], accepts: [], com
 /** No column takes half a millisecond. */
 const IMPOSSIBLE = NOON + 0.5;
 const LANE = 1;
-const TENANT = { id: "default", name: "x", status: "active", quotas: {}, managedBy: "api", createdAt: 1, updatedAt: 1 };
+/** Expects what is not there. */
+const CHANGE = { act: "put", kind: "tenant", tenantId: "", id: "default", expected: 999, format: 1, data: "{}" };
 /** When its own tenant was made is up to each database. */
-const TENANTS = "(select id, name from tenants)";
+const TENANTS = "(select id, data from records where kind = 'tenant')";
 const TABLES = [
   TENANTS,
   "events",
@@ -93,7 +94,7 @@ describe("a batch in which items cannot be written", () => {
 
   it("leaves what it would leave without them: numbers, counters, rings and tenants too", () => {
     const step = fc.record({
-      kind: fc.constantFrom("accept", "settle", "request", "taken id", "taken tenant", "note"),
+      kind: fc.constantFrom("accept", "settle", "request", "taken id", "refused record", "note"),
       isBad: fc.boolean(),
       tenant: fc.constantFrom("default", "acme", "globex"),
     });
@@ -117,12 +118,15 @@ describe("a batch in which items cannot be written", () => {
                 const of = { eventSeq: i + 1, subscriptionSeq: LANE };
                 batch.settles.push(newSettlement(of, { attempt: newAttempt({ startedAt: at }) }));
               } else if (withBad) {
-                // Both write before they are refused: the tenant of the first, the mark of the second.
+                // The first has written its tenant when it is refused.
                 const taken = newSubscription(`new-${id}`, { id: "sub_one", tenantId: `t-${id}` });
                 const [name, args]: [string, unknown[]] =
                   kind === "taken id"
                     ? ["insertSubscription", [taken]]
-                    : ["insertTenant", [TENANT, { scope: "s", key: id, fingerprint: "f", madeId: id, madeAt: NOON }]];
+                    : [
+                        "writeRecords",
+                        [[CHANGE], { mark: { scope: "s", key: id, fingerprint: "f", madeId: id, madeAt: NOON } }],
+                      ];
                 batch.commands.push({ name, args });
               }
             });

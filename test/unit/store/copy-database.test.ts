@@ -11,17 +11,7 @@ import { collectGarbage } from "../../support/collect-garbage.ts";
 import { insertRecord } from "../../support/insert-record.ts";
 
 /** Tables that a backup without the event log has in full. */
-const CONFIGURATION = [
-  "migrations",
-  "meta",
-  "subscriptions",
-  "keys",
-  "tenants",
-  "records",
-  "record_states",
-  "jobs",
-  "record_versions",
-];
+const CONFIGURATION = ["migrations", "meta", "subscriptions", "records", "record_states", "jobs", "record_versions"];
 const ROWS = 5000;
 
 let folder: string;

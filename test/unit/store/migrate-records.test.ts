@@ -79,6 +79,48 @@ describe("a database from before there were records", () => {
       status: "ENABLED",
     });
   });
+
+  it("keeps its tenants with what they have, those that nobody configured apart, and its keys", () => {
+    const file = join(folder.path, "posthorn.db");
+    const old = createOld(file);
+    old.exec(`
+      insert into tenants (id, name, contact_email, status, max_subscriptions, max_stored_bytes, managed_by, created_at,
+        updated_at, retention) values
+        ('full', 'Füll "one"', 'a@b', 'inactive', 0, 9, 'config', 1, 2, '{"days":3}'),
+        ('named', 'Named', null, 'active', null, null, 'api', 3, 4, null),
+        ('born', 'born', null, 'active', null, null, 'api', 5, 5, null),
+        ('asked', 'asked', null, 'active', null, null, 'api', 6, 6, null);
+      insert into idempotency_keys (scope, key, fingerprint, made_id, made_at) values ('tenants', 'k', 'f', 'asked', 6);
+      insert into keys (id, hash, name, scopes, tenant_id, created_at, expires_at, revoked_at, prefix) values
+        ('key_1', x'0aff', 'one', 'read publish', 'full', 1, 8, 7, 'phk_abcd'),
+        ('key_2', x'02', 'two', 'admin', null, 2, null, null, null),
+        ('key_3', x'03', 'bound to a tenant without a name', 'admin', '', 3, null, null, null);`);
+    old.close();
+
+    const { db } = openWriteConnection({ file });
+    folder.onEnd(() => db.close());
+    const read = (kind: string) =>
+      (db.prepare("select * from records where kind = ? order by id").all(kind) as RecordSql[]).map((row) => ({
+        ...row,
+        data: JSON.parse(row.data) as unknown,
+      }));
+    const plain = { status: "active", managedBy: "api", retention: {}, quotas: {} };
+    const quotas = { subscriptions: 0, storedBytes: 9 };
+    const full = { name: 'Füll "one"', status: "inactive", managedBy: "config", retention: { days: 3 }, quotas };
+    expect(read("tenant").filter(({ id }) => id !== "default")).toMatchObject([
+      { id: "asked", format: 1, data: { ...plain, name: "asked" } },
+      { id: "born", format: 0, data: {}, created_at: 5 },
+      { id: "full", format: 1, data: { ...full, contactEmail: "a@b" }, created_at: 1, updated_at: 2 },
+      { id: "named", format: 1, data: { ...plain, name: "Named" } },
+    ]);
+    const ends = { expiresAt: 8, revokedAt: 7 };
+    const one = { hash: "0aff", name: "one", scopes: ["read", "publish"], prefix: "phk_abcd", ...ends };
+    expect(read("key")).toMatchObject([
+      { id: "key_1", tenant_id: "full", data: one, created_at: 1 },
+      { id: "key_2", tenant_id: "", data: { hash: "02", name: "two", scopes: ["admin"] } },
+    ]);
+    expect(read("key")[1]?.data).not.toHaveProperty("expiresAt");
+  });
 });
 
 function createOld(file: string): Database {
@@ -89,6 +131,11 @@ function createOld(file: string): Database {
     old.prepare("insert into migrations values (?, ?)").run(Number(name.slice(0, 4)), name);
   }
   return old;
+}
+
+interface RecordSql {
+  id: string;
+  data: string;
 }
 
 interface DataSql {

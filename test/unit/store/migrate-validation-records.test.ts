@@ -30,7 +30,7 @@ describe("a database from before validations were records", () => {
 
     const { db } = openWriteConnection({ file });
     folder.onEnd(() => db.close());
-    const reads = createRecordReads(db);
+    const reads = createRecordReads(db, (sql) => db.prepare(sql));
     const { records } = reads.loadRecords(["validation"]);
     expect(records).toMatchObject([
       { tenantId: "", id: "orders.json", format: 1, blob: Uint8Array.of(0x5b, 0x5d), updatedAt: 30 },

@@ -1,0 +1,280 @@
+import { timingSafeEqual } from "node:crypto";
+import type { Clock } from "../domain/clock.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { createTokenBucket } from "../deliver/token-bucket.ts";
+import { createApiKey, hashApiKey, KEYS, type ApiKey, type Scope } from "./api-key.ts";
+import type { Draft, Pending } from "./draft.ts";
+import { checkIfMatch } from "./if-match.ts";
+import type { Entry } from "./kind.ts";
+import type { Once, Registry } from "./registry.ts";
+
+/** Who calls the API. */
+export interface Caller {
+  keyId: string;
+  scopes: readonly Scope[];
+  /** Undefined when the key is not bound to a tenant. */
+  tenantId: string | undefined;
+  expiresAt: number | undefined;
+}
+
+/** Who asks sees the keys of one tenant, or with `tenantId` undefined those of all and of none. */
+export interface Keys {
+  /** Undefined when the key is unknown, expired or revoked. */
+  authenticate(key: string): Caller | undefined | Promise<Caller | undefined>;
+  /** `refuse` throws when it may not be made now; it is not asked about a request that comes again. */
+  create(options: NewKey, once?: Once, refuse?: () => void): Promise<MadeKey & { isReplay: boolean }>;
+  /** Makes it, or puts what is given in the place of what it had. */
+  put(options: NewKey & { id: string }, by: PutKeyBy): Promise<MadeKey>;
+  /** By id. */
+  list(tenantId: string | undefined): Promise<readonly Entry<ApiKey>[]>;
+  /** Of those that this process knows. */
+  find(id: string, tenantId: string | undefined): Entry<ApiKey> | undefined;
+  get(id: string, tenantId: string | undefined): Promise<Entry<ApiKey>>;
+  /** One that is revoked stays as it is; the last key that may do everything stays one. */
+  change(id: string, tenantId: string | undefined, change: KeyChange, check?: KeyChecks): Promise<Entry<ApiKey>>;
+  /** The last key that may do everything stays, unless the configuration has one. */
+  revoke(id: string, tenantId: string | undefined, ifMatch?: string): Promise<Entry<ApiKey>>;
+  statusOf(key: ApiKey): KeyStatus;
+  /** How many live ones the tenant has; none may come or go until the draft is written. */
+  countLive(draft: Draft, tenantId: string): number;
+  readonly hasAny: boolean;
+}
+
+export type KeyStatus = "active" | "expired" | "revoked";
+
+export interface MadeKey {
+  entry: Entry<ApiKey>;
+  /** In clear; only for one that was made just now. */
+  key: string | undefined;
+}
+
+export interface KeyChange {
+  name?: string | undefined;
+  scopes?: readonly Scope[] | undefined;
+  /** Null takes the end away. */
+  expiresAt?: number | null | undefined;
+}
+
+interface KeyChecks {
+  ifMatch?: string | undefined;
+  /** Throws when the change is not allowed on this one. */
+  refuse?: ((known: ApiKey) => void) | undefined;
+}
+
+export interface NewKey {
+  /** One of its own when not given. */
+  id?: string | undefined;
+  name: string;
+  scopes: readonly Scope[];
+  tenantId?: string | undefined;
+  expiresAt?: number | undefined;
+}
+
+interface PutKeyBy {
+  /** What the caller is bound to: another tenant's key is not found. */
+  tenantId: string | undefined;
+  ifMatch: string | undefined;
+  /** Whether a known one must belong to the tenant that is given. */
+  isTenantMeant: boolean;
+}
+
+export interface KeysOptions {
+  registry: Registry;
+  clock: Pick<Clock, "wall" | "now">;
+  createId: (prefix: "key") => string;
+  /** From the configuration: works without a row in the store. */
+  adminKey: string | undefined;
+  /** Live ones; those without a tenant are counted together. */
+  maxKeysPerTenant: number;
+}
+
+/**
+ * A key that was made on the data directory by the command line is found when somebody uses it. Whoever tries many
+ * wrong ones cannot make the gateway look more often than this.
+ */
+const LOOKS = { perSecond: 1, atOnce: 5 };
+
+const CONFIGURED_ADMIN: Caller = { keyId: "config", scopes: ["admin"], tenantId: undefined, expiresAt: undefined };
+
+export async function openKeys(options: KeysOptions): Promise<Keys> {
+  const { registry, clock, createId, adminKey, maxKeysPerTenant } = options;
+  const byHash = new Map<string, ApiKey>();
+  const byId = new Map<string, Entry<ApiKey>>();
+  const looks = createTokenBucket(LOOKS.perSecond, clock.now(), LOOKS.atOnce);
+  const fixed = adminKey === undefined ? undefined : hashApiKey(adminKey);
+
+  const keys = await registry.open<ApiKey>({
+    ...KEYS,
+    onChange(changes) {
+      for (const { before, after } of changes) {
+        if (before !== undefined) {
+          byHash.delete(before.thing.hash.toString("hex"));
+          byId.delete(before.id);
+        }
+        if (after === undefined) continue;
+        byHash.set(after.thing.hash.toString("hex"), after.thing);
+        byId.set(after.id, after);
+      }
+    },
+  });
+
+  function isLive({ revokedAt, expiresAt }: ApiKey): boolean {
+    return revokedAt === undefined && (expiresAt === undefined || expiresAt > clock.wall());
+  }
+
+  function isOperator({ thing }: Entry<ApiKey>): boolean {
+    return thing.tenantId === undefined && thing.scopes.includes("admin") && isLive(thing);
+  }
+
+  function find(id: string, tenantId: string | undefined): Entry<ApiKey> | undefined {
+    const entry = byId.get(id);
+    return tenantId === undefined || entry?.tenantId === tenantId ? entry : undefined;
+  }
+
+  function getKnown(draft: Draft, id: string, tenantId: string | undefined): Entry<ApiKey> {
+    return draft.get(keys, id, tenantId ?? byId.get(id)?.tenantId);
+  }
+
+  function findCaller(hash: Buffer): Caller | undefined {
+    const key = byHash.get(hash.toString("hex"));
+    if (key === undefined || !timingSafeEqual(hash, key.hash) || !isLive(key)) return undefined;
+    return { keyId: key.id, scopes: key.scopes, tenantId: key.tenantId, expiresAt: key.expiresAt };
+  }
+
+  /** Those that live are counted; of those that do not, as many are kept to be looked up. */
+  function makeRoom(draft: Draft, tenantId: string | undefined): void {
+    const all = draft.list(keys, tenantId ?? "");
+    const used = all.filter(({ thing }) => isLive(thing)).length;
+    if (used >= maxKeysPerTenant) throw tooManyKeys(tenantId, maxKeysPerTenant, used);
+    const endOf = ({ thing }: Entry<ApiKey>) => thing.revokedAt ?? thing.expiresAt ?? 0;
+    const ended = all.filter(({ thing }) => !isLive(thing)).sort((a, b) => endOf(b) - endOf(a));
+    for (const old of ended.slice(maxKeysPerTenant)) draft.remove(keys, old.id, old.tenantId);
+  }
+
+  function add(draft: Draft, made: ApiKey, isIdChosen: boolean): Pending<ApiKey> {
+    if (isIdChosen && draft.list(keys).some(({ id }) => id === made.id)) {
+      throw new PosthornError("conflict", `The id ${made.id} is taken. Choose another.`);
+    }
+    makeRoom(draft, made.tenantId);
+    return draft.put(keys, made);
+  }
+
+  function refuseLastOperator(draft: Draft, entry: Entry<ApiKey>): void {
+    if (fixed !== undefined || !isOperator(entry)) return;
+    if (draft.list(keys, "").some((other) => other.id !== entry.id && isOperator(other))) return;
+    throw new PosthornError(
+      "conflict",
+      "This is the last admin key that is bound to no tenant. Make another one first, or set POSTHORN_ADMIN_KEY.",
+    );
+  }
+
+  function changeKnown(draft: Draft, known: Entry<ApiKey>, change: KeyChange): Pending<ApiKey> {
+    const { thing } = known;
+    if (thing.revokedAt !== undefined) {
+      throw new PosthornError("conflict", `The key ${thing.id} is revoked, for good.`);
+    }
+    const { name = thing.name, scopes = thing.scopes } = change;
+    const expiresAt = change.expiresAt === undefined ? thing.expiresAt : (change.expiresAt ?? undefined);
+    const endsEarlier = (expiresAt ?? Infinity) < (thing.expiresAt ?? Infinity);
+    if (!scopes.includes("admin") || endsEarlier) refuseLastOperator(draft, known);
+    return draft.put(keys, { ...thing, name, scopes, expiresAt });
+  }
+
+  function prepare({ id = createId("key"), ...rest }: NewKey) {
+    return createApiKey({ id, ...rest, createdAt: clock.wall() });
+  }
+
+  return {
+    get hasAny() {
+      return fixed !== undefined || [...byHash.values()].some(isLive);
+    },
+    authenticate(key) {
+      const hash = hashApiKey(key);
+      if (fixed !== undefined && timingSafeEqual(hash, fixed)) return CONFIGURED_ADMIN;
+      const caller = findCaller(hash);
+      const now = clock.now();
+      if (caller !== undefined || byHash.has(hash.toString("hex")) || looks.readyAt(now) > now) return caller;
+      looks.take(now);
+      return registry.follow().then(() => findCaller(hash));
+    },
+    async create(input, once, refuse) {
+      const { key, made } = prepare(input);
+      const result = await registry.make(keys, once, (draft) => {
+        refuse?.();
+        return add(draft, made, input.id !== undefined);
+      });
+      return { ...result, key: result.isReplay ? undefined : key };
+    },
+    async put(input, { tenantId, ifMatch, isTenantMeant }) {
+      const { key, made } = prepare(input);
+      const { name, scopes, expiresAt = null } = input;
+      const { pending, isNew } = await registry.change(keys, (draft) => {
+        if (!byId.has(input.id)) {
+          checkIfMatch(ifMatch, undefined);
+          return { pending: add(draft, made, true), isNew: true };
+        }
+        const known = getKnown(draft, input.id, tenantId);
+        if (isTenantMeant) refuseOtherTenant(known.thing, input.tenantId);
+        checkIfMatch(ifMatch, known);
+        return { pending: changeKnown(draft, known, { name, scopes, expiresAt }), isNew: false };
+      });
+      return { entry: pending.entry, key: isNew ? key : undefined };
+    },
+    async list(tenantId) {
+      // With those that the command line has made since.
+      await registry.follow();
+      const all = keys.list().filter((entry) => tenantId === undefined || entry.tenantId === tenantId);
+      return all.sort((a, b) => (a.id < b.id ? -1 : 1));
+    },
+    find,
+    async get(id, tenantId) {
+      if (find(id, tenantId) === undefined) await registry.follow();
+      return find(id, tenantId) ?? keys.get(id, tenantId);
+    },
+    async change(id, tenantId, change, check) {
+      const pending = await registry.change(keys, (draft) => {
+        const known = getKnown(draft, id, tenantId);
+        checkIfMatch(check?.ifMatch, known);
+        check?.refuse?.(known.thing);
+        return changeKnown(draft, known, change);
+      });
+      return pending.entry;
+    },
+    async revoke(id, tenantId, ifMatch) {
+      const revoked = await registry.change(keys, (draft) => {
+        const known = getKnown(draft, id, tenantId);
+        checkIfMatch(ifMatch, known);
+        refuseLastOperator(draft, known);
+        if (known.thing.revokedAt !== undefined) return { entry: known };
+        return draft.put(keys, { ...known.thing, revokedAt: clock.wall() });
+      });
+      return revoked.entry;
+    },
+    statusOf(key) {
+      if (key.revokedAt !== undefined) return "revoked";
+      return isLive(key) ? "active" : "expired";
+    },
+    countLive: (draft, tenantId) => draft.list(keys, tenantId).filter(({ thing }) => isLive(thing)).length,
+  };
+}
+
+function refuseOtherTenant(known: ApiKey, tenantId: string | undefined): void {
+  if (tenantId === known.tenantId) return;
+  throw new PosthornError("invalid_field", `tenant_id: it belongs to ${known.tenantId ?? "none"}, for good.`, {
+    field: "tenant_id",
+  });
+}
+
+function tooManyKeys(tenantId: string | undefined, limit: number, used: number): PosthornError {
+  const owner = tenantId === undefined ? "There are" : `The tenant ${tenantId} has`;
+  return new PosthornError(
+    "key_limit",
+    `${owner} ${used} live keys${tenantId === undefined ? " that are bound to no tenant" : ""}, and ${limit} are ` +
+      "allowed. Revoke one, or raise limits.max_keys_per_tenant.",
+    { details: { limit, used } },
+  );
+}
+
+export function allows(caller: Caller, scope: Scope): boolean {
+  return caller.scopes.includes("admin") || caller.scopes.includes(scope);
+}

@@ -1,0 +1,231 @@
+import type { Clock } from "../domain/clock.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { DEFAULT_TENANT } from "../domain/event.ts";
+import { presentRetention, readRetention, type RetentionDays } from "../domain/retention.ts";
+import type { ManagedBy } from "../domain/subscription.ts";
+import type { Quotas, QuotasInput, Tenant, TenantInput, TenantSettings, TenantStatus } from "../domain/tenant.ts";
+import type { Page, PageOf, Store } from "../store/store.ts";
+import { entryOf, isLive } from "./collection.ts";
+import { declare, refuseManaged } from "./declared.ts";
+import type { Draft } from "./draft.ts";
+import { checkIfMatch } from "./if-match.ts";
+import type { Entry, Kind, LiveRecord } from "./kind.ts";
+import type { Made, Once, Registry } from "./registry.ts";
+
+/** Who owns what, and how much of it. In memory are those that somebody has configured; the others are in the store. */
+export interface Tenants {
+  list(page: Page): Promise<PageOf<Tenant>>;
+  /** Of those that somebody has configured. */
+  find(id: string): Entry<Tenant> | undefined;
+  get(id: string): Promise<Entry<Tenant>>;
+  create(input: TenantInput, once?: Once): Promise<Made<Tenant>>;
+  /** What is not given is as it is for a new one. */
+  put(input: TenantInput, ifMatch?: string): Promise<{ entry: Entry<Tenant>; isNew: boolean }>;
+  /** What is not given stays, each quota and each time for itself. */
+  change(id: string, change: TenantSettings, ifMatch?: string): Promise<Entry<Tenant>>;
+  /** Refused while it has subscriptions or live keys. Its events stay in the log. */
+  remove(id: string, ifMatch?: string): Promise<void>;
+  /** Takes over what the configuration declares; says which left it. */
+  applyDeclared(declared: readonly TenantInput[]): Promise<{ left: readonly string[] }>;
+}
+
+export interface TenantsOptions {
+  registry: Registry;
+  store: Pick<Store, "findRecord" | "listRecords">;
+  clock: Pick<Clock, "wall">;
+  /** None may come until the draft is written. */
+  countSubscriptions: (draft: Draft, tenantId: string) => number | Promise<number>;
+  countLiveKeys: (draft: Draft, tenantId: string) => number;
+  /** In force before a change is answered. */
+  onChange: (changes: readonly TenantChange[]) => Promise<void>;
+}
+
+export interface TenantChange {
+  id: string;
+  /** Undefined when it was deleted. */
+  tenant: Tenant | undefined;
+}
+
+export async function openTenants(options: TenantsOptions): Promise<Tenants> {
+  const { registry, store, clock, countSubscriptions, countLiveKeys, onChange } = options;
+
+  const tenants = await registry.open<Tenant>({
+    ...TENANTS,
+    onChange: (changes) =>
+      onChange(changes.map(({ before, after }) => ({ id: (after ?? before)?.id ?? "", tenant: after?.thing }))),
+  });
+
+  /** One that nobody has configured is in no memory. */
+  async function findUnconfigured(id: string): Promise<LiveRecord | undefined> {
+    const record = await store.findRecord({ kind: TENANTS.kind, tenantId: "", id });
+    return record?.format === UNCONFIGURED && isLive(record) ? record : undefined;
+  }
+
+  async function findKnown(draft: Draft, id: string): Promise<Entry<Tenant> | undefined> {
+    const known = draft.find(tenants, id);
+    if (known !== undefined) return known;
+    const record = await findUnconfigured(id);
+    return record === undefined ? undefined : draft.take(tenants, record);
+  }
+
+  async function getKnown(draft: Draft, id: string): Promise<Entry<Tenant>> {
+    return (await findKnown(draft, id)) ?? tenants.get(id);
+  }
+
+  function toTenant(input: TenantInput, managedBy: ManagedBy, known: Tenant | undefined): Tenant {
+    const at = clock.wall();
+    const quotas = input.quotas ?? {};
+    return {
+      id: input.id,
+      name: input.name ?? input.id,
+      contactEmail: input.contact_email ?? undefined,
+      quotas: {
+        subscriptions: quotas.subscriptions ?? undefined,
+        eventsPerMinute: quotas.events_per_minute ?? undefined,
+        openDeliveries: quotas.open_deliveries ?? undefined,
+        storedBytes: quotas.stored_bytes ?? undefined,
+      },
+      retention: readRetention(input.retention ?? {}),
+      status: input.status ?? "active",
+      managedBy,
+      createdAt: known?.createdAt ?? at,
+      updatedAt: at,
+    };
+  }
+
+  async function refuseUsed(draft: Draft, id: string): Promise<void> {
+    const subscriptions = await countSubscriptions(draft, id);
+    const keys = countLiveKeys(draft, id);
+    if (subscriptions === 0 && keys === 0) return;
+    throw new PosthornError(
+      "conflict",
+      `The tenant ${id} still has ${subscriptions} subscriptions and ${keys} live keys. Delete and revoke them first.`,
+      { details: { subscriptions, keys } },
+    );
+  }
+
+  return {
+    async list(page) {
+      const { rows, nextCursor } = await store.listRecords(TENANTS.kind, page);
+      const readable = rows.filter(isLive).filter(({ format }) => format <= TENANTS.format);
+      return { rows: readable.map(TENANTS.read), nextCursor };
+    },
+    find: tenants.find,
+    async get(id) {
+      const known = tenants.find(id);
+      if (known !== undefined) return known;
+      const record = await findUnconfigured(id);
+      if (record !== undefined) return entryOf(TENANTS, record);
+      await registry.follow();
+      return tenants.get(id);
+    },
+    create: (input, once) =>
+      registry.make(tenants, once, async (draft) => {
+        if ((await findKnown(draft, input.id)) === undefined) {
+          return draft.put(tenants, toTenant(input, "api", undefined));
+        }
+        throw new PosthornError("conflict", `There is a tenant ${input.id} already. Change it with PUT or PATCH.`);
+      }),
+    async put(input, ifMatch) {
+      const { pending, isNew } = await registry.change(tenants, async (draft) => {
+        const known = await findKnown(draft, input.id);
+        checkIfMatch(ifMatch, known);
+        refuseManaged(tenants, known);
+        return { pending: draft.put(tenants, toTenant(input, "api", known?.thing)), isNew: known === undefined };
+      });
+      return { entry: pending.entry, isNew };
+    },
+    async change(id, change, ifMatch) {
+      const pending = await registry.change(tenants, async (draft) => {
+        const entry = await getKnown(draft, id);
+        checkIfMatch(ifMatch, entry);
+        refuseManaged(tenants, entry);
+        const known = entry.thing;
+        const quotas = { ...quotasOf(known), ...change.quotas };
+        const retention = { ...presentRetention(known.retention), ...change.retention };
+        return draft.put(tenants, toTenant({ ...settingsOf(known), ...change, quotas, retention }, "api", known));
+      });
+      return pending.entry;
+    },
+    remove: (id, ifMatch) =>
+      registry.change(tenants, async (draft) => {
+        if (id === DEFAULT_TENANT) throw new PosthornError("conflict", "The tenant default is always there.");
+        const known = await getKnown(draft, id);
+        checkIfMatch(ifMatch, known);
+        refuseManaged(tenants, known);
+        await refuseUsed(draft, id);
+        draft.remove(tenants, id);
+      }),
+    applyDeclared: (declared) =>
+      registry.change(tenants, async (draft) => {
+        const things = declared.map((input) => ({
+          id: input.id,
+          build: (known: Entry<Tenant> | undefined) => toTenant(input, "config", known?.thing),
+        }));
+        const left = await declare(draft, tenants, things, toFormer);
+        return { left: left.map(({ id }) => id).filter((id) => id !== DEFAULT_TENANT) };
+      }),
+  };
+}
+
+/** The format of what the store has made by itself. */
+const UNCONFIGURED = 0;
+
+const TENANTS: Kind<Tenant> = {
+  kind: "tenant",
+  noun: "tenant",
+  format: 1,
+  read: fromRecord,
+  write: ({ name, status, managedBy, retention, quotas, contactEmail }) => ({
+    data: JSON.stringify({ name, status, managedBy, retention, quotas, contactEmail }),
+  }),
+  keyOf: ({ id }) => ({ id }),
+};
+
+/** Of one that nobody has configured, nothing. */
+interface Kept {
+  name?: string;
+  status?: TenantStatus;
+  managedBy?: ManagedBy;
+  retention?: RetentionDays;
+  quotas?: Partial<Quotas>;
+  contactEmail?: string;
+}
+
+function fromRecord({ id, data, createdAt, updatedAt }: LiveRecord): Tenant {
+  const { name = id, status = "active", managedBy = "api", retention = {}, ...kept } = JSON.parse(data) as Kept;
+  const { subscriptions, eventsPerMinute, openDeliveries, storedBytes } = kept.quotas ?? {};
+  return {
+    id,
+    name,
+    contactEmail: kept.contactEmail,
+    quotas: { subscriptions, eventsPerMinute, openDeliveries, storedBytes },
+    retention,
+    status,
+    managedBy,
+    createdAt,
+    updatedAt,
+  };
+}
+
+/**
+ * Its senders get 503 and try again: nothing is lost if it left the file by mistake. Everything that names no tenant
+ * belongs to `default`, and goes on.
+ */
+function toFormer(tenant: Tenant): Tenant {
+  const status = tenant.id === DEFAULT_TENANT ? tenant.status : "inactive";
+  return { ...tenant, status, managedBy: "former_config" };
+}
+
+function settingsOf({ id, name, contactEmail, status }: Tenant): TenantInput {
+  return { id, name, contact_email: contactEmail ?? null, status };
+}
+
+export function quotasOf({ quotas }: Pick<Tenant, "quotas">): Required<QuotasInput> {
+  return {
+    subscriptions: quotas.subscriptions ?? null,
+    events_per_minute: quotas.eventsPerMinute ?? null,
+    open_deliveries: quotas.openDeliveries ?? null,
+    stored_bytes: quotas.storedBytes ?? null,
+  };
+}
