@@ -1,6 +1,5 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { RegisteredWebhooks } from "../../domain/smartsheet.ts";
-import type { Entry } from "../../registry/kind.ts";
 import type { Registry } from "../../registry/registry.ts";
 import type { SecretBox } from "../../registry/secret-box.ts";
 
@@ -60,10 +59,11 @@ export async function openWebhookRegistry(options: WebhookRegistryOptions): Prom
     onChange(changes) {
       const touched = new Set<string>();
       for (const { before, after } of changes) {
-        const { source, webhookId } = (after ?? (before as Entry<Webhook>)).thing;
-        if (after !== undefined) remember(after.thing);
-        else bySource.get(source)?.delete(webhookId);
-        touched.add(source);
+        const known = (after ?? before)?.thing;
+        if (known === undefined) continue;
+        if (after !== undefined) remember(known);
+        else bySource.get(known.source)?.delete(known.webhookId);
+        touched.add(known.source);
       }
       touched.forEach(refresh);
     },
