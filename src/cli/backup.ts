@@ -153,7 +153,7 @@ function tell(target: string, manifest: Manifest, secretsInClear: readonly strin
   print(
     formatFacts([
       ["backup", `${target} (${formatBytes(bytes)})`],
-      ["subscriptions", tables["subscriptions"]],
+      ["subscriptions", records["subscription"]],
       ["sources", tables["sources"]],
       ["tenants", tables["tenants"]],
       ["keys", tables["keys"]],

@@ -30,6 +30,7 @@ import { startUpkeep } from "../manage/upkeep.ts";
 import { createForwarding } from "../receive/forwarding.ts";
 import { createFanOut, type IncomingEvent, type IngestResult } from "../route/fan-out.ts";
 import { createRouter } from "../route/router.ts";
+import type { AcceptResult } from "../store/store.ts";
 import { createEventWarning } from "../telemetry/event-warning.ts";
 import { createUtilization } from "../telemetry/utilization.ts";
 import type { Ground } from "./ground.ts";
@@ -42,7 +43,7 @@ const BUSY_LAG_MS = 50;
 
 export async function openDelivery(ground: Ground) {
   const { config, logger, broken, logFault } = ground;
-  const { store, clock, random, createId, metrics, loopLag, work, disk, secretBox, quotas } = ground;
+  const { store, clock, random, createId, metrics, loopLag, work, disk, secretBox, quotas, registry } = ground;
   const { limits } = config;
   const guard = createAddressGuard({ allowPrivate: config.allowPrivateDestinations, ownAddresses: listOwnAddresses });
   const client = openHttpClient({
@@ -95,6 +96,7 @@ export async function openDelivery(ground: Ground) {
     onChange: () => modes.watchSoon(),
   });
   const subscriptions = await openSubscriptions({
+    registry,
     store,
     clock,
     random,
@@ -103,14 +105,17 @@ export async function openDelivery(ground: Ground) {
     checkDestination,
     checkOwnUrl: ownUrls.check,
     findTarget: targets.findDeclared,
-    onChange(subscription) {
+    findQuota: async (_, tenantId) => (await store.findTenant(tenantId))?.quotas.subscriptions,
+    onChange(changed) {
       router.update(subscriptions.list(undefined));
-      forwarding.refresh(subscription);
-      scheduler.refresh(subscription.seq);
+      for (const subscription of changed) {
+        forwarding.refresh(subscription);
+        scheduler.refresh(subscription.seq);
+      }
       modes.watchSoon();
     },
-    onResumed: (subscription, from) => news.resumed(subscription, from, { held: "deliver", skipped: 0 }),
-    cancelLater: (subscription, open) => bulkReplays.cancelLane(subscription, open),
+    onResumed: (draft, subscription, from) => news.resumed(draft, subscription, from, { held: "deliver", skipped: 0 }),
+    cancelLater: (draft, subscription, open) => bulkReplays.cancelLane(draft, subscription, open),
     isCancelling: (seq) => replayRunner.isCancelling(seq),
   });
   const statistics = createStatistics({ store, clock, onFault: logFault });
@@ -159,8 +164,9 @@ export async function openDelivery(ground: Ground) {
     onBreaker: (subscription, change, breaker) => modes.noted(subscription, change, breaker),
     onSuspend(subscription, reason, breaker) {
       logger.warn({ subscription: subscription.name, reason }, "subscription is suspended");
-      news.suspended(subscription, reason, breaker);
-      subscriptions.setStatus(subscription, "suspended").catch(logFault);
+      subscriptions
+        .suspend(subscription, (draft, current) => news.suspended(draft, current, reason, breaker))
+        .catch(logFault);
     },
   });
   const health = createHealthWatch({
@@ -239,8 +245,17 @@ export async function openDelivery(ground: Ground) {
     };
     take(event, answer, to);
   };
+  const plan = (event: IncomingEvent) => {
+    const { deliveries, done } = fanOut.plan(event);
+    const note = (result: AcceptResult) => {
+      upkeep.noteWork();
+      metrics.countEvent(result.kind);
+      done(result);
+    };
+    return { deliveries, done: note };
+  };
   // Past the quotas: a tenant whose backlog is too long must hear why.
-  const ownEvents = createOwnEvents({ accept: take, clock, createId, router, onFault: logFault });
+  const ownEvents = createOwnEvents({ accept: take, plan, clock, createId, router, onFault: logFault });
   const news = createFailureNews({ ownEvents, clock, findSubscription: subscriptions.find });
   const modes = createModeNews({
     targets,

@@ -5,6 +5,7 @@ import type { DeadReason } from "../domain/delivery.ts";
 import { formatDeliveryId } from "../domain/ids.ts";
 import type { Source } from "../domain/source.ts";
 import type { Subscription, SubscriptionStatus } from "../domain/subscription.ts";
+import type { Draft } from "../registry/draft.ts";
 import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement } from "../store/store.ts";
 import type { OwnEvent, OwnEvents } from "./own-events.ts";
 import type { KnownTarget } from "./targets.ts";
@@ -14,16 +15,17 @@ import type { KnownTarget } from "./targets.ts";
  * could not be delivered is told to nobody: it would be the cause of the next.
  */
 export interface FailureNews {
-  suspended(subscription: Subscription, reason: string, breaker: BreakerState | undefined): void;
+  /** Told with the change, as is `resumed`. */
+  suspended(draft: Draft, subscription: Subscription, reason: string, breaker: BreakerState | undefined): void;
   failing(subscription: Subscription, breaker: BreakerState): void;
-  resumed(subscription: Subscription, from: SubscriptionStatus, held: HeldNews): void;
+  resumed(draft: Draft, subscription: Subscription, from: SubscriptionStatus, held: HeldNews): void;
   /** Its breaker opened or closed: it is in mode QUEUE, or in NORMAL again. */
   modeChanged(target: Pick<KnownTarget, "name" | "tenantId" | "declared" | "subscriptions">, mode: BreakerState): void;
   died(subscription: Subscription, delivery: Pick<ClaimedDelivery, "event">, settlement: Settlement): void;
   /** Those that died without an attempt. */
   diedUnsent(deaths: readonly DeadDelivery[]): void;
   sourceDisabled(source: Pick<Source, "name" | "tenantId" | "status">, reason: string): void;
-  /** Until then everything is kept back: nobody could be told yet. */
+  /** Until then everything that is told alone is kept back: nobody could be told yet. */
   start(): void;
 }
 
@@ -76,9 +78,9 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
   }
 
   return {
-    suspended(subscription, reason, breaker) {
+    suspended(draft, subscription, reason, breaker) {
       if (breaker?.failedOthers !== true) return;
-      tell({
+      ownEvents.tellWith(draft, {
         type: "webhook.suspended",
         tenantId: subscription.tenantId,
         data: {
@@ -109,8 +111,8 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
       });
     },
 
-    resumed(subscription, from, { held, skipped }) {
-      tell({
+    resumed(draft, subscription, from, { held, skipped }) {
+      ownEvents.tellWith(draft, {
         type: "webhook.resumed",
         tenantId: subscription.tenantId,
         data: {

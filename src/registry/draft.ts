@@ -1,5 +1,6 @@
 import type { AcceptResult, NewDelivery, NewEvent } from "../store/store.ts";
-import type { RecordChange, RecordExpectation, RecordGuard, WriteRequest } from "../store/port/records.ts";
+import type { RecordChange, RecordExpectation, RecordGuard, WriteRequest, WriteResult } from "../store/port/records.ts";
+import type { NewReplay, ReplayRow } from "../store/port/replays.ts";
 import type { Collection, OpenCollection } from "./collection.ts";
 import type { Entry } from "./kind.ts";
 
@@ -19,6 +20,8 @@ export interface Draft {
   remove<Thing>(of: Collection<Thing>, id: string, tenantId?: string): void;
   /** An event of the gateway itself, written with the change; `done` is called when it is. */
   accept(event: NewEvent, deliveries: readonly NewDelivery[], done: (result: AcceptResult) => void): void;
+  /** A job that follows from the change, begun with it; one for each change. */
+  startReplay(replay: NewReplay, done: (row: ReplayRow) => void): void;
 }
 
 /** What is put, as it was written. */
@@ -32,7 +35,7 @@ export interface OpenDraft extends Draft {
   readonly request: Omit<WriteRequest, "at">;
   /** How many things are put. */
   readonly hasChanges: boolean;
-  written(result: { version: number; seqs: readonly number[]; events: readonly AcceptResult[] }, at: number): void;
+  written(result: WriteResult & { kind: "written" }, at: number): void;
 }
 
 export function createDraft(options: {
@@ -45,6 +48,7 @@ export function createDraft(options: {
   const changes = new Map<string, RecordChange>();
   const onWritten: ((seqs: ReadonlyMap<string, number>, version: number, at: number) => void)[] = [];
   const events: { event: NewEvent; deliveries: readonly NewDelivery[]; done: (result: AcceptResult) => void }[] = [];
+  let job: { replay: NewReplay; done: (row: ReplayRow) => void } | undefined;
 
   function read<Thing>(of: Collection<Thing>, id: string, tenantId = "") {
     const collection = options.open(of);
@@ -99,9 +103,12 @@ export function createDraft(options: {
     accept(event, deliveries, done) {
       events.push({ event, deliveries, done });
     },
+    startReplay(replay, done) {
+      job = { replay, done };
+    },
 
     get hasChanges() {
-      return changes.size + events.length > 0;
+      return changes.size + events.length > 0 || job !== undefined;
     },
     get request() {
       return {
@@ -109,12 +116,14 @@ export function createDraft(options: {
         checks: [...reads].filter(([text]) => !changes.has(text)).map(([, expectation]) => expectation),
         guards: [...guards.values()],
         events: events.map(({ event, deliveries }) => ({ event, deliveries })),
+        replay: job?.replay,
       };
     },
-    written({ version, seqs, events: accepted }, at) {
+    written({ version, seqs, events: accepted, replay }, at) {
       const seqOf = new Map([...changes.keys()].map((text, i) => [text, seqs[i] as number]));
       for (const run of onWritten) run(seqOf, version, at);
       events.forEach(({ done }, i) => done(accepted[i] as AcceptResult));
+      if (replay !== undefined) job?.done(replay);
     },
   };
 }

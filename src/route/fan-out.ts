@@ -3,7 +3,7 @@ import { PosthornError } from "../domain/errors.ts";
 import { hopsOf } from "../domain/hops.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import type { ClaimedDelivery, NewDelivery, NewEvent, Store, UnfinishedFanOut } from "../store/store.ts";
+import type { AcceptResult, ClaimedDelivery, NewDelivery, NewEvent, Store, UnfinishedFanOut } from "../store/store.ts";
 import type { Router } from "./router.ts";
 
 /** Its cursor is set by the fan-out, where there is need of one. */
@@ -29,6 +29,11 @@ export interface FanOut {
   accept(event: IncomingEvent, done: (result: IngestResult) => void): void;
   /** The same for these subscriptions, whatever their patterns and filters say. */
   acceptFor(event: IncomingEvent, subscriptions: readonly Subscription[], done: (result: IngestResult) => void): void;
+  /**
+   * The deliveries of an event that is written together with something else, by whoever writes that, and who calls `done`.
+   * None is born as being sent: a plan may be given up. Before `resume` the event is left to that.
+   */
+  plan(event: IncomingEvent): { deliveries: readonly NewDelivery[]; done: (result: AcceptResult) => void };
   /** Completes what a crash interrupted. Before anything new is accepted. */
   resume(): Promise<void>;
   /** Resolves when every fan-out that was begun is complete. */
@@ -49,6 +54,7 @@ const AGAIN_MS = 1000;
 export function createFanOut({ store, router, scheduler, clock, onUnmatched }: FanOutOptions): FanOut {
   const maxDeliveries = store.limits.maxRows - 1;
   const running = new Set<Promise<void>>();
+  let isResumed = false;
 
   function toDelivery(subscription: Subscription, event: Ageing, claim: boolean): NewDelivery {
     const { maxAgeMs, seq, ordered } = subscription;
@@ -171,7 +177,23 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
   return {
     accept: (event, done) => acceptFor(event, router.select(event), done),
     acceptFor,
+    plan(event) {
+      const subscriptions = isResumed ? router.select(event) : [];
+      const first = subscriptions.length > maxDeliveries ? takeFirst(subscriptions) : subscriptions;
+      const deliveries = first.map((subscription) => toDelivery(subscription, event, false));
+      const isPartial = first.length < subscriptions.length;
+      event.fanOutCursor = isPartial ? cursorAfter(first) : isResumed ? undefined : 0;
+      return {
+        deliveries,
+        done(result) {
+          if (result.kind !== "stored") return;
+          handOver(event, result.eventSeq, first, deliveries, result.claimed);
+          if (isPartial) continueLater(result.eventSeq, event, subscriptions.slice(first.length));
+        },
+      };
+    },
     async resume() {
+      isResumed = true;
       for (const event of await store.loadUnfinishedFanOuts()) {
         // One that was made in between gets it too: a wall clock that was set back must not decide who does not.
         const wanting = router.select({ ...event, body: await loadBodyForFilters(event) });

@@ -329,17 +329,6 @@ export interface DeliveryKey {
 }
 
 export interface Configuration {
-  loadSubscriptions(): Promise<readonly SubscriptionRow[]>;
-  /** Refused when the tenant has as many as its quota says, unless the configuration declares it. */
-  insertSubscription(row: Omit<SubscriptionRow, "seq" | "deletedAt" | "breaker">): Promise<number>;
-  updateSubscription(
-    seq: number,
-    change: Partial<Pick<SubscriptionRow, "name" | "status" | "settings" | "secrets" | "managedBy" | "breaker">>,
-    updatedAt: number,
-  ): Promise<void>;
-  deleteSubscription(seq: number, at: number): Promise<void>;
-  /** The subscriptions that are not active, each with the time since when. */
-  loadHeldSubscriptions(): Promise<readonly { subscriptionSeq: number; since: number }[]>;
   loadSources(): Promise<readonly SourceRow[]>;
   /** Makes it or changes it; `createdAt` counts only for one that is made, `lastRequestAt` not at all. */
   saveSource(row: SourceRow, mark?: IdempotencyMark): Promise<void>;
@@ -392,26 +381,6 @@ export interface TenantUsage {
   openDeliveries: number;
   /** Of the bodies of its events. */
   storedBytes: number;
-}
-
-export interface SubscriptionRow {
-  seq: number;
-  id: string;
-  tenantId: string;
-  name: string;
-  status: string;
-  /** JSON of what the user set, without the secret. */
-  settings: string;
-  /** Encrypted by the caller. */
-  secrets: Uint8Array;
-  managedBy: ManagedBy;
-  /** The id of the key that made it; undefined for one from before there was this. */
-  createdBy?: string | undefined;
-  /** JSON of the breaker's state, so that it survives a restart. */
-  breaker: string | undefined;
-  createdAt: number;
-  updatedAt: number;
-  deletedAt: number | undefined;
 }
 
 export interface SourceRow {

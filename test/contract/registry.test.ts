@@ -11,6 +11,7 @@ import { collectGarbage } from "../support/collect-garbage.ts";
 import { newEvent, NOON } from "../support/store-fixtures.ts";
 import { registryContract, type RegistryPlace } from "./registry-contract.ts";
 import { eventTypesCase } from "./registry/event-types.ts";
+import { subscriptionsCase } from "./registry/subscriptions.ts";
 import { DEDUPE_HORIZON_MS } from "./store/harness.ts";
 
 afterAll(collectGarbage);
@@ -37,6 +38,7 @@ async function openPlace(): Promise<RegistryPlace> {
 }
 
 registryContract(eventTypesCase, openPlace);
+registryContract(subscriptionsCase, openPlace);
 
 interface Note {
   id: string;

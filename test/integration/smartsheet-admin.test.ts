@@ -80,6 +80,7 @@ const random = createSystemRandom();
 const secretBox = createSecretBox("a master key of more than 32 characters");
 const ownEvents: OwnEvents = {
   publishOwn: async ({ data }) => void disabled.push(String(data["reason"])),
+  tellWith: () => expect.unreachable("nothing is changed here that is told of"),
 };
 
 async function open(change: Change = {}): Promise<Smartsheet> {

@@ -17,6 +17,7 @@ import { createSecretBox } from "../../src/manage/secret-box.ts";
 import { openSubscriptions, type Subscriptions } from "../../src/manage/subscriptions.ts";
 import { openTargets, type Targets } from "../../src/manage/targets.ts";
 import { startUpkeep } from "../../src/manage/upkeep.ts";
+import { createRegistry } from "../../src/registry/registry.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../../src/receive/publish-item.ts";
 import { createPublisher, type Publisher } from "../../src/receive/publish.ts";
 import { createSchemaChecker } from "../../src/receive/schema/schema-check.ts";
@@ -36,6 +37,7 @@ export interface SimulatedGateway {
   readonly scheduler: Scheduler;
   readonly targets: Targets;
   readonly accept: FanOut["accept"];
+  readonly plan: FanOut["plan"];
   readonly publisher: Publisher;
   readonly replays: Replays;
   /** From now on the process cannot write any more (`lost`), or no longer hears of it (`unanswered`). */
@@ -131,6 +133,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     onChange: () => watchHealth(),
   });
   const subscriptions = await openSubscriptions({
+    registry: createRegistry({ records: store, clock }),
     store,
     clock,
     random,
@@ -138,9 +141,9 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     createId,
     checkDestination: () => undefined,
     findTarget: targets.findDeclared,
-    onChange(subscription) {
+    onChange(changed) {
       router.update(subscriptions.list(undefined));
-      scheduler.refresh(subscription.seq);
+      for (const { seq } of changed) scheduler.refresh(seq);
       watchHealth();
     },
   });
@@ -167,7 +170,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     },
     onSuspend(subscription, reason, breaker) {
       options.onSuspend?.(subscription, reason, breaker);
-      subscriptions.setStatus(subscription, "suspended").catch(onFault);
+      subscriptions.suspend(subscription).catch(onFault);
     },
   });
   const scheduler = broken?.scheduler?.(ownScheduler) ?? ownScheduler;
@@ -219,6 +222,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     scheduler,
     targets,
     accept,
+    plan: fanOut.plan,
     publisher,
     replays,
     startDying(how) {

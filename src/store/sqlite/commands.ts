@@ -36,6 +36,7 @@ export function createCommands(
   },
 ) {
   const { accept, acts, recover, counters, moves } = parts;
+  const replays = createReplayWrites(db, { moves, accept });
   const throwing = {
     ...createConfigurationWrites(db),
     ...createSourceWrites(db),
@@ -47,11 +48,11 @@ export function createCommands(
   };
   const commands = {
     ...throwing,
-    ...createRecordWrites(db, { accept }),
+    ...createRecordWrites(db, { accept, replays }),
     ...createJobWrites(db),
     ...createAttemptStatsWrites(db),
     ...createIdempotencyKeyWrites(db),
-    ...createReplayWrites(db, { moves, accept }),
+    ...replays,
     retryDelivery: acts.retryDelivery,
     cancelDelivery: acts.cancelDelivery,
     replay: acts.replay,

@@ -40,7 +40,7 @@ export function openWriteConnection(options: ConnectionOptions): WriteConnection
 }
 
 /** What a start reads before it writes. */
-const FIRST_READ = ["sqlite_master", "migrations", "meta", "subscriptions", "sources", "keys", "tenants"]
+const FIRST_READ = ["sqlite_master", "migrations", "meta", "sources", "keys", "tenants"]
   .map((table) => `select * from ${table};`)
   .concat("select max(seq) from events;", "select * from records;");
 

@@ -86,9 +86,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     makeRetriesDue: (seq, now, which) => write("makeRetriesDue", seq, now, which),
     skipDeadHeads: (seq, now) => write("skipDeadHeads", seq, now),
 
-    insertSubscription: (row) => write("insertSubscription", row),
-    updateSubscription: (seq, change, updatedAt) => write("updateSubscription", seq, change, updatedAt),
-    deleteSubscription: (seq, at) => write("deleteSubscription", seq, at),
     saveSource: (row, mark) => write("saveSource", row, mark),
     deleteSource: (name) => write("deleteSource", name),
     noteSourceRequests: (rows) => write("noteSourceRequests", rows),
@@ -104,8 +101,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     listTenants: (page) => read("listTenants", page),
     loadTenantUsage: (ids) => read("loadTenantUsage", ids),
     loadOrSave: (name, value) => write("loadOrSave", name, value),
-    loadSubscriptions: () => read("loadSubscriptions"),
-    loadHeldSubscriptions: () => read("loadHeldSubscriptions"),
     loadSources: () => read("loadSources"),
     loadTargets: () => read("loadTargets"),
     saveTarget: (row, mark) => write("saveTarget", row, mark),

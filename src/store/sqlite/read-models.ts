@@ -25,7 +25,6 @@ import {
 import { hashKey } from "./accept.ts";
 import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { createAttemptStatsReads } from "./attempt-stats.ts";
-import { createConfigurationReads } from "./configuration.ts";
 import { createSourceReads } from "./sources.ts";
 import { createTargetReads } from "./targets.ts";
 import type { Database, Statement } from "./connection.ts";
@@ -57,7 +56,7 @@ const DELIVERY = `
   e.tenant_id as tenantId, s.id as subscriptionId, d.state, d.generation, d.attempt_count as attemptCount,
   d.next_attempt_at as nextAttemptAt, (d.state = ${STATE.pending} and d.rank is null) as waitsForKey, d.created_at as createdAt,
   d.completed_at as completedAt, d.dead_reason as deadReason, d.last_error as lastError
-  from deliveries d join events e on e.seq = d.event_seq join subscriptions s on s.seq = d.subscription_seq`;
+  from deliveries d join events e on e.seq = d.event_seq join records s on s.seq = d.subscription_seq`;
 
 const OPEN = `(select count(*) from deliveries where state = ${STATE.pending} and rank is not null)
   + (select count(*) from deliveries where state = ${STATE.sending})
@@ -108,7 +107,6 @@ export function createReadModels(db: Database) {
   };
 
   const reads = {
-    ...createConfigurationReads(db),
     ...createKeyReads(db),
     ...createSourceReads(db),
     ...createTenantReads(prepare),

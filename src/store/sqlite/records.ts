@@ -10,14 +10,21 @@ import type {
   WriteRefusal,
   WriteRequest,
 } from "../port/records.ts";
+import type { ReplayRow } from "../port/replays.ts";
 import type { Accept } from "./accept.ts";
 import type { Stored } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
 import { createIdempotencyKeyReads, createMarkWrite } from "./idempotency-keys.ts";
+import type { createReplayWrites } from "./replays.ts";
+import { createTenantBirth } from "./tenants.ts";
 
-type Written = { kind: "written"; version: number; seqs: number[]; events: Stored[] };
+type Written = { kind: "written"; version: number; seqs: number[]; events: Stored[]; replay: ReplayRow | undefined };
 
-export function createRecordWrites(db: Database, { accept }: { accept: Pick<Accept, "accept"> }) {
+export function createRecordWrites(
+  db: Database,
+  parts: { accept: Pick<Accept, "accept">; replays: Pick<ReturnType<typeof createReplayWrites>, "insertReplay"> },
+) {
+  const { accept, replays } = parts;
   const find = db.prepare(`
     select seq, id, version, format, deleted_at from records where kind = ? and tenant_id = ? and id = ?`);
   const findChange = db.prepare("select 1 from records where version > ? and kind = ? limit 1");
@@ -40,6 +47,7 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
     insert or replace into record_states (seq, state) select seq, ?2 from records where seq = ?1 and deleted_at is null`);
   const { findIdempotencyKey } = createIdempotencyKeyReads(db);
   const writeMark = createMarkWrite(db);
+  const giveBirth = createTenantBirth(db);
 
   function findLive({ kind, tenantId, id }: RecordKey): RecordSql | undefined {
     const row = find.get(kind, tenantId, id) as RecordSql | undefined;
@@ -91,6 +99,7 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
   function apply(change: RecordChange, version: number, at: number): number {
     const { kind, tenantId, id } = change;
     if (change.act === "put") {
+      if (kind === "subscription") giveBirth(tenantId, at);
       const { format, data, blob = null } = change;
       return (put.get(kind, tenantId, id, version, format, data, blob, at) as { seq: number }).seq;
     }
@@ -108,7 +117,8 @@ export function createRecordWrites(db: Database, { accept }: { accept: Pick<Acce
       const { version } = (changes.length === 0 ? selectVersion : nextVersion).get() as { version: number };
       const seqs = changes.map((change) => apply(change, version, request.at));
       const events = (request.events ?? []).map((one) => accept.accept(one.event, one.deliveries, request.at));
-      return { kind: "written", version, seqs, events };
+      const replay = request.replay && replays.insertReplay(request.replay);
+      return { kind: "written", version, seqs, events, replay };
     },
 
     noteRecordStates(states: readonly { seq: number; state: string }[]): void {

@@ -31,7 +31,7 @@ export function createTenantWrites(db: Database, options: { onDeleted: (id: stri
       max_stored_bytes = excluded.max_stored_bytes, managed_by = excluded.managed_by,
       updated_at = excluded.updated_at, retention = excluded.retention`);
   const countSubscriptions = db.prepare(
-    "select count(*) as count from subscriptions where tenant_id = ? and deleted_at is null",
+    "select count(*) as count from records where kind = 'subscription' and tenant_id = ? and deleted_at is null",
   );
   const countKeys = db.prepare(`
     select count(*) as count from keys
@@ -66,23 +66,6 @@ export function createTenantWrites(db: Database, options: { onDeleted: (id: stri
   };
 }
 
-/** In the transaction that adds the subscription: two that come at once cannot both be the last. */
-export function createSubscriptionQuota(db: Database): (tenantId: string) => void {
-  const select = db.prepare(`
-    select max_subscriptions as quota,
-      (select count(*) from subscriptions where tenant_id = ?1 and deleted_at is null) as count
-    from tenants where id = ?1 and max_subscriptions is not null`);
-  return (tenantId) => {
-    const row = select.get(tenantId) as { quota: number; count: number } | undefined;
-    if (row === undefined || row.count < row.quota) return;
-    throw new PosthornError(
-      "subscription_quota",
-      `The tenant ${tenantId} may have ${row.quota} subscriptions and has ${row.count}. Delete one, or raise its quota.`,
-      { details: { quota: row.quota, used: row.count } },
-    );
-  };
-}
-
 export function createTenantReads(prepare: (sql: string) => Statement) {
   return {
     loadTenants(): Tenant[] {
@@ -112,7 +95,8 @@ export function createTenantReads(prepare: (sql: string) => Statement) {
     loadTenantUsage(ids: readonly string[]): TenantUsage[] {
       return prepare(`
         select t.value as tenantId,
-          (select count(*) from subscriptions s where s.tenant_id = t.value and s.deleted_at is null) as subscriptions,
+          (select count(*) from records s
+            where s.kind = 'subscription' and s.tenant_id = t.value and s.deleted_at is null) as subscriptions,
           coalesce(o.open, 0) as openDeliveries,
           coalesce((select e.stored_bytes from event_counters e where e.tenant_id = t.value), 0) as storedBytes
         from json_each(?1) t left join (

@@ -2,11 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import type { KeyRow, Store } from "../../../src/store/store.ts";
 import {
+  deleteSubscription,
   accept,
   newDelivery,
   newEvent,
   newSettlement,
-  newSubscription,
+  insertSubscription,
   NOON,
   settle,
   stored,
@@ -92,7 +93,7 @@ export function tenantContract(harness: StoreHarness): void {
         const { store } = place;
         await store.saveTenant(newTenant("known", { name: "Known" }));
         for (const tenantId of ["by-event", "by-event", "known"]) await stored(store, newEvent({ tenantId }));
-        await store.insertSubscription(newSubscription("s", { tenantId: "by-subscription" }));
+        await insertSubscription(store, "s", { tenantId: "by-subscription" });
         await store.insertKey(newKey("key_1", { tenantId: "by-key" }));
         expect(await idsOf(store)).toEqual(["by-event", "by-key", "by-subscription", "default", "known"]);
         expect(await store.findTenant("by-event")).toEqual(newTenant("by-event"));
@@ -102,14 +103,14 @@ export function tenantContract(harness: StoreHarness): void {
 
     it("are deleted only without subscriptions and live keys, and come back with the next event", async () => {
       const { store } = shared;
-      const seq = await store.insertSubscription(newSubscription("of-doomed", { tenantId: "doomed" }));
+      const seq = await insertSubscription(store, "of-doomed", { tenantId: "doomed" });
       await store.insertKey(newKey("key_doomed", { tenantId: "doomed", expiresAt: NOON + 10 }));
       await stored(store, newEvent({ tenantId: "doomed" }));
       await expect(store.deleteTenant("doomed", NOON)).rejects.toMatchObject({
         code: "conflict",
         details: { subscriptions: 1, keys: 1 },
       });
-      await store.deleteSubscription(seq, NOON);
+      await deleteSubscription(store, seq);
       await expect(store.deleteTenant("doomed", NOON)).rejects.toMatchObject({ code: "conflict" });
       await store.deleteTenant("doomed", NOON + 10);
       expect(await store.findTenant("doomed")).toBeUndefined();
@@ -134,20 +135,6 @@ export function tenantContract(harness: StoreHarness): void {
         expect((await store.findKey({ hash: newKey("key_e").hash }))?.id).toBe("key_e");
         for (const id of ["key_a", "key_f", "key_e\u0000x"]) expect(await store.findKey({ id })).toBeUndefined();
       }));
-
-    it("get no more subscriptions than their quota, even when two come at once; declared ones count and pass", async () => {
-      const { store } = shared;
-      await store.insertTenant(newTenant("small", { quotas: { ...NO_QUOTAS, subscriptions: 2 } }));
-      const insert = (name: string, change = {}) =>
-        store.insertSubscription(newSubscription(name, { tenantId: "small", ...change }));
-      const first = await insert("small-1", { managedBy: "config" });
-      const race = await Promise.allSettled([insert("small-2"), insert("small-3")]);
-      expect(race.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
-      await expect(insert("small-4")).rejects.toMatchObject({ code: "subscription_quota", details: { quota: 2 } });
-      await insert("small-5", { managedBy: "config" });
-      await store.deleteSubscription(first, NOON);
-      await expect(insert("small-6")).rejects.toMatchObject({ code: "subscription_quota" });
-    });
 
     it("have their use counted: subscriptions, open deliveries, bytes of stored bodies", async () => {
       const { store } = shared;

@@ -9,16 +9,22 @@ import { createVirtualClock, createVirtualTime } from "../../support/virtual-clo
 function open(answer: (event: IncomingEvent) => IngestResult) {
   const accepted: IncomingEvent[] = [];
   const faults: unknown[] = [];
+  const planned: IncomingEvent[] = [];
+  const told: string[] = [];
   const ownEvents = createOwnEvents({
     accept(event, done) {
       accepted.push(event);
       queueMicrotask(() => done(answer(event)));
     },
+    plan(event) {
+      planned.push(event);
+      return { deliveries: [], done: ({ kind }) => told.push(kind) };
+    },
     clock: createVirtualClock(createVirtualTime(NOON)),
     createId: () => `evt_${accepted.length}`,
     onFault: (error) => faults.push(error),
   });
-  return { accepted, faults, ownEvents };
+  return { accepted, faults, planned, told, ownEvents };
 }
 
 const stored = ({ id }: IncomingEvent): IngestResult => ({ kind: "stored", eventId: id, deliveries: 1 });
