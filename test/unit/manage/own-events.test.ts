@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/domain/errors.ts";
 import { matchesPattern, parsePattern } from "../../../src/domain/pattern.ts";
 import { createOwnEvents, type OwnEvent } from "../../../src/manage/own-events.ts";
+import type { Draft } from "../../../src/registry/draft.ts";
 import type { IncomingEvent, IngestResult } from "../../../src/route/fan-out.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
@@ -37,6 +38,18 @@ describe("an event of the gateway itself", () => {
     expect(accepted).toMatchObject([{ type: "webhook.suspended", tenantId: "acme", source: "posthorn", dueAt: NOON }]);
     expect(Buffer.from(accepted[0]?.body ?? []).toString()).toBe('{"webhook_id":"sub_1"}');
     await published;
+  });
+
+  it("is put into the draft of the change that it tells of, with its deliveries", () => {
+    const { planned, told, accepted, ownEvents } = open(stored);
+    const drafted: unknown[][] = [];
+    const accept: Draft["accept"] = (drawn, deliveries, done) => {
+      drafted.push([drawn, deliveries]);
+      done({ kind: "stored", eventSeq: 1, claimed: [] });
+    };
+    ownEvents.tellWith({ accept } as Draft, event);
+    expect(drafted).toEqual([[planned[0], []]]);
+    expect([planned[0]?.type, told, accepted]).toEqual(["webhook.suspended", ["stored"], []]);
   });
 
   it("is not published when it would tell of a failure to deliver another one", async () => {
