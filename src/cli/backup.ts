@@ -153,7 +153,7 @@ function tell(target: string, manifest: Manifest, secretsInClear: readonly strin
   print(
     formatFacts([
       ["backup", `${target} (${formatBytes(bytes)})`],
-      ["subscriptions", tables["subscriptions"]],
+      ["subscriptions", records["subscription"] ?? 0],
       ["sources", records["source"] ?? 0],
       ["tenants", records["tenant"] ?? 0],
       ["keys", records["key"] ?? 0],

@@ -208,6 +208,8 @@ export type SubscriptionInput = Static<typeof SubscriptionInput>;
 export interface Subscription {
   /** The store's own number for it; the key of its lane. */
   seq: number;
+  /** Of its record: what an ETag is made of. */
+  version: number;
   id: string;
   tenantId: string;
   name: string;

@@ -27,10 +27,10 @@ import { createModeNews } from "../manage/mode-news.ts";
 import { openTargets } from "../manage/targets.ts";
 import { createTestDeliveries } from "../manage/test-delivery.ts";
 import { startUpkeep } from "../manage/upkeep.ts";
-import type { Draft } from "../registry/draft.ts";
 import { createForwarding } from "../receive/forwarding.ts";
 import { createFanOut, type IncomingEvent, type IngestResult } from "../route/fan-out.ts";
 import { createRouter } from "../route/router.ts";
+import type { AcceptResult } from "../store/store.ts";
 import { createEventWarning } from "../telemetry/event-warning.ts";
 import { createUtilization } from "../telemetry/utilization.ts";
 import type { Ground } from "./ground.ts";
@@ -43,7 +43,7 @@ const BUSY_LAG_MS = 50;
 
 export async function openDelivery(ground: Ground) {
   const { config, logger, broken, logFault } = ground;
-  const { store, clock, random, createId, metrics, loopLag, work, disk, secretBox, quotas } = ground;
+  const { store, clock, random, createId, metrics, loopLag, work, disk, secretBox, quotas, registry, tenants } = ground;
   const { limits } = config;
   const guard = createAddressGuard({ allowPrivate: config.allowPrivateDestinations, ownAddresses: listOwnAddresses });
   const client = openHttpClient({
@@ -97,6 +97,7 @@ export async function openDelivery(ground: Ground) {
     onChange: () => modes.watchSoon(),
   });
   const subscriptions = await openSubscriptions({
+    registry,
     store,
     clock,
     random,
@@ -105,16 +106,20 @@ export async function openDelivery(ground: Ground) {
     checkDestination,
     checkOwnUrl: ownUrls.check,
     findTarget: targets.findDeclared,
-    onChange(subscription) {
+    findQuota: (draft, tenantId) => tenants.findQuota(draft, tenantId),
+    onChange(changed) {
       router.update(subscriptions.list(undefined));
-      forwarding.refresh(subscription);
-      scheduler.refresh(subscription.seq);
+      for (const subscription of changed) {
+        forwarding.refresh(subscription);
+        scheduler.refresh(subscription.seq);
+      }
       modes.watchSoon();
     },
-    onResumed: (subscription, from) => news.resumed(subscription, from, { held: "deliver", skipped: 0 }),
-    cancelLater: (subscription, open) => bulkReplays.cancelLane(subscription, open),
+    onResumed: (draft, subscription, from) => news.resumed(draft, subscription, from, { held: "deliver", skipped: 0 }),
+    cancelLater: (draft, subscription, open) => bulkReplays.cancelLane(draft, subscription, open),
     isCancelling: (seq) => replayRunner.isCancelling(seq),
   });
+  ground.countSubscriptionsBy(subscriptions.count);
   const statistics = createStatistics({ store, clock, onFault: logFault });
   const governor = createGovernor({ clock, readUtilization: createUtilization() });
   const forwards = createForwards({ clock, onAnswer: metrics.countForward });
@@ -161,8 +166,9 @@ export async function openDelivery(ground: Ground) {
     onBreaker: (subscription, change, breaker) => modes.noted(subscription, change, breaker),
     onSuspend(subscription, reason, breaker) {
       logger.warn({ subscription: subscription.name, reason }, "subscription is suspended");
-      news.suspended(subscription, reason, breaker);
-      subscriptions.setStatus(subscription, "suspended").catch(logFault);
+      subscriptions
+        .suspend(subscription, (draft, current) => news.suspended(draft, current, reason, breaker))
+        .catch(logFault);
     },
   });
   const health = createHealthWatch({
@@ -241,14 +247,17 @@ export async function openDelivery(ground: Ground) {
     };
     take(event, answer, to);
   };
-  // Past the quotas: a tenant whose backlog is too long must hear why.
-  const acceptWith = (event: IncomingEvent, write: Draft["accept"]) =>
-    fanOut.acceptWith(event, write, ({ kind }) => {
+  const plan = (event: IncomingEvent) => {
+    const { deliveries, done } = fanOut.plan(event);
+    const note = (result: AcceptResult) => {
       upkeep.noteWork();
-      governor.noteAccepted();
-      metrics.countEvent(kind);
-    });
-  const ownEvents = createOwnEvents({ accept: take, acceptWith, clock, createId, router, onFault: logFault });
+      metrics.countEvent(result.kind);
+      done(result);
+    };
+    return { deliveries, done: note };
+  };
+  // Past the quotas: a tenant whose backlog is too long must hear why.
+  const ownEvents = createOwnEvents({ accept: take, plan, clock, createId, router, onFault: logFault });
   const news = createFailureNews({ ownEvents, clock, findSubscription: subscriptions.find });
   const modes = createModeNews({
     targets,

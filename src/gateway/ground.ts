@@ -9,7 +9,7 @@ import { createRetentionTimes } from "../manage/retention.ts";
 import { createSecretBox } from "../registry/secret-box.ts";
 import { openKeys } from "../registry/keys.ts";
 import { createRegistry } from "../registry/registry.ts";
-import { openTenants } from "../registry/tenants.ts";
+import { openTenants, type TenantsOptions } from "../registry/tenants.ts";
 import { prepareDataDir } from "../store/sqlite/data-dir.ts";
 import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
 import { openSqliteStore } from "../store/sqlite/open.ts";
@@ -74,12 +74,14 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
   });
   const quotas = createQuotaGate({ store, clock, onFault: logFault });
   const retention = createRetentionTimes(config.retention);
+  // They are opened later than tenants, which they belong to.
+  let countSubscriptions: TenantsOptions["countSubscriptions"] = () => 0;
   const tenants = await openTenants({
     registry,
     store,
     clock,
     countLiveKeys: keys.countLive,
-    countSubscriptions: async (_draft, id) => (await store.loadTenantUsage([id]))[0]?.subscriptions ?? 0,
+    countSubscriptions: (draft, id) => countSubscriptions(draft, id),
     onChange(changes) {
       retention.update(changes);
       return quotas.update(changes);
@@ -110,5 +112,8 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
     quotas,
     retention,
     tenants,
+    countSubscriptionsBy(count: TenantsOptions["countSubscriptions"]) {
+      countSubscriptions = count;
+    },
   };
 }

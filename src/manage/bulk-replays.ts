@@ -3,6 +3,7 @@ import { PosthornError } from "../domain/errors.ts";
 import { orThrow } from "../domain/refusal.ts";
 import { isOver, opensDeliveries, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../domain/replay.ts";
 import type { Subscription } from "../domain/subscription.ts";
+import type { Draft } from "../registry/draft.ts";
 import type { Page, PageOf, Store } from "../store/store.ts";
 import type { NewReplay, ReplayRow } from "../store/port/replays.ts";
 import { firstCursor, formatCursor } from "./replay-cursor.ts";
@@ -15,8 +16,8 @@ export interface BulkReplays {
   plan(wish: ReplayWish): Promise<ReplayPlan>;
   /** `isRepeat`: the same wish with the same `id` was carried out before. */
   start(wish: ReplayWish): Promise<{ replay: ReplayRow; isRepeat: boolean }>;
-  /** Cancels what is left open of a subscription that is being deleted. Written in the turn of the call. */
-  cancelLane(subscription: Subscription, open: number): Promise<ReplayRow>;
+  /** Cancels what is left open of a subscription that the draft deletes. */
+  cancelLane(draft: Draft, subscription: Subscription, open: number): { id: string };
   list(
     filter: { tenantId?: string | undefined; status?: ReplayStatus | undefined },
     page: Page,
@@ -113,12 +114,6 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
     throw new PosthornError("conflict", "Too many replays are running. Wait for one to end, or cancel one.");
   }
 
-  async function insert(replay: NewReplay): Promise<ReplayRow> {
-    const row = await store.insertReplay(replay);
-    runner.add(row);
-    return row;
-  }
-
   return {
     plan: async (wish) => count(await prepare(wish)),
 
@@ -131,11 +126,13 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
       }
       await refuseTooMany(replay.tenantId);
       const { count: total, isExact } = await count(replay);
-      return { replay: await insert({ ...replay, total, totalIsExact: isExact }), isRepeat: false };
+      const row = await store.insertReplay({ ...replay, total, totalIsExact: isExact });
+      runner.add(row);
+      return { replay: row, isRepeat: false };
     },
 
-    cancelLane({ seq, id, tenantId }, open) {
-      return insert({
+    cancelLane(draft, { seq, id, tenantId }, open) {
+      const replay: NewReplay = {
         id: options.createId("rpl"),
         tenantId,
         kind: "cancel",
@@ -148,7 +145,9 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
         total: open,
         totalIsExact: true,
         createdAt: clock.wall(),
-      });
+      };
+      draft.startReplay(replay, (row) => runner.add(row));
+      return replay;
     },
 
     list: (filter, page) => store.listReplays(filter, page),

@@ -15,21 +15,18 @@ import type { KnownTarget } from "./targets.ts";
  * could not be delivered is told to nobody: it would be the cause of the next.
  */
 export interface FailureNews {
-  suspended(subscription: Subscription, reason: string, breaker: BreakerState | undefined): void;
+  /** Told with the change, as is `resumed`. */
+  suspended(draft: Draft, subscription: Subscription, reason: string, breaker: BreakerState | undefined): void;
   failing(subscription: Subscription, breaker: BreakerState): void;
-  resumed(subscription: Subscription, from: SubscriptionStatus, held: HeldNews): void;
+  resumed(draft: Draft, subscription: Subscription, from: SubscriptionStatus, held: HeldNews): void;
   /** Its breaker opened or closed: it is in mode QUEUE, or in NORMAL again. */
   modeChanged(target: Pick<KnownTarget, "name" | "tenantId" | "declared" | "subscriptions">, mode: BreakerState): void;
   died(subscription: Subscription, delivery: Pick<ClaimedDelivery, "event">, settlement: Settlement): void;
   /** Those that died without an attempt. */
   diedUnsent(deaths: readonly DeadDelivery[]): void;
   /** Told with the change itself. */
-  sourceDisabled(
-    source: Pick<Source, "name" | "tenantId" | "status">,
-    reason: string,
-    draft: Pick<Draft, "accept" | "whenWritten">,
-  ): void;
-  /** Until then everything is kept back: nobody could be told yet. */
+  sourceDisabled(source: Pick<Source, "name" | "tenantId" | "status">, reason: string, draft: Draft): void;
+  /** Until then everything that is told alone is kept back: nobody could be told yet. */
   start(): void;
 }
 
@@ -82,9 +79,9 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
   }
 
   return {
-    suspended(subscription, reason, breaker) {
+    suspended(draft, subscription, reason, breaker) {
       if (breaker?.failedOthers !== true) return;
-      tell({
+      ownEvents.tellWith(draft, {
         type: "webhook.suspended",
         tenantId: subscription.tenantId,
         data: {
@@ -115,8 +112,8 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
       });
     },
 
-    resumed(subscription, from, { held, skipped }) {
-      tell({
+    resumed(draft, subscription, from, { held, skipped }) {
+      ownEvents.tellWith(draft, {
         type: "webhook.resumed",
         tenantId: subscription.tenantId,
         data: {
@@ -164,9 +161,7 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
     },
 
     sourceDisabled({ name, tenantId, status }, reason, draft) {
-      const event: OwnEvent = { type: "source.disabled", tenantId, data: { source: name, status, reason } };
-      if (waiting === undefined) ownEvents.publishWith(draft, event);
-      else draft.whenWritten(() => tell(event));
+      ownEvents.tellWith(draft, { type: "source.disabled", tenantId, data: { source: name, status, reason } });
     },
 
     start() {

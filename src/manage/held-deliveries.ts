@@ -5,8 +5,8 @@ import type { PeriodicJob } from "./jobs.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
 export interface HeldJobOptions {
-  store: Pick<Store, "loadHeldSubscriptions" | "giveUpHeld">;
-  subscriptions: Pick<Subscriptions, "list">;
+  store: Pick<Store, "giveUpHeld">;
+  subscriptions: Pick<Subscriptions, "list" | "heldSince">;
   findBreaker: (subscriptionSeq: number) => BreakerState | undefined;
   clock: Clock;
   maxHeldMs: number;
@@ -26,15 +26,13 @@ export function createHeldJob(options: HeldJobOptions): PeriodicJob {
   const { store, clock, maxHeldMs } = options;
 
   /** Those that have been held long enough for anything of theirs to be given up. */
-  async function findHeld(before: number): Promise<number[]> {
-    const since = new Map((await store.loadHeldSubscriptions()).map((held) => [held.subscriptionSeq, held.since]));
+  function findHeld(before: number): number[] {
     return options.subscriptions
       .list(undefined)
-      .filter(({ seq, status }) => {
-        const breaker = options.findBreaker(seq);
+      .filter((subscription) => {
+        const breaker = options.findBreaker(subscription.seq);
         const downSince = breaker?.isOpen === true ? breaker.openedAt : Number.POSITIVE_INFINITY;
-        const heldSince = status === "active" ? downSince : (since.get(seq) ?? Number.POSITIVE_INFINITY);
-        return heldSince <= before;
+        return (options.subscriptions.heldSince(subscription) ?? downSince) <= before;
       })
       .map(({ seq }) => seq);
   }
@@ -46,7 +44,7 @@ export function createHeldJob(options: HeldJobOptions): PeriodicJob {
     async run({ shouldStop }) {
       const before = clock.now() - maxHeldMs;
       let dead = 0;
-      for (const seq of await findHeld(before)) {
+      for (const seq of findHeld(before)) {
         for (let isDone = false; !isDone && !shouldStop();) {
           const { deaths, movedUp } = await store.giveUpHeld(seq, before, clock.now());
           if (movedUp) options.onMovedUp(seq);

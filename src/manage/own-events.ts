@@ -1,18 +1,18 @@
 import type { Clock } from "../domain/clock.ts";
 import { isGatewayEventType, type GATEWAY_EVENT_TYPES } from "../domain/pattern.ts";
 import type { Draft } from "../registry/draft.ts";
-import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
+import type { FanOut, IncomingEvent, IngestResult } from "../route/fan-out.ts";
 import type { Router } from "../route/router.ts";
 
 /** What the gateway tells of itself, as events that a tenant can subscribe to by name. */
 export interface OwnEvents {
   /**
-   * Accepted in the turn of the call, so that what is written beside it is in the same transaction. Never rejects: what
-   * the event tells of has happened whether it could be told or not.
+   * Accepted in the turn of the call. Never rejects: what the event tells of has happened whether it could be told or
+   * not.
    */
   publishOwn(event: OwnEvent): Promise<void>;
   /** Written with the change that it tells of, or not at all. */
-  publishWith(draft: Pick<Draft, "accept">, event: OwnEvent): void;
+  tellWith(draft: Draft, event: OwnEvent): void;
 }
 
 export interface OwnEvent {
@@ -28,7 +28,7 @@ export interface OwnEvent {
 
 export interface OwnEventsOptions {
   accept: (event: IncomingEvent, done: (result: IngestResult) => void) => void;
-  acceptWith: (event: IncomingEvent, write: Draft["accept"]) => void;
+  plan: FanOut["plan"];
   clock: Clock;
   createId: (prefix: "evt") => string;
   /** Who wants what; without it everything is wanted. */
@@ -39,9 +39,13 @@ export interface OwnEventsOptions {
 const SOURCE = "posthorn";
 
 export function createOwnEvents(options: OwnEventsOptions): OwnEvents {
-  const { accept, acceptWith, clock, createId, router, onFault } = options;
+  const { accept, plan, clock, createId, router, onFault } = options;
   return {
-    publishWith: (draft, own) => acceptWith(toIncomingEvent(own, clock, createId("evt")), draft.accept),
+    tellWith(draft, own) {
+      const event = toIncomingEvent(own, clock, createId("evt"));
+      const { deliveries, done } = plan(event);
+      draft.accept(event, deliveries, done);
+    },
     publishOwn(own) {
       const { type, tenantId, causedBy, onlyIfWanted = false } = own;
       if (causedBy !== undefined && isGatewayEventType(causedBy)) return Promise.resolve();

@@ -2,6 +2,7 @@ import type { BreakerState } from "../deliver/breaker.ts";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Subscription } from "../domain/subscription.ts";
+import { checkIfMatch } from "../registry/if-match.ts";
 import type { Store } from "../store/store.ts";
 import type { FailureNews } from "./failure-news.ts";
 import type { Subscriptions } from "./subscriptions.ts";
@@ -13,7 +14,7 @@ export interface Resume {
    * it as it was, with less held; nothing that was to be skipped is ever sent, and the same call goes on with the rest.
    * What arrives while it skips is newer than the call, and is delivered.
    */
-  resume(subscription: Subscription, held: "deliver" | "skip"): Promise<Resumed>;
+  resume(subscription: Subscription, held: "deliver" | "skip", ifMatch?: string): Promise<Resumed>;
 }
 
 export interface Resumed {
@@ -49,15 +50,19 @@ export function createResume(options: ResumeOptions): Resume {
   }
 
   return {
-    async resume(subscription, held) {
+    async resume(subscription, held, ifMatch) {
       const { seq, id } = subscription;
+      // Before anything is skipped; judged again with the change.
+      checkIfMatch(ifMatch, subscription);
       const skipped = held === "skip" && isHolding(subscription) ? await skipHeld(seq) : 0;
       const current = subscriptions.find(seq);
       if (current === undefined) throw new PosthornError("not_found", `There is no subscription ${id}.`);
       if (current.status === "active") return { subscription: current, skipped };
-      // In the turn that writes it: both are in one transaction.
-      news.resumed(current, current.status, { held, skipped });
-      return { subscription: await subscriptions.setStatus(current, "active"), skipped };
+      const resumed = await subscriptions.setStatus(current, "active", {
+        ifMatch,
+        tell: (draft, paused) => news.resumed(draft, paused, paused.status, { held, skipped }),
+      });
+      return { subscription: resumed, skipped };
     },
   };
 }

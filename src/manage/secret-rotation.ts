@@ -38,8 +38,8 @@ export interface RotationWish {
 }
 
 export interface SecretRotationOptions {
-  subscriptions: Pick<Subscriptions, "find" | "list" | "keysOf" | "saveKeys">;
-  ownEvents: OwnEvents;
+  subscriptions: Pick<Subscriptions, "list" | "keysOf" | "changeKeys">;
+  ownEvents: Pick<OwnEvents, "tellWith">;
   clock: Clock;
   random: Random;
   /** 0 switches rotation by age off. */
@@ -58,34 +58,21 @@ const DEFAULT_OVERLAP_MS = 14 * 86_400_000;
 
 export function createSecretRotation(options: SecretRotationOptions): SecretRotation {
   const { subscriptions, ownEvents, clock, random } = options;
-  const turns = new Map<number, Promise<unknown>>();
 
-  /** One change at a time for each subscription: each builds on what the one before it wrote. */
-  function inTurn<Result>({ seq, id }: Subscription, run: (current: Subscription) => Promise<Result>): Promise<Result> {
-    const turn = (turns.get(seq) ?? Promise.resolve()).then(() => {
-      const current = subscriptions.find(seq);
-      if (current === undefined) throw new PosthornError("not_found", `There is no subscription ${id}.`);
-      return run(current);
-    });
-    const ended = turn.catch(() => undefined).then(() => void (turns.get(seq) === ended && turns.delete(seq)));
-    turns.set(seq, ended);
-    return turn;
-  }
-
-  function rotate(subscription: Subscription, wish: RotationWish, trigger: RotationTrigger): Promise<string> {
+  async function rotate(subscription: Subscription, wish: RotationWish, trigger: RotationTrigger): Promise<string> {
     const { secret = createSecret(random), overlapMs = DEFAULT_OVERLAP_MS, force = false } = wish;
     decodeSecret(secret);
-    return inTurn(subscription, async (current) => {
+    let endsAt: number | undefined;
+    const rotated = await subscriptions.changeKeys(subscription, (known, current, draft) => {
       const now = clock.now();
-      const keys = startRotation(subscriptions.keysOf(current), { secret, overlapMs, force }, now);
-      const endsAt = findOverlapEnd(keys);
-      const told = ownEvents.publishOwn(describe(current, keys, now, trigger));
-      const saved = subscriptions.saveKeys(current, keys);
-      await Promise.all([saved, told]);
-      if (endsAt !== undefined) await options.onOverlap(endsAt);
-      options.onRotation(current, trigger);
-      return secret;
+      const keys = startRotation(known, { secret, overlapMs, force }, now);
+      endsAt = findOverlapEnd(keys);
+      ownEvents.tellWith(draft, describe(current, keys, now, trigger));
+      return keys;
     });
+    if (endsAt !== undefined) await options.onOverlap(endsAt);
+    options.onRotation(rotated, trigger);
+    return secret;
   }
 
   /** What is paused is rotated when it is back: its owner could not see the overlap pass. */
@@ -125,15 +112,13 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
   return {
     rotate: (subscription, wish = {}) => rotate(subscription, wish, "manual"),
     async confirm(subscription, { retire }) {
-      await inTurn(subscription, (current) => {
-        const confirmed = confirmRotation(subscriptions.keysOf(current));
-        return subscriptions.saveKeys(current, retire ? retireReplaced(confirmed) : confirmed);
+      await subscriptions.changeKeys(subscription, (keys) => {
+        const confirmed = confirmRotation(keys);
+        return retire ? retireReplaced(confirmed) : confirmed;
       });
     },
     async retire(subscription) {
-      await inTurn(subscription, (current) =>
-        subscriptions.saveKeys(current, retireReplaced(subscriptions.keysOf(current))),
-      );
+      await subscriptions.changeKeys(subscription, retireReplaced);
     },
     async endOverlaps() {
       let ended = 0;
@@ -145,11 +130,7 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
           nextEndAt = Math.min(nextEndAt ?? endsAt, endsAt);
           continue;
         }
-        await inTurn(subscription, async (current) => {
-          const keys = subscriptions.keysOf(current);
-          const left = endOverlap(keys, clock.now());
-          if (left !== keys) await subscriptions.saveKeys(current, left);
-        });
+        await subscriptions.changeKeys(subscription, (keys) => endOverlap(keys, clock.now()));
         ended++;
       }
       return { ended, nextEndAt };

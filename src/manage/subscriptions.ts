@@ -1,58 +1,76 @@
+import { loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
 import type { Clock, Random } from "../domain/clock.ts";
-import { toDestinationAuth } from "../domain/destination-auth.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
-import { parseFilter, type Filter } from "../domain/filter.ts";
 import { stableId } from "../domain/ids.ts";
-import { fixedInterval } from "../domain/retry-policy.ts";
-import {
-  applyKeyInput,
-  formatSigningKeys,
-  parseSigningKeys,
-  toEngineKeys,
-  type SigningKeys,
-} from "../domain/signing-keys.ts";
-import type { ManagedBy, Subscription, SubscriptionInput, SubscriptionStatus } from "../domain/subscription.ts";
-import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
-import { findForwardRival } from "../domain/forward-rules.ts";
-import { expandUrl } from "../domain/url-template.ts";
-import { type TargetInput, THRESHOLDS, toTargetRules } from "../domain/target.ts";
-import { toSuspensionRules } from "../domain/suspension.ts";
-import { findHealth, findPreset, isPresetName, presetSettings } from "../domain/target-presets.ts";
-import { loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
-import type { Store, SubscriptionRow } from "../store/store.ts";
+import type { SigningKeys } from "../domain/signing-keys.ts";
+import type { Subscription, SubscriptionInput, SubscriptionStatus } from "../domain/subscription.ts";
+import type { TargetInput } from "../domain/target.ts";
+import { isPresetName } from "../domain/target-presets.ts";
+import { declare, refuseManaged } from "../registry/declared.ts";
+import type { Draft, Pending } from "../registry/draft.ts";
+import { checkIfMatch } from "../registry/if-match.ts";
+import type { Change, Entry } from "../registry/kind.ts";
+import type { Once, Registry } from "../registry/registry.ts";
+import type { Store } from "../store/store.ts";
 import { refuseCarriedCredentials, restoreMasked } from "./masked-credentials.ts";
-import { needsSealing, openSettings, sealSettings } from "./sealed-settings.ts";
+import { needsSealing, type Settings } from "./sealed-settings.ts";
 import type { SecretBox } from "../registry/secret-box.ts";
-
-export type SubscriptionChange = Partial<SubscriptionInput>;
+import { createSubscriptionBuild, mergeChange, type SubscriptionChange } from "./subscription-build.ts";
+import {
+  createSubscriptionCheck,
+  refuseOverQuota,
+  refuseRival,
+  refuseSameName,
+  type SubscriptionCheckOptions,
+} from "./subscription-checks.ts";
+import { createSubscriptionKind, type KeptSubscription } from "./subscription-kind.ts";
+import { toSubscription } from "./to-subscription.ts";
 
 /** The subscriptions, in memory for the engine and in the store for good. */
 export interface Subscriptions {
   find(seq: number): Subscription | undefined;
   findById(id: string, tenantId: string | undefined): Subscription | undefined;
   getById(id: string, tenantId: string | undefined): Subscription;
-  /** By age. */
+  /** By age; the same list as long as nothing changes. */
   list(tenantId: string | undefined): readonly Subscription[];
+  /** How many a tenant has, as long as the draft is not written. */
+  count(draft: Draft, tenantId: string): number;
+  /** One of a tenant that sends to the shared target, as long as the draft is not written. */
+  findByTarget(draft: Draft, target: string, tenantId: string): { id: string; name: string } | undefined;
   /** What the user set, for showing. */
   settingsOf(subscription: Subscription): Settings;
-  /** With an id of its own, or the one that is given. */
-  create(input: SubscriptionInput, id?: string, createdBy?: string): Promise<Subscription>;
-  /** All that is set becomes what is given; the secret stays when none is given. */
-  replace(subscription: Subscription, input: SubscriptionInput): Promise<Subscription>;
   /** What it signs with now. */
   keysOf(subscription: Subscription): SigningKeys;
-  /** Written in the turn of the call: what is written beside it in that turn is in the same transaction. */
-  saveKeys(subscription: Subscription, keys: SigningKeys): Promise<Subscription>;
+  /** In wall time; undefined for one that is active. */
+  heldSince(subscription: Subscription): number | undefined;
   /** Whether there was one of this id. */
   wasDeleted(id: string, tenantId: string | undefined): boolean;
-  change(subscription: Subscription, change: SubscriptionChange): Promise<Subscription>;
-  setStatus(subscription: Subscription, status: SubscriptionStatus): Promise<Subscription>;
-  /** Open deliveries are cancelled: at once when they are few, else by a job. */
-  remove(subscription: Subscription): Promise<{ cancelled: number; jobId: string | undefined }>;
+  /** With an id of its own. */
+  create(input: SubscriptionInput, options?: { createdBy?: string | undefined }): Promise<Subscription>;
+  /** As `create`, once, where the request has an `Idempotency-Key`. */
+  make(input: SubscriptionInput, options: MakeOptions): Promise<{ subscription: Subscription; isReplay: boolean }>;
+  /**
+   * Makes it, or all that is set becomes what is given; the secret stays when none is given. One that is not of the
+   * tenant `boundTo` is not found.
+   */
+  put(
+    id: string,
+    input: SubscriptionInput,
+    options: { boundTo?: string | undefined; createdBy?: string | undefined; ifMatch?: string | undefined },
+  ): Promise<{ subscription: Subscription; isNew: boolean }>;
+  change(of: SubscriptionRef, change: SubscriptionChange, ifMatch?: string): Promise<Subscription>;
+  /** Written with what `tell` puts into the draft, which is called when that is a change. */
+  setStatus(of: SubscriptionRef, status: SubscriptionStatus, options?: StatusOptions): Promise<Subscription>;
+  /** As `setStatus`; nothing happens to one that is not active any more. */
+  suspend(of: SubscriptionRef, tell?: Tell): Promise<void>;
+  /** Written with what `toChanged` puts into the draft; the same keys are not written. */
+  changeKeys(of: SubscriptionRef, toChanged: ToChangedKeys): Promise<Subscription>;
+  /** Open deliveries are cancelled: at once when they are few, else by a job that is begun with the deletion. */
+  remove(of: SubscriptionRef, ifMatch?: string): Promise<{ cancelled: number; jobId: string | undefined }>;
   saveBreaker(subscription: Subscription, breaker: BreakerState): Promise<void>;
   findSavedBreaker(seq: number): BreakerState | undefined;
-  /** Takes over what the configuration declares; says which left it. */
+  /** Takes over what the configuration declares, all or nothing; says which left it. */
   applyDeclared(declared: readonly SubscriptionInput[]): Promise<{ left: readonly string[] }>;
   /** Goes on with what a crash interrupted. */
   resume(): Promise<void>;
@@ -60,202 +78,220 @@ export interface Subscriptions {
   retarget(): void;
 }
 
-export type Settings = Omit<SubscriptionInput, "secret" | "status">;
+export type SubscriptionRef = Pick<Subscription, "id" | "tenantId">;
 
-export interface SubscriptionsOptions {
-  store: Store;
+export interface MakeOptions {
+  id?: string | undefined;
+  createdBy?: string | undefined;
+  once?: Once | undefined;
+}
+
+type Tell = (draft: Draft, current: Subscription) => void;
+
+export interface StatusOptions {
+  ifMatch?: string | undefined;
+  tell?: Tell | undefined;
+}
+
+export type ToChangedKeys = (keys: SigningKeys, current: Subscription, draft: Draft) => SigningKeys;
+
+export interface SubscriptionsOptions extends SubscriptionCheckOptions {
+  registry: Registry;
+  store: Pick<Store, "cancelLane" | "loadCounters" | "noteRecordStates" | "skipDeadHeads">;
   clock: Clock;
   random: Random;
   secretBox: SecretBox;
   createId: (prefix: "sub") => string;
-  /** Refuses a destination that may not be reached. */
-  checkDestination: (url: string, field?: string) => void;
-  /** Refuses one that leads back to this gateway. */
-  checkOwnUrl?: ((url: string) => void) | undefined;
-  /** A target that several subscriptions share. */
-  findTarget?: ((name: string, tenantId: string) => TargetInput | undefined) | undefined;
-  onChange: (subscription: Subscription) => void;
-  /** A change of its settings made it active again. */
-  onResumed?: ((subscription: Subscription, from: SubscriptionStatus) => void) | undefined;
-  /** Begins to cancel the deliveries of one that is deleted in this turn; called in the turn. */
-  cancelLater?: ((subscription: Subscription, open: number) => Promise<{ id: string }>) | undefined;
+  /** How many the tenant may have; undefined without a limit. */
+  findQuota?: ((draft: Draft, tenantId: string) => number | undefined) | undefined;
+  /** Those that were made, changed or deleted. */
+  onChange: (subscriptions: readonly Subscription[]) => void;
+  /** A change of its settings makes it active again. */
+  onResumed?: ((draft: Draft, subscription: Subscription, from: SubscriptionStatus) => void) | undefined;
+  /** The job that cancels the deliveries of one that the draft deletes. */
+  cancelLater?: ((draft: Draft, subscription: Subscription, open: number) => { id: string }) | undefined;
   /** Whether that goes on for this one. */
   isCancelling?: ((seq: number) => boolean) | undefined;
 }
+
+type KeptEntry = Entry<KeptSubscription>;
 
 /** So many are cancelled while the one who deletes waits. */
 const MAX_CANCELLED_AT_ONCE = 500;
 
 export async function openSubscriptions(options: SubscriptionsOptions): Promise<Subscriptions> {
-  const { store, clock, random, secretBox } = options;
+  const { registry, store, clock } = options;
+  const build = createSubscriptionBuild(options);
+  const check = createSubscriptionCheck(options);
+  const derived = new WeakMap<KeptEntry, Subscription>();
   const bySeq = new Map<number, Subscription>();
-  const settings = new Map<number, Settings>();
-  const keysBySeq = new Map<number, SigningKeys>();
-  const tenantOfDeleted = new Map<string, string>();
+  const byId = new Map<string, Subscription>();
   const breakers = new Map<number, BreakerState>();
-  const deleted = new Set<number>();
+  let listed: readonly Subscription[] | undefined;
+  let isOpen = false;
+  const kept = await registry.open(createSubscriptionKind(options.secretBox, take));
+  await sealAll();
+  isOpen = true;
 
-  for (const row of await store.loadSubscriptions()) {
-    if (row.deletedAt !== undefined) {
-      deleted.add(row.seq);
-      tenantOfDeleted.set(row.id, row.tenantId);
-      continue;
-    }
-    remember(row, parseSigningKeys(secretBox.open(row.secrets, ownerOf(row)), row.createdAt));
-    if (needsSealing(row.settings)) {
-      const resealed = sealSettings(openSettings(row.settings, secretBox, ownerOf(row)), secretBox, ownerOf(row));
-      await store.updateSubscription(row.seq, { settings: resealed }, row.updatedAt);
-    }
-    if (row.breaker !== undefined) breakers.set(row.seq, loadBreakerState(row.breaker, clock.now()));
-  }
-
-  function remember(row: Omit<SubscriptionRow, "secrets">, keys: SigningKeys): Subscription {
-    const input: Settings = openSettings(row.settings, secretBox, ownerOf(row));
-    const subscription = toSubscription(row, input, keys, findShared(input, row.tenantId));
-    bySeq.set(row.seq, subscription);
-    settings.set(row.seq, input);
-    keysBySeq.set(row.seq, keys);
-    tenantOfDeleted.delete(row.id);
-    return subscription;
-  }
-
-  function findShared({ target }: Settings, tenantId: string): TargetInput | undefined {
-    if (target === undefined || target === null || isPresetName(target)) return undefined;
-    return options.findTarget?.(target, tenantId);
-  }
-
-  function checkTarget(input: SubscriptionInput): void {
-    const { target, tenant_id: tenantId = DEFAULT_TENANT, health_url: healthUrl } = input;
-    const hasHealth = healthUrl !== undefined && healthUrl !== null;
-    if (hasHealth) options.checkDestination(healthUrl, "health_url");
-    if (target === undefined || target === null || isPresetName(target)) return;
-    if (options.findTarget?.(target, tenantId) === undefined) {
-      throw new PosthornError(
-        "invalid_field",
-        `target: "${target}" is neither n8n nor a target of ${tenantId}. Make it first, with POST /api/v1/targets.`,
-        { field: "target" },
-      );
-    }
-    const field = hasHealth ? "health_url" : THRESHOLDS.find((name) => input[name] !== undefined);
-    if (field === undefined) return;
-    throw new PosthornError("invalid_field", `${field}: ${target} is shared; set it there, for all who send to it.`, {
-      field,
+  /** From versions that left the values of headers in clear. */
+  async function sealAll(): Promise<void> {
+    await registry.change(kept, (draft) => {
+      for (const { thing } of kept.list()) {
+        if (needsSealing(thing.sealed.settings)) draft.put(kept, build.seal(thing));
+      }
     });
   }
 
-  function check(input: SubscriptionInput): void {
-    const [problem] = checkSubscriptionInput(input);
-    if (problem !== undefined) {
-      throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}`, { field: problem.field });
+  async function take(changes: readonly Change<KeptSubscription>[]): Promise<void> {
+    const changed: Subscription[] = [];
+    const skipping: Subscription[] = [];
+    for (const { before, after } of changes) {
+      const known = before && bySeq.get(before.seq);
+      if (after === undefined) {
+        if (known !== undefined) changed.push(forget(known));
+        continue;
+      }
+      const subscription = remember(after);
+      changed.push(subscription);
+      if (known?.ordered === true && known.onDeadHead === "block" && subscription.onDeadHead === "skip") {
+        skipping.push(subscription);
+      }
     }
-    const url = expandUrl(input.url, "source");
-    options.checkDestination(url);
-    if (input.allow_own_url !== true) options.checkOwnUrl?.(url);
-    checkTarget(input);
-    if (input.auth?.token_url !== undefined) options.checkDestination(input.auth.token_url, "auth.token_url");
+    if (!isOpen) return;
+    options.onChange(changed);
+    for (const { seq } of skipping) await store.skipDeadHeads(seq, clock.now());
+    if (skipping.length > 0) options.onChange(skipping);
   }
 
-  /** The configuration is checked as a whole before it comes here. */
-  function refuseRival(input: SubscriptionInput, ownId: string): void {
-    const tenantId = input.tenant_id ?? DEFAULT_TENANT;
-    const others = [...bySeq.values()].filter((one) => one.tenantId === tenantId && one.id !== ownId);
-    const rival = findForwardRival(input, others);
-    if (rival === undefined) return;
-    throw new PosthornError(
-      "conflict",
-      `mode: the subscription "${rival.name}" (${rival.id}) forwards some of these events already, and a source waits ` +
-        "for one only. Choose other patterns, or let one of the two queue.",
-      { field: "mode", details: { subscription_id: rival.id } },
-    );
-  }
-
-  async function insert(
-    input: SubscriptionInput,
-    id: string,
-    managedBy: ManagedBy,
-    createdBy: string | undefined,
-  ): Promise<Subscription> {
-    check(input);
-    if (managedBy !== "config") refuseRival(input, id);
-    const { secret: _, status, ...rest } = input;
-    const keys = applyKeyInput(undefined, input, { random, now: clock.now(), isDeclared: managedBy === "config" });
-    const at = clock.wall();
-    const tenantId = input.tenant_id ?? DEFAULT_TENANT;
-    const row = {
-      id,
-      tenantId,
-      name: input.name,
-      status: status ?? "active",
-      settings: sealSettings(rest, secretBox, ownerOf({ tenantId, id })),
-      managedBy,
-      createdBy,
-      createdAt: at,
-      updatedAt: at,
-    };
-    const seq = await store.insertSubscription({ ...row, secrets: seal(keys, row) });
-    return announce(remember({ ...row, seq, breaker: undefined, deletedAt: undefined }, keys));
-  }
-
-  function seal(keys: SigningKeys, owner: { tenantId: string; id: string }): Uint8Array {
-    return secretBox.seal(formatSigningKeys(keys), ownerOf(owner));
-  }
-
-  function announce(subscription: Subscription): Subscription {
-    options.onChange(subscription);
+  function remember(entry: KeptEntry): Subscription {
+    const subscription = derive(entry);
+    bySeq.set(entry.seq, subscription);
+    byId.set(entry.id, subscription);
+    if (!isOpen && entry.state !== undefined) breakers.set(entry.seq, loadBreakerState(entry.state, clock.now()));
+    listed = undefined;
     return subscription;
   }
 
-  async function update(subscription: Subscription, input: SubscriptionInput, managedBy: ManagedBy) {
-    check(input);
-    if (managedBy !== "config") refuseRival(input, subscription.id);
-    const { secret: _, status, ...rest } = input;
-    const known = keysBySeq.get(subscription.seq);
-    const keys = applyKeyInput(known, input, { random, now: clock.now(), isDeclared: managedBy === "config" });
-    const at = clock.wall();
-    const row = {
-      name: input.name,
-      status: status ?? subscription.status,
-      settings: sealSettings(rest, secretBox, ownerOf(subscription)),
-      managedBy,
-    };
-    // Only when they change: a rotation may be on its way to the store.
-    const secrets = keys === known ? {} : { secrets: seal(keys, subscription) };
-    await store.updateSubscription(subscription.seq, { ...row, ...secrets }, at);
-    const { seq, id, tenantId, createdAt, createdBy } = subscription;
-    const fixed = { seq, id, tenantId, createdAt, createdBy, updatedAt: at, breaker: undefined, deletedAt: undefined };
-    const latest = keys === known ? (keysBySeq.get(seq) ?? keys) : keys;
-    const changed = announce(remember({ ...row, ...fixed }, latest));
-    if (subscription.status !== "active" && changed.status === "active") {
-      options.onResumed?.(changed, subscription.status);
-    }
-    if (subscription.ordered && subscription.onDeadHead === "block" && changed.onDeadHead === "skip") {
-      await store.skipDeadHeads(seq, clock.now());
-      announce(changed);
-    }
-    return changed;
+  function forget(subscription: Subscription): Subscription {
+    bySeq.delete(subscription.seq);
+    byId.delete(subscription.id);
+    breakers.delete(subscription.seq);
+    listed = undefined;
+    return subscription;
   }
 
-  async function setStatus(subscription: Subscription, status: SubscriptionStatus): Promise<Subscription> {
-    const at = clock.wall();
-    await store.updateSubscription(subscription.seq, { status }, at);
-    const current = bySeq.get(subscription.seq);
-    const changed = { ...(current ?? subscription), status, updatedAt: at };
-    // It may have been deleted meanwhile, and must not come back.
-    if (current === undefined) return changed;
-    bySeq.set(subscription.seq, changed);
-    return announce(changed);
+  function derive(entry: KeptEntry): Subscription {
+    let subscription = derived.get(entry);
+    if (subscription === undefined) {
+      subscription = toSubscription(entry, findShared(entry));
+      derived.set(entry, subscription);
+    }
+    return subscription;
   }
 
-  async function saveKeys(subscription: Subscription, keys: SigningKeys): Promise<Subscription> {
-    const { seq, id } = subscription;
-    const at = clock.wall();
-    await store.updateSubscription(seq, { secrets: seal(keys, subscription) }, at);
-    const current = bySeq.get(seq);
-    if (current === undefined) throw new PosthornError("not_found", `There is no subscription ${id}.`);
-    const changed = { ...current, ...toEngineKeys(keys), updatedAt: at };
-    bySeq.set(seq, changed);
-    keysBySeq.set(seq, keys);
-    return announce(changed);
+  function findShared({ thing: { settings }, tenantId }: KeptEntry): TargetInput | undefined {
+    const { target } = settings;
+    return namesTarget(settings) ? options.findTarget?.(target as string, tenantId) : undefined;
+  }
+
+  function thingOf({ seq, id }: Subscription): KeptSubscription {
+    const entry = kept.findBySeq(seq);
+    if (entry === undefined) throw notFound(id);
+    return entry.thing;
+  }
+
+  /** What the tenant has beside this one. */
+  function listOthers(draft: Draft, { id, tenantId }: SubscriptionRef): Subscription[] {
+    return draft
+      .list(kept, tenantId)
+      .filter((entry) => entry.id !== id)
+      .map(derive);
+  }
+
+  async function add(
+    draft: Draft,
+    input: SubscriptionInput,
+    { id, createdBy }: { id: string; createdBy: string | undefined },
+  ): Promise<Pending<KeptSubscription>> {
+    const tenantId = input.tenant_id ?? DEFAULT_TENANT;
+    const known = draft.find(kept, id, tenantId);
+    check(input, draft);
+    const isOther = (one: SubscriptionRef) => one.id === id && one.tenantId !== tenantId;
+    if (known !== undefined || draft.list(kept).some(isOther) || kept.listDeleted().some(isOther)) {
+      throw new PosthornError("conflict", `The id ${id} is taken. Choose another.`);
+    }
+    const others = listOthers(draft, { id, tenantId });
+    refuseRival(input, others);
+    refuseSameName(input.name, tenantId, others);
+    refuseOverQuota(options.findQuota?.(draft, tenantId), tenantId, others.length);
+    return draft.put(kept, build.fromInput(input, { id, tenantId, managedBy: "api", createdBy }));
+  }
+
+  function update(draft: Draft, known: KeptEntry, input: SubscriptionInput): Pending<KeptSubscription> {
+    check(input, draft);
+    if (input.mode === "forward") refuseRival(input, listOthers(draft, known));
+    if (input.name !== known.thing.name) refuseSameName(input.name, known.tenantId, listOthers(draft, known));
+    const thing = build.fromInput(input, { ...known.thing, managedBy: "api" }, known.thing);
+    tellResumed(draft, known, thing);
+    return draft.put(kept, thing);
+  }
+
+  function tellResumed(draft: Draft, known: KeptEntry, thing: KeptSubscription): void {
+    if (known.thing.status === "active" || thing.status !== "active") return;
+    options.onResumed?.(
+      draft,
+      toSubscription({ ...known, thing }, findShared({ ...known, thing })),
+      known.thing.status,
+    );
+  }
+
+  /** As it was written: memory may be further already. */
+  const shown = ({ entry }: Pick<Pending<KeptSubscription>, "entry">): Subscription => {
+    const current = bySeq.get(entry.seq);
+    return current?.version === entry.version ? current : derive(entry);
+  };
+
+  function getMeant(draft: Draft, { id, tenantId }: SubscriptionRef, ifMatch: string | undefined): KeptEntry {
+    const known = draft.get(kept, id, tenantId);
+    checkIfMatch(ifMatch, known);
+    return known;
+  }
+
+  async function put(draft: Draft, id: string, input: SubscriptionInput, terms: Parameters<Subscriptions["put"]>[2]) {
+    const { boundTo, createdBy, ifMatch } = terms;
+    const found = draft.list(kept).find((one) => one.id === id);
+    if (found === undefined) {
+      checkIfMatch(ifMatch, undefined);
+      return { pending: await add(draft, input, { id, createdBy }), isNew: true };
+    }
+    // Another tenant's is not found, here as everywhere.
+    if (boundTo !== undefined && found.tenantId !== boundTo) throw notFound(id);
+    const known = getMeant(draft, found, ifMatch);
+    const { tenantId, thing } = known;
+    if ((input.tenant_id ?? tenantId) !== tenantId) {
+      throw new PosthornError("invalid_field", `tenant_id: it belongs to ${tenantId}, for good.`, {
+        field: "tenant_id",
+      });
+    }
+    refuseManaged(kept, known);
+    refuseCarriedCredentials(input, thing.settings, true);
+    const restored = restoreMasked(input, thing.settings);
+    return { pending: update(draft, known, { ...restored, tenant_id: tenantId }), isNew: false };
+  }
+
+  async function make(input: SubscriptionInput, { id = options.createId("sub"), createdBy, once }: MakeOptions) {
+    const made = await registry.make(kept, once, (draft) => add(draft, input, { id, createdBy }));
+    return { subscription: shown(made), isReplay: made.isReplay };
+  }
+
+  async function setStatus(of: SubscriptionRef, status: SubscriptionStatus, { ifMatch, tell }: StatusOptions = {}) {
+    const result = await registry.change(kept, (draft) => {
+      const known = getMeant(draft, of, ifMatch);
+      if (known.thing.status === status) return { entry: known };
+      tell?.(draft, derive(known));
+      return draft.put(kept, build.withStatus(known.thing, status));
+    });
+    return shown(result);
   }
 
   async function cancelOpen(seq: number): Promise<void> {
@@ -270,11 +306,12 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
   }
 
   function findById(id: string, tenantId: string | undefined): Subscription | undefined {
-    for (const subscription of bySeq.values()) {
-      if (subscription.id === id)
-        return tenantId === undefined || tenantId === subscription.tenantId ? subscription : undefined;
-    }
-    return undefined;
+    const subscription = byId.get(id);
+    return tenantId === undefined || tenantId === subscription?.tenantId ? subscription : undefined;
+  }
+
+  function listAll(): readonly Subscription[] {
+    return (listed ??= [...bySeq.values()].sort((a, b) => a.seq - b.seq));
   }
 
   return {
@@ -282,206 +319,120 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     findById,
     getById(id, tenantId) {
       const subscription = findById(id, tenantId);
-      if (subscription === undefined) throw new PosthornError("not_found", `There is no subscription ${id}.`);
+      if (subscription === undefined) throw notFound(id);
       return subscription;
     },
-    list: (tenantId) => [...bySeq.values()].filter((one) => tenantId === undefined || one.tenantId === tenantId),
-    settingsOf: (subscription) => settings.get(subscription.seq) as Settings,
-    create: (input, id, createdBy) => insert(input, id ?? options.createId("sub"), "api", createdBy),
-    async replace(subscription, input) {
-      refuseManaged(subscription);
-      const current = settings.get(subscription.seq) as Settings;
-      refuseCarriedCredentials(input, current, true);
-      const restored = restoreMasked(input, current);
-      return update(subscription, { ...restored, tenant_id: subscription.tenantId }, "api");
+    list: (tenantId) =>
+      tenantId === undefined ? listAll() : listAll().filter((subscription) => subscription.tenantId === tenantId),
+    count: (draft, tenantId) => draft.list(kept, tenantId).length,
+    findByTarget: (draft, target, tenantId) =>
+      draft.list(kept, tenantId).find(({ thing }) => thing.settings.target === target)?.thing,
+    settingsOf: (subscription) => thingOf(subscription).settings,
+    keysOf: (subscription) => thingOf(subscription).keys,
+    heldSince: (subscription) => thingOf(subscription).heldSince,
+    wasDeleted: (id, tenantId) =>
+      kept.listDeleted().some((one) => one.id === id && (tenantId === undefined || one.tenantId === tenantId)),
+    create: async (input, made = {}) => (await make(input, made)).subscription,
+    make,
+    async put(id, input, terms) {
+      const { pending, isNew } = await registry.change(kept, (draft) => put(draft, id, input, terms));
+      return { subscription: shown(pending), isNew };
     },
-    keysOf: (subscription) => keysBySeq.get(subscription.seq) as SigningKeys,
-    saveKeys,
-    wasDeleted(id, tenantId) {
-      const owner = tenantOfDeleted.get(id);
-      return owner !== undefined && (tenantId === undefined || tenantId === owner);
-    },
-    async change(subscription, change) {
-      refuseManaged(subscription);
-      const current = settings.get(subscription.seq) as Settings;
-      refuseCarriedCredentials(change, current, false);
-      return update(subscription, mergeChange(current, restoreMasked(change, current)), "api");
+    async change(of, change, ifMatch) {
+      const pending = await registry.change(kept, (draft) => {
+        const known = getMeant(draft, of, ifMatch);
+        refuseManaged(kept, known);
+        const { settings } = known.thing;
+        refuseCarriedCredentials(change, settings, false);
+        return update(draft, known, mergeChange(settings, restoreMasked(change, settings)));
+      });
+      return shown(pending);
     },
     setStatus,
-    async remove(subscription) {
-      refuseManaged(subscription);
-      const { seq } = subscription;
-      const before = await countersOf(seq);
-      const isMany = before.open > MAX_CANCELLED_AT_ONCE;
-      // In one turn, and so in one transaction: nothing is left that nobody would cancel.
-      const [, job] = await Promise.all([
-        store.deleteSubscription(seq, clock.wall()),
-        isMany ? options.cancelLater?.(subscription, before.open) : undefined,
-      ]);
-      bySeq.delete(seq);
-      tenantOfDeleted.set(subscription.id, subscription.tenantId);
-      announce(subscription);
+    async suspend({ id, tenantId }, tell) {
+      await registry.change(kept, (draft) => {
+        const known = draft.find(kept, id, tenantId);
+        if (known?.thing.status !== "active") return;
+        tell?.(draft, derive(known));
+        draft.put(kept, build.withStatus(known.thing, "suspended"));
+      });
+    },
+    async changeKeys({ id, tenantId }, toChanged) {
+      const result = await registry.change(kept, (draft) => {
+        const known = draft.get(kept, id, tenantId);
+        const keys = toChanged(known.thing.keys, derive(known), draft);
+        return keys === known.thing.keys ? { entry: known } : draft.put(kept, build.withKeys(known.thing, keys));
+      });
+      return shown(result);
+    },
+    async remove(of, ifMatch) {
+      const { seq, before, job } = await registry.change(kept, async (draft) => {
+        const known = getMeant(draft, of, ifMatch);
+        refuseManaged(kept, known);
+        const counters = await countersOf(known.seq);
+        const isMany = counters.open > MAX_CANCELLED_AT_ONCE;
+        draft.remove(kept, known.id, known.tenantId);
+        const later = isMany ? options.cancelLater?.(draft, derive(known), counters.open) : undefined;
+        return { seq: known.seq, before: counters, job: later };
+      });
       if (job !== undefined) return { cancelled: before.open, jobId: job.id };
       await cancelOpen(seq);
       // Counted by the store: the scheduler, too, cancels what it finds of a subscription that is gone.
       return { cancelled: (await countersOf(seq)).cancelled - before.cancelled, jobId: undefined };
     },
-    async saveBreaker(subscription, breaker) {
-      await store.updateSubscription(subscription.seq, { breaker: JSON.stringify(breaker) }, subscription.updatedAt);
-    },
+    saveBreaker: ({ seq }, breaker) => store.noteRecordStates([{ seq, state: JSON.stringify(breaker) }]),
     findSavedBreaker: (seq) => breakers.get(seq),
-    async applyDeclared(declared) {
-      const ids = new Set<string>();
-      for (const input of declared) {
-        const id = stableId("sub", `${input.tenant_id ?? DEFAULT_TENANT}\0${input.name}`);
-        ids.add(id);
-        const known = findById(id, undefined);
-        if (known === undefined) {
-          await insert(input, id, "config", "config");
-        } else {
-          // A status that an operator or a failing destination set stays; one that came back to the file starts anew.
-          const returned = known.managedBy === "former_config" ? { status: "active" as const } : {};
-          await update(known, { ...returned, ...input }, "config");
-        }
-      }
-      const left = [...bySeq.values()].filter(({ managedBy, id }) => managedBy === "config" && !ids.has(id));
-      for (const subscription of left) {
-        await store.updateSubscription(subscription.seq, { managedBy: "former_config" }, clock.wall());
-        bySeq.set(subscription.seq, { ...subscription, managedBy: "former_config" });
-        await setStatus(subscription, "inactive");
-      }
-      return { left: left.map(({ name }) => name) };
-    },
+    applyDeclared: (declared) =>
+      registry.change(kept, async (draft) => {
+        const things = declared.map((input) => {
+          const tenantId = input.tenant_id ?? DEFAULT_TENANT;
+          const id = stableId("sub", `${tenantId}\0${input.name}`);
+          refuseSameName(input.name, tenantId, listOthers(draft, { id, tenantId }));
+          return {
+            id,
+            tenantId,
+            build: (known: KeptEntry | undefined) => buildDeclared(draft, input, { id, tenantId }, known),
+          };
+        });
+        const left = await declare(draft, kept, things, build.toFormer);
+        return { left: left.map(({ thing }) => thing.name) };
+      }),
     retarget() {
-      for (const current of bySeq.values()) {
-        const input = settings.get(current.seq) as Settings;
-        if (input.target === undefined || input.target === null || isPresetName(input.target)) continue;
-        const keys = keysBySeq.get(current.seq) as SigningKeys;
-        const changed = toSubscription(current, input, keys, findShared(input, current.tenantId));
-        bySeq.set(current.seq, changed);
-        announce(changed);
-      }
+      const sharing = kept.list().filter(({ thing }) => namesTarget(thing.settings));
+      for (const entry of sharing) derived.delete(entry);
+      options.onChange(sharing.map(remember));
     },
     async resume() {
-      for (const seq of deleted) if (options.isCancelling?.(seq) !== true) await cancelOpen(seq);
-      for (const subscription of bySeq.values()) {
+      for (const { seq } of kept.listDeleted()) if (options.isCancelling?.(seq) !== true) await cancelOpen(seq);
+      for (const subscription of listAll()) {
         if (!subscription.ordered || subscription.onDeadHead === "block") continue;
         // The store knows no settings: what it gave up at this start keeps its place.
-        if ((await store.skipDeadHeads(subscription.seq, clock.now())) > 0) announce(subscription);
+        if ((await store.skipDeadHeads(subscription.seq, clock.now())) > 0) options.onChange([subscription]);
       }
     },
   };
-}
 
-function refuseManaged(subscription: Subscription): void {
-  if (subscription.managedBy !== "config") return;
-  throw new PosthornError(
-    "managed_by_config",
-    `The subscription "${subscription.name}" is declared in posthorn.yaml. Change it there and reload with SIGHUP.`,
-  );
-}
-
-/** One way to retry at a time: a change of the one takes the other away. */
-function mergeChange(current: Settings, change: SubscriptionChange): SubscriptionInput {
-  const merged: SubscriptionInput = { ...current, ...change };
-  if (change.retry_policy !== undefined && change.retry_count === undefined && change.retry_interval === undefined) {
-    delete merged.retry_count;
-    delete merged.retry_interval;
+  function buildDeclared(
+    draft: Draft,
+    input: SubscriptionInput,
+    key: SubscriptionRef,
+    known: KeptEntry | undefined,
+  ): KeptSubscription {
+    check(input, draft);
+    // A status that an operator or a failing destination set stays; one that came back to the file starts anew.
+    const returned = known?.thing.managedBy === "former_config" ? { status: "active" as const } : {};
+    const createdBy = known === undefined ? "config" : known.thing.createdBy;
+    const facts = { ...key, managedBy: "config" as const, createdBy };
+    const thing = build.fromInput({ ...returned, ...input }, facts, known?.thing);
+    if (known !== undefined) tellResumed(draft, known, thing);
+    return thing;
   }
-  if (change.retry_policy === undefined && (change.retry_count ?? change.retry_interval) !== undefined) {
-    delete merged.retry_policy;
-  }
-  return merged;
 }
 
-function ownerOf(row: { tenantId: string; id: string }): string {
-  return `subscription/${row.tenantId}/${row.id}`;
+function namesTarget({ target }: Settings): boolean {
+  return target !== undefined && target !== null && !isPresetName(target);
 }
 
-function toFilter(given: SubscriptionInput["event_filter"]): Filter | undefined {
-  return given === undefined || given === null ? undefined : parseFilter(given);
-}
-
-type SubscriptionFacts = Pick<
-  SubscriptionRow,
-  "seq" | "id" | "tenantId" | "name" | "status" | "managedBy" | "createdBy" | "createdAt" | "updatedAt"
->;
-
-/** Those of its own target; the usual ones need no place. */
-function ownRules(input: Settings) {
-  const health = findHealth(input.health_url, findPreset(input.target), input.url);
-  const isUsual = health === undefined && THRESHOLDS.every((name) => input[name] === undefined);
-  if (isUsual) return undefined;
-  const { health_interval_s, failures_to_open, successes_to_close } = input;
-  return toTargetRules(
-    {
-      ...(health_interval_s !== undefined && { health_interval_s }),
-      ...(failures_to_open !== undefined && { failures_to_open }),
-      ...(successes_to_close !== undefined && { successes_to_close }),
-    },
-    health,
-  );
-}
-
-function hasHealthCheck(input: Settings, shared: TargetInput | undefined): boolean {
-  if (shared === undefined) return ownRules(input)?.health !== undefined;
-  return findHealth(shared.health_url, findPreset(shared.preset), shared.url) !== undefined;
-}
-
-function toSubscription(
-  row: SubscriptionFacts,
-  input: Settings,
-  keys: SigningKeys,
-  shared: TargetInput | undefined,
-): Subscription {
-  const preset = presetSettings(input, shared);
-  const { secrets, nextSecret, ed25519Key } = toEngineKeys(keys);
-  const isFixed = input.retry_count !== undefined || input.retry_interval !== undefined;
-  return {
-    seq: row.seq,
-    id: row.id,
-    tenantId: row.tenantId,
-    name: row.name,
-    kind: "http",
-    url: input.url,
-    events: input.events,
-    filter: toFilter(input.event_filter),
-    status: row.status as SubscriptionStatus,
-    format: input.format ?? "auto",
-    signatureHeader: input.signature_header ?? "X-Webhook-Signature",
-    secrets,
-    nextSecret,
-    ed25519Key,
-    retryPolicy: isFixed
-      ? fixedInterval(input.retry_count ?? 3, input.retry_interval ?? 60)
-      : (input.retry_policy ?? preset.retryPolicy ?? "standard"),
-    retryOn: {
-      statuses: input.retry_on?.statuses ?? [],
-      sourceStatuses: preset.sourceStatuses,
-      bodyContains: input.retry_on?.body_contains,
-      bodyIs: preset.retryBody,
-    },
-    timeoutMs: (input.timeout ?? 30) * 1000,
-    rateLimitPerMinute: input.rate_limit ?? undefined,
-    concurrency: input.concurrency ?? 32,
-    ordered: input.ordered ?? false,
-    onDeadHead: input.on_dead_head ?? "block",
-    maxAgeMs: input.max_age_s === undefined || input.max_age_s === null ? undefined : input.max_age_s * 1000,
-    suspension: toSuspensionRules(input, hasHealthCheck(input, shared)),
-    headers: input.headers ?? {},
-    allowedIps: input.allowed_ips ?? undefined,
-    auth: toDestinationAuth(input.auth),
-    mode: input.mode ?? "queue",
-    forwardHeaders: input.forward_headers?.map((name) => name.toLowerCase()),
-    allowOwnUrl: input.allow_own_url ?? false,
-    sharedTarget: shared?.name,
-    targetRules: shared === undefined ? ownRules(input) : undefined,
-    maxBytes: preset.maxBytes,
-    wantsPlainJson: preset.wantsPlainJson,
-    description: input.description,
-    managedBy: row.managedBy,
-    createdBy: row.createdBy,
-    createdAt: row.createdAt,
-    updatedAt: row.updatedAt,
-  };
+function notFound(id: string): PosthornError {
+  return new PosthornError("not_found", `There is no subscription ${id}.`);
 }

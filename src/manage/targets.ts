@@ -64,7 +64,7 @@ export interface TargetsOptions {
   registry: Registry;
   store: Pick<Store, "noteRecordStates">;
   clock: Clock;
-  subscriptions: () => Pick<Subscriptions, "list" | "saveBreaker" | "retarget">;
+  subscriptions: () => Pick<Subscriptions, "list" | "findByTarget" | "saveBreaker" | "retarget">;
   scheduler: () => Pick<Scheduler, "targetOf" | "findBreaker" | "findSuspension" | "targets">;
   checkDestination: (url: string, field?: string) => void;
   onMode: (known: KnownTarget & { state: Target }, change: "opened" | "closed") => void;
@@ -81,7 +81,7 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
   const shared = await openSharedTargets({
     registry,
     checkDestination,
-    findUser: (_draft, name, tenantId) => listUsers(name, tenantId)[0],
+    findUser: (draft, name, tenantId) => options.subscriptions().findByTarget(draft, name, tenantId),
     onChange(changes) {
       changes.forEach(take);
       // Those who send to them are opened later.

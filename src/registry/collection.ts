@@ -1,5 +1,5 @@
 import { PosthornError } from "../domain/errors.ts";
-import type { StoredRecord } from "../store/port/records.ts";
+import type { RecordKey, StoredRecord } from "../store/port/records.ts";
 import type { Change, Entry, Kind, LiveRecord } from "./kind.ts";
 
 /** All things of one kind, in memory, as of the version that the registry has followed the store to. */
@@ -13,7 +13,11 @@ export interface Collection<Thing> {
   hasNewer(id: string, tenantId?: string): boolean;
   /** By age; the same list as long as nothing changes. */
   list(): readonly Entry<Thing>[];
+  /** Where the kind remembers them. */
+  listDeleted(): readonly DeletedThing[];
 }
+
+export type DeletedThing = Pick<RecordKey, "tenantId" | "id"> & { seq: number };
 
 export interface OpenCollection<Thing> extends Collection<Thing> {
   /** Puts a record in its place, or takes it away; undefined when it is known already. */
@@ -28,6 +32,7 @@ export function createCollection<Thing>(kind: Kind<Thing>): OpenCollection<Thing
   const bySeq = new Map<number, Entry<Thing>>();
   /** Kept as they are, and refused when somebody wants to change them. */
   const newer = new Map<string, StoredRecord>();
+  const deleted = new Map<string, DeletedThing>();
   let listed: readonly Entry<Thing>[] | undefined;
 
   function refuseNewer(id: string, tenantId: string): void {
@@ -53,6 +58,7 @@ export function createCollection<Thing>(kind: Kind<Thing>): OpenCollection<Thing
     findBySeq: (seq) => bySeq.get(seq),
     hasNewer: (id, tenantId = "") => newer.has(keyText(id, tenantId)),
     list: () => (listed ??= [...bySeq.values()].sort((a, b) => a.seq - b.seq)),
+    listDeleted: () => [...deleted.values()],
     refuseNewer,
     toEntry,
     take(record) {
@@ -64,6 +70,9 @@ export function createCollection<Thing>(kind: Kind<Thing>): OpenCollection<Thing
       const after = isLive(record) && !isNewer ? toEntry(record) : undefined;
       if (isNewer) newer.set(key, record);
       else newer.delete(key);
+      const { seq, id, tenantId } = record;
+      if (kind.remembersDeleted === true && !isLive(record)) deleted.set(key, { seq, id, tenantId });
+      else deleted.delete(key);
       if (after === undefined) {
         entries.delete(key);
         bySeq.delete(record.seq);

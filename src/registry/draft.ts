@@ -1,5 +1,13 @@
 import type { AcceptResult, NewDelivery, NewEvent } from "../store/store.ts";
-import type { KeptVersion, RecordChange, RecordExpectation, RecordGuard, WriteRequest } from "../store/port/records.ts";
+import type {
+  KeptVersion,
+  RecordChange,
+  RecordExpectation,
+  RecordGuard,
+  WriteRequest,
+  WriteResult,
+} from "../store/port/records.ts";
+import type { NewReplay, ReplayRow } from "../store/port/replays.ts";
 import type { Collection, OpenCollection } from "./collection.ts";
 import type { Entry, LiveRecord } from "./kind.ts";
 
@@ -24,6 +32,8 @@ export interface Draft {
   accept(event: NewEvent, deliveries: readonly NewDelivery[], done: (result: AcceptResult) => void): void;
   /** Called when the change is written, and never for a judgement that was not the last. */
   whenWritten(run: () => void): void;
+  /** A job that follows from the change, begun with it; one for each change. */
+  startReplay(replay: NewReplay, done: (row: ReplayRow) => void): void;
 }
 
 /** What is put, as it was written. */
@@ -37,7 +47,7 @@ export interface OpenDraft extends Draft {
   readonly request: Omit<WriteRequest, "at">;
   /** How many things are put. */
   readonly hasChanges: boolean;
-  written(result: { version: number; seqs: readonly number[]; events: readonly AcceptResult[] }, at: number): void;
+  written(result: WriteResult & { kind: "written" }, at: number): void;
 }
 
 export function createDraft(options: {
@@ -51,6 +61,7 @@ export function createDraft(options: {
   const changes = new Map<string, RecordChange>();
   const onWritten: ((seqs: ReadonlyMap<string, number>, version: number, at: number) => void)[] = [];
   const events: { event: NewEvent; deliveries: readonly NewDelivery[]; done: (result: AcceptResult) => void }[] = [];
+  let job: { replay: NewReplay; done: (row: ReplayRow) => void } | undefined;
 
   function read<Thing>(of: Collection<Thing>, id: string, tenantId = "") {
     const collection = options.open(of);
@@ -115,9 +126,12 @@ export function createDraft(options: {
       events.push({ event, deliveries, done });
     },
     whenWritten: (run) => void onWritten.push(run),
+    startReplay(replay, done) {
+      job = { replay, done };
+    },
 
     get hasChanges() {
-      return changes.size + events.length > 0;
+      return changes.size + events.length > 0 || job !== undefined;
     },
     get request() {
       return {
@@ -125,12 +139,14 @@ export function createDraft(options: {
         checks: [...reads].filter(([text]) => !changes.has(text)).map(([, expectation]) => expectation),
         guards: [...guards.values()],
         events: events.map(({ event, deliveries }) => ({ event, deliveries })),
+        replay: job?.replay,
       };
     },
-    written({ version, seqs, events: accepted }, at) {
+    written({ version, seqs, events: accepted, replay }, at) {
       const seqOf = new Map([...changes.keys()].map((text, i) => [text, seqs[i] as number]));
       for (const run of onWritten) run(seqOf, version, at);
       events.forEach(({ done }, i) => done(accepted[i] as AcceptResult));
+      if (replay !== undefined) job?.done(replay);
     },
   };
 }

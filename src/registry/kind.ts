@@ -10,6 +10,8 @@ export interface Kind<Thing> {
   /** Also of formats before. Times and keys are those of the record; everything else stands in `data` and `blob`. */
   read(record: LiveRecord): Thing;
   write(thing: Thing): { data: string; blob?: Uint8Array | undefined };
+  /** Those that were deleted are known as such, after a restart too. */
+  readonly remembersDeleted?: boolean;
   /** `tenantId` is left out where the kind belongs to the whole gateway. */
   keyOf(thing: Thing): { tenantId?: string | undefined; id: string };
   /** Where every version is kept for good: under which number of which series this one is. */

@@ -182,7 +182,10 @@ export function createRegistry({ records, clock }: RegistryOptions): Registry {
   return {
     async open<Thing>(kind: Kind<Thing>) {
       const collection = createCollection(kind);
-      const loaded = await records.loadRecords([kind.kind]);
+      const loaded =
+        kind.remembersDeleted === true
+          ? await records.changesSince(0, [kind.kind])
+          : await records.loadRecords([kind.kind]);
       // Kinds that were opened earlier are still where they are, and are followed from there.
       if (collections.size === 0) version = loaded.version;
       turns.set(kind.kind, createTurns());

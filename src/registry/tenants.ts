@@ -25,6 +25,8 @@ export interface Tenants {
   change(id: string, change: TenantSettings, ifMatch?: string): Promise<Entry<Tenant>>;
   /** Refused while it has subscriptions or live keys. Its events stay in the log. */
   remove(id: string, ifMatch?: string): Promise<void>;
+  /** How many subscriptions it may have, as long as the draft is not written. */
+  findQuota(draft: Draft, id: string): number | undefined;
   /** Takes over what the configuration declares; says which left it. */
   applyDeclared(declared: readonly TenantInput[]): Promise<{ left: readonly string[] }>;
 }
@@ -34,7 +36,7 @@ export interface TenantsOptions {
   store: Pick<Store, "findRecord" | "listRecords">;
   clock: Pick<Clock, "wall">;
   /** None may come until the draft is written. */
-  countSubscriptions: (draft: Draft, tenantId: string) => number | Promise<number>;
+  countSubscriptions: (draft: Draft, tenantId: string) => number;
   countLiveKeys: (draft: Draft, tenantId: string) => number;
   /** In force before a change is answered. */
   onChange: (changes: readonly TenantChange[]) => Promise<void>;
@@ -93,8 +95,8 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
     };
   }
 
-  async function refuseUsed(draft: Draft, id: string): Promise<void> {
-    const subscriptions = await countSubscriptions(draft, id);
+  function refuseUsed(draft: Draft, id: string): void {
+    const subscriptions = countSubscriptions(draft, id);
     const keys = countLiveKeys(draft, id);
     if (subscriptions === 0 && keys === 0) return;
     throw new PosthornError(
@@ -105,6 +107,7 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
   }
 
   return {
+    findQuota: (draft, id) => draft.find(tenants, id)?.thing.quotas.subscriptions,
     async list(page) {
       const { rows, nextCursor } = await store.listRecords(TENANTS.kind, page);
       const readable = rows.filter(isLive).filter(({ format }) => format <= TENANTS.format);
@@ -153,7 +156,7 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
         const known = await getKnown(draft, id);
         checkIfMatch(ifMatch, known);
         refuseManaged(tenants, known);
-        await refuseUsed(draft, id);
+        refuseUsed(draft, id);
         draft.remove(tenants, id);
       }),
     applyDeclared: (declared) =>

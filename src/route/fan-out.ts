@@ -27,13 +27,13 @@ export interface Forward {
 export interface FanOut {
   /** `done` is called when event and deliveries are on disk. */
   accept(event: IncomingEvent, done: (result: IngestResult) => void): void;
-  /**
-   * The same by another way into the store, with something else. Whether that is written is not known yet: nothing is
-   * kept for it, and `done` may never be called.
-   */
-  acceptWith(event: IncomingEvent, write: Store["accept"], done: (result: IngestResult) => void): void;
   /** The same for these subscriptions, whatever their patterns and filters say. */
   acceptFor(event: IncomingEvent, subscriptions: readonly Subscription[], done: (result: IngestResult) => void): void;
+  /**
+   * The deliveries of an event that is written together with something else, by whoever writes that, and who calls `done`.
+   * None is born as being sent: a plan may be given up. Before `resume` the event is left to that.
+   */
+  plan(event: IncomingEvent): { deliveries: readonly NewDelivery[]; done: (result: AcceptResult) => void };
   /** Completes what a crash interrupted. Before anything new is accepted. */
   resume(): Promise<void>;
   /** Resolves when every fan-out that was begun is complete. */
@@ -54,6 +54,7 @@ const AGAIN_MS = 1000;
 export function createFanOut({ store, router, scheduler, clock, onUnmatched }: FanOutOptions): FanOut {
   const maxDeliveries = store.limits.maxRows - 1;
   const running = new Set<Promise<void>>();
+  let isResumed = false;
 
   function toDelivery(subscription: Subscription, event: Ageing, claim: boolean): NewDelivery {
     const { maxAgeMs, seq, ordered } = subscription;
@@ -69,11 +70,10 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     event: IncomingEvent,
     subscriptions: readonly Subscription[],
     done: (result: IngestResult) => void,
-    write?: Store["accept"],
   ): void {
     const first = subscriptions.length > maxDeliveries ? takeFirst(subscriptions) : subscriptions;
     // What has expired already must wait in the lane, where it is found and becomes a dead letter.
-    const mayGo = write === undefined && (event.expiresAt === undefined || event.expiresAt > clock.now());
+    const mayGo = event.expiresAt === undefined || event.expiresAt > clock.now();
     const deliveries = first.map((subscription) =>
       toDelivery(subscription, event, mayGo && scheduler.reserve(subscription, event.dueAt, event.body.length)),
     );
@@ -91,8 +91,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
         done(result);
       }
     };
-    if (write === undefined) store.accept(event, deliveries, answer);
-    else write(event, deliveries, answer);
+    store.accept(event, deliveries, answer);
   }
 
   /** All ordered ones go with the event itself: a later event must not find its predecessor's delivery missing. */
@@ -178,9 +177,24 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
 
   return {
     accept: (event, done) => acceptFor(event, router.select(event), done),
-    acceptWith: (event, write, done) => acceptFor(event, router.select(event), done, write),
-    acceptFor: (event, subscriptions, done) => acceptFor(event, subscriptions, done),
+    acceptFor,
+    plan(event) {
+      const subscriptions = isResumed ? router.select(event) : [];
+      const first = subscriptions.length > maxDeliveries ? takeFirst(subscriptions) : subscriptions;
+      const deliveries = first.map((subscription) => toDelivery(subscription, event, false));
+      const isPartial = first.length < subscriptions.length;
+      event.fanOutCursor = isPartial ? cursorAfter(first) : isResumed ? undefined : 0;
+      return {
+        deliveries,
+        done(result) {
+          if (result.kind !== "stored") return;
+          handOver(event, result.eventSeq, first, deliveries, result.claimed);
+          if (isPartial) continueLater(result.eventSeq, event, subscriptions.slice(first.length));
+        },
+      };
+    },
     async resume() {
+      isResumed = true;
       for (const event of await store.loadUnfinishedFanOuts()) {
         // One that was made in between gets it too: a wall clock that was set back must not decide who does not.
         const wanting = router.select({ ...event, body: await loadBodyForFilters(event) });

@@ -10,7 +10,6 @@ import type { HeaderBlock } from "../domain/header-block.ts";
 import type { PosthornError } from "../domain/errors.ts";
 import type { AttemptResult } from "../domain/outcome.ts";
 import type { Refused } from "../domain/refusal.ts";
-import type { ManagedBy } from "../domain/subscription.ts";
 import type { IdempotencyBook } from "./port/idempotency.ts";
 import type { Records } from "./port/records.ts";
 import type { ReplayBook } from "./port/replays.ts";
@@ -322,17 +321,6 @@ export interface DeliveryKey {
 }
 
 export interface Configuration {
-  loadSubscriptions(): Promise<readonly SubscriptionRow[]>;
-  /** Refused when the tenant has as many as its quota says, unless the configuration declares it. */
-  insertSubscription(row: Omit<SubscriptionRow, "seq" | "deletedAt" | "breaker">): Promise<number>;
-  updateSubscription(
-    seq: number,
-    change: Partial<Pick<SubscriptionRow, "name" | "status" | "settings" | "secrets" | "managedBy" | "breaker">>,
-    updatedAt: number,
-  ): Promise<void>;
-  deleteSubscription(seq: number, at: number): Promise<void>;
-  /** The subscriptions that are not active, each with the time since when. */
-  loadHeldSubscriptions(): Promise<readonly { subscriptionSeq: number; since: number }[]>;
   /** A value that is made once and then stays: the first to write wins, and that value is returned. */
   loadOrSave(name: string, value: string): Promise<string>;
 }
@@ -348,26 +336,6 @@ export interface TenantUsage {
   openDeliveries: number;
   /** Of the bodies of its events. */
   storedBytes: number;
-}
-
-export interface SubscriptionRow {
-  seq: number;
-  id: string;
-  tenantId: string;
-  name: string;
-  status: string;
-  /** JSON of what the user set, without the secret. */
-  settings: string;
-  /** Encrypted by the caller. */
-  secrets: Uint8Array;
-  managedBy: ManagedBy;
-  /** The id of the key that made it; undefined for one from before there was this. */
-  createdBy?: string | undefined;
-  /** JSON of the breaker's state, so that it survives a restart. */
-  breaker: string | undefined;
-  createdAt: number;
-  updatedAt: number;
-  deletedAt: number | undefined;
 }
 
 /** Reads for people and programs. Never on the way of an event; served apart from the writes. */

@@ -16,6 +16,7 @@ import { validationsCase } from "./registry/validations.ts";
 import { sourcesCase } from "./registry/sources.ts";
 import { keysCase } from "./registry/keys.ts";
 import { tenantsCase } from "./registry/tenants.ts";
+import { subscriptionsCase } from "./registry/subscriptions.ts";
 import { DEDUPE_HORIZON_MS } from "./store/harness.ts";
 
 afterAll(collectGarbage);
@@ -47,6 +48,7 @@ registryContract(validationsCase, openPlace);
 registryContract(sourcesCase, openPlace);
 registryContract(keysCase, openPlace);
 registryContract(tenantsCase, openPlace);
+registryContract(subscriptionsCase, openPlace);
 
 interface Note {
   id: string;

@@ -34,23 +34,16 @@ beforeAll(async () => {
     dedupeHorizonMs: 1000,
     onFatal: () => undefined,
   });
-  const createdAt = Date.now();
-  await Promise.all(
-    Array.from({ length: SUBSCRIPTIONS }, (_, i) => {
-      const [id, name] = [`sub_many${i}`, `many ${i}`];
-      return store.insertSubscription({
-        id,
-        tenantId: "default",
-        name,
-        status: "inactive",
-        settings: JSON.stringify({ name, url: "http://127.0.0.1:9/", events: ["webhook.load"] }),
-        secrets: secretBox.seal(secret, `subscription/default/${id}`),
-        managedBy: "api",
-        createdAt,
-        updatedAt: createdAt,
-      });
-    }),
-  );
+  const at = Date.now();
+  const key = { kind: "subscription", tenantId: "default" } as const;
+  const changes = Array.from({ length: SUBSCRIPTIONS }, (_, i) => {
+    const [id, name] = [`sub_many${i}`, `many ${i}`];
+    const settings = { name, url: "http://127.0.0.1:9/", events: ["webhook.load"] };
+    const data = JSON.stringify({ name, status: "inactive", settings, managedBy: "api", heldSince: at });
+    const blob = secretBox.seal(secret, `subscription/default/${id}`);
+    return { ...key, id, act: "put", expected: "absent", format: 1, data, blob } as const;
+  });
+  await store.write({ changes, at });
   await store.close();
 });
 

@@ -26,6 +26,12 @@ const RESOURCES = [
     change: { description: "changed" },
   },
   { name: "sources", path: "sources/cond", make: { max_bytes: 5 }, change: { max_bytes: 6 } },
+  {
+    name: "subscriptions",
+    path: "subscriptions/cond-sub",
+    make: { name: "cond", url: "https://example.com/hook", events: ["never.cond"] },
+    change: { timeout: 7 },
+  },
   { name: "keys", path: "keys/cond-key", make: { name: "Cond", scopes: ["read"] }, change: { name: "changed" } },
 ];
 
@@ -82,6 +88,21 @@ it("a source's acts and its secrets are changed only in the version that was mea
   });
   const retired = await send("DELETE", `sources/acted/secrets/${old?.id}`, undefined, tagOf(rotated));
   expect((await send("POST", "sources/acted/pause", undefined, tagOf(retired))).json["status"]).toBe("paused");
+});
+
+it("of two changes of a subscription to one version one is made, and the other is told the version of now", async () => {
+  const input = { name: "raced", url: "https://example.com/hook", events: ["never.raced"] };
+  const seen = tagOf(await send("PUT", "subscriptions/raced", input));
+  const answers = await Promise.all([10, 20].map((timeout) => send("PATCH", "subscriptions/raced", { timeout }, seen)));
+  const [made, refused] = answers.toSorted((a, b) => a.status - b.status) as [Answer, Answer];
+  expect([made.status, ...codeOf(refused)]).toEqual([200, 412, "precondition_failed"]);
+  expect(refused.json["etag"]).toBe(tagOf(made)["if-match"]);
+  const now = await gateway.get("/api/v1/subscriptions/raced");
+  expect([now.json["timeout"], tagOf(now)]).toEqual([made.json["timeout"], tagOf(made)]);
+  for (const act of ["pause", "resume"]) {
+    expect(codeOf(await send("POST", `subscriptions/raced/${act}`, {}, seen))).toEqual([412, "precondition_failed"]);
+  }
+  expect(codeOf(await send("DELETE", "subscriptions/raced", undefined, seen))).toEqual([412, "precondition_failed"]);
 });
 
 it("of two changes to one version at the same time one is made", async () => {

@@ -144,9 +144,9 @@ describe("subscriptions", () => {
   });
 
   it("are made once by a request that is sent again with its Idempotency-Key", async () => {
-    const post = (url: string, key: string) =>
+    const post = (url: string, key: string, more = {}) =>
       gateway.request("POST", "/api/v1/subscriptions", {
-        body: JSON.stringify({ name, url, events: ["never.once"] }),
+        body: JSON.stringify({ name, url, events: ["never.once"], ...more }),
         headers: { ...JSON_TYPE, "idempotency-key": key },
       });
     const key = `key of ${name}`.replaceAll(" ", "_");
@@ -157,6 +157,8 @@ describe("subscriptions", () => {
     expect([first, again].map(({ headers }) => headers.get("idempotency-replayed"))).toEqual([null, "true"]);
     const other = await post(`${sink.url}/other`, key);
     expect([other.status, other.json["code"]]).toEqual([409, "idempotency_key_reused"]);
+    // The whole request counts, and not only what tells two subscriptions apart.
+    expect((await post(sink.url, key, { timeout: 9 })).json["code"]).toBe("idempotency_key_reused");
     expect((await post(sink.url, `${key}2`)).json["code"]).toBe("conflict");
     expect((await post(sink.url, "x".repeat(256))).json["field"]).toBe("Idempotency-Key");
   });

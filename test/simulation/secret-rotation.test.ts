@@ -92,13 +92,12 @@ describe("months of automatic rotation", () => {
         commitMs: 0,
         onFault: (error) => faults.push(error),
       });
-      const { clock, accept, subscriptions } = gateway;
+      const { clock, accept, plan, subscriptions } = gateway;
       const { random } = chance;
       const onFault = (error: unknown) => void faults.push(error);
-      const acceptWith = () => onFault("nothing is told with a change here");
       const rotation = createSecretRotation({
         subscriptions,
-        ownEvents: createOwnEvents({ accept, acceptWith, clock, createId: createIdSource(clock, random), onFault }),
+        ownEvents: createOwnEvents({ accept, plan, clock, createId: createIdSource(clock, random), onFault }),
         clock,
         random,
         rotateAfterMs: 90 * DAY_MS,

@@ -17,7 +17,7 @@ import { createRouter } from "../../src/route/router.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { ClaimedDelivery, NewEvent, Store } from "../../src/store/store.ts";
 import { collectGarbage } from "./collect-garbage.ts";
-import { newEvent, newSubscription, NOON } from "./store-fixtures.ts";
+import { newEvent, insertSubscription, NOON } from "./store-fixtures.ts";
 import { createVirtualClock, createVirtualTime, moveClock, type VirtualTime } from "./virtual-clock.ts";
 import { settleCalls, watchCalls, type Life } from "./watched-store.ts";
 
@@ -216,7 +216,7 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
     async subscribe(change = {}) {
       const name = change.name ?? `sub-${subscriptions.size + 1}`;
       const tenantId = change.tenantId ?? "default";
-      const seq = await store.insertSubscription(newSubscription(name, { tenantId }));
+      const seq = await insertSubscription(store, name, { tenantId });
       return replace({ ...BASE, ...change, seq, id: `sub_${name}`, name, tenantId });
     },
     subscriptions: () => subscriptions.values(),
@@ -253,6 +253,7 @@ function report(outcome: Outcome, { url }: Subscription, startedAt: number, dura
 }
 
 const BASE: Omit<Subscription, "seq" | "id" | "name" | "tenantId"> = {
+  version: 1,
   kind: "http",
   url: "https://example.com/hook",
   events: ["#"],

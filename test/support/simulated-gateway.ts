@@ -37,6 +37,7 @@ export interface SimulatedGateway {
   readonly scheduler: Scheduler;
   readonly targets: Targets;
   readonly accept: FanOut["accept"];
+  readonly plan: FanOut["plan"];
   readonly publisher: Publisher;
   readonly replays: Replays;
   /** From now on the process cannot write any more (`lost`), or no longer hears of it (`unanswered`). */
@@ -122,8 +123,9 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     },
   };
   const router = createRouter();
+  const registry = createRegistry({ records: store, clock });
   const targets = await openTargets({
-    registry: createRegistry({ records: store, clock }),
+    registry,
     store,
     clock,
     subscriptions: () => subscriptions,
@@ -133,6 +135,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     onChange: () => watchHealth(),
   });
   const subscriptions = await openSubscriptions({
+    registry,
     store,
     clock,
     random,
@@ -140,9 +143,9 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     createId,
     checkDestination: () => undefined,
     findTarget: targets.findDeclared,
-    onChange(subscription) {
+    onChange(changed) {
       router.update(subscriptions.list(undefined));
-      scheduler.refresh(subscription.seq);
+      for (const { seq } of changed) scheduler.refresh(seq);
       watchHealth();
     },
   });
@@ -169,7 +172,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     },
     onSuspend(subscription, reason, breaker) {
       options.onSuspend?.(subscription, reason, breaker);
-      subscriptions.setStatus(subscription, "suspended").catch(onFault);
+      subscriptions.suspend(subscription).catch(onFault);
     },
   });
   const scheduler = broken?.scheduler?.(ownScheduler) ?? ownScheduler;
@@ -221,6 +224,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     scheduler,
     targets,
     accept,
+    plan: fanOut.plan,
     publisher,
     replays,
     startDying(how) {

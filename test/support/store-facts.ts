@@ -17,7 +17,7 @@ function read(file: string): Pick<Books, "events" | "counts"> {
     const deliveries = new Map<number, DeliveryFacts[]>();
     const rows = db.prepare(`
       select d.event_seq, s.name, d.state, d.generation, coalesce(a.interruptions, 0) as interruptions
-      from deliveries d join subscriptions s on s.seq = d.subscription_seq
+      from deliveries d join records s on s.seq = d.subscription_seq
         left join (select event_seq, subscription_seq, count(*) as interruptions from attempts
           where error = 'gateway stopped' group by event_seq, subscription_seq) a
         on a.event_seq = d.event_seq and a.subscription_seq = d.subscription_seq`);

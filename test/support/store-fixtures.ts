@@ -1,5 +1,6 @@
 import { createIdSource } from "../../src/domain/ids.ts";
 import { createSeededRandom } from "../../src/domain/seeded-random.ts";
+import type { RecordKey, StoredRecord, WriteRequest } from "../../src/store/port/records.ts";
 import type {
   AttemptRecord,
   ClaimedDelivery,
@@ -13,7 +14,6 @@ import type {
   SettleResult,
   Settled,
   Store,
-  SubscriptionRow,
 } from "../../src/store/store.ts";
 
 /** Small builders of what a store takes, and promises for the calls that answer by callback. */
@@ -109,22 +109,25 @@ export function newRetry(of: Claimed, nextAttemptAt: number, change: Partial<Set
   return newSettlement(of, { verdict: "retry", nextAttemptAt, attempt, ...change });
 }
 
-export function newSubscription(
-  name: string,
-  change: Partial<SubscriptionRow> = {},
-): Omit<SubscriptionRow, "seq" | "deletedAt" | "breaker"> {
-  return {
-    id: `sub_${name}`,
-    tenantId: "default",
-    name,
-    status: "active",
-    settings: "{}",
-    secrets: new Uint8Array([1, 2, 3]),
-    managedBy: "api",
-    createdAt: NOON,
-    updatedAt: NOON,
-    ...change,
-  };
+/** The write that makes a subscription, as far as the store looks at it. */
+export function newSubscription(name: string, change: Partial<RecordKey> = {}): WriteRequest {
+  const key = { kind: "subscription", tenantId: "default", id: `sub_${name}`, ...change } as const;
+  const data = JSON.stringify({ name, status: "active", settings: {}, managedBy: "api" });
+  const blob = new Uint8Array([1, 2, 3]);
+  return { changes: [{ ...key, act: "put", expected: "absent", format: 1, data, blob }], at: NOON };
+}
+
+/** Resolves to its number. */
+export async function insertSubscription(store: Store, name: string, change?: Partial<RecordKey>): Promise<number> {
+  const result = await store.write(newSubscription(name, change));
+  if (result.kind === "refused") throw new Error(`the subscription ${name} was refused: ${result.why}`);
+  return result.seqs[0] as number;
+}
+
+export async function deleteSubscription(store: Store, seq: number): Promise<void> {
+  const { records } = await store.loadRecords(["subscription"]);
+  const { kind, tenantId, id, version } = records.find((record) => record.seq === seq) as StoredRecord;
+  await store.write({ changes: [{ act: "delete", kind, tenantId, id, expected: version, format: 1 }], at: NOON });
 }
 
 export function newRequest(id: string, change: Partial<LoggedRequest> = {}): LoggedRequest {

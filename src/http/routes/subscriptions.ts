@@ -3,14 +3,14 @@ import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { describeForwardOverlaps } from "../../domain/forward-rules.ts";
-import { stableId } from "../../domain/ids.ts";
 import { SubscriptionInput, type Subscription } from "../../domain/subscription.ts";
 import type { Statistics } from "../../manage/statistics.ts";
 import type { Resume } from "../../manage/resume.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
+import { etagOf } from "../../registry/if-match.ts";
 import type { Store } from "../../store/store.ts";
-import { checkIfMatch, etagOf, sendWithEtag } from "../conditional.ts";
-import { readIdempotencyKey } from "../idempotency-key.ts";
+import { readIfMatch, sendWithEtag } from "../conditional.ts";
+import { readOnce } from "../make-once.ts";
 import { presentSubscription } from "../present/subscription.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
@@ -64,12 +64,8 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     return presentSubscription(subscription, subscriptions.settingsOf(subscription), counters ?? NONE, recent);
   }
 
-  /** Statistics change all the time and are nobody's version. */
-  const etag = (subscription: Subscription) =>
-    etagOf(presentSubscription(subscription, subscriptions.settingsOf(subscription)));
-
   const send = async (reply: FastifyReply, subscription: Subscription) =>
-    sendWithEtag(reply, etag(subscription), await present(subscription));
+    sendWithEtag(reply, etagOf(subscription), await present(subscription));
 
   /** What is to be said of one that was made or changed, beside what it is. */
   function warn(saved: Subscription): { warnings?: readonly string[] } {
@@ -80,22 +76,15 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
   }
 
   const sendSaved = async (reply: FastifyReply, saved: Subscription) =>
-    sendWithEtag(reply, etag(saved), { ...(await present(saved)), ...warn(saved) });
+    sendWithEtag(reply, etagOf(saved), { ...(await present(saved)), ...warn(saved) });
 
   /** With the secret, which is never shown again but by `/secret`. */
   const sendCreated = async (reply: FastifyReply, created: Subscription) =>
-    sendWithEtag(reply.code(201), etag(created), {
+    sendWithEtag(reply.code(201), etagOf(created), {
       ...(await present(created)),
       ...warn(created),
       secret: created.secrets[0],
     });
-
-  /** The subscription that a change is meant for. */
-  function getMeant(request: FastifyRequest): Subscription {
-    const subscription = get(request);
-    checkIfMatch(request, etag(subscription));
-    return subscription;
-  }
 
   /** A tenant's key sets its own tenant and no other. */
   function ofTenant(body: SubscriptionInput, bound: string | undefined): SubscriptionInput {
@@ -111,20 +100,10 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     { config: { scope: "admin" }, schema: { summary: "Make a subscription", body: SubscriptionInput } },
     async (request, reply) => {
       const input = ofTenant(request.body, request.caller?.tenantId);
-      const createdBy = request.caller?.keyId;
-      const key = readIdempotencyKey(request);
-      if (key === undefined) return sendCreated(reply, await subscriptions.create(input, undefined, createdBy));
-      // The key makes the id: whoever sends it again finds what the first request made.
-      const id = stableId("sub", `${input.tenant_id ?? DEFAULT_TENANT}\0idempotency-key\0${key}`);
-      const made = subscriptions.findById(id, undefined);
-      if (made === undefined) return sendCreated(reply, await subscriptions.create(input, id, createdBy));
-      if (made.name !== input.name || made.url !== input.url) {
-        throw new PosthornError(
-          "idempotency_key_reused",
-          "This Idempotency-Key made another subscription; use a new one.",
-        );
-      }
-      return sendCreated(reply.header("idempotency-replayed", "true"), made);
+      const tenantId = input.tenant_id ?? DEFAULT_TENANT;
+      const once = readOnce(request, `subscriptions ${tenantId}`, tenantId);
+      const made = await subscriptions.make(input, { createdBy: request.caller?.keyId, once });
+      return sendCreated(made.isReplay ? reply.header("idempotency-replayed", "true") : reply, made.subscription);
     },
   );
 
@@ -137,18 +116,10 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     async (request, reply) => {
       const { id } = request.params;
       const input = ofTenant(request.body, request.caller?.tenantId);
-      if (subscriptions.findById(id, undefined) === undefined) {
-        checkIfMatch(request, undefined);
-        return sendCreated(reply, await subscriptions.create(input, id, request.caller?.keyId));
-      }
-      // Another tenant's is not found, here as everywhere.
-      const known = getMeant(request);
-      if ((input.tenant_id ?? known.tenantId) !== known.tenantId) {
-        throw new PosthornError("invalid_field", `tenant_id: it belongs to ${known.tenantId}, for good.`, {
-          field: "tenant_id",
-        });
-      }
-      return sendSaved(reply, await subscriptions.replace(known, input));
+      const { tenantId: boundTo, keyId: createdBy } = request.caller ?? {};
+      const terms = { boundTo, createdBy, ifMatch: readIfMatch(request) };
+      const { subscription, isNew } = await subscriptions.put(id, input, terms);
+      return isNew ? sendCreated(reply, subscription) : sendSaved(reply, subscription);
     },
   );
 
@@ -181,15 +152,16 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
   app.patch<{ Body: Static<typeof SubscriptionChange> }>(
     "/api/v1/subscriptions/:id",
     { config: { scope: "admin" }, schema: { summary: "Change a subscription", body: SubscriptionChange } },
-    async (request, reply) => sendSaved(reply, await subscriptions.change(getMeant(request), request.body)),
+    async (request, reply) =>
+      sendSaved(reply, await subscriptions.change(get(request), request.body, readIfMatch(request))),
   );
 
   app.delete(
     "/api/v1/subscriptions/:id",
     { config: { scope: "admin" }, schema: { summary: "Delete a subscription" } },
     async (request) => {
-      const subscription = getMeant(request);
-      const { cancelled, jobId } = await subscriptions.remove(subscription);
+      const subscription = get(request);
+      const { cancelled, jobId } = await subscriptions.remove(subscription, readIfMatch(request));
       return { id: subscription.id, cancelled_deliveries: cancelled, job_id: jobId ?? null };
     },
   );
@@ -197,7 +169,8 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
   app.post(
     "/api/v1/subscriptions/:id/pause",
     { config: { scope: "admin" }, schema: { summary: "Pause a subscription" } },
-    async (request, reply) => send(reply, await subscriptions.setStatus(getMeant(request), "inactive")),
+    async (request, reply) =>
+      send(reply, await subscriptions.setStatus(get(request), "inactive", { ifMatch: readIfMatch(request) })),
   );
 
   app.post<{ Body: Static<typeof ResumeBody> | undefined }>(
@@ -210,8 +183,12 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
       },
     },
     async (request, reply) => {
-      const { subscription, skipped } = await resume(getMeant(request), request.body?.held ?? "deliver");
-      return sendWithEtag(reply, etag(subscription), {
+      const { subscription, skipped } = await resume(
+        get(request),
+        request.body?.held ?? "deliver",
+        readIfMatch(request),
+      );
+      return sendWithEtag(reply, etagOf(subscription), {
         ...(await present(subscription)),
         skipped_deliveries: skipped,
       });

@@ -1,5 +1,6 @@
 import type { AcceptResult, NewDelivery, NewEvent, Page, PageOf } from "../store.ts";
 import type { IdempotencyMark } from "./idempotency.ts";
+import type { NewReplay, ReplayRow } from "./replays.ts";
 
 /**
  * Everything users configure, as versioned records. One sequence of versions runs over all of them; what is deleted
@@ -103,6 +104,8 @@ export interface WriteRequest {
   guards?: readonly RecordGuard[] | undefined;
   /** Events of the gateway itself that tell of the changes; accepted with them. */
   events?: readonly { event: NewEvent; deliveries: readonly NewDelivery[] }[] | undefined;
+  /** A job that follows from the changes; begun with them. */
+  replay?: NewReplay | undefined;
   mark?: IdempotencyMark | undefined;
   /** Wall time: when what is made was made, and what is changed was changed. */
   at: number;
@@ -135,7 +138,14 @@ export interface RecordGuard {
 
 export type WriteResult =
   /** `seqs` are those of the changed records, in the order of `changes`. */
-  { kind: "written"; version: number; seqs: readonly number[]; events: readonly AcceptResult[] } | WriteRefusal;
+  | {
+      kind: "written";
+      version: number;
+      seqs: readonly number[];
+      events: readonly AcceptResult[];
+      replay?: ReplayRow | undefined;
+    }
+  | WriteRefusal;
 
 export type WriteRefusal = { kind: "refused" } & (
   | { why: "idempotency_key_used"; mark: IdempotencyMark }

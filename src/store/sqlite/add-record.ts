@@ -16,7 +16,10 @@ export function addRecordToDatabase(file: string, record: RecordChange, at: numb
   try {
     // The checkpoints are the running gateway's own.
     db.exec("pragma wal_autocheckpoint = 0; begin immediate");
-    const result = createRecordWrites(db, { accept: { accept: refuseEvent } }).writeRecords([record], { at });
+    const result = createRecordWrites(db, {
+      accept: { accept: refuse },
+      replays: { insertReplay: refuse },
+    }).writeRecords([record], { at });
     if (result.kind === "refused") {
       throw new PosthornError("conflict", `The ${record.kind} ${record.id} could not be added: ${result.why}.`);
     }
@@ -26,6 +29,6 @@ export function addRecordToDatabase(file: string, record: RecordChange, at: numb
   }
 }
 
-function refuseEvent(): never {
-  throw new Error("events are accepted by the gateway only");
+function refuse(): never {
+  throw new Error("events and jobs are the gateway's only");
 }

@@ -31,17 +31,18 @@ export function createCommands(
   },
 ) {
   const { accept, acts, recover, counters, moves } = parts;
+  const replays = createReplayWrites(db, { moves, accept });
   const throwing = {
     ...createConfigurationWrites(db),
   };
   const commands = {
     ...throwing,
     ...createRequestNotes(db),
-    ...createRecordWrites(db, { accept, onTenantDeleted: counters.forgetTenant }),
+    ...createRecordWrites(db, { accept, replays, onTenantDeleted: counters.forgetTenant }),
     ...createJobWrites(db),
     ...createAttemptStatsWrites(db),
     ...createIdempotencyKeyWrites(db),
-    ...createReplayWrites(db, { moves, accept }),
+    ...replays,
     retryDelivery: acts.retryDelivery,
     cancelDelivery: acts.cancelDelivery,
     replay: acts.replay,

@@ -40,7 +40,7 @@ export function openWriteConnection(options: ConnectionOptions): WriteConnection
 }
 
 /** What a start reads before it writes. */
-const FIRST_READ = ["sqlite_master", "migrations", "meta", "subscriptions"]
+const FIRST_READ = ["sqlite_master", "migrations", "meta"]
   .map((table) => `select * from ${table};`)
   .concat("select max(seq) from events;", "select * from records;");
 

@@ -44,7 +44,7 @@ export function createCounterDeltas(db: Database): CounterDeltas {
 
   const writeDelivery = db.prepare(`
     insert into counters (subscription_seq, tenant_id, ${DELIVERY_COUNTERS.join(", ")}, last_attempt_at)
-    values (?1, coalesce((select tenant_id from subscriptions where seq = ?1), ''), ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    values (?1, coalesce((select tenant_id from records where seq = ?1), ''), ?2, ?3, ?4, ?5, ?6, ?7, ?8)
     on conflict (subscription_seq) do update set
       ${DELIVERY_COUNTERS.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")},
       last_attempt_at = coalesce(excluded.last_attempt_at, last_attempt_at)`);

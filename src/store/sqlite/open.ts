@@ -86,14 +86,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     makeRetriesDue: (seq, now, which) => write("makeRetriesDue", seq, now, which),
     skipDeadHeads: (seq, now) => write("skipDeadHeads", seq, now),
 
-    insertSubscription: (row) => write("insertSubscription", row),
-    updateSubscription: (seq, change, updatedAt) => write("updateSubscription", seq, change, updatedAt),
-    deleteSubscription: (seq, at) => write("deleteSubscription", seq, at),
     noteRequestReplay: (id, replay) => write("noteRequestReplay", id, replay),
     loadTenantUsage: (ids) => read("loadTenantUsage", ids),
     loadOrSave: (name, value) => write("loadOrSave", name, value),
-    loadSubscriptions: () => read("loadSubscriptions"),
-    loadHeldSubscriptions: () => read("loadHeldSubscriptions"),
 
     loadRecords: (kinds) => read("loadRecords", kinds),
     changesSince: (version, kinds) => read("changesSince", version, kinds),

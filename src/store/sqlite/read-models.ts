@@ -25,7 +25,6 @@ import {
 import { hashKey } from "./accept.ts";
 import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { createAttemptStatsReads } from "./attempt-stats.ts";
-import { createConfigurationReads } from "./configuration.ts";
 import { createRequestBodyReads } from "./request-ring.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createTenantReads } from "./tenants.ts";
@@ -53,7 +52,7 @@ const DELIVERY = `
   e.tenant_id as tenantId, s.id as subscriptionId, d.state, d.generation, d.attempt_count as attemptCount,
   d.next_attempt_at as nextAttemptAt, (d.state = ${STATE.pending} and d.rank is null) as waitsForKey, d.created_at as createdAt,
   d.completed_at as completedAt, d.dead_reason as deadReason, d.last_error as lastError
-  from deliveries d join events e on e.seq = d.event_seq join subscriptions s on s.seq = d.subscription_seq`;
+  from deliveries d join events e on e.seq = d.event_seq join records s on s.seq = d.subscription_seq`;
 
 const OPEN = `(select count(*) from deliveries where state = ${STATE.pending} and rank is not null)
   + (select count(*) from deliveries where state = ${STATE.sending})
@@ -104,7 +103,6 @@ export function createReadModels(db: Database) {
   };
 
   const reads = {
-    ...createConfigurationReads(db),
     ...createRequestBodyReads(db),
     ...createTenantReads(prepare),
     ...createRecordReads(db, prepare),

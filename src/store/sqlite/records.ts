@@ -13,21 +13,28 @@ import type {
   WriteRequest,
 } from "../port/records.ts";
 import type { Page, PageOf } from "../store.ts";
+import type { ReplayRow } from "../port/replays.ts";
 import type { Accept } from "./accept.ts";
 import type { Stored } from "../commit/batch.ts";
 import type { Database, Statement } from "./connection.ts";
-import { createTenantBirth } from "./tenants.ts";
 import { createIdempotencyKeyReads, createMarkWrite } from "./idempotency-keys.ts";
+import type { createReplayWrites } from "./replays.ts";
+import { createTenantBirth } from "./tenants.ts";
 
 /** A tenant is there as soon as it has one of these. */
 const BEARS_TENANT: ReadonlySet<RecordKind> = new Set(["key", "subscription"]);
 
-type Written = { kind: "written"; version: number; seqs: number[]; events: Stored[] };
+type Written = { kind: "written"; version: number; seqs: number[]; events: Stored[]; replay: ReplayRow | undefined };
 
 export function createRecordWrites(
   db: Database,
-  { accept, onTenantDeleted }: { accept: Pick<Accept, "accept">; onTenantDeleted?: (id: string) => void },
+  parts: {
+    accept: Pick<Accept, "accept">;
+    replays: Pick<ReturnType<typeof createReplayWrites>, "insertReplay">;
+    onTenantDeleted?: (id: string) => void;
+  },
 ) {
+  const { accept, replays, onTenantDeleted } = parts;
   const find = db.prepare(`
     select seq, id, version, format, deleted_at from records where kind = ? and tenant_id = ? and id = ?`);
   const findChange = db.prepare("select 1 from records where version > ? and kind = ? and format > 0 limit 1");
@@ -154,7 +161,8 @@ export function createRecordWrites(
       const { version } = (changes.length === 0 ? selectVersion : nextVersion).get() as { version: number };
       const seqs = changes.map((change) => apply(change, version, request.at));
       const events = (request.events ?? []).map((one) => accept.accept(one.event, one.deliveries, request.at));
-      return { kind: "written", version, seqs, events };
+      const replay = request.replay && replays.insertReplay(request.replay);
+      return { kind: "written", version, seqs, events, replay };
     },
 
     noteRecordStates(states: readonly { seq: number; state: string }[]): void {

@@ -19,7 +19,7 @@ export function createRecover(
   settle: Settle,
   nextDueAt: (subscriptionSeq: number) => number | undefined,
 ): Recover {
-  const selectSubscriptions = db.prepare("select seq from subscriptions");
+  const selectSubscriptions = db.prepare("select seq from records where kind = 'subscription'");
   const selectSending = db.prepare(`
     select event_seq, subscription_seq from deliveries where state = ${STATE.sending}
     order by event_seq, subscription_seq`);

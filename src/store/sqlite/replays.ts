@@ -41,7 +41,7 @@ export function createReplayWrites(db: Database, { moves, accept }: { moves: Mov
       total = max(iif(?6 = 'completed', 0, total), done + skipped + failed + ?3 + ?4 + ?5),
       total_is_exact = max(total_is_exact, ?6 = 'completed'), status = ?6, completed_at = ?7
     where id = ?1 returning *`);
-  const findLiveSubscription = db.prepare("select 1 from subscriptions where seq = ? and deleted_at is null");
+  const findLiveSubscription = db.prepare("select 1 from records where seq = ? and deleted_at is null");
   const selectEvent = db.prepare("select priority, ordering_key, due_at from events where seq = ?");
   const countDelivery = db.prepare("update events set delivery_count = delivery_count + 1 where seq = ?");
   const markReplayed = db.prepare(`

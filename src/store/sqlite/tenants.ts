@@ -1,4 +1,3 @@
-import { PosthornError } from "../../domain/errors.ts";
 import type { TenantUsage } from "../store.ts";
 import type { Database, Statement } from "./connection.ts";
 
@@ -23,29 +22,13 @@ export function createTenantBirth(db: Database): (id: string, at: number, versio
   };
 }
 
-/** In the transaction that adds the subscription: two that come at once cannot both be the last. */
-export function createSubscriptionQuota(db: Database): (tenantId: string) => void {
-  const select = db.prepare(`
-    select data ->> '$.quotas.subscriptions' as quota,
-      (select count(*) from subscriptions where tenant_id = ?1 and deleted_at is null) as count
-    from records where kind = 'tenant' and tenant_id = '' and id = ?1 and quota is not null`);
-  return (tenantId) => {
-    const row = select.get(tenantId) as { quota: number; count: number } | undefined;
-    if (row === undefined || row.count < row.quota) return;
-    throw new PosthornError(
-      "subscription_quota",
-      `The tenant ${tenantId} may have ${row.quota} subscriptions and has ${row.count}. Delete one, or raise its quota.`,
-      { details: { quota: row.quota, used: row.count } },
-    );
-  };
-}
-
 export function createTenantReads(prepare: (sql: string) => Statement) {
   return {
     loadTenantUsage(ids: readonly string[]): TenantUsage[] {
       return prepare(`
         select t.value as tenantId,
-          (select count(*) from subscriptions s where s.tenant_id = t.value and s.deleted_at is null) as subscriptions,
+          (select count(*) from records s
+            where s.kind = 'subscription' and s.tenant_id = t.value and s.deleted_at is null) as subscriptions,
           coalesce(o.open, 0) as openDeliveries,
           coalesce((select e.stored_bytes from event_counters e where e.tenant_id = t.value), 0) as storedBytes
         from json_each(?1) t left join (

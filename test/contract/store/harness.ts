@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
-import type { Store, SubscriptionRow } from "../../../src/store/store.ts";
-import { newSubscription } from "../../support/store-fixtures.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { insertSubscription } from "../../support/store-fixtures.ts";
 
 /** What a driver gives to its contract: a way to open it where nothing was before. */
 export interface StoreHarness {
@@ -22,10 +22,16 @@ export interface StorePlace {
 
 export const DEDUPE_HORIZON_MS = 7 * 24 * 3_600_000;
 
+interface LaneChange {
+  name?: string;
+  id?: string;
+  tenantId?: string;
+}
+
 /** One store for all tests of a suite, each with a lane or a tenant of its own. */
 export interface SharedStore {
   readonly store: Store;
-  newLane(change?: Partial<SubscriptionRow>): Promise<number>;
+  newLane(change?: LaneChange): Promise<number>;
 }
 
 export function useStore(harness: StoreHarness): SharedStore {
@@ -43,7 +49,7 @@ export function useStore(harness: StoreHarness): SharedStore {
       if (place === undefined) throw new Error("the store is opened before the first test");
       return place.store;
     },
-    newLane: (change?: Partial<SubscriptionRow>) => insertLane(shared.store, change),
+    newLane: (change?: LaneChange) => insertLane(shared.store, change),
   };
   return shared;
 }
@@ -60,6 +66,6 @@ export async function inFreshPlace(harness: StoreHarness, run: (place: StorePlac
 
 let lastLane = 0;
 
-export function insertLane(store: Store, change: Partial<SubscriptionRow> = {}): Promise<number> {
-  return store.insertSubscription(newSubscription(`lane-${++lastLane}`, change));
+export function insertLane(store: Store, { name, ...change }: LaneChange = {}): Promise<number> {
+  return insertSubscription(store, name ?? `lane-${++lastLane}`, change);
 }

@@ -113,26 +113,6 @@ export function heldContract(harness: StoreHarness): void {
       expect(steps.length).toBeGreaterThan(2);
       expect(steps.reduce((sum, count) => sum + count)).toBe(1200);
     });
-
-    it("is held since the subscription stopped being active, whatever else is changed", async () => {
-      await inFreshPlace(harness, async ({ store }) => {
-        const [paused, active] = [await insertLane(store), await insertLane(store)];
-        const born = await insertLane(store, { status: "inactive", updatedAt: NOON + 3 });
-        await store.updateSubscription(paused, { status: "suspended" }, NOON + 5);
-        await store.updateSubscription(paused, { status: "inactive", name: "renamed" }, NOON + 9);
-        await store.updateSubscription(paused, { breaker: "{}" }, NOON + 10);
-        await store.updateSubscription(active, { name: "also renamed" }, NOON + 9);
-        expect(await store.loadHeldSubscriptions()).toEqual([
-          { subscriptionSeq: paused, since: NOON + 5 },
-          { subscriptionSeq: born, since: NOON + 3 },
-        ]);
-        await store.updateSubscription(paused, { status: "active" }, NOON + 20);
-        await store.deleteSubscription(born, NOON + 20);
-        expect(await store.loadHeldSubscriptions()).toEqual([]);
-        await store.updateSubscription(paused, { status: "inactive" }, NOON + 30);
-        expect(await store.loadHeldSubscriptions()).toEqual([{ subscriptionSeq: paused, since: NOON + 30 }]);
-      });
-    });
   });
 
   describe("a delivery that dies without an attempt", () => {

@@ -5,6 +5,7 @@ import { orThrow } from "../../../src/domain/refusal.ts";
 import type { DeliveryKey, Store, StoredDelivery } from "../../../src/store/store.ts";
 import type { NewReplay, ReplayItem, ReplayStep, ReplayWalk } from "../../../src/store/port/replays.ts";
 import {
+  deleteSubscription,
   claim,
   newDeath,
   newDelivery,
@@ -193,7 +194,7 @@ export function replaysContract(harness: StoreHarness): void {
     it("open nothing of a subscription that was deleted", async () => {
       const lane = await shared.newLane();
       const key = await dead(lane);
-      await shared.store.deleteSubscription(lane, NOON);
+      await deleteSubscription(shared.store, lane);
       const { id } = await shared.store.insertReplay(newReplay());
       const { replay } = orThrow(await shared.store.stepReplay(newStep(id), [toItem(key)]));
       expect([replay.done, replay.failed, await stateOf(key)]).toEqual([0, 1, "dead"]);

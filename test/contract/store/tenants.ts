@@ -6,7 +6,7 @@ import {
   newDelivery,
   newEvent,
   newSettlement,
-  newSubscription,
+  insertSubscription,
   NOON,
   settle,
   stored,
@@ -64,7 +64,7 @@ export function tenantContract(harness: StoreHarness): void {
         await configure(store, "known", { name: "Known" });
         for (const tenantId of ["by-event", "by-event", "known"]) await born(store, tenantId);
         const { version } = (await store.findRecord(keyOf("by-event"))) as StoredRecord;
-        await store.insertSubscription(newSubscription("s", { tenantId: "by-subscription" }));
+        await insertSubscription(store, "s", { tenantId: "by-subscription" });
         expect(await store.write(newKey("key_1", "by-key"))).toMatchObject({ kind: "written" });
         await store.write({ changes: [{ ...put, kind: "target", tenantId: "by-target", id: "t" }], at: NOON });
         expect(await idsOf(store)).toEqual(["by-event", "by-key", "by-subscription", "default", "known"]);
@@ -107,20 +107,6 @@ export function tenantContract(harness: StoreHarness): void {
       await born(store, "doomed");
       const { records } = await store.changesSince(version, ["tenant"]);
       expect(records).toMatchObject([{ id: "doomed", data: "{}", deletedAt: undefined }]);
-    });
-
-    it("get no more subscriptions than their quota, even when two come at once; declared ones count and pass", async () => {
-      const { store } = shared;
-      await configure(store, "small", { quotas: { subscriptions: 2 } });
-      const insert = (name: string, change = {}) =>
-        store.insertSubscription(newSubscription(name, { tenantId: "small", ...change }));
-      const first = await insert("small-1", { managedBy: "config" });
-      const race = await Promise.allSettled([insert("small-2"), insert("small-3")]);
-      expect(race.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
-      await expect(insert("small-4")).rejects.toMatchObject({ code: "subscription_quota", details: { quota: 2 } });
-      await insert("small-5", { managedBy: "config" });
-      await store.deleteSubscription(first, NOON);
-      await expect(insert("small-6")).rejects.toMatchObject({ code: "subscription_quota" });
     });
 
     it("have their use counted: subscriptions, open deliveries, bytes of stored bodies", async () => {

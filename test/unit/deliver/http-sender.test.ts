@@ -63,6 +63,7 @@ function makeEvent(more: Partial<EventContent> = {}): EventContent {
 function makeAttempt(url: string, event = makeEvent(), more: Partial<Subscription> = {}): Attempt {
   const subscription: Subscription = {
     seq: 1,
+    version: 1,
     id: "sub_1",
     tenantId: "default",
     name: "orders",

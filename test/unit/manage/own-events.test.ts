@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/domain/errors.ts";
 import { matchesPattern, parsePattern } from "../../../src/domain/pattern.ts";
 import { createOwnEvents, type OwnEvent } from "../../../src/manage/own-events.ts";
+import type { Draft } from "../../../src/registry/draft.ts";
 import type { IncomingEvent, IngestResult } from "../../../src/route/fan-out.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
@@ -9,17 +10,22 @@ import { createVirtualClock, createVirtualTime } from "../../support/virtual-clo
 function open(answer: (event: IncomingEvent) => IngestResult) {
   const accepted: IncomingEvent[] = [];
   const faults: unknown[] = [];
+  const planned: IncomingEvent[] = [];
+  const told: string[] = [];
   const ownEvents = createOwnEvents({
     accept(event, done) {
       accepted.push(event);
       queueMicrotask(() => done(answer(event)));
     },
-    acceptWith: (event, write) => write(event, [], () => undefined),
+    plan(event) {
+      planned.push(event);
+      return { deliveries: [], done: ({ kind }) => told.push(kind) };
+    },
     clock: createVirtualClock(createVirtualTime(NOON)),
     createId: () => `evt_${accepted.length}`,
     onFault: (error) => faults.push(error),
   });
-  return { accepted, faults, ownEvents };
+  return { accepted, faults, planned, told, ownEvents };
 }
 
 const stored = ({ id }: IncomingEvent): IngestResult => ({ kind: "stored", eventId: id, deliveries: 1 });
@@ -34,11 +40,16 @@ describe("an event of the gateway itself", () => {
     await published;
   });
 
-  it("is written by the change that it tells of", () => {
-    const { accepted, ownEvents } = open(stored);
-    const written: string[] = [];
-    ownEvents.publishWith({ accept: ({ type, source }) => void written.push(`${source} ${type}`) }, event);
-    expect([accepted, written]).toEqual([[], ["posthorn webhook.suspended"]]);
+  it("is put into the draft of the change that it tells of, with its deliveries", () => {
+    const { planned, told, accepted, ownEvents } = open(stored);
+    const drafted: unknown[][] = [];
+    const accept: Draft["accept"] = (drawn, deliveries, done) => {
+      drafted.push([drawn, deliveries]);
+      done({ kind: "stored", eventSeq: 1, claimed: [] });
+    };
+    ownEvents.tellWith({ accept } as Draft, event);
+    expect(drafted).toEqual([[planned[0], []]]);
+    expect([planned[0]?.type, told, accepted]).toEqual(["webhook.suspended", ["stored"], []]);
   });
 
   it("is not published when it would tell of a failure to deliver another one", async () => {

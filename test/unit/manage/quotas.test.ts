@@ -8,7 +8,7 @@ import {
   newDelivery,
   newEvent,
   newSettlement,
-  newSubscription,
+  insertSubscription,
   NOON,
   settle,
   stored,
@@ -131,7 +131,7 @@ describe("the gate of quotas", () => {
 
   it("sees within two seconds that deliveries have ended", async () => {
     const { gate, set, store, time } = await open();
-    const lane = await store.insertSubscription(newSubscription("s", { tenantId: "a" }));
+    const lane = await insertSubscription(store, "s", { tenantId: "a" });
     const accepting = () => stored(store, newEvent({ tenantId: "a" }), [newDelivery(lane, { claim: true })]);
     const eventSeq = await accepting();
     await set(newTenant({ openDeliveries: 3 }));

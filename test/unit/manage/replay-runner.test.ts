@@ -6,7 +6,7 @@ import { createReplayRunner, type ReplayRunner } from "../../../src/manage/repla
 import type { Store } from "../../../src/store/store.ts";
 import type { ReplayRow } from "../../../src/store/port/replays.ts";
 import { OK, useDeliveryBench, type DeliveryBench } from "../../support/delivery-bench.ts";
-import { newDelivery, newEvent, NOON, stored } from "../../support/store-fixtures.ts";
+import { deleteSubscription, newDelivery, newEvent, NOON, stored } from "../../support/store-fixtures.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -130,7 +130,7 @@ describe("the runner of replays", () => {
 
   it("counts those whose subscription is deleted as failed, and ends", async () => {
     const { bench, runner, lanes, start, show } = await open([5, 5]);
-    await bench.store.deleteSubscription((lanes[0] as Subscription).seq, NOON);
+    await deleteSubscription(bench.store, (lanes[0] as Subscription).seq);
     await bench.remove(lanes[0] as Subscription);
     await start();
     await bench.move(MINUTE_MS);

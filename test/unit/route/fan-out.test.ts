@@ -3,8 +3,9 @@ import { PosthornError } from "../../../src/domain/errors.ts";
 import { parseFilter } from "../../../src/domain/filter.ts";
 import { createFanOut } from "../../../src/route/fan-out.ts";
 import { createRouter } from "../../../src/route/router.ts";
-import type { Store } from "../../../src/store/store.ts";
+import type { AcceptResult, NewEvent, Store } from "../../../src/store/store.ts";
 import { OK, useDeliveryBench, type DeliveryBench } from "../../support/delivery-bench.ts";
+import { newEvent, NOON } from "../../support/store-fixtures.ts";
 
 const open = useDeliveryBench();
 
@@ -78,6 +79,32 @@ describe("fan-out", () => {
     const { store, scheduler, clock } = bench;
     await createFanOut({ store, router, scheduler, clock }).resume();
     expect(await deliveriesOf(bench, 1)).toHaveLength(6);
+  });
+
+  it("plans what is written with something else: nothing is claimed, the rest follows, and its lane is told", async () => {
+    const bench = await open({ wrap: few });
+    for (let i = 0; i < 8; i++) await bench.subscribe();
+    const { store, fanOut } = bench;
+    const write = async (event: NewEvent) => {
+      const { deliveries, done } = fanOut.plan(event);
+      const result = await store.write({ changes: [], events: [{ event, deliveries }], at: NOON });
+      const [accepted] = result.kind === "written" ? result.events : [];
+      return { deliveries, tell: () => done(accepted as AcceptResult) };
+    };
+    // Before the start has gone on with what it found, it is not known who wants it.
+    const early = await write(newEvent());
+    early.tell();
+    expect(early.deliveries).toEqual([]);
+    await fanOut.resume();
+    expect(await deliveriesOf(bench, 1)).toHaveLength(8);
+    const late = await write(newEvent());
+    expect([late.deliveries.length < 8, late.deliveries.some(({ claim }) => claim)]).toEqual([true, false]);
+    expect(bench.sent.length).toBe(8);
+    late.tell();
+    await bench.settle();
+    expect(await deliveriesOf(bench, 2)).toHaveLength(8);
+    await bench.move(1000);
+    expect(bench.sent.length).toBe(16);
   });
 
   it("applies filters when it goes on at the next start", async () => {

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { BatchResult, WriteBatch } from "../../../src/store/commit/batch.ts";
+import type { WriteRequest } from "../../../src/store/port/records.ts";
 import { openReadConnection } from "../../../src/store/sqlite/connection.ts";
 import { openWriter } from "../../../src/store/sqlite/writer.ts";
 import { countCommits } from "../../support/log-commits.ts";
@@ -37,6 +38,10 @@ const TABLES = [
   "idempotency_keys",
 ];
 
+function argsOf({ changes, ...rest }: WriteRequest) {
+  return [changes, rest];
+}
+
 describe("a batch in which items cannot be written", () => {
   const folder = useFolder();
 
@@ -49,7 +54,7 @@ describe("a batch in which items cannot be written", () => {
     const commitTogether = (batches: readonly Partial<WriteBatch>[]) =>
       writer.commit(batches.map((batch) => ({ ...NO_WORK, ...batch })));
     const commit = (batch: Partial<WriteBatch>) => commitTogether([batch])[0] as BatchResult;
-    commit({ commands: [{ name: "insertSubscription", args: [newSubscription("one")] }] });
+    commit({ commands: [{ name: "writeRecords", args: argsOf(newSubscription("one")) }] });
     const dump = () =>
       Object.fromEntries(TABLES.map((table) => [table, db.prepare(`select * from ${table} order by 1, 2`).all()]));
     return { file, commit, commitTogether, dump };
@@ -94,7 +99,7 @@ describe("a batch in which items cannot be written", () => {
 
   it("leaves what it would leave without them: numbers, counters, rings and tenants too", () => {
     const step = fc.record({
-      kind: fc.constantFrom("accept", "settle", "request", "taken id", "refused record", "note"),
+      kind: fc.constantFrom("accept", "settle", "request", "fan-out", "refused record", "note"),
       isBad: fc.boolean(),
       tenant: fc.constantFrom("default", "acme", "globex"),
     });
@@ -118,11 +123,9 @@ describe("a batch in which items cannot be written", () => {
                 const of = { eventSeq: i + 1, subscriptionSeq: LANE };
                 batch.settles.push(newSettlement(of, { attempt: newAttempt({ startedAt: at }) }));
               } else if (withBad) {
-                // The first has written its tenant when it is refused.
-                const taken = newSubscription(`new-${id}`, { id: "sub_one", tenantId: `t-${id}` });
                 const [name, args]: [string, unknown[]] =
-                  kind === "taken id"
-                    ? ["insertSubscription", [taken]]
+                  kind === "fan-out"
+                    ? ["fanOut", [1, [newDelivery(LANE + 1)], undefined, IMPOSSIBLE]]
                     : [
                         "writeRecords",
                         [[CHANGE], { mark: { scope: "s", key: id, fingerprint: "f", madeId: id, madeAt: NOON } }],

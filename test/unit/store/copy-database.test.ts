@@ -11,7 +11,7 @@ import { collectGarbage } from "../../support/collect-garbage.ts";
 import { insertRecord } from "../../support/insert-record.ts";
 
 /** Tables that a backup without the event log has in full. */
-const CONFIGURATION = ["migrations", "meta", "subscriptions", "records", "record_states", "jobs", "record_versions"];
+const CONFIGURATION = ["migrations", "meta", "records", "record_states", "jobs", "record_versions"];
 const ROWS = 5000;
 
 let folder: string;
@@ -48,10 +48,9 @@ function fill(file: string): void {
       insert into attempts (event_seq, subscription_seq, number, started_at, duration_ms, result, cause)
         select i / 4, i % 4, 1, 0, 0, 0, 0 from n;
       insert into event_counters (tenant_id) values ('default'), ('other');
-      insert into subscriptions
-        (seq, id, tenant_id, name, status, settings, secrets, managed_by, created_at, updated_at)
-        values (9, 'sub_9', 'default', 'nine', 'active', '{}', x'00ff', 'api', 0, 0);
-      delete from subscriptions;
+      insert into records (seq, kind, tenant_id, id, version, format, data, created_at, updated_at)
+        values (9, 'subscription', 'default', 'sub_9', 1, 1, '{}', 0, 0);
+      delete from records;
     `);
     insertRecord(db, "source", "shop", "{}");
   });
@@ -78,7 +77,7 @@ describe("a copy of a database", () => {
     const copied = await copyDatabase({ from, to, withLog: true, onProgress: (share) => shares.push(share) });
     expect(dump(to)).toEqual(dump(from));
     expect(copied.schemaVersion).toBe(getKnownSchemaVersion());
-    expect(copied.tables).toMatchObject({ bodies: ROWS, dedupe: ROWS, attempts: ROWS, records: 1, subscriptions: 0 });
+    expect(copied.tables).toMatchObject({ bodies: ROWS, dedupe: ROWS, attempts: ROWS, records: 1 });
     expect(copied.records).toEqual({ source: 1 });
     expect(findFaultsOfCopy(to, copied)).toEqual([]);
     expect(shares).toEqual([...shares].sort((a, b) => a - b));
@@ -98,9 +97,8 @@ describe("a copy of a database", () => {
 
   it("never gives a number of a subscription out again", async () => {
     await copyDatabase({ from, to, withLog: false });
-    const insert = `insert into subscriptions
-      (id, tenant_id, name, status, settings, secrets, managed_by, created_at, updated_at)
-      values ('sub_a', 'default', 'a', 'active', '{}', x'', 'api', 0, 0) returning seq`;
+    const insert = `insert into records (kind, tenant_id, id, version, format, data, created_at, updated_at)
+      values ('subscription', 'default', 'sub_a', 1, 1, '{}', 0, 0) returning seq`;
     expect(change(to, (db) => db.prepare(insert).get())).toEqual({ seq: 10 });
   });
 

@@ -9,7 +9,7 @@ import {
   newEvent,
   newRequest,
   newSettlement,
-  newSubscription,
+  insertSubscription,
   NOON,
   settle,
   stored,
@@ -24,10 +24,7 @@ describe("the view event_log", () => {
     const options = { file, wall: () => NOON, dedupeHorizonMs: 1, onFatal: () => undefined, thread: false };
     const store = await openSqliteStore(options);
     folder.onEnd(() => store.close());
-    const lanes = [
-      await store.insertSubscription(newSubscription("a")),
-      await store.insertSubscription(newSubscription("b")),
-    ];
+    const lanes = [await insertSubscription(store, "a"), await insertSubscription(store, "b")];
     const born = lanes.map((lane) => newDelivery(lane, { claim: true }));
     const [a = 0, b = 0] = lanes;
     const settleAt = (eventSeq: number, lane: number, startedAt: number) =>

@@ -23,6 +23,11 @@ describe("a database from before there were records", () => {
     insert.run("order.created", "{}", "api", 3, 4);
     old.exec(`insert into subscriptions (seq, id, tenant_id, name, status, settings, secrets, managed_by, created_at,
       updated_at) values (41, 'sub_1', 'default', 's', 'active', '{}', x'', 'api', 1, 1)`);
+    old.exec(`insert into subscriptions (seq, id, tenant_id, name, status, settings, secrets, managed_by, breaker,
+        created_at, updated_at, created_by, held_since, deleted_at)
+      values (42, 'sub_2', 'acme', 'paused', 'inactive', '{"url":"https://example.com"}', x'00ff', 'config', '{"isOpen":true}',
+        3, 4, 'key_1', 5, null),
+      (43, 'sub_3', 'acme', 'gone', 'inactive', '{"url":"https://example.com"}', x'01', 'api', '{}', 3, 4, null, 5, 6)`);
     old.close();
 
     const { db } = openWriteConnection({ file });
@@ -37,7 +42,25 @@ describe("a database from before there were records", () => {
       { managedBy: "api" },
       { ...(JSON.parse(settings) as object), managedBy: "config" },
     ]);
-    expect(rows.every(({ seq }) => seq > 41)).toBe(true);
+    expect(rows.every(({ seq }) => seq > 43)).toBe(true);
+    const kept = db.prepare("select * from records where kind = 'subscription' order by seq").all() as RecordSql[];
+    const known = { kind: "subscription", format: 1 };
+    expect(kept).toMatchObject([
+      { ...known, seq: 41, tenant_id: "default", id: "sub_1", created_at: 1, updated_at: 1, deleted_at: null },
+      { ...known, seq: 42, tenant_id: "acme", id: "sub_2", created_at: 3, updated_at: 4, deleted_at: null },
+      { ...known, seq: 43, tenant_id: "acme", id: "sub_3", data: null, blob: null, created_at: 3, deleted_at: 6 },
+    ]);
+    expect(JSON.parse(kept[1]?.data ?? "")).toEqual({
+      name: "paused",
+      status: "inactive",
+      settings: { url: "https://example.com" },
+      managedBy: "config",
+      createdBy: "key_1",
+      heldSince: 5,
+    });
+    expect([...(kept[1]?.blob ?? [])]).toEqual([0, 255]);
+    // What changes by itself goes with the record; a deleted one has none.
+    expect(db.prepare("select * from record_states").all()).toEqual([{ seq: 42, state: '{"isOpen":true}' }]);
     const { value } = db.prepare("select value from meta where key = 'record_version'").get() as { value: number };
     expect(value).toBeGreaterThanOrEqual(1);
   });
@@ -100,7 +123,7 @@ describe("a database from before there were records", () => {
     const { db } = openWriteConnection({ file });
     folder.onEnd(() => db.close());
     const read = (kind: string) =>
-      (db.prepare("select * from records where kind = ? order by id").all(kind) as RecordSql[]).map((row) => ({
+      (db.prepare("select * from records where kind = ? order by id").all(kind) as TextSql[]).map((row) => ({
         ...row,
         data: JSON.parse(row.data) as unknown,
       }));
@@ -133,7 +156,7 @@ function createOld(file: string): Database {
   return old;
 }
 
-interface RecordSql {
+interface TextSql {
   id: string;
   data: string;
 }
@@ -141,4 +164,9 @@ interface RecordSql {
 interface DataSql {
   seq: number;
   data: string;
+}
+
+interface RecordSql {
+  data: string | null;
+  blob: Uint8Array | null;
 }

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { publishKey } from "../../../src/domain/dedupe-key.ts";
 import { hashKey } from "../../../src/store/sqlite/accept.ts";
 import type { BatchResult, WriteBatch } from "../../../src/store/commit/batch.ts";
+import type { WriteRequest } from "../../../src/store/port/records.ts";
 import { openReadConnection } from "../../../src/store/sqlite/connection.ts";
 import { createReadModels } from "../../../src/store/sqlite/read-models.ts";
 import { openWriter } from "../../../src/store/sqlite/writer.ts";
@@ -21,6 +22,10 @@ import { useFolder } from "../../support/store-folder.ts";
 const HASH_KEY = "ab".repeat(32);
 const NO_WORK: WriteBatch = { wall: NOON, rows: 0, settles: [], accepts: [], commands: [], requests: [], claims: [] };
 
+function argsOf({ changes, ...rest }: WriteRequest) {
+  return [changes, rest];
+}
+
 describe("the writer", () => {
   const folder = useFolder();
 
@@ -35,8 +40,8 @@ describe("the writer", () => {
       writer.commit(batches.map((batch) => ({ ...NO_WORK, ...batch })));
     const commit = (batch: Partial<WriteBatch>) => commitTogether([batch])[0] as BatchResult;
     const lane = (name: string) => {
-      const [result] = commit({ commands: [{ name: "insertSubscription", args: [newSubscription(name)] }] }).commands;
-      return (result as { value: number }).value;
+      const [result] = commit({ commands: [{ name: "writeRecords", args: argsOf(newSubscription(name)) }] }).commands;
+      return (result as { value: { seqs: number[] } }).value.seqs[0] as number;
     };
     return { commit, commitTogether, lane, reads: createReadModels(db), db, file, end };
   }
@@ -61,7 +66,7 @@ describe("the writer", () => {
       settles: [settle(1, NOON + 0.5), settle(2, NOON)],
       accepts: [good(), { ...good(), event: newEvent({ dueAt: NOON + 0.5 }) }, good()],
       commands: [
-        { name: "insertSubscription", args: [newSubscription("one")] },
+        { name: "fanOut", args: [1, [newDelivery(seq + 1)], undefined, NOON + 0.5] },
         { name: "loadOrSave", args: ["name", "value"] },
       ],
       requests: [newRequest("req_1"), { ...newRequest("req_2"), size: 0.5 }, newRequest("req_3")],
@@ -70,7 +75,7 @@ describe("the writer", () => {
     expect(result.fatal).toBeUndefined();
     expect(result.settles).toEqual([{ failed: expect.anything() }, { applied: true, next: undefined, movedUp: false }]);
     expect(result.accepts).toMatchObject([{ eventSeq: 3 }, { failed: { fault: "item" } }, { eventSeq: 4 }]);
-    expect(result.commands).toMatchObject([{ failed: { code: "conflict" } }, { value: "value" }]);
+    expect(result.commands).toMatchObject([{ failed: { fault: "item" } }, { value: "value" }]);
     expect(result.claims).toMatchObject([{ claimed: [{ eventSeq: 3 }, { eventSeq: 4 }] }]);
     expect(reads.loadCounters().deliveries).toMatchObject([{ created: 4, delivered: 1, attempts: 1 }]);
     expect(reads.loadCounters().events).toMatchObject([{ accepted: 4 }]);
