@@ -11,9 +11,9 @@ import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 function readSettings(dataDir: string): string[] {
   const db = new DatabaseSync(join(dataDir, "posthorn.db"));
-  const rows = db.prepare("select settings from subscriptions").all() as { settings: string }[];
+  const rows = db.prepare("select data from records where kind = 'subscription'").all() as { data: string }[];
   db.close();
-  return rows.map(({ settings }) => settings);
+  return rows.map(({ data }) => data);
 }
 
 const CANARY = "canary-0123456789";
@@ -333,7 +333,7 @@ describe("destination auth", () => {
 
     const db = new DatabaseSync(join(gateway.dataDir, "posthorn.db"));
     const inClear = JSON.stringify({ name: `${name} old`, url: sink.url, events: [type], headers });
-    db.exec(`update subscriptions set settings = '${inClear}' where id = '${old.id}'`);
+    db.exec(`update records set data = json_set(data, '$.settings', json('${inClear}')) where id = '${old.id}'`);
     db.close();
     await gateway.restart();
     await gateway.publish({ event_type: type, payload: {} });
