@@ -8,6 +8,7 @@ import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
 import type { ManagedBy, Subscription } from "../domain/subscription.ts";
 import { toTargetRules, type Mode, type TargetChange, type TargetInput } from "../domain/target.ts";
 import { findHealth, findPreset } from "../domain/target-presets.ts";
+import type { Draft } from "../registry/draft.ts";
 import type { Change, Entry } from "../registry/kind.ts";
 import type { Once, Registry } from "../registry/registry.ts";
 import { openSharedTargets, type SharedTarget, type SharedTargets } from "../registry/targets.ts";
@@ -16,7 +17,8 @@ import type { Subscriptions } from "./subscriptions.ts";
 
 /** What subscriptions send to: those that the configuration declares for several, and each other one's own. */
 export interface Targets {
-  findDeclared(name: string, tenantId: string): TargetInput | undefined;
+  /** With a draft, one that is there until that is written. */
+  findDeclared(name: string, tenantId: string, draft?: Draft): TargetInput | undefined;
   /** The one that a subscription shares with others. */
   findShared(subscription: Subscription): Target | undefined;
   /** The declared ones first, then those that are a subscription's own, by age. */
@@ -186,7 +188,10 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
   }
 
   return {
-    findDeclared: (name, tenantId) => shared.find(name, tenantId)?.thing.input,
+    findDeclared(name, tenantId, draft) {
+      const entry = draft === undefined ? shared.find(name, tenantId) : shared.findIn(draft, name, tenantId);
+      return entry?.thing.input;
+    },
     findShared,
     list,
     of,

@@ -12,6 +12,8 @@ import type { Made, Once, Registry } from "./registry.ts";
 /** The targets that several subscriptions may share, as users set them. */
 export interface SharedTargets {
   find(name: string, tenantId: string): Entry<SharedTarget> | undefined;
+  /** As it is until the draft is written. */
+  findIn(draft: Draft, name: string, tenantId: string): Entry<SharedTarget> | undefined;
   /** By age. */
   list(): readonly Entry<SharedTarget>[];
   /** Refused when the name is taken. */
@@ -68,6 +70,7 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
 
   return {
     find: targets.find,
+    findIn: (draft, name, tenantId) => draft.find(targets, name, tenantId),
     list: targets.list,
     create: (input, once) =>
       registry.make(targets, once, (draft) => {

@@ -4,6 +4,7 @@ import type { HealthCheck } from "../../src/deliver/health-check.ts";
 import type { Sender } from "../../src/deliver/senders/sender.ts";
 import type { Outcome } from "../../src/domain/outcome.ts";
 import type { SubscriptionInput } from "../../src/domain/subscription.ts";
+import { createRetentionTimes, reportRetention } from "../../src/manage/retention.ts";
 import { createStatus, type StatusOptions } from "../../src/manage/status.ts";
 import { createChance } from "../support/chance.ts";
 import { DOWN, OK, refused } from "../support/delivery-bench.ts";
@@ -84,7 +85,15 @@ describe("a destination that behaves oddly", () => {
     const { store, scheduler, subscriptions, targets } = gateway;
     // What a disk, a loop or a scrape have to say is asked for elsewhere.
     const sources = { list: () => [] };
-    const parts: Partial<StatusOptions> = { store, scheduler, subscriptions, targets, sources };
+    const retention = { store, jobs: { list: async () => [] }, times: createRetentionTimes({}), clock: gateway.clock };
+    const parts: Partial<StatusOptions> = {
+      store,
+      scheduler,
+      subscriptions,
+      targets,
+      sources,
+      reportRetention: (tenantId) => reportRetention(retention, tenantId),
+    };
     const status = createStatus(parts as StatusOptions);
     return {
       time,
