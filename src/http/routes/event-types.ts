@@ -14,7 +14,7 @@ import { readOpenApi } from "../../manage/event-types-import.ts";
 import type { EventTypes } from "../../registry/event-types.ts";
 import type { Entry } from "../../registry/kind.ts";
 import { readIfMatch, sendEntry } from "../conditional.ts";
-import { readOnce } from "../make-once.ts";
+import { readOnce } from "../read-once.ts";
 import { presentEventType } from "../present/event-type.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 

@@ -6,7 +6,7 @@ import { SCOPES, type ApiKey } from "../../registry/api-key.ts";
 import type { Caller, KeyChange as KeyChanges, Keys, MadeKey } from "../../registry/keys.ts";
 import type { Entry } from "../../registry/kind.ts";
 import { readIfMatch, sendEntry } from "../conditional.ts";
-import { readOnce } from "../make-once.ts";
+import { readOnce } from "../read-once.ts";
 import { presentKey } from "../present/key.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 

@@ -6,7 +6,7 @@ import type { Entry } from "../../registry/kind.ts";
 import type { SourceRecord } from "../../registry/source-record.ts";
 import type { Meant, Sources } from "../../registry/sources.ts";
 import { readIfMatch, sendEntry } from "../conditional.ts";
-import { readOnce } from "../make-once.ts";
+import { readOnce } from "../read-once.ts";
 import { presentSource } from "../present/source.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 

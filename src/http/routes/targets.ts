@@ -10,7 +10,7 @@ import type { KnownTarget, Targets } from "../../manage/targets.ts";
 import { etagOf } from "../../registry/if-match.ts";
 import type { Store } from "../../store/store.ts";
 import { readIfMatch, sendWithEtag } from "../conditional.ts";
-import { readOnce } from "../make-once.ts";
+import { readOnce } from "../read-once.ts";
 import { presentTarget } from "../present/target.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 

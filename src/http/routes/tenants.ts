@@ -6,7 +6,7 @@ import type { Entry } from "../../registry/kind.ts";
 import type { Tenants } from "../../registry/tenants.ts";
 import type { Store } from "../../store/store.ts";
 import { readIfMatch, sendEntry } from "../conditional.ts";
-import { readOnce } from "../make-once.ts";
+import { readOnce } from "../read-once.ts";
 import { presentTenant } from "../present/tenant.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
