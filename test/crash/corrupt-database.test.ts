@@ -75,15 +75,14 @@ const DAMAGES: { name: string; from: string; spoil: (file: string) => void }[] =
   { name: "the schema changed", from: stopped, spoil: (file) => flip(file, 100, PAGE_BYTES - 100) },
   { name: "the page of the migrations changed", from: stopped, spoil: flipPageOf("migrations") },
   { name: "the page of the settings changed", from: stopped, spoil: flipPageOf("meta") },
-  { name: "the page of the subscriptions changed", from: stopped, spoil: flipPageOf("records") },
+  { name: "the page of what users configure changed", from: stopped, spoil: flipPageOf("records") },
   { name: "the pages of the events changed", from: stopped, spoil: flipPageOf("events") },
   {
     name: "the end cut off",
     from: stopped,
     spoil: (file) => writeFileSync(file, readFileSync(file).subarray(0, 3 * PAGE_BYTES)),
   },
-  { name: "the keys changed, with a log beside", from: killed, spoil: flipPageOf("keys") },
-  { name: "the subscriptions changed, with a log beside", from: killed, spoil: flipPageOf("records") },
+  { name: "what users configure changed, with a log beside", from: killed, spoil: flipPageOf("records") },
 ];
 
 describe("a damaged database", () => {

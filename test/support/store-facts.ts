@@ -16,7 +16,7 @@ function read(file: string): Pick<Books, "events" | "counts"> {
   try {
     const deliveries = new Map<number, DeliveryFacts[]>();
     const rows = db.prepare(`
-      select d.event_seq, s.name, d.state, d.generation, coalesce(a.interruptions, 0) as interruptions
+      select d.event_seq, s.data ->> '$.name' as name, d.state, d.generation, coalesce(a.interruptions, 0) as interruptions
       from deliveries d join records s on s.seq = d.subscription_seq
         left join (select event_seq, subscription_seq, count(*) as interruptions from attempts
           where error = 'gateway stopped' group by event_seq, subscription_seq) a

@@ -56,13 +56,13 @@ describe("the sender of a webhook that is forwarded", () => {
   });
 
   it("waits no longer than its source says, and the attempt goes on", async () => {
-    const { bench, answers, receive } = await open();
+    const { bench, forwarder, answers, receive } = await open();
     bench.answerWith(() => OK, 5000);
     await receive("a", {}, { answerWithinMs: 3000 });
     await bench.move(3000);
     expect(answers.get("a")).toEqual(["queued", 3000]);
     await bench.move(2000);
-    expect(await bench.stateOf(1, { seq: 1 })).toBe("delivered");
+    expect(await bench.stateOf(1, forwarder)).toBe("delivered");
   });
 
   it("waits behind others of its ordering key, as long as there is time", async () => {
