@@ -109,7 +109,7 @@ describe("a change of the registry", () => {
   it("keeps a rule over several things, whoever is faster", () =>
     onTwo(async (bench) => {
       expect(await bothSayTheSame(bench)).toEqual(["added", "taken"]);
-      expect((await bench.store.loadRecords(["target"])).records).toHaveLength(1);
+      expect((await bench.store.records.load(["target"])).records).toHaveLength(1);
     }));
 
   it("would break that rule without guards", () =>
@@ -167,8 +167,8 @@ describe("a change of the registry", () => {
       expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
       expect([first, second]).toEqual([["judged"], ["judged", "judged"]]);
       expect(told).toEqual(["stored"]);
-      expect((await store.listEvents({}, { limit: 9, cursor: undefined })).rows).toHaveLength(1);
-      expect((await store.loadRecords(["target", "source"])).records).toHaveLength(2);
+      expect((await store.reads.listEvents({}, { limit: 9, cursor: undefined })).rows).toHaveLength(1);
+      expect((await store.records.load(["target", "source"])).records).toHaveLength(2);
     }));
 
   it("is given up when others are always faster", () =>

@@ -43,7 +43,7 @@ beforeAll(async () => {
     const blob = secretBox.seal(secret, `subscription/default/${id}`);
     return { ...key, id, act: "put", expected: "absent", format: 1, data, blob } as const;
   });
-  await store.write({ changes, at });
+  await store.records.write({ changes, at });
   await store.close();
 });
 

@@ -14,6 +14,7 @@ import { openRecordingSink, type RecordingSink } from "../support/recording-sink
 import { count, report } from "../support/report.ts";
 import { readStoreFacts } from "../support/store-facts.ts";
 import { requireStrace, untilTraced } from "../support/strace.ts";
+import { recover } from "../support/store-fixtures.ts";
 
 /** In all, over the kinds; without a number every call of a run is made to fail. */
 const FAULTS = sized({ short: 6, middle: 200, long: undefined });
@@ -99,7 +100,7 @@ async function checkAfterRestart(
     thread: false,
     onFatal: () => undefined,
   });
-  await store.recover(Date.now(), []);
+  await recover(store, [], Date.now());
   await store.close();
   return checkAccounts({
     // After an input or output error nobody knows; only a full disk is a refusal for certain.

@@ -16,6 +16,7 @@ import { sized } from "../support/proof-size.ts";
 import { openRecordingSink } from "../support/recording-sink.ts";
 import { count, report } from "../support/report.ts";
 import { requireStrace, untilTraced } from "../support/strace.ts";
+import { recover } from "../support/store-fixtures.ts";
 
 const IMAGES = sized({ short: 80, middle: 1000, long: 5000 });
 const IMAGES_PER_RECORDING = 2500;
@@ -140,7 +141,7 @@ async function inspect(
       thread: false,
       onFatal: () => undefined,
     });
-    await store.recover(Date.now(), []);
+    await recover(store, [], Date.now());
     await store.close();
     const { events, check } = readImage(file);
     const lost = acknowledged.filter((eventId) => events.get(eventId) !== `${hashes.get(eventId)} 1`).length;

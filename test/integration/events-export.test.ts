@@ -9,7 +9,7 @@ import { addEventExportRoute } from "../../src/http/routes/events-export.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { until } from "../support/api-client.ts";
-import { newEvent, stored } from "../support/store-fixtures.ts";
+import { loadBody, newEvent, stored } from "../support/store-fixtures.ts";
 import { useFolder } from "../support/store-folder.ts";
 
 /** Together far more than sockets and streams hold. */
@@ -36,7 +36,7 @@ describe("an export of many events", () => {
       ...store,
       loadBody(seq) {
         read.bodies++;
-        return store.loadBody(seq);
+        return loadBody(store, seq);
       },
     };
     const app: FastifyInstance = fastify();

@@ -65,10 +65,10 @@ afterEach(async () => {
   const changes = (await loadWebhooks()).map(({ kind, tenantId, id, version, format }) => {
     return { act: "delete" as const, kind, tenantId, id, format, expected: version };
   });
-  await store.write({ changes, at: Date.now() });
+  await store.records.write({ changes, at: Date.now() });
 });
 
-const loadWebhooks = async () => (await store.loadRecords(["smartsheet_webhook"])).records;
+const loadWebhooks = async () => (await store.records.load(["smartsheet_webhook"])).records;
 
 function fail(error: unknown): never {
   throw error;

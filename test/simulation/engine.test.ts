@@ -29,7 +29,7 @@ describe("a simulated gateway", () => {
       store: (store) => ({
         ...store,
         accept: (event, deliveries, done) =>
-          store.accept(
+          store.events.accept(
             event,
             deliveries.map((delivery) => ({ ...delivery, ordered: false })),
             done,
@@ -42,14 +42,14 @@ describe("a simulated gateway", () => {
         settle: (settlement, done) =>
           settlement.eventSeq % 10 === 0
             ? setImmediate(() => done({ applied: true, next: undefined, movedUp: false }))
-            : store.settle(settlement, done),
+            : store.lanes.settle(settlement, done),
       }),
     },
     "does not recover after a crash": { skipRecovery: true },
     "takes a known id as a new one": {
       store: (store) => ({
         ...store,
-        accept: (event, deliveries, done) => store.accept({ ...event, dedupeKey: undefined }, deliveries, done),
+        accept: (event, deliveries, done) => store.events.accept({ ...event, dedupeKey: undefined }, deliveries, done),
       }),
     },
     "forgets the lanes whose deliveries wait in the table": {
@@ -58,7 +58,7 @@ describe("a simulated gateway", () => {
     "does not wake a lane for its next retry": {
       store: (store) => ({
         ...store,
-        claim: (request, done) => store.claim(request, (result) => done({ ...result, nextDueAt: undefined })),
+        claim: (request, done) => store.lanes.claim(request, (result) => done({ ...result, nextDueAt: undefined })),
       }),
     },
     "acknowledges what it does not keep": {
@@ -67,7 +67,7 @@ describe("a simulated gateway", () => {
         accept: (event, deliveries, done) =>
           event.body.length % 20 === 0
             ? setImmediate(() => done({ kind: "stored", eventSeq: 1, claimed: deliveries.map(() => false) }))
-            : store.accept(event, deliveries, done),
+            : store.events.accept(event, deliveries, done),
       }),
     },
     "hears nothing of changes, nor of what expired": {

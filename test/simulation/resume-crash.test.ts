@@ -4,7 +4,7 @@ import { createResume } from "../../src/manage/resume.ts";
 import { createChance } from "../support/chance.ts";
 import { createSimulatedSender } from "../support/simulated-destination.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";
-import { newEvent, NOON } from "../support/store-fixtures.ts";
+import { NOON, countOpen, newEvent } from "../support/store-fixtures.ts";
 import { useFolder } from "../support/store-folder.ts";
 import { createVirtualTime, moveClock } from "../support/virtual-clock.ts";
 import { settleCalls } from "../support/watched-store.ts";
@@ -71,7 +71,7 @@ describe("a crash while what was held is skipped", () => {
 
     gateway = await open();
     await moveClock(time, 60_000, settle);
-    const left = await gateway.store.countOpenDeliveries();
+    const left = await countOpen(gateway.store);
     expect([only(gateway).status, sent, left > 0, left < HELD]).toEqual(["inactive", [], true, true]);
     expect(await resumeOf(gateway, gateway.store).resume(only(gateway), "skip")).toMatchObject({
       subscription: { status: "active" },
@@ -79,7 +79,7 @@ describe("a crash while what was held is skipped", () => {
     });
     gateway.accept(newEvent({ id: "after" }), () => undefined);
     await moveClock(time, 60_000, settle);
-    expect([sent, await gateway.store.countOpenDeliveries()]).toEqual([["after"], 0]);
+    expect([sent, await countOpen(gateway.store)]).toEqual([["after"], 0]);
     const stopping = gateway.stop(1000);
     await moveClock(time, 2000, settle);
     await stopping;

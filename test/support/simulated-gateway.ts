@@ -24,10 +24,12 @@ import { createRegistry } from "../../src/registry/registry.ts";
 import { createFanOut, type FanOut } from "../../src/route/fan-out.ts";
 import { createRouter } from "../../src/route/router.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import type { ClaimedDelivery, Store } from "../../src/store/store.ts";
+import type { ClaimedDelivery } from "../../src/store/port/lanes.ts";
+import type { Store } from "../../src/store/store.ts";
 import type { Chance } from "./chance.ts";
 import { createVirtualClock, type VirtualTime } from "./virtual-clock.ts";
 import { watchCalls, type Life } from "./watched-store.ts";
+import { recover } from "./store-fixtures.ts";
 
 export interface SimulatedGateway {
   /** For those who look on: it answers without delay. */
@@ -210,7 +212,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     schemas: createSchemaChecker(),
   });
 
-  if (broken?.skipRecovery !== true) await store.recover(clock.now(), inFlight.left);
+  if (broken?.skipRecovery !== true) await recover(store, inFlight.left, clock.now());
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
   await scheduler.start();

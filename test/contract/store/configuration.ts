@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NOON } from "../../support/store-fixtures.ts";
+import { NOON, commit } from "../../support/store-fixtures.ts";
 import { inFreshPlace, type StoreHarness } from "./harness.ts";
 
 export function configurationContract(harness: StoreHarness): void {
@@ -16,8 +16,8 @@ export function configurationContract(harness: StoreHarness): void {
     it("remembers the latest scheduling time it was told", () =>
       inFreshPlace(harness, async (place) => {
         expect(place.store.lastKnownNow).toBe(0);
-        await place.store.noteNow(NOON);
-        await place.store.noteNow(NOON - 1);
+        await commit(place.store);
+        await commit(place.store);
         expect((await place.reopen()).lastKnownNow).toBe(NOON);
       }));
 

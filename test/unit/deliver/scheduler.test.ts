@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../../src/store/store.ts";
 import { DOWN, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
+import { change, countOpen } from "../../support/store-fixtures.ts";
 
 const open = useDeliveryBench();
 
@@ -85,7 +86,7 @@ describe("the scheduler", () => {
     bench.answerWith(() => OK);
     for (const flight of bench.flights.slice()) await flight.answer();
     await bench.move(5_000);
-    expect(await bench.store.countOpenDeliveries()).toBe(0);
+    expect(await countOpen(bench.store)).toBe(0);
     expect([...bench.scheduler.lanes()]).toEqual([]);
   });
 
@@ -198,7 +199,7 @@ describe("the scheduler", () => {
     const { seq } = await bench.subscribe({ concurrency: 1 });
     await bench.publishAll(["a", "b", "c"]);
     const key = { eventSeq: 2, subscriptionSeq: seq };
-    await bench.store.cancelDelivery(key, bench.clock.now());
+    await change(bench.store, key, { act: "cancel" }, bench.clock.now());
     bench.scheduler.withdraw(key);
     bench.answerWith(() => OK);
     await bench.flights[0]?.answer();
@@ -231,7 +232,7 @@ describe("the scheduler", () => {
     let isBroken = false;
     const fail = (store: Store): Store => ({
       ...store,
-      release: (deliveries) => (isBroken ? Promise.reject(new Error("full")) : store.release(deliveries)),
+      release: (deliveries) => (isBroken ? Promise.reject(new Error("full")) : store.lanes.release(deliveries)),
     });
     const bench = await open({ wrap: fail });
     let subscription = await bench.subscribe({ concurrency: 1 });

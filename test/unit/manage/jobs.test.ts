@@ -206,7 +206,7 @@ describe("a periodic job", () => {
     let refusals = 2;
     const { store } = bench;
     const startJobRun: typeof store.startJobRun = (start) =>
-      refusals-- > 0 ? Promise.reject(new Error("disk full")) : store.startJobRun(start);
+      refusals-- > 0 ? Promise.reject(new Error("disk full")) : store.jobs.start(start);
     const jobs = await bench.start("one", [job], { store: { ...store, startJobRun } });
     await bench.move(HOUR_MS + 60_000);
     expect([job.runs, bench.faults.length]).toEqual([1, 2]);

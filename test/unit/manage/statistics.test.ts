@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/domain/errors.ts";
 import { packHistogram, createHistogram } from "../../../src/domain/latency-histogram.ts";
 import { createStatistics } from "../../../src/manage/statistics.ts";
+import type { AttemptStats } from "../../../src/store/port/jobs.ts";
 import type { Store } from "../../../src/store/store.ts";
-import type { AttemptStats } from "../../../src/store/port/statistics.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
 /** Ten past an hour. */

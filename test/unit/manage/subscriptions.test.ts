@@ -10,7 +10,7 @@ import { createSecretRotation } from "../../../src/manage/secret-rotation.ts";
 import { openSubscriptions, type SubscriptionsOptions } from "../../../src/manage/subscriptions.ts";
 import { createRegistry } from "../../../src/registry/registry.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
-import type { ReplayRow } from "../../../src/store/port/replays.ts";
+import type { ReplayRow } from "../../../src/store/port/jobs.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { newDelivery, newEvent, NOON, stored } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
@@ -91,7 +91,7 @@ describe("subscriptions", () => {
   });
   const codesOf = (results: readonly PromiseSettledResult<unknown>[]) =>
     results.map((result) => (result.status === "fulfilled" ? "made" : (result.reason as { code: string }).code)).sort();
-  const typesOf = async (store: Store) => (await store.listEvents({}, ALL)).rows.map(({ type }) => type);
+  const typesOf = async (store: Store) => (await store.reads.listEvents({}, ALL)).rows.map(({ type }) => type);
 
   it("are held since they stopped being active, whatever else is changed, and after a restart", async () => {
     const store = await openStore();
@@ -129,7 +129,7 @@ describe("subscriptions", () => {
     const sides = [await open(store, { findQuota: () => 1 }), await open(store, { findQuota: () => 1 })];
     const results = await Promise.allSettled(sides.map(({ subscriptions }, n) => subscriptions.create(of(n))));
     expect(codesOf(results)).toEqual([refused, "made"].sort());
-    expect((await store.loadRecords(["subscription"])).records).toHaveLength(1);
+    expect((await store.records.load(["subscription"])).records).toHaveLength(1);
   });
 
   it("have ids that no other tenant's has or had", async () => {
@@ -206,7 +206,7 @@ describe("subscriptions", () => {
           ...store,
           write(request) {
             writes.push(request.changes.length + (request.events?.length ?? 0));
-            return store.write(request);
+            return store.records.write(request);
           },
         },
       );
@@ -223,7 +223,7 @@ describe("subscriptions", () => {
         {},
         {
           ...store,
-          write: (request) => (isBroken ? Promise.reject(new Error("the disk")) : store.write(request)),
+          write: (request) => (isBroken ? Promise.reject(new Error("the disk")) : store.records.write(request)),
         },
       );
       const made = await side.subscriptions.create(input("a", { status }));
@@ -263,9 +263,9 @@ describe("subscriptions", () => {
           ...store,
           write(request) {
             const [change] = request.changes;
-            if (change?.act !== "delete") return store.write(request);
+            if (change?.act !== "delete") return store.records.write(request);
             seen.push({ act: change.act, lane: request.replay?.laneSeq });
-            return isBroken ? Promise.reject(new Error("the disk")) : store.write(request);
+            return isBroken ? Promise.reject(new Error("the disk")) : store.records.write(request);
           },
         },
       );

@@ -100,7 +100,7 @@ describe("validations", () => {
         }
         for (const [n, expected] of model.versions.entries()) {
           const series = { kind: "validation", tenantId: "", series: endpoint } as const;
-          const kept = await place.store.findRecordVersion(series, n + 1);
+          const kept = await place.store.records.findVersion(series, n + 1);
           const text = kept?.blob === undefined ? undefined : Buffer.from(kept.blob).toString();
           expect({ id: kept?.id, text }).toEqual({ id: `${endpoint}.${expected.format}`, text: expected.text });
         }

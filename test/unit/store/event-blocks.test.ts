@@ -7,7 +7,7 @@ import { createCounterDeltas } from "../../../src/store/sqlite/counters.ts";
 import { BLOCK_EVENTS } from "../../../src/store/sqlite/event-blocks.ts";
 import { createMoves } from "../../../src/store/sqlite/move.ts";
 import { createReadModels } from "../../../src/store/sqlite/read-models.ts";
-import type { EventFilter } from "../../../src/store/store.ts";
+import type { EventFilter } from "../../../src/store/port/reads.ts";
 import { newDelivery, newEvent, NOON } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
 

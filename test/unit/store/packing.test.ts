@@ -19,7 +19,7 @@ import {
   toBatchMessage,
   toResultMessage,
 } from "../../../src/store/commit/thread-messages.ts";
-import { ATTEMPT_TRIGGERS } from "../../../src/store/store.ts";
+import { ATTEMPT_TRIGGERS } from "../../../src/store/port/lanes.ts";
 import { newAttempt, newDelivery, newEvent, newRequest, newSettlement, NOON } from "../../support/store-fixtures.ts";
 
 const text = fc.string({ unit: "binary" });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { PosthornError } from "../../../src/domain/errors.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import { startThreadsEarly } from "../../../src/store/sqlite/thread-starts.ts";
-import { accept, newEvent, NOON } from "../../support/store-fixtures.ts";
+import { NOON, accept, commit, newEvent } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
 describe("a writer thread that dies", () => {
@@ -30,7 +30,7 @@ describe("a writer thread that dies", () => {
     expect(results).toMatchObject([failed, failed, failed]);
     expect(fatal).toMatchObject([{ code: "unavailable" }]);
     expect(await accept(store, newEvent())).toMatchObject(failed);
-    await expect(store.noteNow(NOON)).rejects.toMatchObject({ code: "unavailable" });
+    await expect(commit(store)).rejects.toMatchObject({ code: "unavailable" });
   });
 });
 
@@ -51,7 +51,7 @@ describe("threads that were started early", () => {
       });
       folder.onEnd(() => store.close());
       expect(await accept(store, newEvent())).toMatchObject({ kind: "stored" });
-      expect((await store.loadRecords(["key"])).records).toEqual([]);
+      expect((await store.records.load(["key"])).records).toEqual([]);
     };
     startThreadsEarly();
     expect(made).toBe(2);

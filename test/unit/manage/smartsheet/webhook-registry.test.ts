@@ -31,7 +31,7 @@ async function openTwo() {
     const registry = createRegistry({ records: store, clock });
     return { registry, webhooks: await openWebhookRegistry({ registry, secretBox, clock }) };
   };
-  const recordsNow = async () => (await store.loadRecords(["smartsheet_webhook"])).records;
+  const recordsNow = async () => (await store.records.load(["smartsheet_webhook"])).records;
   return { clock, open, one: await open(), other: await open(), recordsNow };
 }
 type Side = Awaited<ReturnType<typeof openTwo>>["one"];
