@@ -233,16 +233,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     lane.mayHaveMore = false;
     if (options.isCancelling?.(lane.seq) === true) return;
     lane.unsettled++;
-    const go = (count: number) => {
+    const go = ({ changed }: { changed: number }) => {
       lane.unsettled--;
-      lane.mayHaveMore ||= count > 0;
+      lane.mayHaveMore ||= changed > 0;
       advance(lane);
     };
-    const tryAgain = () => void clock.setTimer(clock.now() + AGAIN_MS, () => go(1));
-    store.lanes.changeLane(lane.seq, { act: "cancel" }).then(
-      ({ changed }) => go(changed),
-      () => (isStopping ? go(0) : tryAgain()),
-    );
+    const tryAgain = () => void clock.setTimer(clock.now() + AGAIN_MS, () => go({ changed: 1 }));
+    const cancelled = store.lanes.changeLane(lane.seq, { act: "cancel" });
+    cancelled.then(go, () => (isStopping ? go({ changed: 0 }) : tryAgain()));
   }
 
   function advanceOpen(lane: Lane, now: number): void {

@@ -1,8 +1,7 @@
 import type { Clock, Timer } from "../domain/clock.ts";
 import { addPacked, createHistogram, quantileOf } from "../domain/latency-histogram.ts";
-import type { AttemptStats } from "../store/port/jobs.ts";
-import type { AttemptStatsQuery } from "../store/port/reads.ts";
-import type { Store } from "../store/store.ts";
+import type { AttemptStats, Jobs } from "../store/port/jobs.ts";
+import type { AttemptStatsQuery, Reads } from "../store/port/reads.ts";
 import { createAttemptCollector } from "./attempt-collector.ts";
 
 /**
@@ -47,7 +46,7 @@ export interface Summary {
 }
 
 export interface StatisticsOptions {
-  store: Pick<Store, "jobs" | "reads">;
+  store: { jobs: Pick<Jobs, "addAttemptStats">; reads: Pick<Reads, "loadAttemptStats"> };
   clock: Clock;
   onFault: (error: unknown) => void;
   everyMs?: number | undefined;

@@ -21,7 +21,7 @@ export interface Reads {
   findDelivery(key: DeliveryKey): Promise<StoredDelivery | undefined>;
   /** The first 1,000. */
   listAttempts(key: DeliveryKey): Promise<readonly (AttemptRecord & { number: number })[]>;
-  /** By event, the newest first. */
+  /** By event, the newest first; those of one event by subscription. */
   listDeliveries(filter: DeliveryFilter, page: Page): Promise<PageOf<StoredDelivery>>;
   /** By when they died, the latest first. */
   listDeadLetters(filter: DeadLetterFilter, page: Page): Promise<PageOf<StoredDelivery>>;
