@@ -61,7 +61,7 @@ export function registryContract(resource: ResourceCase, openPlace: () => Promis
     async function onTwo(run: (bench: Bench) => Promise<void>): Promise<void> {
       const place = await openPlace();
       let at = NOON;
-      const createTestRegistry = () => createRegistry({ records: place.store, clock: { wall: () => ++at } });
+      const createTestRegistry = () => createRegistry({ records: place.store.records, clock: { wall: () => ++at } });
       const open = (registry = createTestRegistry()) => resource.open(registry, place.store);
       const recordsNow = async () => (await place.store.records.load([kind])).records;
       try {

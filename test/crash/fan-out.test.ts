@@ -30,7 +30,6 @@ beforeAll(async () => {
   const secret = JSON.stringify([createSecret(createSystemRandom())]);
   const store = await openSqliteStore({
     file: databaseOf(template),
-    wall: Date.now,
     dedupeHorizonMs: 1000,
     onFatal: () => undefined,
   });

@@ -14,7 +14,6 @@ import { openRecordingSink, type RecordingSink } from "../support/recording-sink
 import { count, report } from "../support/report.ts";
 import { readStoreFacts } from "../support/store-facts.ts";
 import { requireStrace, untilTraced } from "../support/strace.ts";
-import { recover } from "../support/store-fixtures.ts";
 
 /** In all, over the kinds; without a number every call of a run is made to fail. */
 const FAULTS = sized({ short: 6, middle: 200, long: undefined });
@@ -95,12 +94,11 @@ async function checkAfterRestart(
   const file = databaseOf(folder);
   const store = await openSqliteStore({
     file,
-    wall: Date.now,
     dedupeHorizonMs: 1000,
     thread: false,
     onFatal: () => undefined,
   });
-  await recover(store, [], Date.now());
+  await store.lanes.recover([]);
   await store.close();
   return checkAccounts({
     // After an input or output error nobody knows; only a full disk is a refusal for certain.

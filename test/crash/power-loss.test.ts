@@ -16,7 +16,6 @@ import { sized } from "../support/proof-size.ts";
 import { openRecordingSink } from "../support/recording-sink.ts";
 import { count, report } from "../support/report.ts";
 import { requireStrace, untilTraced } from "../support/strace.ts";
-import { recover } from "../support/store-fixtures.ts";
 
 const IMAGES = sized({ short: 80, middle: 1000, long: 5000 });
 const IMAGES_PER_RECORDING = 2500;
@@ -136,12 +135,11 @@ async function inspect(
     if (acknowledged.length > 0) expect(readFileSync(masterKeyOf(folder), "utf8")).toBe(masterKey);
     const store = await openSqliteStore({
       file,
-      wall: Date.now,
       dedupeHorizonMs: 1000,
       thread: false,
       onFatal: () => undefined,
     });
-    await recover(store, [], Date.now());
+    await store.lanes.recover([]);
     await store.close();
     const { events, check } = readImage(file);
     const lost = acknowledged.filter((eventId) => events.get(eventId) !== `${hashes.get(eventId)} 1`).length;

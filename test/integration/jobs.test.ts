@@ -133,7 +133,6 @@ async function age({ dataDir }: TestGateway): Promise<void> {
   const box = createSecretBox(loadOrCreateMasterKey(dataDir));
   const store = await openSqliteStore({
     file: join(dataDir, "posthorn.db"),
-    wall: Date.now,
     dedupeHorizonMs: DAY_MS,
     thread: false,
     onFatal: (error) => expect.fail(String(error)),

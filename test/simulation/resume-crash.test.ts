@@ -8,6 +8,7 @@ import { NOON, countOpen, newEvent } from "../support/store-fixtures.ts";
 import { useFolder } from "../support/store-folder.ts";
 import { createVirtualTime, moveClock } from "../support/virtual-clock.ts";
 import { settleCalls } from "../support/watched-store.ts";
+import { withPort } from "../support/with-port.ts";
 
 const HELD = 1200;
 
@@ -41,13 +42,12 @@ describe("a crash while what was held is skipped", () => {
           throw error;
         },
       });
-    const resumeOf = ({ clock, subscriptions, scheduler }: SimulatedGateway, store: SimulatedGateway["store"]) =>
+    const resumeOf = ({ subscriptions, scheduler }: SimulatedGateway, store: SimulatedGateway["store"]) =>
       createResume({
         store,
         subscriptions,
         findBreaker: scheduler.findBreaker,
         news: { resumed: () => undefined },
-        clock,
       });
     const only = (gateway: SimulatedGateway) => gateway.subscriptions.list(undefined)[0] as Subscription;
 
@@ -58,13 +58,12 @@ describe("a crash while what was held is skipped", () => {
     const steps: object[] = [];
     const { store } = gateway;
     // The process dies before it hears of the second step.
-    const dying = {
-      ...store,
-      skipHeld: async (...args: Parameters<typeof store.skipHeld>) => {
-        const step = await store.skipHeld(...args);
+    const dying = withPort(store, "lanes", {
+      async changeLane(...args) {
+        const step = await store.lanes.changeLane(...args);
         return steps.push(step) < 2 ? step : new Promise<never>(() => undefined);
       },
-    };
+    });
     void resumeOf(gateway, dying).resume(only(gateway), "skip");
     while (steps.length < 2) await settle();
     await gateway.kill();

@@ -110,7 +110,7 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
   const file = join(folder, "posthorn.db");
   const opened = await openSqliteStore({
     file,
-    wall: time.wall,
+    createClock: () => clock,
     dedupeHorizonMs: 86_400_000,
     thread: false,
     synchronous: "OFF",

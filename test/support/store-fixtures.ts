@@ -175,9 +175,10 @@ export function createStandingClock(time = NOON): StandingClock {
   return { now: () => current, wall: () => current, setTimer, set: (to) => void (current = to) };
 }
 
-/** What is asked of the store from now on happens then, where its clock stands still. */
-export function setTime(store: Pick<Store, "clock">, now: number): void {
-  if ("set" in store.clock) (store.clock as StandingClock).set(now);
+/** What is asked of the store from now on happens then. Its clock must be one that stands still. */
+export function setTime({ clock }: Pick<Store, "clock">, now: number): void {
+  if (!("set" in clock)) throw new Error("the clock of this store goes by itself");
+  (clock as StandingClock).set(now);
 }
 
 /** Resolves when everything that was asked for before is written. */

@@ -266,22 +266,22 @@ export function acceptContract(harness: StoreHarness): void {
           cursor: lanes[0],
         };
         const left = await place.kill();
-        expect(await left.loadUnfinishedFanOuts()).toEqual([unfinished]);
-        expect(await left.findEvent(event.id, undefined)).toMatchObject({ open: 2, deliveryCount: 1 });
+        expect(await left.events.loadUnfinishedFanOuts()).toEqual([unfinished]);
+        expect(await left.reads.findEvent(event.id, undefined)).toMatchObject({ open: 2, deliveryCount: 1 });
 
         const step = [newDelivery(lanes[0]), newDelivery(lanes[1], { claim: true })];
-        await left.fanOut(seq, step, lanes[1]);
-        await left.fanOut(seq, step, lanes[1]);
-        expect(await left.loadUnfinishedFanOuts()).toEqual([{ ...unfinished, cursor: lanes[1] }]);
-        await left.fanOut(seq, [newDelivery(lanes[2], { expiresAt: NOON + 50 })], undefined);
-        expect(await left.loadUnfinishedFanOuts()).toEqual([]);
-        expect(await left.findEvent(event.id, undefined)).toMatchObject({ open: 3, deliveryCount: 3 });
+        await left.events.fanOut(seq, step, lanes[1]);
+        await left.events.fanOut(seq, step, lanes[1]);
+        expect(await left.events.loadUnfinishedFanOuts()).toEqual([{ ...unfinished, cursor: lanes[1] }]);
+        await left.events.fanOut(seq, [newDelivery(lanes[2], { expiresAt: NOON + 50 })], undefined);
+        expect(await left.events.loadUnfinishedFanOuts()).toEqual([]);
+        expect(await left.reads.findEvent(event.id, undefined)).toMatchObject({ open: 3, deliveryCount: 3 });
         for (const lane of lanes.slice(1)) {
           expect((await claim(left, lane)).claimed).toEqual([
             expect.objectContaining({ eventSeq: seq, attemptCount: 0 }),
           ]);
         }
-        const { deliveries } = await left.loadCounters();
+        const { deliveries } = await left.reads.loadCounters();
         expect(deliveries.map(({ created }) => created)).toEqual([2, 1, 1]);
       }));
   });

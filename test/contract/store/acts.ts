@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Store } from "../../../src/store/store.ts";
+import type { DeliveryKey } from "../../../src/store/port/lanes.ts";
 import {
   NOON,
   accept,
@@ -114,8 +114,8 @@ export function actsContract(harness: StoreHarness): void {
       const lane = await shared.newLane();
       const late = NOON + 100;
       for (const open of [
-        (key: Parameters<Store["replay"]>[0]) => change(shared.store, key, { act: "replay", ...UNORDERED }, late),
-        (key: Parameters<Store["replay"]>[0]) => change(shared.store, key, { act: "retry" }, late),
+        (key: DeliveryKey) => change(shared.store, key, { act: "replay", ...UNORDERED }, late),
+        (key: DeliveryKey) => change(shared.store, key, { act: "retry" }, late),
       ]) {
         const key = await pending(lane, NOON + 50);
         expect((await claim(shared.store, lane, { now: late })).expired).toBe(1);

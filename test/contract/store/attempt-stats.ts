@@ -70,9 +70,10 @@ export function attemptStatsContract(harness: StoreHarness): void {
         const old = Array.from({ length: 700 }, (_, n) => delta(n + 1, MINUTE));
         await store.jobs.addAttemptStats([...old, delta(1, MINUTE + 60)]);
         const first = await store.jobs.prune({ of: "attempt_stats", minute: MINUTE + 60, hour: MINUTE });
-        expect(first).toBeGreaterThan(0);
-        expect(first).toBeLessThan(700);
-        expect(first + (await pruneAll(store, { minute: MINUTE + 60, hour: MINUTE }))).toBe(700);
+        expect(first).toMatchObject({ isEnd: false });
+        expect(first.removed).toBeGreaterThan(0);
+        expect(first.removed).toBeLessThan(700);
+        expect(first.removed + (await pruneAll(store, { minute: MINUTE + 60, hour: MINUTE }))).toBe(700);
         const all = { subscriptionSeqs: [1, 2], since: MINUTE, until: MINUTE + 60 };
         expect(await store.reads.loadAttemptStats({ ...all, span: "minute" })).toHaveLength(1);
         expect(await store.reads.loadAttemptStats({ ...all, span: "hour" })).toHaveLength(3);
@@ -99,7 +100,10 @@ export function attemptStatsContract(harness: StoreHarness): void {
 
 async function pruneAll(store: Store, before: { minute: number; hour: number }): Promise<number> {
   let total = 0;
-  for (let removed = 1; removed > 0; total += removed)
-    removed = await store.jobs.prune({ of: "attempt_stats", ...before });
+  for (let isEnd = false; !isEnd;) {
+    const step = await store.jobs.prune({ of: "attempt_stats", ...before });
+    total += step.removed;
+    ({ isEnd } = step);
+  }
   return total;
 }

@@ -65,7 +65,7 @@ export function commitsContract(harness: StoreHarness): void {
 
     async function expectNeighbours(store: Store, lane: number, results: Awaited<ReturnType<typeof writeNeighbours>>) {
       const [first, settled, cancelled, last] = results;
-      expect([first.kind, last.kind, settled.applied, cancelled]).toEqual(["stored", "stored", true, undefined]);
+      expect([first.kind, last.kind, settled.applied, cancelled]).toEqual(["stored", "stored", true, "pending"]);
       const seqs = [first, last].map((result) => (result as AcceptResult & { kind: "stored" }).eventSeq);
       expect((await claim(store, lane)).claimed.map(({ eventSeq }) => eventSeq)).toEqual(seqs);
       const { deliveries, events } = await store.reads.loadCounters();
@@ -96,7 +96,7 @@ export function commitsContract(harness: StoreHarness): void {
       },
       {
         what: "a job's new status",
-        ask: (store) => store.jobs.setReplayStatus("rpl_none", "paused", { at: NOON }),
+        ask: (store) => store.jobs.setReplayStatus("rpl_none", "paused"),
         code: "not_found",
       },
     ])("is unharmed by $what that is refused, which is a value, and shares its commit", async ({ ask, code }) => {

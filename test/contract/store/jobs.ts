@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JobRunEnd, JobRunStart } from "../../../src/store/port/jobs.ts";
-import { NOON } from "../../support/store-fixtures.ts";
+import { NOON, setTime } from "../../support/store-fixtures.ts";
 import { inFreshPlace, useStore, type StoreHarness } from "./harness.ts";
 
 const LEASE_MS = 30_000;
@@ -11,19 +11,12 @@ export function jobsContract(harness: StoreHarness): void {
     const find = async (name: string) => (await shared.store.jobs.load()).find((job) => job.name === name);
 
     function start(name: string, now: number, change: Partial<JobRunStart> = {}) {
-      const leaseUntil = now + LEASE_MS;
-      return shared.store.jobs.start({
-        name,
-        trigger: "schedule",
-        runner: "one",
-        now,
-        wall: now,
-        leaseUntil,
-        ...change,
-      });
+      setTime(shared.store, now);
+      return shared.store.jobs.start({ name, trigger: "schedule", runner: "one", leaseMs: LEASE_MS, ...change });
     }
-    function end(name: string, number: number, change: Partial<JobRunEnd> = {}) {
-      const facts = { summary: '{"done":1}', error: undefined, nextRunAt: NOON + 1000, keep: 50, wall: NOON + 7 };
+    function end(name: string, number: number, now: number, change: Partial<JobRunEnd> = {}) {
+      setTime(shared.store, now);
+      const facts = { summary: '{"done":1}', error: undefined, nextRunAt: NOON + 1000, keep: 50 };
       return shared.store.jobs.end({ name, runner: "one", number, result: "success", ...facts, ...change });
     }
 
@@ -46,8 +39,8 @@ export function jobsContract(harness: StoreHarness): void {
         { kind: "busy", until: NOON + LEASE_MS },
       ]);
       expect(await start("alone", NOON, { trigger: "manual" })).toMatchObject({ kind: "busy" });
-      expect(await shared.store.jobs.renew("alone", "one", NOON + 2 * LEASE_MS)).toBe(true);
-      expect(await shared.store.jobs.renew("alone", "two", NOON + 9 * LEASE_MS)).toBe(false);
+      expect(await shared.store.jobs.renew("alone", "one", 2 * LEASE_MS)).toBe(true);
+      expect(await shared.store.jobs.renew("alone", "two", 9 * LEASE_MS)).toBe(false);
       expect(await start("alone", NOON + LEASE_MS)).toEqual({ kind: "busy", until: NOON + 2 * LEASE_MS });
     });
 
@@ -55,9 +48,9 @@ export function jobsContract(harness: StoreHarness): void {
       await shared.store.jobs.schedule("told", NOON);
       await start("told", NOON);
       expect(await find("told")).toMatchObject({ nextRunAt: undefined, leaseUntil: NOON + LEASE_MS });
-      expect(await end("told", 1)).toBe(NOON + 1000);
+      expect(await end("told", 1, NOON + 7)).toBe(NOON + 1000);
       expect(await start("told", NOON + 8, { trigger: "manual" })).toEqual({ kind: "started", number: 2 });
-      await end("told", 2, { result: "failed", summary: undefined, error: "no luck" });
+      await end("told", 2, NOON + 9, { result: "failed", summary: undefined, error: "no luck" });
       expect(await find("told")).toEqual({
         name: "told",
         nextRunAt: NOON + 1000,
@@ -67,7 +60,7 @@ export function jobsContract(harness: StoreHarness): void {
             number: 2,
             trigger: "manual",
             startedAt: NOON + 8,
-            endedAt: NOON + 7,
+            endedAt: NOON + 9,
             result: "failed",
             summary: undefined,
             error: "no luck",
@@ -90,34 +83,35 @@ export function jobsContract(harness: StoreHarness): void {
       await start("asked", NOON);
       await shared.store.jobs.schedule("asked", NOON + 300);
       await shared.store.jobs.schedule("asked", NOON + 400);
-      expect(await end("asked", 1)).toBe(NOON + 300);
+      expect(await end("asked", 1, NOON + 7)).toBe(NOON + 300);
     });
 
     it("keep a bounded history", async () => {
       await shared.store.jobs.schedule("often", NOON);
       for (let number = 1; number <= 8; number++) {
         await start("often", NOON, { trigger: "manual" });
-        await end("often", number, { keep: 3 });
+        await end("often", number, NOON, { keep: 3 });
       }
       expect((await find("often"))?.runs.map(({ number }) => number)).toEqual([8, 7, 6]);
     });
 
     it("of a process that died are free when its lease has ended, and what it began is told as interrupted", () =>
       inFreshPlace(harness, async (place) => {
-        const facts = { name: "cut", trigger: "schedule", runner: "dead", now: NOON, wall: NOON } as const;
+        const facts = { name: "cut", trigger: "schedule", runner: "dead" } as const;
         await place.store.jobs.schedule("cut", NOON);
-        await place.store.jobs.start({ ...facts, leaseUntil: NOON + LEASE_MS });
+        await place.store.jobs.start({ ...facts, leaseMs: LEASE_MS });
         // Asked for later than the lease ends: the run that was missed comes first.
         await place.store.jobs.schedule("cut", NOON + 9 * LEASE_MS);
         const store = await place.kill();
-        const next = { ...facts, runner: "next", leaseUntil: NOON + 3 * LEASE_MS };
-        expect(await store.jobs.start({ ...next, now: NOON + 1 })).toEqual({ kind: "busy", until: NOON + LEASE_MS });
-        const later = { now: NOON + LEASE_MS, wall: NOON + LEASE_MS };
-        expect(await store.jobs.start({ ...next, ...later })).toEqual({ kind: "started", number: 2 });
+        const next = { ...facts, runner: "next", leaseMs: 2 * LEASE_MS };
+        setTime(store, NOON + 1);
+        expect(await store.jobs.start(next)).toEqual({ kind: "busy", until: NOON + LEASE_MS });
+        setTime(store, NOON + LEASE_MS);
+        expect(await store.jobs.start(next)).toEqual({ kind: "started", number: 2 });
         const [job] = await store.jobs.load();
         expect(job?.runs.map(({ result }) => result)).toEqual(["running", "interrupted"]);
         // The dead one comes back: its end is no longer heard.
-        const end = { name: "cut", result: "success", wall: NOON, summary: undefined, error: undefined } as const;
+        const end = { name: "cut", result: "success", summary: undefined, error: undefined } as const;
         await store.jobs.end({ ...end, runner: "dead", number: 1, nextRunAt: NOON, keep: 50 });
         const [after] = await store.jobs.load();
         expect(after?.leaseUntil).toBe(NOON + 3 * LEASE_MS);

@@ -16,6 +16,7 @@ import {
   newEvent,
   newSettlement,
   recover,
+  setTime,
   settle,
 } from "../../support/store-fixtures.ts";
 
@@ -115,7 +116,6 @@ export async function runOperations(
       newSettlement(one.handedOver as ClaimedDelivery, {
         verdict,
         claimNext,
-        now,
         leavesKeyQueue: leaves,
         nextAttemptAt: now + STEP_MS,
         deadReason: verdict === "dead" ? "refused" : undefined,
@@ -176,17 +176,20 @@ export async function runOperations(
     } else {
       const was = await change(store, key, { act: "retry" }, now);
       if (isRefused(was)) expect(was.refused.code).toBe("illegal_transition");
-      else if (isTerminal(was)) Object.assign(chosen, { state: "pending", blocks: false, reopened: true });
+      else if (was !== undefined && isTerminal(was))
+        Object.assign(chosen, { state: "pending", blocks: false, reopened: true });
     }
   }
 
   for (const op of list) {
     now += STEP_MS;
+    setTime(store, now);
     await run(op);
   }
 
   // Whatever happened, everything can still come to an end.
   now += 1000 * STEP_MS;
+  setTime(store, now);
   await skipDeadHeads();
   for (;;) {
     for (const one of known) if (one.state === "sending") await settleOne(one, "delivered", true, false);

@@ -3,7 +3,6 @@ import { publishKey } from "../../../src/domain/dedupe-key.ts";
 import type { Page, PageOf } from "../../../src/store/port/reads.ts";
 import {
   NOON,
-  accept,
   change,
   claim,
   commit,
@@ -13,11 +12,10 @@ import {
   newEvent,
   newRequest,
   newSettlement,
-  offer,
   settle,
   stored,
 } from "../../support/store-fixtures.ts";
-import { inFreshPlace, insertLane, useStore, type StoreHarness } from "./harness.ts";
+import { useStore, type StoreHarness } from "./harness.ts";
 
 /** Every page of a list, and how many rows each had. */
 async function readAll<Row>(list: (page: Page) => Promise<PageOf<Row>>, limit: number) {
@@ -173,30 +171,5 @@ export function readsContract(harness: StoreHarness): void {
       );
       expect(owned.map(({ id, tenantId }) => `${id} ${tenantId}`)).toEqual(["req_new new owner"]);
     });
-  });
-
-  describe("close", () => {
-    it("writes what was asked for before, and refuses what is asked for after", () =>
-      inFreshPlace(harness, async (place) => {
-        const { store } = place;
-        const lane = await insertLane(store);
-        const event = newEvent();
-        const before = accept(store, event, [newDelivery(lane)]);
-        const closed = store.close();
-        const during = accept(store, newEvent());
-        expect(await before).toMatchObject({ kind: "stored" });
-        expect(await during).toMatchObject({ kind: "failed", error: { code: "shutting_down" } });
-        await closed;
-        await store.close();
-
-        const refused = { code: "shutting_down", retryAfterS: expect.any(Number) };
-        expect(await accept(store, newEvent())).toMatchObject({ kind: "failed", error: refused });
-        const late = newSettlement({ eventSeq: 1, subscriptionSeq: lane });
-        expect(await offer(store, late)).toMatchObject({ failed: refused });
-        expect((await claim(store, lane)).claimed).toEqual([]);
-        await expect(commit(store)).rejects.toMatchObject(refused);
-        await expect(store.reads.findEvent(event.id, undefined)).rejects.toMatchObject(refused);
-        expect(await (await place.reopen()).findEvent(event.id, undefined)).toMatchObject({ open: 1 });
-      }));
   });
 }

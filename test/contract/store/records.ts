@@ -44,8 +44,8 @@ export function recordsContract(harness: StoreHarness): void {
             deletedAt: undefined,
           },
         ]);
-        expect(await (await place.reopen()).loadRecords(KINDS)).toEqual({ version, records });
-        expect(await (await place.kill()).loadRecords(KINDS)).toEqual({ version, records });
+        expect(await (await place.reopen()).records.load(KINDS)).toEqual({ version, records });
+        expect(await (await place.kill()).records.load(KINDS)).toEqual({ version, records });
         expect((await place.store.records.load(["target"])).records).toEqual([]);
       }));
 

@@ -17,6 +17,7 @@ import {
   newDelivery,
   newEvent,
   newSettlement,
+  setTime,
   settle,
   stored,
 } from "../../support/store-fixtures.ts";
@@ -43,7 +44,7 @@ function newReplay(change: Partial<NewReplay> = {}): NewReplay {
 }
 
 function newStep(id: string, change: Partial<ReplayStep> = {}): ReplayStep {
-  return { id, cursorFrom: "0", cursorTo: "1", isEnd: false, failed: 0, now: NOON, wall: NOON, ...change };
+  return { id, cursorFrom: "0", cursorTo: "1", isEnd: false, failed: 0, ...change };
 }
 
 function toItem(key: DeliveryKey, change: Partial<ReplayItem> = {}): ReplayItem {
@@ -101,13 +102,14 @@ export function replaysContract(harness: StoreHarness): void {
       expect(page.rows).toEqual([second]);
       const rest = await shared.store.jobs.listReplays({ tenantId }, { limit: 1, cursor: page.nextCursor });
       expect([rest.rows, rest.nextCursor]).toEqual([[first], undefined]);
-      await shared.store.jobs.setReplayStatus(second.id, "paused", { at: NOON });
+      await shared.store.jobs.setReplayStatus(second.id, "paused");
       const paused = await shared.store.jobs.listReplays(
         { tenantId, status: "paused" },
         { limit: 5, cursor: undefined },
       );
       expect(paused.rows.map(({ id }) => id)).toEqual([second.id]);
-      const running = await shared.store.loadRunningReplays();
+      const all = { limit: 1000, cursor: undefined };
+      const running = (await shared.store.jobs.listReplays({ status: "running" }, all)).rows;
       expect(running.map(({ id }) => id)).toContain(first.id);
       expect(running.map(({ id }) => id)).not.toContain(second.id);
       expect(await beginReplay(shared.store, newReplay({ id: first.id, total: 99 }))).toEqual(first);
@@ -115,14 +117,14 @@ export function replaysContract(harness: StoreHarness): void {
 
     it("pause, go on and end; what has ended stays as it is", async () => {
       const { id } = await beginReplay(shared.store, newReplay());
-      const set = (status: "running" | "paused" | "cancelled") =>
-        shared.store.jobs.setReplayStatus(id, status, { at: NOON + 5 });
+      const set = (status: "running" | "paused" | "cancelled") => shared.store.jobs.setReplayStatus(id, status);
+      setTime(shared.store, NOON + 5);
       expect(await set("paused")).toMatchObject({ status: "paused", completedAt: undefined });
       expect(await set("running")).toMatchObject({ status: "running" });
       expect(await set("cancelled")).toMatchObject({ status: "cancelled", completedAt: NOON + 5 });
       expect(await set("cancelled")).toMatchObject({ completedAt: NOON + 5 });
       expect(await set("running")).toMatchObject({ refused: { code: "conflict" } });
-      expect(await shared.store.jobs.setReplayStatus("rpl_none", "paused", { at: NOON })).toMatchObject({
+      expect(await shared.store.jobs.setReplayStatus("rpl_none", "paused")).toMatchObject({
         refused: { code: "not_found" },
       });
       expect(await shared.store.jobs.stepReplay(newStep("rpl_none"), [])).toMatchObject({
@@ -149,14 +151,14 @@ export function replaysContract(harness: StoreHarness): void {
       const last = orThrow(await shared.store.jobs.stepReplay(end, [toItem(keys[0] as DeliveryKey)]));
       expect(last).toMatchObject({
         changed: [false],
-        replay: { status: "completed", done: 2, skipped: 1, failed: 1, total: 4, completedAt: NOON },
+        replay: { status: "completed", done: 2, skipped: 1, failed: 1, total: 4, completedAt: NOON + 1 },
       });
     });
 
     it("do nothing while they are paused", async () => {
       const key = await dead(await shared.newLane());
       const { id } = await beginReplay(shared.store, newReplay());
-      await shared.store.jobs.setReplayStatus(id, "paused", { at: NOON });
+      await shared.store.jobs.setReplayStatus(id, "paused");
       const { changed, replay } = orThrow(await shared.store.jobs.stepReplay(newStep(id), [toItem(key)]));
       expect([changed, replay.cursor, await stateOf(key)]).toEqual([undefined, "0", "dead"]);
     });
@@ -275,7 +277,7 @@ export function replaysContract(harness: StoreHarness): void {
       const { id } = await beginReplay(shared.store, newReplay({ kind: "cancel", laneSeq: lane, total: 2 }));
       expect(await countChanged(shared.store, lane, { act: "cancel" }, NOON)).toBe(3);
       expect(await shared.store.jobs.findReplay(id)).toMatchObject({ done: 3, total: 3, status: "running" });
-      const done = await shared.store.jobs.setReplayStatus(id, "completed", { at: NOON });
+      const done = await shared.store.jobs.setReplayStatus(id, "completed");
       expect(done).toMatchObject({ done: 3, total: 3, completedAt: NOON });
     });
 
@@ -351,7 +353,7 @@ export function replaysContract(harness: StoreHarness): void {
         const seqs: number[] = [];
         for (const hours of times) seqs.push(await stored(store, newEvent({ receivedAt: NOON + hours * HOUR })));
         const last = seqs.at(-1) as number;
-        expect(await store.reads.findEventSpan(undefined, undefined)).toEqual({ afterSeq: 0, upToSeq: last });
+        expect(await store.reads.findEventSpan(undefined, undefined)).toMatchObject({ afterSeq: 0, upToSeq: last });
         for (let from = -1; from <= 121; from += 7) {
           for (const to of [from + 1, from + 20, from + 60]) {
             const [since, until] = [NOON + from * HOUR, NOON + to * HOUR];

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { publishKey } from "../../../src/domain/dedupe-key.ts";
 import { agesOf, type Ages } from "../../../src/domain/retention.ts";
 import type { NewDelivery, NewEvent } from "../../../src/store/port/event-log.ts";
-import type { PruneStep, RetentionRules } from "../../../src/store/port/jobs.ts";
+import type { RetentionRules } from "../../../src/store/port/jobs.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {
   NOON,
@@ -18,7 +18,7 @@ import {
   newEvent,
   newRequest,
   newSettlement,
-  prune,
+  setTime,
   settle,
   stored,
 } from "../../support/store-fixtures.ts";
@@ -32,17 +32,17 @@ const keep = (ages: Partial<Ages> = {}, tenants: RetentionRules["tenants"] = [])
   tenants,
 });
 
+/** A walk from the oldest event to the end. */
 async function prune(store: Store, wall: number, rules = keep(), maxRows = 500) {
   const sum = { removed: 0, deliveries: 0, answers: 0, bytes: 0 };
-  const step: PruneStep = { afterSeq: 0, maxRows, rules, wall };
+  let afterSeq = 0;
   for (let isEnd = false; !isEnd;) {
-    const done = await prune(store, "events", step);
+    const done = await store.jobs.prune({ of: "events", afterSeq, maxRows, rules, wall });
     sum.removed += done.removed;
     sum.deliveries += done.deliveries;
     sum.answers += done.answers;
     sum.bytes += done.bytes;
-    step.afterSeq = done.afterSeq;
-    ({ isEnd } = done);
+    ({ afterSeq, isEnd } = done);
   }
   return sum;
 }
@@ -58,7 +58,8 @@ async function delivered(store: Store, lane: number, change: Partial<NewEvent> =
 async function dead(store: Store, lane: number, diedAt: number, change: Partial<NewDelivery> = {}): Promise<number> {
   const eventSeq = await stored(store, newEvent(), [newDelivery(lane, { claim: true, ...change })]);
   const attempt = newAttempt({ startedAt: diedAt - 5, result: "failed", responseCode: 500, error: "500" });
-  await settle(store, newDeath({ eventSeq, subscriptionSeq: lane }, { attempt, leavesKeyQueue: false, now: diedAt }));
+  setTime(store, diedAt);
+  await settle(store, newDeath({ eventSeq, subscriptionSeq: lane }, { attempt, leavesKeyQueue: false }));
   return eventSeq;
 }
 
@@ -281,7 +282,7 @@ export function retentionContract(harness: StoreHarness): void {
           lanes.map((subscriptionSeq) => settle(place.store, newSettlement({ eventSeq, subscriptionSeq }))),
         );
         const step = { afterSeq: 0, maxRows: 25, rules: keep(), wall: LATER };
-        const first = await prune(place.store, "events", step);
+        const first = await place.store.jobs.prune({ ...step, of: "events" });
         expect([first.removed, first.isEnd]).toEqual([0, false]);
         const store = await place.kill();
         expect(await imbalance(store)).toEqual(BALANCED);
@@ -299,7 +300,7 @@ export function retentionContract(harness: StoreHarness): void {
         const rules = keep({}, [["kept", agesOf({ days: 0 })]]);
         const step = { afterSeq: 0, maxRows: 500, rules, wall: LATER };
         await commit(store);
-        expect(await prune(store, "requests", step)).toMatchObject({ removed: 1, isEnd: true });
+        expect(await store.jobs.prune({ ...step, of: "requests" })).toMatchObject({ removed: 1, isEnd: true });
         const { rows } = await store.reads.listRequests({ source: undefined }, { limit: 9, cursor: undefined });
         expect(rows.map(({ id }) => id)).toEqual(["req_young", "req_kept"]);
       }));

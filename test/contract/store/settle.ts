@@ -141,11 +141,11 @@ export function settleContract(harness: StoreHarness): void {
         const left = await place.kill();
         expect((await claim(left, lane)).claimed).toEqual([]);
         const sent = [{ eventSeq: seq, subscriptionSeq: lane, generation: 1, attemptNumber: 1 }];
-        expect(await left.recover(NOON + 3, sent)).toEqual({ released: 0, interrupted: 1, poisoned: 0 });
-        expect(await left.recover(NOON + 4, sent)).toEqual({ released: 0, interrupted: 0, poisoned: 0 });
-        const [attempt] = await left.listAttempts({ eventSeq: seq, subscriptionSeq: lane });
+        expect(await recover(left, sent, NOON + 3)).toEqual({ released: 0, interrupted: 1, poisoned: 0 });
+        expect(await recover(left, sent, NOON + 4)).toEqual({ released: 0, interrupted: 0, poisoned: 0 });
+        const [attempt] = await left.reads.listAttempts({ eventSeq: seq, subscriptionSeq: lane });
         expect(attempt).toMatchObject({ number: 1, result: "error", error: "gateway stopped" });
-        expect(await left.loadLanes()).toContainEqual({ subscriptionSeq: lane, nextDueAt: NOON + 3 });
+        expect(await left.lanes.load()).toContainEqual({ subscriptionSeq: lane, nextDueAt: NOON + 3 });
         const again = await claimOnly(left, lane, NOON + 3);
         expect(again).toMatchObject({ generation: 1, attemptCount: 1, uncountedAttempts: 1 });
       }));

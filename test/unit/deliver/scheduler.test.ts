@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../../src/store/store.ts";
 import { DOWN, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
-import { change, countOpen } from "../../support/store-fixtures.ts";
+import { countOpen } from "../../support/store-fixtures.ts";
+import { withPort } from "../../support/with-port.ts";
 
 const open = useDeliveryBench();
 
@@ -199,7 +200,7 @@ describe("the scheduler", () => {
     const { seq } = await bench.subscribe({ concurrency: 1 });
     await bench.publishAll(["a", "b", "c"]);
     const key = { eventSeq: 2, subscriptionSeq: seq };
-    await change(bench.store, key, { act: "cancel" }, bench.clock.now());
+    await bench.store.lanes.change(key, { act: "cancel" });
     bench.scheduler.withdraw(key);
     bench.answerWith(() => OK);
     await bench.flights[0]?.answer();
@@ -230,10 +231,10 @@ describe("the scheduler", () => {
 
   it("records and gives back again and again when the store cannot write", async () => {
     let isBroken = false;
-    const fail = (store: Store): Store => ({
-      ...store,
-      release: (deliveries) => (isBroken ? Promise.reject(new Error("full")) : store.lanes.release(deliveries)),
-    });
+    const fail = (store: Store): Store =>
+      withPort(store, "lanes", {
+        release: (deliveries) => (isBroken ? Promise.reject(new Error("full")) : store.lanes.release(deliveries)),
+      });
     const bench = await open({ wrap: fail });
     let subscription = await bench.subscribe({ concurrency: 1 });
     await bench.publishAll(["a", "b"]);

@@ -6,15 +6,8 @@ import { createReplayRunner, type ReplayRunner } from "../../../src/manage/repla
 import type { ReplayRow } from "../../../src/store/port/jobs.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { OK, useDeliveryBench, type DeliveryBench } from "../../support/delivery-bench.ts";
-import {
-  NOON,
-  beginReplay,
-  deleteSubscription,
-  expire,
-  newDelivery,
-  newEvent,
-  stored,
-} from "../../support/store-fixtures.ts";
+import { NOON, beginReplay, deleteSubscription, newDelivery, newEvent, stored } from "../../support/store-fixtures.ts";
+import { withPort } from "../../support/with-port.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -40,13 +33,13 @@ describe("the runner of replays", () => {
     const steps: number[] = [];
     const faults: unknown[] = [];
     const bench: DeliveryBench = await openBench({
-      wrap: (store: Store) => ({
-        ...store,
-        stepReplay(...args) {
-          steps.push(bench.clock.now());
-          return options.fault === undefined ? store.jobs.stepReplay(...args) : Promise.reject(options.fault());
-        },
-      }),
+      wrap: (store: Store) =>
+        withPort(store, "jobs", {
+          stepReplay(...args) {
+            steps.push(bench.clock.now());
+            return options.fault === undefined ? store.jobs.stepReplay(...args) : Promise.reject(options.fault());
+          },
+        }),
     });
     bench.answerWith(() => OK);
     const lanes: Subscription[] = [];
@@ -60,7 +53,7 @@ describe("the runner of replays", () => {
         wanting.map(({ seq }) => newDelivery(seq, { expiresAt: NOON })),
       );
     }
-    while ((await expire(bench.store, NOON + 1)).expired > 0);
+    while ((await bench.store.lanes.expire()).expired > 0);
     const runner = createReplayRunner({
       store: bench.store,
       subscriptions: { find: (seq) => [...bench.subscriptions()].find((one) => one.seq === seq) },

@@ -15,7 +15,7 @@ async function open({ maxKeysPerTenant = 200, adminKey = undefined as string | u
   const time = createVirtualTime(NOON);
   const store = await openSqliteStore({
     file: join(folder.path, "posthorn.db"),
-    wall: time.wall,
+    createClock: () => createVirtualClock(time),
     dedupeHorizonMs: 1000,
     thread: false,
     onFatal: (error) => {
@@ -26,9 +26,9 @@ async function open({ maxKeysPerTenant = 200, adminKey = undefined as string | u
   let made = 0;
   let loads = 0;
   let looks = 0;
-  const records: typeof store = {
-    ...store,
-    loadRecords(kinds) {
+  const records: Records = {
+    ...store.records,
+    load(kinds) {
       loads++;
       return store.records.load(kinds);
     },
@@ -36,10 +36,10 @@ async function open({ maxKeysPerTenant = 200, adminKey = undefined as string | u
       looks++;
       return store.records.changesSince(version, kinds);
     },
-    ...weaken(store),
+    ...weaken(store.records),
   };
   const createId = () => `key_${made++}`;
-  const clock = createVirtualClock(time);
+  const { clock } = store;
   /** As another process on the same store would. */
   const openOther = () =>
     openKeys({ registry: createRegistry({ records, clock }), clock, createId, adminKey, maxKeysPerTenant });

@@ -25,7 +25,7 @@ async function openBench() {
   const faults: unknown[] = [];
   const opened = await openSqliteStore({
     file: join(folder.path, "posthorn.db"),
-    wall: time.wall,
+    createClock: () => createVirtualClock(time),
     dedupeHorizonMs: HOUR_MS,
     thread: false,
     synchronous: "OFF",
@@ -33,12 +33,12 @@ async function openBench() {
   });
   folder.onEnd(() => opened.close());
   const store = watchCalls(opened, { state: "alive", calls, tell: (run) => run() });
-  const clock = createVirtualClock(time);
+  const { clock } = store;
   const kinds = new Map([SAMPLE_KIND, { name: "generic", needsSecret: false }].map((kind) => [kind.name, kind]));
   const open = (change: Partial<SourcesOptions> = {}): Promise<Sources> =>
     openSources({
-      registry: createRegistry({ records: store, clock }),
-      records: store,
+      registry: createRegistry({ records: store.records, clock }),
+      records: store.records,
       clock,
       random: createSystemRandom(),
       secretBox,

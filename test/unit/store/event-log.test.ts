@@ -6,6 +6,7 @@ import {
   NOON,
   change,
   commit,
+  createStandingClock,
   insertSubscription,
   newAttempt,
   newDeath,
@@ -23,7 +24,13 @@ describe("the view event_log", () => {
 
   it("has one line for each event, each that came again and each ignored request, by the names of the specification", async () => {
     const file = join(folder.path, "posthorn.db");
-    const options = { file, wall: () => NOON, dedupeHorizonMs: 1, onFatal: () => undefined, thread: false };
+    const options = {
+      file,
+      createClock: () => createStandingClock(),
+      dedupeHorizonMs: 1,
+      onFatal: () => undefined,
+      thread: false,
+    };
     const store = await openSqliteStore(options);
     folder.onEnd(() => store.close());
     const lanes = [await insertSubscription(store, "a"), await insertSubscription(store, "b")];
@@ -93,7 +100,7 @@ describe("the view event_log", () => {
       line("pending", "PENDING", NOON, null, type),
       line("req_2", "IGNORED", NOON, null, null),
       line("req_5", "IGNORED", NOON, null, null),
-      line("unmatched", "COMPLETED", NOON, NOON, type),
+      line("unmatched", "COMPLETED", NOON, NOON + 7, type),
     ]);
   });
 });

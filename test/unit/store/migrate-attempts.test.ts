@@ -6,6 +6,7 @@ import { listMigrations } from "../../../src/store/sqlite/connection.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import {
   claim,
+  createStandingClock,
   newAttempt,
   newEvent,
   newRetry,
@@ -37,7 +38,7 @@ describe("a database from before attempts were a log", () => {
   async function open() {
     const store = await openSqliteStore({
       file: file(),
-      wall: () => NOON,
+      createClock: () => createStandingClock(),
       dedupeHorizonMs: 1,
       onFatal: () => undefined,
       thread: false,

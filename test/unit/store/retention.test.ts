@@ -20,7 +20,7 @@ function open(file: string): Promise<Store> {
   const onFatal = (error: unknown) => {
     throw error;
   };
-  return openSqliteStore({ file, wall: () => NOON, dedupeHorizonMs: 7 * DAY_MS, thread: false, onFatal });
+  return openSqliteStore({ file, dedupeHorizonMs: 7 * DAY_MS, thread: false, onFatal });
 }
 
 async function pruneAll(store: Store): Promise<number> {
