@@ -92,7 +92,7 @@ const DELIVERIES = [{ subscriptionSeq: 1, claim: true, ordered: false, expiresAt
 
 function accept(store, event) {
   return new Promise((resolve, reject) => {
-    store.accept(event, event.end === "unmatched" ? [] : DELIVERIES, (result) => {
+    store.events.accept(event, event.end === "unmatched" ? [] : DELIVERIES, (result) => {
       if (result.kind === "stored") resolve(result.eventSeq);
       else reject(new Error(result.kind, { cause: result.error }));
     });
@@ -127,7 +127,7 @@ function settle(store, eventSeq, end = "delivered", now = Date.now()) {
     },
   };
   return new Promise((resolve, reject) => {
-    store.settle(settlement, (result) => {
+    store.lanes.settle(settlement, (result) => {
       if (result.applied === true) resolve();
       else reject(new Error("a settlement was not applied", { cause: result.failed }));
     });

@@ -188,7 +188,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   const takeOver = (declared: Declared) =>
     applyDeclared(declared, { eventTypes, tenants, sources, targets, subscriptions, logger });
 
-  const { deaths = [], ...recovered } = await store.recover(clock.now(), inFlight.left);
+  const { deaths = [], ...recovered } = await store.lanes.recover(inFlight.left);
   if (Object.values(recovered).some((count) => count > 0)) {
     logger.warn(recovered, "the last run ended in the middle of its work, going on");
   }

@@ -30,7 +30,11 @@ export async function measureSearch(bench) {
         const filter = filterOf(i + 5);
         const startedAt = performance.now();
         const before = process.cpuUsage();
-        const page = await store.listEvents(filter, { limit: LIMIT, cursor: undefined, budgetMs: SEARCH_BUDGET_MS });
+        const page = await store.reads.listEvents(filter, {
+          limit: LIMIT,
+          cursor: undefined,
+          budgetMs: SEARCH_BUDGET_MS,
+        });
         if (i < 0) continue;
         us.push((performance.now() - startedAt) * 1000);
         const { user, system } = process.cpuUsage(before);
@@ -62,7 +66,7 @@ async function measureText(store, details) {
   let searched = 0;
   for (let i = 0; i < TEXT_PAGES; i++) {
     const startedAt = performance.now();
-    const page = await store.listEvents(
+    const page = await store.reads.listEvents(
       { text: "nowhere in any" },
       { limit: LIMIT, cursor, budgetMs: SEARCH_BUDGET_MS },
     );

@@ -17,7 +17,7 @@ export interface DestinationWatch {
 }
 
 export interface DestinationWatchOptions {
-  store: Pick<Store, "makeRetriesDue">;
+  store: Pick<Store, "lanes">;
   clock: Clock;
   random: Random;
   /** `counted`: nothing that is worth telling, but to be kept. */
@@ -91,7 +91,10 @@ export function createDestinationWatch(options: DestinationWatchOptions): Destin
       // What failed since then has its own time.
       if (count > 0 && (lane.drain !== undefined || lane.target.mode.failures === 0)) hasten(lane);
     };
-    store.makeRetriesDue(lane.seq, clock.now()).then(go, () => go(0));
+    store.lanes.changeLane(lane.seq, { act: "hasten" }).then(
+      ({ changed }) => go(changed),
+      () => go(0),
+    );
   }
 
   /** It answers, and so is not down; how much is sent follows from what it asks for. */

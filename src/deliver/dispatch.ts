@@ -1,5 +1,5 @@
 import type { Subscription } from "../domain/subscription.ts";
-import type { ClaimedDelivery } from "../store/store.ts";
+import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import type { AttemptReport } from "./senders/sender.ts";
 
 /** Hands attempts that may be made now to a sender, here or elsewhere. */

@@ -15,7 +15,7 @@ export interface EarlyRetries {
 }
 
 export interface EarlyRetriesOptions {
-  store: Pick<Store, "makeRetriesDue">;
+  store: Pick<Store, "lanes">;
   clock: Clock;
   /** All that send to the lane's target, itself among them. */
   lanesOf: (target: Target) => readonly Lane[];
@@ -50,7 +50,10 @@ export function createEarlyRetries({ store, clock, lanesOf, onDone }: EarlyRetri
       onDone(lane, count > 0);
       if (count === limit) noteTaken(lane);
     };
-    store.makeRetriesDue(lane.seq, clock.now(), { onlyFresh: true, limit }).then(go, () => go(0));
+    store.lanes.changeLane(lane.seq, { act: "hasten", onlyFresh: true, limit }).then(
+      ({ changed }) => go(changed),
+      () => go(0),
+    );
   }
 
   function noteMissed(lane: Lane): void {

@@ -1,5 +1,5 @@
 import type { Subscription } from "../domain/subscription.ts";
-import type { ClaimedDelivery } from "../store/store.ts";
+import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import type { Drain } from "./drain.ts";
 import type { AttemptReport } from "./senders/sender.ts";
 

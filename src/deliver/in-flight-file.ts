@@ -1,5 +1,5 @@
 import { closeSync, constants, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
-import type { ClaimedDelivery, SentMark } from "../store/store.ts";
+import type { ClaimedDelivery, SentMark } from "../store/port/lanes.ts";
 
 /**
  * What is being sent right now, where the next process finds it. Deliveries are claimed ahead of their turn, so that

@@ -1,6 +1,6 @@
 import type { Timer } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { ClaimedDelivery } from "../store/store.ts";
+import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import { isSlow, PROMPT_MS, type BreakerState } from "./breaker.ts";
 import type { Drain } from "./drain.ts";
 import { notePaced, paceAllows, paceOpensAt, paceRoom } from "./pace.ts";

@@ -2,13 +2,14 @@ import type { Clock } from "../domain/clock.ts";
 import type { EventContent } from "../domain/event.ts";
 import { formatDeliveryId } from "../domain/ids.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { ClaimedDelivery, Store } from "../store/store.ts";
+import type { ClaimedDelivery } from "../store/port/lanes.ts";
+import type { Store } from "../store/store.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { AttemptReport, Sender } from "./senders/sender.ts";
 
 export interface LocalDispatchOptions {
   senders: Record<Subscription["kind"], Sender>;
-  store: Pick<Store, "loadBody" | "loadRequest">;
+  store: Pick<Store, "reads">;
   clock: Clock;
 }
 
@@ -50,12 +51,10 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
       const { event, eventSeq, request } = delivery;
       const lacksRequest = subscription.mode === "forward" && request === undefined && event.origin === "webhook";
       if (hasBody(event) && !lacksRequest) return send(delivery, subscription, event, request, done);
-      Promise.all([
-        event.body ?? store.loadBody(eventSeq),
-        lacksRequest ? store.loadRequest(eventSeq) : Promise.resolve(request),
-      ]).then(
-        ([body, loaded]) => {
-          if (body !== undefined) send(delivery, subscription, { ...event, body }, loaded, done);
+      store.reads.loadEvent(eventSeq).then(
+        (loaded) => {
+          const body = event.body ?? loaded?.body;
+          if (body !== undefined) send(delivery, subscription, { ...event, body }, request ?? loaded?.request, done);
           else done(failedHere(subscription, "the event's body was erased"));
         },
         (error: unknown) => done(failedHere(subscription, `the event could not be loaded: ${String(error)}`)),

@@ -1,4 +1,4 @@
-import type { ClaimedDelivery } from "../store/store.ts";
+import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import { held, type Lane } from "./lane.ts";
 import type { Slots } from "./slots.ts";
 

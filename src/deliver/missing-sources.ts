@@ -25,7 +25,7 @@ export interface MissingSource {
 }
 
 export interface MissingSourcesOptions {
-  store: Pick<Store, "makeRetriesDue">;
+  store: Pick<Store, "lanes">;
   clock: Clock;
   onDone: (lane: Lane, isMore: boolean) => void;
 }
@@ -53,7 +53,10 @@ export function createMissingSources({ store, clock, onDone }: MissingSourcesOpt
       onDone(lane, count > 0);
       if (count > 0 && lanes.get(lane.seq)?.has(source) !== true) bringForward(lane, source);
     };
-    store.makeRetriesDue(lane.seq, clock.now(), { keptOf: source }).then(go, () => go(0));
+    store.lanes.changeLane(lane.seq, { act: "hasten", keptOf: source }).then(
+      ({ changed }) => go(changed),
+      () => go(0),
+    );
   }
 
   function forget(seq: number, source: string): boolean {

@@ -2,7 +2,8 @@ import type { Clock, Random } from "../domain/clock.ts";
 import { isGatewayEventType } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Suspension } from "../domain/suspension.ts";
-import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement, Store } from "../store/store.ts";
+import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement } from "../store/port/lanes.ts";
+import type { Store } from "../store/store.ts";
 import { isSlow, noteDuration, postponeProbe, PROMPT_MS, type BreakerState } from "./breaker.ts";
 import { createEarlyRetries } from "./early-retries.ts";
 import { createDestinationWatch, type DestinationWatchOptions } from "./destination-watch.ts";
@@ -70,7 +71,7 @@ export interface Scheduler {
 }
 
 export interface SchedulerOptions {
-  store: Store;
+  store: Pick<Store, "lanes">;
   dispatch: Dispatch;
   clock: Clock;
   random: Random;
@@ -232,13 +233,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     lane.mayHaveMore = false;
     if (options.isCancelling?.(lane.seq) === true) return;
     lane.unsettled++;
-    const go = (count: number) => {
+    const go = ({ changed }: { changed: number }) => {
       lane.unsettled--;
-      lane.mayHaveMore ||= count > 0;
+      lane.mayHaveMore ||= changed > 0;
       advance(lane);
     };
-    const tryAgain = () => void clock.setTimer(clock.now() + AGAIN_MS, () => go(1));
-    store.cancelLane(lane.seq, clock.now()).then(go, () => (isStopping ? go(0) : tryAgain()));
+    const tryAgain = () => void clock.setTimer(clock.now() + AGAIN_MS, () => go({ changed: 1 }));
+    const cancelled = store.lanes.changeLane(lane.seq, { act: "cancel" });
+    cancelled.then(go, () => (isStopping ? go({ changed: 0 }) : tryAgain()));
   }
 
   function advanceOpen(lane: Lane, now: number): void {
@@ -268,7 +270,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   function startClaim(lane: Lane, limit: number, now: number): void {
     lane.claiming = limit;
     slots.claimed += limit;
-    store.claim({ subscriptionSeq: lane.seq, limit, now }, ({ claimed, nextDueAt, deaths }) => {
+    store.lanes.claim({ subscriptionSeq: lane.seq, limit }, ({ claimed, nextDueAt, deaths }) => {
       lane.claiming = 0;
       slots.claimed -= limit;
       // It saw all that was reported before it; what is reported later says so itself.
@@ -405,7 +407,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function settle(lane: Lane, decision: Decision, mark: number): void {
-    store.settle(decision.settlement, (result) => {
+    store.lanes.settle(decision.settlement, (result) => {
       if ("failed" in result) {
         // What happened must be recorded; until it is, the delivery stays claimed.
         if (isStopping) return settled(lane, decision);
@@ -464,7 +466,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       spill(lane, clock.now());
       advance(lane);
     };
-    store.release(given).then(resume, () => {
+    store.lanes.release(given).then(resume, () => {
       if (isStopping) resume();
       else clock.setTimer(clock.now() + AGAIN_MS, () => release(lane, given));
     });
@@ -562,7 +564,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       return slots.inFlight;
     },
     async start() {
-      for (const { subscriptionSeq, nextDueAt } of await store.loadLanes()) {
+      for (const { subscriptionSeq, nextDueAt } of await store.lanes.load()) {
         const subscription = findSubscription(subscriptionSeq);
         if (subscription === undefined) continue;
         const lane = laneOf(subscription);

@@ -4,7 +4,7 @@ import { TEST_EVENT_TYPE } from "../domain/pattern.ts";
 import { attemptResult, type Response } from "../domain/outcome.ts";
 import { nextDelayMs, resolveRetryPolicy } from "../domain/retry-policy.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { ClaimedDelivery, Settlement } from "../store/store.ts";
+import type { ClaimedDelivery, Settlement } from "../store/port/lanes.ts";
 import type { AttemptReport } from "./senders/sender.ts";
 
 /**
@@ -98,7 +98,6 @@ export function decide(
       leavesKeyQueue:
         verdict === "delivered" || deadReason === "held_too_long" || isTest || subscription.onDeadHead === "skip",
       claimNext: false,
-      now: at.now,
       attempt: {
         startedAt: report.startedAt,
         durationMs: report.durationMs,

@@ -1,6 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { ClaimedDelivery } from "../store/store.ts";
+import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import { startSlowly } from "./breaker.ts";
 import type { DestinationWatch } from "./destination-watch.ts";
 import { createDrain, FIRST_BATCH, type Drain, type DrainEnd, type DrainEvents } from "./drain.ts";

@@ -30,7 +30,7 @@ import { startUpkeep } from "../manage/upkeep.ts";
 import { createForwarding } from "../receive/forwarding.ts";
 import { createFanOut, type IncomingEvent, type IngestResult } from "../route/fan-out.ts";
 import { createRouter } from "../route/router.ts";
-import type { AcceptResult } from "../store/store.ts";
+import type { AcceptResult } from "../store/port/event-log.ts";
 import { createEventWarning } from "../telemetry/event-warning.ts";
 import { createUtilization } from "../telemetry/utilization.ts";
 import type { Ground } from "./ground.ts";
@@ -139,7 +139,6 @@ export async function openDelivery(ground: Ground) {
     maxBodyBytes: limits.bodyCacheBytes,
     maxHeldMs: config.heldMaxDays * 86_400_000,
     onAttempt(subscription, delivery, report, { settlement }) {
-      upkeep.noteWork();
       const { verdict, attempt } = settlement;
       statistics.note(subscription.seq, report.durationMs, attempt.result === "success");
       forwards.note(delivery.event.id, subscription.seq, verdict === "delivered");
@@ -217,7 +216,6 @@ export async function openDelivery(ground: Ground) {
 
   type Done = (result: IngestResult) => void;
   const take = (event: IncomingEvent, done: Done, to?: readonly Subscription[]) => {
-    upkeep.noteWork();
     governor.noteAccepted();
     work.unwrittenEvents++;
     const answer = (result: IngestResult) => {
@@ -250,7 +248,6 @@ export async function openDelivery(ground: Ground) {
   const plan = (event: IncomingEvent) => {
     const { deliveries, done } = fanOut.plan(event);
     const note = (result: AcceptResult) => {
-      upkeep.noteWork();
       metrics.countEvent(result.kind);
       done(result);
     };
@@ -271,7 +268,7 @@ export async function openDelivery(ground: Ground) {
   });
   const tests = createTestDeliveries({ store, accept, clock, createId });
   const { findBreaker } = scheduler;
-  const resume = createResume({ store, subscriptions, findBreaker, news, clock });
+  const resume = createResume({ store, subscriptions, findBreaker, news });
 
   return {
     client,

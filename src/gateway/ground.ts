@@ -12,7 +12,7 @@ import { createRegistry } from "../registry/registry.ts";
 import { openTenants, type TenantsOptions } from "../registry/tenants.ts";
 import { prepareDataDir } from "../store/sqlite/data-dir.ts";
 import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
-import { openSqliteStore } from "../store/sqlite/open.ts";
+import { openStore } from "../store/open.ts";
 import { tightenDataDir } from "../store/sqlite/private-files.ts";
 import { refuseUnfinishedRestore } from "../store/sqlite/restore-mark.ts";
 import { watchLoopLag } from "../telemetry/loop-lag.ts";
@@ -35,9 +35,8 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
     logger.warn({ paths: open }, "others can read the gateway's data, and that could not be changed");
   }
 
-  const store = await openSqliteStore({
-    file: getDatabasePath(config),
-    wall,
+  const store = await openStore(`sqlite:${getDatabasePath(config)}`, {
+    createClock: (lastKnownNow) => createSystemClock({ ...time, startAt: Math.max(wall(), lastKnownNow) }),
     dedupeHorizonMs: limits.dedupeHorizonDays * 86_400_000,
     synchronous: broken?.synchronous,
     onFatal(error) {
@@ -45,7 +44,7 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
       onFatal(error);
     },
   });
-  const clock = createSystemClock({ ...time, startAt: Math.max(wall(), store.lastKnownNow) });
+  const { clock } = store;
   const random = createSystemRandom();
   const createId = createIdSource(clock, random);
   const metrics = createMetrics();
@@ -56,7 +55,7 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
     minFreeBytes: limits.diskMinFreeBytes,
     ballastBytes: limits.ballastBytes,
     clock,
-    loadReusableBytes: () => store.loadReusableBytes(),
+    loadReusableBytes: () => store.reads.loadReusableBytes(),
     onChange: (isLow, freeBytes) => {
       if (isLow) logger.warn({ free_bytes: freeBytes }, "disk is nearly full, new events are refused");
       else logger.info({ free_bytes: freeBytes }, "disk has room again");
@@ -64,7 +63,7 @@ export async function openGround(config: Config, { logger, broken, onFatal, time
   });
   const masterKey = config.masterKey ?? loadOrCreateMasterKey(config.dataDir);
   const secretBox = createSecretBox(masterKey);
-  const registry = createRegistry({ records: store, clock });
+  const registry = createRegistry({ records: store.records, clock });
   const keys = await openKeys({
     registry,
     clock,

@@ -35,7 +35,7 @@ export async function openReception(ground: Ground, delivery: Delivery, moreKind
   const kinds = createSourceKinds(kindServices, moreKinds);
   const sources = await openSources({
     registry: ground.registry,
-    records: store,
+    records: store.records,
     clock,
     random,
     secretBox,
@@ -71,7 +71,7 @@ export async function openReception(ground: Ground, delivery: Delivery, moreKind
     findSource: sources.find,
     kinds,
     accept,
-    logRequest: createRequestLog(store.logRequest, clock.now),
+    logRequest: createRequestLog(store.events.logRequest, clock.now),
     clock,
     createId,
     bodies,

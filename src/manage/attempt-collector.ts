@@ -1,5 +1,5 @@
 import { bucketOf, LATENCY_BUCKETS, packHistogram } from "../domain/latency-histogram.ts";
-import type { AttemptStats } from "../store/port/statistics.ts";
+import type { AttemptStats } from "../store/port/jobs.ts";
 
 /** Counts attempts in memory, without an allocation for each, until somebody takes the sums. */
 export interface AttemptCollector {

@@ -4,8 +4,10 @@ import { orThrow } from "../domain/refusal.ts";
 import { isOver, opensDeliveries, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../domain/replay.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Draft } from "../registry/draft.ts";
-import type { Page, PageOf, Store } from "../store/store.ts";
-import type { NewReplay, ReplayRow } from "../store/port/replays.ts";
+import type { NewReplay, ReplayRow } from "../store/port/jobs.ts";
+import type { Page, PageOf } from "../store/port/reads.ts";
+import { readAll } from "../store/read-all.ts";
+import type { Store } from "../store/store.ts";
 import { firstCursor, formatCursor } from "./replay-cursor.ts";
 import type { ReplayRunner } from "./replay-runner.ts";
 import type { Subscriptions } from "./subscriptions.ts";
@@ -75,7 +77,7 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
       filter.subscription_id === undefined ? undefined : subscriptions.getById(filter.subscription_id, asked);
     const isOfDead = kind === "dead_letters" || kind === "purge";
     // The time of a dead letter is when it died: that says nothing about its event.
-    const range = await store.findEventRange(
+    const { afterSeq, upToSeq } = await store.reads.findEventSpan(
       isOfDead ? undefined : parseTime(filter.since),
       isOfDead ? undefined : parseTime(filter.until),
     );
@@ -88,8 +90,9 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
       filter: { ...filter, ...(tenantId !== undefined && { tenant_id: tenantId }) },
       subscriptionSeq,
       laneSeq: undefined,
-      ...range,
-      cursor: formatCursor(firstCursor(range.afterSeq, opensDeliveries(kind) ? subscriptionSeq : undefined)),
+      afterSeq,
+      upToSeq,
+      cursor: formatCursor(firstCursor(afterSeq, opensDeliveries(kind) ? subscriptionSeq : undefined)),
       createdAt: clock.wall(),
     };
   }
@@ -99,7 +102,7 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
     const walk = runner.selection.walkOf(replay, replay.subscriptionSeq);
     let after = { eventSeq: replay.afterSeq, subscriptionSeq: Number.MAX_SAFE_INTEGER };
     for (let found = 0; ;) {
-      const page = await store.walkReplay(walk, after, { limit: COUNT_PAGE, maxScanned: COUNT_SCANNED });
+      const page = await store.reads.walk(walk, after, { limit: COUNT_PAGE, maxScanned: COUNT_SCANNED });
       found += (await runner.selection.select(replay, page.found)).items.length;
       if (page.isEnd) return { count: found, isExact: true };
       if (clock.now() > deadline || found > COUNT_MAX) return { count: found, isExact: false };
@@ -108,10 +111,16 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
   }
 
   async function refuseTooMany(tenantId: string | undefined): Promise<void> {
-    const running = await store.loadRunningReplays();
+    const running = await readAll((page) => store.jobs.listReplays({ status: "running" }, page));
     const ofTenant = running.filter((one) => tenantId !== undefined && one.tenantId === tenantId).length;
     if (running.length < MAX_RUNNING && ofTenant < MAX_RUNNING_OF_TENANT) return;
     throw new PosthornError("conflict", "Too many replays are running. Wait for one to end, or cancel one.");
+  }
+
+  async function begin(replay: NewReplay): Promise<ReplayRow> {
+    const written = await store.records.write({ changes: [], replay, at: replay.createdAt });
+    if (written.kind === "written" && written.replay !== undefined) return written.replay;
+    throw new Error(`the replay ${replay.id} was not begun`);
   }
 
   return {
@@ -119,14 +128,14 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
 
     async start(wish) {
       const replay = await prepare(wish);
-      const known = wish.id === undefined ? undefined : await store.findReplay(wish.id);
+      const known = wish.id === undefined ? undefined : await store.jobs.findReplay(wish.id);
       if (known !== undefined) {
         refuseOther(known, replay);
         return { replay: known, isRepeat: true };
       }
       await refuseTooMany(replay.tenantId);
       const { count: total, isExact } = await count(replay);
-      const row = await store.insertReplay({ ...replay, total, totalIsExact: isExact });
+      const row = await begin({ ...replay, total, totalIsExact: isExact });
       runner.add(row);
       return { replay: row, isRepeat: false };
     },
@@ -150,10 +159,10 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
       return replay;
     },
 
-    list: (filter, page) => store.listReplays(filter, page),
+    list: (filter, page) => store.jobs.listReplays(filter, page),
 
     async get(id, tenantId) {
-      const replay = await store.findReplay(id);
+      const replay = await store.jobs.findReplay(id);
       if (replay === undefined || (tenantId !== undefined && replay.tenantId !== tenantId)) {
         throw new PosthornError("not_found", `There is no replay ${id}.`);
       }
@@ -164,7 +173,7 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
       if (laneSeq !== undefined && !isOver(current)) {
         throw new PosthornError("conflict", "Its subscription is deleted: its deliveries cannot stay open.");
       }
-      const replay = orThrow(await store.setReplayStatus(id, status, { at: clock.wall() }));
+      const replay = orThrow(await store.jobs.setReplayStatus(id, status));
       if (status === "running") runner.add(replay);
       else runner.drop(id);
       return replay;

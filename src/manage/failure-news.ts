@@ -6,7 +6,7 @@ import { formatDeliveryId } from "../domain/ids.ts";
 import type { Source } from "../domain/source.ts";
 import type { Subscription, SubscriptionStatus } from "../domain/subscription.ts";
 import type { Draft } from "../registry/draft.ts";
-import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement } from "../store/store.ts";
+import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement } from "../store/port/lanes.ts";
 import type { OwnEvent, OwnEvents } from "./own-events.ts";
 import type { KnownTarget } from "./targets.ts";
 

@@ -1,11 +1,12 @@
 import type { BreakerState } from "../deliver/breaker.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { DeadDelivery, Store } from "../store/store.ts";
+import type { DeadDelivery } from "../store/port/lanes.ts";
+import type { Store } from "../store/store.ts";
 import type { PeriodicJob } from "./jobs.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
 export interface HeldJobOptions {
-  store: Pick<Store, "giveUpHeld">;
+  store: Pick<Store, "lanes">;
   subscriptions: Pick<Subscriptions, "list" | "heldSince">;
   findBreaker: (subscriptionSeq: number) => BreakerState | undefined;
   clock: Clock;
@@ -46,11 +47,11 @@ export function createHeldJob(options: HeldJobOptions): PeriodicJob {
       let dead = 0;
       for (const seq of findHeld(before)) {
         for (let isDone = false; !isDone && !shouldStop();) {
-          const { deaths, movedUp } = await store.giveUpHeld(seq, before, clock.now());
-          if (movedUp) options.onMovedUp(seq);
-          if (deaths.length > 0) options.onDeaths(deaths);
-          dead += deaths.length;
-          isDone = deaths.length === 0;
+          const step = await store.lanes.changeLane(seq, { act: "give_up_held", dueBefore: before });
+          if (step.movedUp === true) options.onMovedUp(seq);
+          if (step.deaths !== undefined) options.onDeaths(step.deaths);
+          dead += step.changed;
+          isDone = step.changed === 0;
         }
       }
       return { summary: { dead } };

@@ -1,7 +1,8 @@
 import type { Clock, Timer } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { orThrow } from "../domain/refusal.ts";
-import type { JobRow, JobRun, Store } from "../store/store.ts";
+import type { JobRow, JobRun } from "../store/port/jobs.ts";
+import type { Store } from "../store/store.ts";
 
 /**
  * Runs the gateway's periodic jobs. When each is due stands in the store, so a run that was missed happens soon after
@@ -50,7 +51,7 @@ export interface KnownJob {
 }
 
 export interface JobsOptions {
-  store: Pick<Store, "loadJobs" | "scheduleJob" | "startJobRun" | "renewJobRun" | "endJobRun">;
+  store: Pick<Store, "jobs">;
   clock: Clock;
   /** Tells this gateway from others on the same store, and from its own earlier lives. */
   runner: string;
@@ -94,10 +95,7 @@ export function createJobs(options: JobsOptions): Jobs {
 
   /** Resolves when the run has begun; undefined when it is not to run now. */
   async function begin(job: PeriodicJob, trigger: JobRun["trigger"]): Promise<number | undefined> {
-    const now = clock.now();
-    const leaseUntil = now + LEASE_MS;
-    const start = { name: job.name, trigger, runner, now, wall: clock.wall(), leaseUntil };
-    const begun = orThrow(await store.startJobRun(start));
+    const begun = orThrow(await store.jobs.start({ name: job.name, trigger, runner, leaseMs: LEASE_MS }));
     if (begun.kind !== "started") {
       armEarlier(job, begun.kind === "busy" ? begun.until : begun.nextRunAt);
       return undefined;
@@ -126,8 +124,8 @@ export function createJobs(options: JobsOptions): Jobs {
     const regular = now + (result === "failed" ? Math.min(job.everyMs, AGAIN_MS) : job.everyMs);
     const nextRunAt = Math.max(now, Math.min(regular, outcome.nextRunAt ?? regular));
     const { name } = job;
-    const end = { name, runner, number, result, wall: clock.wall(), summary, error, nextRunAt, keep: KEPT_RUNS };
-    arm(job, await store.endJobRun(end));
+    const end = { name, runner, number, result, summary, error, nextRunAt, keep: KEPT_RUNS };
+    arm(job, await store.jobs.end(end));
   }
 
   async function tryRun(job: PeriodicJob, shouldStop: () => boolean): Promise<Outcome> {
@@ -145,7 +143,7 @@ export function createJobs(options: JobsOptions): Jobs {
     let timer: Timer | undefined;
     const hold = () => {
       timer = clock.setTimer(clock.now() + RENEW_MS, () => {
-        store.renewJobRun(name, runner, clock.now() + LEASE_MS).then((isOurs) => void (isLost ||= !isOurs), report);
+        store.jobs.renew(name, runner, LEASE_MS).then((isOurs) => void (isLost ||= !isOurs), report);
         hold();
       });
     };
@@ -168,14 +166,14 @@ export function createJobs(options: JobsOptions): Jobs {
     async start() {
       isStarted = true;
       const now = clock.now();
-      for (const { name, everyMs } of jobs.values()) await store.scheduleJob(name, now + everyMs);
-      for (const row of await store.loadJobs()) {
+      for (const { name, everyMs } of jobs.values()) await store.jobs.schedule(name, now + everyMs);
+      for (const row of await store.jobs.load()) {
         const job = jobs.get(row.name);
         if (job !== undefined) armEarlier(job, dueAt(row));
       }
     },
     async list() {
-      const rows = new Map((await store.loadJobs()).map((row) => [row.name, row]));
+      const rows = new Map((await store.jobs.load()).map((row) => [row.name, row]));
       return [...jobs.values()].map(({ name, description, everyMs }) => {
         const row = rows.get(name);
         const isRunning = row?.leaseUntil !== undefined && row.leaseUntil > clock.now();
@@ -190,7 +188,7 @@ export function createJobs(options: JobsOptions): Jobs {
     },
     async runBy(name, at) {
       const job = getJob(name);
-      await store.scheduleJob(name, at);
+      await store.jobs.schedule(name, at);
       armEarlier(job, at);
     },
     async stop() {

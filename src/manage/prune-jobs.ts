@@ -1,5 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
-import type { PrunedEvents, PruneStep, RetentionRules } from "../store/port/retention.ts";
+import type { Pruned, PruneStep, RetentionRules } from "../store/port/jobs.ts";
 import type { Store } from "../store/store.ts";
 import type { JobContext, PeriodicJob } from "./jobs.ts";
 
@@ -19,12 +19,12 @@ const FIRST_ROWS = 100;
 const MAX_ROWS = 500;
 
 export interface PruneParts {
-  store: Pick<Store, "pruneAttemptStats" | "pruneIdempotencyKeys" | "pruneEvents" | "pruneRequests">;
+  store: Pick<Store, "jobs">;
   clock: Clock;
   rules: () => RetentionRules;
   /** Infinite when they are kept. */
   idempotencyKeysKeptMs: number;
-  onPruned: (step: PrunedEvents) => void;
+  onPruned: (step: Pruned) => void;
 }
 
 /** What is only of use for a while goes in small steps, so that no event waits for it. */
@@ -37,18 +37,30 @@ export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
 
   /** What is due when it begins: what becomes due meanwhile is the next run's. */
   async function walk(
-    step: (from: PruneStep) => Promise<{ afterSeq: number; isEnd: boolean; tookMs: number }>,
+    of: "events" | "requests",
+    onStep: (done: Pruned) => void,
     { shouldStop }: JobContext,
   ): Promise<void> {
-    const from = { afterSeq: 0, maxRows: FIRST_ROWS, rules: rules(), wall: clock.wall() };
+    const from = { of, afterSeq: 0, maxRows: FIRST_ROWS, rules: rules(), wall: clock.wall() };
     while (!shouldStop()) {
-      const { afterSeq, isEnd, tookMs } = await step(from);
-      if (isEnd) return;
-      from.afterSeq = afterSeq;
-      const fitting = Math.floor((from.maxRows * STEP_MS) / Math.max(tookMs, 0.1));
+      const done = await store.jobs.prune(from);
+      onStep(done);
+      if (done.isEnd) return;
+      from.afterSeq = done.afterSeq;
+      const fitting = Math.floor((from.maxRows * STEP_MS) / Math.max(done.tookMs, 0.1));
       from.maxRows = Math.max(MIN_ROWS, Math.min(MAX_ROWS, fitting, from.maxRows * 2));
-      await rest(Math.max(1, tookMs * REST_FACTOR));
+      await rest(Math.max(1, done.tookMs * REST_FACTOR));
     }
+  }
+
+  async function repeat(step: PruneStep, { shouldStop }: JobContext): Promise<{ removed: number }> {
+    let removed = 0;
+    for (let isEnd = false; !isEnd && !shouldStop();) {
+      const done = await store.jobs.prune(step);
+      removed += done.removed;
+      isEnd = done.isEnd;
+    }
+    return { removed };
   }
 
   return [
@@ -57,17 +69,16 @@ export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
       description: "Deletes events, and erases answers of destinations, that are older than they are to be kept",
       everyMs: HOUR_MS,
       async run(context) {
-        const sum = { events: 0, deliveries: 0, answers: 0, bytes: 0 };
-        await walk(async (from) => {
-          const done = await store.pruneEvents(from);
+        const summary = { events: 0, deliveries: 0, answers: 0, bytes: 0 };
+        const add = (done: Pruned) => {
           parts.onPruned(done);
-          sum.events += done.removed;
-          sum.deliveries += done.deliveries;
-          sum.answers += done.answers;
-          sum.bytes += done.bytes;
-          return done;
-        }, context);
-        return { summary: sum };
+          summary.events += done.removed;
+          summary.deliveries += done.deliveries;
+          summary.answers += done.answers;
+          summary.bytes += done.bytes;
+        };
+        await walk("events", add, context);
+        return { summary };
       },
     },
     {
@@ -75,40 +86,30 @@ export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
       description: "Deletes refused and ignored requests that are older than they are to be kept",
       everyMs: HOUR_MS,
       async run(context) {
-        let removed = 0;
-        await walk(async (from) => {
-          const done = await store.pruneRequests(from);
-          removed += done.removed;
-          return done;
-        }, context);
-        return { summary: { removed } };
+        const summary = { removed: 0 };
+        await walk("requests", (done) => void (summary.removed += done.removed), context);
+        return { summary };
       },
     },
     {
       name: "prune-statistics",
       description: "Removes statistics of minutes and hours that are no longer shown",
       everyMs: HOUR_MS,
-      async run({ shouldStop }) {
+      async run(context) {
         const now = Math.floor(clock.wall() / 60_000);
-        const before = { minute: now - MINUTES_KEPT, hour: now - HOURS_KEPT * 60 };
-        return { summary: { removed: await prune(() => store.pruneAttemptStats(before), shouldStop) } };
+        const step = { of: "attempt_stats", minute: now - MINUTES_KEPT, hour: now - HOURS_KEPT * 60 } as const;
+        return { summary: await repeat(step, context) };
       },
     },
     {
       name: "prune-idempotency-keys",
       description: "Forgets Idempotency-Keys that are older than they are to be known",
       everyMs: 24 * HOUR_MS,
-      async run({ shouldStop }) {
+      async run(context) {
         const before = clock.wall() - idempotencyKeysKeptMs;
         if (!Number.isFinite(before)) return { summary: { removed: 0 } };
-        return { summary: { removed: await prune(() => store.pruneIdempotencyKeys(before), shouldStop) } };
+        return { summary: await repeat({ of: "idempotency_keys", before }, context) };
       },
     },
   ];
-}
-
-async function prune(step: () => Promise<number>, shouldStop: () => boolean): Promise<number> {
-  let removed = 0;
-  for (let count = 1; count > 0 && !shouldStop(); removed += count) count = await step();
-  return removed;
 }

@@ -27,7 +27,7 @@ export interface Arrival {
 }
 
 export interface QuotaGateOptions {
-  store: Pick<Store, "loadTenantUsage">;
+  store: Pick<Store, "reads">;
   clock: Clock;
   onFault: (error: unknown) => void;
 }
@@ -110,7 +110,7 @@ export function createQuotaGate({ store, clock, onFault }: QuotaGateOptions): Qu
   async function refresh(meters: readonly Limited[]): Promise<void> {
     const ids = meters.filter(needsUsage).map(({ tenant }) => tenant.id);
     if (ids.length === 0) return;
-    for (const usage of await store.loadTenantUsage(ids)) {
+    for (const usage of await store.reads.loadTenantUsage(ids)) {
       const meter = limited.get(usage.tenantId);
       if (meter === undefined) continue;
       meter.openDeliveries = usage.openDeliveries;

@@ -1,4 +1,4 @@
-import type { DeliveryKey } from "../store/store.ts";
+import type { DeliveryKey } from "../store/port/lanes.ts";
 
 /**
  * Where a job stands. It walks over all deliveries in one order; a lane that has enough to do for now parts from that

@@ -3,8 +3,10 @@ import { ERRORS, PosthornError } from "../domain/errors.ts";
 import { orThrow } from "../domain/refusal.ts";
 import { opensDeliveries } from "../domain/replay.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { DeliveryKey, Store } from "../store/store.ts";
-import type { FoundDelivery, ReplayItem, ReplayPage, ReplayRow } from "../store/port/replays.ts";
+import type { FoundDelivery, ReplayItem, ReplayPage, ReplayRow } from "../store/port/jobs.ts";
+import type { DeliveryKey } from "../store/port/lanes.ts";
+import { readAll } from "../store/read-all.ts";
+import type { Store } from "../store/store.ts";
 import { createLaneWindows, MAX_WINDOW } from "./lane-windows.ts";
 import { formatCursor, isAtEnd, parseCursor, type ReplayCursor } from "./replay-cursor.ts";
 import { createReplaySelection, type ReplaySelection } from "./replay-selection.ts";
@@ -121,8 +123,8 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
     if (isPassing || run.failures < MAX_FAILURES) return;
     runs.delete(run.replay.id);
     const text = error instanceof PosthornError ? error.message : "Something went wrong inside the gateway.";
-    await store
-      .setReplayStatus(run.replay.id, "failed", { at: clock.wall(), error: text })
+    await store.jobs
+      .setReplayStatus(run.replay.id, "failed", text)
       .then((replay) => options.onEnd?.(orThrow(replay)))
       .catch(onFault);
   }
@@ -137,18 +139,18 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
 
   async function cancelLane(run: Run, laneSeq: number): Promise<boolean> {
     const { id } = run.replay;
-    const current = await store.findReplay(id);
+    const current = await store.jobs.findReplay(id);
     if (current?.status !== "running") return forget(run);
-    if ((await store.cancelLane(laneSeq, clock.now())) > 0) return true;
+    if ((await store.lanes.changeLane(laneSeq, { act: "cancel" })).changed > 0) return true;
     forget(run);
-    options.onEnd?.(orThrow(await store.setReplayStatus(id, "completed", { at: clock.wall() })));
+    options.onEnd?.(orThrow(await store.jobs.setReplayStatus(id, "completed")));
     return true;
   }
 
   /** Cancelled and purged deliveries crowd out nobody: all of them in one walk. */
   async function endNext(run: Run, { at, lanes }: ReplayCursor): Promise<boolean> {
     if (at === undefined) return write(run, { at, lanes }, [], 0);
-    const page = await store.walkReplay(selection.walkOf(run.replay), at, { limit: STEP, maxScanned: MAX_SCANNED });
+    const page = await store.reads.walk(selection.walkOf(run.replay), at, { limit: STEP, maxScanned: MAX_SCANNED });
     return change(run, { at: page.isEnd ? undefined : page.after, lanes }, page.found);
   }
 
@@ -165,7 +167,7 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
   }
 
   async function roomsOf(seqs: readonly number[]): Promise<Map<number, number>> {
-    const open = seqs.length === 0 ? [] : await store.countOpenReplays(seqs, MAX_WINDOW);
+    const open = seqs.length === 0 ? [] : await store.reads.countReopened(seqs, MAX_WINDOW);
     const now = clock.now();
     return new Map(seqs.map((seq, i) => [seq, roomOf(seq, open[i] ?? 0, now)]));
   }
@@ -179,7 +181,7 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
 
   /** The common walk: what finds its lane full parts from it. */
   async function openCommon(run: Run, lanes: ReplayCursor["lanes"], after: DeliveryKey): Promise<boolean> {
-    const page = await store.walkReplay(selection.walkOf(run.replay), after, { limit: STEP, maxScanned: MAX_SCANNED });
+    const page = await store.reads.walk(selection.walkOf(run.replay), after, { limit: STEP, maxScanned: MAX_SCANNED });
     const rest = page.found.filter(({ subscriptionSeq }) => !lanes.has(subscriptionSeq));
     const rooms = await roomsOf([...new Set(rest.map(({ subscriptionSeq }) => subscriptionSeq))]);
     const parted = new Map(lanes);
@@ -203,7 +205,7 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
   }
 
   async function openLane(run: Run, { at, lanes }: ReplayCursor, lane: number, room: number): Promise<boolean> {
-    const page: ReplayPage = await store.walkReplay(
+    const page: ReplayPage = await store.reads.walk(
       selection.walkOf(run.replay, lane),
       afterEvent(lanes.get(lane) ?? run.replay.upToSeq),
       { limit: Math.min(STEP, room), maxScanned: MAX_SCANNED },
@@ -225,7 +227,7 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
     const isEnd = isAtEnd(next);
     const cursorTo = formatCursor(next);
     const step = { id, cursorFrom, cursorTo, isEnd, failed, now: clock.now(), wall: clock.wall() };
-    const { changed, replay } = orThrow(await store.stepReplay(step, items));
+    const { changed, replay } = orThrow(await store.jobs.stepReplay(step, items));
     run.replay = replay;
     run.cursor = parseCursor(replay.cursor);
     if (changed !== undefined) {
@@ -267,7 +269,8 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
   return {
     selection,
     async start() {
-      for (const replay of await store.loadRunningReplays()) add(replay);
+      const running = await readAll((page) => store.jobs.listReplays({ status: "running" }, page));
+      for (const replay of running.toReversed()) add(replay);
     },
     add,
     drop: (id) => void runs.delete(id),

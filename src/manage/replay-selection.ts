@@ -1,8 +1,8 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import { asksFor, letsThrough } from "../route/wants.ts";
+import type { FoundDelivery, NewReplay, ReplayItem, ReplayWalk } from "../store/port/jobs.ts";
 import type { Store } from "../store/store.ts";
-import type { FoundDelivery, NewReplay, ReplayItem, ReplayWalk } from "../store/port/replays.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
 /** What of that which a walk finds is to be changed, and how. */
@@ -16,7 +16,7 @@ export interface ReplaySelection {
 export type Walked = Pick<NewReplay, "kind" | "filter" | "tenantId" | "subscriptionSeq" | "upToSeq">;
 
 export interface ReplaySelectionOptions {
-  store: Pick<Store, "loadEventFacts" | "loadBody">;
+  store: Pick<Store, "reads">;
   subscriptions: Pick<Subscriptions, "find">;
   clock: Clock;
 }
@@ -27,10 +27,8 @@ export function createReplaySelection({ store, subscriptions, clock }: ReplaySel
   async function isWanted(subscription: Subscription, { eventSeq, type }: FoundDelivery): Promise<boolean> {
     if (!asksFor(subscription, type)) return false;
     if (subscription.filter === undefined) return true;
-    const facts = await store.loadEventFacts(eventSeq);
-    if (facts === undefined) return false;
-    const body = subscription.filter.readsData ? await store.loadBody(eventSeq) : undefined;
-    return letsThrough(subscription, { ...facts, body });
+    const event = await store.reads.loadEvent(eventSeq);
+    return event !== undefined && letsThrough(subscription, event);
   }
 
   return {

@@ -2,7 +2,10 @@ import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { orThrow } from "../domain/refusal.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { DeliveryKey, Store, StoredDelivery, StoredEvent } from "../store/store.ts";
+import type { DeliveryKey } from "../store/port/lanes.ts";
+import type { StoredDelivery, StoredEvent } from "../store/port/reads.ts";
+import { readAll } from "../store/read-all.ts";
+import type { Store } from "../store/store.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
 /** What people do to single deliveries. */
@@ -25,7 +28,7 @@ export interface ReplaysOptions {
 
 export function createReplays({ store, subscriptions, clock, onDue, onCancelled }: ReplaysOptions): Replays {
   async function find(key: DeliveryKey): Promise<StoredDelivery> {
-    const delivery = await store.findDelivery(key);
+    const delivery = await store.reads.findDelivery(key);
     if (delivery === undefined) throw new PosthornError("not_found", "There is no such delivery.");
     return delivery;
   }
@@ -41,20 +44,24 @@ export function createReplays({ store, subscriptions, clock, onDue, onCancelled 
     const key = { eventSeq, subscriptionSeq: subscription.seq };
     const { maxAgeMs, ordered } = subscription;
     const expiresAt = maxAgeMs === undefined ? undefined : clock.now() + maxAgeMs;
-    orThrow(await store.replay(key, { ordered, expiresAt }, clock.now()));
+    orThrow(await store.lanes.change(key, { act: "replay", ordered, expiresAt }));
     onDue(subscription);
     return find(key);
+  }
+
+  function listDeliveries(eventSeq: number): Promise<StoredDelivery[]> {
+    return readAll((page) => store.reads.listDeliveries({ eventSeq }, page));
   }
 
   return {
     async retry(key) {
       const subscription = getSubscription(key.subscriptionSeq);
-      orThrow(await store.retryDelivery(key, clock.now()));
+      orThrow(await store.lanes.change(key, { act: "retry" }));
       onDue(subscription);
       return find(key);
     },
     async cancel(key) {
-      orThrow(await store.cancelDelivery(key, clock.now()));
+      orThrow(await store.lanes.change(key, { act: "cancel" }));
       onCancelled(key);
       const subscription = subscriptions.find(key.subscriptionSeq);
       // The next of its ordering key may go now.
@@ -67,7 +74,7 @@ export function createReplays({ store, subscriptions, clock, onDue, onCancelled 
         return [await replay(event.seq, subscriptions.getById(subscriptionId, event.tenantId))];
       }
       const replayed: StoredDelivery[] = [];
-      for (const delivery of await store.listDeliveriesOfEvent(event.seq)) {
+      for (const delivery of await listDeliveries(event.seq)) {
         const subscription = subscriptions.find(delivery.subscriptionSeq);
         if (subscription === undefined || delivery.state === "pending" || delivery.state === "sending") continue;
         replayed.push(await replay(event.seq, subscription));

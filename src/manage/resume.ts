@@ -1,5 +1,4 @@
 import type { BreakerState } from "../deliver/breaker.ts";
-import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import { checkIfMatch } from "../registry/if-match.ts";
@@ -23,15 +22,14 @@ export interface Resumed {
 }
 
 export interface ResumeOptions {
-  store: Pick<Store, "skipHeld">;
+  store: Pick<Store, "lanes">;
   subscriptions: Pick<Subscriptions, "find" | "setStatus">;
   findBreaker: (subscriptionSeq: number) => BreakerState | undefined;
   news: Pick<FailureNews, "resumed">;
-  clock: Clock;
 }
 
 export function createResume(options: ResumeOptions): Resume {
-  const { store, subscriptions, findBreaker, news, clock } = options;
+  const { store, subscriptions, findBreaker, news } = options;
 
   /** One that is active holds something only while its destination is down. */
   function isHolding({ seq, status }: Subscription): boolean {
@@ -42,10 +40,10 @@ export function createResume(options: ResumeOptions): Resume {
     let total = 0;
     let upTo: number | undefined;
     for (;;) {
-      const step = await store.skipHeld(seq, upTo, clock.now());
+      const step = await store.lanes.changeLane(seq, { act: "skip_held", upTo });
       upTo = step.upTo;
-      total += step.skipped;
-      if (step.skipped === 0) return total;
+      total += step.changed;
+      if (step.changed === 0) return total;
     }
   }
 

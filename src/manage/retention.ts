@@ -1,7 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 import { agesOf, type RetentionDays } from "../domain/retention.ts";
-import type { RetentionRules } from "../store/port/retention.ts";
-import type { JobRun, Store } from "../store/store.ts";
+import type { JobRun, RetentionRules } from "../store/port/jobs.ts";
+import type { Store } from "../store/store.ts";
 import type { Jobs } from "./jobs.ts";
 import { PRUNE_EVENTS } from "./prune-jobs.ts";
 import type { TenantChange } from "../registry/tenants.ts";
@@ -47,7 +47,7 @@ export interface RetentionReport {
 }
 
 export interface RetentionReportOptions {
-  store: Pick<Store, "loadEventSpan">;
+  store: Pick<Store, "reads">;
   jobs: Pick<Jobs, "list">;
   times: RetentionTimes;
   clock: Pick<Clock, "wall">;
@@ -76,7 +76,7 @@ export async function reportRetention(
   const wall = clock.wall();
   const until = Number.isFinite(age) ? wall - age : 0;
   const since = completeUntil === null || !Number.isFinite(age) ? 0 : completeUntil - age;
-  const { oldestReceivedAt, received } = await store.loadEventSpan(since, until);
+  const { oldestReceivedAt, received } = await store.reads.findEventSpan(since, until);
   const dueSince = completeUntil ?? (oldestReceivedAt === undefined ? wall : oldestReceivedAt + age);
   return {
     ...report,

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../domain/clock.ts";
 import { addPacked, createHistogram, quantileOf } from "../domain/latency-histogram.ts";
-import type { Store } from "../store/store.ts";
-import type { AttemptStats, AttemptStatsQuery } from "../store/port/statistics.ts";
+import type { AttemptStats, Jobs } from "../store/port/jobs.ts";
+import type { AttemptStatsQuery, Reads } from "../store/port/reads.ts";
 import { createAttemptCollector } from "./attempt-collector.ts";
 
 /**
@@ -46,7 +46,7 @@ export interface Summary {
 }
 
 export interface StatisticsOptions {
-  store: Pick<Store, "addAttemptStats" | "loadAttemptStats">;
+  store: { jobs: Pick<Jobs, "addAttemptStats">; reads: Pick<Reads, "loadAttemptStats"> };
   clock: Clock;
   onFault: (error: unknown) => void;
   everyMs?: number | undefined;
@@ -71,7 +71,7 @@ export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: 
     while (unwritten.length > 0) {
       writes++;
       const some = unwritten.slice(0, WRITTEN_AT_ONCE);
-      await store.addAttemptStats(some);
+      await store.jobs.addAttemptStats(some);
       unwritten = unwritten.slice(some.length);
     }
   }
@@ -103,7 +103,7 @@ export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: 
     for (;;) {
       await writing;
       const before = writes;
-      const rows = await store.loadAttemptStats({ ...bounds, subscriptionSeqs });
+      const rows = await store.reads.loadAttemptStats({ ...bounds, subscriptionSeqs });
       if (writes !== before) continue;
       const taken = unwritten.filter(({ subscriptionSeq }) => wanted.has(subscriptionSeq));
       const waiting = [...taken, ...collector.peek(wanted)];

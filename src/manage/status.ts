@@ -1,6 +1,7 @@
 import type { Scheduler } from "../deliver/scheduler.ts";
 import type { ErrorCode, PosthornError } from "../domain/errors.ts";
-import type { DeliveryCounters, Store } from "../store/store.ts";
+import type { DeliveryCounters } from "../store/port/reads.ts";
+import type { Store } from "../store/store.ts";
 import type { LoopLag } from "../telemetry/loop-lag.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { DiskWatch } from "./disk-watch.ts";
@@ -84,7 +85,7 @@ export function createStatus(options: StatusOptions): Status {
     },
 
     async status(tenantId) {
-      const { deliveries } = await store.loadCounters();
+      const { deliveries } = await store.reads.loadCounters();
       const rows = tenantId === undefined ? deliveries : deliveries.filter((row) => row.tenantId === tenantId);
       const all = describeTargets(rows, tenantId);
       const suspended = describeSuspended(tenantId);
@@ -120,7 +121,7 @@ export function createStatus(options: StatusOptions): Status {
     },
 
     async metrics() {
-      const counters = await store.loadCounters();
+      const counters = await store.reads.loadCounters();
       const retention = await options.reportRetention(undefined);
       const text = await metrics.scrape({
         openDeliveries: counters.deliveries.reduce((sum, row) => sum + openOf(row), 0),
@@ -132,7 +133,7 @@ export function createStatus(options: StatusOptions): Status {
         loopLagMs: loopLag.lagMs,
         dueEvents: retention.dueEvents ?? 0,
         retentionBehindS: retention.behindS ?? 0,
-        imbalance: await store.findImbalance(),
+        imbalance: await store.reads.findImbalance(),
         targets: describeTargets(counters.deliveries, undefined),
       });
       return { text, contentType: metrics.contentType };

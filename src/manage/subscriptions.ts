@@ -97,7 +97,7 @@ export type ToChangedKeys = (keys: SigningKeys, current: Subscription, draft: Dr
 
 export interface SubscriptionsOptions extends SubscriptionCheckOptions {
   registry: Registry;
-  store: Pick<Store, "cancelLane" | "loadCounters" | "noteRecordStates" | "skipDeadHeads">;
+  store: Pick<Store, "lanes" | "reads" | "records">;
   clock: Clock;
   random: Random;
   secretBox: SecretBox;
@@ -159,8 +159,16 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     }
     if (!isOpen) return;
     options.onChange(changed);
-    for (const { seq } of skipping) await store.skipDeadHeads(seq, clock.now());
+    for (const { seq } of skipping) await skipDeadHeads(seq);
     if (skipping.length > 0) options.onChange(skipping);
+  }
+
+  async function skipDeadHeads(seq: number): Promise<number> {
+    let total = 0;
+    for (let step = 1; step > 0; total += step) {
+      step = (await store.lanes.changeLane(seq, { act: "skip_dead_heads" })).changed;
+    }
+    return total;
   }
 
   function remember(entry: KeptEntry): Subscription {
@@ -295,11 +303,11 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
   }
 
   async function cancelOpen(seq: number): Promise<void> {
-    while ((await store.cancelLane(seq, clock.now())) > 0);
+    while ((await store.lanes.changeLane(seq, { act: "cancel" })).changed > 0);
   }
 
   async function countersOf(seq: number): Promise<{ open: number; cancelled: number }> {
-    const { deliveries } = await store.loadCounters();
+    const { deliveries } = await store.reads.loadCounters();
     const row = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === seq);
     if (row === undefined) return { open: 0, cancelled: 0 };
     return { open: row.created - row.delivered - row.dead - row.cancelled, cancelled: row.cancelled };
@@ -380,7 +388,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       // Counted by the store: the scheduler, too, cancels what it finds of a subscription that is gone.
       return { cancelled: (await countersOf(seq)).cancelled - before.cancelled, jobId: undefined };
     },
-    saveBreaker: ({ seq }, breaker) => store.noteRecordStates([{ seq, state: JSON.stringify(breaker) }]),
+    saveBreaker: ({ seq }, breaker) => store.records.noteStates([{ seq, state: JSON.stringify(breaker) }]),
     findSavedBreaker: (seq) => breakers.get(seq),
     applyDeclared: (declared) =>
       registry.change(kept, async (draft) => {
@@ -407,7 +415,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       for (const subscription of listAll()) {
         if (!subscription.ordered || subscription.onDeadHead === "block") continue;
         // The store knows no settings: what it gave up at this start keeps its place.
-        if ((await store.skipDeadHeads(subscription.seq, clock.now())) > 0) options.onChange([subscription]);
+        if ((await skipDeadHeads(subscription.seq)) > 0) options.onChange([subscription]);
       }
     },
   };

@@ -64,7 +64,7 @@ export interface KnownTarget {
 
 export interface TargetsOptions {
   registry: Registry;
-  store: Pick<Store, "noteRecordStates">;
+  store: Pick<Store, "records">;
   clock: Clock;
   subscriptions: () => Pick<Subscriptions, "list" | "findByTarget" | "saveBreaker" | "retarget">;
   scheduler: () => Pick<Scheduler, "targetOf" | "findBreaker" | "findSuspension" | "targets">;
@@ -169,7 +169,7 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
     if (state === undefined) return;
     const entry = declared && shared.find(name, tenantId);
     if (entry !== undefined) {
-      return store.noteRecordStates([{ seq: entry.seq, state: JSON.stringify(state.mode) }]);
+      return store.records.noteStates([{ seq: entry.seq, state: JSON.stringify(state.mode) }]);
     }
     const [owner] = subscriptions;
     if (owner !== undefined) await options.subscriptions().saveBreaker(owner, state.mode);

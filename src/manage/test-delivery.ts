@@ -3,7 +3,9 @@ import { PosthornError } from "../domain/errors.ts";
 import { TEST_EVENT_TYPE } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
-import type { AttemptRecord, DeliveryKey, Store, StoredDelivery } from "../store/store.ts";
+import type { AttemptRecord, DeliveryKey } from "../store/port/lanes.ts";
+import type { StoredDelivery } from "../store/port/reads.ts";
+import type { Store } from "../store/store.ts";
 import { toIncomingEvent } from "./own-events.ts";
 
 /**
@@ -24,7 +26,7 @@ export type TestResult =
   | { kind: "waiting"; delivery: StoredDelivery };
 
 export interface TestDeliveriesOptions {
-  store: Pick<Store, "findEvent" | "findDelivery" | "listAttempts">;
+  store: Pick<Store, "reads">;
   accept: (event: IncomingEvent, done: (result: IngestResult) => void, subscriptions: readonly Subscription[]) => void;
   clock: Clock;
   createId: (prefix: "evt") => string;
@@ -66,8 +68,8 @@ export function createTestDeliveries({ store, accept, clock, createId }: TestDel
   }
 
   async function find(eventId: string, { seq, tenantId }: Subscription): Promise<StoredDelivery> {
-    const event = await store.findEvent(eventId, tenantId);
-    const delivery = event && (await store.findDelivery({ eventSeq: event.seq, subscriptionSeq: seq }));
+    const event = await store.reads.findEvent(eventId, tenantId);
+    const delivery = event && (await store.reads.findDelivery({ eventSeq: event.seq, subscriptionSeq: seq }));
     if (delivery === undefined) throw new PosthornError("not_found", `There is no delivery of ${eventId} any more.`);
     return delivery;
   }
@@ -80,7 +82,7 @@ export function createTestDeliveries({ store, accept, clock, createId }: TestDel
       // In the turn of the commit: the attempt is recorded in a later one.
       const isHeld = subscription.status !== "active";
       const key = isHeld ? undefined : await waitForAttempt(eventId, subscription.timeoutMs + ALLOWANCE_MS);
-      const [attempt] = key === undefined ? [] : await store.listAttempts(key);
+      const [attempt] = key === undefined ? [] : await store.reads.listAttempts(key);
       return key === undefined || attempt === undefined
         ? { kind: "waiting", delivery: await find(eventId, subscription) }
         : { kind: "attempted", eventId, key, attempt };

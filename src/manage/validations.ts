@@ -16,7 +16,6 @@ import {
   type ValidationInput,
   type ValidationVersion,
 } from "../registry/validations.ts";
-import type { Store } from "../store/store.ts";
 
 /** What webhooks must be like, by endpoint, together with a folder where it can be edited. */
 export interface Validations extends Pick<StoredValidations, "list" | "versions" | "latestVersion"> {
@@ -48,8 +47,7 @@ export interface PutVersion extends Pick<PutValidation, "latestVersion"> {
   version: number;
 }
 
-export interface ValidationsOptions extends Omit<StoredValidationsOptions, "store"> {
-  store: StoredValidationsOptions["store"] & Pick<Store, "noteRecordStates" | "noteRecordVersion">;
+export interface ValidationsOptions extends StoredValidationsOptions {
   /** Writes the file of a version, or removes it; false when that could not be done. */
   mirror: (version: ValidationFile & { document: Uint8Array | undefined }) => Promise<boolean>;
 }
@@ -69,12 +67,12 @@ export async function openValidations(options: ValidationsOptions): Promise<Vali
 
   async function noteMirrored({ seq, thing }: Entry<LiveValidation>): Promise<void> {
     const state = stateOf(thing.version);
-    await store.noteRecordStates([{ seq, state }]);
+    await store.records.noteStates([{ seq, state }]);
     noted.set(seq, state);
   }
 
   function noteRemoved({ endpoint, version }: EndedValidation): Promise<void> {
-    return store.noteRecordVersion(seriesOf(endpoint), version, stateOf(version));
+    return store.records.noteStates([{ series: seriesOf(endpoint), number: version, state: stateOf(version) }]);
   }
 
   async function writeOut(entry: Entry<LiveValidation>): Promise<void> {

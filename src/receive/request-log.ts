@@ -1,4 +1,4 @@
-import type { LoggedRequest } from "../store/store.ts";
+import type { LoggedRequest } from "../store/port/event-log.ts";
 
 /** What of refused requests is written down in a second; twice as much in a burst. */
 const BYTES_PER_S = 1024 * 1024;

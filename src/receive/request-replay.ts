@@ -2,7 +2,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Source } from "../domain/source.ts";
-import type { RequestReplay, Store, StoredRequest } from "../store/store.ts";
+import type { RequestReplay } from "../store/port/event-log.ts";
+import type { StoredRequest } from "../store/port/reads.ts";
+import type { Store } from "../store/store.ts";
 import type { KindResult } from "./kind-answer.ts";
 import type { WebhookReceiver, WebhookRequest } from "./webhook.ts";
 
@@ -19,7 +21,7 @@ export interface ReplayedRequest {
 }
 
 export interface RequestReplaysOptions {
-  store: Pick<Store, "loadRequestBody" | "noteRequestReplay">;
+  store: Pick<Store, "events" | "reads">;
   findSource: (name: string) => Source | undefined;
   webhooks: Pick<WebhookReceiver, "replay">;
   clock: Pick<Clock, "wall">;
@@ -42,7 +44,7 @@ export function createRequestReplays({ store, findSource, webhooks, clock }: Req
     if (source === undefined || source.tenantId !== stored.tenantId) {
       throw new PosthornError("conflict", `The source ${stored.source} of this request is not there any more.`);
     }
-    const body = await store.loadRequestBody(stored.id);
+    const body = await store.reads.loadRequestBody(stored.id);
     if (body === undefined) {
       throw new PosthornError("conflict", "The body of this request was not kept. Ask its sender to send it again.");
     }
@@ -90,7 +92,7 @@ export function createRequestReplays({ store, findSource, webhooks, clock }: Req
     eventIds: readonly string[],
   ): Promise<ReplayedRequest> {
     const replay: RequestReplay = { at: clock.wall(), by, eventIds };
-    await store.noteRequestReplay(stored.id, replay);
+    await store.events.noteRequestReplay(stored.id, replay);
     return { request: { ...stored, replay }, outcome: "accepted", cause: undefined };
   }
 

@@ -1,4 +1,4 @@
-import type { LoggedRequest } from "../store/store.ts";
+import type { LoggedRequest } from "../store/port/event-log.ts";
 import { describeRequest } from "./request-facts.ts";
 import type { WebhookRequest } from "./webhook.ts";
 

@@ -7,7 +7,7 @@ import type { Source } from "../domain/source.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Forwarding } from "./forwarding.ts";
 import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
-import type { LoggedRequest } from "../store/store.ts";
+import type { LoggedRequest } from "../store/port/event-log.ts";
 import { admit } from "./admit.ts";
 import type { BodyChecker } from "./body-check.ts";
 import { answerAs, type KindResult } from "./kind-answer.ts";

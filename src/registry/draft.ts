@@ -1,4 +1,5 @@
-import type { AcceptResult, NewDelivery, NewEvent } from "../store/store.ts";
+import type { AcceptResult, NewDelivery, NewEvent } from "../store/port/event-log.ts";
+import type { NewReplay, ReplayRow } from "../store/port/jobs.ts";
 import type {
   KeptVersion,
   RecordChange,
@@ -7,7 +8,6 @@ import type {
   WriteRequest,
   WriteResult,
 } from "../store/port/records.ts";
-import type { NewReplay, ReplayRow } from "../store/port/replays.ts";
 import type { Collection, OpenCollection } from "./collection.ts";
 import type { Entry, LiveRecord } from "./kind.ts";
 

@@ -1,7 +1,13 @@
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
-import type { IdempotencyBook, IdempotencyMark } from "../store/port/idempotency.ts";
-import type { RecordKey, RecordKind, Records, StoredRecord, WriteRefusal } from "../store/port/records.ts";
+import type {
+  IdempotencyMark,
+  RecordKey,
+  RecordKind,
+  Records,
+  StoredRecord,
+  WriteRefusal,
+} from "../store/port/records.ts";
 import { createCollection, newerFormat, type Collection, type OpenCollection } from "./collection.ts";
 import { createDraft, type Draft, type OpenDraft, type Pending } from "./draft.ts";
 import { createTurns } from "./in-turn.ts";
@@ -45,7 +51,7 @@ export interface Once {
 }
 
 export interface RegistryOptions {
-  records: Records & Pick<IdempotencyBook, "findIdempotencyKey">;
+  records: Records;
   clock: Pick<Clock, "wall">;
 }
 
@@ -157,7 +163,7 @@ export function createRegistry({ records, clock }: RegistryOptions): Registry {
     judge: Judge<Pending<Thing>>,
   ): Promise<Made<Thing>> {
     const findEarlier = async () => {
-      const mark = await records.findIdempotencyKey(once.scope, once.key);
+      const mark = await records.findMark(once.scope, once.key);
       if (mark === undefined) return undefined;
       // Another process may have made it just now.
       await follow();
@@ -183,9 +189,7 @@ export function createRegistry({ records, clock }: RegistryOptions): Registry {
     async open<Thing>(kind: Kind<Thing>) {
       const collection = createCollection(kind);
       const loaded =
-        kind.remembersDeleted === true
-          ? await records.changesSince(0, [kind.kind])
-          : await records.loadRecords([kind.kind]);
+        kind.remembersDeleted === true ? await records.changesSince(0, [kind.kind]) : await records.load([kind.kind]);
       // Kinds that were opened earlier are still where they are, and are followed from there.
       if (collections.size === 0) version = loaded.version;
       turns.set(kind.kind, createTurns());

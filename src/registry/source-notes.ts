@@ -11,7 +11,7 @@ export interface SourceNotes {
 }
 
 export interface SourceNotesOptions {
-  records: Pick<Records, "noteRecordStates">;
+  records: Pick<Records, "noteStates">;
   clock: Clock;
   list: () => readonly Entry<SourceRecord>[];
   endOverlaps: () => Promise<void>;
@@ -30,7 +30,7 @@ export function startSourceNotes({ records, clock, list, endOverlaps, onFault }:
     const uses = list().map(({ seq, thing }) => ({ seq, at: thing.source.lastRequestAt }));
     const news = uses.filter(({ seq, at }) => at > (written.get(seq) ?? 0));
     if (news.length === 0) return;
-    await records.noteRecordStates(news.map(({ seq, at }) => ({ seq, state: writeUse(at) })));
+    await records.noteStates(news.map(({ seq, at }) => ({ seq, state: writeUse(at) })));
     for (const { seq, at } of news) written.set(seq, at);
   }
 

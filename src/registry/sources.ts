@@ -68,7 +68,7 @@ export interface SourceRotation {
 
 export interface SourcesOptions {
   registry: Registry;
-  records: Pick<Records, "noteRecordStates">;
+  records: Pick<Records, "noteStates">;
   clock: Clock;
   random: Random;
   secretBox: SecretBox;

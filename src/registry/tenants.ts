@@ -4,7 +4,8 @@ import { DEFAULT_TENANT } from "../domain/event.ts";
 import { presentRetention, readRetention, type RetentionDays } from "../domain/retention.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
 import type { Quotas, QuotasInput, Tenant, TenantInput, TenantSettings, TenantStatus } from "../domain/tenant.ts";
-import type { Page, PageOf, Store } from "../store/store.ts";
+import type { Page, PageOf } from "../store/port/reads.ts";
+import type { Store } from "../store/store.ts";
 import { entryOf, isLive } from "./collection.ts";
 import { declare, refuseManaged } from "./declared.ts";
 import type { Draft } from "./draft.ts";
@@ -33,7 +34,7 @@ export interface Tenants {
 
 export interface TenantsOptions {
   registry: Registry;
-  store: Pick<Store, "findRecord" | "listRecords">;
+  store: Pick<Store, "records">;
   clock: Pick<Clock, "wall">;
   /** None may come until the draft is written. */
   countSubscriptions: (draft: Draft, tenantId: string) => number;
@@ -59,7 +60,7 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
 
   /** One that nobody has configured is in no memory. */
   async function findUnconfigured(id: string): Promise<LiveRecord | undefined> {
-    const record = await store.findRecord({ kind: TENANTS.kind, tenantId: "", id });
+    const record = await store.records.find({ kind: TENANTS.kind, tenantId: "", id });
     return record?.format === UNCONFIGURED && isLive(record) ? record : undefined;
   }
 
@@ -109,7 +110,7 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
   return {
     findQuota: (draft, id) => draft.find(tenants, id)?.thing.quotas.subscriptions,
     async list(page) {
-      const { rows, nextCursor } = await store.listRecords(TENANTS.kind, page);
+      const { rows, nextCursor } = await store.records.list(TENANTS.kind, page);
       const readable = rows.filter(isLive).filter(({ format }) => format <= TENANTS.format);
       return { rows: readable.map(TENANTS.read), nextCursor };
     },

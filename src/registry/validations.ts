@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { PosthornError } from "../domain/errors.ts";
 import { VALIDATION_FORMATS, VALIDATION_LIMITS, type Validation, type ValidationFormat } from "../domain/validation.ts";
+import type { Page, PageOf } from "../store/port/reads.ts";
 import type { KeptVersion, RecordSeries, RecordVersion } from "../store/port/records.ts";
-import type { Page, PageOf, Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import { newerFormat } from "./collection.ts";
 import type { Draft } from "./draft.ts";
 import { checkIfMatch } from "./if-match.ts";
@@ -79,7 +80,7 @@ export interface ValidationVersion extends EndedValidation {
 
 export interface StoredValidationsOptions {
   registry: Registry;
-  store: Pick<Store, "listRecordVersions" | "findRecordVersion">;
+  store: Pick<Store, "records">;
   /** Why a document cannot be used. Rejects with `unreadable_body` when it cannot even be read. */
   examine: (document: Pick<Validation, "format" | "document" | "hash">) => Promise<string | undefined>;
   onChange: (validations: readonly LiveValidation[]) => void;
@@ -112,17 +113,17 @@ export async function openStoredValidations(options: StoredValidationsOptions): 
   }
 
   async function findLatest(endpoint: string): Promise<number | undefined> {
-    const { rows } = await store.listRecordVersions(seriesOf(endpoint), { limit: 1, cursor: undefined });
+    const { rows } = await store.records.listVersions(seriesOf(endpoint), { limit: 1, cursor: undefined });
     return rows[0]?.number;
   }
 
   async function versions(endpoint: string, page: Page): Promise<PageOf<ValidationVersion>> {
-    const { rows, nextCursor } = await store.listRecordVersions(seriesOf(endpoint), page);
+    const { rows, nextCursor } = await store.records.listVersions(seriesOf(endpoint), page);
     return { rows: rows.map(toVersion), nextCursor };
   }
 
   async function findVersion(endpoint: string, version: number): Promise<ValidationVersion | undefined> {
-    const found = await store.findRecordVersion(seriesOf(endpoint), version);
+    const found = await store.records.findVersion(seriesOf(endpoint), version);
     return found && toVersion(found);
   }
 

@@ -3,7 +3,9 @@ import { PosthornError } from "../domain/errors.ts";
 import { hopsOf } from "../domain/hops.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import type { AcceptResult, ClaimedDelivery, NewDelivery, NewEvent, Store, UnfinishedFanOut } from "../store/store.ts";
+import type { AcceptResult, NewDelivery, NewEvent, UnfinishedFanOut } from "../store/port/event-log.ts";
+import type { ClaimedDelivery } from "../store/port/lanes.ts";
+import type { Store } from "../store/store.ts";
 import type { Router } from "./router.ts";
 
 /** Its cursor is set by the fan-out, where there is need of one. */
@@ -91,7 +93,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
         done(result);
       }
     };
-    store.accept(event, deliveries, answer);
+    store.events.accept(event, deliveries, answer);
   }
 
   /** All ordered ones go with the event itself: a later event must not find its predecessor's delivery missing. */
@@ -160,7 +162,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     for (let from = 0; from < rest.length || from === 0; from += maxDeliveries) {
       const step = rest.slice(from, from + maxDeliveries);
       const isLast = from + maxDeliveries >= rest.length;
-      await store.fanOut(
+      await store.events.fanOut(
         eventSeq,
         step.map((subscription) => toDelivery(subscription, event, false)),
         isLast ? undefined : step.at(-1)?.seq,
@@ -170,9 +172,9 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     }
   }
 
-  function loadBodyForFilters(event: UnfinishedFanOut): Promise<Uint8Array | undefined> {
+  async function loadBodyForFilters(event: UnfinishedFanOut): Promise<Uint8Array | undefined> {
     const isNeeded = router.match(event.tenantId, event.type).some(({ filter }) => filter?.readsData === true);
-    return isNeeded ? store.loadBody(event.eventSeq) : Promise.resolve(undefined);
+    return isNeeded ? (await store.reads.loadEvent(event.eventSeq))?.body : undefined;
   }
 
   return {
@@ -195,7 +197,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     },
     async resume() {
       isResumed = true;
-      for (const event of await store.loadUnfinishedFanOuts()) {
+      for (const event of await store.events.loadUnfinishedFanOuts()) {
         // One that was made in between gets it too: a wall clock that was set back must not decide who does not.
         const wanting = router.select({ ...event, body: await loadBodyForFilters(event) });
         const rest = wanting.filter(({ seq, ordered }) => ordered || seq > event.cursor);

@@ -61,9 +61,9 @@ export function registryContract(resource: ResourceCase, openPlace: () => Promis
     async function onTwo(run: (bench: Bench) => Promise<void>): Promise<void> {
       const place = await openPlace();
       let at = NOON;
-      const createTestRegistry = () => createRegistry({ records: place.store, clock: { wall: () => ++at } });
+      const createTestRegistry = () => createRegistry({ records: place.store.records, clock: { wall: () => ++at } });
       const open = (registry = createTestRegistry()) => resource.open(registry, place.store);
-      const recordsNow = async () => (await place.store.loadRecords([kind])).records;
+      const recordsNow = async () => (await place.store.records.load([kind])).records;
       try {
         const otherRegistry = createTestRegistry();
         const [one, other] = [await open(), await open(otherRegistry)];
@@ -172,7 +172,7 @@ export function registryContract(resource: ResourceCase, openPlace: () => Promis
         ]);
         expect(results.filter(({ status }) => status === "fulfilled").length).toBeGreaterThan(0);
         expect(await recordsNow()).toHaveLength(before + 1);
-        const fingerprint = (await store.findIdempotencyKey("contract", "key"))?.fingerprint;
+        const fingerprint = (await store.records.findMark("contract", "key"))?.fingerprint;
         const codes = results.map((result) => (result.status === "fulfilled" ? "made" : errorCode(result.reason)));
         const reused = "idempotency_key_reused";
         expect(codes).toEqual(fingerprint === "f" ? ["made", reused, reused] : [reused, "made", "made"]);
@@ -187,7 +187,7 @@ export function registryContract(resource: ResourceCase, openPlace: () => Promis
         expect([one.find(id), other.find(id)?.version]).toEqual([undefined, version]);
         await expect(other.remove(id)).rejects.toMatchObject({ code: "not_found" });
         expect(other.find(id)).toBeUndefined();
-        const changes = await store.changesSince(version, [kind]);
+        const changes = await store.records.changesSince(version, [kind]);
         expect(changes.records.find((record) => record.id === id)).toMatchObject({ data: undefined, seq });
         expect((await one.make(id, "second")).entry.seq).toBe(seq);
         await otherRegistry.follow();
@@ -199,7 +199,7 @@ export function registryContract(resource: ResourceCase, openPlace: () => Promis
         const { version } = (await one.make(id, "first")).entry;
         const [data, format] = ['{"from":"the future"}', 999];
         const newer = { act: "put", kind, tenantId, id, expected: version, format, data } as const;
-        await store.write({ changes: [newer], at: NOON });
+        await store.records.write({ changes: [newer], at: NOON });
         const later = await open();
         // One knows it from its memory, one has yet to learn of it, one found it at its start.
         await otherRegistry.follow();

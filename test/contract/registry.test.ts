@@ -8,7 +8,7 @@ import { createRegistry } from "../../src/registry/registry.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
-import { newEvent, NOON } from "../support/store-fixtures.ts";
+import { createStandingClock, newEvent, NOON } from "../support/store-fixtures.ts";
 import { registryContract, type RegistryPlace } from "./registry-contract.ts";
 import { eventTypesCase } from "./registry/event-types.ts";
 import { targetsCase } from "./registry/targets.ts";
@@ -25,7 +25,7 @@ async function openPlace(): Promise<RegistryPlace> {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-registry-"));
   const store = await openSqliteStore({
     file: join(folder, "posthorn.db"),
-    wall: () => NOON,
+    createClock: () => createStandingClock(),
     dedupeHorizonMs: DEDUPE_HORIZON_MS,
     onFatal: (error) => {
       throw error;
@@ -72,7 +72,7 @@ describe("a change of the registry", () => {
     const { store, remove } = await openPlace();
     try {
       const open = async () => {
-        const records = { ...store, ...weaken(store) };
+        const records = { ...store.records, ...weaken(store.records) };
         const registry = createRegistry({ records, clock: { wall: () => NOON } });
         return { registry, notes: await registry.open(NOTES), others: await registry.open(OTHER_NOTES) };
       };
@@ -109,7 +109,7 @@ describe("a change of the registry", () => {
   it("keeps a rule over several things, whoever is faster", () =>
     onTwo(async (bench) => {
       expect(await bothSayTheSame(bench)).toEqual(["added", "taken"]);
-      expect((await bench.store.loadRecords(["target"])).records).toHaveLength(1);
+      expect((await bench.store.records.load(["target"])).records).toHaveLength(1);
     }));
 
   it("would break that rule without guards", () =>
@@ -167,8 +167,8 @@ describe("a change of the registry", () => {
       expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
       expect([first, second]).toEqual([["judged"], ["judged", "judged"]]);
       expect(told).toEqual(["stored"]);
-      expect((await store.listEvents({}, { limit: 9, cursor: undefined })).rows).toHaveLength(1);
-      expect((await store.loadRecords(["target", "source"])).records).toHaveLength(2);
+      expect((await store.reads.listEvents({}, { limit: 9, cursor: undefined })).rows).toHaveLength(1);
+      expect((await store.records.load(["target", "source"])).records).toHaveLength(2);
     }));
 
   it("is given up when others are always faster", () =>
@@ -184,7 +184,7 @@ describe("a change of the registry", () => {
   it("tells listeners of every change once, in order", () =>
     onTwo(async ({ store }) => {
       const told: unknown[] = [];
-      const registry = createRegistry({ records: store, clock: { wall: () => NOON } });
+      const registry = createRegistry({ records: store.records, clock: { wall: () => NOON } });
       const notes = await registry.open<Note>({
         ...NOTES,
         onChange: (changes) =>

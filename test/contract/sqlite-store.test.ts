@@ -2,19 +2,20 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
+import type { Clock } from "../../src/domain/clock.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
 import { countCommits } from "../support/log-commits.ts";
-import { NOON } from "../support/store-fixtures.ts";
+import { createStandingClock } from "../support/store-fixtures.ts";
 import { storeContract } from "./store-contract.ts";
 import { DEDUPE_HORIZON_MS, type StoreHarness } from "./store/harness.ts";
 
 function createHarness(thread: boolean): StoreHarness {
-  function openIn(folder: string): Promise<Store> {
+  function openIn(folder: string, createClock: (lastKnownNow: number) => Clock): Promise<Store> {
     return openSqliteStore({
       file: join(folder, "posthorn.db"),
-      wall: () => NOON,
+      createClock,
       dedupeHorizonMs: DEDUPE_HORIZON_MS,
       onFatal: (error) => {
         throw error;
@@ -26,16 +27,25 @@ function createHarness(thread: boolean): StoreHarness {
   return {
     async open() {
       const root = mkdtempSync(join(tmpdir(), "posthorn-store-"));
+      const clock = createStandingClock();
+      let lastKnownNow = 0;
+      const continueClock = (known: number) => {
+        lastKnownNow = known;
+        return clock;
+      };
       let folder = join(root, "0");
-      let store = await openIn(folder);
+      let store = await openIn(folder, continueClock);
       const left: Store[] = [];
       return {
         get store() {
           return store;
         },
+        get lastKnownNow() {
+          return lastKnownNow;
+        },
         async reopen() {
           await store.close();
-          return (store = await openIn(folder));
+          return (store = await openIn(folder, continueClock));
         },
         /** The files as they are at this moment are what a killed process leaves. */
         async kill() {
@@ -43,7 +53,7 @@ function createHarness(thread: boolean): StoreHarness {
           const copy = join(root, String(left.length));
           cpSync(folder, copy, { recursive: true });
           folder = copy;
-          return (store = await openIn(folder));
+          return (store = await openIn(folder, continueClock));
         },
         async countCommits() {
           return countCommits(join(folder, "posthorn.db"));

@@ -30,7 +30,6 @@ beforeAll(async () => {
   const secret = JSON.stringify([createSecret(createSystemRandom())]);
   const store = await openSqliteStore({
     file: databaseOf(template),
-    wall: Date.now,
     dedupeHorizonMs: 1000,
     onFatal: () => undefined,
   });
@@ -43,7 +42,7 @@ beforeAll(async () => {
     const blob = secretBox.seal(secret, `subscription/default/${id}`);
     return { ...key, id, act: "put", expected: "absent", format: 1, data, blob } as const;
   });
-  await store.write({ changes, at });
+  await store.records.write({ changes, at });
   await store.close();
 });
 

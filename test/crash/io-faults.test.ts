@@ -94,12 +94,11 @@ async function checkAfterRestart(
   const file = databaseOf(folder);
   const store = await openSqliteStore({
     file,
-    wall: Date.now,
     dedupeHorizonMs: 1000,
     thread: false,
     onFatal: () => undefined,
   });
-  await store.recover(Date.now(), []);
+  await store.lanes.recover([]);
   await store.close();
   return checkAccounts({
     // After an input or output error nobody knows; only a full disk is a refusal for certain.

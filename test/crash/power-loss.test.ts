@@ -135,12 +135,11 @@ async function inspect(
     if (acknowledged.length > 0) expect(readFileSync(masterKeyOf(folder), "utf8")).toBe(masterKey);
     const store = await openSqliteStore({
       file,
-      wall: Date.now,
       dedupeHorizonMs: 1000,
       thread: false,
       onFatal: () => undefined,
     });
-    await store.recover(Date.now(), []);
+    await store.lanes.recover([]);
     await store.close();
     const { events, check } = readImage(file);
     const lost = acknowledged.filter((eventId) => events.get(eventId) !== `${hashes.get(eventId)} 1`).length;

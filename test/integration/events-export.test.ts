@@ -7,10 +7,10 @@ import { createSystemClock } from "../../src/domain/system-clock.ts";
 import { createExportGate } from "../../src/http/export-gate.ts";
 import { addEventExportRoute } from "../../src/http/routes/events-export.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import type { Store } from "../../src/store/store.ts";
 import { until } from "../support/api-client.ts";
 import { newEvent, stored } from "../support/store-fixtures.ts";
 import { useFolder } from "../support/store-folder.ts";
+import { withPort } from "../support/with-port.ts";
 
 /** Together far more than sockets and streams hold. */
 const EVENTS = 1500;
@@ -22,7 +22,6 @@ describe("an export of many events", () => {
   async function openExport() {
     const store = await openSqliteStore({
       file: join(folder.path, "posthorn.db"),
-      wall: Date.now,
       dedupeHorizonMs: 1,
       synchronous: "OFF",
       onFatal: (error) => {
@@ -32,13 +31,12 @@ describe("an export of many events", () => {
     folder.onEnd(() => store.close());
     await Promise.all(Array.from({ length: EVENTS }, () => stored(store, newEvent({ body: BODY }))));
     const read = { bodies: 0 };
-    const counted: Store = {
-      ...store,
-      loadBody(seq) {
+    const counted = withPort(store, "reads", {
+      loadEvent(seq) {
         read.bodies++;
-        return store.loadBody(seq);
+        return store.reads.loadEvent(seq);
       },
-    };
+    });
     const app: FastifyInstance = fastify();
     app.decorateRequest("caller", undefined);
     const clock = createSystemClock({ startAt: Date.now() });

@@ -133,19 +133,18 @@ async function age({ dataDir }: TestGateway): Promise<void> {
   const box = createSecretBox(loadOrCreateMasterKey(dataDir));
   const store = await openSqliteStore({
     file: join(dataDir, "posthorn.db"),
-    wall: Date.now,
     dedupeHorizonMs: DAY_MS,
     thread: false,
     onFatal: (error) => expect.fail(String(error)),
   });
-  for (const record of (await store.loadRecords(["subscription"])).records) {
+  for (const record of (await store.records.load(["subscription"])).records) {
     const { kind, id, tenantId, version, format, data = "", blob = new Uint8Array(), createdAt } = record;
     const owner = `subscription/${tenantId}/${id}`;
     const keys = parseSigningKeys(box.open(blob, owner), createdAt);
     const aged = keys.secrets.map((live) => ({ ...live, createdAt: live.createdAt - 100 * DAY_MS }));
     const sealed = box.seal(formatSigningKeys({ ...keys, secrets: aged }), owner);
     const change = { act: "put", kind, tenantId, id, expected: version, format, data, blob: sealed } as const;
-    await store.write({ changes: [change], at: createdAt });
+    await store.records.write({ changes: [change], at: createdAt });
   }
   await store.close();
 }

@@ -38,7 +38,7 @@ let log: string[];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "posthorn-"));
   const file = join(folder, "posthorn.db");
-  store = await openSqliteStore({ file, wall: Date.now, dedupeHorizonMs: 1000, onFatal: fail });
+  store = await openSqliteStore({ file, dedupeHorizonMs: 1000, onFatal: fail });
 });
 afterAll(async () => {
   await store.close();
@@ -65,10 +65,10 @@ afterEach(async () => {
   const changes = (await loadWebhooks()).map(({ kind, tenantId, id, version, format }) => {
     return { act: "delete" as const, kind, tenantId, id, format, expected: version };
   });
-  await store.write({ changes, at: Date.now() });
+  await store.records.write({ changes, at: Date.now() });
 });
 
-const loadWebhooks = async () => (await store.loadRecords(["smartsheet_webhook"])).records;
+const loadWebhooks = async () => (await store.records.load(["smartsheet_webhook"])).records;
 
 function fail(error: unknown): never {
   throw error;
@@ -100,8 +100,15 @@ async function open(change: Change = {}): Promise<Smartsheet> {
   const clock = createHastyClock(100);
   const kinds = new Map([["smartsheet", { name: "smartsheet", needsSecret: false }]]);
   const common = { secretBox, clock, random, onFault: fail };
-  const registry = createRegistry({ records: store, clock });
-  const sources = await openSources({ ...common, registry, records: store, kinds, anySource: false, maxBytes: 1e6 });
+  const registry = createRegistry({ records: store.records, clock });
+  const sources = await openSources({
+    ...common,
+    registry,
+    records: store.records,
+    kinds,
+    anySource: false,
+    maxBytes: 1e6,
+  });
   await sources.put({ name: "smartsheet", kind: "smartsheet", manifest: manifest ?? null });
   await sources.stop();
   const settings = {

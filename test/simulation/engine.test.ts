@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { sized } from "../support/proof-size.ts";
 import type { BrokenParts } from "../support/simulated-gateway.ts";
+import { withPort } from "../support/with-port.ts";
 import { describeFailure, describeRun, runSeeds } from "./seeds.ts";
 import { simulate } from "./simulate.ts";
 
@@ -26,49 +27,50 @@ describe("a simulated gateway", () => {
 
   const controls: Record<string, BrokenParts> = {
     "ignores the order of a key": {
-      store: (store) => ({
-        ...store,
-        accept: (event, deliveries, done) =>
-          store.accept(
-            event,
-            deliveries.map((delivery) => ({ ...delivery, ordered: false })),
-            done,
-          ),
-      }),
+      store: (store) =>
+        withPort(store, "events", {
+          accept: (event, deliveries, done) =>
+            store.events.accept(
+              event,
+              deliveries.map((delivery) => ({ ...delivery, ordered: false })),
+              done,
+            ),
+        }),
     },
     "forgets what became of attempts": {
-      store: (store) => ({
-        ...store,
-        settle: (settlement, done) =>
-          settlement.eventSeq % 10 === 0
-            ? setImmediate(() => done({ applied: true, next: undefined, movedUp: false }))
-            : store.settle(settlement, done),
-      }),
+      store: (store) =>
+        withPort(store, "lanes", {
+          settle: (settlement, done) =>
+            settlement.eventSeq % 10 === 0
+              ? setImmediate(() => done({ applied: true, next: undefined, movedUp: false }))
+              : store.lanes.settle(settlement, done),
+        }),
     },
     "does not recover after a crash": { skipRecovery: true },
     "takes a known id as a new one": {
-      store: (store) => ({
-        ...store,
-        accept: (event, deliveries, done) => store.accept({ ...event, dedupeKey: undefined }, deliveries, done),
-      }),
+      store: (store) =>
+        withPort(store, "events", {
+          accept: (event, deliveries, done) =>
+            store.events.accept({ ...event, dedupeKey: undefined }, deliveries, done),
+        }),
     },
     "forgets the lanes whose deliveries wait in the table": {
       scheduler: (scheduler) => ({ ...scheduler, notePending: () => undefined }),
     },
     "does not wake a lane for its next retry": {
-      store: (store) => ({
-        ...store,
-        claim: (request, done) => store.claim(request, (result) => done({ ...result, nextDueAt: undefined })),
-      }),
+      store: (store) =>
+        withPort(store, "lanes", {
+          claim: (request, done) => store.lanes.claim(request, (result) => done({ ...result, nextDueAt: undefined })),
+        }),
     },
     "acknowledges what it does not keep": {
-      store: (store) => ({
-        ...store,
-        accept: (event, deliveries, done) =>
-          event.body.length % 20 === 0
-            ? setImmediate(() => done({ kind: "stored", eventSeq: 1, claimed: deliveries.map(() => false) }))
-            : store.accept(event, deliveries, done),
-      }),
+      store: (store) =>
+        withPort(store, "events", {
+          accept: (event, deliveries, done) =>
+            event.body.length % 20 === 0
+              ? setImmediate(() => done({ kind: "stored", eventSeq: 1, claimed: deliveries.map(() => false) }))
+              : store.events.accept(event, deliveries, done),
+        }),
     },
     "hears nothing of changes, nor of what expired": {
       scheduler: (scheduler) => ({ ...scheduler, refresh: () => undefined }),

@@ -3,7 +3,7 @@ import type { SchedulerOptions } from "../../src/deliver/scheduler.ts";
 import { formatDeliveryId, parseDeliveryId } from "../../src/domain/ids.ts";
 import { resolveRetryPolicy } from "../../src/domain/retry-policy.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
-import type { ClaimedDelivery, DeliveryKey } from "../../src/store/store.ts";
+import type { ClaimedDelivery, DeliveryKey } from "../../src/store/port/lanes.ts";
 import type { Arrival } from "../support/accounting.ts";
 import type { Sending } from "../support/simulated-destination.ts";
 import type { SimulatedGatewayOptions } from "../support/simulated-gateway.ts";

@@ -2,7 +2,7 @@
 import { PosthornError } from "../../src/domain/errors.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import type { SubscriptionChange } from "../../src/manage/subscription-build.ts";
-import type { StoredDelivery } from "../../src/store/store.ts";
+import type { StoredDelivery } from "../../src/store/port/reads.ts";
 import type { Chance } from "../support/chance.ts";
 import { drawSubscription, HOUR, MINUTE } from "./scenario.ts";
 import type { World } from "./world.ts";
@@ -35,7 +35,7 @@ export function createOperator(world: World, chance: Chance): Operator {
 
   async function anyDelivery(): Promise<StoredDelivery | undefined> {
     const state = chance.pick(["pending", "sending", "delivered", "dead", "cancelled"] as const);
-    const { rows } = await world.gateway.store.listDeliveries({ state }, { limit: 20, cursor: undefined });
+    const { rows } = await world.gateway.store.reads.listDeliveries({ state }, { limit: 20, cursor: undefined });
     return rows.length === 0 ? undefined : chance.pick(rows);
   }
 
@@ -51,7 +51,7 @@ export function createOperator(world: World, chance: Chance): Operator {
   async function replay(): Promise<void> {
     const delivery = await anyDelivery();
     const { store, replays, subscriptions } = world.gateway;
-    const event = delivery && (await store.findEvent(delivery.eventId, delivery.tenantId));
+    const event = delivery && (await store.reads.findEvent(delivery.eventId, delivery.tenantId));
     if (event === undefined || delivery === undefined) return;
     // Its fan-out may still be under way, and make the same delivery.
     if (Math.abs(time.wall() - event.receivedAt) < MINUTE) return;
@@ -60,7 +60,7 @@ export function createOperator(world: World, chance: Chance): Operator {
       : [subscriptions.find(delivery.subscriptionSeq)].filter((found) => found !== undefined);
     for (const target of targets) {
       const key = { eventSeq: event.seq, subscriptionSeq: target.seq };
-      const isNew = (await store.findDelivery(key)) === undefined;
+      const isNew = (await store.reads.findDelivery(key)) === undefined;
       observer.touched(key);
       observer.trace(`replay ${event.seq} to ${target.name}`);
       await replays.replayEvent(event, target.id);
@@ -133,7 +133,7 @@ export function createOperator(world: World, chance: Chance): Operator {
       for (const subscription of live()) {
         if (subscription.status !== "active") await subscriptions.setStatus(subscription, "active");
       }
-      const { rows } = await store.listDeliveries({ state: "dead" }, { limit: 1000, cursor: undefined });
+      const { rows } = await store.reads.listDeliveries({ state: "dead" }, { limit: 1000, cursor: undefined });
       for (const row of rows) {
         const isOrdered = world.subscriptions.get(row.subscriptionId)?.ordered === true;
         if (!isOrdered || chance.isTrue(0.3)) continue;

@@ -9,7 +9,7 @@ import { sized } from "../support/proof-size.ts";
 import { count, report } from "../support/report.ts";
 import { createSimulatedSender, type Destination, type Mood } from "../support/simulated-destination.ts";
 import { openSimulatedGateway } from "../support/simulated-gateway.ts";
-import { newEvent, NOON } from "../support/store-fixtures.ts";
+import { NOON, countOpen, newEvent } from "../support/store-fixtures.ts";
 import { useFolder } from "../support/store-folder.ts";
 import { createVirtualTime, moveClock } from "../support/virtual-clock.ts";
 import { settleCalls } from "../support/watched-store.ts";
@@ -95,7 +95,7 @@ describe("a destination that goes down and comes back", () => {
     await world.flow(10 * MINUTE_MS, perS / 5, SECOND_MS / 5);
     world.turn("down");
     await world.flow(HOUR_MS, DUE / 360, 10 * SECOND_MS);
-    const waiting = await world.store.countOpenDeliveries();
+    const waiting = await countOpen(world.store);
     world.turn("well");
     while (world.changes.at(-1)?.change !== "closed") await world.move(SECOND_MS);
     await world.move(MINUTE_MS);

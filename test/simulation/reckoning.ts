@@ -1,17 +1,18 @@
 /** When everything is quiet: whether what was promised is what happened. */
 import { LEFT_PER_BODY } from "../../src/deliver/memory.ts";
 import { formatDeliveryId } from "../../src/domain/ids.ts";
-import type { Page, PageOf, StoredDelivery, StoredEvent } from "../../src/store/store.ts";
+import type { Page, PageOf, StoredDelivery, StoredEvent } from "../../src/store/port/reads.ts";
 import { checkAccounts, type Arrival, type DeliveryFacts, type EventFacts } from "../support/accounting.ts";
 import { hashOf } from "../support/simulated-destination.ts";
 import { allowedTries } from "./observer.ts";
 import type { World } from "./world.ts";
+import { loadBody } from "../support/store-fixtures.ts";
 
 export async function checkWorld(world: World): Promise<void> {
   const { gateway, observer } = world;
   const { store } = gateway;
-  const events = await readAll((page) => store.listEvents({}, page));
-  const deliveries = await readAll((page) => store.listDeliveries({}, page));
+  const events = await readAll((page) => store.reads.listEvents({}, page));
+  const deliveries = await readAll((page) => store.reads.listDeliveries({}, page));
   const facts = await collectFacts(world, events, deliveries);
   const violations = checkAccounts({
     sent: world.senders,
@@ -26,7 +27,7 @@ export async function checkWorld(world: World): Promise<void> {
     observer.violation("an id was given to two events");
   }
   for (const delivery of deliveries) checkEnd(world, delivery);
-  const imbalance = await store.findImbalance();
+  const imbalance = await store.reads.findImbalance();
   if (imbalance !== 0) observer.violation(`the imbalance is ${imbalance}`);
   checkIdle(world);
 }
@@ -112,14 +113,14 @@ async function collectFacts(
   }
   const facts: EventFacts[] = [];
   for (const { seq, id, tenantId } of events) {
-    const body = (await gateway.store.loadBody(seq)) ?? new Uint8Array(0);
+    const body = (await loadBody(gateway.store, seq)) ?? new Uint8Array(0);
     facts.push({ eventId: id, seq, tenantId, hash: hashOf(body), deliveries: byEvent.get(seq) ?? [] });
   }
   return facts;
 }
 
 async function countTenants({ gateway }: World) {
-  const { events, deliveries } = await gateway.store.loadCounters();
+  const { events, deliveries } = await gateway.store.reads.loadCounters();
   return events.map(({ tenantId, accepted }) => {
     const own = deliveries.filter((counters) => counters.tenantId === tenantId);
     const sum = (name: "created" | "delivered" | "dead" | "cancelled") =>

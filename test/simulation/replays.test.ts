@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import { firstCursor, formatCursor } from "../../src/manage/replay-cursor.ts";
 import { createReplayRunner } from "../../src/manage/replay-runner.ts";
-import type { NewReplay } from "../../src/store/port/replays.ts";
+import type { NewReplay } from "../../src/store/port/jobs.ts";
 import { OK, useDeliveryBench, type DeliveryBench } from "../support/delivery-bench.ts";
 import { count, report } from "../support/report.ts";
-import { newDelivery, newEvent, NOON, stored } from "../support/store-fixtures.ts";
+import { NOON, beginReplay, newDelivery, newEvent, stored } from "../support/store-fixtures.ts";
 
 const SECOND_MS = 1000;
 const LATENCY_MS = 50;
@@ -35,7 +35,7 @@ describe("fresh events while dead letters are replayed", () => {
     const late = { expiresAt: NOON, receivedAt: NOON - 1 };
     const events = Array.from({ length: dead }, (_, n) => newEvent({ ...late, id: `old-${n}` }));
     await Promise.all(events.map((event) => stored(bench.store, event, [newDelivery(seq, { expiresAt: NOON })])));
-    while ((await bench.store.expire(NOON + 1)).expired > 0);
+    while ((await bench.store.lanes.expire()).expired > 0);
   }
 
   /** The way of a job, or all of them at once, as if they were new. */
@@ -67,11 +67,11 @@ describe("fresh events while dead letters are replayed", () => {
     }, LATENCY_MS);
 
     const replay = newReplay(lane.seq, load.dead);
-    if (how === "as a job") runner.add(await bench.store.insertReplay(replay));
+    if (how === "as a job") runner.add(await beginReplay(bench.store, replay));
     if (how === "at once") {
       const keys = Array.from({ length: load.dead }, (_, n) => ({ eventSeq: n + 1, subscriptionSeq: lane.seq }));
       const options = { ordered: false, expiresAt: undefined };
-      await Promise.all(keys.map((key) => bench.store.replay(key, options, bench.clock.now())));
+      await Promise.all(keys.map((key) => bench.store.lanes.change(key, { act: "replay", ...options })));
       onDue(lane);
     }
     let [fresh, endedAfter] = [0, 0];

@@ -4,10 +4,11 @@ import { createResume } from "../../src/manage/resume.ts";
 import { createChance } from "../support/chance.ts";
 import { createSimulatedSender } from "../support/simulated-destination.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";
-import { newEvent, NOON } from "../support/store-fixtures.ts";
+import { NOON, countOpen, newEvent } from "../support/store-fixtures.ts";
 import { useFolder } from "../support/store-folder.ts";
 import { createVirtualTime, moveClock } from "../support/virtual-clock.ts";
 import { settleCalls } from "../support/watched-store.ts";
+import { withPort } from "../support/with-port.ts";
 
 const HELD = 1200;
 
@@ -41,13 +42,12 @@ describe("a crash while what was held is skipped", () => {
           throw error;
         },
       });
-    const resumeOf = ({ clock, subscriptions, scheduler }: SimulatedGateway, store: SimulatedGateway["store"]) =>
+    const resumeOf = ({ subscriptions, scheduler }: SimulatedGateway, store: SimulatedGateway["store"]) =>
       createResume({
         store,
         subscriptions,
         findBreaker: scheduler.findBreaker,
         news: { resumed: () => undefined },
-        clock,
       });
     const only = (gateway: SimulatedGateway) => gateway.subscriptions.list(undefined)[0] as Subscription;
 
@@ -58,20 +58,19 @@ describe("a crash while what was held is skipped", () => {
     const steps: object[] = [];
     const { store } = gateway;
     // The process dies before it hears of the second step.
-    const dying = {
-      ...store,
-      skipHeld: async (...args: Parameters<typeof store.skipHeld>) => {
-        const step = await store.skipHeld(...args);
+    const dying = withPort(store, "lanes", {
+      async changeLane(...args) {
+        const step = await store.lanes.changeLane(...args);
         return steps.push(step) < 2 ? step : new Promise<never>(() => undefined);
       },
-    };
+    });
     void resumeOf(gateway, dying).resume(only(gateway), "skip");
     while (steps.length < 2) await settle();
     await gateway.kill();
 
     gateway = await open();
     await moveClock(time, 60_000, settle);
-    const left = await gateway.store.countOpenDeliveries();
+    const left = await countOpen(gateway.store);
     expect([only(gateway).status, sent, left > 0, left < HELD]).toEqual(["inactive", [], true, true]);
     expect(await resumeOf(gateway, gateway.store).resume(only(gateway), "skip")).toMatchObject({
       subscription: { status: "active" },
@@ -79,7 +78,7 @@ describe("a crash while what was held is skipped", () => {
     });
     gateway.accept(newEvent({ id: "after" }), () => undefined);
     await moveClock(time, 60_000, settle);
-    expect([sent, await gateway.store.countOpenDeliveries()]).toEqual([["after"], 0]);
+    expect([sent, await countOpen(gateway.store)]).toEqual([["after"], 0]);
     const stopping = gateway.stop(1000);
     await moveClock(time, 2000, settle);
     await stopping;

@@ -10,6 +10,7 @@ import { drawScenario, HOUR, MINUTE } from "./scenario.ts";
 import { createOperator } from "./operator.ts";
 import { planWatch } from "./watch.ts";
 import { openWorld, type World } from "./world.ts";
+import { countOpen } from "../support/store-fixtures.ts";
 
 export interface SimulationReport {
   seed: number;
@@ -66,6 +67,6 @@ async function heal(world: World, tidyUp: () => Promise<void>): Promise<void> {
     await world.pump(tidyUp());
     planWatch(world, world.time.elapsedMs + MINUTE);
     await world.runUntil(world.time.elapsedMs + 30 * MINUTE);
-    if ((await world.gateway.store.countOpenDeliveries()) === 0) break;
+    if ((await countOpen(world.gateway.store)) === 0) break;
   }
 }

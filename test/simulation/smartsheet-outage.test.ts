@@ -7,7 +7,7 @@ import { count, report } from "../support/report.ts";
 import { PROJECT_ROOT } from "../support/sample-checkout.ts";
 import { createSimulatedSender, type Destination, type Mood } from "../support/simulated-destination.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";
-import { newEvent, NOON } from "../support/store-fixtures.ts";
+import { NOON, countOpen, newEvent } from "../support/store-fixtures.ts";
 import { useFolder } from "../support/store-folder.ts";
 import { createVirtualTime, moveClock } from "../support/virtual-clock.ts";
 import { settleCalls } from "../support/watched-store.ts";
@@ -84,9 +84,9 @@ describe("a core app that is down for hours while sheets change", () => {
     }
     destination.moods.push({ from: time.elapsedMs, mood: "well" });
     const wellAt = time.elapsedMs;
-    while ((await gateway.store.countOpenDeliveries()) > 0 && time.elapsedMs < wellAt + HOUR_MS) await move(1000);
+    while ((await countOpen(gateway.store)) > 0 && time.elapsedMs < wellAt + HOUR_MS) await move(1000);
     const drainedAfterMs = time.elapsedMs - wellAt;
-    const { deliveries } = await gateway.store.loadCounters();
+    const { deliveries } = await gateway.store.reads.loadCounters();
     const dead = deliveries.reduce((sum, row) => sum + row.dead, 0);
     const { status } = gateway.subscriptions.list(undefined)[0] ?? {};
     const stopping = gateway.stop(1000);

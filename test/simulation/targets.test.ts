@@ -5,7 +5,7 @@ import { createChance } from "../support/chance.ts";
 import { count, report } from "../support/report.ts";
 import { createSimulatedSender, type Destination, type Mood } from "../support/simulated-destination.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";
-import { newEvent, NOON } from "../support/store-fixtures.ts";
+import { NOON, countOpen, newEvent } from "../support/store-fixtures.ts";
 import { useFolder } from "../support/store-folder.ts";
 import { createVirtualTime, moveClock } from "../support/virtual-clock.ts";
 import { settleCalls } from "../support/watched-store.ts";
@@ -107,7 +107,7 @@ describe("n8n that goes away and comes back while the gateway is killed", () => 
     turn("well");
     const wellAt = time.elapsedMs;
     while (mode()?.isOpen === true && time.elapsedMs < wellAt + 10 * MINUTE_MS) await move(100);
-    while ((await gateway.store.countOpenDeliveries()) > 0 && time.elapsedMs < wellAt + 10 * MINUTE_MS) await move(100);
+    while ((await countOpen(gateway.store)) > 0 && time.elapsedMs < wellAt + 10 * MINUTE_MS) await move(100);
     const backAfterMs = time.elapsedMs - wellAt;
     expect(mode()).toMatchObject({ isOpen: false });
     const stopping = gateway.stop(SECOND_MS);

@@ -8,7 +8,7 @@ const PATIENCE_MS = 10 * MINUTE;
 export function planWatch(world: World, at: number): void {
   world.plan(at, async () => {
     const { gateway, time, observer } = world;
-    const imbalance = await gateway.store.findImbalance();
+    const imbalance = await gateway.store.reads.findImbalance();
     if (imbalance !== 0) observer.violation(`the imbalance is ${imbalance}`);
     const before = await findDue(world);
     const lookedAt = time.elapsedMs;
@@ -37,7 +37,7 @@ export function planWatch(world: World, at: number): void {
 async function findDue({ gateway }: World): Promise<Map<string, number>> {
   const { store, subscriptions, clock } = gateway;
   const due = new Map<string, number>();
-  const { rows } = await store.listDeliveries({ state: "pending" }, { limit: 1000, cursor: undefined });
+  const { rows } = await store.reads.listDeliveries({ state: "pending" }, { limit: 1000, cursor: undefined });
   for (const { eventSeq, subscriptionSeq, nextAttemptAt, waitsForKey } of rows) {
     if (waitsForKey || nextAttemptAt === undefined || nextAttemptAt > clock.now()) continue;
     if (subscriptions.find(subscriptionSeq)?.status !== "active") continue;

@@ -15,7 +15,9 @@ import type { AttemptReport } from "../../src/deliver/senders/sender.ts";
 import { createFanOut, type FanOut, type IngestResult } from "../../src/route/fan-out.ts";
 import { createRouter } from "../../src/route/router.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import type { ClaimedDelivery, NewEvent, Store } from "../../src/store/store.ts";
+import type { NewEvent } from "../../src/store/port/event-log.ts";
+import type { ClaimedDelivery } from "../../src/store/port/lanes.ts";
+import type { Store } from "../../src/store/store.ts";
 import { collectGarbage } from "./collect-garbage.ts";
 import { newEvent, insertSubscription, NOON } from "./store-fixtures.ts";
 import { createVirtualClock, createVirtualTime, moveClock, type VirtualTime } from "./virtual-clock.ts";
@@ -108,7 +110,7 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
   const file = join(folder, "posthorn.db");
   const opened = await openSqliteStore({
     file,
-    wall: time.wall,
+    createClock: () => clock,
     dedupeHorizonMs: 86_400_000,
     thread: false,
     synchronous: "OFF",
@@ -237,7 +239,7 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
       await Promise.all(ids.map((id) => publish({ id, ...change })));
     },
     async stateOf(eventSeq, { seq }) {
-      return (await store.findDelivery({ eventSeq, subscriptionSeq: seq }))?.state;
+      return (await store.reads.findDelivery({ eventSeq, subscriptionSeq: seq }))?.state;
     },
     settle,
     move: (byMs) => moveClock(time, byMs, settle),

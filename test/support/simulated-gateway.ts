@@ -24,7 +24,8 @@ import { createRegistry } from "../../src/registry/registry.ts";
 import { createFanOut, type FanOut } from "../../src/route/fan-out.ts";
 import { createRouter } from "../../src/route/router.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import type { ClaimedDelivery, Store } from "../../src/store/store.ts";
+import type { ClaimedDelivery } from "../../src/store/port/lanes.ts";
+import type { Store } from "../../src/store/store.ts";
 import type { Chance } from "./chance.ts";
 import { createVirtualClock, type VirtualTime } from "./virtual-clock.ts";
 import { watchCalls, type Life } from "./watched-store.ts";
@@ -97,7 +98,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
   const isAlive = () => life.state !== "dead";
   const opened = await openSqliteStore({
     file: join(options.folder, "posthorn.db"),
-    wall: time.wall,
+    createClock: (lastKnownNow) => mortalClock(createVirtualClock(time, Math.max(time.wall(), lastKnownNow)), isAlive),
     dedupeHorizonMs: 7 * 86_400_000,
     thread: false,
     synchronous: "OFF",
@@ -105,7 +106,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
   });
   const limited = { ...opened, limits: { ...opened.limits, maxRows: options.maxRows } };
   const store = watchCalls(broken?.store?.(limited) ?? limited, life);
-  const clock = mortalClock(createVirtualClock(time, Math.max(time.wall(), store.lastKnownNow)), isAlive);
+  const { clock } = store;
   const { random } = chance.fork();
   const createId = createIdSource(clock, random);
   const sender = options.createSender({ clock, isAlive });
@@ -123,7 +124,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     },
   };
   const router = createRouter();
-  const registry = createRegistry({ records: store, clock });
+  const registry = createRegistry({ records: store.records, clock });
   const targets = await openTargets({
     registry,
     store,
@@ -162,10 +163,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     maxInFlight: options.maxInFlight,
     maxBodyBytes: options.maxBodyBytes,
     slots: broken?.slots,
-    onAttempt(...facts) {
-      upkeep.noteWork();
-      options.onAttempt?.(...facts);
-    },
+    onAttempt: options.onAttempt,
     onBreaker(subscription, change, breaker) {
       options.onBreaker?.(subscription, change, breaker);
       targets.save(subscription, breaker).catch(onFault);
@@ -198,10 +196,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     onDue: (subscription) => scheduler.notePending(subscription, clock.now()),
     onCancelled: scheduler.withdraw,
   });
-  const accept: FanOut["accept"] = (event, done) => {
-    upkeep.noteWork();
-    fanOut.accept(event, done);
-  };
+  const { accept } = fanOut;
   const publisher = createPublisher({
     accept,
     clock,
@@ -210,7 +205,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     schemas: createSchemaChecker(),
   });
 
-  if (broken?.skipRecovery !== true) await store.recover(clock.now(), inFlight.left);
+  if (broken?.skipRecovery !== true) await store.lanes.recover(inFlight.left);
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
   await scheduler.start();

@@ -1,20 +1,24 @@
+import type { Clock } from "../../src/domain/clock.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
 import { createSeededRandom } from "../../src/domain/seeded-random.ts";
-import type { RecordKey, StoredRecord, WriteRequest } from "../../src/store/port/records.ts";
+import type { AcceptResult, LoggedRequest, NewDelivery, NewEvent } from "../../src/store/port/event-log.ts";
+import type { NewReplay, Pruned, PruneStep, ReplayRow } from "../../src/store/port/jobs.ts";
 import type {
   AttemptRecord,
-  ClaimedDelivery,
-  ClaimRequest,
   ClaimResult,
-  AcceptResult,
-  LoggedRequest,
-  NewDelivery,
-  NewEvent,
-  Settlement,
+  ClaimedDelivery,
+  DeliveryChange,
+  DeliveryKey,
+  LaneChange,
+  LaneChanged,
+  Recovered,
+  SentMark,
   SettleResult,
   Settled,
-  Store,
-} from "../../src/store/store.ts";
+  Settlement,
+} from "../../src/store/port/lanes.ts";
+import type { RecordKey, StoredRecord, WriteRequest } from "../../src/store/port/records.ts";
+import type { Store } from "../../src/store/store.ts";
 
 /** Small builders of what a store takes, and promises for the calls that answer by callback. */
 
@@ -91,7 +95,6 @@ export function newSettlement(of: Claimed, change: Partial<Settlement> = {}): Se
     isUncounted: false,
     leavesKeyQueue: true,
     claimNext: false,
-    now: NOON,
     attempt: newAttempt(),
     ...change,
   };
@@ -119,15 +122,18 @@ export function newSubscription(name: string, change: Partial<RecordKey> = {}): 
 
 /** Resolves to its number. */
 export async function insertSubscription(store: Store, name: string, change?: Partial<RecordKey>): Promise<number> {
-  const result = await store.write(newSubscription(name, change));
+  const result = await store.records.write(newSubscription(name, change));
   if (result.kind === "refused") throw new Error(`the subscription ${name} was refused: ${result.why}`);
   return result.seqs[0] as number;
 }
 
 export async function deleteSubscription(store: Store, seq: number): Promise<void> {
-  const { records } = await store.loadRecords(["subscription"]);
+  const { records } = await store.records.load(["subscription"]);
   const { kind, tenantId, id, version } = records.find((record) => record.seq === seq) as StoredRecord;
-  await store.write({ changes: [{ act: "delete", kind, tenantId, id, expected: version, format: 1 }], at: NOON });
+  await store.records.write({
+    changes: [{ act: "delete", kind, tenantId, id, expected: version, format: 1 }],
+    at: NOON,
+  });
 }
 
 export function newRequest(id: string, change: Partial<LoggedRequest> = {}): LoggedRequest {
@@ -148,7 +154,7 @@ export function newRequest(id: string, change: Partial<LoggedRequest> = {}): Log
 }
 
 export function accept(store: Store, event: NewEvent, deliveries: readonly NewDelivery[] = []): Promise<AcceptResult> {
-  return new Promise((resolve) => store.accept(event, deliveries, resolve));
+  return new Promise((resolve) => store.events.accept(event, deliveries, resolve));
 }
 
 /** The sequence number of an event that must be stored. */
@@ -158,12 +164,93 @@ export async function stored(store: Store, event: NewEvent, deliveries: readonly
   return result.eventSeq;
 }
 
-export function claim(store: Store, subscriptionSeq: number, change: Partial<ClaimRequest> = {}): Promise<ClaimResult> {
-  return new Promise((resolve) => store.claim({ subscriptionSeq, limit: 100, now: NOON, ...change }, resolve));
+/** The clock of a store under test: it stands still until it is set. */
+export interface StandingClock extends Clock {
+  set(time: number): void;
+}
+
+export function createStandingClock(time = NOON): StandingClock {
+  let current = time;
+  const setTimer = () => ({ cancel: () => undefined });
+  return { now: () => current, wall: () => current, setTimer, set: (to) => void (current = to) };
+}
+
+/** What is asked of the store from now on happens then. Its clock must be one that stands still. */
+export function setTime({ clock }: Pick<Store, "clock">, now: number): void {
+  if (!("set" in clock)) throw new Error("the clock of this store goes by itself");
+  (clock as StandingClock).set(now);
+}
+
+/** Resolves when everything that was asked for before is written. */
+export function commit(store: Store): Promise<void> {
+  return store.lanes.release([]);
+}
+
+export function change(store: Store, key: DeliveryKey, wanted: DeliveryChange, now: number) {
+  setTime(store, now);
+  return store.lanes.change(key, wanted);
+}
+
+export function changeLane(store: Store, lane: number, wanted: LaneChange, now: number): Promise<LaneChanged> {
+  setTime(store, now);
+  return store.lanes.changeLane(lane, wanted);
+}
+
+export async function countChanged(store: Store, lane: number, wanted: LaneChange, now: number): Promise<number> {
+  return (await changeLane(store, lane, wanted, now)).changed;
+}
+
+export function expire(store: Store, now: number) {
+  setTime(store, now);
+  return store.lanes.expire();
+}
+
+export function recover(store: Store, sent: readonly SentMark[], now: number): Promise<Recovered> {
+  setTime(store, now);
+  return store.lanes.recover(sent);
+}
+
+/** By the counters, which must be true (`findImbalance`). */
+export async function countOpen(store: Pick<Store, "reads">): Promise<number> {
+  const { deliveries } = await store.reads.loadCounters();
+  return deliveries.reduce((sum, one) => sum + one.created - one.delivered - one.dead - one.cancelled, 0);
+}
+
+export async function beginReplay(store: Store, replay: NewReplay): Promise<ReplayRow> {
+  const result = await store.records.write({ changes: [], replay, at: NOON });
+  if (result.kind === "refused" || result.replay === undefined) throw new Error(`the replay ${replay.id} was refused`);
+  return result.replay;
+}
+
+export async function listDeliveriesOf(store: Pick<Store, "reads">, eventSeq: number) {
+  return (await store.reads.listDeliveries({ eventSeq }, { limit: 1000, cursor: undefined })).rows;
+}
+
+export async function loadBody(store: Pick<Store, "reads">, eventSeq: number): Promise<Uint8Array | undefined> {
+  return (await store.reads.loadEvent(eventSeq))?.body;
+}
+
+export async function loadRequest(store: Pick<Store, "reads">, eventSeq: number): Promise<string | undefined> {
+  return (await store.reads.loadEvent(eventSeq))?.request;
+}
+
+export function prune(store: Store, of: "events" | "requests", step: AgeStep): Promise<Pruned> {
+  return store.jobs.prune({ ...step, of });
+}
+
+type AgeStep = Omit<Extract<PruneStep, { afterSeq: number }>, "of">;
+
+export function claim(
+  store: Store,
+  subscriptionSeq: number,
+  { now = NOON, limit = 100 }: { now?: number; limit?: number } = {},
+): Promise<ClaimResult> {
+  setTime(store, now);
+  return new Promise((resolve) => store.lanes.claim({ subscriptionSeq, limit }, resolve));
 }
 
 export function offer(store: Store, settlement: Settlement): Promise<SettleResult> {
-  return new Promise((resolve) => store.settle(settlement, resolve));
+  return new Promise((resolve) => store.lanes.settle(settlement, resolve));
 }
 
 export async function settle(store: Store, settlement: Settlement): Promise<Settled> {

@@ -1,6 +1,7 @@
 /** A store whose open calls are counted, so that a test knows when everything that was begun is done. */
 import type { PosthornError } from "../../src/domain/errors.ts";
 import type { Store } from "../../src/store/store.ts";
+import { PORTS, type Port } from "./with-port.ts";
 
 export interface Life {
   state: "alive" | "lost" | "unanswered" | "dead";
@@ -41,11 +42,13 @@ export function watchCalls(store: Store, life: Life): Store {
       });
     };
   }
-  const watched = Object.entries(store).map(([name, member]: [string, unknown]) => [
-    name,
-    typeof member === "function" ? watch(member as Call) : member,
-  ]);
-  return Object.fromEntries(watched) as Store;
+  const watchAll = (methods: object) =>
+    Object.fromEntries(Object.entries(methods).map(([name, call]: [string, Call]) => [name, watch(call)]));
+  const watched = Object.fromEntries(PORTS.map((port) => [port, watchAll(store[port])])) as unknown as Pick<
+    Store,
+    Port
+  >;
+  return { ...store, ...watched, close: watch(store.close) as Store["close"] };
 }
 
 /** Until nothing happens any more without the clock. */

@@ -4,7 +4,8 @@ import { parseHeaderBlock } from "../../domain/header-block.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { BreakerState } from "../../deliver/breaker.ts";
-import type { AttemptRecord, StoredDelivery } from "../../store/store.ts";
+import type { AttemptRecord } from "../../store/port/lanes.ts";
+import type { StoredDelivery } from "../../store/port/reads.ts";
 import { isoTime } from "./time.ts";
 
 /** Why a pending delivery waits is not written on a million rows: it follows from its subscription. */

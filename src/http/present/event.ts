@@ -1,5 +1,5 @@
 import { deriveEventStatus } from "../../domain/delivery.ts";
-import type { StoredEvent } from "../../store/store.ts";
+import type { StoredEvent } from "../../store/port/reads.ts";
 import { isoTime } from "./time.ts";
 
 /** The one mapping of an event to the wire. */

@@ -1,4 +1,4 @@
-import type { ReplayRow } from "../../store/port/replays.ts";
+import type { ReplayRow } from "../../store/port/jobs.ts";
 import { isoTime } from "./time.ts";
 
 export function presentReplay(replay: ReplayRow) {

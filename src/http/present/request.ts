@@ -1,4 +1,4 @@
-import type { StoredRequest } from "../../store/store.ts";
+import type { StoredRequest } from "../../store/port/reads.ts";
 import { isoTime } from "./time.ts";
 
 /** In a list; one request by itself is shown with all of its events. */

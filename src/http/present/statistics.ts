@@ -1,5 +1,5 @@
 import type { Figures, Summary, Window } from "../../manage/statistics.ts";
-import type { DeliveryCounters } from "../../store/store.ts";
+import type { DeliveryCounters } from "../../store/port/reads.ts";
 import { isoTime } from "./time.ts";
 
 type Counted = Pick<Figures, "attempts" | "failures">;

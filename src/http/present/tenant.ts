@@ -1,7 +1,7 @@
 import { presentRetention } from "../../domain/retention.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { quotasOf } from "../../registry/tenants.ts";
-import type { TenantUsage } from "../../store/store.ts";
+import type { TenantUsage } from "../../store/port/reads.ts";
 import { isoTime } from "./time.ts";
 
 /** The one mapping of a tenant to the wire. */

@@ -6,7 +6,8 @@ import { formatDeliveryId, parseDeliveryId } from "../../domain/ids.ts";
 import type { BulkReplays } from "../../manage/bulk-replays.ts";
 import type { Replays } from "../../manage/replays.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
-import type { DeliveryFilter, Store, StoredDelivery } from "../../store/store.ts";
+import type { DeliveryFilter, StoredDelivery } from "../../store/port/reads.ts";
+import type { Store } from "../../store/store.ts";
 import { presentAttempt } from "../present/delivery.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 import { DeadLetterFilter, DeadLetterReplay } from "./replay-bodies.ts";
@@ -43,7 +44,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
 
   async function getDelivery(id: string, request: FastifyRequest): Promise<StoredDelivery> {
     const key = parseDeliveryId(id);
-    const delivery = key === undefined ? undefined : await store.findDelivery(key);
+    const delivery = key === undefined ? undefined : await store.reads.findDelivery(key);
     const tenantId = request.caller?.tenantId;
     if (delivery === undefined || (tenantId !== undefined && delivery.tenantId !== tenantId)) {
       throw new PosthornError("not_found", `There is no delivery ${id}.`);
@@ -56,7 +57,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     { config: { scope: "read" }, schema: { summary: "List deliveries", querystring: ListQuery } },
     async (request) => {
       const filter = { ...toFilter(request.query, request), state: request.query.status };
-      return presentPage(await store.listDeliveries(filter, pageOf(request.query)), presentDelivery);
+      return presentPage(await store.reads.listDeliveries(filter, pageOf(request.query)), presentDelivery);
     },
   );
 
@@ -65,7 +66,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     { config: { scope: "read" }, schema: { summary: "Read a delivery with its attempts" } },
     async (request) => {
       const delivery = await getDelivery(request.params.id, request);
-      const attempts = await store.listAttempts(delivery);
+      const attempts = await store.reads.listAttempts(delivery);
       const { eventId, eventType, eventSeq, subscriptionSeq } = delivery;
       const hiddenHeaders = Object.keys(subscriptions.find(subscriptionSeq)?.headers ?? {});
       const of = { deliveryId: formatDeliveryId(eventSeq, subscriptionSeq), eventId, eventType, hiddenHeaders };
@@ -105,7 +106,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
         since: since === undefined ? undefined : Date.parse(since),
         until: until === undefined ? undefined : Date.parse(until),
       };
-      return presentPage(await store.listDeadLetters(filter, pageOf(request.query)), presentDelivery);
+      return presentPage(await store.reads.listDeadLetters(filter, pageOf(request.query)), presentDelivery);
     },
   );
 

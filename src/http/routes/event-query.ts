@@ -5,7 +5,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import { EVENT_TYPE_MAX_LENGTH } from "../../domain/event.ts";
 import { parseLabel } from "../../domain/event-search.ts";
 import { parsePattern } from "../../domain/pattern.ts";
-import type { EventFilter } from "../../store/store.ts";
+import type { EventFilter } from "../../store/port/reads.ts";
 
 const text = (maxLength: number, description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, pattern: "^[^\\u0000]*$", description }));

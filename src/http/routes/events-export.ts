@@ -1,7 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import { Readable } from "node:stream";
 import { Type, type Static } from "typebox";
-import type { EventFilter, Store } from "../../store/store.ts";
+import type { EventFilter } from "../../store/port/reads.ts";
+import type { Store } from "../../store/store.ts";
 import type { Export, ExportGate } from "../export-gate.ts";
 import { presentBody, presentEvent } from "../present/event.ts";
 import { EventQuery, readEventFilter } from "./event-query.ts";
@@ -14,7 +15,7 @@ const EVENTS_AT_ONCE = 50;
 const PIECE_BYTES = 65_536;
 
 export interface EventExportOptions {
-  store: Pick<Store, "listEvents" | "loadBody">;
+  store: Pick<Store, "reads">;
   exports: ExportGate;
 }
 
@@ -51,11 +52,11 @@ async function* exportEvents(
   let cursor: string | undefined;
   do {
     const page = await place.read(() =>
-      store.listEvents(filter, { limit: EVENTS_AT_ONCE, cursor, budgetMs: BUDGET_MS }),
+      store.reads.listEvents(filter, { limit: EVENTS_AT_ONCE, cursor, budgetMs: BUDGET_MS }),
     );
     for (const event of page.rows) {
       const shown = JSON.stringify(presentEvent(event));
-      const body = await place.read(() => store.loadBody(event.seq));
+      const body = (await place.read(() => store.reads.loadEvent(event.seq)))?.body;
       const line = Buffer.from(`${shown.slice(0, -1)},${oneLine(presentBody(event, body))}}\n`);
       // In pieces: of a large one it is seen that its client reads, however slowly.
       for (let at = 0; at < line.length; at += PIECE_BYTES) {

@@ -3,7 +3,8 @@ import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { SEARCH_BUDGET_MS } from "../../domain/event-search.ts";
 import type { Replays } from "../../manage/replays.ts";
-import type { Store, StoredDelivery, StoredEvent } from "../../store/store.ts";
+import type { StoredDelivery, StoredEvent } from "../../store/port/reads.ts";
+import type { Store } from "../../store/store.ts";
 import { presentBody, presentEvent } from "../present/event.ts";
 import { isoTime } from "../present/time.ts";
 import { EventQuery, readEventFilter } from "./event-query.ts";
@@ -26,6 +27,9 @@ export interface EventRoutesOptions {
   presentDelivery: (delivery: StoredDelivery) => object;
 }
 
+/** More are in the list of deliveries. */
+const FIRST_DELIVERIES = { limit: 1000, cursor: undefined };
+
 export function addEventRoutes(app: FastifyInstance, { store, replays, presentDelivery }: EventRoutesOptions): void {
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     "/api/v1/events",
@@ -35,7 +39,7 @@ export function addEventRoutes(app: FastifyInstance, { store, replays, presentDe
     },
     async (request) => {
       const filter = readEventFilter(request.query, request);
-      const page = await store.listEvents(filter, { ...pageOf(request.query), budgetMs: SEARCH_BUDGET_MS });
+      const page = await store.reads.listEvents(filter, { ...pageOf(request.query), budgetMs: SEARCH_BUDGET_MS });
       return {
         ...presentPage(page, presentEvent),
         searched_until: isoTime(page.searchedUntil) ?? null,
@@ -49,9 +53,9 @@ export function addEventRoutes(app: FastifyInstance, { store, replays, presentDe
     { config: { scope: "read" }, schema: { summary: "Read an event with its body and its deliveries" } },
     async (request, reply) => {
       const event = await getEvent(request.params.id, request.caller?.tenantId);
-      const deliveries = await store.listDeliveriesOfEvent(event.seq);
+      const { rows: deliveries } = await store.reads.listDeliveries({ eventSeq: event.seq }, FIRST_DELIVERIES);
       const shown = JSON.stringify({ ...presentEvent(event), deliveries: deliveries.map(presentDelivery) });
-      const body = presentBody(event, await store.loadBody(event.seq));
+      const body = presentBody(event, (await store.reads.loadEvent(event.seq))?.body);
       return reply.type("application/json").send(`${shown.slice(0, -1)},${body}}`);
     },
   );
@@ -70,7 +74,7 @@ export function addEventRoutes(app: FastifyInstance, { store, replays, presentDe
   );
 
   async function getEvent(id: string, tenantId: string | undefined): Promise<StoredEvent> {
-    const event = await store.findEvent(id, tenantId);
+    const event = await store.reads.findEvent(id, tenantId);
     if (event === undefined) throw new PosthornError("not_found", `There is no event ${id}.`);
     return event;
   }

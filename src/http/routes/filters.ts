@@ -53,9 +53,12 @@ export function addFilterRoutes(app: FastifyInstance, { store }: { store: Store 
   );
 
   async function loadFacts(id: string, tenantId: string | undefined, readsData: boolean): Promise<FilterFacts> {
-    const event = await store.findEvent(id, tenantId);
+    const event = await store.reads.findEvent(id, tenantId);
     if (event === undefined) throw new PosthornError("not_found", `There is no event ${id}.`);
-    return createFilterFacts({ ...event, body: readsData ? await store.loadBody(event.seq) : undefined });
+    return createFilterFacts({
+      ...event,
+      body: readsData ? (await store.reads.loadEvent(event.seq))?.body : undefined,
+    });
   }
 }
 

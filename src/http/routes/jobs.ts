@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { Jobs, KnownJob } from "../../manage/jobs.ts";
-import type { JobRun } from "../../store/store.ts";
+import type { JobRun } from "../../store/port/jobs.ts";
 import { isoTime } from "../present/time.ts";
 
 /** Jobs are of the whole gateway. */

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import type { PageOf } from "../../store/store.ts";
+import type { PageOf } from "../../store/port/reads.ts";
 
 /** Every list is paged the same way. */
 export const PageQuery = {

@@ -4,7 +4,9 @@ import { PosthornError } from "../../domain/errors.ts";
 import type { Sources } from "../../registry/sources.ts";
 import type { Caller } from "../../registry/keys.ts";
 import type { ReplayedRequest, RequestReplays } from "../../receive/request-replay.ts";
-import { REQUEST_OUTCOMES, type Store, type StoredRequest } from "../../store/store.ts";
+import { REQUEST_OUTCOMES } from "../../store/port/event-log.ts";
+import type { StoredRequest } from "../../store/port/reads.ts";
+import type { Store } from "../../store/store.ts";
 import { presentListedRequest, presentRequest } from "../present/request.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
@@ -44,8 +46,9 @@ export function addRequestRoutes(app: FastifyInstance, options: RequestRoutesOpt
       if (source === undefined || (caller?.tenantId !== undefined && source.tenantId !== caller.tenantId)) {
         throw new PosthornError("not_found", `There is no source ${params.name}.`);
       }
-      const filter = { outcome: query.outcome, cause: query.cause };
-      const page = await store.listRequests(params.name, pageOf(query), caller?.tenantId, filter);
+      const { outcome, cause } = query;
+      const filter = { source: params.name, tenantId: caller?.tenantId, outcome, cause };
+      const page = await store.reads.listRequests(filter, pageOf(query));
       return presentPage(page, presentListedRequest);
     },
   );
@@ -68,7 +71,7 @@ export function addRequestRoutes(app: FastifyInstance, options: RequestRoutesOpt
   );
 
   async function getRequest(id: string, caller: Caller | undefined): Promise<StoredRequest> {
-    const request = await store.findRequest(id);
+    const request = await store.reads.findRequest(id);
     if (request !== undefined && isVisible(request, caller?.tenantId)) return request;
     throw new PosthornError("not_found", `There is no request ${id}.`);
   }

@@ -5,7 +5,8 @@ import { SUBSCRIPTION_STATUSES } from "../../domain/subscription.ts";
 import { WHOLE_GATEWAY } from "../../manage/attempt-collector.ts";
 import type { Statistics } from "../../manage/statistics.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
-import type { DeliveryCounters, Store } from "../../store/store.ts";
+import type { DeliveryCounters } from "../../store/port/reads.ts";
+import type { Store } from "../../store/store.ts";
 import { presentCounters, presentWindow } from "../present/statistics.ts";
 
 const Id = Type.Object({ id: Type.String() });
@@ -17,7 +18,7 @@ const GatewayQuery = Type.Object(
 export interface StatisticsRoutesOptions {
   statistics: Pick<Statistics, "describe">;
   subscriptions: Subscriptions;
-  store: Pick<Store, "loadCounters">;
+  store: Pick<Store, "reads">;
 }
 
 export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRoutesOptions): void {
@@ -40,7 +41,7 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
     },
     async ({ params, caller }) => {
       const { id, seq } = subscriptions.getById(params.id, caller?.tenantId);
-      const { deliveries } = await store.loadCounters();
+      const { deliveries } = await store.reads.loadCounters();
       const counters = sumOf(deliveries.filter(({ subscriptionSeq }) => subscriptionSeq === seq));
       return { subscription_id: id, ...presentCounters(counters), ...(await describe([seq])) };
     },
@@ -55,7 +56,7 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
     async ({ query, caller }) => {
       const tenantId = caller?.tenantId ?? query.tenant_id;
       const isMeant = (row: { tenantId: string }) => tenantId === undefined || row.tenantId === tenantId;
-      const { events, deliveries } = await store.loadCounters();
+      const { events, deliveries } = await store.reads.loadCounters();
       const ours = events.filter(isMeant);
       const sum = sumOf(deliveries.filter(isMeant));
       const owned = subscriptions.list(tenantId);

@@ -58,7 +58,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
 
   async function present(subscription: Subscription) {
-    const { deliveries } = await store.loadCounters();
+    const { deliveries } = await store.reads.loadCounters();
     const counters = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === subscription.seq);
     const recent = (await statistics.summarise([subscription.seq])).get(subscription.seq);
     return presentSubscription(subscription, subscriptions.settingsOf(subscription), counters ?? NONE, recent);
@@ -134,7 +134,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
         .filter((one) => hasLabel(subscriptions.settingsOf(one).labels ?? {}, query.label));
       const rows = rest.slice(0, limit);
       const nextCursor = rest.length > limit ? String(rows.at(-1)?.seq) : undefined;
-      const { deliveries } = await store.loadCounters();
+      const { deliveries } = await store.reads.loadCounters();
       const counters = new Map(deliveries.map((row) => [row.subscriptionSeq, row]));
       const recent = await statistics.summarise(rows.map(({ seq }) => seq));
       return presentPage({ rows, nextCursor }, (one) =>

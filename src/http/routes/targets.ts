@@ -38,14 +38,14 @@ export interface TargetRoutesOptions {
   targets: Pick<Targets, "list" | "get" | "of" | "force" | "create" | "put" | "change" | "remove">;
   subscriptions: Pick<Subscriptions, "getById">;
   scheduler: Pick<Scheduler, "targets">;
-  store: Pick<Store, "loadCounters">;
+  store: Pick<Store, "reads">;
 }
 
 export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptions): void {
   const { targets, subscriptions, scheduler, store } = options;
 
   async function loadOpen(): Promise<ReadonlyMap<number, number>> {
-    const { deliveries } = await store.loadCounters();
+    const { deliveries } = await store.reads.loadCounters();
     return new Map(
       deliveries.map((row) => [row.subscriptionSeq, row.created - row.delivered - row.dead - row.cancelled]),
     );

@@ -23,12 +23,12 @@ const OPERATOR = { scope: "admin", unbound: true } as const;
 
 export interface TenantRoutesOptions {
   tenants: Tenants;
-  store: Pick<Store, "loadTenantUsage">;
+  store: Pick<Store, "reads">;
 }
 
 export function addTenantRoutes(app: FastifyInstance, { tenants, store }: TenantRoutesOptions): void {
   async function send(reply: FastifyReply, entry: Entry<Tenant>): Promise<FastifyReply> {
-    const [usage] = await store.loadTenantUsage([entry.id]);
+    const [usage] = await store.reads.loadTenantUsage([entry.id]);
     return sendEntry(reply, entry, (tenant) => presentTenant(tenant, usage));
   }
 
@@ -37,7 +37,7 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store }: Tenant
     { config: OPERATOR, schema: { summary: "List tenants", querystring: ListQuery } },
     async ({ query }) => {
       const page = await tenants.list(pageOf(query));
-      const rows = await store.loadTenantUsage(page.rows.map(({ id }) => id));
+      const rows = await store.reads.loadTenantUsage(page.rows.map(({ id }) => id));
       const usages = new Map(rows.map((usage) => [usage.tenantId, usage]));
       return presentPage(page, (tenant) => presentTenant(tenant, usages.get(tenant.id)));
     },

@@ -4,7 +4,7 @@ import { formatDeliveryId } from "../../domain/ids.ts";
 import { TEST_EVENT_TYPE } from "../../domain/pattern.ts";
 import type { Subscriptions } from "../../manage/subscriptions.ts";
 import type { TestDeliveries } from "../../manage/test-delivery.ts";
-import type { StoredDelivery } from "../../store/store.ts";
+import type { StoredDelivery } from "../../store/port/reads.ts";
 import { presentAttempt } from "../present/delivery.ts";
 
 const NoBody = Type.Union([Type.Object({}, { additionalProperties: false }), Type.Null()]);

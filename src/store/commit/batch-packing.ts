@@ -1,7 +1,8 @@
 import { DEAD_REASONS } from "../../domain/delivery.ts";
 import { PRIORITIES, type EventFacts, type EventOrigin } from "../../domain/event.ts";
 import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
-import { ATTEMPT_TRIGGERS, type ClaimedDelivery, type NewDelivery, type NewEvent, type Settlement } from "../store.ts";
+import type { NewDelivery, NewEvent } from "../port/event-log.ts";
+import { ATTEMPT_TRIGGERS, type ClaimedDelivery, type Settlement } from "../port/lanes.ts";
 import type { AcceptItem } from "./batch.ts";
 import { createPacker, createUnpacker, need, type Packer, type Unpacker } from "./packing.ts";
 
@@ -129,7 +130,6 @@ export function packSettles(items: readonly Settlement[]): ArrayBuffer {
     packer.byte(
       (s.leavesKeyQueue ? 1 : 0) | (s.claimNext ? 2 : 0) | (s.keepsTime ? 4 : 0) | (s.isUncounted === true ? 8 : 0),
     );
-    packer.float(s.now);
     packer.float(s.attempt.startedAt);
     packer.float(s.attempt.durationMs);
     packer.byte(ATTEMPT_RESULTS.indexOf(s.attempt.result));
@@ -173,7 +173,6 @@ function unpackSettle(unpacker: Unpacker): Settlement {
     isUncounted: (flags & 8) !== 0,
     leavesKeyQueue: (flags & 1) !== 0,
     claimNext: (flags & 2) !== 0,
-    now: need(unpacker.float()),
     attempt: {
       startedAt: need(unpacker.float()),
       durationMs: need(unpacker.float()),

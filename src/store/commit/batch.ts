@@ -1,5 +1,6 @@
 /** What a group commit hands to a driver, and what it gets back. */
-import type { ClaimRequest, ClaimResult, LoggedRequest, NewDelivery, NewEvent, Settlement, Settled } from "../store.ts";
+import type { LoggedRequest, NewDelivery, NewEvent } from "../port/event-log.ts";
+import type { ClaimRequest, ClaimResult, Settled, Settlement } from "../port/lanes.ts";
 import type { FaultReport } from "./faults.ts";
 
 /** One batch holds at most this, and one transaction hardly more; what is beyond waits for the next. */
@@ -10,15 +11,23 @@ export interface AcceptItem {
   deliveries: readonly NewDelivery[];
 }
 
-/** One of the writes that are not on the way of every event; which there are is up to the driver. */
+/** One of the writes that are not on the way of every event: a method of a port. */
 export interface Command {
+  port: string;
   name: string;
   args: readonly unknown[];
 }
 
-export interface WriteBatch {
-  /** Unix ms: when the batch was sent to be written. */
+/** When a batch was sent to be written: all of it happens then. */
+export interface BatchTime {
+  /** Scheduling time. */
+  now: number;
+  /** As the rest of the world sees it. */
   wall: number;
+}
+
+export interface WriteBatch {
+  at: BatchTime;
   /** How many it makes or changes, about. */
   rows: number;
   settles: Settlement[];

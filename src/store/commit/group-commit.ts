@@ -1,5 +1,7 @@
+import type { Clock } from "../../domain/clock.ts";
 import type { PosthornError } from "../../domain/errors.ts";
-import type { ClaimRequest, ClaimResult, LoggedRequest, Settlement, Settled } from "../store.ts";
+import type { LoggedRequest } from "../port/event-log.ts";
+import type { ClaimRequest, ClaimResult, Settled, Settlement } from "../port/lanes.ts";
 import {
   BATCH_LIMITS,
   failAll,
@@ -45,7 +47,7 @@ export interface GroupCommit {
 
 export interface GroupCommitOptions {
   port: BatchPort;
-  wall: () => number;
+  clock: Pick<Clock, "now" | "wall">;
   onFatal: (error: PosthornError) => void;
 }
 
@@ -53,7 +55,7 @@ export interface GroupCommitOptions {
  * What a turn of the event loop wants to have written leaves as one batch. The writer takes all batches that have come
  * while it was busy into one transaction: one fsync for all of it, and nothing to wait for in between.
  */
-export function createGroupCommit({ port, wall, onFatal }: GroupCommitOptions): GroupCommit {
+export function createGroupCommit({ port, clock, onFatal }: GroupCommitOptions): GroupCommit {
   let settles: Waiting<Settlement, Settled>[] = [];
   let accepts: Waiting<AcceptItem, Stored>[] = [];
   let commands: Waiting<Command, { value: unknown }>[] = [];
@@ -120,7 +122,7 @@ export function createGroupCommit({ port, wall, onFatal }: GroupCommitOptions): 
     requestBytes = 0;
     return {
       batch: {
-        wall: wall(),
+        at: { now: clock.now(), wall: clock.wall() },
         rows: BATCH_LIMITS.maxRows - budget.rows,
         settles: takenSettles.map(({ item }) => item),
         accepts: takenAccepts.map(({ item }) => item),

@@ -1,11 +1,12 @@
 /** How a batch and its answer travel between threads: hot parts packed and transferred, the rest cloned. */
-import type { ClaimRequest, ClaimResult, LoggedRequest, Settled } from "../store.ts";
+import type { LoggedRequest } from "../port/event-log.ts";
+import type { ClaimRequest, ClaimResult, Settled } from "../port/lanes.ts";
 import { packAccepts, packClaimed, packSettles, unpackAccepts, unpackClaimed, unpackSettles } from "./batch-packing.ts";
-import type { BatchResult, Command, OrFault, Stored, WriteBatch } from "./batch.ts";
+import type { BatchResult, BatchTime, Command, OrFault, Stored, WriteBatch } from "./batch.ts";
 import type { FaultReport } from "./faults.ts";
 
 export interface BatchMessage {
-  wall: number;
+  at: BatchTime;
   rows: number;
   accepts: ArrayBuffer;
   settles: ArrayBuffer;
@@ -32,14 +33,14 @@ export interface ResultMessage {
 export function toBatchMessage(batch: WriteBatch): { message: BatchMessage; transfer: ArrayBuffer[] } {
   const accepts = packAccepts(batch.accepts);
   const settles = packSettles(batch.settles);
-  const { wall, rows, commands, requests, claims } = batch;
-  return { message: { wall, rows, accepts, settles, commands, requests, claims }, transfer: [accepts, settles] };
+  const { at, rows, commands, requests, claims } = batch;
+  return { message: { at, rows, accepts, settles, commands, requests, claims }, transfer: [accepts, settles] };
 }
 
 export function fromBatchMessage(message: BatchMessage): WriteBatch {
-  const { wall, rows, commands, requests, claims } = message;
+  const { at, rows, commands, requests, claims } = message;
   const accepts = unpackAccepts(message.accepts);
-  return { wall, rows, accepts, settles: unpackSettles(message.settles), commands, requests, claims };
+  return { at, rows, accepts, settles: unpackSettles(message.settles), commands, requests, claims };
 }
 
 export function toResultMessage(result: BatchResult): { message: ResultMessage; transfer: ArrayBuffer[] } {

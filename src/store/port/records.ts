@@ -1,6 +1,6 @@
-import type { AcceptResult, NewDelivery, NewEvent, Page, PageOf } from "../store.ts";
-import type { IdempotencyMark } from "./idempotency.ts";
-import type { NewReplay, ReplayRow } from "./replays.ts";
+import type { AcceptResult, NewDelivery, NewEvent } from "./event-log.ts";
+import type { NewReplay, ReplayRow } from "./jobs.ts";
+import type { Page, PageOf } from "./reads.ts";
 
 /**
  * Everything users configure, as versioned records. One sequence of versions runs over all of them; what is deleted
@@ -12,32 +12,33 @@ import type { NewReplay, ReplayRow } from "./replays.ts";
  */
 export interface Records {
   /** All live records of these kinds, and the version that this is as of. */
-  loadRecords(kinds: readonly RecordKind[]): Promise<RecordSet>;
+  load(kinds: readonly RecordKind[]): Promise<RecordSet>;
   /**
    * What has a version beyond this one, tombstones included, by version. The version it reports as reached is one below
    * which nothing can become visible any more: whoever goes on from there misses no change.
    */
   changesSince(version: number, kinds: readonly RecordKind[]): Promise<RecordSet>;
   /** One that is not deleted, whatever its format is. */
-  findRecord(key: RecordKey): Promise<StoredRecord | undefined>;
+  find(key: RecordKey): Promise<StoredRecord | undefined>;
   /** All of a kind that belongs to the whole gateway, whatever their formats are; by id. */
-  listRecords(kind: RecordKind, page: Page): Promise<PageOf<StoredRecord>>;
+  list(kind: RecordKind, page: Page): Promise<PageOf<StoredRecord>>;
   /**
    * Everything in the request happens, in one transaction and under one new version, or nothing does. A refusal is a
    * value and changes nothing; all of it is checked before the first write.
    */
   write(request: WriteRequest): Promise<WriteResult>;
   /**
-   * Keeps what changes by itself and is not configuration, one for each record, in place of the one before. It moves no
-   * version. Nothing happens where the record is deleted; its state goes with it.
+   * Keeps what changes by itself and is not configuration, one for each record or kept version, in place of the one
+   * before. It moves no version. Nothing happens where the record is deleted; its state goes with it.
    */
-  noteRecordStates(states: readonly { seq: number; state: string }[]): Promise<void>;
+  noteStates(states: readonly RecordState[]): Promise<void>;
 
   /** What was kept of a series, the latest first, without bytes. */
-  listRecordVersions(series: RecordSeries, page: Page): Promise<PageOf<RecordVersion>>;
-  findRecordVersion(series: RecordSeries, number: number): Promise<RecordVersion | undefined>;
-  /** As `noteRecordStates`, of one version. */
-  noteRecordVersion(series: RecordSeries, number: number, state: string): Promise<void>;
+  listVersions(series: RecordSeries, page: Page): Promise<PageOf<RecordVersion>>;
+  findVersion(series: RecordSeries, number: number): Promise<RecordVersion | undefined>;
+
+  /** What a request with this `Idempotency-Key` has made. A mark is written together with that, or neither is. */
+  findMark(scope: string, key: string): Promise<IdempotencyMark | undefined>;
 }
 
 export type RecordKind =
@@ -73,6 +74,8 @@ export interface StoredRecord extends RecordKey {
   updatedAt: number;
   deletedAt: number | undefined;
 }
+
+export type RecordState = { state: string } & ({ seq: number } | { series: RecordSeries; number: number });
 
 /** Records whose every version is kept for good under one sequence of numbers: 1, 2, 3 … */
 export interface RecordSeries {
@@ -154,3 +157,12 @@ export type WriteRefusal = { kind: "refused" } & (
   | { why: "guard"; guard: RecordGuard }
   | { why: "newer_format"; key: RecordKey; format: number }
 );
+
+export interface IdempotencyMark {
+  scope: string;
+  key: string;
+  /** Of the request. */
+  fingerprint: string;
+  madeId: string;
+  madeAt: number;
+}

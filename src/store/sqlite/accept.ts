@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { STATE, rankOf } from "../../domain/delivery.ts";
 import { isGeneratedId } from "../../domain/ids.ts";
 import { PRIORITIES, type Priority } from "../../domain/event.ts";
-import type { NewDelivery, NewEvent } from "../store.ts";
+import type { NewDelivery, NewEvent } from "../port/event-log.ts";
 import type { Stored } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";

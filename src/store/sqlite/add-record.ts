@@ -18,8 +18,8 @@ export function addRecordToDatabase(file: string, record: RecordChange, at: numb
     db.exec("pragma wal_autocheckpoint = 0; begin immediate");
     const result = createRecordWrites(db, {
       accept: { accept: refuse },
-      replays: { insertReplay: refuse },
-    }).writeRecords([record], { at });
+      insertReplay: refuse,
+    }).write([record], { at });
     if (result.kind === "refused") {
       throw new PosthornError("conflict", `The ${record.kind} ${record.id} could not be added: ${result.why}.`);
     }

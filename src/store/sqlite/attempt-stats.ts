@@ -1,11 +1,10 @@
 import { addPacked, createHistogram, packHistogram } from "../../domain/latency-histogram.ts";
-import type { AttemptStats, AttemptStatsQuery } from "../port/statistics.ts";
+import type { AttemptStats } from "../port/jobs.ts";
+import type { AttemptStatsQuery } from "../port/reads.ts";
 import type { Database } from "./connection.ts";
 
 /** By minute for the last hours, by hour for the last days; both are kept up with every delta. */
-const SPANS = { minute: 1, hour: 60 } as const;
-
-const PRUNED_AT_ONCE = 500;
+export const SPANS = { minute: 1, hour: 60 } as const;
 
 export function createAttemptStatsWrites(db: Database) {
   const find = db.prepare(
@@ -17,9 +16,6 @@ export function createAttemptStatsWrites(db: Database) {
   const update = db.prepare(`
     update attempt_stats set attempts = attempts + ?4, failures = failures + ?5, latencies = ?6
     where span_minutes = ?1 and at = ?2 and subscription_seq = ?3`);
-  const prune = db.prepare(`
-    delete from attempt_stats where span_minutes = ?1 and (at, subscription_seq) in (
-      select at, subscription_seq from attempt_stats where span_minutes = ?1 and at < ?2 limit ?3)`);
 
   function add(span: number, { minute, subscriptionSeq, attempts, failures, latencies }: AttemptStats): void {
     const at = minute - (minute % span);
@@ -34,11 +30,6 @@ export function createAttemptStatsWrites(db: Database) {
         add(SPANS.minute, delta);
         add(SPANS.hour, delta);
       }
-    },
-
-    pruneAttemptStats(before: { minute: number; hour: number }): number {
-      const minutes = prune.run(SPANS.minute, before.minute, PRUNED_AT_ONCE).changes;
-      return minutes + prune.run(SPANS.hour, before.hour, PRUNED_AT_ONCE - minutes).changes;
     },
   };
 }

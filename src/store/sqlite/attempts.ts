@@ -1,5 +1,5 @@
 import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
-import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../store.ts";
+import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
 
 /** Attempts stand in the order in which they were recorded; a delivery points at its last, and each at the one before. */

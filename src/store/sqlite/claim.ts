@@ -7,11 +7,11 @@ import {
   type ClaimRequest,
   type ClaimResult,
   type DeadDelivery,
-} from "../store.ts";
+} from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
 
 export interface Claim {
-  claim(request: ClaimRequest): ClaimResult;
+  claim(request: ClaimRequest, now: number): ClaimResult;
   /** Marks one pending delivery as being sent, if it may go now. */
   claimOne(eventSeq: number, subscriptionSeq: number, now: number): ClaimedDelivery | undefined;
   /** When the earliest pending delivery of a lane is due. */
@@ -66,7 +66,7 @@ export function createClaim(
   }
 
   return {
-    claim({ subscriptionSeq, limit, now }) {
+    claim({ subscriptionSeq, limit }, now) {
       const rows = selectDue.all(subscriptionSeq, now, limit) as unknown as DueRow[];
       const claimed: ClaimedDelivery[] = [];
       let deaths: DeadDelivery[] | undefined;

@@ -1,64 +1,60 @@
-import type { NewDelivery } from "../store.ts";
+import type { BatchTime } from "../commit/batch.ts";
+import type { NewDelivery } from "../port/event-log.ts";
+import type { DeliveryChange, DeliveryKey, LaneChange } from "../port/lanes.ts";
 import type { Accept } from "./accept.ts";
-import type { ActsOfStore } from "./acts.ts";
 import { createAttemptStatsWrites } from "./attempt-stats.ts";
-import { createConfigurationWrites } from "./configuration.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
-import { createHeldActs } from "./held.ts";
-import { createIdempotencyKeyWrites } from "./idempotency-keys.ts";
+import { createDeliveryChanges } from "./delivery-changes.ts";
+import type { Expire } from "./expire.ts";
 import { createJobWrites } from "./jobs.ts";
+import { createLaneChanges } from "./lane-changes.ts";
 import type { Moves } from "./move.ts";
+import { createPrune } from "./prune.ts";
 import { createRecordWrites } from "./records.ts";
 import type { Recover } from "./recover.ts";
-import { createRequestNotes } from "./request-ring.ts";
 import { createReplayWrites } from "./replays.ts";
+import { createRequestNotes } from "./request-ring.ts";
 import type { Retention } from "./retention.ts";
 
-/**
- * The writes that are not on the way of every event: called by name, each in the same transactions as the rest. Those
- * about what users configure say no by throwing, some after they have begun to write: they are undone alone.
- */
-export function createCommands(
-  db: Database,
-  parts: {
-    accept: Accept;
-    acts: ActsOfStore;
-    recover: Recover;
-    counters: CounterDeltas;
-    moves: Moves;
-    retention: Retention;
-  },
-) {
-  const { accept, acts, recover, counters, moves } = parts;
-  const replays = createReplayWrites(db, { moves, accept });
-  const throwing = {
-    ...createConfigurationWrites(db),
-  };
-  const commands = {
-    ...throwing,
-    ...createRequestNotes(db),
-    ...createRecordWrites(db, { accept, replays, onTenantDeleted: counters.forgetTenant }),
-    ...createJobWrites(db),
-    ...createAttemptStatsWrites(db),
-    ...createIdempotencyKeyWrites(db),
-    ...replays,
-    retryDelivery: acts.retryDelivery,
-    cancelDelivery: acts.cancelDelivery,
-    replay: acts.replay,
-    release: acts.release,
-    cancelLane: acts.cancelLane,
-    makeRetriesDue: acts.makeRetriesDue,
-    skipDeadHeads: acts.skipDeadHeads,
-    expire: acts.expire,
-    loadLanes: recover.loadLanes,
-    recover: recover.recover,
-    ...createHeldActs(db, parts.moves),
-    ...parts.retention,
-    fanOut: (eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined, wall: number) =>
-      accept.fanOut(eventSeq, deliveries, cursor, wall),
-  };
-  return { commands, mayThrow: new Set(Object.keys(throwing)) };
+export interface CommandParts {
+  /** Of the batch that is being written. */
+  at: Readonly<BatchTime>;
+  accept: Accept;
+  counters: CounterDeltas;
+  expire: Expire;
+  moves: Moves;
+  recover: Recover;
+  retention: Retention;
 }
 
-export type Commands = ReturnType<typeof createCommands>["commands"];
+/** The writes that are not on the way of every event, by port and method, each in the same transactions as the rest. */
+export function createCommands(db: Database, parts: CommandParts) {
+  const { at, accept, counters, expire, moves, recover } = parts;
+  const { insertReplay, ...replays } = createReplayWrites(db, parts);
+  const change = createDeliveryChanges(db, moves, accept);
+  const changeLane = createLaneChanges(db, moves);
+
+  return {
+    events: {
+      fanOut: (eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined) =>
+        accept.fanOut(eventSeq, deliveries, cursor, at.wall),
+      ...createRequestNotes(db),
+    },
+    lanes: {
+      ...recover,
+      expire: () => expire.all(at.now),
+      change: (key: DeliveryKey, wanted: DeliveryChange) => change(key, wanted, at.now),
+      changeLane: (subscriptionSeq: number, wanted: LaneChange) => changeLane(subscriptionSeq, wanted, at.now),
+    },
+    records: createRecordWrites(db, { accept, insertReplay, onTenantDeleted: counters.forgetTenant }),
+    jobs: {
+      ...createJobWrites(db, at),
+      ...replays,
+      ...createAttemptStatsWrites(db),
+      prune: createPrune(db, parts.retention),
+    },
+  };
+}
+
+export type Commands = ReturnType<typeof createCommands>;

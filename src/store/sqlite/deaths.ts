@@ -1,5 +1,5 @@
 import type { DeadReason } from "../../domain/delivery.ts";
-import type { DeadDelivery } from "../store.ts";
+import type { DeadDelivery } from "../port/lanes.ts";
 
 /** What is told of a delivery that dies without an attempt. */
 export interface DyingRow {

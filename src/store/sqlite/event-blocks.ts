@@ -1,5 +1,5 @@
 import { readLabels } from "../../domain/event-search.ts";
-import type { NewEvent } from "../store.ts";
+import type { NewEvent } from "../port/event-log.ts";
 import { createBlockFilters, idStart, SEGMENTS, toFilterKey, type FilterKey } from "./block-filter.ts";
 import { GROUP_BLOCKS, groupOf, packGroup, type BlockRow } from "./block-group.ts";
 import type { Database } from "./connection.ts";

@@ -1,5 +1,5 @@
 import { PosthornError } from "../../domain/errors.ts";
-import type { IdempotencyMark } from "../port/idempotency.ts";
+import type { IdempotencyMark } from "../port/records.ts";
 import type { Database } from "./connection.ts";
 
 /** In the transaction that makes the thing: of two requests with one key the second makes nothing. */
@@ -15,24 +15,9 @@ export function createMarkWrite(db: Database): (mark: IdempotencyMark | undefine
   };
 }
 
-const PRUNED_AT_ONCE = 500;
-
-export function createIdempotencyKeyWrites(db: Database) {
-  const prune = db.prepare(`
-    delete from idempotency_keys where (scope, key) in (
-      select scope, key from idempotency_keys where made_at < ? limit ?)`);
-  return {
-    pruneIdempotencyKeys: (before: number): number => prune.run(before, PRUNED_AT_ONCE).changes,
-  };
-}
-
-export function createIdempotencyKeyReads(db: Database) {
+export function createMarkLookup(db: Database): (scope: string, key: string) => IdempotencyMark | undefined {
   const select = db.prepare(`
     select scope, key, fingerprint, made_id as madeId, made_at as madeAt from idempotency_keys
     where scope = ? and key = ?`);
-  return {
-    findIdempotencyKey(scope: string, key: string): IdempotencyMark | undefined {
-      return select.get(scope, key) as IdempotencyMark | undefined;
-    },
-  };
+  return (scope, key) => select.get(scope, key) as IdempotencyMark | undefined;
 }

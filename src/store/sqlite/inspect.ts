@@ -1,6 +1,8 @@
 import { existsSync, statSync } from "node:fs";
 import { listMigrations, openReadConnection, type Database } from "./connection.ts";
-import { createReadModels } from "./read-models.ts";
+import { countOpenDeliveries } from "./counter-reads.ts";
+import { LAST_KNOWN_NOW } from "./known-time.ts";
+import { createQueries } from "./queries.ts";
 
 /** What can be said about a database from outside, while a gateway runs on it or not. */
 export interface Inspection {
@@ -37,13 +39,13 @@ export function inspectDatabase(file: string, keptMs: number, wall: number): Ins
   const db = openReadConnection(file);
   try {
     const damages = readColumn(db, `pragma quick_check(${MAX_DAMAGES})`).filter((line) => line !== "ok");
-    const reads = createReadModels(db);
+    const { reads } = createQueries(db);
     const lastPrunedAt = readColumn(
       db,
       "select max(started_at) from job_runs where job = 'prune-events' and result = 'success'",
     )[0] as number | null;
     const isKept = !Number.isFinite(keptMs);
-    const span = reads.loadEventSpan(isKept ? 0 : (lastPrunedAt ?? 0) - keptMs, isKept ? 0 : wall - keptMs);
+    const span = reads.findEventSpan(isKept ? 0 : (lastPrunedAt ?? 0) - keptMs, isKept ? 0 : wall - keptMs);
     return {
       version: String(readColumn(db, "select sqlite_version()")[0]),
       journalMode: String(readColumn(db, "pragma journal_mode")[0]),
@@ -51,9 +53,9 @@ export function inspectDatabase(file: string, keptMs: number, wall: number): Ins
       knownSchemaVersion: Number(listMigrations().at(-1)?.slice(0, 4)),
       damages: damages.map(String),
       sizeBytes: statSync(file).size,
-      openDeliveries: reads.countOpenDeliveries(),
+      openDeliveries: countOpenDeliveries((sql) => db.prepare(sql)),
       imbalance: reads.findImbalance(),
-      lastKnownNow: Number(readColumn(db, "select value from meta where key = 'last_known_now'")[0] ?? 0),
+      lastKnownNow: Number(readColumn(db, `select value from meta where key = '${LAST_KNOWN_NOW}'`)[0] ?? 0),
       oldestReceivedAt: span.oldestReceivedAt,
       lastPrunedAt: lastPrunedAt ?? undefined,
       dueEvents: span.received,

@@ -1,8 +1,9 @@
 import { refuse, type Refused } from "../../domain/refusal.ts";
-import type { JobRow, JobRun, JobRunEnd, JobRunStart, StartedJobRun } from "../store.ts";
+import type { JobRow, JobRun, JobRunEnd, JobRunStart, StartedJobRun } from "../port/jobs.ts";
+import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
 
-export function createJobWrites(db: Database) {
+export function createJobWrites(db: Database, at: Readonly<BatchTime>) {
   const schedule = db.prepare(`
     insert into jobs (name, next_run_at) values (?, ?)
     on conflict do update set next_run_at = min(coalesce(next_run_at, excluded.next_run_at), excluded.next_run_at)`);
@@ -25,11 +26,12 @@ export function createJobWrites(db: Database) {
     delete from job_runs where job = ?1 and number <= (select max(number) from job_runs where job = ?1) - ?2`);
 
   return {
-    scheduleJob(name: string, at: number): void {
-      schedule.run(name, at);
+    schedule(name: string, dueAt: number): void {
+      schedule.run(name, dueAt);
     },
 
-    startJobRun({ name, trigger, runner, now, wall, leaseUntil }: JobRunStart): StartedJobRun | Refused {
+    start({ name, trigger, runner, leaseMs }: JobRunStart): StartedJobRun | Refused {
+      const { now, wall } = at;
       const row = find.get(name) as JobSql | undefined;
       if (row === undefined) return refuse("not_found", `There is no job ${name}.`);
       const heldUntil = row.runner === null ? 0 : (row.lease_until ?? 0);
@@ -38,16 +40,16 @@ export function createJobWrites(db: Database) {
       if (!isDue && trigger === "schedule") return { kind: "early", nextRunAt: row.next_run_at ?? now };
       // Whoever had it did not come back.
       if (row.runner !== null) interrupt.run(wall, name);
-      take.run(runner, leaseUntil, name);
+      take.run(runner, now + leaseMs, name);
       return { kind: "started", number: (insertRun.get(name, trigger, wall) as { number: number }).number };
     },
 
-    renewJobRun(name: string, runner: string, leaseUntil: number): boolean {
-      return renew.run(leaseUntil, name, runner).changes > 0;
+    renew(name: string, runner: string, leaseMs: number): boolean {
+      return renew.run(at.now + leaseMs, name, runner).changes > 0;
     },
 
-    endJobRun({ name, runner, number, result, wall, summary, error, nextRunAt, keep }: JobRunEnd): number {
-      endRun.run(result, wall, summary ?? null, error ?? null, name, number);
+    end({ name, runner, number, result, summary, error, nextRunAt, keep }: JobRunEnd): number {
+      endRun.run(result, at.wall, summary ?? null, error ?? null, name, number);
       const freed = free.get(nextRunAt, name, runner) as { next_run_at: number } | undefined;
       trim.run(name, keep);
       return freed?.next_run_at ?? nextRunAt;
@@ -61,7 +63,7 @@ export function createJobReads(db: Database) {
     select number, cause, started_at, ended_at, result, summary, error from job_runs where job = ?
     order by number desc`);
   return {
-    loadJobs(): JobRow[] {
+    load(): JobRow[] {
       return (selectJobs.all() as unknown as JobSql[]).map((job) => ({
         name: job.name,
         nextRunAt: job.next_run_at ?? undefined,

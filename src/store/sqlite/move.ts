@@ -10,7 +10,7 @@ import {
 } from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
 import { orThrow } from "../../domain/refusal.ts";
-import { ATTEMPT_TRIGGERS, type AttemptTrigger } from "../store.ts";
+import { ATTEMPT_TRIGGERS, type AttemptTrigger } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 

@@ -1,17 +1,22 @@
 import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
+import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
-import type { AcceptResult, Store } from "../store.ts";
+import { createSystemClock } from "../../domain/system-clock.ts";
+import type { AcceptResult } from "../port/event-log.ts";
+import type { Store } from "../store.ts";
 import type { Commands } from "./commands.ts";
 import { makeDurableDirectory } from "./durable-directory.ts";
 import { faultError } from "../commit/faults.ts";
 import { BATCH_LIMITS, type Stored } from "../commit/batch.ts";
 import { createGroupCommit } from "../commit/group-commit.ts";
-import { openLocally, openThreads, type Read } from "./threads.ts";
+import type { Queries } from "./queries.ts";
+import { openLocally, openThreads } from "./threads.ts";
 
 export interface SqliteStoreOptions {
   file: string;
-  wall: () => number;
+  /** Time as it goes on from what the store has noted; the system's by default. */
+  createClock?: ((lastKnownNow: number) => Clock) | undefined;
   dedupeHorizonMs: number;
   /** The disk failed: whether the last batch is on it is unknown. The process must end. */
   onFatal: (error: PosthornError) => void;
@@ -22,7 +27,7 @@ export interface SqliteStoreOptions {
 }
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  const { file, thread = true } = options;
+  const { file, createClock = continueSystemClock, thread = true } = options;
   makeDurableDirectory(dirname(file));
   const writerOptions = {
     file,
@@ -31,15 +36,26 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     hashKeyHex: randomBytes(32).toString("hex"),
   };
   const { writer, holder, reader } = thread ? await openThreads(writerOptions) : openLocally(writerOptions);
-  const commits = createGroupCommit({ port: writer, wall: options.wall, onFatal: options.onFatal });
-
-  const write = <Name extends keyof Commands>(name: Name, ...args: Parameters<Commands[Name]>) =>
-    commits.command({ name, args }) as Promise<ReturnType<Commands[Name]>>;
+  const clock = createClock(writer.info.lastKnownNow);
+  const commits = createGroupCommit({ port: writer, clock, onFatal: options.onFatal });
   let closing: Promise<void> | undefined;
-  const read: Read = (name, ...args) =>
-    closing === undefined
-      ? reader.read(name, ...args)
-      : Promise.reject(new PosthornError("shutting_down", "The store is closed.", { retryAfterS: 5 }));
+
+  /** Methods of a port that join the group commit. */
+  const written = <Port extends keyof Commands, Name extends keyof Commands[Port] & string>(
+    port: Port,
+    ...names: readonly Name[]
+  ) => byName<Commands[Port], Name>(names, (name, args) => commits.command({ port, name, args }));
+  /** Methods of a port that only read. */
+  const read = <Port extends keyof Queries, Name extends keyof Queries[Port] & string>(
+    port: Port,
+    ...names: readonly Name[]
+  ) =>
+    byName<Queries[Port], Name>(names, (name, args) =>
+      closing === undefined
+        ? reader.read(port, name, args)
+        : Promise.reject(new PosthornError("shutting_down", "The store is closed.", { retryAfterS: 5 })),
+    );
+  const writeRecords = written("records", "write", "noteStates");
 
   async function close(): Promise<void> {
     await commits.drain();
@@ -52,101 +68,75 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   return {
     info: { driver: "sqlite", version: writer.info.version, syncMode: writer.info.syncMode },
     limits: BATCH_LIMITS,
-    lastKnownNow: writer.info.lastKnownNow,
+    clock,
 
-    accept(event, deliveries, done) {
-      commits.accept({ event, deliveries }, (result) => {
-        done("failed" in result ? { kind: "failed", error: faultError(result.failed) } : toAcceptResult(result));
-      });
+    events: {
+      accept(event, deliveries, done) {
+        commits.accept({ event, deliveries }, (result) => {
+          done("failed" in result ? { kind: "failed", error: faultError(result.failed) } : toAcceptResult(result));
+        });
+      },
+      logRequest: commits.logRequest,
+      ...written("events", "fanOut", "noteRequestReplay"),
+      ...read("events", "loadUnfinishedFanOuts"),
     },
-    claim(request, done) {
-      commits.claim(request, (result) =>
-        done("failed" in result ? { claimed: [], expired: 0, nextDueAt: request.now + 1000 } : result),
-      );
+
+    lanes: {
+      claim(request, done) {
+        commits.claim(request, (result) =>
+          done("failed" in result ? { claimed: [], expired: 0, nextDueAt: clock.now() + 1000 } : result),
+        );
+      },
+      settle(settlement, done) {
+        commits.settle(settlement, (result) =>
+          done("failed" in result ? { failed: faultError(result.failed) } : result),
+        );
+      },
+      ...written("lanes", "release", "recover", "load", "expire", "change", "changeLane"),
     },
-    settle(settlement, done) {
-      commits.settle(settlement, (result) => done("failed" in result ? { failed: faultError(result.failed) } : result));
+
+    records: {
+      async write({ changes, ...rest }) {
+        const result = await writeRecords.write(changes, rest);
+        return result.kind === "refused" ? result : { ...result, events: result.events.map(toAcceptResult) };
+      },
+      noteStates: writeRecords.noteStates,
+      ...read("records", "load", "changesSince", "find", "list", "listVersions", "findVersion", "findMark"),
     },
-    logRequest: commits.logRequest,
 
-    fanOut: (eventSeq, deliveries, cursor) => write("fanOut", eventSeq, deliveries, cursor, options.wall()),
-    loadUnfinishedFanOuts: () => read("loadUnfinishedFanOuts"),
-    release: (deliveries) => write("release", deliveries),
-    recover: (now, sent) => write("recover", now, options.wall(), sent),
-    loadLanes: () => write("loadLanes"),
-    expire: (now) => write("expire", now),
-    noteNow: (now) => write("noteNow", now),
-
-    retryDelivery: (key, now) => write("retryDelivery", key, now),
-    cancelDelivery: (key, now) => write("cancelDelivery", key, now),
-    replay: (key, replayOptions, now) => write("replay", key, replayOptions, now),
-    cancelLane: (seq, now) => write("cancelLane", seq, now),
-    skipHeld: (seq, upTo, now) => write("skipHeld", seq, upTo, now),
-    giveUpHeld: (seq, dueBefore, now) => write("giveUpHeld", seq, dueBefore, now),
-    makeRetriesDue: (seq, now, which) => write("makeRetriesDue", seq, now, which),
-    skipDeadHeads: (seq, now) => write("skipDeadHeads", seq, now),
-
-    noteRequestReplay: (id, replay) => write("noteRequestReplay", id, replay),
-    loadTenantUsage: (ids) => read("loadTenantUsage", ids),
-    loadOrSave: (name, value) => write("loadOrSave", name, value),
-
-    loadRecords: (kinds) => read("loadRecords", kinds),
-    changesSince: (version, kinds) => read("changesSince", version, kinds),
-    findRecord: (key) => read("findRecord", key),
-    listRecords: (kind, page) => read("listRecords", kind, page),
-    async write({ changes, ...rest }) {
-      const result = await write("writeRecords", changes, rest);
-      return result.kind === "refused" ? result : { ...result, events: result.events.map(toAcceptResult) };
+    reads: {
+      ...read("reads", "findEvent", "loadEvent", "listEvents", "findEventSpan"),
+      ...read("reads", "findDelivery", "listAttempts", "listDeliveries", "listDeadLetters", "walk", "countReopened"),
+      ...read("reads", "listRequests", "findRequest", "loadRequestBody"),
+      ...read("reads", "loadCounters", "findImbalance", "loadTenantUsage", "loadAttemptStats", "loadReusableBytes"),
     },
-    noteRecordStates: (states) => write("noteRecordStates", states),
-    listRecordVersions: (series, page) => read("listRecordVersions", series, page),
-    findRecordVersion: (series, number) => read("findRecordVersion", series, number),
-    noteRecordVersion: (series, number, state) => write("noteRecordVersion", series, number, state),
 
-    loadJobs: () => read("loadJobs"),
-    scheduleJob: (name, at) => write("scheduleJob", name, at),
-    startJobRun: (start) => write("startJobRun", start),
-    renewJobRun: (name, runner, leaseUntil) => write("renewJobRun", name, runner, leaseUntil),
-    endJobRun: (end) => write("endJobRun", end),
-
-    addAttemptStats: (deltas) => write("addAttemptStats", deltas),
-    loadAttemptStats: (query) => read("loadAttemptStats", query),
-    pruneAttemptStats: (before) => write("pruneAttemptStats", before),
-    findIdempotencyKey: (scope, key) => read("findIdempotencyKey", scope, key),
-    pruneIdempotencyKeys: (before) => write("pruneIdempotencyKeys", before),
-    pruneEvents: (step) => write("pruneEvents", step),
-    pruneRequests: (step) => write("pruneRequests", step),
-    loadEventSpan: (since, until) => read("loadEventSpan", since, until),
-    loadReusableBytes: () => read("loadReusableBytes"),
-    insertReplay: (replay) => write("insertReplay", replay),
-    setReplayStatus: (id, status, change) => write("setReplayStatus", id, status, change),
-    stepReplay: (step, items) => write("stepReplay", step, items),
-    findReplay: (id) => read("findReplay", id),
-    listReplays: (filter, page) => read("listReplays", filter, page),
-    loadRunningReplays: () => read("loadRunningReplays"),
-    walkReplay: (walk, after, page) => read("walkReplay", walk, after, page),
-    countOpenReplays: (seqs, limit) => read("countOpenReplays", seqs, limit),
-    findEventRange: (since, until) => read("findEventRange", since, until),
-    loadEventFacts: (eventSeq) => read("loadEventFacts", eventSeq),
-
-    findEvent: (id, tenantId) => read("findEvent", id, tenantId),
-    loadBody: (eventSeq) => read("loadBody", eventSeq),
-    loadRequest: (eventSeq) => read("loadRequest", eventSeq),
-    listEvents: (filter, page) => read("listEvents", filter, page),
-    listDeliveriesOfEvent: (eventSeq) => read("listDeliveriesOfEvent", eventSeq),
-    findDelivery: (key) => read("findDelivery", key),
-    listAttempts: (key) => read("listAttempts", key),
-    listDeliveries: (filter, page) => read("listDeliveries", filter, page),
-    listDeadLetters: (filter, page) => read("listDeadLetters", filter, page),
-    listRequests: (source, page, tenantId, filter) => read("listRequests", source, page, tenantId, filter),
-    findRequest: (id) => read("findRequest", id),
-    loadRequestBody: (id) => read("loadRequestBody", id),
-    loadCounters: () => read("loadCounters"),
-    countOpenDeliveries: () => read("countOpenDeliveries"),
-    findImbalance: () => read("findImbalance"),
+    jobs: {
+      ...written("jobs", "schedule", "start", "renew", "end"),
+      ...written("jobs", "setReplayStatus", "stepReplay", "addAttemptStats", "prune"),
+      ...read("jobs", "load", "findReplay", "listReplays"),
+    },
 
     close: () => (closing ??= close()),
   };
+}
+
+type Method = (...args: never[]) => unknown;
+type Carried<Methods, Name extends keyof Methods> = {
+  [N in Name]: Methods[N] extends Method ? (...args: Parameters<Methods[N]>) => Promise<ReturnType<Methods[N]>> : never;
+};
+
+/** The methods of these names, carried out elsewhere. */
+function byName<Methods, Name extends keyof Methods & string>(
+  names: readonly Name[],
+  call: (name: Name, args: readonly unknown[]) => Promise<unknown>,
+): Carried<Methods, Name> {
+  const entries = names.map((name) => [name, (...args: readonly unknown[]) => call(name, args)]);
+  return Object.fromEntries(entries) as Carried<Methods, Name>;
+}
+
+function continueSystemClock(lastKnownNow: number): Clock {
+  return createSystemClock({ startAt: Math.max(Date.now(), lastKnownNow) });
 }
 
 function toAcceptResult(stored: Stored): AcceptResult {

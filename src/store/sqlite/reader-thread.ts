@@ -1,10 +1,11 @@
 import { parentPort, type MessagePort } from "node:worker_threads";
 import { openReadConnection } from "./connection.ts";
 import { reportFault } from "./faults.ts";
-import { createReadModels } from "./read-models.ts";
+import { createQueries, runQuery } from "./queries.ts";
 
 export interface ReadCall {
   id: number;
+  port: string;
   name: string;
   args: readonly unknown[];
 }
@@ -15,7 +16,7 @@ const port: MessagePort = parentPort;
 port.once("message", (file: string) => {
   if (file === "close") return port.close();
   const db = openReadConnection(file);
-  const reads = createReadModels(db) as unknown as Record<string, (...args: readonly unknown[]) => unknown>;
+  const queries = createQueries(db);
 
   port.on("message", (call: ReadCall | "close") => {
     if (call === "close") {
@@ -24,7 +25,7 @@ port.once("message", (file: string) => {
       return;
     }
     try {
-      port.postMessage({ id: call.id, value: reads[call.name]?.(...call.args) });
+      port.postMessage({ id: call.id, value: runQuery(queries, call.port, call.name, call.args) });
     } catch (error) {
       port.postMessage({ id: call.id, failed: reportFault(error) });
     }

@@ -1,5 +1,7 @@
-import type { IdempotencyMark } from "../port/idempotency.ts";
+import type { ReplayRow } from "../port/jobs.ts";
+import type { Page, PageOf } from "../port/reads.ts";
 import type {
+  IdempotencyMark,
   RecordChange,
   RecordExpectation,
   RecordGuard,
@@ -7,17 +9,16 @@ import type {
   RecordKind,
   RecordSeries,
   RecordSet,
+  RecordState,
   RecordVersion,
   StoredRecord,
   WriteRefusal,
   WriteRequest,
 } from "../port/records.ts";
-import type { Page, PageOf } from "../store.ts";
-import type { ReplayRow } from "../port/replays.ts";
 import type { Accept } from "./accept.ts";
 import type { Stored } from "../commit/batch.ts";
 import type { Database, Statement } from "./connection.ts";
-import { createIdempotencyKeyReads, createMarkWrite } from "./idempotency-keys.ts";
+import { createMarkLookup, createMarkWrite } from "./idempotency-keys.ts";
 import type { createReplayWrites } from "./replays.ts";
 import { createTenantBirth } from "./tenants.ts";
 
@@ -30,11 +31,11 @@ export function createRecordWrites(
   db: Database,
   parts: {
     accept: Pick<Accept, "accept">;
-    replays: Pick<ReturnType<typeof createReplayWrites>, "insertReplay">;
+    insertReplay: ReturnType<typeof createReplayWrites>["insertReplay"];
     onTenantDeleted?: (id: string) => void;
   },
 ) {
-  const { accept, replays, onTenantDeleted } = parts;
+  const { accept, insertReplay, onTenantDeleted } = parts;
   const find = db.prepare(`
     select seq, id, version, format, deleted_at from records where kind = ? and tenant_id = ? and id = ?`);
   const findChange = db.prepare("select 1 from records where version > ? and kind = ? and format > 0 limit 1");
@@ -65,7 +66,7 @@ export function createRecordWrites(
   const noteVersion = db.prepare(
     "update record_versions set state = ? where kind = ? and tenant_id = ? and series = ? and number = ?",
   );
-  const { findIdempotencyKey } = createIdempotencyKeyReads(db);
+  const findMark = createMarkLookup(db);
   const writeMark = createMarkWrite(db);
   const giveBirth = createTenantBirth(db);
 
@@ -76,7 +77,7 @@ export function createRecordWrites(
   }
 
   function refuseMark({ scope, key }: IdempotencyMark): WriteRefusal | undefined {
-    const mark = findIdempotencyKey(scope, key);
+    const mark = findMark(scope, key);
     return mark === undefined ? undefined : { kind: "refused", why: "idempotency_key_used", mark };
   }
 
@@ -154,23 +155,26 @@ export function createRecordWrites(
 
   return {
     /** The changes apart, so that the group commit sees how many rows they are. */
-    writeRecords(changes: readonly RecordChange[], request: RestOfWrite): Written | WriteRefusal {
+    write(changes: readonly RecordChange[], request: RestOfWrite): Written | WriteRefusal {
       const refusal = findRefusal(changes, request);
       if (refusal !== undefined) return refusal;
       writeMark(request.mark);
       const { version } = (changes.length === 0 ? selectVersion : nextVersion).get() as { version: number };
       const seqs = changes.map((change) => apply(change, version, request.at));
       const events = (request.events ?? []).map((one) => accept.accept(one.event, one.deliveries, request.at));
-      const replay = request.replay && replays.insertReplay(request.replay);
+      const replay = request.replay && insertReplay(request.replay);
       return { kind: "written", version, seqs, events, replay };
     },
 
-    noteRecordStates(states: readonly { seq: number; state: string }[]): void {
-      for (const { seq, state } of states) noteState.run(seq, state);
-    },
-
-    noteRecordVersion({ kind, tenantId, series }: RecordSeries, number: number, state: string): void {
-      noteVersion.run(state, kind, tenantId, series, number);
+    noteStates(states: readonly RecordState[]): void {
+      for (const note of states) {
+        if ("seq" in note) {
+          noteState.run(note.seq, note.state);
+        } else {
+          const { kind, tenantId, series } = note.series;
+          noteVersion.run(note.state, kind, tenantId, series, note.number);
+        }
+      }
     },
   };
 }
@@ -198,7 +202,8 @@ export function createRecordReads(db: Database, prepare: (sql: string) => Statem
   const OF_SERIES = "from record_versions where kind = ? and tenant_id = ? and series = ?";
 
   return {
-    listRecordVersions({ kind, tenantId, series }: RecordSeries, { limit, cursor }: Page): PageOf<RecordVersion> {
+    findMark: createMarkLookup(db),
+    listVersions({ kind, tenantId, series }: RecordSeries, { limit, cursor }: Page): PageOf<RecordVersion> {
       const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
       const rows = prepare(`select ${VERSION} ${OF_SERIES} and number < ? order by number desc limit ?`).all(
         kind,
@@ -210,20 +215,20 @@ export function createRecordReads(db: Database, prepare: (sql: string) => Statem
       const shown = rows.slice(0, limit).map(toVersion);
       return { rows: shown, nextCursor: rows.length > limit ? String(shown.at(-1)?.number) : undefined };
     },
-    findRecordVersion({ kind, tenantId, series }: RecordSeries, number: number): RecordVersion | undefined {
+    findVersion({ kind, tenantId, series }: RecordSeries, number: number): RecordVersion | undefined {
       const row = prepare(`select ${VERSION}, blob ${OF_SERIES} and number = ?`).get(kind, tenantId, series, number) as
         | VersionSql
         | undefined;
       return row === undefined ? undefined : toVersion(row);
     },
-    findRecord({ kind, tenantId, id }: RecordKey): StoredRecord | undefined {
+    find({ kind, tenantId, id }: RecordKey): StoredRecord | undefined {
       const row = prepare(
         `select ${COLUMNS} where r.kind = ? and r.tenant_id = ? and r.id = ? and r.deleted_at is null`,
       ).get(kind, tenantId, id) as unknown as FullRecordSql | undefined;
       // The driver cuts text at NUL: what it found may be another one.
       return row === undefined || row.id !== id ? undefined : fromSql(row);
     },
-    listRecords(kind: RecordKind, { limit, cursor }: Page): PageOf<StoredRecord> {
+    list(kind: RecordKind, { limit, cursor }: Page): PageOf<StoredRecord> {
       const rows = prepare(
         `select ${COLUMNS} where r.kind = ? and r.tenant_id = '' and r.id > ? and r.deleted_at is null
          order by r.id limit ?`,
@@ -231,7 +236,7 @@ export function createRecordReads(db: Database, prepare: (sql: string) => Statem
       const shown = rows.slice(0, limit).map(fromSql);
       return { rows: shown, nextCursor: rows.length > limit ? shown.at(-1)?.id : undefined };
     },
-    loadRecords: (kinds: readonly RecordKind[]): RecordSet =>
+    load: (kinds: readonly RecordKind[]): RecordSet =>
       readSet(
         `select ${COLUMNS} where r.kind in (select value from json_each(?)) and r.deleted_at is null and r.format > 0
          order by r.seq`,

@@ -1,5 +1,6 @@
 import { MAX_RECOVERIES, STATE, statesOf } from "../../domain/delivery.ts";
-import type { Recovered, SentMark } from "../store.ts";
+import type { DeliveryKey, Recovered, SentMark } from "../port/lanes.ts";
+import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
 import { toDeaths, type DyingRow } from "./deaths.ts";
 import type { Moves } from "./move.ts";
@@ -9,8 +10,10 @@ const RELEASE = statesOf("release");
 const STOPPED = "gateway stopped";
 
 export interface Recover {
-  recover(now: number, wall: number, sent: readonly SentMark[]): Recovered;
-  loadLanes(): { subscriptionSeq: number; nextDueAt: number }[];
+  recover(sent: readonly SentMark[]): Recovered;
+  /** Gives them back unsent. */
+  release(deliveries: readonly (DeliveryKey & { generation: number })[]): void;
+  load(): { subscriptionSeq: number; nextDueAt: number }[];
 }
 
 export function createRecover(
@@ -18,6 +21,7 @@ export function createRecover(
   moves: Moves,
   settle: Settle,
   nextDueAt: (subscriptionSeq: number) => number | undefined,
+  at: Readonly<BatchTime>,
 ): Recover {
   const selectSubscriptions = db.prepare("select seq from records where kind = 'subscription'");
   const selectSending = db.prepare(`
@@ -25,11 +29,19 @@ export function createRecover(
     order by event_seq, subscription_seq`);
 
   const selectEvent = db.prepare("select id, type from events where seq = ?");
-  const release = db.prepare(`
+  const releaseAny = db.prepare(`
     update deliveries set state = ${RELEASE.to} where event_seq = ? and subscription_seq = ? and state in ${RELEASE.from}`);
 
+  const releaseRow = db.prepare(`
+    update deliveries set state = ${RELEASE.to}
+    where event_seq = ? and subscription_seq = ? and state in ${RELEASE.from} and generation = ?`);
+
   return {
-    recover(now, wall, sent) {
+    release(deliveries) {
+      for (const d of deliveries) releaseRow.run(d.eventSeq, d.subscriptionSeq, d.generation);
+    },
+    recover(sent) {
+      const { now, wall } = at;
       const counts: Recovered = { released: 0, interrupted: 0, poisoned: 0 };
       const poisoned: DyingRow[] = [];
       // A place that is free again keeps its last mark, so a delivery may have several: of this attempt and of earlier ones.
@@ -40,7 +52,7 @@ export function createRecover(
         const next = row.attempt_count + 1;
         const attempt = { eventSeq: event_seq, subscriptionSeq: subscription_seq, attemptNumber: next };
         if (!marks.has(attemptName({ ...attempt, generation: row.generation }))) {
-          release.get(event_seq, subscription_seq);
+          releaseAny.get(event_seq, subscription_seq);
           counts.released++;
           continue;
         }
@@ -72,7 +84,7 @@ export function createRecover(
       counts.deaths = toDeaths(poisoned, "poison");
       return counts;
     },
-    loadLanes() {
+    load() {
       const lanes = [];
       for (const { seq: subscriptionSeq } of selectSubscriptions.all() as unknown as { seq: number }[]) {
         const dueAt = nextDueAt(subscriptionSeq);

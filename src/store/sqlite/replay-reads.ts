@@ -1,42 +1,20 @@
 import { ENDED, STATE } from "../../domain/delivery.ts";
-import { PRIORITIES } from "../../domain/event.ts";
-import type { ReplayStatus } from "../../domain/replay.ts";
-import { ATTEMPT_TRIGGERS, type DeliveryKey, type Page, type PageOf, type UnfinishedFanOut } from "../store.ts";
-import type { FoundDelivery, ReplayPage, ReplayRow, ReplayWalk } from "../port/replays.ts";
-import type { Statement } from "./connection.ts";
+import type { FoundDelivery, ReplayPage, ReplayRow, ReplayRowFilter, ReplayWalk } from "../port/jobs.ts";
+import { ATTEMPT_TRIGGERS, type DeliveryKey } from "../port/lanes.ts";
+import type { Page, PageOf } from "../port/reads.ts";
+import { parseCursor, type Prepare } from "./query-rows.ts";
 import { fromReplaySql, type ReplaySql } from "./replays.ts";
-
-/** By how much the clock may have been set back without an event being overlooked. */
-const CLOCK_MARGIN_MS = 86_400_000;
 
 type Value = string | number;
 
-type Prepare = (sql: string) => Statement;
-
-/** The first event that was received at `time` or later, as if they were in the order of their times. */
-export function findFirstReceived(prepare: Prepare, time: number, lastSeq: number): number {
-  const select = prepare("select seq, received_at as at from events where seq >= ? order by seq limit 1");
-  let [low, high] = [1, lastSeq + 1];
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const event = select.get(middle) as { seq: number; at: number } | undefined;
-    if (event === undefined || event.at >= time) high = middle;
-    else low = event.seq + 1;
-  }
-  return low;
-}
-
-export function createReplayReads(prepare: Prepare, parseCursor: (cursor: string) => number) {
+export function createReplayReads(prepare: Prepare) {
   return {
     findReplay(id: string): ReplayRow | undefined {
       const row = prepare("select * from replays where id = ?").get(id) as unknown as ReplaySql | undefined;
       return row === undefined ? undefined : fromReplaySql(row);
     },
 
-    listReplays(
-      filter: { tenantId?: string | undefined; status?: ReplayStatus | undefined },
-      { limit, cursor }: Page,
-    ): PageOf<ReplayRow> {
+    listReplays(filter: ReplayRowFilter, { limit, cursor }: Page): PageOf<ReplayRow> {
       const conditions: string[] = [];
       const values: Value[] = [];
       const where = (sql: string, value: Value | undefined) => {
@@ -46,7 +24,7 @@ export function createReplayReads(prepare: Prepare, parseCursor: (cursor: string
       };
       where("tenant_id = ?", filter.tenantId);
       where("status = ?", filter.status);
-      where("seq < ?", cursor === undefined ? undefined : parseCursor(cursor));
+      where("seq < ?", cursor === undefined ? undefined : parseCursor(cursor, 1)[0]);
       const sql = `select * from replays where ${["true", ...conditions].join(" and ")} order by seq desc limit ?`;
       const rows = prepare(sql).all(...values, limit + 1) as unknown as ReplaySql[];
       const shown = rows.slice(0, limit);
@@ -55,13 +33,12 @@ export function createReplayReads(prepare: Prepare, parseCursor: (cursor: string
         nextCursor: rows.length > limit ? String(shown.at(-1)?.seq) : undefined,
       };
     },
+  };
+}
 
-    loadRunningReplays(): ReplayRow[] {
-      const rows = prepare("select * from replays where status = 'running' order by seq").all();
-      return (rows as unknown as ReplaySql[]).map(fromReplaySql);
-    },
-
-    walkReplay(walk: ReplayWalk, after: DeliveryKey, page: { limit: number; maxScanned: number }): ReplayPage {
+export function createWalks(prepare: Prepare) {
+  return {
+    walk(walk: ReplayWalk, after: DeliveryKey, page: { limit: number; maxScanned: number }): ReplayPage {
       const { sql, values } = WALKS[walk.over](walk, after);
       const found: FoundDelivery[] = [];
       let last = after;
@@ -75,38 +52,11 @@ export function createReplayReads(prepare: Prepare, parseCursor: (cursor: string
       return { found, after: last, isEnd: scanned < page.maxScanned };
     },
 
-    countOpenReplays(subscriptionSeqs: readonly number[], limit: number): number[] {
+    countReopened(subscriptionSeqs: readonly number[], limit: number): number[] {
       const count = prepare(`
         select count(*) as open from (
           select 1 from deliveries where subscription_seq = ? and state < ${ENDED} and next_trigger = ${ATTEMPT_TRIGGERS.indexOf("replay")} limit ?)`);
       return subscriptionSeqs.map((seq) => (count.get(seq, limit) as { open: number }).open);
-    },
-
-    findEventRange(since: number | undefined, until: number | undefined): { afterSeq: number; upToSeq: number } {
-      const { seq } = prepare("select coalesce(max(seq), 0) as seq from events").get() as { seq: number };
-      return {
-        afterSeq: since === undefined ? 0 : findFirstReceived(prepare, since - CLOCK_MARGIN_MS, seq) - 1,
-        upToSeq: until === undefined ? seq : Math.min(seq, findFirstReceived(prepare, until + CLOCK_MARGIN_MS, seq)),
-      };
-    },
-
-    loadEventFacts(eventSeq: number): Omit<UnfinishedFanOut, "cursor"> | undefined {
-      const row = prepare(`
-        select type, source, tenant_id, priority, content_type, request, details, received_at, expires_at
-        from events where seq = ?`).get(eventSeq) as unknown as FactsSql | undefined;
-      if (row === undefined) return undefined;
-      return {
-        eventSeq,
-        type: row.type,
-        source: row.source,
-        tenantId: row.tenant_id,
-        priority: PRIORITIES[row.priority] ?? "normal",
-        contentType: row.content_type ?? undefined,
-        request: row.request ?? undefined,
-        details: row.details ?? undefined,
-        receivedAt: row.received_at,
-        expiresAt: row.expires_at ?? undefined,
-      };
     },
   };
 }
@@ -201,16 +151,4 @@ interface WalkSql {
   state: number | null;
   type: string;
   is_wanted: number;
-}
-
-interface FactsSql {
-  type: string;
-  source: string;
-  tenant_id: string;
-  priority: number;
-  content_type: string | null;
-  request: string | null;
-  details: string | null;
-  received_at: number;
-  expires_at: number | null;
 }

@@ -2,8 +2,9 @@ import { STATE, rankOfReplay } from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
 import { refuse, type Refused } from "../../domain/refusal.ts";
 import { isOver, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../../domain/replay.ts";
-import { ATTEMPT_TRIGGERS } from "../store.ts";
-import type { NewReplay, ReplayItem, ReplayRow, ReplayStep, ReplayStepResult } from "../port/replays.ts";
+import type { NewReplay, ReplayItem, ReplayRow, ReplayStep, ReplayStepResult } from "../port/jobs.ts";
+import { ATTEMPT_TRIGGERS } from "../port/lanes.ts";
+import type { BatchTime } from "../commit/batch.ts";
 import type { Accept } from "./accept.ts";
 import { createAttempts } from "./attempts.ts";
 import type { Database } from "./connection.ts";
@@ -22,7 +23,10 @@ const TAKES: Readonly<Record<ReplayKind, readonly number[]>> = {
   purge: [STATE.dead],
 };
 
-export function createReplayWrites(db: Database, { moves, accept }: { moves: Moves; accept: Accept }) {
+export function createReplayWrites(
+  db: Database,
+  { moves, accept, at }: { moves: Moves; accept: Accept; at: Readonly<BatchTime> },
+) {
   const insert = db.prepare(`
     insert into replays (id, tenant_id, kind, status, filter, subscription_seq, lane_seq, after_seq, up_to_seq, cursor,
       total, total_is_exact, created_at, started_at)
@@ -54,10 +58,10 @@ export function createReplayWrites(db: Database, { moves, accept }: { moves: Mov
     return find.get(id);
   }
 
-  function make({ eventSeq, subscriptionSeq, ordered, expiresAt }: ReplayItem, { now, wall }: ReplayStep): Outcome {
+  function make({ eventSeq, subscriptionSeq, ordered, expiresAt }: ReplayItem): Outcome {
     const event = selectEvent.get(eventSeq) as unknown as EventSql | undefined;
     if (event === undefined) return "failed";
-    const dueAt = Math.max(now, event.due_at);
+    const dueAt = Math.max(at.now, event.due_at);
     const made = accept.insertDelivery(
       {
         eventSeq,
@@ -66,7 +70,7 @@ export function createReplayWrites(db: Database, { moves, accept }: { moves: Mov
         orderingKey: event.ordering_key ?? undefined,
       },
       { subscriptionSeq, claim: false, ordered, expiresAt },
-      wall,
+      at.wall,
     );
     if (made === undefined) return "skipped";
     markReplayed.run(rankOfReplay(dueAt), eventSeq, subscriptionSeq);
@@ -78,18 +82,18 @@ export function createReplayWrites(db: Database, { moves, accept }: { moves: Mov
     moves.end(row, "cancelled", { now: at, attemptCount: row.attempt_count, error, leavesKeyQueue: true });
   }
 
-  function change(kind: ReplayKind, item: ReplayItem, step: ReplayStep): Outcome {
+  function change(kind: ReplayKind, item: ReplayItem): Outcome {
     const row = moves.find(item.eventSeq, item.subscriptionSeq);
-    if (row === undefined) return item.isMissing ? make(item, step) : "skipped";
+    if (row === undefined) return item.isMissing ? make(item) : "skipped";
     if (item.isMissing || !TAKES[kind].includes(row.state)) return "skipped";
     if (kind === "cancel") {
-      end(row, step.now);
+      end(row, at.now);
     } else if (kind === "purge") {
-      end(row, step.wall, PURGED);
+      end(row, at.wall, PURGED);
       attempts.deleteAll(item);
     } else {
       const { ordered, expiresAt } = item;
-      moves.reopen(row, step.now, "replay", { ordered, expiresAt, isBulk: true });
+      moves.reopen(row, at.now, "replay", { ordered, expiresAt, isBulk: true });
     }
     return "done";
   }
@@ -116,14 +120,14 @@ export function createReplayWrites(db: Database, { moves, accept }: { moves: Mov
       return fromReplaySql(row);
     },
 
-    setReplayStatus(id: string, status: ReplayStatus, { at, error }: StatusChange): ReplayRow | Refused {
+    setReplayStatus(id: string, status: ReplayStatus, error?: string): ReplayRow | Refused {
       const row = findById(id);
       if (row === undefined) return refuseUnknown(id);
       if (row.status === status) return fromReplaySql(row);
       if (isOver(row.status)) {
         return refuse("conflict", `The replay ${id} is ${row.status}: nothing can be changed about it.`);
       }
-      return fromReplaySql(setStatus.get(status, isOver(status) ? at : null, error ?? null, id));
+      return fromReplaySql(setStatus.get(status, isOver(status) ? at.wall : null, error ?? null, id));
     },
 
     stepReplay(step: ReplayStep, items: readonly ReplayItem[]): ReplayStepResult | Refused {
@@ -135,7 +139,7 @@ export function createReplayWrites(db: Database, { moves, accept }: { moves: Mov
       const mayOpen = createMemo((seq) => findLiveSubscription.get(seq) !== undefined);
       const needsSubscription = row.kind !== "cancel" && row.kind !== "purge";
       const outcomes = items.map((item) =>
-        needsSubscription && !mayOpen(item.subscriptionSeq) ? "failed" : change(row.kind, item, step),
+        needsSubscription && !mayOpen(item.subscriptionSeq) ? "failed" : change(row.kind, item),
       );
       const count = (wanted: Outcome) => outcomes.filter((outcome) => outcome === wanted).length;
       const moved = moveOn.get(
@@ -145,7 +149,7 @@ export function createReplayWrites(db: Database, { moves, accept }: { moves: Mov
         count("skipped"),
         count("failed") + step.failed,
         step.isEnd ? "completed" : "running",
-        step.isEnd ? step.wall : null,
+        step.isEnd ? at.wall : null,
       );
       return {
         changed: outcomes.map((outcome) => outcome === "done"),
@@ -156,11 +160,6 @@ export function createReplayWrites(db: Database, { moves, accept }: { moves: Mov
 }
 
 type Outcome = "done" | "skipped" | "failed";
-
-interface StatusChange {
-  at: number;
-  error?: string | undefined;
-}
 
 function refuseUnknown(id: string): Refused {
   return refuse("not_found", `There is no replay ${id}.`);

@@ -1,4 +1,4 @@
-import { REQUEST_OUTCOMES, type LoggedRequest, type RequestReplay } from "../store.ts";
+import { type LoggedRequest, REQUEST_OUTCOMES, type RequestReplay } from "../port/event-log.ts";
 import type { Database } from "./connection.ts";
 
 /** A flood of bad requests must not fill the disk: each source keeps its newest. */
@@ -77,16 +77,6 @@ export function createRequestNotes(db: Database) {
   return {
     noteRequestReplay(id: string, { at, by, eventIds }: RequestReplay): void {
       noteReplay.run(at, by ?? null, JSON.stringify(eventIds), id);
-    },
-  };
-}
-
-export function createRequestBodyReads(db: Database) {
-  const selectBody = db.prepare("select body from requests where id = ?");
-  return {
-    loadRequestBody(id: string): Uint8Array | undefined {
-      const row = selectBody.get(id) as { body: Uint8Array | null } | undefined;
-      return row?.body ?? undefined;
     },
   };
 }

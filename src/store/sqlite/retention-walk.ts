@@ -1,5 +1,5 @@
 import type { Ages } from "../../domain/retention.ts";
-import type { RetentionRules } from "../port/retention.ts";
+import type { RetentionRules } from "../port/jobs.ts";
 import { SEGMENTS } from "./block-filter.ts";
 import { GROUP_BLOCKS, groupOf } from "./block-group.ts";
 import type { Database } from "./connection.ts";

@@ -1,7 +1,7 @@
 import { STATE } from "../../domain/delivery.ts";
 import type { Ages } from "../../domain/retention.ts";
 import { BATCH_LIMITS } from "../commit/batch.ts";
-import type { Pruned, PrunedEvents, PruneStep } from "../port/retention.ts";
+import type { Pruned, PruneStep } from "../port/jobs.ts";
 import { LAST_EVENT_SEQ, type AcceptOptions } from "./accept.ts";
 import { createAttempts, createAttemptsOfEvents } from "./attempts.ts";
 import type { Database } from "./connection.ts";
@@ -105,7 +105,7 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
     return [erased, at === undefined ? Number.POSITIVE_INFINITY : at + answers];
   }
 
-  function pruneBlock(place: { block: number; afterSeq: number; upToSeq: number }, step: PruneStep) {
+  function pruneBlock(place: { block: number; afterSeq: number; upToSeq: number }, step: AgeStep) {
     const { rules, wall, maxRows } = step;
     const agesOfTenant = new Map(rules.tenants);
     const events = selectEvents.all(place.afterSeq, place.upToSeq, maxRows) as unknown as OldEvent[];
@@ -157,7 +157,7 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
 
   const NOTHING = { removed: 0, deliveries: 0, answers: 0, bytes: 0 };
 
-  function stepOn(step: PruneStep) {
+  function stepOn(step: AgeStep) {
     const { afterSeq, rules, wall, maxRows } = step;
     if (afterSeq === 0) walk.begin(rules, wall);
     const place = walk.find(afterSeq, rules, wall);
@@ -168,13 +168,9 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
   }
 
   return {
-    pruneEvents(step: PruneStep): PrunedEvents {
-      const startedAt = performance.now();
-      return { ...stepOn(step), tookMs: performance.now() - startedAt };
-    },
+    pruneEvents: stepOn,
 
-    pruneRequests({ afterSeq, rules, wall, maxRows }: PruneStep): Pruned {
-      const startedAt = performance.now();
+    pruneRequests({ afterSeq, rules, wall, maxRows }: AgeStep): Pick<Pruned, "removed" | "afterSeq" | "isEnd"> {
       const agesOfTenant = new Map(rules.tenants);
       const requests = selectRequests.all(afterSeq, maxRows) as unknown as OldRequest[];
       let [removed, bytes, reached] = [0, 0, afterSeq];
@@ -189,10 +185,12 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
         reached = seq;
       }
       const isEnd = requests.length < maxRows && reached === (requests.at(-1)?.seq ?? afterSeq);
-      return { removed, afterSeq: reached, isEnd, tookMs: performance.now() - startedAt };
+      return { removed, afterSeq: reached, isEnd };
     },
   };
 }
+
+type AgeStep = Extract<PruneStep, { of: "events" | "requests" }>;
 
 export type Retention = ReturnType<typeof createRetention>;
 

@@ -1,6 +1,6 @@
 import { ENDED, STATE } from "../../domain/delivery.ts";
 import { parsePattern } from "../../domain/pattern.ts";
-import type { EventFilter } from "../store.ts";
+import type { EventFilter } from "../port/reads.ts";
 import { keyOfIdPrefix, mayHold, toFilterKey, type FilterKey } from "./block-filter.ts";
 import { GROUP_BLOCKS, groupOf, unpackGroup, type BlockRow } from "./block-group.ts";
 import type { Statement } from "./connection.ts";

@@ -1,7 +1,7 @@
 import { deriveEventStatus } from "../../domain/delivery.ts";
 import { createTextMatch, hasLabels, MAX_SEARCHED_BODY_BYTES } from "../../domain/event-search.ts";
 import { matchesPattern, parsePattern } from "../../domain/pattern.ts";
-import type { EventFilter, EventPage, SearchPage, StoredEvent } from "../store.ts";
+import type { EventFilter, EventPage, SearchPage, StoredEvent } from "../port/reads.ts";
 import type { Statement } from "./connection.ts";
 import { BLOCK_EVENTS, blockOf } from "./event-blocks.ts";
 import { createSieves, type Sieve } from "./search-sieves.ts";

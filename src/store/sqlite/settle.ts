@@ -1,5 +1,5 @@
 import { STATE, statesOf } from "../../domain/delivery.ts";
-import type { AttemptRecord, Settlement, Settled } from "../store.ts";
+import type { AttemptRecord, Settled, Settlement } from "../port/lanes.ts";
 import { createAttempts, type AttemptPlace } from "./attempts.ts";
 import type { Claim } from "./claim.ts";
 import type { Database } from "./connection.ts";
@@ -7,7 +7,7 @@ import type { CounterDeltas } from "./counters.ts";
 import { EARLY, type DeliveryRow, type Moves } from "./move.ts";
 
 export interface Settle {
-  settle(settlement: Settlement): Settled;
+  settle(settlement: Settlement, now: number): Settled;
   /** Returns the number it is recorded by: the next free one, when another attempt already has `number`. */
   recordAttempt(eventSeq: number, subscriptionSeq: number, number: number, attempt: AttemptRecord): number;
 }
@@ -77,7 +77,7 @@ export function createSettle(db: Database, moves: Moves, claim: Claim, counters:
 
   return {
     recordAttempt,
-    settle(s) {
+    settle(s, now) {
       if (deliverAtOnce(s)) return NOTHING_FOLLOWS;
 
       const number = recordAttempt(s.eventSeq, s.subscriptionSeq, s.attemptNumber, s.attempt);
@@ -87,7 +87,7 @@ export function createSettle(db: Database, moves: Moves, claim: Claim, counters:
         return { applied: false, next: undefined, movedUp: false };
       }
       if (s.verdict === "retry") {
-        moves.makeDue(row, s.nextAttemptAt ?? s.now, "retry", {
+        moves.makeDue(row, s.nextAttemptAt ?? now, "retry", {
           act: "retry",
           generation: row.generation,
           attemptCount: number,
@@ -107,7 +107,7 @@ export function createSettle(db: Database, moves: Moves, claim: Claim, counters:
         leavesKeyQueue: s.leavesKeyQueue,
       });
       if (follower === undefined) return NOTHING_FOLLOWS;
-      const next = s.claimNext ? claim.claimOne(follower.eventSeq, follower.subscriptionSeq, s.now) : undefined;
+      const next = s.claimNext ? claim.claimOne(follower.eventSeq, follower.subscriptionSeq, now) : undefined;
       return { applied: true, next, movedUp: next === undefined };
     },
   };

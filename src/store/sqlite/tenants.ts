@@ -1,4 +1,4 @@
-import type { TenantUsage } from "../store.ts";
+import type { TenantUsage } from "../port/reads.ts";
 import type { Database, Statement } from "./connection.ts";
 
 /** Inserts a tenant that nobody has configured where there is none of that id; under a version of its own if none is given. */

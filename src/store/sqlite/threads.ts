@@ -3,7 +3,7 @@ import { failAll, type BatchResult, type WriteBatch } from "../commit/batch.ts";
 import { faultError, type FaultReport } from "../commit/faults.ts";
 import type { BatchPort } from "../commit/group-commit.ts";
 import { reportFault } from "./faults.ts";
-import { createReadModels, type ReadQueries } from "./read-models.ts";
+import { createQueries, runQuery } from "./queries.ts";
 import { holdOpen, openReadConnection } from "./connection.ts";
 import { endThread, takeThread } from "./thread-starts.ts";
 import { fromResultMessage, toBatchMessage, type ResultMessage } from "../commit/thread-messages.ts";
@@ -14,13 +14,9 @@ export interface WriterHandle extends BatchPort {
   close(): Promise<void>;
 }
 
-export type Read = <Name extends keyof ReadQueries>(
-  name: Name,
-  ...args: Parameters<ReadQueries[Name]>
-) => Promise<ReturnType<ReadQueries[Name]>>;
-
 export interface ReaderHandle {
-  read: Read;
+  /** A query, by the names of its port and its own. */
+  read(port: string, name: string, args: readonly unknown[]): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -67,9 +63,9 @@ function openLocalWriter(options: WriterOptions): WriterHandle {
 
 function openLocalReader(file: string): ReaderHandle {
   const db = openReadConnection(file);
-  const reads = createReadModels(db);
+  const queries = createQueries(db);
   return {
-    read: async (name, ...args) => (reads[name] as (...args: readonly unknown[]) => never)(...args),
+    read: async (port, name, args) => runQuery(queries, port, name, args),
     async close() {
       db.close();
     },
@@ -149,12 +145,12 @@ function startReaderThread(worker: Worker, file: string): ReaderHandle {
   worker.postMessage(file);
 
   return {
-    read: (name, ...args) =>
+    read: (port, name, args) =>
       new Promise((resolve, reject) => {
         if (lost !== undefined) return reject(lost);
         const id = ++lastId;
         waiting.set(id, { resolve, reject });
-        worker.postMessage({ id, name, args });
+        worker.postMessage({ id, port, name, args });
       }),
     async close() {
       worker.postMessage("close");

@@ -1,7 +1,8 @@
-import type { ClaimResult, Settled } from "../store.ts";
+import type { ClaimResult, Settled } from "../port/lanes.ts";
 import {
   failAll,
   type BatchResult,
+  type BatchTime,
   type Command,
   type OrFault,
   type Stored,
@@ -9,12 +10,13 @@ import {
 } from "../commit/batch.ts";
 import type { FaultReport } from "../commit/faults.ts";
 import { createAccept } from "./accept.ts";
-import { createActs } from "./acts.ts";
 import { createClaim } from "./claim.ts";
-import { createCommands } from "./commands.ts";
+import { createCommands, type Commands } from "./commands.ts";
 import { explainCorruption, openWriteConnection, type ConnectionOptions, type Database } from "./connection.ts";
 import { createCounterDeltas } from "./counters.ts";
+import { createExpire } from "./expire.ts";
 import { judgeFault, reportFault } from "./faults.ts";
+import { createKnownTime } from "./known-time.ts";
 import { createMoves } from "./move.ts";
 import { createRecover } from "./recover.ts";
 import { createRequestRing } from "./request-ring.ts";
@@ -44,7 +46,7 @@ export interface Writer {
 /** Larger logs stall commits for longer when they are checkpointed. */
 const MAX_LOG_PAGES = 2000;
 
-type Run<Item, Result> = (item: Item, wall: number) => OrFault<Result>;
+type Run<Item, Result> = (item: Item) => OrFault<Result>;
 /** How one item of a batch is written. */
 type Attempt = <Result>(work: () => OrFault<Result>) => OrFault<Result>;
 
@@ -60,36 +62,38 @@ export function openWriter(options: WriterOptions): Writer {
 
 function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, options: WriterOptions): Writer {
   const hashKeyHex = keepMeta("dedupe_hash_key", options.hashKeyHex);
+  const at: BatchTime = { now: 0, wall: 0 };
   const counters = createCounterDeltas(db);
   const moves = createMoves(db, counters);
   const known = { dedupeHorizonMs: options.dedupeHorizonMs, hashKey: Buffer.from(hashKeyHex, "hex") };
   const accept = createAccept(db, counters, moves, known);
-  const acts = createActs(db, moves, accept);
-  const claim = createClaim(db, acts.expireOne);
+  const expire = createExpire(db, moves);
+  const claim = createClaim(db, expire.one);
   const settle = createSettle(db, moves, claim, counters);
-  const recover = createRecover(db, moves, settle, claim.nextDueAt);
+  const recover = createRecover(db, moves, settle, claim.nextDueAt, at);
   const ring = createRequestRing(db);
   const retention = createRetention(db, { ...known, ring });
-  const { commands, mayThrow } = createCommands(db, { accept, acts, recover, counters, moves, retention });
+  const commands = createCommands(db, { at, accept, expire, recover, counters, moves, retention });
+  const knownTime = createKnownTime(db);
   const transactions = createTransactions(db, [
     { write: () => counters.write(), rollback: () => counters.discard() },
     ring,
     accept,
+    knownTime,
   ]);
   /** After a fault of the disk nothing more is written: what is on it is unknown. */
   let lost: FaultReport | undefined;
   const readLog = db.prepare("pragma wal_checkpoint(noop)");
   const checkpoint = db.prepare("pragma wal_checkpoint(passive)");
 
-  const runSettle: Run<WriteBatch["settles"][number], Settled> = (item) => settle.settle(item);
-  const runAccept: Run<WriteBatch["accepts"][number], Stored> = (item, wall) =>
-    accept.accept(item.event, item.deliveries, wall);
-  const runCommand: Run<Command, { value: unknown }> = ({ name, args }) => {
-    const command = commands[name as keyof typeof commands] as (...args: readonly unknown[]) => unknown;
-    const call = () => ({ value: command(...args) });
-    return mayThrow.has(name) ? transactions.attempt(call) : call();
+  const runSettle: Run<WriteBatch["settles"][number], Settled> = (item) => settle.settle(item, at.now);
+  const runAccept: Run<WriteBatch["accepts"][number], Stored> = (item) =>
+    accept.accept(item.event, item.deliveries, at.wall);
+  const runCommand: Run<Command, { value: unknown }> = ({ port, name, args }) => {
+    const methods = commands[port as keyof Commands] as Record<string, (...args: readonly unknown[]) => unknown>;
+    return { value: methods[name]?.(...args) };
   };
-  const runClaim: Run<WriteBatch["claims"][number], ClaimResult> = (item) => claim.claim(item);
+  const runClaim: Run<WriteBatch["claims"][number], ClaimResult> = (item) => claim.claim(item, at.now);
   const runRequest: Run<WriteBatch["requests"][number], undefined> = (item) => {
     ring.insert(item);
     return undefined;
@@ -97,7 +101,10 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
 
   function runBatch(batch: WriteBatch, attempt: Attempt): BatchResult {
     const all = <Item, Result>(items: readonly Item[], run: Run<Item, Result>) =>
-      items.map((item) => attempt(() => run(item, batch.wall)));
+      items.map((item) => attempt(() => run(item)));
+    at.now = batch.at.now;
+    at.wall = batch.at.wall;
+    knownTime.note(at.now);
     const settles = all(batch.settles, runSettle);
     const accepts = all(batch.accepts, runAccept);
     const done = all(batch.commands, runCommand);
@@ -157,7 +164,7 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
   }
 
   return {
-    info: { ...sqlite, lastKnownNow: Number(keepMeta("last_known_now", "0")) },
+    info: { ...sqlite, lastKnownNow: knownTime.last },
     commit(batches) {
       if (lost !== undefined) return batches.map((batch) => failAll(batch, lost as FaultReport));
       const results = commitAll(batches);

@@ -15,7 +15,7 @@ export const sourcesCase: ResourceCase = {
   async open(registry, store) {
     const sources = await openSources({
       registry,
-      records: store,
+      records: store.records,
       clock: createVirtualClock(createVirtualTime(NOON)),
       random: createSystemRandom(),
       secretBox: createSecretBox("a master key of at least 32 characters"),

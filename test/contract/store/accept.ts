@@ -1,6 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { publishKey, replayKey, webhookKey } from "../../../src/domain/dedupe-key.ts";
-import { accept, claim, newDelivery, newEvent, NOON, stored, textOf } from "../../support/store-fixtures.ts";
+import {
+  NOON,
+  accept,
+  claim,
+  listDeliveriesOf,
+  loadBody,
+  loadRequest,
+  newDelivery,
+  newEvent,
+  stored,
+  textOf,
+} from "../../support/store-fixtures.ts";
 import { DEDUPE_HORIZON_MS, inFreshPlace, insertLane, useStore, type StoreHarness } from "./harness.ts";
 
 const BODIES: readonly (readonly [string, Uint8Array])[] = [
@@ -29,11 +40,11 @@ export function acceptContract(harness: StoreHarness): void {
       const lane = await shared.newLane();
       const seq = await stored(shared.store, event, [newDelivery(lane, { expiresAt: NOON + 9 })]);
 
-      const found = await shared.store.findEvent(event.id, "default");
+      const found = await shared.store.reads.findEvent(event.id, "default");
       const { body, givenId, dueAt, dedupeKey, fanOutCursor, ...said } = event;
       const counts = { deliveryCount: 1, open: 1, delivered: 0, dead: 0, cancelled: 0 };
       expect(found).toEqual({ ...said, ...counts, seq, size: body.length, publishedAt: NOON });
-      expect(await shared.store.listDeliveriesOfEvent(seq)).toEqual([
+      expect(await listDeliveriesOf(shared.store, seq)).toEqual([
         expect.objectContaining({ subscriptionSeq: lane, state: "pending", generation: 1, nextAttemptAt: dueAt }),
       ]);
       expect([givenId, dedupeKey, fanOutCursor]).toEqual([false, undefined, undefined]);
@@ -43,7 +54,7 @@ export function acceptContract(harness: StoreHarness): void {
       const lane = await shared.newLane();
       const seq = await stored(shared.store, newEvent({ body }), [newDelivery(lane)]);
       const [claimed] = (await claim(shared.store, lane)).claimed;
-      expect(Buffer.from((await shared.store.loadBody(seq)) ?? []).equals(body)).toBe(true);
+      expect(Buffer.from((await loadBody(shared.store, seq)) ?? []).equals(body)).toBe(true);
       expect(claimed?.event.size).toBe(body.length);
       // A large one is not handed over with its delivery but loaded when it is sent.
       const handedOver = claimed?.event.body;
@@ -52,16 +63,16 @@ export function acceptContract(harness: StoreHarness): void {
 
     it("gives the request back that a webhook came with", async () => {
       const request = '{"method":"PUT","path":"/webhook/a/\u00e4"}';
-      expect(await shared.store.loadRequest(await stored(shared.store, newEvent({ request })))).toBe(request);
+      expect(await loadRequest(shared.store, await stored(shared.store, newEvent({ request })))).toBe(request);
       expect(
-        await shared.store.loadRequest(await stored(shared.store, newEvent({ request: undefined }))),
+        await loadRequest(shared.store, await stored(shared.store, newEvent({ request: undefined }))),
       ).toBeUndefined();
-      expect(await shared.store.loadRequest(999_999_999)).toBeUndefined();
+      expect(await loadRequest(shared.store, 999_999_999)).toBeUndefined();
     });
 
     it("stores an event that nobody asked for and counts it as unmatched", async () => {
       await stored(shared.store, newEvent({ tenantId: "lonely" }));
-      const counters = (await shared.store.loadCounters()).events.find(({ tenantId }) => tenantId === "lonely");
+      const counters = (await shared.store.reads.loadCounters()).events.find(({ tenantId }) => tenantId === "lonely");
       expect(counters).toEqual({ tenantId: "lonely", accepted: 1, unmatched: 1, duplicates: 0, pruned: 0 });
     });
 
@@ -90,7 +101,7 @@ export function acceptContract(harness: StoreHarness): void {
       ]);
       expect(results.map(({ kind }) => kind)).toEqual(["stored", "failed", "stored"]);
       expect(results[1]).toMatchObject({ error: { code: "internal_error" } });
-      expect(await shared.store.findEvent(bad.id, undefined)).toBeUndefined();
+      expect(await shared.store.reads.findEvent(bad.id, undefined)).toBeUndefined();
       expect((await claim(shared.store, lane)).claimed.map(({ event }) => event.id)).toEqual(["before", "after"]);
       expect(await accept(shared.store, { ...bad, occurredAt: NOON }, [])).toMatchObject({ kind: "stored" });
     });
@@ -167,10 +178,10 @@ export function acceptContract(harness: StoreHarness): void {
       ) as [ReturnType<typeof newEvent>, ReturnType<typeof newEvent>];
       const seq = await stored(shared.store, first, [newDelivery(lane)]);
       expect(await accept(shared.store, second, [newDelivery(lane)])).toEqual({ kind: "duplicate", eventId: first.id });
-      expect(await shared.store.findEvent(second.id, undefined)).toBeUndefined();
-      expect(textOf(await shared.store.loadBody(seq))).toBe("one");
+      expect(await shared.store.reads.findEvent(second.id, undefined)).toBeUndefined();
+      expect(textOf(await loadBody(shared.store, seq))).toBe("one");
       expect((await claim(shared.store, lane)).claimed).toHaveLength(1);
-      const counters = (await shared.store.loadCounters()).events.find(({ tenantId }) => tenantId === "twice");
+      const counters = (await shared.store.reads.loadCounters()).events.find(({ tenantId }) => tenantId === "twice");
       expect(counters).toMatchObject({ accepted: 1, duplicates: 1 });
     });
 
@@ -224,8 +235,8 @@ export function acceptContract(harness: StoreHarness): void {
       const handedBack = newEvent({ id: generated.id, givenId: true, dedupeKey: publishKey(generated.id) });
       expect(await accept(shared.store, handedBack)).toEqual({ kind: "duplicate", eventId: generated.id });
       await stored(shared.store, { ...handedBack, tenantId: "other" });
-      expect(await shared.store.findEvent(generated.id, "other")).toMatchObject({ tenantId: "other" });
-      expect(await shared.store.findEvent(generated.id, "default")).toMatchObject({ tenantId: "default" });
+      expect(await shared.store.reads.findEvent(generated.id, "other")).toMatchObject({ tenantId: "other" });
+      expect(await shared.store.reads.findEvent(generated.id, "default")).toMatchObject({ tenantId: "default" });
     });
   });
 
@@ -255,22 +266,22 @@ export function acceptContract(harness: StoreHarness): void {
           cursor: lanes[0],
         };
         const left = await place.kill();
-        expect(await left.loadUnfinishedFanOuts()).toEqual([unfinished]);
-        expect(await left.findEvent(event.id, undefined)).toMatchObject({ open: 2, deliveryCount: 1 });
+        expect(await left.events.loadUnfinishedFanOuts()).toEqual([unfinished]);
+        expect(await left.reads.findEvent(event.id, undefined)).toMatchObject({ open: 2, deliveryCount: 1 });
 
         const step = [newDelivery(lanes[0]), newDelivery(lanes[1], { claim: true })];
-        await left.fanOut(seq, step, lanes[1]);
-        await left.fanOut(seq, step, lanes[1]);
-        expect(await left.loadUnfinishedFanOuts()).toEqual([{ ...unfinished, cursor: lanes[1] }]);
-        await left.fanOut(seq, [newDelivery(lanes[2], { expiresAt: NOON + 50 })], undefined);
-        expect(await left.loadUnfinishedFanOuts()).toEqual([]);
-        expect(await left.findEvent(event.id, undefined)).toMatchObject({ open: 3, deliveryCount: 3 });
+        await left.events.fanOut(seq, step, lanes[1]);
+        await left.events.fanOut(seq, step, lanes[1]);
+        expect(await left.events.loadUnfinishedFanOuts()).toEqual([{ ...unfinished, cursor: lanes[1] }]);
+        await left.events.fanOut(seq, [newDelivery(lanes[2], { expiresAt: NOON + 50 })], undefined);
+        expect(await left.events.loadUnfinishedFanOuts()).toEqual([]);
+        expect(await left.reads.findEvent(event.id, undefined)).toMatchObject({ open: 3, deliveryCount: 3 });
         for (const lane of lanes.slice(1)) {
           expect((await claim(left, lane)).claimed).toEqual([
             expect.objectContaining({ eventSeq: seq, attemptCount: 0 }),
           ]);
         }
-        const { deliveries } = await left.loadCounters();
+        const { deliveries } = await left.reads.loadCounters();
         expect(deliveries.map(({ created }) => created)).toEqual([2, 1, 1]);
       }));
   });

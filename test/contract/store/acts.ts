@@ -1,14 +1,16 @@
 import { describe, expect, it } from "vitest";
-import type { Store } from "../../../src/store/store.ts";
+import type { DeliveryKey } from "../../../src/store/port/lanes.ts";
 import {
+  NOON,
   accept,
+  change,
   claim,
+  countChanged,
   newDeath,
   newDelivery,
   newEvent,
   newRetry,
   newSettlement,
-  NOON,
   settle,
   stored,
 } from "../../support/store-fixtures.ts";
@@ -36,7 +38,7 @@ export function actsContract(harness: StoreHarness): void {
       const key = await pending(lane);
       await claim(shared.store, lane);
       await settle(shared.store, newRetry(key, NOON + 3_600_000));
-      expect(await shared.store.retryDelivery(key, NOON + 1)).toBe("pending");
+      expect(await change(shared.store, key, { act: "retry" }, NOON + 1)).toBe("pending");
       const [again] = (await claim(shared.store, lane, { now: NOON + 1 })).claimed;
       expect(again).toMatchObject({ generation: 1, attemptCount: 1, trigger: "manual" });
     });
@@ -44,8 +46,8 @@ export function actsContract(harness: StoreHarness): void {
     it("retries a dead letter in a new generation, with its whole schedule before it", async () => {
       const lane = await shared.newLane();
       const key = await dead(lane);
-      expect(await shared.store.retryDelivery(key, NOON)).toBe("dead");
-      const opened = await shared.store.findDelivery(key);
+      expect(await change(shared.store, key, { act: "retry" }, NOON)).toBe("dead");
+      const opened = await shared.store.reads.findDelivery(key);
       expect(opened).toMatchObject({ state: "pending", generation: 2, attemptCount: 1 });
       expect([opened?.deadReason, opened?.completedAt, opened?.lastError]).toEqual([undefined, undefined, undefined]);
       const [again] = (await claim(shared.store, lane)).claimed;
@@ -56,18 +58,20 @@ export function actsContract(harness: StoreHarness): void {
       const lane = await shared.newLane();
       const key = await pending(lane);
       await claim(shared.store, lane);
-      expect(await shared.store.retryDelivery(key, NOON)).toMatchObject({ refused: { code: "illegal_transition" } });
-      const nowhere = await shared.store.retryDelivery({ ...key, eventSeq: 999_999 }, NOON);
+      expect(await change(shared.store, key, { act: "retry" }, NOON)).toMatchObject({
+        refused: { code: "illegal_transition" },
+      });
+      const nowhere = await change(shared.store, { ...key, eventSeq: 999_999 }, { act: "retry" }, NOON);
       expect(nowhere).toMatchObject({ refused: { code: "not_found" } });
     });
 
     it("cancels what is open and refuses what has ended", async () => {
       const lane = await shared.newLane();
       const [open, ended] = [await pending(lane), await dead(lane)];
-      await shared.store.cancelDelivery(open, NOON);
-      expect(await shared.store.findDelivery(open)).toMatchObject({ state: "cancelled", completedAt: NOON });
+      await change(shared.store, open, { act: "cancel" }, NOON);
+      expect(await shared.store.reads.findDelivery(open)).toMatchObject({ state: "cancelled", completedAt: NOON });
       for (const key of [open, ended]) {
-        const again = await shared.store.cancelDelivery(key, NOON);
+        const again = await change(shared.store, key, { act: "cancel" }, NOON);
         expect(again).toMatchObject({ refused: { code: "illegal_transition" } });
       }
     });
@@ -77,9 +81,9 @@ export function actsContract(harness: StoreHarness): void {
       const key = await pending(lane);
       await claim(shared.store, lane);
       await settle(shared.store, newSettlement(key));
-      await shared.store.replay(key, UNORDERED, NOON);
+      await change(shared.store, key, { act: "replay", ...UNORDERED }, NOON);
       const counters = async () =>
-        (await shared.store.loadCounters()).deliveries.find(({ subscriptionSeq }) => subscriptionSeq === lane);
+        (await shared.store.reads.loadCounters()).deliveries.find(({ subscriptionSeq }) => subscriptionSeq === lane);
       expect(await counters()).toMatchObject({ created: 1, delivered: 0 });
       const [again] = (await claim(shared.store, lane)).claimed;
       expect(again).toMatchObject({ generation: 2, attemptCount: 1, trigger: "replay" });
@@ -91,18 +95,18 @@ export function actsContract(harness: StoreHarness): void {
       const [old, lane] = [await shared.newLane(), await shared.newLane()];
       const { eventSeq } = await pending(old);
       const key = { eventSeq, subscriptionSeq: lane };
-      await shared.store.replay(key, { ordered: false, expiresAt: NOON + 70 }, NOON + 60);
-      expect(await shared.store.findDelivery(key)).toMatchObject({ state: "pending", nextAttemptAt: NOON + 60 });
+      await change(shared.store, key, { act: "replay", ordered: false, expiresAt: NOON + 70 }, NOON + 60);
+      expect(await shared.store.reads.findDelivery(key)).toMatchObject({ state: "pending", nextAttemptAt: NOON + 60 });
       expect((await claim(shared.store, lane, { now: NOON + 70 })).expired).toBe(1);
-      const { rows } = await shared.store.listEvents({}, { limit: 1, cursor: undefined });
+      const { rows } = await shared.store.reads.listEvents({}, { limit: 1, cursor: undefined });
       expect(rows).toMatchObject([{ seq: eventSeq, deliveryCount: 2, open: 1, dead: 1 }]);
-      const nowhere = await shared.store.replay({ ...key, eventSeq: 999_999 }, UNORDERED, NOON);
+      const nowhere = await change(shared.store, { ...key, eventSeq: 999_999 }, { act: "replay", ...UNORDERED }, NOON);
       expect(nowhere).toMatchObject({ refused: { code: "not_found" } });
     });
 
     it("does not replay what is still open", async () => {
       const key = await pending(await shared.newLane());
-      const replay = await shared.store.replay(key, UNORDERED, NOON);
+      const replay = await change(shared.store, key, { act: "replay", ...UNORDERED }, NOON);
       expect(replay).toMatchObject({ refused: { code: "illegal_transition", details: { state: "pending" } } });
     });
 
@@ -110,8 +114,8 @@ export function actsContract(harness: StoreHarness): void {
       const lane = await shared.newLane();
       const late = NOON + 100;
       for (const open of [
-        (key: Parameters<Store["replay"]>[0]) => shared.store.replay(key, UNORDERED, late),
-        (key: Parameters<Store["replay"]>[0]) => shared.store.retryDelivery(key, late),
+        (key: DeliveryKey) => change(shared.store, key, { act: "replay", ...UNORDERED }, late),
+        (key: DeliveryKey) => change(shared.store, key, { act: "retry" }, late),
       ]) {
         const key = await pending(lane, NOON + 50);
         expect((await claim(shared.store, lane, { now: late })).expired).toBe(1);
@@ -128,8 +132,8 @@ export function actsContract(harness: StoreHarness): void {
         await settle(shared.store, newRetry(key, NOON + 60_000));
         await stored(shared.store, newEvent({ dueAt: NOON + 60_000 }), [newDelivery(one)]);
       }
-      expect(await shared.store.makeRetriesDue(lane, NOON + 1)).toBe(1);
-      expect(await shared.store.makeRetriesDue(lane, NOON + 1)).toBe(0);
+      expect(await countChanged(shared.store, lane, { act: "hasten" }, NOON + 1)).toBe(1);
+      expect(await countChanged(shared.store, lane, { act: "hasten" }, NOON + 1)).toBe(0);
       expect((await claim(shared.store, lane, { now: NOON + 1 })).claimed).toHaveLength(1);
       expect((await claim(shared.store, other, { now: NOON + 1 })).claimed).toHaveLength(0);
     });
@@ -145,10 +149,10 @@ export function actsContract(harness: StoreHarness): void {
       await retry(NOON, false);
       await retry(NOON, true);
       const hasten = (now: number, limit?: number) =>
-        shared.store.makeRetriesDue(lane, now, { onlyFresh: true, limit });
+        countChanged(shared.store, lane, { act: "hasten", onlyFresh: true, limit }, now);
       expect(await hasten(NOON + 1)).toBe(1);
       expect((await claim(shared.store, lane, { now: NOON + 1 })).claimed).toMatchObject([key]);
-      await shared.store.release([{ ...key, generation: 1 }]);
+      await shared.store.lanes.release([{ ...key, generation: 1 }]);
       await retry(NOON + 2, false);
       // It has failed again: now it waits for its own time, and then may be brought forward again.
       expect(await hasten(NOON + 3)).toBe(0);
@@ -167,7 +171,7 @@ export function actsContract(harness: StoreHarness): void {
         const [one] = (await claim(shared.store, lane)).claimed;
         await settle(shared.store, newRetry(one as never, NOON + 60_000, { keepsTime: true }));
       }
-      expect(await shared.store.makeRetriesDue(lane, NOON + 1, { keptOf: "orders" })).toBe(2);
+      expect(await countChanged(shared.store, lane, { act: "hasten", keptOf: "orders" }, NOON + 1)).toBe(2);
       const { claimed } = await claim(shared.store, lane, { now: NOON + 1 });
       expect(claimed.map(({ event }) => event.source)).toEqual(["orders", "orders"]);
     });
@@ -183,10 +187,10 @@ export function actsContract(harness: StoreHarness): void {
         const [head] = (await claim(shared.store, lane, { limit: 1 })).claimed;
         await settle(shared.store, newDeath(head as never, { leavesKeyQueue: false }));
         const steps: number[] = [];
-        do steps.push(await shared.store.cancelLane(lane, NOON));
+        do steps.push(await countChanged(shared.store, lane, { act: "cancel" }, NOON));
         while (steps.at(-1) !== 0);
         expect(steps.length).toBeGreaterThan(2);
-        const { deliveries } = await shared.store.loadCounters();
+        const { deliveries } = await shared.store.reads.loadCounters();
         const counters = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === lane);
         expect(counters).toMatchObject({ created: 1200, cancelled: 1199, dead: 1 });
         expect((await claim(shared.store, lane)).nextDueAt).toBeUndefined();

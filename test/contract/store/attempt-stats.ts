@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { addPacked, bucketOf, createHistogram, packHistogram } from "../../../src/domain/latency-histogram.ts";
+import type { AttemptStats } from "../../../src/store/port/jobs.ts";
 import type { Store } from "../../../src/store/store.ts";
-import type { AttemptStats } from "../../../src/store/port/statistics.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { inFreshPlace, useStore, type StoreHarness } from "./harness.ts";
 
@@ -22,20 +22,20 @@ export function attemptStatsContract(harness: StoreHarness): void {
   describe("attempt statistics", () => {
     const shared = useStore(harness);
     const load = async (span: "minute" | "hour", subscriptionSeqs: number[], since = MINUTE, until = MINUTE + 119) => {
-      const rows = await shared.store.loadAttemptStats({ span, subscriptionSeqs, since, until });
+      const rows = await shared.store.reads.loadAttemptStats({ span, subscriptionSeqs, since, until });
       return rows
         .map(({ latencies, ...row }) => ({ ...row, latencies: [...latencies] }))
         .sort((a, b) => a.subscriptionSeq - b.subscriptionSeq || a.minute - b.minute);
     };
 
     it("add up by minute and by hour, whoever wrote them and when", async () => {
-      await shared.store.addAttemptStats([
+      await shared.store.jobs.addAttemptStats([
         delta(1, MINUTE + 3, { attempts: 2, failures: 1, latencies: packed(10, 5000) }),
         delta(1, MINUTE + 4),
       ]);
       await Promise.all([
-        shared.store.addAttemptStats([delta(1, MINUTE + 3)]),
-        shared.store.addAttemptStats([delta(1, MINUTE + 60), delta(1, MINUTE + 3, { latencies: packed(7) })]),
+        shared.store.jobs.addAttemptStats([delta(1, MINUTE + 3)]),
+        shared.store.jobs.addAttemptStats([delta(1, MINUTE + 60), delta(1, MINUTE + 3, { latencies: packed(7) })]),
       ]);
       const third = { attempts: 4, failures: 1, latencies: [...packed(10, 10, 7, 5000)] };
       const one = { subscriptionSeq: 1, attempts: 1, failures: 0, latencies: [...packed(10)] };
@@ -51,7 +51,9 @@ export function attemptStatsContract(harness: StoreHarness): void {
     });
 
     it("are loaded of those that are asked for and for the time that is asked for", async () => {
-      await shared.store.addAttemptStats([10, 11, 12].flatMap((seq) => [0, 1, 2].map((n) => delta(seq, MINUTE + n))));
+      await shared.store.jobs.addAttemptStats(
+        [10, 11, 12].flatMap((seq) => [0, 1, 2].map((n) => delta(seq, MINUTE + n))),
+      );
       const found = await load("minute", [10, 12, 99], MINUTE + 1, MINUTE + 2);
       expect(found.map((row) => [row.subscriptionSeq, row.minute - MINUTE])).toEqual([
         [10, 1],
@@ -66,23 +68,24 @@ export function attemptStatsContract(harness: StoreHarness): void {
     it("go by age, minutes and hours apart, in steps", () =>
       inFreshPlace(harness, async ({ store }) => {
         const old = Array.from({ length: 700 }, (_, n) => delta(n + 1, MINUTE));
-        await store.addAttemptStats([...old, delta(1, MINUTE + 60)]);
-        const first = await store.pruneAttemptStats({ minute: MINUTE + 60, hour: MINUTE });
-        expect(first).toBeGreaterThan(0);
-        expect(first).toBeLessThan(700);
-        expect(first + (await pruneAll(store, { minute: MINUTE + 60, hour: MINUTE }))).toBe(700);
+        await store.jobs.addAttemptStats([...old, delta(1, MINUTE + 60)]);
+        const first = await store.jobs.prune({ of: "attempt_stats", minute: MINUTE + 60, hour: MINUTE });
+        expect(first).toMatchObject({ isEnd: false });
+        expect(first.removed).toBeGreaterThan(0);
+        expect(first.removed).toBeLessThan(700);
+        expect(first.removed + (await pruneAll(store, { minute: MINUTE + 60, hour: MINUTE }))).toBe(700);
         const all = { subscriptionSeqs: [1, 2], since: MINUTE, until: MINUTE + 60 };
-        expect(await store.loadAttemptStats({ ...all, span: "minute" })).toHaveLength(1);
-        expect(await store.loadAttemptStats({ ...all, span: "hour" })).toHaveLength(3);
+        expect(await store.reads.loadAttemptStats({ ...all, span: "minute" })).toHaveLength(1);
+        expect(await store.reads.loadAttemptStats({ ...all, span: "hour" })).toHaveLength(3);
         await pruneAll(store, { minute: MINUTE + 61, hour: MINUTE + 61 });
-        expect(await store.loadAttemptStats({ ...all, span: "hour" })).toEqual([]);
+        expect(await store.reads.loadAttemptStats({ ...all, span: "hour" })).toEqual([]);
       }));
 
     it("keep what they were given over a restart", () =>
       inFreshPlace(harness, async (place) => {
-        await place.store.addAttemptStats([delta(0, MINUTE, { attempts: 3, latencies: packed(1, 2, 3) })]);
+        await place.store.jobs.addAttemptStats([delta(0, MINUTE, { attempts: 3, latencies: packed(1, 2, 3) })]);
         const store = await place.kill();
-        const [row] = await store.loadAttemptStats({
+        const [row] = await store.reads.loadAttemptStats({
           span: "hour",
           subscriptionSeqs: [0],
           since: MINUTE,
@@ -97,6 +100,10 @@ export function attemptStatsContract(harness: StoreHarness): void {
 
 async function pruneAll(store: Store, before: { minute: number; hour: number }): Promise<number> {
   let total = 0;
-  for (let removed = 1; removed > 0; total += removed) removed = await store.pruneAttemptStats(before);
+  for (let isEnd = false; !isEnd;) {
+    const step = await store.jobs.prune({ of: "attempt_stats", ...before });
+    total += step.removed;
+    ({ isEnd } = step);
+  }
   return total;
 }

@@ -1,14 +1,17 @@
 import { describe, expect, it } from "vitest";
-import type { AcceptResult, DeliveryKey, Store } from "../../../src/store/store.ts";
+import type { AcceptResult } from "../../../src/store/port/event-log.ts";
+import type { DeliveryKey } from "../../../src/store/port/lanes.ts";
+import type { Store } from "../../../src/store/store.ts";
 import {
+  NOON,
   accept,
+  change,
   claim,
   newDelivery,
   newEvent,
   newRequest,
   newSettlement,
   newSubscription,
-  NOON,
   settle,
   stored,
 } from "../../support/store-fixtures.ts";
@@ -51,43 +54,49 @@ export function commitsContract(harness: StoreHarness): void {
       store: Store,
       { lane, sent, waits }: { lane: number; sent: DeliveryKey; waits: DeliveryKey },
     ) {
-      store.logRequest(newRequest(`req_${sent.eventSeq}`));
+      store.events.logRequest(newRequest(`req_${sent.eventSeq}`));
       return Promise.all([
         acceptOne(store, lane),
         settle(store, newSettlement(sent)),
-        store.cancelDelivery(waits, NOON),
+        change(store, waits, { act: "cancel" }, NOON),
         acceptOne(store, lane),
       ]);
     }
 
     async function expectNeighbours(store: Store, lane: number, results: Awaited<ReturnType<typeof writeNeighbours>>) {
       const [first, settled, cancelled, last] = results;
-      expect([first.kind, last.kind, settled.applied, cancelled]).toEqual(["stored", "stored", true, undefined]);
+      expect([first.kind, last.kind, settled.applied, cancelled]).toEqual(["stored", "stored", true, "pending"]);
       const seqs = [first, last].map((result) => (result as AcceptResult & { kind: "stored" }).eventSeq);
       expect((await claim(store, lane)).claimed.map(({ eventSeq }) => eventSeq)).toEqual(seqs);
-      const { deliveries, events } = await store.loadCounters();
+      const { deliveries, events } = await store.reads.loadCounters();
       expect(deliveries).toMatchObject([{ created: 5, delivered: 2, cancelled: 1, attempts: 2 }]);
       expect(events).toMatchObject([{ accepted: 5, unmatched: 0 }]);
-      expect(await store.findImbalance()).toBe(0);
-      expect((await store.listRequests(undefined, { limit: 9, cursor: undefined })).rows).toHaveLength(1);
+      expect(await store.reads.findImbalance()).toBe(0);
+      expect(
+        (await store.reads.listRequests({ source: undefined }, { limit: 9, cursor: undefined })).rows,
+      ).toHaveLength(1);
     }
 
     it.each<{ what: string; ask: (store: Store, of: DeliveryKey) => Promise<unknown>; code: string }>([
-      { what: "a cancel", ask: (store, over) => store.cancelDelivery(over, NOON), code: "illegal_transition" },
+      {
+        what: "a cancel",
+        ask: (store, over) => change(store, over, { act: "cancel" }, NOON),
+        code: "illegal_transition",
+      },
       {
         what: "a retry",
-        ask: (store, over) => store.retryDelivery({ ...over, eventSeq: 999_999 }, NOON),
+        ask: (store, over) => change(store, { ...over, eventSeq: 999_999 }, { act: "retry" }, NOON),
         code: "not_found",
       },
       {
         what: "a replay",
         ask: (store, over) =>
-          store.replay({ ...over, eventSeq: 999_999 }, { ordered: false, expiresAt: undefined }, NOON),
+          change(store, { ...over, eventSeq: 999_999 }, { act: "replay", ordered: false, expiresAt: undefined }, NOON),
         code: "not_found",
       },
       {
         what: "a job's new status",
-        ask: (store) => store.setReplayStatus("rpl_none", "paused", { at: NOON }),
+        ask: (store) => store.jobs.setReplayStatus("rpl_none", "paused"),
         code: "not_found",
       },
     ])("is unharmed by $what that is refused, which is a value, and shares its commit", async ({ ask, code }) => {
@@ -108,7 +117,7 @@ export function commitsContract(harness: StoreHarness): void {
       await inFreshPlace(harness, async (place) => {
         const { store } = place;
         const known = await prepare(store);
-        const refused = () => store.write(newSubscription("one"));
+        const refused = () => store.records.write(newSubscription("one"));
         const { commits, value } = await countCommitsOf(place, () =>
           Promise.all([refused(), writeNeighbours(store, known), refused()]),
         );

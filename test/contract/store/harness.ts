@@ -1,15 +1,17 @@
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { Store } from "../../../src/store/store.ts";
-import { insertSubscription } from "../../support/store-fixtures.ts";
+import { NOON, insertSubscription, setTime } from "../../support/store-fixtures.ts";
 
-/** What a driver gives to its contract: a way to open it where nothing was before. */
+/** What a driver gives to its contract: a way to open it where nothing was before, at noon. */
 export interface StoreHarness {
   open(): Promise<StorePlace>;
 }
 
-/** One place where data is kept, and the store that is open on it. */
+/** One place where data is kept, and the store that is open on it. Its clock stands still and outlives the store. */
 export interface StorePlace {
   readonly store: Store;
+  /** What the open store gave to its clock to go on from. */
+  readonly lastKnownNow: number;
   /** Closes the store and opens it again in the same place. */
   reopen(): Promise<Store>;
   /** Ends the store as a crash of its process would, and opens what it left behind. */
@@ -39,6 +41,7 @@ export function useStore(harness: StoreHarness): SharedStore {
   beforeAll(async () => {
     place = await harness.open();
   });
+  beforeEach(() => setTime(shared.store, NOON));
   afterAll(async () => {
     await place?.remove();
     place = undefined;

@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
 import {
+  NOON,
   accept,
+  changeLane,
   claim,
+  expire,
   newDeath,
   newDelivery,
   newEvent,
   newRetry,
-  NOON,
+  recover,
   settle,
   stored,
 } from "../../support/store-fixtures.ts";
@@ -22,7 +25,8 @@ export function heldContract(harness: StoreHarness): void {
       stored(shared.store, newEvent({ dueAt, orderingKey: key }), [
         newDelivery(lane, { ordered: key !== undefined, expiresAt: undefined }),
       ]);
-    const find = (lane: number, eventSeq: number) => shared.store.findDelivery({ eventSeq, subscriptionSeq: lane });
+    const find = (lane: number, eventSeq: number) =>
+      shared.store.reads.findDelivery({ eventSeq, subscriptionSeq: lane });
     const stateOf = async (lane: number, eventSeq: number) => (await find(lane, eventSeq))?.state;
 
     it("is skipped as far as it is due or a retry, and came before the call", async () => {
@@ -33,15 +37,18 @@ export function heldContract(harness: StoreHarness): void {
       await settle(shared.store, newRetry({ eventSeq: retry, subscriptionSeq: lane }, NOON + HOUR_MS));
       const later = await put(lane, NOON + HOUR_MS);
       const ofOther = await put(other);
-      const first = await shared.store.skipHeld(lane, undefined, NOON);
-      expect(first).toEqual({ skipped: 2, upTo: ofOther });
+      const first = await changeLane(shared.store, lane, { act: "skip_held", upTo: undefined }, NOON);
+      expect(first).toEqual({ changed: 2, upTo: ofOther });
       const newer = await put(lane);
-      expect(await shared.store.skipHeld(lane, first.upTo, NOON)).toEqual({ skipped: 0, upTo: ofOther });
+      expect(await changeLane(shared.store, lane, { act: "skip_held", upTo: first.upTo }, NOON)).toEqual({
+        changed: 0,
+        upTo: ofOther,
+      });
       const states = await Promise.all([sending, retry, due, later, newer].map((seq) => stateOf(lane, seq)));
       expect(states).toEqual(["sending", "cancelled", "cancelled", "pending", "pending"]);
       expect(await stateOf(other, ofOther)).toBe("pending");
       expect(await find(lane, due)).toMatchObject({ lastError: "skipped when the subscription was resumed" });
-      const { deliveries } = await shared.store.loadCounters();
+      const { deliveries } = await shared.store.reads.loadCounters();
       expect(deliveries.find(({ subscriptionSeq }) => subscriptionSeq === lane)).toMatchObject({ cancelled: 2 });
     });
 
@@ -56,8 +63,8 @@ export function heldContract(harness: StoreHarness): void {
         const steps: number[] = [];
         let upTo: number | undefined;
         do {
-          const step = await shared.store.skipHeld(lane, upTo, NOON);
-          steps.push(step.skipped);
+          const step = await changeLane(shared.store, lane, { act: "skip_held", upTo }, NOON);
+          steps.push(step.changed);
           upTo = step.upTo;
         } while (steps.at(-1) !== 0);
         expect(steps.length).toBeGreaterThan(2);
@@ -70,7 +77,10 @@ export function heldContract(harness: StoreHarness): void {
       const lane = await shared.newLane();
       const [, second] = [await put(lane, NOON, "k"), await put(lane, NOON, "k")];
       const newer = await put(lane, NOON, "k");
-      expect(await shared.store.skipHeld(lane, second, NOON)).toEqual({ skipped: 2, upTo: second });
+      expect(await changeLane(shared.store, lane, { act: "skip_held", upTo: second }, NOON)).toEqual({
+        changed: 2,
+        upTo: second,
+      });
       expect((await claim(shared.store, lane)).claimed.map(({ eventSeq }) => eventSeq)).toEqual([newer]);
     });
 
@@ -78,13 +88,18 @@ export function heldContract(harness: StoreHarness): void {
       const lane = await shared.newLane();
       const [old, edge] = [await put(lane, NOON - 2), await put(lane, NOON)];
       const [young, later] = [await put(lane, NOON + 1), await put(lane, NOON + HOUR_MS)];
-      const { deaths, movedUp } = await shared.store.giveUpHeld(lane, NOON, NOON + 10);
+      const { deaths, movedUp } = await changeLane(
+        shared.store,
+        lane,
+        { act: "give_up_held", dueBefore: NOON },
+        NOON + 10,
+      );
       expect(movedUp).toBe(false);
-      expect(deaths.map(({ eventSeq, reason, attemptCount }) => [eventSeq, reason, attemptCount])).toEqual([
+      expect(deaths?.map(({ eventSeq, reason, attemptCount }) => [eventSeq, reason, attemptCount])).toEqual([
         [old, "held_too_long", 0],
         [edge, "held_too_long", 0],
       ]);
-      expect(deaths[0]).toMatchObject({ subscriptionSeq: lane, eventType: "order.created" });
+      expect(deaths?.[0]).toMatchObject({ subscriptionSeq: lane, eventType: "order.created" });
       expect(await find(lane, old)).toMatchObject({
         state: "dead",
         deadReason: "held_too_long",
@@ -92,15 +107,21 @@ export function heldContract(harness: StoreHarness): void {
         lastError: expect.stringContaining("held_max_days"),
       });
       expect(await Promise.all([young, later].map((seq) => stateOf(lane, seq)))).toEqual(["pending", "pending"]);
-      expect((await shared.store.giveUpHeld(lane, NOON, NOON + 10)).deaths).toEqual([]);
+      const again = await changeLane(shared.store, lane, { act: "give_up_held", dueBefore: NOON }, NOON + 10);
+      expect([again.changed, again.deaths]).toEqual([0, undefined]);
     });
 
     it("leaves its ordering key to the next, as what has expired does", async () => {
       const lane = await shared.newLane();
       const [head, follower] = [await put(lane, NOON - HOUR_MS, "k"), await put(lane, NOON - HOUR_MS, "k")];
       const young = await put(lane, NOON, "k");
-      const { deaths, movedUp } = await shared.store.giveUpHeld(lane, NOON - 1, NOON);
-      expect([deaths.map(({ eventSeq }) => eventSeq), movedUp]).toEqual([[head, follower], true]);
+      const { deaths, movedUp } = await changeLane(
+        shared.store,
+        lane,
+        { act: "give_up_held", dueBefore: NOON - 1 },
+        NOON,
+      );
+      expect([deaths?.map(({ eventSeq }) => eventSeq), movedUp]).toEqual([[head, follower], true]);
       expect((await claim(shared.store, lane)).claimed.map(({ eventSeq }) => eventSeq)).toEqual([young]);
     });
 
@@ -108,8 +129,11 @@ export function heldContract(harness: StoreHarness): void {
       const lane = await shared.newLane();
       await Promise.all(Array.from({ length: 1200 }, () => put(lane)));
       const steps: number[] = [];
-      do steps.push((await shared.store.giveUpHeld(lane, NOON, NOON)).deaths.length);
-      while (steps.at(-1) !== 0);
+      do {
+        const step = await changeLane(shared.store, lane, { act: "give_up_held", dueBefore: NOON }, NOON);
+        expect(step.deaths?.length ?? 0).toBe(step.changed);
+        steps.push(step.changed);
+      } while (steps.at(-1) !== 0);
       expect(steps.length).toBeGreaterThan(2);
       expect(steps.reduce((sum, count) => sum + count)).toBe(1200);
     });
@@ -129,15 +153,15 @@ export function heldContract(harness: StoreHarness): void {
           { ...told, eventSeq: first, attemptCount: 1 },
         ]);
         const second = await put("evt_2");
-        expect((await store.expire(NOON)).deaths).toBeUndefined();
-        expect((await store.expire(NOON + 1)).deaths).toEqual([
+        expect((await expire(store, NOON)).deaths).toBeUndefined();
+        expect((await expire(store, NOON + 1)).deaths).toEqual([
           { ...told, eventSeq: second, eventId: "evt_2", attemptCount: 0 },
         ]);
         const third = await stored(store, newEvent({ id: "evt_3", type: "order.poison" }), [newDelivery(lane)]);
         for (let attempt = 1; attempt <= 5; attempt++) {
           await claim(store, lane, { now: NOON + attempt });
           const mark = { eventSeq: third, subscriptionSeq: lane, generation: 1, attemptNumber: attempt };
-          const { deaths } = await store.recover(NOON + attempt, [mark]);
+          const { deaths } = await recover(store, [mark], NOON + attempt);
           expect(deaths).toEqual(
             attempt < 5
               ? undefined
@@ -156,7 +180,7 @@ export function heldContract(harness: StoreHarness): void {
         const dead = await stored(store, newEvent(), [newDelivery(lane)]);
         await claim(store, lane, { now: NOON + 9 });
         await settle(store, newDeath({ eventSeq: dead, subscriptionSeq: lane }));
-        expect((await store.expire(NOON + HOUR_MS)).deaths).toBeUndefined();
+        expect((await expire(store, NOON + HOUR_MS)).deaths).toBeUndefined();
       });
     });
   });

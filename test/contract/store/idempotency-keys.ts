@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { IdempotencyMark } from "../../../src/store/port/idempotency.ts";
+import type { IdempotencyMark } from "../../../src/store/port/records.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { inFreshPlace, useStore, type StoreHarness } from "./harness.ts";
 
@@ -22,41 +22,42 @@ export function idempotencyKeysContract(harness: StoreHarness): void {
     it("are kept with what they made, or neither is", async () => {
       const { store } = shared;
       const make = (id: string, change: Partial<IdempotencyMark>) =>
-        store.write({ changes: [put(id)], mark: mark({ madeId: id, ...change }), at: NOON });
+        store.records.write({ changes: [put(id)], mark: mark({ madeId: id, ...change }), at: NOON });
       expect(await make("acme", {})).toMatchObject({ kind: "written" });
-      expect(await store.findIdempotencyKey("tenants", "once")).toEqual(mark({}));
-      expect(await store.findIdempotencyKey("keys/", "once")).toBeUndefined();
+      expect(await store.records.findMark("tenants", "once")).toEqual(mark({}));
+      expect(await store.records.findMark("keys/", "once")).toBeUndefined();
       // The thing is refused: its mark is not there either.
       expect(await make("acme", { key: "again" })).toMatchObject({ kind: "refused" });
-      expect(await store.findIdempotencyKey("tenants", "again")).toBeUndefined();
+      expect(await store.records.findMark("tenants", "again")).toBeUndefined();
       // The mark is refused: nothing is made.
       expect(await make("other", {})).toMatchObject({ kind: "refused" });
-      expect(await store.findRecord(put("other"))).toBeUndefined();
+      expect(await store.records.find(put("other"))).toBeUndefined();
     });
 
     it("let one of many make its thing, when all come at once", async () => {
       const { store } = shared;
       const ids = [1, 2, 3, 4].map((n) => `race_${n}`);
       const tries = ids.map((id) =>
-        store.write({ changes: [put(id)], mark: mark({ scope: "keys/", madeId: id }), at: NOON }),
+        store.records.write({ changes: [put(id)], mark: mark({ scope: "keys/", madeId: id }), at: NOON }),
       );
       const ended = await Promise.all(tries);
       expect(ended.map(({ kind }) => kind)).toEqual(["written", "refused", "refused", "refused"]);
-      const { records } = await store.loadRecords(["target"]);
-      const madeId = (await store.findIdempotencyKey("keys/", "once"))?.madeId;
+      const { records } = await store.records.load(["target"]);
+      const madeId = (await store.records.findMark("keys/", "once"))?.madeId;
       expect(records.map(({ id }) => id).filter((id) => id.startsWith("race"))).toEqual([madeId]);
     });
 
     it("are forgotten by age, in steps", () =>
       inFreshPlace(harness, async ({ store }) => {
         const marks = Array.from({ length: 600 }, (_, n) => mark({ key: `k${n}`, madeAt: NOON + (n < 550 ? 0 : 10) }));
-        await Promise.all(marks.map((one) => store.write({ changes: [], mark: one, at: NOON })));
-        const first = await store.pruneIdempotencyKeys(NOON + 5);
-        expect(first).toBeLessThan(550);
-        expect(first + (await store.pruneIdempotencyKeys(NOON + 5))).toBe(550);
-        expect(await store.pruneIdempotencyKeys(NOON + 5)).toBe(0);
-        expect(await store.findIdempotencyKey("tenants", "k0")).toBeUndefined();
-        expect(await store.findIdempotencyKey("tenants", "k599")).toBeDefined();
+        await Promise.all(marks.map((one) => store.records.write({ changes: [], mark: one, at: NOON })));
+        const prune = () => store.jobs.prune({ of: "idempotency_keys", before: NOON + 5 });
+        const [first, second, third] = [await prune(), await prune(), await prune()];
+        expect(first.removed).toBeLessThan(550);
+        expect(first.removed + second.removed).toBe(550);
+        expect([first, second, third]).toMatchObject([{ isEnd: false }, { isEnd: true }, { isEnd: true, removed: 0 }]);
+        expect(await store.records.findMark("tenants", "k0")).toBeUndefined();
+        expect(await store.records.findMark("tenants", "k599")).toBeDefined();
       }));
   });
 }

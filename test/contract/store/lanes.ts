@@ -1,13 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { MAX_RANK_OFFSET_MS } from "../../../src/domain/delivery.ts";
-import type { NewEvent, Store } from "../../../src/store/store.ts";
+import type { NewEvent } from "../../../src/store/port/event-log.ts";
+import type { Store } from "../../../src/store/store.ts";
 import {
+  NOON,
   accept,
   claim,
+  countOpen,
   newDelivery,
   newEvent,
   newRetry,
-  NOON,
   settle,
   stored,
   textOf,
@@ -112,7 +114,7 @@ export function laneContract(harness: StoreHarness): void {
       const lane = await shared.newLane();
       await fill(lane, [{ type: "a" }, { type: "b" }]);
       const { claimed } = await claim(shared.store, lane);
-      await shared.store.release(claimed.map((one, i) => (i === 0 ? one : { ...one, generation: 9 })));
+      await shared.store.lanes.release(claimed.map((one, i) => (i === 0 ? one : { ...one, generation: 9 })));
       expect((await claim(shared.store, lane)).claimed).toEqual([claimed[0]]);
     });
 
@@ -121,7 +123,7 @@ export function laneContract(harness: StoreHarness): void {
         const [busy, idle, later] = [await insertLane(store), await insertLane(store), await insertLane(store)];
         await stored(store, newEvent({ priority: "low" }), [newDelivery(busy), newDelivery(idle, { claim: true })]);
         await stored(store, newEvent({ dueAt: NOON + 7 }), [newDelivery(later), newDelivery(busy)]);
-        expect(await store.loadLanes()).toEqual([
+        expect(await store.lanes.load()).toEqual([
           { subscriptionSeq: busy, nextDueAt: NOON },
           { subscriptionSeq: later, nextDueAt: NOON + 7 },
         ]);
@@ -134,7 +136,7 @@ export function laneContract(harness: StoreHarness): void {
         for (const lane of [first, second, first]) {
           expect((await claim(store, lane, { limit: 64 })).claimed).toHaveLength(64);
         }
-        expect(await store.countOpenDeliveries()).toBe(2 * BACKLOG);
+        expect(await countOpen(store)).toBe(2 * BACKLOG);
       }));
   });
 }

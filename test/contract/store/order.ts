@@ -1,13 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  NOON,
+  change,
   claim,
+  countChanged,
   newDeath,
   newDelivery,
   newEvent,
   newRetry,
   newSettlement,
-  NOON,
   settle,
   stored,
 } from "../../support/store-fixtures.ts";
@@ -28,7 +30,7 @@ export function orderContract(harness: StoreHarness): void {
     }
     const claimSeqs = async (lane: number) => (await claim(shared.store, lane)).claimed.map(({ eventSeq }) => eventSeq);
     const waits = async (lane: number, eventSeq: number | undefined) =>
-      (await shared.store.findDelivery({ eventSeq: eventSeq ?? 0, subscriptionSeq: lane }))?.waitsForKey;
+      (await shared.store.reads.findDelivery({ eventSeq: eventSeq ?? 0, subscriptionSeq: lane }))?.waitsForKey;
 
     it("lets only the head of each key's queue go", async () => {
       const lane = await shared.newLane();
@@ -94,7 +96,7 @@ export function orderContract(harness: StoreHarness): void {
 
     it("is blocked by a dead head that keeps its place, until that is retried and delivered", async () => {
       const { lane, key, head, next } = await blocked();
-      expect(await shared.store.retryDelivery(key, NOON)).toBe("dead");
+      expect(await change(shared.store, key, { act: "retry" }, NOON)).toBe("dead");
       expect(await claimSeqs(lane)).toEqual([head]);
       await settle(shared.store, newSettlement({ ...key, generation: 2, attemptCount: 1 }));
       expect(await claimSeqs(lane)).toEqual([next]);
@@ -102,22 +104,24 @@ export function orderContract(harness: StoreHarness): void {
 
     it("goes on when the dead head is cancelled", async () => {
       const { lane, key, next } = await blocked();
-      await shared.store.cancelDelivery(key, NOON);
+      await change(shared.store, key, { act: "cancel" }, NOON);
       expect(await claimSeqs(lane)).toEqual([next]);
-      expect(await shared.store.findDelivery(key)).toMatchObject({ state: "cancelled" });
+      expect(await shared.store.reads.findDelivery(key)).toMatchObject({ state: "cancelled" });
     });
 
     it("goes on when dead heads are skipped, which stay dead letters", async () => {
       const { lane, key, next } = await blocked();
-      expect(await shared.store.skipDeadHeads(lane, NOON)).toBe(1);
+      expect(await countChanged(shared.store, lane, { act: "skip_dead_heads" }, NOON)).toBe(1);
       expect(await claimSeqs(lane)).toEqual([next]);
-      expect(await shared.store.findDelivery(key)).toMatchObject({ state: "dead" });
-      expect(await shared.store.cancelDelivery(key, NOON)).toMatchObject({ refused: { code: "illegal_transition" } });
+      expect(await shared.store.reads.findDelivery(key)).toMatchObject({ state: "dead" });
+      expect(await change(shared.store, key, { act: "cancel" }, NOON)).toMatchObject({
+        refused: { code: "illegal_transition" },
+      });
     });
 
     it("refuses to retry what waits behind another of its key", async () => {
       const { lane, next } = await blocked();
-      const retry = await shared.store.retryDelivery({ eventSeq: next, subscriptionSeq: lane }, NOON);
+      const retry = await change(shared.store, { eventSeq: next, subscriptionSeq: lane }, { act: "retry" }, NOON);
       expect(retry).toMatchObject({ refused: { code: "illegal_transition" } });
     });
 
@@ -128,14 +132,14 @@ export function orderContract(harness: StoreHarness): void {
       await claimSeqs(lane);
       await settle(shared.store, newDeath(of(first)));
       expect(await claimSeqs(lane)).toEqual([second]);
-      await shared.store.retryDelivery(of(first), NOON);
+      await change(shared.store, of(first), { act: "retry" }, NOON);
       expect(await claimSeqs(lane)).toEqual([]);
       // The second ends as a dead letter that blocks what came after it, not what was before it.
       await settle(shared.store, newDeath(of(second), { leavesKeyQueue: false }));
       expect(await claimSeqs(lane)).toEqual([first]);
       await settle(shared.store, newSettlement({ ...of(first), generation: 2, attemptCount: 1 }));
       expect(await claimSeqs(lane)).toEqual([]);
-      await shared.store.cancelDelivery(of(second), NOON);
+      await change(shared.store, of(second), { act: "cancel" }, NOON);
       expect(await claimSeqs(lane)).toEqual([third]);
     });
 

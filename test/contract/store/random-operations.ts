@@ -2,15 +2,21 @@ import * as fc from "fast-check";
 import { expect } from "vitest";
 import { isTerminal, type DeliveryState } from "../../../src/domain/delivery.ts";
 import { isRefused, orThrow } from "../../../src/domain/refusal.ts";
-import type { ClaimedDelivery, Store } from "../../../src/store/store.ts";
+import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
+import type { Store } from "../../../src/store/store.ts";
 import {
+  NOON,
   accept,
+  change,
   claim,
+  countChanged,
+  expire,
   newAttempt,
   newDelivery,
   newEvent,
   newSettlement,
-  NOON,
+  recover,
+  setTime,
   settle,
 } from "../../support/store-fixtures.ts";
 
@@ -91,14 +97,14 @@ export async function runOperations(
   async function refresh(): Promise<void> {
     for (const one of known) {
       if (isTerminal(one.state)) continue;
-      const stored = await store.findDelivery({ eventSeq: one.seq, subscriptionSeq: lane });
+      const stored = await store.reads.findDelivery({ eventSeq: one.seq, subscriptionSeq: lane });
       one.state = stored?.state ?? one.state;
       one.blocks = stored?.deadReason === "poison" && options.ordered;
     }
   }
 
   async function skipDeadHeads(): Promise<void> {
-    await store.skipDeadHeads(lane, now);
+    await countChanged(store, lane, { act: "skip_dead_heads" }, now);
     for (const one of known) one.blocks = false;
   }
 
@@ -110,7 +116,6 @@ export async function runOperations(
       newSettlement(one.handedOver as ClaimedDelivery, {
         verdict,
         claimNext,
-        now,
         leavesKeyQueue: leaves,
         nextAttemptAt: now + STEP_MS,
         deadReason: verdict === "dead" ? "refused" : undefined,
@@ -144,7 +149,7 @@ export async function runOperations(
       await act(op.act, op.pick);
     } else {
       if (op.act === "skipDeadHeads") await skipDeadHeads();
-      else await (op.act === "expire" ? store.expire(now) : store.recover(now, []));
+      else await (op.act === "expire" ? expire(store, now) : recover(store, [], now));
       await refresh();
     }
   }
@@ -160,28 +165,31 @@ export async function runOperations(
     if (chosen === undefined) return;
     const key = { eventSeq: chosen.seq, subscriptionSeq: lane };
     if (name === "release") {
-      await store.release([chosen.handedOver as ClaimedDelivery]);
+      await store.lanes.release([chosen.handedOver as ClaimedDelivery]);
       chosen.state = "pending";
     } else if (name === "cancel") {
-      orThrow(await store.cancelDelivery(key, now));
+      orThrow(await change(store, key, { act: "cancel" }, now));
       Object.assign(chosen, { state: "cancelled", blocks: false });
     } else if (name === "replay") {
-      orThrow(await store.replay(key, { ordered: options.ordered, expiresAt: undefined }, now));
+      orThrow(await change(store, key, { act: "replay", ordered: options.ordered, expiresAt: undefined }, now));
       Object.assign(chosen, { state: "pending", blocks: false, reopened: true });
     } else {
-      const was = await store.retryDelivery(key, now);
+      const was = await change(store, key, { act: "retry" }, now);
       if (isRefused(was)) expect(was.refused.code).toBe("illegal_transition");
-      else if (isTerminal(was)) Object.assign(chosen, { state: "pending", blocks: false, reopened: true });
+      else if (was !== undefined && isTerminal(was))
+        Object.assign(chosen, { state: "pending", blocks: false, reopened: true });
     }
   }
 
   for (const op of list) {
     now += STEP_MS;
+    setTime(store, now);
     await run(op);
   }
 
   // Whatever happened, everything can still come to an end.
   now += 1000 * STEP_MS;
+  setTime(store, now);
   await skipDeadHeads();
   for (;;) {
     for (const one of known) if (one.state === "sending") await settleOne(one, "delivered", true, false);

@@ -1,20 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { publishKey } from "../../../src/domain/dedupe-key.ts";
-import type { Page, PageOf } from "../../../src/store/store.ts";
+import type { Page, PageOf } from "../../../src/store/port/reads.ts";
 import {
-  accept,
+  NOON,
+  change,
   claim,
+  commit,
+  listDeliveriesOf,
   newDeath,
   newDelivery,
   newEvent,
   newRequest,
   newSettlement,
-  NOON,
-  offer,
   settle,
   stored,
 } from "../../support/store-fixtures.ts";
-import { inFreshPlace, insertLane, useStore, type StoreHarness } from "./harness.ts";
+import { useStore, type StoreHarness } from "./harness.ts";
 
 /** Every page of a list, and how many rows each had. */
 async function readAll<Row>(list: (page: Page) => Promise<PageOf<Row>>, limit: number) {
@@ -46,7 +47,7 @@ export function readsContract(harness: StoreHarness): void {
         seqs.push(await stored(shared.store, event));
       }
       const list = async (filter: object) =>
-        readAll((page) => shared.store.listEvents({ tenantId: "pages", ...filter }, page), 2);
+        readAll((page) => shared.store.reads.listEvents({ tenantId: "pages", ...filter }, page), 2);
       const all = await list({});
       expect(all.rows.map(({ seq }) => seq)).toEqual(seqs.toReversed());
       expect(all.sizes).toEqual([2, 2, 1]);
@@ -66,13 +67,13 @@ export function readsContract(harness: StoreHarness): void {
       const { claimed } = await claim(shared.store, lane, { limit: 3 });
       for (const one of claimed) await settle(shared.store, newDeath(one));
 
-      const all = await readAll((page) => shared.store.listDeliveries({ tenantId: "d" }, page), 3);
+      const all = await readAll((page) => shared.store.reads.listDeliveries({ tenantId: "d" }, page), 3);
       expect(all.sizes).toEqual([3, 3, 3, 1]);
       expect(new Set(all.rows.map(({ eventSeq, subscriptionSeq }) => `${eventSeq}.${subscriptionSeq}`)).size).toBe(10);
       const open = { tenantId: "d", subscriptionSeq: lane, state: "pending" } as const;
-      const waiting = await readAll((page) => shared.store.listDeliveries(open, page), 1);
+      const waiting = await readAll((page) => shared.store.reads.listDeliveries(open, page), 1);
       expect(waiting.rows.map(({ eventSeq }) => eventSeq)).toEqual([seqs[4], seqs[3]]);
-      const dead = await readAll((page) => shared.store.listDeadLetters({ tenantId: "d" }, page), 2);
+      const dead = await readAll((page) => shared.store.reads.listDeadLetters({ tenantId: "d" }, page), 2);
       expect(dead.rows.map(({ eventSeq }) => eventSeq)).toEqual([seqs[2], seqs[1], seqs[0]]);
       expect(dead.rows[0]).toMatchObject({
         subscriptionSeq: lane,
@@ -81,17 +82,17 @@ export function readsContract(harness: StoreHarness): void {
         eventType: "order.created",
       });
       expect(
-        (await shared.store.listDeadLetters({ subscriptionSeq: other }, { limit: 9, cursor: undefined })).rows,
+        (await shared.store.reads.listDeadLetters({ subscriptionSeq: other }, { limit: 9, cursor: undefined })).rows,
       ).toEqual([]);
     });
 
     it.each(["", "x", "-1", "1.5.2.7", "1e3", " 1"])("refuse %j as a cursor, and name the field", async (cursor) => {
       const page = { limit: 5, cursor };
       for (const list of [
-        shared.store.listEvents({}, page),
-        shared.store.listDeliveries({}, page),
-        shared.store.listDeadLetters({}, page),
-        shared.store.listRequests(undefined, page),
+        shared.store.reads.listEvents({}, page),
+        shared.store.reads.listDeliveries({}, page),
+        shared.store.reads.listDeadLetters({}, page),
+        shared.store.reads.listRequests({ source: undefined }, page),
       ]) {
         await expect(list).rejects.toMatchObject({ code: "invalid_field", field: "cursor" });
       }
@@ -102,11 +103,11 @@ export function readsContract(harness: StoreHarness): void {
       const given = newEvent({ id: "order-7", givenId: true, dedupeKey: publishKey("order-7"), tenantId: "mine" });
       for (const event of [generated, given]) {
         const seq = await stored(shared.store, event);
-        expect(await shared.store.findEvent(event.id, "mine")).toMatchObject({ seq, id: event.id });
-        expect(await shared.store.findEvent(event.id, undefined)).toMatchObject({ seq });
-        expect(await shared.store.findEvent(event.id, "yours")).toBeUndefined();
+        expect(await shared.store.reads.findEvent(event.id, "mine")).toMatchObject({ seq, id: event.id });
+        expect(await shared.store.reads.findEvent(event.id, undefined)).toMatchObject({ seq });
+        expect(await shared.store.reads.findEvent(event.id, "yours")).toBeUndefined();
       }
-      expect(await shared.store.findEvent("order-8", undefined)).toBeUndefined();
+      expect(await shared.store.reads.findEvent("order-8", undefined)).toBeUndefined();
     });
 
     it("show how an event's deliveries stand", async () => {
@@ -120,10 +121,10 @@ export function readsContract(harness: StoreHarness): void {
       const [delivered = 0, dead = 0, cancelled = 0] = lanes;
       await settle(shared.store, newSettlement({ eventSeq, subscriptionSeq: delivered }));
       await settle(shared.store, newDeath({ eventSeq, subscriptionSeq: dead }));
-      await shared.store.cancelDelivery({ eventSeq, subscriptionSeq: cancelled }, NOON);
+      await change(shared.store, { eventSeq, subscriptionSeq: cancelled }, { act: "cancel" }, NOON);
       const counts = { deliveryCount: 4, open: 1, delivered: 1, dead: 1, cancelled: 1 };
-      expect(await shared.store.findEvent(event.id, undefined)).toMatchObject(counts);
-      const states = (await shared.store.listDeliveriesOfEvent(eventSeq)).map(({ state }) => state);
+      expect(await shared.store.reads.findEvent(event.id, undefined)).toMatchObject(counts);
+      const states = (await listDeliveriesOf(shared.store, eventSeq)).map(({ state }) => state);
       expect(states).toEqual(["delivered", "dead", "cancelled", "sending"]);
     });
 
@@ -131,10 +132,10 @@ export function readsContract(harness: StoreHarness): void {
       const event = newEvent({ request: '{"method":"POST","path":"/webhook/shop"}', body: Buffer.from("abc") });
       await stored(shared.store, event);
       const { body, ...refused } = newRequest("req_refused", { ring: "*", source: "unknown", eventId: "evt_1" });
-      shared.store.logRequest({ ...refused, body });
-      await shared.store.noteNow(NOON);
-      expect(await shared.store.findRequest("req_refused")).toEqual(refused);
-      expect(await shared.store.findRequest(event.id.replace("evt_", "req_"))).toEqual({
+      shared.store.events.logRequest({ ...refused, body });
+      await commit(shared.store);
+      expect(await shared.store.reads.findRequest("req_refused")).toEqual(refused);
+      expect(await shared.store.reads.findRequest(event.id.replace("evt_", "req_"))).toEqual({
         id: event.id.replace("evt_", "req_"),
         ring: "shop",
         tenantId: event.tenantId,
@@ -146,47 +147,29 @@ export function readsContract(harness: StoreHarness): void {
         eventId: event.id,
         size: 3,
       });
-      expect(await shared.store.findRequest(event.id)).toBeUndefined();
-      expect(await shared.store.findRequest("req_none")).toBeUndefined();
+      expect(await shared.store.reads.findRequest(event.id)).toBeUndefined();
+      expect(await shared.store.reads.findRequest("req_none")).toBeUndefined();
     });
 
     it("list refused requests newest first, by source", async () => {
-      for (let i = 0; i < 5; i++) shared.store.logRequest(newRequest(`req_${i}`, { source: "till", ring: "till" }));
-      await shared.store.noteNow(NOON);
-      const { rows, sizes } = await readAll((page) => shared.store.listRequests("till", page), 2);
+      for (let i = 0; i < 5; i++)
+        shared.store.events.logRequest(newRequest(`req_${i}`, { source: "till", ring: "till" }));
+      await commit(shared.store);
+      const { rows, sizes } = await readAll((page) => shared.store.reads.listRequests({ source: "till" }, page), 2);
       expect(rows.map(({ id }) => id)).toEqual(["req_4", "req_3", "req_2", "req_1", "req_0"]);
       expect(sizes).toEqual([2, 2, 1]);
-      const { rows: all } = await shared.store.listRequests(undefined, { limit: 9, cursor: undefined });
+      const { rows: all } = await shared.store.reads.listRequests(
+        { source: undefined },
+        { limit: 9, cursor: undefined },
+      );
       expect(all.length).toBeGreaterThan(5);
-      shared.store.logRequest(newRequest("req_new", { source: "till", ring: "till", tenantId: "new owner" }));
-      await shared.store.noteNow(NOON);
-      const { rows: owned } = await shared.store.listRequests("till", { limit: 9, cursor: undefined }, "new owner");
+      shared.store.events.logRequest(newRequest("req_new", { source: "till", ring: "till", tenantId: "new owner" }));
+      await commit(shared.store);
+      const { rows: owned } = await shared.store.reads.listRequests(
+        { source: "till", tenantId: "new owner" },
+        { limit: 9, cursor: undefined },
+      );
       expect(owned.map(({ id, tenantId }) => `${id} ${tenantId}`)).toEqual(["req_new new owner"]);
     });
-  });
-
-  describe("close", () => {
-    it("writes what was asked for before, and refuses what is asked for after", () =>
-      inFreshPlace(harness, async (place) => {
-        const { store } = place;
-        const lane = await insertLane(store);
-        const event = newEvent();
-        const before = accept(store, event, [newDelivery(lane)]);
-        const closed = store.close();
-        const during = accept(store, newEvent());
-        expect(await before).toMatchObject({ kind: "stored" });
-        expect(await during).toMatchObject({ kind: "failed", error: { code: "shutting_down" } });
-        await closed;
-        await store.close();
-
-        const refused = { code: "shutting_down", retryAfterS: expect.any(Number) };
-        expect(await accept(store, newEvent())).toMatchObject({ kind: "failed", error: refused });
-        const late = newSettlement({ eventSeq: 1, subscriptionSeq: lane });
-        expect(await offer(store, late)).toMatchObject({ failed: refused });
-        expect((await claim(store, lane)).claimed).toEqual([]);
-        await expect(store.noteNow(NOON)).rejects.toMatchObject(refused);
-        await expect(store.findEvent(event.id, undefined)).rejects.toMatchObject(refused);
-        expect(await (await place.reopen()).findEvent(event.id, undefined)).toMatchObject({ open: 1 });
-      }));
   });
 }

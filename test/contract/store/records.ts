@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RecordChange, RecordKind, WriteRequest, WriteResult } from "../../../src/store/port/records.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { newDelivery, newEvent, NOON } from "../../support/store-fixtures.ts";
+import { NOON, countOpen, newDelivery, newEvent } from "../../support/store-fixtures.ts";
 import { inFreshPlace, insertLane, type StoreHarness } from "./harness.ts";
 
 const KINDS: readonly RecordKind[] = ["event_type", "target"];
@@ -15,7 +15,7 @@ function remove(id: string, expected: Expected): RecordChange {
   return { act: "delete", kind: "event_type", tenantId: "", id, expected, format: 1 };
 }
 const write = (store: Store, changes: readonly RecordChange[], rest: Partial<WriteRequest> = {}) =>
-  store.write({ changes, at: NOON, ...rest });
+  store.records.write({ changes, at: NOON, ...rest });
 const versionOf = (result: WriteResult) => (result.kind === "written" ? result.version : Number.NaN);
 const mark = (key: string, fingerprint = "f") => ({ scope: "s", key, fingerprint, madeId: "a", madeAt: NOON });
 
@@ -27,7 +27,7 @@ export function recordsContract(harness: StoreHarness): void {
         const data = JSON.stringify({ text: "\u0000é😀" });
         const made = await write(place.store, [put("a", "absent", data, { blob, format: 3 })]);
         await write(place.store, [put("a", versionOf(made), data, { blob, format: 3 })], { at: NOON + 5 });
-        const { version, records } = await place.store.loadRecords(KINDS);
+        const { version, records } = await place.store.records.load(KINDS);
         expect(records).toEqual([
           {
             seq: expect.any(Number) as number,
@@ -44,28 +44,28 @@ export function recordsContract(harness: StoreHarness): void {
             deletedAt: undefined,
           },
         ]);
-        expect(await (await place.reopen()).loadRecords(KINDS)).toEqual({ version, records });
-        expect(await (await place.kill()).loadRecords(KINDS)).toEqual({ version, records });
-        expect((await place.store.loadRecords(["target"])).records).toEqual([]);
+        expect(await (await place.reopen()).records.load(KINDS)).toEqual({ version, records });
+        expect(await (await place.kill()).records.load(KINDS)).toEqual({ version, records });
+        expect((await place.store.records.load(["target"])).records).toEqual([]);
       }));
 
     it("have versions that only grow, and changes since any of them are told, deletions too", () =>
       inFreshPlace(harness, async ({ store }) => {
-        const start = (await store.loadRecords(KINDS)).version;
+        const start = (await store.records.load(KINDS)).version;
         const first = versionOf(await write(store, [put("a", "absent"), put("b", "absent")]));
         const second = versionOf(await write(store, [put("a", first, "[]")]));
         const third = versionOf(await write(store, [remove("b", first)], { at: NOON + 9 }));
         expect([start < first, first < second, second < third]).toEqual([true, true, true]);
         const since = async (version: number) => {
-          const changes = await store.changesSince(version, KINDS);
+          const changes = await store.records.changesSince(version, KINDS);
           return [changes.version, ...changes.records.map((one) => [one.id, one.version, one.data])];
         };
         expect(await since(start)).toEqual([third, ["a", second, "[]"], ["b", third, undefined]]);
         expect(await since(second)).toEqual([third, ["b", third, undefined]]);
         expect(await since(third)).toEqual([third]);
-        expect((await store.changesSince(start, ["target"])).records).toEqual([]);
-        expect((await store.loadRecords(KINDS)).records.map(({ id }) => id)).toEqual(["a"]);
-        const tombstone = (await store.changesSince(second, KINDS)).records[0];
+        expect((await store.records.changesSince(start, ["target"])).records).toEqual([]);
+        expect((await store.records.load(KINDS)).records.map(({ id }) => id)).toEqual(["a"]);
+        const tombstone = (await store.records.changesSince(second, KINDS)).records[0];
         expect(tombstone).toMatchObject({ deletedAt: NOON + 9, blob: undefined });
       }));
 
@@ -79,7 +79,7 @@ export function recordsContract(harness: StoreHarness): void {
         const back = await write(store, [put("a", "absent")], { at: NOON + 7 });
         expect(back).toMatchObject({ kind: "written", seqs: [seq] });
         expect(others.kind === "written" && (others.seqs[0] ?? 0) > (seq ?? 0) + 1).toBe(true);
-        const record = (await store.loadRecords(KINDS)).records.find(({ id }) => id === "a");
+        const record = (await store.records.load(KINDS)).records.find(({ id }) => id === "a");
         expect(record).toMatchObject({ createdAt: NOON + 7, deletedAt: undefined });
       }));
 
@@ -90,7 +90,7 @@ export function recordsContract(harness: StoreHarness): void {
         const version = versionOf(results[0] as WriteResult);
         const key = { kind: "event_type", tenantId: "", id: "a" };
         expect(results[1]).toEqual({ kind: "refused", why: "changed", key, version });
-        expect((await store.loadRecords(KINDS)).records.map(({ data }) => data)).toEqual(["[1]"]);
+        expect((await store.records.load(KINDS)).records.map(({ data }) => data)).toEqual(["[1]"]);
         expect(await write(store, [put("a", "absent")])).toMatchObject({ why: "changed", version });
         expect(await write(store, [remove("b", 1)])).toMatchObject({ why: "changed", version: undefined });
         expect(
@@ -112,7 +112,7 @@ export function recordsContract(harness: StoreHarness): void {
           "written",
           "refused",
         ]);
-        const version = (await store.loadRecords(KINDS)).records.find(({ id }) => id === "t")?.version ?? 0;
+        const version = (await store.records.load(KINDS)).records.find(({ id }) => id === "t")?.version ?? 0;
         await write(store, [
           { act: "delete", kind: "target", tenantId: "acme", id: "t", expected: version, format: 1 },
         ]);
@@ -125,7 +125,7 @@ export function recordsContract(harness: StoreHarness): void {
         for (const change of [put("a", version), put("a", "absent"), remove("a", version)]) {
           expect(await write(store, [put("b", "absent"), change])).toMatchObject({ why: "newer_format", format: 2 });
         }
-        expect((await store.loadRecords(KINDS)).records.map(({ id, data }) => [id, data])).toEqual([["a", "[2]"]]);
+        expect((await store.records.load(KINDS)).records.map(({ id, data }) => [id, data])).toEqual([["a", "[2]"]]);
         expect((await write(store, [put("a", version, "[3]", { format: 3 })])).kind).toBe("written");
       }));
 
@@ -137,18 +137,18 @@ export function recordsContract(harness: StoreHarness): void {
           write(store, changes, { events: [event(id)], mark: mark(key, fingerprint) });
         const good = await together("k", [put("a", "absent")], "evt_01k0000000000000000000000a");
         expect(good).toMatchObject({ kind: "written", events: [{ kind: "stored", claimed: [false] }] });
-        const before = await store.loadRecords(KINDS);
+        const before = await store.records.load(KINDS);
         const refused = [
           await together("k", [put("b", "absent")], "evt_01k0000000000000000000000b", "other"),
           await together("k2", [put("b", "absent"), put("a", "absent")], "evt_01k0000000000000000000000c"),
         ];
         expect(refused.map((one) => one.kind === "refused" && one.why)).toEqual(["idempotency_key_used", "changed"]);
         expect(refused[0]).toMatchObject({ mark: mark("k") });
-        expect(await store.loadRecords(KINDS)).toEqual(before);
-        expect(await store.findIdempotencyKey("s", "k2")).toBeUndefined();
-        expect((await store.listEvents({}, { limit: 9, cursor: undefined })).rows).toHaveLength(1);
-        expect(await store.countOpenDeliveries()).toBe(1);
-        expect(await store.findImbalance()).toBe(0);
+        expect(await store.records.load(KINDS)).toEqual(before);
+        expect(await store.records.findMark("s", "k2")).toBeUndefined();
+        expect((await store.reads.listEvents({}, { limit: 9, cursor: undefined })).rows).toHaveLength(1);
+        expect(await countOpen(store)).toBe(1);
+        expect(await store.reads.findImbalance()).toBe(0);
       }));
 
     describe("whose versions are kept", () => {
@@ -173,10 +173,10 @@ export function recordsContract(harness: StoreHarness): void {
           const first = versionOf(await write(place.store, [keep("a", "absent", 1), keep("b", "absent", 2)]));
           const second = versionOf(await write(place.store, [keep("a", first, 3, { blob: undefined })]));
           await write(place.store, [end("a", second, 4), end("b", first, 5)], { at: NOON + 9 });
-          await place.store.noteRecordVersion(series, 5, "[true]");
+          await place.store.records.noteStates([{ series: series, number: 5, state: "[true]" }]);
           const store = await place.kill();
-          expect((await store.loadRecords(["validation"])).records).toEqual([]);
-          const { rows } = await store.listRecordVersions(series, all);
+          expect((await store.records.load(["validation"])).records).toEqual([]);
+          const { rows } = await store.records.listVersions(series, all);
           expect(
             rows.map(({ number, id, isDeleted, data, size, state }) => [number, id, isDeleted, data, size, state]),
           ).toEqual([
@@ -187,12 +187,12 @@ export function recordsContract(harness: StoreHarness): void {
             [1, "a", false, "[1]", 3, undefined],
           ]);
           expect(rows.every((row) => row.blob === undefined)).toBe(true);
-          expect(await store.findRecordVersion(series, 2)).toEqual({ ...rows[3], blob });
+          expect(await store.records.findVersion(series, 2)).toEqual({ ...rows[3], blob });
           expect(rows.map(({ createdAt }) => createdAt)).toEqual([NOON + 9, NOON + 9, NOON, NOON, NOON]);
-          expect(await store.findRecordVersion(series, 6)).toBeUndefined();
-          expect(await store.findRecordVersion({ ...series, tenantId: "acme" }, 1)).toBeUndefined();
-          const page = await store.listRecordVersions(series, { limit: 4, cursor: undefined });
-          const next = await store.listRecordVersions(series, { limit: 4, cursor: page.nextCursor });
+          expect(await store.records.findVersion(series, 6)).toBeUndefined();
+          expect(await store.records.findVersion({ ...series, tenantId: "acme" }, 1)).toBeUndefined();
+          const page = await store.records.listVersions(series, { limit: 4, cursor: undefined });
+          const next = await store.records.listVersions(series, { limit: 4, cursor: page.nextCursor });
           expect([page.rows.length, next.rows.map(({ number }) => number), next.nextCursor]).toEqual([
             4,
             [1],
@@ -212,7 +212,7 @@ export function recordsContract(harness: StoreHarness): void {
           ]) {
             expect(await write(store, changes)).toMatchObject({ kind: "refused", why: "changed" });
           }
-          expect((await store.listRecordVersions(series, all)).rows).toHaveLength(2);
+          expect((await store.records.listVersions(series, all)).rows).toHaveLength(2);
           expect((await write(store, [keep("a", "absent", 3), keep("b", "absent", 4)])).kind).toBe("written");
           const other = keep("c", "absent", 1, { kept: { series: "t", number: 1, data: "[]" } });
           expect((await write(store, [other])).kind).toBe("written");
@@ -223,20 +223,20 @@ export function recordsContract(harness: StoreHarness): void {
       inFreshPlace(harness, async (place) => {
         const made = await write(place.store, [put("a", "absent")]);
         const seq = (made.kind === "written" && made.seqs[0]) || 0;
-        await place.store.noteRecordStates([{ seq, state: "[1]" }]);
-        await place.store.noteRecordStates([
+        await place.store.records.noteStates([{ seq, state: "[1]" }]);
+        await place.store.records.noteStates([
           { seq, state: "[2]" },
           { seq: seq + 1, state: "nobody's" },
         ]);
         const store = await place.reopen();
-        const loaded = await store.loadRecords(KINDS);
+        const loaded = await store.records.load(KINDS);
         expect([loaded.version, loaded.records[0]?.state]).toEqual([versionOf(made), "[2]"]);
         const changed = versionOf(await write(store, [put("a", versionOf(made))]));
-        expect((await store.changesSince(versionOf(made), KINDS)).records[0]?.state).toBe("[2]");
+        expect((await store.records.changesSince(versionOf(made), KINDS)).records[0]?.state).toBe("[2]");
         await write(store, [remove("a", changed)]);
-        await store.noteRecordStates([{ seq, state: "[3]" }]);
+        await store.records.noteStates([{ seq, state: "[3]" }]);
         await write(store, [put("a", "absent")]);
-        expect((await store.loadRecords(KINDS)).records[0]).toMatchObject({ seq, state: undefined });
+        expect((await store.records.load(KINDS)).records[0]).toMatchObject({ seq, state: undefined });
       }));
   });
 }

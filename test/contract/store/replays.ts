@@ -2,16 +2,22 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { DeadReason } from "../../../src/domain/delivery.ts";
 import { orThrow } from "../../../src/domain/refusal.ts";
-import type { DeliveryKey, Store, StoredDelivery } from "../../../src/store/store.ts";
-import type { NewReplay, ReplayItem, ReplayStep, ReplayWalk } from "../../../src/store/port/replays.ts";
+import type { NewReplay, ReplayItem, ReplayStep, ReplayWalk } from "../../../src/store/port/jobs.ts";
+import type { DeliveryKey } from "../../../src/store/port/lanes.ts";
+import type { StoredDelivery } from "../../../src/store/port/reads.ts";
+import type { Store } from "../../../src/store/store.ts";
 import {
-  deleteSubscription,
+  NOON,
+  beginReplay,
+  change,
   claim,
+  countChanged,
+  deleteSubscription,
   newDeath,
   newDelivery,
   newEvent,
   newSettlement,
-  NOON,
+  setTime,
   settle,
   stored,
 } from "../../support/store-fixtures.ts";
@@ -38,7 +44,7 @@ function newReplay(change: Partial<NewReplay> = {}): NewReplay {
 }
 
 function newStep(id: string, change: Partial<ReplayStep> = {}): ReplayStep {
-  return { id, cursorFrom: "0", cursorTo: "1", isEnd: false, failed: 0, now: NOON, wall: NOON, ...change };
+  return { id, cursorFrom: "0", cursorTo: "1", isEnd: false, failed: 0, ...change };
 }
 
 function toItem(key: DeliveryKey, change: Partial<ReplayItem> = {}): ReplayItem {
@@ -58,7 +64,7 @@ async function walkAll(
   let after: DeliveryKey = FROM_THE_START;
   for (;;) {
     const whole: ReplayWalk = { over: "dead", upToSeq: 1_000_000, now: NOON, ...walk };
-    const next = await store.walkReplay(whole, after, page);
+    const next = await store.reads.walk(whole, after, page);
     expect(next.found.length).toBeLessThanOrEqual(page.limit);
     found.push(...next.found.map((one) => `${one.eventSeq}.${one.subscriptionSeq}${one.isMissing ? " new" : ""}`));
     if (next.isEnd) return found;
@@ -81,78 +87,87 @@ export function replaysContract(harness: StoreHarness): void {
       return key;
     }
     async function countersOf(lane: number) {
-      const { deliveries } = await shared.store.loadCounters();
+      const { deliveries } = await shared.store.reads.loadCounters();
       return deliveries.find(({ subscriptionSeq }) => subscriptionSeq === lane);
     }
-    const stateOf = async (key: DeliveryKey) => (await shared.store.findDelivery(key))?.state;
+    const stateOf = async (key: DeliveryKey) => (await shared.store.reads.findDelivery(key))?.state;
 
     it("are kept, listed newest first, and found by their id", async () => {
       const tenantId = `t${++lastId}`;
-      const first = await shared.store.insertReplay(newReplay({ tenantId, filter: { reason: "gone" } }));
-      const second = await shared.store.insertReplay(newReplay({ tenantId, kind: "cancel" }));
+      const first = await beginReplay(shared.store, newReplay({ tenantId, filter: { reason: "gone" } }));
+      const second = await beginReplay(shared.store, newReplay({ tenantId, kind: "cancel" }));
       expect(first).toMatchObject({ status: "running", filter: { reason: "gone" }, done: 0, startedAt: NOON });
-      expect(await shared.store.findReplay(first.id)).toEqual(first);
-      const page = await shared.store.listReplays({ tenantId }, { limit: 1, cursor: undefined });
+      expect(await shared.store.jobs.findReplay(first.id)).toEqual(first);
+      const page = await shared.store.jobs.listReplays({ tenantId }, { limit: 1, cursor: undefined });
       expect(page.rows).toEqual([second]);
-      const rest = await shared.store.listReplays({ tenantId }, { limit: 1, cursor: page.nextCursor });
+      const rest = await shared.store.jobs.listReplays({ tenantId }, { limit: 1, cursor: page.nextCursor });
       expect([rest.rows, rest.nextCursor]).toEqual([[first], undefined]);
-      await shared.store.setReplayStatus(second.id, "paused", { at: NOON });
-      const paused = await shared.store.listReplays({ tenantId, status: "paused" }, { limit: 5, cursor: undefined });
+      await shared.store.jobs.setReplayStatus(second.id, "paused");
+      const paused = await shared.store.jobs.listReplays(
+        { tenantId, status: "paused" },
+        { limit: 5, cursor: undefined },
+      );
       expect(paused.rows.map(({ id }) => id)).toEqual([second.id]);
-      const running = await shared.store.loadRunningReplays();
+      const all = { limit: 1000, cursor: undefined };
+      const running = (await shared.store.jobs.listReplays({ status: "running" }, all)).rows;
       expect(running.map(({ id }) => id)).toContain(first.id);
       expect(running.map(({ id }) => id)).not.toContain(second.id);
-      expect(await shared.store.insertReplay(newReplay({ id: first.id, total: 99 }))).toEqual(first);
+      expect(await beginReplay(shared.store, newReplay({ id: first.id, total: 99 }))).toEqual(first);
     });
 
     it("pause, go on and end; what has ended stays as it is", async () => {
-      const { id } = await shared.store.insertReplay(newReplay());
-      const set = (status: "running" | "paused" | "cancelled") =>
-        shared.store.setReplayStatus(id, status, { at: NOON + 5 });
+      const { id } = await beginReplay(shared.store, newReplay());
+      const set = (status: "running" | "paused" | "cancelled") => shared.store.jobs.setReplayStatus(id, status);
+      setTime(shared.store, NOON + 5);
       expect(await set("paused")).toMatchObject({ status: "paused", completedAt: undefined });
       expect(await set("running")).toMatchObject({ status: "running" });
       expect(await set("cancelled")).toMatchObject({ status: "cancelled", completedAt: NOON + 5 });
       expect(await set("cancelled")).toMatchObject({ completedAt: NOON + 5 });
       expect(await set("running")).toMatchObject({ refused: { code: "conflict" } });
-      expect(await shared.store.setReplayStatus("rpl_none", "paused", { at: NOON })).toMatchObject({
+      expect(await shared.store.jobs.setReplayStatus("rpl_none", "paused")).toMatchObject({
         refused: { code: "not_found" },
       });
-      expect(await shared.store.stepReplay(newStep("rpl_none"), [])).toMatchObject({ refused: { code: "not_found" } });
+      expect(await shared.store.jobs.stepReplay(newStep("rpl_none"), [])).toMatchObject({
+        refused: { code: "not_found" },
+      });
     });
 
     it("open dead letters again and move on in one step, which has no effect a second time", async () => {
       const lane = await shared.newLane();
       const keys = [await dead(lane), await dead(lane)];
-      const { id } = await shared.store.insertReplay(newReplay({ total: 2 }));
+      const { id } = await beginReplay(shared.store, newReplay({ total: 2 }));
       const step = newStep(id);
       const items = keys.map((key) => toItem(key));
-      const first = orThrow(await shared.store.stepReplay(step, items));
+      const first = orThrow(await shared.store.jobs.stepReplay(step, items));
       expect(first).toMatchObject({ changed: [true, true], replay: { cursor: "1", done: 2, status: "running" } });
-      expect(await shared.store.stepReplay(step, items)).toMatchObject({ changed: undefined, replay: { done: 2 } });
+      expect(await shared.store.jobs.stepReplay(step, items)).toMatchObject({
+        changed: undefined,
+        replay: { done: 2 },
+      });
       const { claimed } = await claim(shared.store, lane, { now: NOON + 1 });
       expect(claimed).toMatchObject(keys.map((key) => ({ ...key, generation: 2, trigger: "replay" })));
       expect(await countersOf(lane)).toMatchObject({ created: 2, dead: 0 });
       const end = newStep(id, { cursorFrom: "1", cursorTo: "2", isEnd: true, failed: 1 });
-      const last = orThrow(await shared.store.stepReplay(end, [toItem(keys[0] as DeliveryKey)]));
+      const last = orThrow(await shared.store.jobs.stepReplay(end, [toItem(keys[0] as DeliveryKey)]));
       expect(last).toMatchObject({
         changed: [false],
-        replay: { status: "completed", done: 2, skipped: 1, failed: 1, total: 4, completedAt: NOON },
+        replay: { status: "completed", done: 2, skipped: 1, failed: 1, total: 4, completedAt: NOON + 1 },
       });
     });
 
     it("do nothing while they are paused", async () => {
       const key = await dead(await shared.newLane());
-      const { id } = await shared.store.insertReplay(newReplay());
-      await shared.store.setReplayStatus(id, "paused", { at: NOON });
-      const { changed, replay } = orThrow(await shared.store.stepReplay(newStep(id), [toItem(key)]));
+      const { id } = await beginReplay(shared.store, newReplay());
+      await shared.store.jobs.setReplayStatus(id, "paused");
+      const { changed, replay } = orThrow(await shared.store.jobs.stepReplay(newStep(id), [toItem(key)]));
       expect([changed, replay.cursor, await stateOf(key)]).toEqual([undefined, "0", "dead"]);
     });
 
     it("let fresh events go before what they opened", async () => {
       const lane = await shared.newLane();
       const old = await dead(lane, { priority: "critical" });
-      const { id } = await shared.store.insertReplay(newReplay());
-      await shared.store.stepReplay(newStep(id), [toItem(old)]);
+      const { id } = await beginReplay(shared.store, newReplay());
+      await shared.store.jobs.stepReplay(newStep(id), [toItem(old)]);
       const fresh = await pending(lane, { priority: "low", receivedAt: NOON + 20_000 });
       const { claimed } = await claim(shared.store, lane, { now: NOON + 20_000 });
       expect(claimed.map(({ eventSeq }) => eventSeq)).toEqual([fresh.eventSeq, old.eventSeq]);
@@ -164,14 +179,14 @@ export function replaysContract(harness: StoreHarness): void {
       await claim(shared.store, lane);
       await settle(shared.store, newSettlement(delivered));
       const cancelled = await pending(lane);
-      await shared.store.cancelDelivery(cancelled, NOON);
+      await change(shared.store, cancelled, { act: "cancel" }, NOON);
       const open = await pending(lane);
       const items = [delivered, cancelled, open].map((key) => toItem(key));
-      const letters = await shared.store.insertReplay(newReplay());
-      const none = orThrow(await shared.store.stepReplay(newStep(letters.id), items));
+      const letters = await beginReplay(shared.store, newReplay());
+      const none = orThrow(await shared.store.jobs.stepReplay(newStep(letters.id), items));
       expect(none.changed).toEqual([false, false, false]);
-      const events = await shared.store.insertReplay(newReplay({ kind: "events" }));
-      const both = orThrow(await shared.store.stepReplay(newStep(events.id), items));
+      const events = await beginReplay(shared.store, newReplay({ kind: "events" }));
+      const both = orThrow(await shared.store.jobs.stepReplay(newStep(events.id), items));
       expect(both).toMatchObject({ changed: [true, true, false], replay: { done: 2, skipped: 1 } });
     });
 
@@ -179,14 +194,14 @@ export function replaysContract(harness: StoreHarness): void {
       const [old, lane] = [await shared.newLane(), await shared.newLane()];
       const { eventSeq } = await pending(old, { dueAt: NOON + 500 });
       const key = { eventSeq, subscriptionSeq: lane };
-      const { id } = await shared.store.insertReplay(newReplay({ kind: "recover" }));
+      const { id } = await beginReplay(shared.store, newReplay({ kind: "recover" }));
       const missing = toItem(key, { isMissing: true });
-      const made = orThrow(await shared.store.stepReplay(newStep(id), [missing, missing]));
+      const made = orThrow(await shared.store.jobs.stepReplay(newStep(id), [missing, missing]));
       expect(made).toMatchObject({ changed: [true, false], replay: { done: 1, skipped: 1 } });
       expect((await claim(shared.store, lane)).claimed).toEqual([]);
       const { claimed } = await claim(shared.store, lane, { now: NOON + 500 });
       expect(claimed).toMatchObject([{ eventSeq, trigger: "replay", generation: 1 }]);
-      const [event] = (await shared.store.listEvents({}, { limit: 1, cursor: undefined })).rows;
+      const [event] = (await shared.store.reads.listEvents({}, { limit: 1, cursor: undefined })).rows;
       expect(event).toMatchObject({ seq: eventSeq, deliveryCount: 2 });
       expect(await countersOf(lane)).toMatchObject({ created: 1 });
     });
@@ -195,8 +210,8 @@ export function replaysContract(harness: StoreHarness): void {
       const lane = await shared.newLane();
       const key = await dead(lane);
       await deleteSubscription(shared.store, lane);
-      const { id } = await shared.store.insertReplay(newReplay());
-      const { replay } = orThrow(await shared.store.stepReplay(newStep(id), [toItem(key)]));
+      const { id } = await beginReplay(shared.store, newReplay());
+      const { replay } = orThrow(await shared.store.jobs.stepReplay(newStep(id), [toItem(key)]));
       expect([replay.done, replay.failed, await stateOf(key)]).toEqual([0, 1, "dead"]);
     });
 
@@ -208,8 +223,8 @@ export function replaysContract(harness: StoreHarness): void {
         await pending(lane, { orderingKey: "k" }, true),
       ];
       await claim(shared.store, lane);
-      const { id } = await shared.store.insertReplay(newReplay({ kind: "cancel" }));
-      const { changed } = orThrow(await shared.store.stepReplay(newStep(id), [toItem(sent), toItem(other)]));
+      const { id } = await beginReplay(shared.store, newReplay({ kind: "cancel" }));
+      const { changed } = orThrow(await shared.store.jobs.stepReplay(newStep(id), [toItem(sent), toItem(other)]));
       expect([changed, await stateOf(sent), await stateOf(other)]).toEqual([[true, true], "cancelled", "cancelled"]);
       expect((await claim(shared.store, lane)).claimed).toMatchObject([next]);
     });
@@ -223,19 +238,19 @@ export function replaysContract(harness: StoreHarness): void {
       await claim(shared.store, lane);
       await settle(shared.store, newDeath(head, { leavesKeyQueue: false }));
       expect((await claim(shared.store, lane)).claimed).toEqual([]);
-      const { id } = await shared.store.insertReplay(newReplay({ kind: "purge" }));
-      const { changed } = orThrow(await shared.store.stepReplay(newStep(id), [toItem(head), toItem(next)]));
+      const { id } = await beginReplay(shared.store, newReplay({ kind: "purge" }));
+      const { changed } = orThrow(await shared.store.jobs.stepReplay(newStep(id), [toItem(head), toItem(next)]));
       expect(changed).toEqual([true, false]);
-      expect(await shared.store.findDelivery(head)).toMatchObject({
+      expect(await shared.store.reads.findDelivery(head)).toMatchObject({
         state: "cancelled",
         lastError: "purged from the dead letters",
       });
-      expect(await shared.store.listAttempts(head)).toEqual([]);
+      expect(await shared.store.reads.listAttempts(head)).toEqual([]);
       expect(await countersOf(lane)).toMatchObject({ created: 2, dead: 0, cancelled: 1 });
       expect((await claim(shared.store, lane)).claimed).toMatchObject([next]);
-      expect(await shared.store.findImbalance()).toBe(0);
+      expect(await shared.store.reads.findImbalance()).toBe(0);
       // Its event is still there, and with it what a replay needs.
-      await shared.store.retryDelivery(head, NOON);
+      await change(shared.store, head, { act: "retry" }, NOON);
       expect(await stateOf(head)).toBe("pending");
     });
 
@@ -243,26 +258,26 @@ export function replaysContract(harness: StoreHarness): void {
       const [lane, other] = [await shared.newLane(), await shared.newLane()];
       const keys = [await dead(lane), await dead(lane), await dead(other)];
       await pending(lane);
-      const { id } = await shared.store.insertReplay(newReplay());
-      await shared.store.stepReplay(
+      const { id } = await beginReplay(shared.store, newReplay());
+      await shared.store.jobs.stepReplay(
         newStep(id),
         keys.map((key) => toItem(key)),
       );
-      expect(await shared.store.countOpenReplays([other, lane, 999], 100)).toEqual([1, 2, 0]);
-      expect(await shared.store.countOpenReplays([lane], 1)).toEqual([1]);
+      expect(await shared.store.reads.countReopened([other, lane, 999], 100)).toEqual([1, 2, 0]);
+      expect(await shared.store.reads.countReopened([lane], 1)).toEqual([1]);
       await claim(shared.store, lane, { now: NOON + 1 });
-      expect(await shared.store.countOpenReplays([lane], 100)).toEqual([2]);
+      expect(await shared.store.reads.countReopened([lane], 100)).toEqual([2]);
       await settle(shared.store, newDeath({ ...(keys[0] as DeliveryKey), generation: 2, attemptCount: 1 }));
-      expect(await shared.store.countOpenReplays([lane], 100)).toEqual([1]);
+      expect(await shared.store.reads.countReopened([lane], 100)).toEqual([1]);
     });
 
     it("count what is cancelled of a deleted subscription's lane, whoever cancels it", async () => {
       const lane = await shared.newLane();
       for (let n = 0; n < 3; n++) await pending(lane);
-      const { id } = await shared.store.insertReplay(newReplay({ kind: "cancel", laneSeq: lane, total: 2 }));
-      expect(await shared.store.cancelLane(lane, NOON)).toBe(3);
-      expect(await shared.store.findReplay(id)).toMatchObject({ done: 3, total: 3, status: "running" });
-      const done = await shared.store.setReplayStatus(id, "completed", { at: NOON });
+      const { id } = await beginReplay(shared.store, newReplay({ kind: "cancel", laneSeq: lane, total: 2 }));
+      expect(await countChanged(shared.store, lane, { act: "cancel" }, NOON)).toBe(3);
+      expect(await shared.store.jobs.findReplay(id)).toMatchObject({ done: 3, total: 3, status: "running" });
+      const done = await shared.store.jobs.setReplayStatus(id, "completed");
       expect(done).toMatchObject({ done: 3, total: 3, completedAt: NOON });
     });
 
@@ -278,7 +293,7 @@ export function replaysContract(harness: StoreHarness): void {
       expect(await walk({ type: "a.c" })).toEqual(names(second, third));
       expect(await walk({ reason: "gone" })).toEqual(names(second));
       expect(await walk({ upToSeq: second.eventSeq })).toEqual(names(first, second));
-      const { completedAt = 0 } = (await shared.store.findDelivery(first)) as StoredDelivery;
+      const { completedAt = 0 } = (await shared.store.reads.findDelivery(first)) as StoredDelivery;
       expect(await walk({ since: completedAt, until: completedAt + 1 })).toHaveLength(3);
       expect(await walk({ until: completedAt })).toEqual([]);
     });
@@ -338,16 +353,16 @@ export function replaysContract(harness: StoreHarness): void {
         const seqs: number[] = [];
         for (const hours of times) seqs.push(await stored(store, newEvent({ receivedAt: NOON + hours * HOUR })));
         const last = seqs.at(-1) as number;
-        expect(await store.findEventRange(undefined, undefined)).toEqual({ afterSeq: 0, upToSeq: last });
+        expect(await store.reads.findEventSpan(undefined, undefined)).toMatchObject({ afterSeq: 0, upToSeq: last });
         for (let from = -1; from <= 121; from += 7) {
           for (const to of [from + 1, from + 20, from + 60]) {
             const [since, until] = [NOON + from * HOUR, NOON + to * HOUR];
-            const { afterSeq, upToSeq } = await store.findEventRange(since, until);
+            const { afterSeq, upToSeq } = await store.reads.findEventSpan(since, until);
             const inTime = seqs.filter((_, i) => (times[i] as number) >= from && (times[i] as number) < to);
             expect(inTime.filter((seq) => seq <= afterSeq || seq > upToSeq)).toEqual([]);
           }
         }
-        const narrow = await store.findEventRange(NOON + 119 * HOUR, undefined);
+        const narrow = await store.reads.findEventSpan(NOON + 119 * HOUR, undefined);
         expect(narrow.afterSeq).toBeGreaterThan(seqs[4] as number);
       });
     });
@@ -362,17 +377,21 @@ export function replaysContract(harness: StoreHarness): void {
         }
         const { claimed } = await claim(place.store, lane);
         for (const one of claimed) await settle(place.store, newDeath(one));
-        const { id } = await place.store.insertReplay(newReplay({ total: 6 }));
+        const { id } = await beginReplay(place.store, newReplay({ total: 6 }));
         const items = keys.map((key) => toItem(key));
-        await place.store.stepReplay(newStep(id), items.slice(0, 2));
+        await place.store.jobs.stepReplay(newStep(id), items.slice(0, 2));
         // Nobody hears of this one before the end.
-        void place.store.stepReplay(newStep(id, { cursorFrom: "1", cursorTo: "2" }), items.slice(2, 4)).catch(() => 0);
+        void place.store.jobs
+          .stepReplay(newStep(id, { cursorFrom: "1", cursorTo: "2" }), items.slice(2, 4))
+          .catch(() => 0);
         const store = await place.kill();
-        const replay = await store.findReplay(id);
-        const open = await Promise.all(keys.map(async (key) => (await store.findDelivery(key))?.state === "pending"));
+        const replay = await store.jobs.findReplay(id);
+        const open = await Promise.all(
+          keys.map(async (key) => (await store.reads.findDelivery(key))?.state === "pending"),
+        );
         expect(open.filter(Boolean)).toHaveLength(replay?.done ?? 0);
         expect([2, 4]).toContain(replay?.done);
-        expect(await store.findImbalance()).toBe(0);
+        expect(await store.reads.findImbalance()).toBe(0);
       });
     });
   });

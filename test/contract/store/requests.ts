@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newRequest, NOON } from "../../support/store-fixtures.ts";
+import { NOON, commit, newRequest } from "../../support/store-fixtures.ts";
 import { useStore, type StoreHarness } from "./harness.ts";
 
 export function requestsContract(harness: StoreHarness): void {
@@ -8,19 +8,19 @@ export function requestsContract(harness: StoreHarness): void {
 
     it("give back their body and their parts, and remember that they were taken in again", async () => {
       const parts = '[{"event_id":null,"outcome":"ignored","cause":"noise"}]';
-      shared.store.logRequest(newRequest("req_whole", { body: Uint8Array.from([0, 255, 1]), parts }));
-      shared.store.logRequest(newRequest("req_bare", { body: undefined }));
-      await shared.store.noteNow(NOON);
-      expect([...((await shared.store.loadRequestBody("req_whole")) ?? [])]).toEqual([0, 255, 1]);
-      expect(await shared.store.loadRequestBody("req_bare")).toBeUndefined();
-      expect(await shared.store.loadRequestBody("req_none")).toBeUndefined();
-      expect(await shared.store.findRequest("req_whole")).toMatchObject({ parts, replay: undefined });
+      shared.store.events.logRequest(newRequest("req_whole", { body: Uint8Array.from([0, 255, 1]), parts }));
+      shared.store.events.logRequest(newRequest("req_bare", { body: undefined }));
+      await commit(shared.store);
+      expect([...((await shared.store.reads.loadRequestBody("req_whole")) ?? [])]).toEqual([0, 255, 1]);
+      expect(await shared.store.reads.loadRequestBody("req_bare")).toBeUndefined();
+      expect(await shared.store.reads.loadRequestBody("req_none")).toBeUndefined();
+      expect(await shared.store.reads.findRequest("req_whole")).toMatchObject({ parts, replay: undefined });
 
       const replay = { at: NOON + 3, by: "key_1", eventIds: ["evt_1", "evt_2"] };
-      await shared.store.noteRequestReplay("req_whole", replay);
-      await shared.store.noteRequestReplay("req_none", replay);
-      expect((await shared.store.findRequest("req_whole"))?.replay).toEqual(replay);
-      expect((await shared.store.findRequest("req_bare"))?.replay).toBeUndefined();
+      await shared.store.events.noteRequestReplay("req_whole", replay);
+      await shared.store.events.noteRequestReplay("req_none", replay);
+      expect((await shared.store.reads.findRequest("req_whole"))?.replay).toEqual(replay);
+      expect((await shared.store.reads.findRequest("req_bare"))?.replay).toBeUndefined();
     });
 
     it("are found by what became of them, and why", async () => {
@@ -30,11 +30,14 @@ export function requestsContract(harness: StoreHarness): void {
         ["req_3", "ignored", "duplicate"],
       ] as const;
       for (const [id, outcome, cause] of logged) {
-        shared.store.logRequest(newRequest(id, { source: "found", ring: "found", outcome, cause }));
+        shared.store.events.logRequest(newRequest(id, { source: "found", ring: "found", outcome, cause }));
       }
-      await shared.store.noteNow(NOON);
+      await commit(shared.store);
       const list = async (filter: object) => {
-        const { rows } = await shared.store.listRequests("found", { limit: 9, cursor: undefined }, undefined, filter);
+        const { rows } = await shared.store.reads.listRequests(
+          { source: "found", ...filter },
+          { limit: 9, cursor: undefined },
+        );
         return rows.map(({ id }) => id);
       };
       expect(await list({ outcome: "ignored" })).toEqual(["req_3", "req_2"]);

@@ -1,17 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { publishKey } from "../../../src/domain/dedupe-key.ts";
 import { agesOf, type Ages } from "../../../src/domain/retention.ts";
-import type { PruneStep, RetentionRules } from "../../../src/store/port/retention.ts";
-import type { NewDelivery, NewEvent, Store } from "../../../src/store/store.ts";
+import type { NewDelivery, NewEvent } from "../../../src/store/port/event-log.ts";
+import type { RetentionRules } from "../../../src/store/port/jobs.ts";
+import type { Store } from "../../../src/store/store.ts";
 import {
+  NOON,
   accept,
+  change,
+  commit,
+  countChanged,
+  listDeliveriesOf,
+  loadBody,
   newAttempt,
   newDeath,
   newDelivery,
   newEvent,
   newRequest,
   newSettlement,
-  NOON,
+  setTime,
   settle,
   stored,
 } from "../../support/store-fixtures.ts";
@@ -25,17 +32,17 @@ const keep = (ages: Partial<Ages> = {}, tenants: RetentionRules["tenants"] = [])
   tenants,
 });
 
+/** A walk from the oldest event to the end. */
 async function prune(store: Store, wall: number, rules = keep(), maxRows = 500) {
   const sum = { removed: 0, deliveries: 0, answers: 0, bytes: 0 };
-  const step: PruneStep = { afterSeq: 0, maxRows, rules, wall };
+  let afterSeq = 0;
   for (let isEnd = false; !isEnd;) {
-    const done = await store.pruneEvents(step);
+    const done = await store.jobs.prune({ of: "events", afterSeq, maxRows, rules, wall });
     sum.removed += done.removed;
     sum.deliveries += done.deliveries;
     sum.answers += done.answers;
     sum.bytes += done.bytes;
-    step.afterSeq = done.afterSeq;
-    ({ isEnd } = done);
+    ({ afterSeq, isEnd } = done);
   }
   return sum;
 }
@@ -51,7 +58,8 @@ async function delivered(store: Store, lane: number, change: Partial<NewEvent> =
 async function dead(store: Store, lane: number, diedAt: number, change: Partial<NewDelivery> = {}): Promise<number> {
   const eventSeq = await stored(store, newEvent(), [newDelivery(lane, { claim: true, ...change })]);
   const attempt = newAttempt({ startedAt: diedAt - 5, result: "failed", responseCode: 500, error: "500" });
-  await settle(store, newDeath({ eventSeq, subscriptionSeq: lane }, { attempt, leavesKeyQueue: false, now: diedAt }));
+  setTime(store, diedAt);
+  await settle(store, newDeath({ eventSeq, subscriptionSeq: lane }, { attempt, leavesKeyQueue: false }));
   return eventSeq;
 }
 
@@ -59,7 +67,7 @@ async function seqsOf(store: Store): Promise<number[]> {
   const found: number[] = [];
   let cursor: string | undefined;
   do {
-    const page = await store.listEvents({}, { limit: 7, cursor });
+    const page = await store.reads.listEvents({}, { limit: 7, cursor });
     found.push(...page.rows.map(({ seq }) => seq));
     cursor = page.nextCursor;
   } while (cursor !== undefined);
@@ -68,11 +76,11 @@ async function seqsOf(store: Store): Promise<number[]> {
 
 /** Rows against counters: what was deleted is counted beside them. */
 async function imbalance(store: Store) {
-  const { deliveries, events } = await store.loadCounters();
-  const rows = await store.listDeliveries({}, { limit: 100_000, cursor: undefined });
+  const { deliveries, events } = await store.reads.loadCounters();
+  const rows = await store.reads.listDeliveries({}, { limit: 100_000, cursor: undefined });
   const sum = (list: readonly number[]) => list.reduce((total, one) => total + one, 0);
   return {
-    open: await store.findImbalance(),
+    open: await store.reads.findImbalance(),
     deliveries: sum(deliveries.map(({ created, pruned }) => created - pruned)) - rows.rows.length,
     dead: sum(deliveries.map(({ deadLetters }) => deadLetters)) - rows.rows.filter((d) => d.state === "dead").length,
     events: sum(events.map(({ accepted, pruned }) => accepted - pruned)) - (await seqsOf(store)).length,
@@ -93,12 +101,12 @@ export function retentionContract(harness: StoreHarness): void {
         expect(await prune(store, LATER)).toEqual({ removed: 2, deliveries: 1, answers: 0, bytes: 40_002 });
         expect(await seqsOf(store)).toEqual([young]);
         const key = { eventSeq: old, subscriptionSeq: lane };
-        expect([await store.loadBody(old), await store.loadBody(unmatched)]).toEqual([undefined, undefined]);
-        expect(await store.findDelivery(key)).toBeUndefined();
-        expect(await store.listAttempts(key)).toEqual([]);
-        expect(await store.loadTenantUsage(["default"])).toMatchObject([{ storedBytes: 2, openDeliveries: 0 }]);
+        expect([await loadBody(store, old), await loadBody(store, unmatched)]).toEqual([undefined, undefined]);
+        expect(await store.reads.findDelivery(key)).toBeUndefined();
+        expect(await store.reads.listAttempts(key)).toEqual([]);
+        expect(await store.reads.loadTenantUsage(["default"])).toMatchObject([{ storedBytes: 2, openDeliveries: 0 }]);
         expect(await imbalance(store)).toEqual(BALANCED);
-        const { deliveries, events } = await store.loadCounters();
+        const { deliveries, events } = await store.reads.loadCounters();
         expect(deliveries[0]).toMatchObject({ created: 2, delivered: 2, attempts: 2, pruned: 1 });
         expect(events[0]).toMatchObject({ accepted: 3, unmatched: 1, pruned: 2 });
         // Without any time everything stays.
@@ -120,10 +128,10 @@ export function retentionContract(harness: StoreHarness): void {
         expect(await prune(store, LATER)).toMatchObject({ removed: 0, deliveries: 0 });
         expect(await seqsOf(store)).toEqual(seqs);
         // The control: the same things go once they have ended.
-        await store.fanOut(seqs[2] as number, [], undefined);
-        await store.skipDeadHeads(ordered, NOON);
-        await store.cancelLane(lane, NOON);
-        await store.cancelLane(ordered, NOON);
+        await store.events.fanOut(seqs[2] as number, [], undefined);
+        await countChanged(store, ordered, { act: "skip_dead_heads" }, NOON);
+        await countChanged(store, lane, { act: "cancel" }, NOON);
+        await countChanged(store, ordered, { act: "cancel" }, NOON);
         expect(await prune(store, LATER + DAY_MS)).toMatchObject({ removed: 5, deliveries: 4 });
         expect(await imbalance(store)).toEqual(BALANCED);
       }));
@@ -132,7 +140,7 @@ export function retentionContract(harness: StoreHarness): void {
       inFreshPlace(harness, async ({ store }) => {
         const lane = await insertLane(store);
         await stored(store, newEvent(), [newDelivery(lane)]);
-        await store.cancelLane(lane, LATER - 60_000);
+        await countChanged(store, lane, { act: "cancel" }, LATER - 60_000);
         expect(await prune(store, LATER)).toMatchObject({ removed: 0 });
         expect(await prune(store, LATER + 3_600_000)).toMatchObject({ removed: 1 });
       }));
@@ -146,11 +154,11 @@ export function retentionContract(harness: StoreHarness): void {
         expect(await prune(store, LATER, rules)).toMatchObject({ removed: 1 });
         expect(await seqsOf(store)).toEqual([died]);
         expect(other).not.toBe(died);
-        expect((await store.loadCounters()).deliveries[0]).toMatchObject({ dead: 1, deadLetters: 1 });
+        expect((await store.reads.loadCounters()).deliveries[0]).toMatchObject({ dead: 1, deadLetters: 1 });
         expect(await prune(store, NOON + 79 * DAY_MS, rules)).toMatchObject({ removed: 0 });
         expect(await prune(store, NOON + 81 * DAY_MS, rules)).toMatchObject({ removed: 1 });
-        expect((await store.loadCounters()).deliveries[0]).toMatchObject({ dead: 1, deadLetters: 0 });
-        expect((await store.listDeadLetters({}, { limit: 10, cursor: undefined })).rows).toEqual([]);
+        expect((await store.reads.loadCounters()).deliveries[0]).toMatchObject({ dead: 1, deadLetters: 0 });
+        expect((await store.reads.listDeadLetters({}, { limit: 10, cursor: undefined })).rows).toEqual([]);
         expect(await imbalance(store)).toEqual(BALANCED);
       }));
 
@@ -169,7 +177,7 @@ export function retentionContract(harness: StoreHarness): void {
         expect(await seqsOf(store)).toEqual([seqs[1], seqs[2], seqs[4]]);
         expect(await prune(store, LATER, rules)).toMatchObject({ removed: 1 });
         expect(await seqsOf(store)).toEqual([seqs[1], seqs[4]]);
-        const usage = await store.loadTenantUsage(["short", "long", "other"]);
+        const usage = await store.reads.loadTenantUsage(["short", "long", "other"]);
         expect(usage.map(({ storedBytes }) => storedBytes)).toEqual([0, 4, 0]);
         // Whoever has no rule of its own any more follows the gateway.
         expect(await prune(store, LATER)).toMatchObject({ removed: 2 });
@@ -182,9 +190,9 @@ export function retentionContract(harness: StoreHarness): void {
         const key = { eventSeq, subscriptionSeq: lane };
         const rules = keep({ answers: DAY_MS });
         expect(await prune(store, NOON + DAY_MS - 1, rules)).toMatchObject({ removed: 0, answers: 0 });
-        expect((await store.listAttempts(key))[0]?.responseBody).toBeDefined();
+        expect((await store.reads.listAttempts(key))[0]?.responseBody).toBeDefined();
         expect(await prune(store, NOON + 2 * DAY_MS, rules)).toMatchObject({ removed: 0, answers: 1 });
-        const [attempt] = await store.listAttempts(key);
+        const [attempt] = await store.reads.listAttempts(key);
         expect(attempt).toMatchObject({
           number: 1,
           responseCode: 200,
@@ -202,7 +210,7 @@ export function retentionContract(harness: StoreHarness): void {
         const rules = keep({ events: DAY_MS });
         await stored(store, given("a", NOON));
         expect(await prune(store, NOON + 2 * DAY_MS, rules)).toMatchObject({ removed: 1 });
-        expect(await store.findEvent("a", "default")).toBeUndefined();
+        expect(await store.reads.findEvent("a", "default")).toBeUndefined();
         expect(await accept(store, given("a", NOON + 3 * DAY_MS))).toMatchObject({ kind: "duplicate", eventId: "a" });
         const again = await place.kill();
         expect(await accept(again, given("a", NOON + DEDUPE_HORIZON_MS))).toMatchObject({ kind: "duplicate" });
@@ -213,7 +221,7 @@ export function retentionContract(harness: StoreHarness): void {
         await stored(again, newEvent(known));
         await stored(again, newEvent({ ...known, receivedAt: NOON + DEDUPE_HORIZON_MS + DAY_MS }));
         await prune(again, LATER, keep());
-        expect((await again.findEvent("b", "default"))?.receivedAt).toBe(NOON + DEDUPE_HORIZON_MS + DAY_MS);
+        expect((await again.reads.findEvent("b", "default"))?.receivedAt).toBe(NOON + DEDUPE_HORIZON_MS + DAY_MS);
       }));
 
     it("gives no number twice, also when everything went and the store was opened again", () =>
@@ -237,25 +245,27 @@ export function retentionContract(harness: StoreHarness): void {
         const rules = keep({}, [["kept", agesOf({ days: 0 })]]);
         expect(await prune(store, LATER, rules, 100)).toMatchObject({ removed: 3000 - kept.length });
         expect(await seqsOf(store)).toEqual([...kept, young]);
-        const ofTenant = await store.listEvents({ tenantId: "kept" }, { limit: 100, cursor: undefined });
+        const ofTenant = await store.reads.listEvents({ tenantId: "kept" }, { limit: 100, cursor: undefined });
         expect(ofTenant.rows.map(({ seq }) => seq)).toEqual(kept.toReversed());
-        const gone = await store.listEvents(
+        const gone = await store.reads.listEvents(
           { tenantId: "default", until: LATER - 2 * DAY_MS },
           { limit: 9, cursor: undefined },
         );
         expect([gone.rows, gone.nextCursor]).toEqual([[], undefined]);
         const walk = { over: "events", include: "missing", upToSeq: young, subscriptionSeq: lane, now: LATER } as const;
-        const page = await store.walkReplay(
+        const page = await store.reads.walk(
           walk,
           { eventSeq: 0, subscriptionSeq: 0 },
           { limit: 100, maxScanned: 1000 },
         );
         expect(page.found.map(({ eventSeq }) => eventSeq)).toEqual(kept);
         const first = { eventSeq: seqs[0] as number, subscriptionSeq: lane };
-        expect(await store.replay(first, { ordered: false, expiresAt: undefined }, LATER)).toMatchObject({
+        expect(
+          await change(store, first, { act: "replay", ordered: false, expiresAt: undefined }, LATER),
+        ).toMatchObject({
           refused: { code: "not_found" },
         });
-        expect(await store.loadEventSpan(0, LATER)).toMatchObject({ oldestReceivedAt: NOON });
+        expect(await store.reads.findEventSpan(0, LATER)).toMatchObject({ oldestReceivedAt: NOON });
         expect(await imbalance(store)).toEqual(BALANCED);
       }));
 
@@ -272,26 +282,26 @@ export function retentionContract(harness: StoreHarness): void {
           lanes.map((subscriptionSeq) => settle(place.store, newSettlement({ eventSeq, subscriptionSeq }))),
         );
         const step = { afterSeq: 0, maxRows: 25, rules: keep(), wall: LATER };
-        const first = await place.store.pruneEvents(step);
+        const first = await place.store.jobs.prune({ ...step, of: "events" });
         expect([first.removed, first.isEnd]).toEqual([0, false]);
         const store = await place.kill();
         expect(await imbalance(store)).toEqual(BALANCED);
         expect(await prune(store, LATER, keep(), 25)).toMatchObject({ removed: 1 });
         expect(await imbalance(store)).toEqual(BALANCED);
-        expect(await store.listDeliveriesOfEvent(eventSeq)).toEqual([]);
-        expect((await store.loadCounters()).deliveries[0]).toMatchObject({ created: 1, delivered: 1, pruned: 1 });
+        expect(await listDeliveriesOf(store, eventSeq)).toEqual([]);
+        expect((await store.reads.loadCounters()).deliveries[0]).toMatchObject({ created: 1, delivered: 1, pruned: 1 });
       }));
 
     it("deletes old requests, of each tenant by its own time", () =>
       inFreshPlace(harness, async ({ store }) => {
-        store.logRequest(newRequest("req_old"));
-        store.logRequest(newRequest("req_kept", { tenantId: "kept" }));
-        store.logRequest(newRequest("req_young", { receivedAt: LATER - DAY_MS }));
+        store.events.logRequest(newRequest("req_old"));
+        store.events.logRequest(newRequest("req_kept", { tenantId: "kept" }));
+        store.events.logRequest(newRequest("req_young", { receivedAt: LATER - DAY_MS }));
         const rules = keep({}, [["kept", agesOf({ days: 0 })]]);
         const step = { afterSeq: 0, maxRows: 500, rules, wall: LATER };
-        await store.noteNow(NOON);
-        expect(await store.pruneRequests(step)).toMatchObject({ removed: 1, isEnd: true });
-        const { rows } = await store.listRequests(undefined, { limit: 9, cursor: undefined });
+        await commit(store);
+        expect(await store.jobs.prune({ ...step, of: "requests" })).toMatchObject({ removed: 1, isEnd: true });
+        const { rows } = await store.reads.listRequests({ source: undefined }, { limit: 9, cursor: undefined });
         expect(rows.map(({ id }) => id)).toEqual(["req_young", "req_kept"]);
       }));
   });

@@ -3,7 +3,9 @@ import type { EventStatus } from "../../../src/domain/delivery.ts";
 import { publishKey } from "../../../src/domain/dedupe-key.ts";
 import { MAX_SEARCHED_BODY_BYTES } from "../../../src/domain/event-search.ts";
 import { matchesPattern, parsePattern } from "../../../src/domain/pattern.ts";
-import type { EventFilter, NewDelivery, NewEvent, Store } from "../../../src/store/store.ts";
+import type { NewDelivery, NewEvent } from "../../../src/store/port/event-log.ts";
+import type { EventFilter } from "../../../src/store/port/reads.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { createChance, type Chance } from "../../support/chance.ts";
 import {
   newDeath,

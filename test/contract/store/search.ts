@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EventStatus } from "../../../src/domain/delivery.ts";
-import type { EventFilter, SearchPage, Store } from "../../../src/store/store.ts";
+import type { EventFilter, SearchPage } from "../../../src/store/port/reads.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { newEvent, NOON, stored } from "../../support/store-fixtures.ts";
 import { inFreshPlace, insertLane, type StoreHarness, type StorePlace } from "./harness.ts";
 import { fillLog, searchPlainly, SOURCES, TENANTS, TEXTS, TYPES, type LoggedEvent } from "./search-log.ts";
@@ -29,7 +30,7 @@ async function readPages(store: Store, filter: EventFilter, page: Omit<SearchPag
   let skipped = 0;
   let cursor: string | undefined;
   do {
-    const found = await store.listEvents(filter, { ...page, cursor });
+    const found = await store.reads.listEvents(filter, { ...page, cursor });
     if (found.rows.length > page.limit) throw new Error("a page has more rows than its limit");
     seqs.push(...found.rows.map(({ seq }) => seq));
     times.push(found.searchedUntil);

@@ -1,15 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { MAX_RECOVERIES } from "../../../src/domain/delivery.ts";
-import type { ClaimedDelivery, Store } from "../../../src/store/store.ts";
+import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
+import type { Store } from "../../../src/store/store.ts";
 import {
+  NOON,
+  change,
   claim,
+  expire,
   newAttempt,
   newDeath,
   newDelivery,
   newEvent,
   newRetry,
   newSettlement,
-  NOON,
+  recover,
   settle,
   stored,
 } from "../../support/store-fixtures.ts";
@@ -34,7 +38,7 @@ export function settleContract(harness: StoreHarness): void {
       return claimOnly(shared.store, lane);
     }
     const countersOf = async (lane: number) =>
-      (await shared.store.loadCounters()).deliveries.find(({ subscriptionSeq }) => subscriptionSeq === lane);
+      (await shared.store.reads.loadCounters()).deliveries.find(({ subscriptionSeq }) => subscriptionSeq === lane);
 
     it("records a delivered attempt whole and ends the delivery", async () => {
       const delivery = await sending();
@@ -45,14 +49,14 @@ export function settleContract(harness: StoreHarness): void {
         responseBody: Uint8Array.from([0, 255]),
       });
       expect(await settle(shared.store, newSettlement(delivery, { attempt }))).toEqual(APPLIED);
-      const [recorded] = await shared.store.listAttempts(delivery);
+      const [recorded] = await shared.store.reads.listAttempts(delivery);
       expect({ ...recorded, responseBody: Buffer.from(recorded?.responseBody ?? []).toString("hex") }).toEqual({
         ...attempt,
         number: 1,
         durationMs: 12,
         responseBody: "00ff",
       });
-      expect(await shared.store.findDelivery(delivery)).toMatchObject({
+      expect(await shared.store.reads.findDelivery(delivery)).toMatchObject({
         state: "delivered",
         attemptCount: 1,
         completedAt: NOON + 12,
@@ -72,7 +76,7 @@ export function settleContract(harness: StoreHarness): void {
     it("puts a retry back into the lane at its time", async () => {
       const delivery = await sending();
       expect(await settle(shared.store, newRetry(delivery, NOON + 500))).toEqual(APPLIED);
-      const waiting = await shared.store.findDelivery(delivery);
+      const waiting = await shared.store.reads.findDelivery(delivery);
       expect(waiting).toMatchObject({ state: "pending", nextAttemptAt: NOON + 500, lastError: "timed out" });
       const early = await claim(shared.store, delivery.subscriptionSeq, { now: NOON + 499 });
       expect(early).toMatchObject({ claimed: [], nextDueAt: NOON + 500 });
@@ -83,7 +87,7 @@ export function settleContract(harness: StoreHarness): void {
     it("makes a dead letter with its reason and its last error", async () => {
       const delivery = await sending();
       await settle(shared.store, newDeath(delivery, { deadReason: "gone" }));
-      const dead = await shared.store.findDelivery(delivery);
+      const dead = await shared.store.reads.findDelivery(delivery);
       expect(dead).toMatchObject({ state: "dead", deadReason: "gone", lastError: "500", completedAt: NOON + 5 });
       expect(await countersOf(delivery.subscriptionSeq)).toMatchObject({ dead: 1, attempts: 1, failures: 1 });
     });
@@ -92,32 +96,32 @@ export function settleContract(harness: StoreHarness): void {
       const delivery = await sending();
       await settle(shared.store, newRetry(delivery, NOON + 1));
       expect(await settle(shared.store, newSettlement(delivery))).toEqual(TOO_LATE);
-      expect(await shared.store.findDelivery(delivery)).toMatchObject({ state: "pending", attemptCount: 1 });
-      expect(await shared.store.listAttempts(delivery)).toHaveLength(1);
+      expect(await shared.store.reads.findDelivery(delivery)).toMatchObject({ state: "pending", attemptCount: 1 });
+      expect(await shared.store.reads.listAttempts(delivery)).toHaveLength(1);
       expect(await countersOf(delivery.subscriptionSeq)).toMatchObject({ attempts: 1 });
     });
 
     it("leaves a delivery cancelled that was cancelled while it was sent", async () => {
       const delivery = await sending();
-      await shared.store.cancelDelivery(delivery, NOON);
+      await change(shared.store, delivery, { act: "cancel" }, NOON);
       expect(await settle(shared.store, newSettlement(delivery))).toEqual(TOO_LATE);
-      expect(await shared.store.findDelivery(delivery)).toMatchObject({ state: "cancelled", attemptCount: 1 });
-      expect(await shared.store.listAttempts(delivery)).toHaveLength(1);
+      expect(await shared.store.reads.findDelivery(delivery)).toMatchObject({ state: "cancelled", attemptCount: 1 });
+      expect(await shared.store.reads.listAttempts(delivery)).toHaveLength(1);
       expect(await countersOf(delivery.subscriptionSeq)).toMatchObject({ cancelled: 1, delivered: 0 });
     });
 
     it("keeps apart the late attempt of an earlier generation and the one under way", async () => {
       const old = await sending();
-      await shared.store.cancelDelivery(old, NOON);
-      await shared.store.replay(old, { ordered: false, expiresAt: undefined }, NOON);
+      await change(shared.store, old, { act: "cancel" }, NOON);
+      await change(shared.store, old, { act: "replay", ordered: false, expiresAt: undefined }, NOON);
       const current = await claimOnly(shared.store, old.subscriptionSeq);
       expect(current).toMatchObject({ generation: 2, attemptCount: 0, trigger: "replay" });
 
       const late = newAttempt({ startedAt: NOON - 9, error: "late", result: "failed" });
       expect(await settle(shared.store, newDeath(old, { attempt: late }))).toEqual(TOO_LATE);
-      expect(await shared.store.findDelivery(old)).toMatchObject({ state: "sending" });
+      expect(await shared.store.reads.findDelivery(old)).toMatchObject({ state: "sending" });
       expect(await settle(shared.store, newRetry(current, NOON + 1))).toEqual(APPLIED);
-      const errors = (await shared.store.listAttempts(old)).map(({ number, error }) => [number, error]);
+      const errors = (await shared.store.reads.listAttempts(old)).map(({ number, error }) => [number, error]);
       expect(errors).toEqual([
         [1, "late"],
         [2, "timed out"],
@@ -137,11 +141,11 @@ export function settleContract(harness: StoreHarness): void {
         const left = await place.kill();
         expect((await claim(left, lane)).claimed).toEqual([]);
         const sent = [{ eventSeq: seq, subscriptionSeq: lane, generation: 1, attemptNumber: 1 }];
-        expect(await left.recover(NOON + 3, sent)).toEqual({ released: 0, interrupted: 1, poisoned: 0 });
-        expect(await left.recover(NOON + 4, sent)).toEqual({ released: 0, interrupted: 0, poisoned: 0 });
-        const [attempt] = await left.listAttempts({ eventSeq: seq, subscriptionSeq: lane });
+        expect(await recover(left, sent, NOON + 3)).toEqual({ released: 0, interrupted: 1, poisoned: 0 });
+        expect(await recover(left, sent, NOON + 4)).toEqual({ released: 0, interrupted: 0, poisoned: 0 });
+        const [attempt] = await left.reads.listAttempts({ eventSeq: seq, subscriptionSeq: lane });
         expect(attempt).toMatchObject({ number: 1, result: "error", error: "gateway stopped" });
-        expect(await left.loadLanes()).toContainEqual({ subscriptionSeq: lane, nextDueAt: NOON + 3 });
+        expect(await left.lanes.load()).toContainEqual({ subscriptionSeq: lane, nextDueAt: NOON + 3 });
         const again = await claimOnly(left, lane, NOON + 3);
         expect(again).toMatchObject({ generation: 1, attemptCount: 1, uncountedAttempts: 1 });
       }));
@@ -158,7 +162,7 @@ export function settleContract(harness: StoreHarness): void {
         ]) {
           await claimOnly(store, lane);
           const sent = marked.map((attemptNumber) => ({ ...mark, attemptNumber }));
-          expect(await store.recover(NOON, sent)).toEqual({ released: 0, interrupted: 1, poisoned: 0 });
+          expect(await recover(store, sent, NOON)).toEqual({ released: 0, interrupted: 1, poisoned: 0 });
         }
       }));
 
@@ -174,15 +178,15 @@ export function settleContract(harness: StoreHarness): void {
           { ...key, subscriptionSeq: lane + 1, generation: 1, attemptNumber: 1 },
         ];
         for (const mark of others) {
-          expect(await store.recover(NOON, [mark])).toEqual({ released: 1, interrupted: 0, poisoned: 0 });
-          expect(await store.listAttempts(key)).toEqual([]);
+          expect(await recover(store, [mark], NOON)).toEqual({ released: 1, interrupted: 0, poisoned: 0 });
+          expect(await store.reads.listAttempts(key)).toEqual([]);
           expect(await claimOnly(store, lane)).toMatchObject({ generation: 1, attemptCount: 0, trigger: "first" });
         }
       }));
 
     /** A crash while the claimed delivery is on the wire. */
     async function interrupt(store: Store, { eventSeq, subscriptionSeq, generation, attemptCount }: ClaimedDelivery) {
-      return store.recover(NOON, [{ eventSeq, subscriptionSeq, generation, attemptNumber: attemptCount + 1 }]);
+      return recover(store, [{ eventSeq, subscriptionSeq, generation, attemptNumber: attemptCount + 1 }], NOON);
     }
 
     it("takes a delivery for the cause when it happens as often as allowed in a row", () =>
@@ -195,7 +199,7 @@ export function settleContract(harness: StoreHarness): void {
         }
         const last = await interrupt(store, await claimOnly(store, lane));
         expect(last).toMatchObject({ released: 0, interrupted: 0, poisoned: 1 });
-        const dead = await store.findDelivery({ eventSeq, subscriptionSeq: lane });
+        const dead = await store.reads.findDelivery({ eventSeq, subscriptionSeq: lane });
         expect(dead).toMatchObject({ state: "dead", deadReason: "poison", attemptCount: MAX_RECOVERIES });
       }));
 
@@ -222,7 +226,7 @@ export function settleContract(harness: StoreHarness): void {
       await stored(shared.store, newEvent(), [newDelivery(lane, { expiresAt: NOON + 1 })]);
       const result = await claim(shared.store, lane);
       expect(result).toMatchObject({ claimed: [{ eventSeq: eventSeq + 1 }], expired: 1, nextDueAt: undefined });
-      const dead = await shared.store.findDelivery({ eventSeq, subscriptionSeq: lane });
+      const dead = await shared.store.reads.findDelivery({ eventSeq, subscriptionSeq: lane });
       expect(dead).toMatchObject({ state: "dead", deadReason: "expired", attemptCount: 0 });
     });
 
@@ -237,10 +241,10 @@ export function settleContract(harness: StoreHarness): void {
         newDelivery(plain, { expiresAt: NOON, claim: true }),
         newDelivery(ordered, queued),
       ]);
-      expect(await shared.store.expire(NOON - 1)).toEqual({ expired: 0, movedUp: [] });
-      expect(await shared.store.expire(NOON)).toMatchObject({ expired: 2, movedUp: [] });
+      expect(await expire(shared.store, NOON - 1)).toEqual({ expired: 0, movedUp: [] });
+      expect(await expire(shared.store, NOON)).toMatchObject({ expired: 2, movedUp: [] });
       const state = async (eventSeq: number, subscriptionSeq: number) =>
-        (await shared.store.findDelivery({ eventSeq, subscriptionSeq }))?.state;
+        (await shared.store.reads.findDelivery({ eventSeq, subscriptionSeq }))?.state;
       expect(await state(first, plain)).toBe("dead");
       expect(await state(first, ordered)).toBe("pending");
       expect(await state(second, plain)).toBe("sending");

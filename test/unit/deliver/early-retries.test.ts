@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createBreakerState } from "../../../src/deliver/breaker.ts";
 import { createTarget } from "../../../src/deliver/target.ts";
 import { DOWN, OK, refused, useDeliveryBench, type DeliveryBench } from "../../support/delivery-bench.ts";
-import { NOON } from "../../support/store-fixtures.ts";
+import { NOON, countOpen } from "../../support/store-fixtures.ts";
 
 const open = useDeliveryBench();
 const ids = (count: number, name = "e") => Array.from({ length: count }, (_, i) => `${name}-${i}`);
@@ -26,7 +26,7 @@ describe("what waits for a later try", () => {
     await bench.move(1000);
     expect(bench.sent).toEqual(["missed", "missed", "arrives", "missed"]);
     expect(bench.told).toEqual([]);
-    expect(await bench.store.countOpenDeliveries()).toBe(0);
+    expect(await countOpen(bench.store)).toBe(0);
   });
 
   it("goes soon also when the gateway was started anew in between", async () => {
@@ -56,7 +56,7 @@ describe("what waits for a later try", () => {
     await bench.move(100);
     expect(countSent(bench, "missed")).toBe(40 + 10);
     await bench.move(10_000);
-    expect(await bench.store.countOpenDeliveries()).toBe(0);
+    expect(await countOpen(bench.store)).toBe(0);
   });
 
   it("is tried early once, and then by its schedule, when it fails however often it is tried", async () => {

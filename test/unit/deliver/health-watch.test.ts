@@ -5,7 +5,7 @@ import { createTarget, forceMode } from "../../../src/deliver/target.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 import { DEFAULT_RULES, type TargetRules } from "../../../src/domain/target.ts";
 import { DOWN, OK, refused, useDeliveryBench, type DeliveryBench } from "../../support/delivery-bench.ts";
-import { NOON } from "../../support/store-fixtures.ts";
+import { NOON, countOpen } from "../../support/store-fixtures.ts";
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
@@ -122,7 +122,7 @@ describe("a health check", () => {
       "n8n failing",
       expect.stringMatching(/^n8n suspended: it could not be reached for 72 h: health check/),
     ]);
-    expect(await far.bench.store.countOpenDeliveries()).toBe(1);
+    expect(await countOpen(far.bench.store)).toBe(1);
   });
 });
 
@@ -148,7 +148,7 @@ describe("a target that is back", () => {
     await far.bench.move(20 * SECOND_MS);
     expect(far.bench.sent).toHaveLength(100);
     expect(far.bench.told).toEqual(["health opened", "health closed"]);
-    expect(await far.bench.store.countOpenDeliveries()).toBe(0);
+    expect(await countOpen(far.bench.store)).toBe(0);
   });
 
   it("stays in QUEUE, with nothing waiting, until its health was good three times", async () => {
@@ -212,7 +212,7 @@ describe("a target that is back", () => {
     expect(new Set(far.bench.sent).size).toBe(20);
     // One that fails whenever it is tried does not hold the others.
     expect(far.bench.told).toEqual(["health opened", "health closed"]);
-    expect(await far.bench.store.countOpenDeliveries()).toBe(1);
+    expect(await countOpen(far.bench.store)).toBe(1);
   });
 
   it("brings later tries forward, but only when its health was bad", async () => {
@@ -224,7 +224,7 @@ describe("a target that is back", () => {
     await far.bench.move(MINUTE_MS);
     far.well();
     await far.bench.move(MINUTE_MS);
-    expect(await far.bench.store.countOpenDeliveries()).toBe(0);
+    expect(await countOpen(far.bench.store)).toBe(0);
 
     const other = await openChecked({}, { retryPolicy: { delays_s: [3600, 3600] } });
     other.bench.answerWith(() => DOWN);
@@ -263,7 +263,7 @@ describe("a target that is back", () => {
     }
     expect(far.bench.told).toEqual(["health opened", "health closed"]);
     expect(ids(20, "old").filter((id) => !far.bench.sent.includes(id))).toEqual([]);
-    expect(await far.bench.store.countOpenDeliveries()).toBeGreaterThan(0);
+    expect(await countOpen(far.bench.store)).toBeGreaterThan(0);
   });
 
   it("waits 30 seconds between rounds", async () => {
@@ -302,7 +302,7 @@ describe("the retry policy for proxies", () => {
       expect(gap).toBeLessThanOrEqual(37_000);
     }
     const key = { eventSeq: 1, subscriptionSeq: subscription.seq };
-    expect(await bench.store.findDelivery(key)).toMatchObject({ state: "dead", deadReason: "retries_exhausted" });
+    expect(await bench.store.reads.findDelivery(key)).toMatchObject({ state: "dead", deadReason: "retries_exhausted" });
   });
 });
 
@@ -360,7 +360,7 @@ describe("a mode that an operator sets", () => {
     bench.answerWith(() => OK);
     bench.scheduler.targets.drain(subscription);
     await bench.move(SECOND_MS);
-    expect(await bench.store.countOpenDeliveries()).toBe(0);
+    expect(await countOpen(bench.store)).toBe(0);
   });
 });
 
@@ -406,7 +406,7 @@ describe("a target that several subscriptions share", () => {
     for (const flight of bench.flights.slice()) await flight.answer();
     await bench.move(5 * SECOND_MS);
     expect(target.mode.isOpen).toBe(false);
-    expect(await bench.store.countOpenDeliveries()).toBe(0);
+    expect(await countOpen(bench.store)).toBe(0);
   });
 
   it("goes on being probed when the one that probed has nothing left", async () => {
@@ -418,7 +418,7 @@ describe("a target that several subscriptions share", () => {
     bench.answerWith(() => OK);
     await bench.move(3 * MINUTE_MS);
     expect(target.mode.isOpen).toBe(false);
-    expect(await bench.store.countOpenDeliveries()).toBe(0);
+    expect(await countOpen(bench.store)).toBe(0);
   });
 
   it("does not suspend one for what died of another", async () => {
@@ -449,7 +449,7 @@ describe("a target that several subscriptions share", () => {
     bench.answerWith(() => OK);
     await bench.move(MINUTE_MS);
     expect(target.mode.isOpen).toBe(false);
-    expect(await bench.store.countOpenDeliveries()).toBe(0);
+    expect(await countOpen(bench.store)).toBe(0);
   });
 
   it("is left by a subscription that gets another, and the rules of its own hold again", async () => {

@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type InFlightFile, openInFlightFile } from "../../../src/deliver/in-flight-file.ts";
-import type { ClaimedDelivery } from "../../../src/store/store.ts";
+import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
 function claimed(eventSeq: number, attemptCount = 0): ClaimedDelivery {

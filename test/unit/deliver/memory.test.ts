@@ -4,7 +4,7 @@ import { createLane } from "../../../src/deliver/lane.ts";
 import { createMemory } from "../../../src/deliver/memory.ts";
 import { createSlots } from "../../../src/deliver/slots.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
-import type { ClaimedDelivery } from "../../../src/store/store.ts";
+import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
 
 describe("the memory for what is claimed", () => {
   const lane = createLane({ seq: 1, tenantId: "a", concurrency: 1 } as Subscription, createBreakerState(0), 0);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BREAKER, createBreakerState, type BreakerState } from "../../../src/deliver/breaker.ts";
 import { DOWN, gone, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
-import { NOON } from "../../support/store-fixtures.ts";
+import { NOON, countOpen } from "../../support/store-fixtures.ts";
 
 const HOUR_MS = 3_600_000;
 /** More than fail in the time of a test: none dies. */
@@ -82,7 +82,7 @@ describe("a destination that is down", () => {
     expect(perS).toBeGreaterThan(9);
     expect(perS).toBeLessThan(11);
     await bench.move(60_000);
-    expect(await bench.store.countOpenDeliveries()).toBe(0);
+    expect(await countOpen(bench.store)).toBe(0);
     expect([...bench.scheduler.lanes()]).toEqual([]);
   });
 
@@ -145,7 +145,7 @@ describe("a destination that is down", () => {
     }
     const suspended = "shop suspended: it could not be reached for 72 h: connection refused";
     expect(bench.told).toEqual(["shop opened", "shop failing", suspended]);
-    expect(await bench.store.countOpenDeliveries()).toBeGreaterThan(0);
+    expect(await countOpen(bench.store)).toBeGreaterThan(0);
     await bench.change(subscription, { status: "active" });
     await bench.publish({ id: "again" });
     await bench.move(HOUR_MS);
@@ -206,7 +206,7 @@ describe("deliveries that die in a row", () => {
       "shop failing",
       expect.stringMatching(/^shop suspended: 11 deliveries in a row are dead/),
     ]);
-    expect(await bench.store.countOpenDeliveries()).toBe(4);
+    expect(await countOpen(bench.store)).toBe(4);
   });
 
   it("suspend it once, however many were in flight", async () => {
@@ -253,7 +253,9 @@ describe("a rate limit", () => {
       expect(bench.sent).toHaveLength(second + 1);
     }
     await bench.move(10);
-    expect((await bench.store.findDelivery({ eventSeq: 10, subscriptionSeq: subscription.seq }))?.attemptCount).toBe(1);
+    expect(
+      (await bench.store.reads.findDelivery({ eventSeq: 10, subscriptionSeq: subscription.seq }))?.attemptCount,
+    ).toBe(1);
   });
 
   it("holds also when every delivery is done before the next one comes", async () => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../../src/store/store.ts";
 import { DOWN, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
+import { countOpen } from "../../support/store-fixtures.ts";
+import { withPort } from "../../support/with-port.ts";
 
 const open = useDeliveryBench();
 
@@ -85,7 +87,7 @@ describe("the scheduler", () => {
     bench.answerWith(() => OK);
     for (const flight of bench.flights.slice()) await flight.answer();
     await bench.move(5_000);
-    expect(await bench.store.countOpenDeliveries()).toBe(0);
+    expect(await countOpen(bench.store)).toBe(0);
     expect([...bench.scheduler.lanes()]).toEqual([]);
   });
 
@@ -198,7 +200,7 @@ describe("the scheduler", () => {
     const { seq } = await bench.subscribe({ concurrency: 1 });
     await bench.publishAll(["a", "b", "c"]);
     const key = { eventSeq: 2, subscriptionSeq: seq };
-    await bench.store.cancelDelivery(key, bench.clock.now());
+    await bench.store.lanes.change(key, { act: "cancel" });
     bench.scheduler.withdraw(key);
     bench.answerWith(() => OK);
     await bench.flights[0]?.answer();
@@ -229,10 +231,10 @@ describe("the scheduler", () => {
 
   it("records and gives back again and again when the store cannot write", async () => {
     let isBroken = false;
-    const fail = (store: Store): Store => ({
-      ...store,
-      release: (deliveries) => (isBroken ? Promise.reject(new Error("full")) : store.release(deliveries)),
-    });
+    const fail = (store: Store): Store =>
+      withPort(store, "lanes", {
+        release: (deliveries) => (isBroken ? Promise.reject(new Error("full")) : store.lanes.release(deliveries)),
+      });
     const bench = await open({ wrap: fail });
     let subscription = await bench.subscribe({ concurrency: 1 });
     await bench.publishAll(["a", "b"]);

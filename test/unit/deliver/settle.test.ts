@@ -3,7 +3,7 @@ import { decide } from "../../../src/deliver/settle.ts";
 import type { Outcome } from "../../../src/domain/outcome.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
-import type { ClaimedDelivery } from "../../../src/store/store.ts";
+import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
 import { DOWN, gone, OK, refused } from "../../support/delivery-bench.ts";
 
 const NOW = 1_000_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { addPacked, createHistogram, quantileOf } from "../../../src/domain/latency-histogram.ts";
 import { createAttemptCollector, WHOLE_GATEWAY } from "../../../src/manage/attempt-collector.ts";
-import type { AttemptStats } from "../../../src/store/port/statistics.ts";
+import type { AttemptStats } from "../../../src/store/port/jobs.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 
 const MINUTE = Math.floor(NOON / 60_000);

@@ -6,6 +6,7 @@ import { NOON } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
 import { createVirtualClock, createVirtualTime, moveClock } from "../../support/virtual-clock.ts";
 import { settleCalls, watchCalls } from "../../support/watched-store.ts";
+import { withPort } from "../../support/with-port.ts";
 
 const HOUR_MS = 3_600_000;
 const folder = useFolder();
@@ -17,7 +18,7 @@ async function openBench() {
   const faults: unknown[] = [];
   const opened = await openSqliteStore({
     file: join(folder.path, "posthorn.db"),
-    wall: time.wall,
+    createClock: () => createVirtualClock(time),
     dedupeHorizonMs: HOUR_MS,
     thread: false,
     synchronous: "OFF",
@@ -25,7 +26,7 @@ async function openBench() {
   });
   folder.onEnd(() => opened.close());
   const store = watchCalls(opened, { state: "alive", calls, tell: (run) => run() });
-  const clock = createVirtualClock(time);
+  const { clock } = store;
   const settle = () => settleCalls(() => calls);
 
   return {
@@ -205,9 +206,9 @@ describe("a periodic job", () => {
     const job = countingJob();
     let refusals = 2;
     const { store } = bench;
-    const startJobRun: typeof store.startJobRun = (start) =>
-      refusals-- > 0 ? Promise.reject(new Error("disk full")) : store.startJobRun(start);
-    const jobs = await bench.start("one", [job], { store: { ...store, startJobRun } });
+    const start: typeof store.jobs.start = (run) =>
+      refusals-- > 0 ? Promise.reject(new Error("disk full")) : store.jobs.start(run);
+    const jobs = await bench.start("one", [job], { store: withPort(store, "jobs", { start }) });
     await bench.move(HOUR_MS + 60_000);
     expect([job.runs, bench.faults.length]).toEqual([1, 2]);
     await jobs.stop();

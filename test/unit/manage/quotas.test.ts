@@ -44,8 +44,14 @@ async function open() {
     throw error;
   };
   const file = join(folder.path, `${places++}`, "posthorn.db");
-  const store = await openSqliteStore({ file, wall: time.wall, dedupeHorizonMs: 1000, thread: false, onFatal });
-  const gate = createQuotaGate({ clock: createVirtualClock(time), store, onFault: onFatal });
+  const store = await openSqliteStore({
+    file,
+    createClock: () => createVirtualClock(time),
+    dedupeHorizonMs: 1000,
+    thread: false,
+    onFatal,
+  });
+  const gate = createQuotaGate({ clock: store.clock, store, onFault: onFatal });
   folder.onEnd(() => {
     gate.stop();
     return store.close();

@@ -3,10 +3,11 @@ import { PosthornError } from "../../../src/domain/errors.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 import { firstCursor, formatCursor } from "../../../src/manage/replay-cursor.ts";
 import { createReplayRunner, type ReplayRunner } from "../../../src/manage/replay-runner.ts";
+import type { ReplayRow } from "../../../src/store/port/jobs.ts";
 import type { Store } from "../../../src/store/store.ts";
-import type { ReplayRow } from "../../../src/store/port/replays.ts";
 import { OK, useDeliveryBench, type DeliveryBench } from "../../support/delivery-bench.ts";
-import { deleteSubscription, newDelivery, newEvent, NOON, stored } from "../../support/store-fixtures.ts";
+import { NOON, beginReplay, deleteSubscription, newDelivery, newEvent, stored } from "../../support/store-fixtures.ts";
+import { withPort } from "../../support/with-port.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -32,13 +33,13 @@ describe("the runner of replays", () => {
     const steps: number[] = [];
     const faults: unknown[] = [];
     const bench: DeliveryBench = await openBench({
-      wrap: (store: Store) => ({
-        ...store,
-        stepReplay(...args) {
-          steps.push(bench.clock.now());
-          return options.fault === undefined ? store.stepReplay(...args) : Promise.reject(options.fault());
-        },
-      }),
+      wrap: (store: Store) =>
+        withPort(store, "jobs", {
+          stepReplay(...args) {
+            steps.push(bench.clock.now());
+            return options.fault === undefined ? store.jobs.stepReplay(...args) : Promise.reject(options.fault());
+          },
+        }),
     });
     bench.answerWith(() => OK);
     const lanes: Subscription[] = [];
@@ -52,7 +53,7 @@ describe("the runner of replays", () => {
         wanting.map(({ seq }) => newDelivery(seq, { expiresAt: NOON })),
       );
     }
-    while ((await bench.store.expire(NOON + 1)).expired > 0);
+    while ((await bench.store.lanes.expire()).expired > 0);
     const runner = createReplayRunner({
       store: bench.store,
       subscriptions: { find: (seq) => [...bench.subscriptions()].find((one) => one.seq === seq) },
@@ -69,7 +70,7 @@ describe("the runner of replays", () => {
       faults,
       steps,
       async start(lane) {
-        const replay = await bench.store.insertReplay({
+        const replay = await beginReplay(bench.store, {
           id: "rpl_1",
           tenantId: undefined,
           kind: "dead_letters",
@@ -86,7 +87,7 @@ describe("the runner of replays", () => {
         runner.add(replay);
         return replay;
       },
-      show: () => bench.store.findReplay("rpl_1"),
+      show: () => bench.store.jobs.findReplay("rpl_1"),
     };
   }
 

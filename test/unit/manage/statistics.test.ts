@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/domain/errors.ts";
 import { packHistogram, createHistogram } from "../../../src/domain/latency-histogram.ts";
 import { createStatistics } from "../../../src/manage/statistics.ts";
-import type { Store } from "../../../src/store/store.ts";
-import type { AttemptStats } from "../../../src/store/port/statistics.ts";
+import type { AttemptStats, Jobs } from "../../../src/store/port/jobs.ts";
+import type { Reads } from "../../../src/store/port/reads.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
 /** Ten past an hour. */
@@ -18,12 +18,14 @@ function open(options: { hold?: boolean } = {}) {
   const faults: unknown[] = [];
   const state = { isFull: false, hold: options.hold === true };
   const reached = () => (state.hold ? new Promise<void>((resolve) => held.push(resolve)) : Promise.resolve());
-  const store: Pick<Store, "addAttemptStats" | "loadAttemptStats"> = {
+  const jobs: Pick<Jobs, "addAttemptStats"> = {
     async addAttemptStats(deltas) {
       if (state.isFull) throw new PosthornError("store_full", "full");
       rows.push(...deltas);
       await reached();
     },
+  };
+  const reads: Pick<Reads, "loadAttemptStats"> = {
     async loadAttemptStats({ span, subscriptionSeqs, since, until }) {
       const found = rows
         .map((row) => ({ ...row, minute: row.minute - (row.minute % (span === "hour" ? 60 : 1)) }))
@@ -36,7 +38,7 @@ function open(options: { hold?: boolean } = {}) {
     },
   };
   const statistics = createStatistics({
-    store,
+    store: { jobs, reads },
     clock: createVirtualClock(time),
     onFault: (error) => faults.push(error),
   });

@@ -10,9 +10,10 @@ import { createSecretRotation } from "../../../src/manage/secret-rotation.ts";
 import { openSubscriptions, type SubscriptionsOptions } from "../../../src/manage/subscriptions.ts";
 import { createRegistry } from "../../../src/registry/registry.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
-import type { ReplayRow } from "../../../src/store/port/replays.ts";
+import type { ReplayRow } from "../../../src/store/port/jobs.ts";
+import type { Records } from "../../../src/store/port/records.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { newDelivery, newEvent, NOON, stored } from "../../support/store-fixtures.ts";
+import { createStandingClock, newDelivery, newEvent, NOON, stored } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
@@ -25,7 +26,7 @@ describe("subscriptions", () => {
   async function openStore(): Promise<Store> {
     const store = await openSqliteStore({
       file: `${folder.path}/posthorn.db`,
-      wall: () => NOON,
+      createClock: () => createStandingClock(),
       dedupeHorizonMs: 1000,
       thread: false,
       synchronous: "OFF",
@@ -36,7 +37,7 @@ describe("subscriptions", () => {
   }
 
   /** One process; `records` is what it writes with. */
-  async function open(store: Store, change: Partial<SubscriptionsOptions> = {}, records: Store = store) {
+  async function open(store: Store, change: Partial<SubscriptionsOptions> = {}, records: Records = store.records) {
     const time = createVirtualTime(NOON);
     const clock = createVirtualClock(time);
     const random = createSeededRandom(1);
@@ -79,7 +80,7 @@ describe("subscriptions", () => {
       onRotation: () => undefined,
       onOverdue: () => undefined,
     });
-    const resume = createResume({ store, subscriptions, findBreaker: () => undefined, news, clock });
+    const resume = createResume({ store, subscriptions, findBreaker: () => undefined, news });
     return { time, registry, subscriptions, rotation, resume, news, added };
   }
 
@@ -91,7 +92,8 @@ describe("subscriptions", () => {
   });
   const codesOf = (results: readonly PromiseSettledResult<unknown>[]) =>
     results.map((result) => (result.status === "fulfilled" ? "made" : (result.reason as { code: string }).code)).sort();
-  const typesOf = async (store: Store) => (await store.listEvents({}, ALL)).rows.map(({ type }) => type);
+  const runningReplays = async (store: Store) => (await store.jobs.listReplays({ status: "running" }, ALL)).rows;
+  const typesOf = async (store: Store) => (await store.reads.listEvents({}, ALL)).rows.map(({ type }) => type);
 
   it("are held since they stopped being active, whatever else is changed, and after a restart", async () => {
     const store = await openStore();
@@ -129,7 +131,7 @@ describe("subscriptions", () => {
     const sides = [await open(store, { findQuota: () => 1 }), await open(store, { findQuota: () => 1 })];
     const results = await Promise.allSettled(sides.map(({ subscriptions }, n) => subscriptions.create(of(n))));
     expect(codesOf(results)).toEqual([refused, "made"].sort());
-    expect((await store.loadRecords(["subscription"])).records).toHaveLength(1);
+    expect((await store.records.load(["subscription"])).records).toHaveLength(1);
   });
 
   it("have ids that no other tenant's has or had", async () => {
@@ -203,10 +205,10 @@ describe("subscriptions", () => {
         store,
         {},
         {
-          ...store,
+          ...store.records,
           write(request) {
             writes.push(request.changes.length + (request.events?.length ?? 0));
-            return store.write(request);
+            return store.records.write(request);
           },
         },
       );
@@ -222,8 +224,8 @@ describe("subscriptions", () => {
         store,
         {},
         {
-          ...store,
-          write: (request) => (isBroken ? Promise.reject(new Error("the disk")) : store.write(request)),
+          ...store.records,
+          write: (request) => (isBroken ? Promise.reject(new Error("the disk")) : store.records.write(request)),
         },
       );
       const made = await side.subscriptions.create(input("a", { status }));
@@ -260,23 +262,23 @@ describe("subscriptions", () => {
         store,
         {},
         {
-          ...store,
+          ...store.records,
           write(request) {
             const [change] = request.changes;
-            if (change?.act !== "delete") return store.write(request);
+            if (change?.act !== "delete") return store.records.write(request);
             seen.push({ act: change.act, lane: request.replay?.laneSeq });
-            return isBroken ? Promise.reject(new Error("the disk")) : store.write(request);
+            return isBroken ? Promise.reject(new Error("the disk")) : store.records.write(request);
           },
         },
       );
       const made = await subscriptions.create(input("a"));
       for (let n = 0; n < MANY; n++) await stored(store, newEvent(), [newDelivery(made.seq)]);
       await expect(subscriptions.remove(made)).rejects.toThrow("the disk");
-      expect([await store.loadRunningReplays(), subscriptions.find(made.seq)]).toEqual([[], made]);
+      expect([await runningReplays(store), subscriptions.find(made.seq)]).toEqual([[], made]);
       isBroken = false;
       const { cancelled, jobId } = await subscriptions.remove(made);
       expect(cancelled).toBe(MANY);
-      expect(await store.loadRunningReplays()).toMatchObject([{ id: jobId, laneSeq: made.seq, total: MANY }]);
+      expect(await runningReplays(store)).toMatchObject([{ id: jobId, laneSeq: made.seq, total: MANY }]);
       expect(added.map(({ id }) => id)).toEqual([jobId]);
       expect(seen).toEqual(Array.from({ length: 2 }, () => ({ act: "delete", lane: made.seq })));
     });

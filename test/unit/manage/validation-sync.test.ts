@@ -20,7 +20,7 @@ import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 import { until } from "../../support/api-client.ts";
-import { NOON } from "../../support/store-fixtures.ts";
+import { createStandingClock } from "../../support/store-fixtures.ts";
 
 const FIRST = '{"title":"first"}';
 const SECOND = '{"title":"second"}';
@@ -31,7 +31,7 @@ afterAll(collectGarbage);
 async function openBook(folder: string): Promise<Store> {
   const store = await openSqliteStore({
     file: join(folder, "posthorn.db"),
-    wall: () => NOON,
+    createClock: () => createStandingClock(),
     dedupeHorizonMs: 1,
     onFatal: (error) => {
       throw error;
@@ -59,7 +59,7 @@ async function openPlace(start: { book?: Store; path?: string } = {}) {
     },
   };
   const validations = await openValidations({
-    registry: createRegistry({ records: book, clock }),
+    registry: createRegistry({ records: book.records, clock }),
     store: book,
     examine: async ({ document }) => (Buffer.from(document).includes(BROKEN) ? "does not compile" : undefined),
     mirror: (version) => sync.mirror(version),

@@ -5,7 +5,7 @@ import type { ValidationFormat } from "../../../src/domain/validation.ts";
 import { openValidations } from "../../../src/manage/validations.ts";
 import { createRegistry } from "../../../src/registry/registry.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
-import { NOON } from "../../support/store-fixtures.ts";
+import { createStandingClock, NOON } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
 type Act =
@@ -54,7 +54,7 @@ describe("validations", () => {
   async function open() {
     const store = await openSqliteStore({
       file: join(folder.path, "posthorn.db"),
-      wall: () => NOON,
+      createClock: () => createStandingClock(),
       dedupeHorizonMs: 1,
       onFatal: (error) => {
         throw error;
@@ -69,7 +69,7 @@ describe("validations", () => {
       mirror: async () => true,
     };
     const open = () => {
-      const registry = createRegistry({ records: store, clock: { wall: () => NOON } });
+      const registry = createRegistry({ records: store.records, clock: { wall: () => NOON } });
       return openValidations({ ...options, registry, onChange: () => undefined });
     };
     return { store, open };
@@ -100,7 +100,7 @@ describe("validations", () => {
         }
         for (const [n, expected] of model.versions.entries()) {
           const series = { kind: "validation", tenantId: "", series: endpoint } as const;
-          const kept = await place.store.findRecordVersion(series, n + 1);
+          const kept = await place.store.records.findVersion(series, n + 1);
           const text = kept?.blob === undefined ? undefined : Buffer.from(kept.blob).toString();
           expect({ id: kept?.id, text }).toEqual({ id: `${endpoint}.${expected.format}`, text: expected.text });
         }

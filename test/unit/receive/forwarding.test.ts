@@ -4,7 +4,7 @@ import type { Source } from "../../../src/domain/source.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 import { createForwarding, type Forwarding } from "../../../src/receive/forwarding.ts";
 import { createRouter } from "../../../src/route/router.ts";
-import type { NewEvent } from "../../../src/store/store.ts";
+import type { NewEvent } from "../../../src/store/port/event-log.ts";
 import { DOWN, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
 import { newEvent } from "../../support/store-fixtures.ts";
 

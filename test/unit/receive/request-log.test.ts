@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createRequestLog } from "../../../src/receive/request-log.ts";
-import type { LoggedRequest } from "../../../src/store/store.ts";
+import type { LoggedRequest } from "../../../src/store/port/event-log.ts";
 import { newRequest } from "../../support/store-fixtures.ts";
 
 describe("the log of refused requests", () => {

@@ -14,7 +14,7 @@ import {
   type WebhookResult,
 } from "../../../src/receive/webhook.ts";
 import type { IncomingEvent, IngestResult } from "../../../src/route/fan-out.ts";
-import type { LoggedRequest } from "../../../src/store/store.ts";
+import type { LoggedRequest } from "../../../src/store/port/event-log.ts";
 import { SAMPLE_KIND } from "../../support/sample-kind.ts";
 
 const NOON = Date.UTC(2026, 10, 16, 12);

@@ -15,7 +15,7 @@ async function open({ maxKeysPerTenant = 200, adminKey = undefined as string | u
   const time = createVirtualTime(NOON);
   const store = await openSqliteStore({
     file: join(folder.path, "posthorn.db"),
-    wall: time.wall,
+    createClock: () => createVirtualClock(time),
     dedupeHorizonMs: 1000,
     thread: false,
     onFatal: (error) => {
@@ -26,26 +26,26 @@ async function open({ maxKeysPerTenant = 200, adminKey = undefined as string | u
   let made = 0;
   let loads = 0;
   let looks = 0;
-  const records: typeof store = {
-    ...store,
-    loadRecords(kinds) {
+  const records: Records = {
+    ...store.records,
+    load(kinds) {
       loads++;
-      return store.loadRecords(kinds);
+      return store.records.load(kinds);
     },
     changesSince(version, kinds) {
       looks++;
-      return store.changesSince(version, kinds);
+      return store.records.changesSince(version, kinds);
     },
-    ...weaken(store),
+    ...weaken(store.records),
   };
   const createId = () => `key_${made++}`;
-  const clock = createVirtualClock(time);
+  const { clock } = store;
   /** As another process on the same store would. */
   const openOther = () =>
     openKeys({ registry: createRegistry({ records, clock }), clock, createId, adminKey, maxKeysPerTenant });
   async function addBehindItsBack(): Promise<string> {
     const { key, made: row } = createApiKey({ id: createId(), name: "k", scopes: ["read"], createdAt: NOON });
-    await store.write({ changes: [toNewKeyChange(row)], at: NOON });
+    await store.records.write({ changes: [toNewKeyChange(row)], at: NOON });
     return key;
   }
   return { keys: await openOther(), openOther, store, time, addBehindItsBack, loads: () => loads, looks: () => looks };
@@ -115,7 +115,7 @@ describe("keys", () => {
       time.moveTo(time.elapsedMs + 1);
     }
     await make("acme");
-    const { records } = await store.loadRecords(["key"]);
+    const { records } = await store.records.load(["key"]);
     const left = records.filter(({ tenantId }) => tenantId === "acme").map(({ id }) => id);
     expect(left).toHaveLength(3 + 3);
     expect(left).toEqual(expect.arrayContaining([live[0]?.entry.id, live[1]?.entry.id, ...dead.slice(-3)]));

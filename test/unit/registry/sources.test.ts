@@ -25,7 +25,7 @@ async function openBench() {
   const faults: unknown[] = [];
   const opened = await openSqliteStore({
     file: join(folder.path, "posthorn.db"),
-    wall: time.wall,
+    createClock: () => createVirtualClock(time),
     dedupeHorizonMs: HOUR_MS,
     thread: false,
     synchronous: "OFF",
@@ -33,12 +33,12 @@ async function openBench() {
   });
   folder.onEnd(() => opened.close());
   const store = watchCalls(opened, { state: "alive", calls, tell: (run) => run() });
-  const clock = createVirtualClock(time);
+  const { clock } = store;
   const kinds = new Map([SAMPLE_KIND, { name: "generic", needsSecret: false }].map((kind) => [kind.name, kind]));
   const open = (change: Partial<SourcesOptions> = {}): Promise<Sources> =>
     openSources({
-      registry: createRegistry({ records: store, clock }),
-      records: store,
+      registry: createRegistry({ records: store.records, clock }),
+      records: store.records,
       clock,
       random: createSystemRandom(),
       secretBox,
@@ -63,7 +63,7 @@ describe("sources", () => {
     expect(live()).toEqual([NEW, OLD]);
     await bench.move(1000);
     expect(live()).toEqual([NEW]);
-    const [record] = (await bench.store.loadRecords(["source"])).records;
+    const [record] = (await bench.store.records.load(["source"])).records;
     const { state } = readState("shop", record?.data ?? "", secretBox);
     expect(state.secrets.map(({ secret }) => secret)).toEqual([NEW]);
     expect(bench.faults).toEqual([]);
@@ -86,7 +86,7 @@ describe("sources", () => {
     const bench = await openBench();
     const sources = await bench.open();
     await sources.create({ name: "shop" });
-    const recordNow = async () => (await bench.store.loadRecords(["source"])).records[0];
+    const recordNow = async () => (await bench.store.records.load(["source"])).records[0];
     const lastOf = async () =>
       (JSON.parse((await recordNow())?.state ?? "{}") as { lastRequestAt?: number }).lastRequestAt;
     const madeBefore = bench.calls.made;
@@ -115,7 +115,7 @@ describe("sources", () => {
       path_token: "canary-path-token",
     });
     await sources.create({ name: "opts", kind: "sample", secrets: [OLD], options: { verify_token: "canary-option" } });
-    expect(JSON.stringify(await bench.store.loadRecords(["source"]))).not.toContain("canary");
+    expect(JSON.stringify(await bench.store.records.load(["source"]))).not.toContain("canary");
     await sources.stop();
     const after = await bench.open();
     expect(after.find("shop")).toMatchObject({
@@ -148,7 +148,7 @@ describe("sources", () => {
     await other.setStatus("shop", "closed");
     await other.applyDeclared([]);
     expect(written).toHaveLength(2);
-    const { rows } = await bench.store.listEvents({}, { limit: 9, cursor: undefined });
+    const { rows } = await bench.store.reads.listEvents({}, { limit: 9, cursor: undefined });
     expect(rows.map(({ type }) => type)).toEqual(["source.disabled"]);
     await Promise.all([one.stop(), other.stop()]);
   });
@@ -170,7 +170,10 @@ describe("sources", () => {
     const sources = await bench.open();
     expect(sources.find("shop")?.declared).toBe(false);
     const key = { kind: "source", tenantId: "", id: "shop" } as const;
-    await bench.store.write({ changes: [{ act: "put", ...key, expected: "absent", format: 2, data: "{}" }], at: NOON });
+    await bench.store.records.write({
+      changes: [{ act: "put", ...key, expected: "absent", format: 2, data: "{}" }],
+      at: NOON,
+    });
     // Whoever changes one sees what others have changed.
     await sources.create({ name: "any" });
     expect([sources.find("shop"), sources.find("other")?.declared]).toEqual([undefined, false]);

@@ -6,7 +6,7 @@ import { createRegistry } from "../../../src/registry/registry.ts";
 import { openTenants, type TenantChange } from "../../../src/registry/tenants.ts";
 import type { Records } from "../../../src/store/port/records.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
-import { newEvent, NOON, stored } from "../../support/store-fixtures.ts";
+import { createStandingClock, newEvent, NOON, stored } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
 const folder = useFolder();
@@ -14,7 +14,7 @@ const folder = useFolder();
 async function open(weaken: (records: Records) => Partial<Records> = () => ({})) {
   const store = await openSqliteStore({
     file: join(folder.path, "posthorn.db"),
-    wall: () => NOON,
+    createClock: () => createStandingClock(),
     dedupeHorizonMs: 1000,
     thread: false,
     onFatal: (error) => {
@@ -26,7 +26,7 @@ async function open(weaken: (records: Records) => Partial<Records> = () => ({}))
   const clock = { wall: () => NOON + 9, now: () => NOON + 9 };
   /** As another process on the same store would. */
   async function openOne() {
-    const registry = createRegistry({ records: { ...store, ...weaken(store) }, clock });
+    const registry = createRegistry({ records: { ...store.records, ...weaken(store.records) }, clock });
     const told: TenantChange[] = [];
     const keys = await openKeys({
       registry,

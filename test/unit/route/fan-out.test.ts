@@ -4,9 +4,11 @@ import type { Subscription } from "../../../src/domain/subscription.ts";
 import { parseFilter } from "../../../src/domain/filter.ts";
 import { createFanOut } from "../../../src/route/fan-out.ts";
 import { createRouter } from "../../../src/route/router.ts";
-import type { AcceptResult, NewEvent, Store } from "../../../src/store/store.ts";
+import type { AcceptResult, NewEvent } from "../../../src/store/port/event-log.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { OK, useDeliveryBench, type DeliveryBench } from "../../support/delivery-bench.ts";
-import { newEvent, NOON } from "../../support/store-fixtures.ts";
+import { NOON, listDeliveriesOf, newEvent } from "../../support/store-fixtures.ts";
+import { withPort } from "../../support/with-port.ts";
 
 const open = useDeliveryBench();
 
@@ -14,7 +16,7 @@ const open = useDeliveryBench();
 const few = (store: Store): Store => ({ ...store, limits: { maxRows: 3, maxBytes: 1_000_000 } });
 
 async function deliveriesOf(bench: DeliveryBench, eventSeq: number): Promise<number[]> {
-  const deliveries = await bench.store.listDeliveriesOfEvent(eventSeq);
+  const deliveries = await listDeliveriesOf(bench.store, eventSeq);
   // By the age of the subscriptions, from 1.
   const seqs = [...bench.subscriptions()].map(({ seq }) => seq);
   return deliveries.map(({ subscriptionSeq }) => seqs.indexOf(subscriptionSeq) + 1);
@@ -43,20 +45,20 @@ describe("fan-out", () => {
     expect(await bench.publish()).toMatchObject({ deliveries: 9 });
     await bench.move(10);
     expect(await deliveriesOf(bench, 1)).toHaveLength(9);
-    expect(await bench.store.loadUnfinishedFanOuts()).toEqual([]);
+    expect(await bench.store.events.loadUnfinishedFanOuts()).toEqual([]);
     expect(bench.sent).toHaveLength(9);
   });
 
   it("makes all ordered deliveries with the event, so that a later event finds them", async () => {
     const rows: number[] = [];
     const bench = await open({
-      wrap: (store) => ({
-        ...few(store),
-        accept(event, deliveries, done) {
-          rows.push(deliveries.length);
-          store.accept(event, deliveries, done);
-        },
-      }),
+      wrap: (store) =>
+        withPort(few(store), "events", {
+          accept(event, deliveries, done) {
+            rows.push(deliveries.length);
+            store.events.accept(event, deliveries, done);
+          },
+        }),
     });
     for (let i = 0; i < 5; i++) await bench.subscribe({ ordered: true });
     await bench.publish();
@@ -70,7 +72,10 @@ describe("fan-out", () => {
     let isStopping = true;
     const stopped = () => Promise.reject(new PosthornError("shutting_down", "The store is closed."));
     const bench = await open({
-      wrap: (store) => ({ ...few(store), fanOut: (...args) => (isStopping ? stopped() : store.fanOut(...args)) }),
+      wrap: (store) =>
+        withPort(few(store), "events", {
+          fanOut: (...args) => (isStopping ? stopped() : store.events.fanOut(...args)),
+        }),
     });
     // The ordered ones come first, though they are younger.
     for (let i = 0; i < 6; i++) await bench.subscribe({ ordered: i > 2 });
@@ -90,7 +95,7 @@ describe("fan-out", () => {
     const { store, fanOut } = bench;
     const write = async (event: NewEvent) => {
       const { deliveries, done } = fanOut.plan(event);
-      const result = await store.write({ changes: [], events: [{ event, deliveries }], at: NOON });
+      const result = await store.records.write({ changes: [], events: [{ event, deliveries }], at: NOON });
       const [accepted] = result.kind === "written" ? result.events : [];
       return { deliveries, tell: () => done(accepted as AcceptResult) };
     };
@@ -113,13 +118,13 @@ describe("fan-out", () => {
   it("applies filters when it goes on at the next start", async () => {
     let isStopping = true;
     const bench = await open({
-      wrap: (store) => ({
-        ...few(store),
-        fanOut: (...args) =>
-          isStopping
-            ? Promise.reject(new PosthornError("shutting_down", "The store is closed."))
-            : store.fanOut(...args),
-      }),
+      wrap: (store) =>
+        withPort(few(store), "events", {
+          fanOut: (...args) =>
+            isStopping
+              ? Promise.reject(new PosthornError("shutting_down", "The store is closed."))
+              : store.events.fanOut(...args),
+        }),
     });
     const wants = (filter: object) => bench.subscribe({ filter: parseFilter(filter) });
     for (let i = 0; i < 3; i++) await bench.subscribe();
@@ -142,17 +147,19 @@ describe("fan-out", () => {
     const { store, scheduler, clock } = bench;
     await createFanOut({ store, router, scheduler, clock }).resume();
     expect(await deliveriesOf(bench, 1)).toEqual([1, 2, 3, 4, 6]);
-    expect(await store.loadUnfinishedFanOuts()).toEqual([]);
+    expect(await store.events.loadUnfinishedFanOuts()).toEqual([]);
   });
 
   it("tries again when the store cannot write the rest", async () => {
     let faults = 2;
     const bench = await open({
-      wrap: (store) => ({
-        ...few(store),
-        fanOut: (...args) =>
-          faults-- > 0 ? Promise.reject(new PosthornError("store_full", "The disk is full.")) : store.fanOut(...args),
-      }),
+      wrap: (store) =>
+        withPort(few(store), "events", {
+          fanOut: (...args) =>
+            faults-- > 0
+              ? Promise.reject(new PosthornError("store_full", "The disk is full."))
+              : store.events.fanOut(...args),
+        }),
     });
     for (let i = 0; i < 7; i++) await bench.subscribe();
     await bench.publish();
@@ -178,20 +185,23 @@ describe("fan-out", () => {
     await bench.subscribe({ status: "inactive" });
     const now = bench.clock.now();
     await bench.publish({ expiresAt: now + 10_000, receivedAt: now + 86_400_000 });
-    expect(await bench.store.expire(now + 4_999)).toMatchObject({ expired: 0 });
-    expect(await bench.store.expire(now + 5_000)).toMatchObject({ expired: 1 });
-    expect(await bench.store.expire(now + 10_000)).toMatchObject({ expired: 1 });
+    await bench.move(4_999);
+    expect(await bench.store.lanes.expire()).toMatchObject({ expired: 0 });
+    await bench.move(1);
+    expect(await bench.store.lanes.expire()).toMatchObject({ expired: 1 });
+    await bench.move(5_000);
+    expect(await bench.store.lanes.expire()).toMatchObject({ expired: 1 });
   });
 
   it("frees the places that it kept when the event is not stored", async () => {
     const bench = await open({
-      wrap: (store) => ({
-        ...store,
-        accept: (_event, _deliveries, done) =>
-          void setImmediate(() =>
-            done({ kind: "failed", error: new PosthornError("store_full", "The disk is full.") }),
-          ),
-      }),
+      wrap: (store) =>
+        withPort(store, "events", {
+          accept: (_event, _deliveries, done) =>
+            void setImmediate(() =>
+              done({ kind: "failed", error: new PosthornError("store_full", "The disk is full.") }),
+            ),
+        }),
     });
     await bench.subscribe();
     expect(await bench.publish()).toMatchObject({ kind: "failed" });

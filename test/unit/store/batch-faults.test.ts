@@ -18,7 +18,15 @@ import {
 } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
-const NO_WORK: WriteBatch = { wall: NOON, rows: 0, settles: [], accepts: [], commands: [], requests: [], claims: [] };
+const NO_WORK: WriteBatch = {
+  at: { now: NOON, wall: NOON },
+  rows: 0,
+  settles: [],
+  accepts: [],
+  commands: [],
+  requests: [],
+  claims: [],
+};
 /** No column takes half a millisecond. */
 const IMPOSSIBLE = NOON + 0.5;
 const LANE = 1;
@@ -36,6 +44,7 @@ const TABLES = [
   "requests",
   "meta",
   "idempotency_keys",
+  "jobs",
 ];
 
 function argsOf({ changes, ...rest }: WriteRequest) {
@@ -54,7 +63,7 @@ describe("a batch in which items cannot be written", () => {
     const commitTogether = (batches: readonly Partial<WriteBatch>[]) =>
       writer.commit(batches.map((batch) => ({ ...NO_WORK, ...batch })));
     const commit = (batch: Partial<WriteBatch>) => commitTogether([batch])[0] as BatchResult;
-    commit({ commands: [{ name: "writeRecords", args: argsOf(newSubscription("one")) }] });
+    commit({ commands: [{ port: "records", name: "write", args: argsOf(newSubscription("one")) }] });
     const dump = () =>
       Object.fromEntries(TABLES.map((table) => [table, db.prepare(`select * from ${table} order by 1, 2`).all()]));
     return { file, commit, commitTogether, dump };
@@ -67,6 +76,11 @@ describe("a batch in which items cannot be written", () => {
     db.close();
   }
 
+  const impossibleFanOut = () => ({
+    port: "events",
+    name: "fanOut",
+    args: [1, [newDelivery(LANE + 1, { expiresAt: IMPOSSIBLE })], undefined],
+  });
   const acceptOf = (id: string, dueAt = NOON, tenantId = "default") => ({
     event: newEvent({ id, dueAt, tenantId }),
     deliveries: [newDelivery(LANE, { claim: true })],
@@ -81,7 +95,7 @@ describe("a batch in which items cannot be written", () => {
     const results = commitTogether([
       { settles: [settle(1, IMPOSSIBLE), settle(2, NOON)], accepts: [acceptOf("c"), acceptOf("d", IMPOSSIBLE)] },
       {
-        commands: [{ name: "fanOut", args: [1, [newDelivery(LANE + 1)], undefined, IMPOSSIBLE] }],
+        commands: [impossibleFanOut()],
         requests: [{ ...newRequest("req_1"), size: 0.5 }],
       },
       { accepts: [acceptOf("e")], requests: [newRequest("req_2")] },
@@ -99,7 +113,7 @@ describe("a batch in which items cannot be written", () => {
 
   it("leaves what it would leave without them: numbers, counters, rings and tenants too", () => {
     const step = fc.record({
-      kind: fc.constantFrom("accept", "settle", "request", "fan-out", "refused record", "note"),
+      kind: fc.constantFrom("accept", "settle", "request", "fan-out", "refused record", "job"),
       isBad: fc.boolean(),
       tenant: fc.constantFrom("default", "acme", "globex"),
     });
@@ -113,24 +127,20 @@ describe("a batch in which items cannot be written", () => {
           const [all, good] = [true, false].map((withBad) => {
             const batch = { ...NO_WORK, settles: [], accepts: [], commands: [], requests: [] } as WriteBatch;
             steps.forEach(({ kind, isBad, tenant }, i) => {
-              if (isBad && !withBad && kind !== "note") return;
+              if (isBad && !withBad && kind !== "job") return;
               const id = `${last}-${i}`;
               const at = isBad ? IMPOSSIBLE : NOON;
               if (kind === "accept") batch.accepts.push(acceptOf(id, at, tenant));
               else if (kind === "request") batch.requests.push(newRequest(id, { size: isBad ? 0.5 : 1, ring: tenant }));
-              else if (kind === "note") batch.commands.push({ name: "noteNow", args: [NOON + i] });
+              else if (kind === "job")
+                batch.commands.push({ port: "jobs", name: "schedule", args: [`job-${i}`, NOON + i] });
               else if (kind === "settle") {
                 const of = { eventSeq: i + 1, subscriptionSeq: LANE };
                 batch.settles.push(newSettlement(of, { attempt: newAttempt({ startedAt: at }) }));
               } else if (withBad) {
-                const [name, args]: [string, unknown[]] =
-                  kind === "fan-out"
-                    ? ["fanOut", [1, [newDelivery(LANE + 1)], undefined, IMPOSSIBLE]]
-                    : [
-                        "writeRecords",
-                        [[CHANGE], { mark: { scope: "s", key: id, fingerprint: "f", madeId: id, madeAt: NOON } }],
-                      ];
-                batch.commands.push({ name, args });
+                const mark = { scope: "s", key: id, fingerprint: "f", madeId: id, madeAt: NOON };
+                const refused = { port: "records", name: "write", args: [[CHANGE], { mark }] };
+                batch.commands.push(kind === "fan-out" ? impossibleFanOut() : refused);
               }
             });
             return batch;

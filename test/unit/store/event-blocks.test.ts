@@ -6,8 +6,8 @@ import { openWriteConnection, type Database } from "../../../src/store/sqlite/co
 import { createCounterDeltas } from "../../../src/store/sqlite/counters.ts";
 import { BLOCK_EVENTS } from "../../../src/store/sqlite/event-blocks.ts";
 import { createMoves } from "../../../src/store/sqlite/move.ts";
-import { createReadModels } from "../../../src/store/sqlite/read-models.ts";
-import type { EventFilter } from "../../../src/store/store.ts";
+import { createQueries } from "../../../src/store/sqlite/queries.ts";
+import type { EventFilter } from "../../../src/store/port/reads.ts";
 import { newDelivery, newEvent, NOON } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
@@ -39,7 +39,7 @@ describe("blocks of events", () => {
     );
 
   function find(db: Database, filter: EventFilter): number[] {
-    const { rows } = createReadModels(db).listEvents(filter, { limit: 500, cursor: undefined });
+    const { rows } = createQueries(db).reads.listEvents(filter, { limit: 500, cursor: undefined });
     return rows.map(({ seq }) => seq);
   }
 
@@ -125,7 +125,7 @@ describe("blocks of events", () => {
     for (let i = 0; i < 3000; i++) accept.accept(newEvent(), [], NOON);
     db.exec("commit");
     expect(find(db, { status: "PENDING", tenantId: "old" })).toEqual([1]);
-    const reads = createReadModels(db);
+    const { reads } = createQueries(db);
     const first = reads.listEvents({ status: "PENDING" }, { limit: 3, cursor: undefined, budgetMs: 0 });
     expect([first.rows.length, first.nextCursor]).toEqual([0, expect.any(String)]);
     expect(find(db, { status: "PENDING" })).toHaveLength(500);

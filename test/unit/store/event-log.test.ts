@@ -3,14 +3,17 @@ import { describe, expect, it } from "vitest";
 import { openReadConnection } from "../../../src/store/sqlite/connection.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import {
+  NOON,
+  change,
+  commit,
+  createStandingClock,
+  insertSubscription,
   newAttempt,
   newDeath,
   newDelivery,
   newEvent,
   newRequest,
   newSettlement,
-  insertSubscription,
-  NOON,
   settle,
   stored,
 } from "../../support/store-fixtures.ts";
@@ -21,7 +24,13 @@ describe("the view event_log", () => {
 
   it("has one line for each event, each that came again and each ignored request, by the names of the specification", async () => {
     const file = join(folder.path, "posthorn.db");
-    const options = { file, wall: () => NOON, dedupeHorizonMs: 1, onFatal: () => undefined, thread: false };
+    const options = {
+      file,
+      createClock: () => createStandingClock(),
+      dedupeHorizonMs: 1,
+      onFatal: () => undefined,
+      thread: false,
+    };
     const store = await openSqliteStore(options);
     folder.onEnd(() => store.close());
     const lanes = [await insertSubscription(store, "a"), await insertSubscription(store, "b")];
@@ -40,12 +49,12 @@ describe("the view event_log", () => {
     await settle(store, newDeath({ eventSeq: failed, subscriptionSeq: b }));
     const completed = await stored(store, newEvent({ id: "completed", receivedAt: NOON + 1 }), born);
     await settleAt(completed, a, NOON + 1234);
-    await store.cancelDelivery({ eventSeq: completed, subscriptionSeq: b }, NOON + 7);
+    await change(store, { eventSeq: completed, subscriptionSeq: b }, { act: "cancel" }, NOON + 7);
     await stored(store, newEvent({ id: "unmatched" }));
     await stored(store, newEvent({ id: "fanning", fanOutCursor: 1 }));
-    store.logRequest(newRequest("req_1", { outcome: "ignored", cause: "duplicate", eventId: "completed" }));
-    store.logRequest(newRequest("req_2", { outcome: "ignored", cause: "filtered" }));
-    store.logRequest(newRequest("req_3", { outcome: "rejected" }));
+    store.events.logRequest(newRequest("req_1", { outcome: "ignored", cause: "duplicate", eventId: "completed" }));
+    store.events.logRequest(newRequest("req_2", { outcome: "ignored", cause: "filtered" }));
+    store.events.logRequest(newRequest("req_3", { outcome: "rejected" }));
     const part = (event_id: string | null, cause: string | null) => ({
       event_id,
       outcome: cause === null ? "accepted" : "ignored",
@@ -58,10 +67,10 @@ describe("the view event_log", () => {
       part(null, "filtered"),
     ];
     const parts = (list: object[]) => ({ outcome: "ignored" as const, parts: JSON.stringify(list) });
-    store.logRequest(newRequest("req_4", { ...parts(split), cause: "duplicate", eventId: "failed" }));
+    store.events.logRequest(newRequest("req_4", { ...parts(split), cause: "duplicate", eventId: "failed" }));
     const filtered = [part(null, "filtered"), part(null, "own_change")];
-    store.logRequest(newRequest("req_5", { ...parts(filtered), cause: "filtered" }));
-    await store.noteNow(NOON);
+    store.events.logRequest(newRequest("req_5", { ...parts(filtered), cause: "filtered" }));
+    await commit(store);
 
     const db = openReadConnection(file);
     folder.onEnd(() => db.close());
@@ -91,7 +100,7 @@ describe("the view event_log", () => {
       line("pending", "PENDING", NOON, null, type),
       line("req_2", "IGNORED", NOON, null, null),
       line("req_5", "IGNORED", NOON, null, null),
-      line("unmatched", "COMPLETED", NOON, NOON, type),
+      line("unmatched", "COMPLETED", NOON, NOON + 7, type),
     ]);
   });
 });

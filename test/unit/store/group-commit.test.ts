@@ -2,7 +2,17 @@ import { describe, expect, it } from "vitest";
 import type { PosthornError } from "../../../src/domain/errors.ts";
 import { BATCH_LIMITS, failAll, type BatchResult, type WriteBatch } from "../../../src/store/commit/batch.ts";
 import { createGroupCommit } from "../../../src/store/commit/group-commit.ts";
-import { newAttempt, newDelivery, newEvent, newRequest, newSettlement, NOON } from "../../support/store-fixtures.ts";
+import {
+  createStandingClock,
+  newAttempt,
+  newDelivery,
+  newEvent,
+  newRequest,
+  newSettlement,
+  NOON,
+} from "../../support/store-fixtures.ts";
+
+const COMMAND = { port: "lanes", name: "expire", args: [] };
 
 /** A port that keeps each batch until it is told what became of it. */
 function createScriptedPort(isApart = true) {
@@ -10,7 +20,7 @@ function createScriptedPort(isApart = true) {
   const fatal: PosthornError[] = [];
   const commits = createGroupCommit({
     port: { isApart, post: (batch, done) => void posted.push({ batch, done }) },
-    wall: () => NOON,
+    clock: createStandingClock(),
     onFatal: (error) => fatal.push(error),
   });
   let answered = 0;
@@ -59,7 +69,7 @@ describe("group commit", () => {
     answer();
     answer();
     accept(24);
-    void commits.command({ name: "noteNow", args: [NOON] });
+    void commits.command(COMMAND);
     accept(30);
     expect(sizes()).toEqual([24, 30]);
     await nextTurn();
@@ -80,12 +90,17 @@ describe("group commit", () => {
     const answers: string[] = [];
     commits.accept(item(), () => answers.push("a1"));
     commits.settle(newSettlement({ eventSeq: 1, subscriptionSeq: 1 }), () => answers.push("s1"));
-    commits.claim({ subscriptionSeq: 1, limit: 1, now: NOON }, () => answers.push("c1"));
+    commits.claim({ subscriptionSeq: 1, limit: 1 }, () => answers.push("c1"));
     await nextTurn();
     commits.accept(item(), () => answers.push("a2"));
     await nextTurn();
     expect(posted).toHaveLength(2);
-    expect(posted[0]?.batch).toMatchObject({ wall: NOON, accepts: [{}], settles: [{}], claims: [{}] });
+    expect(posted[0]?.batch).toMatchObject({
+      at: { now: NOON, wall: NOON },
+      accepts: [{}],
+      settles: [{}],
+      claims: [{}],
+    });
     answer();
     expect(answers).toEqual(["a1", "s1", "c1"]);
     answer();
@@ -138,7 +153,8 @@ describe("group commit", () => {
     expect(settled.length).toBe(2);
     const deliveries = Array.from({ length: 4999 }, () => newDelivery(1));
     const commanded = await batchesOf((commits) => {
-      for (let i = 0; i < 3; i++) void commits.command({ name: "fanOut", args: [i, deliveries, undefined, NOON] });
+      for (let i = 0; i < 3; i++)
+        void commits.command({ port: "events", name: "fanOut", args: [i, deliveries, undefined] });
     });
     expect(commanded.map(({ commands }) => commands.length)).toEqual([1, 1, 1]);
   });
@@ -159,7 +175,7 @@ describe("group commit", () => {
     const results: unknown[] = [];
     commits.accept(item(), (result) => results.push(result));
     commits.accept(item(), (result) => results.push(result));
-    const command = commits.command({ name: "noteNow", args: [1] });
+    const command = commits.command(COMMAND);
     await nextTurn();
     const failed = { fault: "item" as const, message: "bad", code: "conflict" as const };
     answer((batch) => ({
@@ -178,7 +194,7 @@ describe("group commit", () => {
     commits.accept(item(), note);
     await nextTurn();
     for (let i = 0; i < 6; i++) commits.accept(item(4000), note);
-    const command = commits.command({ name: "noteNow", args: [1] });
+    const command = commits.command(COMMAND);
     const report = { fault: "fatal" as const, message: "disk I/O error" };
     answer((batch) => failAll(batch, report));
     await expect(command).rejects.toMatchObject({ code: "unavailable" });

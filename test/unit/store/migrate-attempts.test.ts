@@ -6,6 +6,7 @@ import { listMigrations } from "../../../src/store/sqlite/connection.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import {
   claim,
+  createStandingClock,
   newAttempt,
   newEvent,
   newRetry,
@@ -37,7 +38,7 @@ describe("a database from before attempts were a log", () => {
   async function open() {
     const store = await openSqliteStore({
       file: file(),
-      wall: () => NOON,
+      createClock: () => createStandingClock(),
       dedupeHorizonMs: 1,
       onFatal: () => undefined,
       thread: false,
@@ -74,7 +75,7 @@ describe("a database from before attempts were a log", () => {
     );
     const store = await open();
     const errorsOf = async (eventSeq: number) =>
-      (await store.listAttempts({ eventSeq, subscriptionSeq: 1 })).map(({ number, error }) => [number, error]);
+      (await store.reads.listAttempts({ eventSeq, subscriptionSeq: 1 })).map(({ number, error }) => [number, error]);
     expect(await errorsOf(1)).toEqual([
       [1, "old 1"],
       [2, "old 2"],
@@ -95,7 +96,7 @@ describe("a database from before attempts were a log", () => {
       [3, "new 3"],
       [4, undefined],
     ]);
-    expect(await store.findDelivery({ eventSeq: 1, subscriptionSeq: 1 })).toMatchObject({
+    expect(await store.reads.findDelivery({ eventSeq: 1, subscriptionSeq: 1 })).toMatchObject({
       state: "delivered",
       attemptCount: 4,
     });
@@ -107,9 +108,9 @@ describe("a database from before attempts were a log", () => {
     const [claimed] = (await claim(store, 1)).claimed;
     if (claimed === undefined) throw new Error("the delivery was not claimed");
     await settle(store, newSettlement(claimed, { attempt: newAttempt({ startedAt: NOON }) }));
-    const numbers = (await store.listAttempts({ eventSeq: 1, subscriptionSeq: 1 })).map(({ number }) => number);
+    const numbers = (await store.reads.listAttempts({ eventSeq: 1, subscriptionSeq: 1 })).map(({ number }) => number);
     expect(numbers).toEqual([1, 2]);
-    expect(await store.findDelivery({ eventSeq: 1, subscriptionSeq: 1 })).toMatchObject({ attemptCount: 2 });
+    expect(await store.reads.findDelivery({ eventSeq: 1, subscriptionSeq: 1 })).toMatchObject({ attemptCount: 2 });
   });
 
   it("finds every event by its generated id, also where ids and numbers are not in the same order", async () => {
@@ -120,11 +121,12 @@ describe("a database from before attempts were a log", () => {
     });
     writeOld(ids.map((id, i) => event(i + 1, id)).join("") + event(601, "evt_given", 1));
     const store = await open();
-    for (const [i, id] of ids.entries()) expect(await store.findEvent(id, "default")).toMatchObject({ seq: i + 1 });
-    expect(await store.findEvent("evt_9999", "default")).toBeUndefined();
-    expect(await store.findEvent("evt_given", "default")).toBeUndefined();
-    expect(await store.findEvent(ids[0] as string, "other")).toBeUndefined();
+    for (const [i, id] of ids.entries())
+      expect(await store.reads.findEvent(id, "default")).toMatchObject({ seq: i + 1 });
+    expect(await store.reads.findEvent("evt_9999", "default")).toBeUndefined();
+    expect(await store.reads.findEvent("evt_given", "default")).toBeUndefined();
+    expect(await store.reads.findEvent(ids[0] as string, "other")).toBeUndefined();
     const seq = await stored(store, newEvent({ id: "evt_9998", givenId: false }));
-    expect(await store.findEvent("evt_9998", "default")).toMatchObject({ seq });
+    expect(await store.reads.findEvent("evt_9998", "default")).toMatchObject({ seq });
   });
 });

@@ -29,7 +29,7 @@ describe("a database from before targets were records", () => {
 
     const { db } = openWriteConnection({ file });
     folder.onEnd(() => db.close());
-    const { version, records } = createRecordReads(db, (sql) => db.prepare(sql)).loadRecords(["target"]);
+    const { version, records } = createRecordReads(db, (sql) => db.prepare(sql)).load(["target"]);
     expect(version).toBeGreaterThan(before);
     const shown = records.map(({ data, ...record }) => ({ ...record, data: JSON.parse(data ?? "null") as unknown }));
     expect(shown).toMatchObject([

@@ -31,7 +31,7 @@ describe("a database from before validations were records", () => {
     const { db } = openWriteConnection({ file });
     folder.onEnd(() => db.close());
     const reads = createRecordReads(db, (sql) => db.prepare(sql));
-    const { records } = reads.loadRecords(["validation"]);
+    const { records } = reads.load(["validation"]);
     expect(records).toMatchObject([
       { tenantId: "", id: "orders.json", format: 1, blob: Uint8Array.of(0x5b, 0x5d), updatedAt: 30 },
       { tenantId: "", id: "users.json", format: 1, blob: Uint8Array.of(0x31), updatedAt: 50 },
@@ -41,7 +41,7 @@ describe("a database from before validations were records", () => {
       [{ version: 1, hash: "dd", createdBy: "key_1" }, undefined],
     ]);
     const series = { kind: "validation", tenantId: "", series: "orders" } as const;
-    const { rows } = reads.listRecordVersions(series, { limit: 9, cursor: undefined });
+    const { rows } = reads.listVersions(series, { limit: 9, cursor: undefined });
     expect(
       rows.map((row) => [row.number, row.id, row.isDeleted, row.size, JSON.parse(row.data), row.state, row.createdAt]),
     ).toEqual([
@@ -58,6 +58,6 @@ describe("a database from before validations were records", () => {
       [2, "orders.xsd", false, 2, { version: 2, hash: "bb", createdBy: "folder" }, '{"mirrored":2}', 20],
       [1, "orders.json", false, 2, { version: 1, hash: "aa", createdBy: "key_1" }, '{"mirrored":1}', 10],
     ]);
-    expect(reads.findRecordVersion(series, 2)?.blob).toEqual(Uint8Array.of(0xff, 0));
+    expect(reads.findVersion(series, 2)?.blob).toEqual(Uint8Array.of(0xff, 0));
   });
 });

@@ -19,7 +19,7 @@ import {
   toBatchMessage,
   toResultMessage,
 } from "../../../src/store/commit/thread-messages.ts";
-import { ATTEMPT_TRIGGERS } from "../../../src/store/store.ts";
+import { ATTEMPT_TRIGGERS } from "../../../src/store/port/lanes.ts";
 import { newAttempt, newDelivery, newEvent, newRequest, newSettlement, NOON } from "../../support/store-fixtures.ts";
 
 const text = fc.string({ unit: "binary" });
@@ -70,7 +70,6 @@ const settlement = fc.record({
   isUncounted: fc.boolean(),
   leavesKeyQueue: fc.boolean(),
   claimNext: fc.boolean(),
-  now: time,
   attempt: fc.record({
     startedAt: time,
     durationMs: fc.double({ min: 0, max: 1e6, noNaN: true }),
@@ -167,7 +166,7 @@ describe("packing", () => {
 
 describe("a batch and its answer between threads", () => {
   const batch: WriteBatch = {
-    wall: NOON,
+    at: { now: NOON, wall: NOON + 1 },
     rows: 20,
     settles: [1, 2, 3, 4].map((eventSeq) => newSettlement({ eventSeq, subscriptionSeq: 1 }, { attempt: newAttempt() })),
     accepts: [
@@ -176,9 +175,9 @@ describe("a batch and its answer between threads", () => {
       { event: newEvent(), deliveries: [] },
       { event: newEvent(), deliveries: [newDelivery(3)] },
     ],
-    commands: [{ name: "noteNow", args: [NOON] }],
+    commands: [{ port: "jobs", name: "schedule", args: ["sweep", NOON] }],
     requests: [newRequest("req_1")],
-    claims: [1, 2].map((subscriptionSeq) => ({ subscriptionSeq, limit: 1, now: NOON })),
+    claims: [1, 2].map((subscriptionSeq) => ({ subscriptionSeq, limit: 1 })),
   };
 
   it("is the same batch on the other side", () => {

@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createAccept } from "../../../src/store/sqlite/accept.ts";
-import { createActs } from "../../../src/store/sqlite/acts.ts";
 import { createClaim } from "../../../src/store/sqlite/claim.ts";
 import { openWriteConnection, type Database } from "../../../src/store/sqlite/connection.ts";
 import { createCounterDeltas } from "../../../src/store/sqlite/counters.ts";
-import { createHeldActs } from "../../../src/store/sqlite/held.ts";
+import { createDeliveryChanges } from "../../../src/store/sqlite/delivery-changes.ts";
+import { createExpire } from "../../../src/store/sqlite/expire.ts";
+import { createLaneChanges } from "../../../src/store/sqlite/lane-changes.ts";
 import { createMoves } from "../../../src/store/sqlite/move.ts";
-import { createReadModels } from "../../../src/store/sqlite/read-models.ts";
+import { createQueries } from "../../../src/store/sqlite/queries.ts";
 import { createReplayWrites } from "../../../src/store/sqlite/replays.ts";
 import { createRecover } from "../../../src/store/sqlite/recover.ts";
 import { createRequestRing } from "../../../src/store/sqlite/request-ring.ts";
@@ -40,12 +41,13 @@ describe("the query plans", () => {
     const counters = createCounterDeltas(db);
     const moves = createMoves(db, counters);
     const accept = createAccept(db, counters, moves, { dedupeHorizonMs: 1, hashKey: new Uint8Array(32) });
-    const acts = createActs(db, moves, accept);
-    const claim = createClaim(db, acts.expireOne);
-    createRecover(db, moves, createSettle(db, moves, claim, counters), () => undefined);
+    const claim = createClaim(db, createExpire(db, moves).one);
+    const at = { now: NOON, wall: NOON };
+    createRecover(db, moves, createSettle(db, moves, claim, counters), () => undefined, at);
     createRequestRing(db);
-    createHeldActs(db, moves);
-    createReplayWrites(db, { moves, accept });
+    createDeliveryChanges(db, moves, accept);
+    createLaneChanges(db, moves);
+    createReplayWrites(db, { moves, accept, at });
   }
 
   function planOf(plans: Map<string, string>, ...words: readonly string[]): string {
@@ -92,12 +94,12 @@ describe("the query plans", () => {
   it("read an event, dead letters and what a crash interrupted by index", () => {
     const page = { limit: 10, cursor: undefined };
     const plans = plansOf((db) => {
-      const reads = createReadModels(db);
+      const { events, reads } = createQueries(db);
       reads.findEvent("evt_1", "default");
       reads.listDeadLetters({ tenantId: "default" }, page);
       reads.listDeadLetters({}, { limit: 10, cursor: `${NOON}.1.1` });
-      reads.listDeliveriesOfEvent(1);
-      reads.loadUnfinishedFanOuts();
+      reads.listDeliveries({ eventSeq: 1 }, page);
+      events.loadUnfinishedFanOuts();
     });
     expect(planOf(plans, "from event_id_marks where id <=")).toContain("PRIMARY KEY (id<?)");
     expect(planOf(plans, "and id = ?2 and given_id = 0")).toContain("PRIMARY KEY (rowid>? AND rowid<?)");
@@ -105,13 +107,13 @@ describe("the query plans", () => {
     expect(planOf(plans, "d.state = 3 and (d.completed_at")).toContain("INDEX dead_letters (");
     expect(planOf(plans, "d.state = 3 and")).not.toContain("TEMP B-TREE");
     expect(planOf(plans, "d.event_seq = ? order by")).toContain("PRIMARY KEY (event_seq=?)");
-    expect(planOf(plans, "fan_out_cursor is not null order by seq")).toContain("INDEX events_fanning_out");
+    expect(planOf(plans, "fan_out_cursor is not null order by e.seq")).toContain("INDEX events_fanning_out");
   });
 
   it("read the dead letters of a subscription and of a time by index, in its order", () => {
     const page = { limit: 10, cursor: undefined };
     const plans = plansOf((db) => {
-      const reads = createReadModels(db);
+      const { reads } = createQueries(db);
       reads.listDeadLetters({ subscriptionSeq: 1, reason: "gone" }, page);
       reads.listDeadLetters({ since: NOON, until: NOON + 1, type: "a" }, page);
     });
@@ -127,12 +129,12 @@ describe("the query plans", () => {
     const page = { limit: 10, maxScanned: 10 };
     const filter = { tenantId: "t", type: "a", since: NOON, upToSeq: 9, now: NOON };
     const plans = plansOf((db) => {
-      const reads = createReadModels(db);
-      reads.walkReplay({ over: "dead", ...filter }, after, page);
-      reads.walkReplay({ over: "dead", subscriptionSeq: 1, ...filter }, after, page);
-      reads.walkReplay({ over: "open", ...filter }, after, page);
-      reads.walkReplay({ over: "events", subscriptionSeq: 1, include: "any", ...filter }, after, page);
-      reads.countOpenReplays([1], 10);
+      const { reads } = createQueries(db);
+      reads.walk({ over: "dead", ...filter }, after, page);
+      reads.walk({ over: "dead", subscriptionSeq: 1, ...filter }, after, page);
+      reads.walk({ over: "open", ...filter }, after, page);
+      reads.walk({ over: "events", subscriptionSeq: 1, include: "any", ...filter }, after, page);
+      reads.countReopened([1], 10);
     });
     expect(planOf(plans, "indexed by dead_letters_by_event")).toContain("INDEX dead_letters_by_event");
     expect(planOf(plans, "d.state < 2 and")).toContain(
@@ -150,7 +152,7 @@ describe("the query plans", () => {
       db.exec(
         "insert into events select 1, '', 0, '', '', '', '', 0, 0, 0, 0, 0, 0, 0, 0, x'', '', '', '', 0, 0, 0, x''",
       );
-      const reads = createReadModels(db);
+      const { reads } = createQueries(db);
       for (const status of ["FAILED", "PENDING"] as const) {
         reads.listEvents({ status, type: "a", id: "b" }, { limit: 10, cursor: "5" });
       }

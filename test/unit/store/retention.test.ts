@@ -7,7 +7,7 @@ import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 import { useFolder } from "../../support/store-folder.ts";
-import { accept, newEvent, NOON, stored } from "../../support/store-fixtures.ts";
+import { NOON, accept, newEvent, prune, stored } from "../../support/store-fixtures.ts";
 
 const DAY_MS = 86_400_000;
 const LATER = NOON + 31 * DAY_MS;
@@ -20,14 +20,14 @@ function open(file: string): Promise<Store> {
   const onFatal = (error: unknown) => {
     throw error;
   };
-  return openSqliteStore({ file, wall: () => NOON, dedupeHorizonMs: 7 * DAY_MS, thread: false, onFatal });
+  return openSqliteStore({ file, dedupeHorizonMs: 7 * DAY_MS, thread: false, onFatal });
 }
 
 async function pruneAll(store: Store): Promise<number> {
   let removed = 0;
   let afterSeq = 0;
   for (let isEnd = false; !isEnd;) {
-    const step = await store.pruneEvents({ afterSeq, maxRows: 500, rules, wall: LATER });
+    const step = await prune(store, "events", { afterSeq, maxRows: 500, rules, wall: LATER });
     removed += step.removed;
     ({ afterSeq, isEnd } = step);
   }

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { PosthornError } from "../../../src/domain/errors.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import { startThreadsEarly } from "../../../src/store/sqlite/thread-starts.ts";
-import { accept, newEvent, NOON } from "../../support/store-fixtures.ts";
+import { accept, commit, newEvent } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
 describe("a writer thread that dies", () => {
@@ -14,7 +14,6 @@ describe("a writer thread that dies", () => {
     const fatal: PosthornError[] = [];
     const store = await openSqliteStore({
       file: join(folder.path, "posthorn.db"),
-      wall: () => NOON,
       dedupeHorizonMs: 1,
       onFatal: (error) => fatal.push(error),
     });
@@ -30,7 +29,7 @@ describe("a writer thread that dies", () => {
     expect(results).toMatchObject([failed, failed, failed]);
     expect(fatal).toMatchObject([{ code: "unavailable" }]);
     expect(await accept(store, newEvent())).toMatchObject(failed);
-    await expect(store.noteNow(NOON)).rejects.toMatchObject({ code: "unavailable" });
+    await expect(commit(store)).rejects.toMatchObject({ code: "unavailable" });
   });
 });
 
@@ -45,13 +44,12 @@ describe("threads that were started early", () => {
     const open = async (name: string) => {
       const store = await openSqliteStore({
         file: join(folder.path, name),
-        wall: () => NOON,
         dedupeHorizonMs: 1,
         onFatal: (error) => expect.fail(error.message),
       });
       folder.onEnd(() => store.close());
       expect(await accept(store, newEvent())).toMatchObject({ kind: "stored" });
-      expect((await store.loadRecords(["key"])).records).toEqual([]);
+      expect((await store.records.load(["key"])).records).toEqual([]);
     };
     startThreadsEarly();
     expect(made).toBe(2);

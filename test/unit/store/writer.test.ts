@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { publishKey } from "../../../src/domain/dedupe-key.ts";
 import { hashKey } from "../../../src/store/sqlite/accept.ts";
-import type { BatchResult, WriteBatch } from "../../../src/store/commit/batch.ts";
+import type { BatchResult, Command, WriteBatch } from "../../../src/store/commit/batch.ts";
 import type { WriteRequest } from "../../../src/store/port/records.ts";
 import { openReadConnection } from "../../../src/store/sqlite/connection.ts";
-import { createReadModels } from "../../../src/store/sqlite/read-models.ts";
+import { createQueries } from "../../../src/store/sqlite/queries.ts";
 import { openWriter } from "../../../src/store/sqlite/writer.ts";
 import { DatabaseSync } from "@photostructure/sqlite";
 import {
@@ -20,10 +20,18 @@ import {
 import { useFolder } from "../../support/store-folder.ts";
 
 const HASH_KEY = "ab".repeat(32);
-const NO_WORK: WriteBatch = { wall: NOON, rows: 0, settles: [], accepts: [], commands: [], requests: [], claims: [] };
+const NO_WORK: WriteBatch = {
+  at: { now: NOON, wall: NOON },
+  rows: 0,
+  settles: [],
+  accepts: [],
+  commands: [],
+  requests: [],
+  claims: [],
+};
 
-function argsOf({ changes, ...rest }: WriteRequest) {
-  return [changes, rest];
+function writeOf({ changes, ...rest }: WriteRequest): Command {
+  return { port: "records", name: "write", args: [changes, rest] };
 }
 
 describe("the writer", () => {
@@ -40,10 +48,10 @@ describe("the writer", () => {
       writer.commit(batches.map((batch) => ({ ...NO_WORK, ...batch })));
     const commit = (batch: Partial<WriteBatch>) => commitTogether([batch])[0] as BatchResult;
     const lane = (name: string) => {
-      const [result] = commit({ commands: [{ name: "writeRecords", args: argsOf(newSubscription(name)) }] }).commands;
+      const [result] = commit({ commands: [writeOf(newSubscription(name))] }).commands;
       return (result as { value: { seqs: number[] } }).value.seqs[0] as number;
     };
-    return { commit, commitTogether, lane, reads: createReadModels(db), db, file, end };
+    return { commit, commitTogether, lane, reads: createQueries(db).reads, db, file, end };
   }
 
   /** Another program changes the file: the next write by the writer sees it. */
@@ -66,20 +74,20 @@ describe("the writer", () => {
       settles: [settle(1, NOON + 0.5), settle(2, NOON)],
       accepts: [good(), { ...good(), event: newEvent({ dueAt: NOON + 0.5 }) }, good()],
       commands: [
-        { name: "fanOut", args: [1, [newDelivery(seq + 1)], undefined, NOON + 0.5] },
-        { name: "loadOrSave", args: ["name", "value"] },
+        { port: "events", name: "fanOut", args: [1, [newDelivery(seq + 1, { expiresAt: NOON + 0.5 })], undefined] },
+        writeOf(newSubscription("two")),
       ],
       requests: [newRequest("req_1"), { ...newRequest("req_2"), size: 0.5 }, newRequest("req_3")],
-      claims: [{ subscriptionSeq: seq, limit: 9, now: NOON }],
+      claims: [{ subscriptionSeq: seq, limit: 9 }],
     });
     expect(result.fatal).toBeUndefined();
     expect(result.settles).toEqual([{ failed: expect.anything() }, { applied: true, next: undefined, movedUp: false }]);
     expect(result.accepts).toMatchObject([{ eventSeq: 3 }, { failed: { fault: "item" } }, { eventSeq: 4 }]);
-    expect(result.commands).toMatchObject([{ failed: { fault: "item" } }, { value: "value" }]);
+    expect(result.commands).toMatchObject([{ failed: { fault: "item" } }, { value: { kind: "written" } }]);
     expect(result.claims).toMatchObject([{ claimed: [{ eventSeq: 3 }, { eventSeq: 4 }] }]);
     expect(reads.loadCounters().deliveries).toMatchObject([{ created: 4, delivered: 1, attempts: 1 }]);
     expect(reads.loadCounters().events).toMatchObject([{ accepted: 4 }]);
-    const { rows } = reads.listRequests(undefined, { limit: 9, cursor: undefined });
+    const { rows } = reads.listRequests({}, { limit: 9, cursor: undefined });
     expect(rows.map(({ id }) => id)).toEqual(["req_3", "req_1"]);
   });
 

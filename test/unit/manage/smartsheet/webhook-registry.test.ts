@@ -17,7 +17,6 @@ async function openTwo() {
   const clock = { at: NOON, wall: () => clock.at };
   const store = await openSqliteStore({
     file: join(folder.path, "posthorn.db"),
-    wall: clock.wall,
     dedupeHorizonMs: DAY_MS,
     thread: false,
     synchronous: "OFF",
@@ -28,10 +27,10 @@ async function openTwo() {
   folder.onEnd(() => store.close());
   const secretBox = createSecretBox("a master key of at least 32 characters");
   const open = async () => {
-    const registry = createRegistry({ records: store, clock });
+    const registry = createRegistry({ records: store.records, clock });
     return { registry, webhooks: await openWebhookRegistry({ registry, secretBox, clock }) };
   };
-  const recordsNow = async () => (await store.loadRecords(["smartsheet_webhook"])).records;
+  const recordsNow = async () => (await store.records.load(["smartsheet_webhook"])).records;
   return { clock, open, one: await open(), other: await open(), recordsNow };
 }
 type Side = Awaited<ReturnType<typeof openTwo>>["one"];

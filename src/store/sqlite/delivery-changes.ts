@@ -1,0 +1,79 @@
+import { isTerminal, nextState, type DeliveryState } from "../../domain/delivery.ts";
+import { PRIORITIES } from "../../domain/event.ts";
+import { formatDeliveryId } from "../../domain/ids.ts";
+import { isRefused, refuse, type Refused } from "../../domain/refusal.ts";
+import type { DeliveryChange, DeliveryKey } from "../port/lanes.ts";
+import type { Accept } from "./accept.ts";
+import type { Database } from "./connection.ts";
+import { stateOf, type DeliveryRow, type Moves } from "./move.ts";
+
+type Changed = DeliveryState | Refused | undefined;
+
+/** What an operator does to one delivery. */
+export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept) {
+  const selectEvent = db.prepare("select priority, ordering_key from events where seq = ?");
+  const addToCount = db.prepare("update events set delivery_count = delivery_count + 1 where seq = ?");
+
+  function retry(row: DeliveryRow, now: number): Changed {
+    const state = stateOf(row);
+    if (isTerminal(state)) {
+      // A time that is over would end it again at once.
+      const expiresAt = row.expires_at !== null && row.expires_at > now ? row.expires_at : undefined;
+      moves.reopen(row, now, "manual", { ordered: row.ordered === 1, expiresAt });
+    } else if (state === "pending" && row.rank !== null) {
+      moves.makeDue(row, now, "manual", {
+        act: "bring_forward",
+        generation: row.generation,
+        attemptCount: row.attempt_count,
+        uncountedAttempts: row.uncounted_attempts,
+        recoveries: row.recoveries,
+        error: undefined,
+      });
+    } else {
+      const why = state === "sending" ? "it is being sent now" : "another of its ordering key is ahead of it";
+      return refuse("illegal_transition", `The delivery cannot be retried: ${why}.`);
+    }
+    return state;
+  }
+
+  function cancel(row: DeliveryRow, now: number): Changed {
+    const state = stateOf(row);
+    const next = nextState(state, "cancel");
+    if (isRefused(next)) return next;
+    if (state === "dead" && row.queued_key === null) {
+      return refuse("illegal_transition", "A dead letter can be cancelled only while it blocks its ordering key.");
+    }
+    moves.end(row, "cancelled", { now, attemptCount: row.attempt_count, leavesKeyQueue: true });
+    return state;
+  }
+
+  function replay(row: DeliveryRow, change: Replay, now: number): Changed {
+    const state = stateOf(row);
+    const next = nextState(state, "replay");
+    if (isRefused(next)) return next;
+    moves.reopen(row, now, "replay", change);
+    return state;
+  }
+
+  /** The event never had it. */
+  function make({ eventSeq, subscriptionSeq }: DeliveryKey, { ordered, expiresAt }: Replay, now: number): Changed {
+    const event = selectEvent.get(eventSeq) as { priority: number; ordering_key: string | null } | undefined;
+    if (event === undefined) return refuse("not_found", "The event of this delivery no longer exists.");
+    const priority = PRIORITIES[event.priority] ?? "normal";
+    const to = { eventSeq, dueAt: now, priority, orderingKey: event.ordering_key ?? undefined };
+    accept.insertDelivery(to, { subscriptionSeq, claim: false, ordered, expiresAt }, now);
+    addToCount.run(eventSeq);
+    return undefined;
+  }
+
+  return (key: DeliveryKey, change: DeliveryChange, now: number): Changed => {
+    const row = moves.find(key.eventSeq, key.subscriptionSeq);
+    if (change.act === "replay") return row === undefined ? make(key, change, now) : replay(row, change, now);
+    if (row === undefined) {
+      return refuse("not_found", `There is no delivery ${formatDeliveryId(key.eventSeq, key.subscriptionSeq)}.`);
+    }
+    return change.act === "retry" ? retry(row, now) : cancel(row, now);
+  };
+}
+
+type Replay = Extract<DeliveryChange, { act: "replay" }>;

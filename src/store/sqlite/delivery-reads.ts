@@ -1,0 +1,107 @@
+import { DEAD_REASONS, DELIVERY_STATES, STATE, type DeadReason } from "../../domain/delivery.ts";
+import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
+import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
+import type { DeadLetterFilter, DeliveryFilter, Page, PageOf, StoredDelivery } from "../port/reads.ts";
+import { SELECT_ATTEMPTS } from "./attempts.ts";
+import { conditions, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
+
+const DELIVERY = `
+  d.event_seq as eventSeq, d.subscription_seq as subscriptionSeq, e.id as eventId, e.type as eventType,
+  e.tenant_id as tenantId, s.id as subscriptionId, d.state, d.generation, d.attempt_count as attemptCount,
+  d.next_attempt_at as nextAttemptAt, (d.state = ${STATE.pending} and d.rank is null) as waitsForKey, d.created_at as createdAt,
+  d.completed_at as completedAt, d.dead_reason as deadReason, d.last_error as lastError
+  from deliveries d join events e on e.seq = d.event_seq join records s on s.seq = d.subscription_seq`;
+
+export function createDeliveryReads(prepare: Prepare) {
+  return {
+    findDelivery({ eventSeq, subscriptionSeq }: DeliveryKey): StoredDelivery | undefined {
+      const select = prepare(`select ${DELIVERY} where d.event_seq = ? and d.subscription_seq = ?`);
+      const row = select.get(eventSeq, subscriptionSeq);
+      return row === undefined ? undefined : toDelivery(row);
+    },
+
+    listAttempts({ eventSeq, subscriptionSeq }: DeliveryKey): (AttemptRecord & { number: number })[] {
+      const rows = prepare(SELECT_ATTEMPTS).all(eventSeq, subscriptionSeq) as unknown as AttemptSql[];
+      return rows.map(toAttempt);
+    },
+
+    listDeliveries(filter: DeliveryFilter, page: Page): PageOf<StoredDelivery> {
+      const [eventSeq, subscriptionSeq] = page.cursor === undefined ? [] : parseCursor(page.cursor, 2);
+      const [beyond, order] = filter.eventSeq === undefined ? ["<", "desc"] : [">", "asc"];
+      const where = conditions([
+        [`(d.event_seq, d.subscription_seq) ${beyond} (?, ?)`, eventSeq, subscriptionSeq],
+        ["d.event_seq = ?", filter.eventSeq],
+        ["e.tenant_id = ?", filter.tenantId],
+        ["d.subscription_seq = ?", filter.subscriptionSeq],
+        ["d.state = ?", filter.state === undefined ? undefined : DELIVERY_STATES.indexOf(filter.state)],
+      ]);
+      const sql = `select ${DELIVERY} ${where.sql} order by d.event_seq ${order}, d.subscription_seq ${order} limit ?`;
+      const cursorOf = (row: DeliveryKey) => `${row.eventSeq}.${row.subscriptionSeq}`;
+      const { shown, nextCursor } = readPage(prepare(sql), where.values, page, cursorOf);
+      return { rows: shown.map(toDelivery), nextCursor };
+    },
+
+    listDeadLetters(filter: DeadLetterFilter, page: Page): PageOf<StoredDelivery> {
+      const [completedAt, eventSeq, subscriptionSeq] = page.cursor === undefined ? [] : parseCursor(page.cursor, 3);
+      const where = conditions(
+        [
+          ["(d.completed_at, d.event_seq, d.subscription_seq) < (?, ?, ?)", completedAt, eventSeq, subscriptionSeq],
+          ["e.tenant_id = ?", filter.tenantId],
+          ["d.subscription_seq = ?", filter.subscriptionSeq],
+          ["d.dead_reason = ?", filter.reason],
+          ["e.type = ?", filter.type],
+          ["d.completed_at >= ?", filter.since],
+          ["d.completed_at < ?", filter.until],
+        ],
+        `d.state = ${STATE.dead}`,
+      );
+      const sql = `select ${DELIVERY} ${where.sql}
+        order by d.completed_at desc, d.event_seq desc, d.subscription_seq desc limit ?`;
+      const cursorOf = (row: StoredDelivery) => `${row.completedAt}.${row.eventSeq}.${row.subscriptionSeq}`;
+      const { shown, nextCursor } = readPage(prepare(sql), where.values, page, cursorOf);
+      return { rows: shown.map(toDelivery), nextCursor };
+    },
+  };
+}
+
+function toDelivery(row: object): StoredDelivery {
+  const delivery = toRow(row) as { state: number; waitsForKey: number; deadReason?: string };
+  return {
+    ...delivery,
+    state: DELIVERY_STATES[delivery.state],
+    waitsForKey: delivery.waitsForKey === 1,
+    deadReason: DEAD_REASONS.find((reason): reason is DeadReason => reason === delivery.deadReason),
+  } as unknown as StoredDelivery;
+}
+
+interface AttemptSql {
+  number: number;
+  started_at: number;
+  duration_ms: number;
+  result: number;
+  cause: number;
+  url: string | null;
+  address: string | null;
+  request_headers: string | null;
+  response_code: number | null;
+  response_headers: string | null;
+  response_body: Uint8Array | null;
+  error: string | null;
+}
+
+function toAttempt(row: AttemptSql): AttemptRecord & { number: number } {
+  return {
+    number: row.number,
+    startedAt: row.started_at,
+    durationMs: row.duration_ms,
+    result: ATTEMPT_RESULTS[row.result] ?? "error",
+    trigger: ATTEMPT_TRIGGERS[row.cause] ?? "first",
+    url: row.url ?? undefined,
+    address: row.address ?? undefined,
+    requestHeaders: row.request_headers ?? undefined,
+    responseCode: row.response_code ?? undefined,
+    responseHeaders: row.response_headers ?? undefined,
+    responseBody: row.response_body ?? undefined,
+    error: row.error ?? undefined,
+  };
+}

@@ -1,0 +1,142 @@
+import { MAX_RANK_OFFSET_MS, STATE } from "../../domain/delivery.ts";
+import { formatDeliveryId } from "../../domain/ids.ts";
+import type { LaneChange, LaneChanged, WhichRetries } from "../port/lanes.ts";
+import type { Database } from "./connection.ts";
+import { toDeaths, type DyingRow } from "./deaths.ts";
+import { EARLY, stateOf, type DeliveryRow, type Moves } from "./move.ts";
+
+/** How many rows one step changes. */
+const STEP = 500;
+
+const SKIPPED = "skipped when the subscription was resumed";
+const HELD_TOO_LONG = "it was held for longer than held_max_days allows";
+
+/** Changes of what waits in one lane. */
+export function createLaneChanges(db: Database, moves: Moves) {
+  const selectOpen = db.prepare(`
+    select event_seq from deliveries where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null
+    union all select event_seq from deliveries where subscription_seq = ?1 and state = ${STATE.sending}
+    union all select event_seq from deliveries where subscription_seq = ?1 and queued_key is not null and rank is null
+    limit ${STEP}`);
+  const countOfJob = db.prepare(`
+    update replays set done = done + ?1, total = max(total, done + ?1)
+    where lane_seq = ?2 and status in ('running', 'paused')`);
+  const selectDeadHeads = db.prepare(`
+    select event_seq from deliveries
+    where subscription_seq = ? and queued_key is not null and state = ${STATE.dead} limit ${STEP}`);
+  const leaveKeyQueue = db.prepare(
+    "update deliveries set queued_key = null where event_seq = ? and subscription_seq = ?",
+  );
+  const selectLastEvent = db.prepare("select max(seq) as seq from events");
+  // A first try that is not due yet was to be delivered later: it is not held.
+  const selectHeld = db.prepare(`
+    select event_seq from deliveries
+    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and event_seq <= ?2
+      and (attempt_count > 0 or next_attempt_at <= ?3)
+    union all
+    select event_seq from deliveries
+    where subscription_seq = ?1 and queued_key is not null and rank is null and state = ${STATE.pending} and event_seq <= ?2
+      and (attempt_count > 0 or next_attempt_at <= ?3)
+    limit ${STEP}`);
+  const selectOverdue = db.prepare(`
+    select held.event_seq, held.subscription_seq, held.attempt_count, e.id, e.type from (
+      select event_seq, subscription_seq, attempt_count from deliveries
+      where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and rank <= ?2 + ${MAX_RANK_OFFSET_MS}
+        and next_attempt_at <= ?2
+      union all
+      select event_seq, subscription_seq, attempt_count from deliveries
+      where subscription_seq = ?1 and queued_key is not null and rank is null and state = ${STATE.pending} and next_attempt_at <= ?2
+      limit ${STEP}) held
+    join events e on e.seq = held.event_seq`);
+  // A rank is never before the due time: what is due already need not be walked past. It keeps its distance from it.
+  const prepareHasten = (only: string) =>
+    db.prepare(`
+    update deliveries set next_attempt_at = ?2, rank = rank - next_attempt_at + ?2, early = ${EARLY.broughtForward}
+    where subscription_seq = ?1 and event_seq in (
+      select d.event_seq from deliveries d
+      where d.subscription_seq = ?1 and d.state = ${STATE.pending} and d.rank is not null and d.rank > ?2 and d.next_attempt_at > ?2
+        and d.attempt_count > 0 ${only} order by d.rank limit min(?3, ${STEP}))`);
+  const hastenAny = prepareHasten("");
+  const hastenFresh = prepareHasten(`and d.early = ${EARLY.free}`);
+  const hastenKept = prepareHasten(
+    `and d.early = ${EARLY.kept} and (select e.source from events e where e.seq = d.event_seq) = ?4`,
+  );
+
+  /** One that was found in this transaction. */
+  function getRow(eventSeq: number, subscriptionSeq: number): DeliveryRow {
+    const row = moves.find(eventSeq, subscriptionSeq);
+    if (row !== undefined) return row;
+    throw new Error(`the delivery ${formatDeliveryId(eventSeq, subscriptionSeq)} has gone while it was being changed`);
+  }
+
+  function rowsOf(found: unknown, subscriptionSeq: number): DeliveryRow[] {
+    return (found as { event_seq: number }[]).map(({ event_seq }) => getRow(event_seq, subscriptionSeq));
+  }
+
+  function cancel(row: DeliveryRow, now: number, error?: string): void {
+    moves.end(row, "cancelled", { now, attemptCount: row.attempt_count, error, leavesKeyQueue: true });
+  }
+
+  function skipDeadHead(row: DeliveryRow, now: number): void {
+    leaveKeyQueue.run(row.event_seq, row.subscription_seq);
+    if (row.queued_key !== null) moves.moveUp(row.subscription_seq, row.queued_key, now);
+  }
+
+  function cancelOpen(seq: number, now: number): LaneChanged {
+    const rows = rowsOf(selectOpen.all(seq), seq);
+    let cancelled = 0;
+    for (const row of rows) {
+      if (stateOf(row) === "dead") {
+        skipDeadHead(row, now);
+      } else {
+        cancel(row, now);
+        cancelled++;
+      }
+    }
+    if (cancelled > 0) countOfJob.run(cancelled, seq);
+    return { changed: rows.length };
+  }
+
+  function skipHeld(seq: number, upTo: number | undefined, now: number): LaneChanged {
+    const last = upTo ?? (selectLastEvent.get() as { seq: number | null }).seq ?? 0;
+    const rows = rowsOf(selectHeld.all(seq, last, now), seq);
+    for (const row of rows) cancel(row, now, SKIPPED);
+    return { changed: rows.length, upTo: last };
+  }
+
+  function giveUpHeld(seq: number, dueBefore: number, now: number): LaneChanged {
+    const dying = selectOverdue.all(seq, dueBefore) as unknown as DyingRow[];
+    const end = { now, deadReason: "held_too_long", error: HELD_TOO_LONG, leavesKeyQueue: true } as const;
+    let movedUp = false;
+    for (const { event_seq, attempt_count: attemptCount } of dying) {
+      if (moves.end(getRow(event_seq, seq), "dead", { ...end, attemptCount }) !== undefined) movedUp = true;
+    }
+    return { changed: dying.length, deaths: toDeaths(dying, "held_too_long"), movedUp };
+  }
+
+  function hasten(seq: number, { limit = STEP, onlyFresh = false, keptOf }: WhichRetries, now: number): LaneChanged {
+    if (keptOf !== undefined) return { changed: hastenKept.run(seq, now, limit, keptOf).changes };
+    return { changed: (onlyFresh ? hastenFresh : hastenAny).run(seq, now, limit).changes };
+  }
+
+  function skipDeadHeads(seq: number, now: number): LaneChanged {
+    const heads = rowsOf(selectDeadHeads.all(seq), seq);
+    for (const row of heads) skipDeadHead(row, now);
+    return { changed: heads.length };
+  }
+
+  return (seq: number, change: LaneChange, now: number): LaneChanged => {
+    switch (change.act) {
+      case "cancel":
+        return cancelOpen(seq, now);
+      case "skip_held":
+        return skipHeld(seq, change.upTo, now);
+      case "give_up_held":
+        return giveUpHeld(seq, change.dueBefore, now);
+      case "hasten":
+        return hasten(seq, change, now);
+      case "skip_dead_heads":
+        return skipDeadHeads(seq, now);
+    }
+  };
+}

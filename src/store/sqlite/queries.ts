@@ -1,0 +1,42 @@
+import { createAttemptStatsReads } from "./attempt-stats.ts";
+import type { Database } from "./connection.ts";
+import { createCounterReads } from "./counter-reads.ts";
+import { createDeliveryReads } from "./delivery-reads.ts";
+import { createEventReads, createFanOutReads } from "./event-reads.ts";
+import { createJobReads } from "./jobs.ts";
+import { createPrepare } from "./query-rows.ts";
+import { createRecordReads } from "./records.ts";
+import { createReplayReads, createWalks } from "./replay-reads.ts";
+import { createRequestReads } from "./request-reads.ts";
+import { createTenantReads } from "./tenants.ts";
+
+/** Everything that only reads, by port and method, on a connection of its own. */
+export function createQueries(db: Database) {
+  const prepare = createPrepare(db);
+  const events = createEventReads(prepare);
+  return {
+    events: createFanOutReads(prepare),
+    records: createRecordReads(db, prepare),
+    reads: {
+      ...events,
+      ...createDeliveryReads(prepare),
+      ...createWalks(prepare),
+      ...createRequestReads(prepare, events.findEvent),
+      ...createCounterReads(prepare),
+      ...createTenantReads(prepare),
+      ...createAttemptStatsReads(db),
+    },
+    jobs: {
+      ...createJobReads(db),
+      ...createReplayReads(prepare),
+    },
+  };
+}
+
+export type Queries = ReturnType<typeof createQueries>;
+
+/** Calls a query by the names of its port and its own. */
+export function runQuery(queries: Queries, port: string, name: string, args: readonly unknown[]): unknown {
+  const methods = queries[port as keyof Queries] as Record<string, (...args: readonly unknown[]) => unknown>;
+  return methods[name]?.(...args);
+}

@@ -1,0 +1,59 @@
+import { PosthornError } from "../../domain/errors.ts";
+import type { Page } from "../port/reads.ts";
+import type { Database, Statement } from "./connection.ts";
+
+export type Prepare = (sql: string) => Statement;
+export type Value = string | number | bigint | null;
+
+/** Kept: the driver frees a statement only when it is collected as garbage, and a busy reader never pauses for that. */
+export function createPrepare(db: Database): Prepare {
+  const statements = new Map<string, Statement>();
+  return (sql) => {
+    let statement = statements.get(sql);
+    if (statement === undefined) statements.set(sql, (statement = db.prepare(sql)));
+    return statement;
+  };
+}
+
+/** SQL's null is undefined everywhere else. */
+export function toRow(row: object): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(row)) if (value !== null) out[key] = value;
+  return out;
+}
+
+/** `always` stands as it is: a partial index is only used when its condition is spelt out. */
+export function conditions(list: readonly (readonly [string, ...(Value | undefined)[]])[], always = "true") {
+  const given = list.filter(([, value]) => value !== undefined);
+  return {
+    sql: `where ${[always, ...given.map(([sql]) => sql)].join(" and ")}`,
+    values: given.flatMap(([, ...values]) => values) as Value[],
+  };
+}
+
+/** Rows after the cursor and one more, which tells whether there is a next page. */
+export function readPage<Row extends object>(
+  statement: Statement,
+  values: readonly Value[],
+  { limit }: Page,
+  cursorOf: (row: Row) => string,
+) {
+  const rows = statement.all(...values, limit + 1).map(toRow) as Row[];
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  return { shown, nextCursor: rows.length > limit && last !== undefined ? cursorOf(last) : undefined };
+}
+
+export function parseCursor(cursor: string, parts: number): number[] {
+  const numbers = cursor.split(".").map((part) => (/^\d{1,16}$/.test(part) ? Number(part) : Number.NaN));
+  if (numbers.length !== parts || !numbers.every(Number.isSafeInteger)) {
+    throw new PosthornError(
+      "invalid_field",
+      `"${cursor}" is not a cursor of this list. Use next_cursor of an answer.`,
+      {
+        field: "cursor",
+      },
+    );
+  }
+  return numbers;
+}
