@@ -1,12 +1,4 @@
-import {
-  ENDED,
-  STATE,
-  isTerminal,
-  nextState,
-  statesOf,
-  type DeadReason,
-  type DeliveryState,
-} from "../../domain/delivery.ts";
+import { ENDED, STATE, isTerminal, nextState, type DeadReason, type DeliveryState } from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import { isRefused, refuse, type Refused } from "../../domain/refusal.ts";
@@ -15,15 +7,15 @@ import type { Accept } from "./accept.ts";
 import type { Database } from "./connection.ts";
 import { toDeaths, type DyingRow } from "./deaths.ts";
 import { EARLY, stateOf, type DeliveryRow, type Moves } from "./move.ts";
+import { SENDING_ROWS } from "./sending-rows.ts";
 
 /** How many rows a bulk act changes in one transaction. */
 const STEP = 500;
-const RELEASE = statesOf("release");
 
 export function createActs(db: Database, moves: Moves, accept: Accept) {
   const selectLane = db.prepare(`
     select event_seq from deliveries where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null
-    union all select event_seq from deliveries where subscription_seq = ?1 and state = ${STATE.sending}
+    union all select event_seq from (${SENDING_ROWS}) where subscription_seq = ?1
     union all select event_seq from deliveries where subscription_seq = ?1 and queued_key is not null and rank is null
     limit ${STEP}`);
   const selectDeadHeads = db.prepare(`
@@ -36,9 +28,6 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
     from deliveries d join events e on e.seq = d.event_seq
     where d.expires_at is not null and d.state < ${ENDED} and d.state = ${STATE.pending} and d.expires_at <= ?
     order by d.expires_at limit ${STEP}`);
-  const releaseRow = db.prepare(`
-    update deliveries set state = ${RELEASE.to}
-    where event_seq = ? and subscription_seq = ? and state in ${RELEASE.from} and generation = ?`);
   // A rank is never before the due time: what is due already need not be walked past. It keeps its distance from it.
   const prepareHasten = (only: string) =>
     db.prepare(`
@@ -146,7 +135,7 @@ export function createActs(db: Database, moves: Moves, accept: Accept) {
     },
 
     release(deliveries: readonly (DeliveryKey & { generation: number })[]): void {
-      for (const d of deliveries) releaseRow.run(d.eventSeq, d.subscriptionSeq, d.generation);
+      for (const d of deliveries) moves.release(d.eventSeq, d.subscriptionSeq, d.generation);
     },
 
     cancelLane(subscriptionSeq: number, now: number): number {

@@ -35,6 +35,7 @@ import { createRecordReads } from "./records.ts";
 import { createReplayReads } from "./replay-reads.ts";
 import { createRetentionReads } from "./retention-reads.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
+import { SENDING_ROWS } from "./sending-rows.ts";
 
 const EVENT = `
   e.seq, e.id, e.type, e.version, e.source, e.tenant_id as tenantId, e.priority, e.origin, e.occurred_at as occurredAt,
@@ -55,7 +56,7 @@ const DELIVERY = `
   from deliveries d join events e on e.seq = d.event_seq join records s on s.seq = d.subscription_seq`;
 
 const OPEN = `(select count(*) from deliveries where state = ${STATE.pending} and rank is not null)
-  + (select count(*) from deliveries where state = ${STATE.sending})
+  + (select count(*) from (${SENDING_ROWS}))
   + (select count(*) from deliveries where queued_key is not null and rank is null and state = ${STATE.pending})`;
 
 type Value = string | number | bigint | null;
