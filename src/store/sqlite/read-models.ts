@@ -23,6 +23,7 @@ import {
   type UnfinishedFanOut,
 } from "../store.ts";
 import { hashKey } from "./accept.ts";
+import { fillForm } from "./attempt-forms.ts";
 import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { createAttemptStatsReads } from "./attempt-stats.ts";
 import { createRequestBodyReads } from "./request-ring.ts";
@@ -387,6 +388,8 @@ interface AttemptSql {
   url: string | null;
   address: string | null;
   request_headers: string | null;
+  /** Where the headers are those of a form. */
+  signatures: Uint8Array | null;
   response_code: number | null;
   response_headers: string | null;
   response_body: Uint8Array | null;
@@ -394,6 +397,7 @@ interface AttemptSql {
 }
 
 function toAttempt(row: AttemptSql): AttemptRecord & { number: number } {
+  const { request_headers: headers, signatures } = row;
   return {
     number: row.number,
     startedAt: row.started_at,
@@ -402,7 +406,7 @@ function toAttempt(row: AttemptSql): AttemptRecord & { number: number } {
     trigger: ATTEMPT_TRIGGERS[row.cause] ?? "first",
     url: row.url ?? undefined,
     address: row.address ?? undefined,
-    requestHeaders: row.request_headers ?? undefined,
+    requestHeaders: headers === null ? undefined : signatures === null ? headers : fillForm(headers, signatures),
     responseCode: row.response_code ?? undefined,
     responseHeaders: row.response_headers ?? undefined,
     responseBody: row.response_body ?? undefined,

@@ -75,6 +75,7 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
     { write: () => counters.write(), rollback: () => counters.discard() },
     ring,
     accept,
+    settle,
   ]);
   /** After a fault of the disk nothing more is written: what is on it is unknown. */
   let lost: FaultReport | undefined;
