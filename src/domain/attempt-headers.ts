@@ -25,11 +25,26 @@ export function buildAttemptHeaders(facts: AttemptFacts): HeaderBlock {
   );
 }
 
+const traceBytes = Buffer.alloc(24);
+
 /** W3C Trace Context: all deliveries of an event belong to one trace, each attempt is a span of its own. */
 function buildTraceparent(deliveryId: string, attempt: number, eventId: string): string {
   const [a, b] = scatter(eventId, 0);
   const [c, d] = scatter(deliveryId, attempt);
-  return `00-${hex(a)}${hex(b)}${hex(a ^ Math.imul(b, 5))}${hex(b ^ Math.imul(a, 7))}-${hex(c)}${hex(d)}-01`;
+  writeWord(a, 0);
+  writeWord(b, 4);
+  writeWord(a ^ Math.imul(b, 5), 8);
+  writeWord(b ^ Math.imul(a, 7), 12);
+  writeWord(c, 16);
+  writeWord(d, 20);
+  // At once: JavaScript takes longer for the digits of one number than this for all of them.
+  const digits = traceBytes.toString("hex");
+  return `00-${digits.slice(0, 32)}-${digits.slice(32)}-01`;
+}
+
+/** Never 0: an id of nothing but zeros is not valid. */
+function writeWord(word: number, at: number): void {
+  traceBytes.writeUInt32BE(word >>> 0 || 1, at);
 }
 
 /** Two numbers of 32 bits that differ where the text or the seed differs. Names, not secrets: a digest costs more. */
@@ -44,9 +59,4 @@ function scatter(text: string, seed: number): [number, number] {
   a = Math.imul(a ^ (a >>> 16), 0x85ebca6b) ^ Math.imul(b ^ (b >>> 13), 0xc2b2ae35);
   b = Math.imul(b ^ (b >>> 16), 0x85ebca6b) ^ Math.imul(a ^ (a >>> 13), 0xc2b2ae35);
   return [a, b];
-}
-
-/** Never 0: an id of nothing but zeros is not valid. */
-function hex(word: number): string {
-  return (word >>> 0 || 1).toString(16).padStart(8, "0");
 }

@@ -11,10 +11,14 @@ import { createPacker, createUnpacker, need, type Packer, type Unpacker } from "
 const VERDICTS = ["delivered", "retry", "dead"] as const;
 
 export function packAccepts(items: readonly AcceptItem[]): ArrayBuffer {
-  const packer = createPacker(items.reduce((sum, { event }) => sum + event.body.length + 1024, 0));
+  const packer = createPacker(
+    items.reduce((sum, { event }) => sum + event.body.length + (event.request?.length ?? 0) + 256, 0),
+  );
   packer.uint(items.length);
+  let before: NewEvent | undefined;
   for (const { event, deliveries } of items) {
-    packEvent(packer, event);
+    packEvent(packer, event, before);
+    before = event;
     packer.uint(deliveries.length);
     for (const delivery of deliveries) packDelivery(packer, delivery);
   }
@@ -25,7 +29,7 @@ export function unpackAccepts(packed: ArrayBuffer): AcceptItem[] {
   const unpacker = createUnpacker(packed);
   const items: AcceptItem[] = [];
   for (let left = unpacker.uint(); left > 0; left--) {
-    const event = unpackEvent(unpacker);
+    const event = unpackEvent(unpacker, items.at(-1)?.event);
     const deliveries: NewDelivery[] = [];
     for (let more = unpacker.uint(); more > 0; more--) deliveries.push(unpackDelivery(unpacker));
     items.push({ event, deliveries });
@@ -33,44 +37,46 @@ export function unpackAccepts(packed: ArrayBuffer): AcceptItem[] {
   return items;
 }
 
-function packFacts(packer: Packer, event: EventFacts & { origin: EventOrigin }): void {
+type Facts = EventFacts & { origin: EventOrigin };
+
+function packFacts(packer: Packer, event: Facts, before: Facts | undefined): void {
   packer.text(event.id);
-  packer.text(event.type);
-  packer.text(event.version);
-  packer.text(event.source);
-  packer.text(event.tenantId);
+  packer.repeated(event.type, before?.type);
+  packer.repeated(event.version, before?.version);
+  packer.repeated(event.source, before?.source);
+  packer.repeated(event.tenantId, before?.tenantId);
   packer.byte(PRIORITIES.indexOf(event.priority));
   packer.byte(event.origin === "webhook" ? 0 : 1);
   packer.text(event.orderingKey);
   packer.float(event.occurredAt);
   packer.float(event.receivedAt);
-  packer.text(event.contentType);
+  packer.repeated(event.contentType, before?.contentType);
 }
 
-function unpackFacts(unpacker: Unpacker): EventFacts & { origin: EventOrigin } {
+function unpackFacts(unpacker: Unpacker, before: Facts | undefined): Facts {
   return {
     id: need(unpacker.text()),
-    type: need(unpacker.text()),
-    version: need(unpacker.text()),
-    source: need(unpacker.text()),
-    tenantId: need(unpacker.text()),
+    type: need(unpacker.repeated(before?.type)),
+    version: need(unpacker.repeated(before?.version)),
+    source: need(unpacker.repeated(before?.source)),
+    tenantId: need(unpacker.repeated(before?.tenantId)),
     priority: need(PRIORITIES[unpacker.byte()]),
     origin: unpacker.byte() === 0 ? "webhook" : "publish",
     orderingKey: unpacker.text(),
     occurredAt: need(unpacker.float()),
     receivedAt: need(unpacker.float()),
-    contentType: unpacker.text(),
+    contentType: unpacker.repeated(before?.contentType),
   };
 }
 
-function packEvent(packer: Packer, event: NewEvent): void {
-  packFacts(packer, event);
+function packEvent(packer: Packer, event: NewEvent, before: NewEvent | undefined): void {
+  packFacts(packer, event, before);
   packer.byte(event.givenId ? 1 : 0);
   packer.float(event.dueAt);
   packer.float(event.expiresAt);
   packer.text(event.dedupeKey);
   packer.text(event.replayKey);
-  packer.text(event.request);
+  packer.repeated(event.request, before?.request);
   packer.text(event.details);
   packer.float(event.fanOutCursor);
   packer.bytes(event.body);
@@ -78,8 +84,8 @@ function packEvent(packer: Packer, event: NewEvent): void {
 
 // Facts are copied by name: V8 gives every object with a spread in front a hidden class of its own, and that costs more
 // than all the rest of the unpacking.
-function unpackEvent(unpacker: Unpacker): NewEvent {
-  const facts = unpackFacts(unpacker);
+function unpackEvent(unpacker: Unpacker, before: NewEvent | undefined): NewEvent {
+  const facts = unpackFacts(unpacker, before);
   return {
     id: facts.id,
     type: facts.type,
@@ -97,7 +103,7 @@ function unpackEvent(unpacker: Unpacker): NewEvent {
     expiresAt: unpacker.float(),
     dedupeKey: unpacker.text(),
     replayKey: unpacker.text(),
-    request: unpacker.text(),
+    request: unpacker.repeated(before?.request),
     details: unpacker.text(),
     fanOutCursor: unpacker.float(),
     body: need(unpacker.bytes()),
@@ -117,8 +123,9 @@ function unpackDelivery(unpacker: Unpacker): NewDelivery {
 }
 
 export function packSettles(items: readonly Settlement[]): ArrayBuffer {
-  const packer = createPacker(items.length * 1024);
+  const packer = createPacker(items.length * 512);
   packer.uint(items.length);
+  let before: Settlement["attempt"] | undefined;
   for (const s of items) {
     packer.float(s.eventSeq);
     packer.uint(s.subscriptionSeq);
@@ -134,13 +141,14 @@ export function packSettles(items: readonly Settlement[]): ArrayBuffer {
     packer.float(s.attempt.durationMs);
     packer.byte(ATTEMPT_RESULTS.indexOf(s.attempt.result));
     packer.byte(ATTEMPT_TRIGGERS.indexOf(s.attempt.trigger));
-    packer.text(s.attempt.url);
-    packer.text(s.attempt.address);
+    packer.repeated(s.attempt.url, before?.url);
+    packer.repeated(s.attempt.address, before?.address);
     packer.text(s.attempt.requestHeaders);
     packer.float(s.attempt.responseCode);
-    packer.text(s.attempt.responseHeaders);
+    packer.repeated(s.attempt.responseHeaders, before?.responseHeaders);
     packer.bytes(s.attempt.responseBody);
     packer.text(s.attempt.error);
+    before = s.attempt;
   }
   return packer.finish();
 }
@@ -148,11 +156,11 @@ export function packSettles(items: readonly Settlement[]): ArrayBuffer {
 export function unpackSettles(packed: ArrayBuffer): Settlement[] {
   const unpacker = createUnpacker(packed);
   const items: Settlement[] = [];
-  for (let left = unpacker.uint(); left > 0; left--) items.push(unpackSettle(unpacker));
+  for (let left = unpacker.uint(); left > 0; left--) items.push(unpackSettle(unpacker, items.at(-1)?.attempt));
   return items;
 }
 
-function unpackSettle(unpacker: Unpacker): Settlement {
+function unpackSettle(unpacker: Unpacker, before: Settlement["attempt"] | undefined): Settlement {
   const eventSeq = need(unpacker.float());
   const subscriptionSeq = unpacker.uint();
   const generation = unpacker.uint();
@@ -178,11 +186,11 @@ function unpackSettle(unpacker: Unpacker): Settlement {
       durationMs: need(unpacker.float()),
       result: need(ATTEMPT_RESULTS[unpacker.byte()]),
       trigger: need(ATTEMPT_TRIGGERS[unpacker.byte()]),
-      url: unpacker.text(),
-      address: unpacker.text(),
+      url: unpacker.repeated(before?.url),
+      address: unpacker.repeated(before?.address),
       requestHeaders: unpacker.text(),
       responseCode: unpacker.float(),
-      responseHeaders: unpacker.text(),
+      responseHeaders: unpacker.repeated(before?.responseHeaders),
       responseBody: unpacker.bytes(),
       error: unpacker.text(),
     },
@@ -190,8 +198,9 @@ function unpackSettle(unpacker: Unpacker): Settlement {
 }
 
 export function packClaimed(items: readonly ClaimedDelivery[]): ArrayBuffer {
-  const packer = createPacker(items.reduce((sum, { event }) => sum + (event.body?.length ?? 0) + 512, 0));
+  const packer = createPacker(items.reduce((sum, { event }) => sum + (event.body?.length ?? 0) + 192, 0));
   packer.uint(items.length);
+  let before: ClaimedDelivery["event"] | undefined;
   for (const delivery of items) {
     const { event } = delivery;
     packer.float(delivery.eventSeq);
@@ -201,10 +210,11 @@ export function packClaimed(items: readonly ClaimedDelivery[]): ArrayBuffer {
     packer.uint(delivery.uncountedAttempts);
     packer.byte(ATTEMPT_TRIGGERS.indexOf(delivery.trigger));
     packer.float(delivery.expiresAt);
-    packFacts(packer, event);
+    packFacts(packer, event, before);
     packer.byte(event.hops ?? 0);
     packer.uint(event.size);
     packer.bytes(event.body);
+    before = event;
   }
   return packer.finish();
 }
@@ -222,14 +232,14 @@ export function unpackClaimed(packed: ArrayBuffer): ClaimedDelivery[] {
       trigger: need(ATTEMPT_TRIGGERS[unpacker.byte()]),
       expiresAt: unpacker.float(),
       request: undefined,
-      event: unpackContent(unpacker),
+      event: unpackContent(unpacker, items.at(-1)?.event),
     });
   }
   return items;
 }
 
-function unpackContent(unpacker: Unpacker): ClaimedDelivery["event"] {
-  const facts = unpackFacts(unpacker);
+function unpackContent(unpacker: Unpacker, before: ClaimedDelivery["event"] | undefined): ClaimedDelivery["event"] {
+  const facts = unpackFacts(unpacker, before);
   return {
     id: facts.id,
     type: facts.type,

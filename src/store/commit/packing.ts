@@ -1,8 +1,9 @@
 /** A compact binary form: structured clone of a batch of objects costs several times what writing it here costs. */
 
 const ABSENT = 0xffffffff;
-/** Where the texts begin stands first. */
-const HEAD_BYTES = 4;
+const SAME = 0xfffffffe;
+/** Where the texts begin and end stands first. */
+const HEAD_BYTES = 8;
 
 export interface Packer {
   byte(value: number): void;
@@ -10,12 +11,16 @@ export interface Packer {
   /** Any number; `undefined` survives. */
   float(value: number | undefined): void;
   text(value: string | undefined): void;
+  /** A text that is often the same as one before. */
+  repeated(value: string | undefined, before: string | undefined): void;
   bytes(value: Uint8Array | undefined): void;
   finish(): ArrayBuffer;
 }
 
 export function createPacker(expectedBytes: number): Packer {
   let buffer = Buffer.from(new ArrayBuffer(Math.max(1024, expectedBytes)));
+  // Compiled into single instructions, which the methods of a Buffer are not.
+  let view = new DataView(buffer.buffer);
   let position = HEAD_BYTES;
   // All texts are written, and read, as one: the call costs more than the bytes, and a batch has hundreds of them.
   let texts = "";
@@ -25,27 +30,37 @@ export function createPacker(expectedBytes: number): Packer {
     const larger = Buffer.from(new ArrayBuffer(Math.max(buffer.length * 2, position + bytes)));
     buffer.copy(larger, 0, 0, position);
     buffer = larger;
+    view = new DataView(buffer.buffer);
   }
 
   function uint(value: number): void {
     reserve(4);
-    position = buffer.writeUInt32LE(value, position);
+    view.setUint32(position, value, true);
+    position += 4;
+  }
+
+  function text(value: string | undefined): void {
+    if (value === undefined) return uint(ABSENT);
+    uint(value.length);
+    texts += value;
   }
 
   return {
     byte(value) {
       reserve(1);
-      buffer[position++] = value;
+      view.setUint8(position, value);
+      position += 1;
     },
     uint,
     float(value) {
       reserve(8);
-      position = buffer.writeDoubleLE(value ?? Number.NaN, position);
+      view.setFloat64(position, value ?? Number.NaN, true);
+      position += 8;
     },
-    text(value) {
-      if (value === undefined) return uint(ABSENT);
-      uint(value.length);
-      texts += value;
+    text,
+    repeated(value, before) {
+      if (value === before) uint(SAME);
+      else text(value);
     },
     bytes(value) {
       if (value === undefined) return uint(ABSENT);
@@ -55,10 +70,10 @@ export function createPacker(expectedBytes: number): Packer {
       position += value.length;
     },
     finish() {
-      buffer.writeUInt32LE(position, 0);
-      // UTF-8 takes at most three bytes for each of a string's units.
-      reserve(texts.length * 3);
-      return buffer.buffer.slice(0, position + buffer.write(texts, position, "utf8"));
+      reserve(Buffer.byteLength(texts, "utf8"));
+      view.setUint32(0, position, true);
+      view.setUint32(4, position + buffer.write(texts, position, "utf8"), true);
+      return buffer.buffer;
     },
   };
 }
@@ -68,35 +83,44 @@ export interface Unpacker {
   uint(): number;
   float(): number | undefined;
   text(): string | undefined;
+  repeated(before: string | undefined): string | undefined;
   bytes(): Uint8Array | undefined;
 }
 
 /** What it returns as bytes are views on `packed`, not copies. */
 export function createUnpacker(packed: ArrayBuffer): Unpacker {
   const buffer = Buffer.from(packed);
-  const texts = buffer.toString("utf8", buffer.readUInt32LE(0));
+  const view = new DataView(packed);
+  const texts = buffer.toString("utf8", view.getUint32(0, true), view.getUint32(4, true));
   let position = HEAD_BYTES;
   let textPosition = 0;
 
   function uint(): number {
-    const value = buffer.readUInt32LE(position);
     position += 4;
-    return value;
+    return view.getUint32(position - 4, true);
+  }
+
+  function read(length: number): string | undefined {
+    if (length === ABSENT) return undefined;
+    textPosition += length;
+    return texts.slice(textPosition - length, textPosition);
   }
 
   return {
-    byte: () => buffer[position++] ?? 0,
+    byte() {
+      position += 1;
+      return view.getUint8(position - 1);
+    },
     uint,
     float() {
-      const value = buffer.readDoubleLE(position);
       position += 8;
+      const value = view.getFloat64(position - 8, true);
       return Number.isNaN(value) ? undefined : value;
     },
-    text() {
+    text: () => read(uint()),
+    repeated(before) {
       const length = uint();
-      if (length === ABSENT) return undefined;
-      textPosition += length;
-      return texts.slice(textPosition - length, textPosition);
+      return length === SAME ? before : read(length);
     },
     bytes() {
       const length = uint();

@@ -9,6 +9,8 @@ import type { CounterDeltas } from "./counters.ts";
 import { createEventBlocks } from "./event-blocks.ts";
 import { createEventIds } from "./event-ids.ts";
 import type { Moves } from "./move.ts";
+import { createBornSending } from "./sending-rows.ts";
+import type { Memory } from "./transactions.ts";
 
 /** In `meta`. The last event's number is kept when the event is deleted: numbers are never given again. */
 export const LAST_EVENT_SEQ = "last_event_seq";
@@ -16,13 +18,11 @@ export const LAST_EVENT_SEQ = "last_event_seq";
 /** Larger bodies stand apart, so that reading events does not drag them along. */
 const INLINE_BODY_BYTES = 16_384;
 
-export interface Accept {
+export interface Accept extends Memory {
   accept(event: NewEvent, deliveries: readonly NewDelivery[], wall: number): Stored;
   /** Whether it was born as being sent; undefined when the event already had it. */
   insertDelivery(to: DeliveryTarget, delivery: NewDelivery, createdAt: number): boolean | undefined;
   fanOut(eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined, wall: number): void;
-  /** Sequence numbers given out by a transaction that did not commit are free again. */
-  rollback(): void;
 }
 
 /** What a delivery inherits from its event. */
@@ -73,6 +73,7 @@ export function createAccept(
   const ids = createEventIds(db);
   let lastSeq = readLastSeq();
   const blocks = createEventBlocks(db, lastSeq + 1);
+  const bornSending = createBornSending(db, () => lastSeq + 1);
   function readLastSeq(): number {
     const select = db.prepare(`
       select max(coalesce((select max(seq) from events), 0), coalesce((select value from meta where key = ?), 0)) as seq`);
@@ -108,19 +109,21 @@ export function createAccept(
     const key = delivery.ordered ? (to.orderingKey ?? "") : null;
     const isHead = key === null || moves.isNext(subscriptionSeq, key, to.eventSeq);
     const isClaimed = isHead && delivery.claim;
+    const isSentAsBorn = isClaimed && isFirst && key === null;
     const row = [
       to.eventSeq,
       subscriptionSeq,
       isClaimed ? STATE.sending : STATE.pending,
       delivery.ordered ? 1 : 0,
       to.dueAt,
-      isHead ? rankOf(to.dueAt, to.priority, false) : null,
+      isHead && !isSentAsBorn ? rankOf(to.dueAt, to.priority, false) : null,
       key,
       delivery.expiresAt ?? null,
       createdAt,
     ];
     if (isFirst) insertFirst.get(...row);
     else if (insertIfMissing.run(...row).changes === 0) return undefined;
+    if (isSentAsBorn) bornSending.noteBirth();
     counters.addDelivery(subscriptionSeq, "created", 1);
     return isClaimed;
   }
@@ -202,8 +205,12 @@ export function createAccept(
       moveCursor.run(cursor ?? null, added, eventSeq);
     },
 
+    write: bornSending.write,
+
+    /** Sequence numbers given out by a transaction that did not commit are free again. */
     rollback() {
       lastSeq = readLastSeq();
+      bornSending.rollback();
       blocks.rollback(lastSeq + 1);
       ids.rollback();
     },

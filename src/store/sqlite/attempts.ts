@@ -1,13 +1,18 @@
 import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
 import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
+import { createAttemptForms } from "./attempt-forms.ts";
 import type { Database } from "./connection.ts";
+import type { Memory } from "./transactions.ts";
 
 /** Attempts stand in the order in which they were recorded; a delivery points at its last, and each at the one before. */
+export interface AttemptLog extends Memory {
+  /** The number that the next one gets. */
+  readonly nextSeq: number;
+  /** Records it as the last of its delivery, which is to point at it. */
+  append(key: DeliveryKey, place: AttemptPlace, attempt: AttemptRecord): void;
+}
+
 export interface Attempts {
-  /** Records it as the last of its delivery, which does not point at it yet: its row is `last_insert_rowid()`. */
-  insert(key: DeliveryKey, place: AttemptPlace, attempt: AttemptRecord): void;
-  /** Undoes the insert before it. */
-  takeBack(): void;
   /** Undefined when there is no such delivery. */
   findLast(key: DeliveryKey): AttemptPlace | undefined;
   /** When the attempt of this number began. */
@@ -33,22 +38,67 @@ const chainOf = (deliveries: string) => `
 /** All attempts of the delivery ?1, ?2 that are in the log, the last first. */
 const CHAIN = chainOf("d.event_seq = ?1 and d.subscription_seq = ?2");
 
-const SHOWN = `number, started_at, duration_ms, result, cause, url, address, request_headers, response_code,
-    response_headers, response_body, error`;
+const SHOWN = `number, started_at, duration_ms, result, cause, response_code, response_headers, response_body, error`;
 
 /** Those of a delivery, wherever they stand. */
 export const SELECT_ATTEMPTS = `${CHAIN}
-  select ${SHOWN} from attempts where seq in (select seq from chain)
+  select ${SHOWN}, coalesce(f.url, a.url) as url, coalesce(f.address, a.address) as address,
+    coalesce(f.request_headers, a.request_headers) as request_headers, a.signatures
+  from attempts a left join attempt_forms f on f.seq = a.form where a.seq in (select seq from chain)
   union all
-  select ${SHOWN} from old_attempts where event_seq = ?1 and subscription_seq = ?2
+  select ${SHOWN}, url, address, request_headers, null from old_attempts where event_seq = ?1 and subscription_seq = ?2
   order by number limit 1000`;
 
-export function createAttempts(db: Database): Attempts {
+export function createAttemptLog(db: Database): AttemptLog {
   const insert = db.prepare(`
-    insert into attempts (previous, event_seq, subscription_seq, number, started_at, duration_ms, result, cause, url,
-      address, request_headers, response_code, response_headers, response_body, error)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-  const takeBack = db.prepare("delete from attempts where seq = last_insert_rowid()");
+    insert into attempts (seq, previous, event_seq, subscription_seq, number, started_at, duration_ms, result, cause, url,
+      address, request_headers, response_code, response_headers, response_body, error, form, signatures)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const selectLastSeq = db.prepare("select coalesce(max(seq), 0) as seq from attempts");
+  const forms = createAttemptForms(db);
+  let nextSeq = readNextSeq();
+
+  function readNextSeq(): number {
+    return (selectLastSeq.get() as { seq: number }).seq + 1;
+  }
+
+  return {
+    get nextSeq() {
+      return nextSeq;
+    },
+    append({ eventSeq, subscriptionSeq }, { seq: previous, number }, attempt) {
+      const seq = nextSeq++;
+      const formed = forms.fit(seq, subscriptionSeq, attempt);
+      const plain = formed === undefined ? attempt : undefined;
+      insert.get(
+        seq,
+        previous,
+        eventSeq,
+        subscriptionSeq,
+        number,
+        attempt.startedAt,
+        Math.round(attempt.durationMs),
+        ATTEMPT_RESULTS.indexOf(attempt.result),
+        ATTEMPT_TRIGGERS.indexOf(attempt.trigger),
+        plain?.url ?? null,
+        plain?.address ?? null,
+        plain?.requestHeaders ?? null,
+        attempt.responseCode ?? null,
+        attempt.responseHeaders ?? null,
+        attempt.responseBody ?? null,
+        attempt.error ?? null,
+        formed?.form ?? null,
+        formed?.signatures ?? null,
+      );
+    },
+    rollback() {
+      nextSeq = readNextSeq();
+      forms.rollback();
+    },
+  };
+}
+
+export function createAttempts(db: Database): Attempts {
   const selectLast = db.prepare(`
     select d.last_attempt as seq, coalesce(a.number, (
       select max(o.number) from old_attempts o
@@ -69,28 +119,6 @@ export function createAttempts(db: Database): Attempts {
   };
 
   return {
-    insert({ eventSeq, subscriptionSeq }, { seq, number }, attempt) {
-      insert.get(
-        seq,
-        eventSeq,
-        subscriptionSeq,
-        number,
-        attempt.startedAt,
-        Math.round(attempt.durationMs),
-        ATTEMPT_RESULTS.indexOf(attempt.result),
-        ATTEMPT_TRIGGERS.indexOf(attempt.trigger),
-        attempt.url ?? null,
-        attempt.address ?? null,
-        attempt.requestHeaders ?? null,
-        attempt.responseCode ?? null,
-        attempt.responseHeaders ?? null,
-        attempt.responseBody ?? null,
-        attempt.error ?? null,
-      );
-    },
-    takeBack() {
-      takeBack.run();
-    },
     findLast: ({ eventSeq, subscriptionSeq }) => selectLast.get(eventSeq, subscriptionSeq) as AttemptPlace | undefined,
     findStart({ eventSeq, subscriptionSeq }, number) {
       const row = selectStart.get(eventSeq, subscriptionSeq, number) as { started_at: number } | undefined;

@@ -1,9 +1,10 @@
 import { STATE } from "../../domain/delivery.ts";
 import type { Counters } from "../port/reads.ts";
 import { toRow, type Prepare } from "./query-rows.ts";
+import { SENDING_ROWS } from "./sending-rows.ts";
 
 const OPEN = `(select count(*) from deliveries where state = ${STATE.pending} and rank is not null)
-  + (select count(*) from deliveries where state = ${STATE.sending})
+  + (select count(*) from (${SENDING_ROWS}))
   + (select count(*) from deliveries where queued_key is not null and rank is null and state = ${STATE.pending})`;
 const OPEN_BY_COUNTERS = "(select coalesce(sum(created - delivered - dead - cancelled), 0) from counters)";
 

@@ -2,6 +2,7 @@ import { DEAD_REASONS, DELIVERY_STATES, STATE, type DeadReason } from "../../dom
 import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
 import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
 import type { DeadLetterFilter, DeliveryFilter, Page, PageOf, StoredDelivery } from "../port/reads.ts";
+import { fillForm } from "./attempt-forms.ts";
 import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { conditions, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
 
@@ -83,6 +84,8 @@ interface AttemptSql {
   url: string | null;
   address: string | null;
   request_headers: string | null;
+  /** Where the headers are those of a form. */
+  signatures: Uint8Array | null;
   response_code: number | null;
   response_headers: string | null;
   response_body: Uint8Array | null;
@@ -90,6 +93,7 @@ interface AttemptSql {
 }
 
 function toAttempt(row: AttemptSql): AttemptRecord & { number: number } {
+  const { request_headers: headers, signatures } = row;
   return {
     number: row.number,
     startedAt: row.started_at,
@@ -98,7 +102,7 @@ function toAttempt(row: AttemptSql): AttemptRecord & { number: number } {
     trigger: ATTEMPT_TRIGGERS[row.cause] ?? "first",
     url: row.url ?? undefined,
     address: row.address ?? undefined,
-    requestHeaders: row.request_headers ?? undefined,
+    requestHeaders: headers === null ? undefined : signatures === null ? headers : fillForm(headers, signatures),
     responseCode: row.response_code ?? undefined,
     responseHeaders: row.response_headers ?? undefined,
     responseBody: row.response_body ?? undefined,

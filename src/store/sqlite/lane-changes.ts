@@ -4,6 +4,7 @@ import type { LaneChange, LaneChanged, WhichRetries } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
 import { toDeaths, type DyingRow } from "./deaths.ts";
 import { EARLY, stateOf, type DeliveryRow, type Moves } from "./move.ts";
+import { SENDING_ROWS } from "./sending-rows.ts";
 
 /** How many rows one step changes. */
 const STEP = 500;
@@ -15,7 +16,7 @@ const HELD_TOO_LONG = "it was held for longer than held_max_days allows";
 export function createLaneChanges(db: Database, moves: Moves) {
   const selectOpen = db.prepare(`
     select event_seq from deliveries where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null
-    union all select event_seq from deliveries where subscription_seq = ?1 and state = ${STATE.sending}
+    union all select event_seq from (${SENDING_ROWS}) where subscription_seq = ?1
     union all select event_seq from deliveries where subscription_seq = ?1 and queued_key is not null and rank is null
     limit ${STEP}`);
   const countOfJob = db.prepare(`

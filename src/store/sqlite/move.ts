@@ -4,6 +4,7 @@ import {
   nextState,
   rankOf,
   rankOfReplay,
+  statesOf,
   type DeadReason,
   type DeliveryAct,
   type DeliveryState,
@@ -21,6 +22,8 @@ export interface Moves {
   end(row: DeliveryRow, state: EndState, options: EndOptions): KeyFollower | undefined;
   /** Puts one that holds a place in its lane back there, due at `dueAt`. */
   makeDue(row: DeliveryRow, dueAt: number, trigger: AttemptTrigger, change: DueChange): void;
+  /** Puts one that was claimed and not sent back into its lane, if it is still the same. */
+  release(eventSeq: number, subscriptionSeq: number, generation: number): void;
   /** Opens a terminal one again, one generation higher; when it is ordered, it goes where its ordering key lets it. */
   reopen(row: DeliveryRow, now: number, trigger: AttemptTrigger, options: ReopenOptions): void;
   /** Lets the first of an ordering key into the lane, if nothing holds it back. */
@@ -95,6 +98,13 @@ export interface DueChange {
   error: string | undefined;
 }
 
+const RELEASE = statesOf("release");
+
+/** One that is sent as it was born has no rank yet; it waits for its first try. */
+const FIRST_RANK = `next_attempt_at + (
+  select case priority ${PRIORITIES.map((name, i) => `when ${i} then ${rankOf(0, name, false)}`).join(" ")} end
+  from events where seq = event_seq)`;
+
 /** `deliveries.early`. */
 export const EARLY = { free: 0, broughtForward: 1, kept: 2 } as const;
 
@@ -111,6 +121,9 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
     update deliveries set state = ?, generation = ?, attempt_count = ?, uncounted_attempts = ?, recoveries = ?,
       next_attempt_at = ?, next_trigger = ?, rank = ?, early = ?, last_error = ?, completed_at = null, dead_reason = null
     where event_seq = ? and subscription_seq = ?`);
+  const releaseRow = db.prepare(`
+    update deliveries set state = ${RELEASE.to}, rank = coalesce(rank, ${FIRST_RANK})
+    where event_seq = ? and subscription_seq = ? and state in ${RELEASE.from} and generation = ?`);
   const reopenRow = db.prepare(`
     update deliveries set state = ?, generation = generation + 1, uncounted_attempts = attempt_count, recoveries = 0,
       next_attempt_at = ?, next_trigger = ?, rank = ?, early = 0, queued_key = ?, ordered = ?, expires_at = ?, last_error = null,
@@ -177,6 +190,10 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
         row.subscription_seq,
       );
       uncount(row);
+    },
+
+    release(eventSeq, subscriptionSeq, generation) {
+      releaseRow.get(eventSeq, subscriptionSeq, generation);
     },
 
     reopen(row, now, trigger, { ordered, expiresAt, isBulk }) {

@@ -1,12 +1,12 @@
-import { MAX_RECOVERIES, STATE, statesOf } from "../../domain/delivery.ts";
+import { MAX_RECOVERIES } from "../../domain/delivery.ts";
 import type { DeliveryKey, Recovered, SentMark } from "../port/lanes.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
 import { toDeaths, type DyingRow } from "./deaths.ts";
 import type { Moves } from "./move.ts";
+import { SENDING_ROWS } from "./sending-rows.ts";
 import type { Settle } from "./settle.ts";
 
-const RELEASE = statesOf("release");
 const STOPPED = "gateway stopped";
 
 export interface Recover {
@@ -24,21 +24,13 @@ export function createRecover(
   at: Readonly<BatchTime>,
 ): Recover {
   const selectSubscriptions = db.prepare("select seq from records where kind = 'subscription'");
-  const selectSending = db.prepare(`
-    select event_seq, subscription_seq from deliveries where state = ${STATE.sending}
-    order by event_seq, subscription_seq`);
+  const selectSending = db.prepare(`${SENDING_ROWS} order by event_seq, subscription_seq`);
 
   const selectEvent = db.prepare("select id, type from events where seq = ?");
-  const releaseAny = db.prepare(`
-    update deliveries set state = ${RELEASE.to} where event_seq = ? and subscription_seq = ? and state in ${RELEASE.from}`);
-
-  const releaseRow = db.prepare(`
-    update deliveries set state = ${RELEASE.to}
-    where event_seq = ? and subscription_seq = ? and state in ${RELEASE.from} and generation = ?`);
 
   return {
     release(deliveries) {
-      for (const d of deliveries) releaseRow.run(d.eventSeq, d.subscriptionSeq, d.generation);
+      for (const d of deliveries) moves.release(d.eventSeq, d.subscriptionSeq, d.generation);
     },
     recover(sent) {
       const { now, wall } = at;
@@ -52,7 +44,7 @@ export function createRecover(
         const next = row.attempt_count + 1;
         const attempt = { eventSeq: event_seq, subscriptionSeq: subscription_seq, attemptNumber: next };
         if (!marks.has(attemptName({ ...attempt, generation: row.generation }))) {
-          releaseAny.get(event_seq, subscription_seq);
+          moves.release(event_seq, subscription_seq, row.generation);
           counts.released++;
           continue;
         }

@@ -3,6 +3,7 @@ import type { Ages } from "../../domain/retention.ts";
 import { BATCH_LIMITS } from "../commit/batch.ts";
 import type { Pruned, PruneStep } from "../port/jobs.ts";
 import { LAST_EVENT_SEQ, type AcceptOptions } from "./accept.ts";
+import { createAttemptFormRemoval } from "./attempt-forms.ts";
 import { createAttempts, createAttemptsOfEvents } from "./attempts.ts";
 import type { Database } from "./connection.ts";
 import { createEventIdRemoval } from "./event-ids.ts";
@@ -56,6 +57,7 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
   const walk = createRetentionWalk(db);
   const ids = createKnownIds(db, options);
   const generatedIds = createEventIdRemoval(db);
+  const removeForms = createAttemptFormRemoval(db);
 
   /** Events that follow each other, with none between them. */
   function removeRun(run: readonly OldEvent[], wall: number): number {
@@ -163,7 +165,10 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
     const place = walk.find(afterSeq, rules, wall);
     if (place.kind === "block") return { ...pruneBlock(place, step), isEnd: false };
     const isEnd =
-      place.kind === "end" && generatedIds.removeOldMarks(maxRows) < maxRows && ids.forgetOld(wall, maxRows) < maxRows;
+      place.kind === "end" &&
+      generatedIds.removeOldMarks(maxRows) < maxRows &&
+      removeForms(maxRows) < maxRows &&
+      ids.forgetOld(wall, maxRows) < maxRows;
     return { ...NOTHING, afterSeq: place.afterSeq, isEnd };
   }
 

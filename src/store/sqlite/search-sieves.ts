@@ -6,6 +6,7 @@ import { GROUP_BLOCKS, groupOf, unpackGroup, type BlockRow } from "./block-group
 import type { Statement } from "./connection.ts";
 import { BLOCK_EVENTS, blockOf } from "./event-blocks.ts";
 import { createEventIdLookup } from "./event-ids.ts";
+import { SENDING_ROWS } from "./sending-rows.ts";
 
 /**
  * Leaps over events that cannot fit. Given a sequence number, it returns one that is not higher, with nothing that fits
@@ -183,7 +184,7 @@ function sieveOpen(prepare: Prepare): Sieve {
   // One statement sees one moment: a delivery that goes from one index to another is not missed.
   const rows = prepare(`
     select event_seq as seq from deliveries where state = ${STATE.pending} and rank is not null
-    union all select event_seq from deliveries where state = ${STATE.sending}
+    union all select event_seq from (${SENDING_ROWS})
     union all select event_seq from deliveries where queued_key is not null and rank is null and state = ${STATE.pending}
     union all select seq from events where fan_out_cursor is not null
     limit ${MAX_LISTED + 1}`).all() as unknown as { seq: number }[];

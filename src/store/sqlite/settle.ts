@@ -1,12 +1,13 @@
 import { STATE, statesOf } from "../../domain/delivery.ts";
 import type { AttemptRecord, Settled, Settlement } from "../port/lanes.ts";
-import { createAttempts, type AttemptPlace } from "./attempts.ts";
+import { createAttemptLog, createAttempts, type AttemptPlace } from "./attempts.ts";
 import type { Claim } from "./claim.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { EARLY, type DeliveryRow, type Moves } from "./move.ts";
+import type { Memory } from "./transactions.ts";
 
-export interface Settle {
+export interface Settle extends Memory {
   settle(settlement: Settlement, now: number): Settled;
   /** Returns the number it is recorded by: the next free one, when another attempt already has `number`. */
   recordAttempt(eventSeq: number, subscriptionSeq: number, number: number, attempt: AttemptRecord): number;
@@ -18,14 +19,13 @@ const NOTHING_FOLLOWS: Settled = { applied: true, next: undefined, movedUp: fals
 
 export function createSettle(db: Database, moves: Moves, claim: Claim, counters: CounterDeltas): Settle {
   const attempts = createAttempts(db);
+  const log = createAttemptLog(db);
   const deliver = db.prepare(`
-    update deliveries set state = ${SUCCEED.to}, attempt_count = 1, last_attempt = last_insert_rowid(), rank = null,
+    update deliveries set state = ${SUCCEED.to}, attempt_count = 1, last_attempt = ?, rank = null,
       next_attempt_at = null, completed_at = ?, last_error = null
     where event_seq = ? and subscription_seq = ? and state in ${SUCCEED.from} and generation = ? and attempt_count = 0
       and last_attempt is null and queued_key is null`);
-  const pointAtLast = db.prepare(
-    "update deliveries set last_attempt = last_insert_rowid() where event_seq = ? and subscription_seq = ?",
-  );
+  const pointAtLast = db.prepare("update deliveries set last_attempt = ? where event_seq = ? and subscription_seq = ?");
   // Of a delivery that is being sent again the number stays, because the one that sends it compares it.
   const countLateAttempt = db.prepare(`
     update deliveries set attempt_count = max(attempt_count, ?1),
@@ -40,8 +40,8 @@ export function createSettle(db: Database, moves: Moves, claim: Claim, counters:
     const isTaken = number <= last.number;
     if (isTaken && attempts.findStart(key, number) === attempt.startedAt) return number;
     const given = isTaken ? last.number + 1 : number;
-    attempts.insert(key, { seq: last.seq, number: given }, attempt);
-    pointAtLast.run(eventSeq, subscriptionSeq);
+    pointAtLast.run(log.nextSeq, eventSeq, subscriptionSeq);
+    log.append(key, { seq: last.seq, number: given }, attempt);
     count(subscriptionSeq, attempt);
     return given;
   }
@@ -55,17 +55,15 @@ export function createSettle(db: Database, moves: Moves, claim: Claim, counters:
   /** By far the most frequent end, in two statements: delivered at the first try, and nobody queues behind it. */
   function deliverAtOnce(s: Settlement): boolean {
     if (s.verdict !== "delivered" || s.attemptNumber !== 1 || attempts.mayHaveOld(s.eventSeq)) return false;
-    attempts.insert(s, FIRST, s.attempt);
     const { changes } = deliver.run(
+      log.nextSeq,
       s.attempt.startedAt + Math.round(s.attempt.durationMs),
       s.eventSeq,
       s.subscriptionSeq,
       s.generation,
     );
-    if (changes === 0) {
-      attempts.takeBack();
-      return false;
-    }
+    if (changes === 0) return false;
+    log.append(s, FIRST, s.attempt);
     count(s.subscriptionSeq, s.attempt);
     counters.addDelivery(s.subscriptionSeq, "delivered", 1);
     return true;
@@ -77,6 +75,7 @@ export function createSettle(db: Database, moves: Moves, claim: Claim, counters:
 
   return {
     recordAttempt,
+    rollback: log.rollback,
     settle(s, now) {
       if (deliverAtOnce(s)) return NOTHING_FOLLOWS;
 

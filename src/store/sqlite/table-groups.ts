@@ -9,6 +9,7 @@ const LOG_TABLES: ReadonlySet<string> = new Set([
   "known_ids",
   "deliveries",
   "attempts",
+  "attempt_forms",
   "old_attempts",
   "requests",
   "counters",

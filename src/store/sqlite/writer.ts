@@ -80,6 +80,7 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
     ring,
     accept,
     knownTime,
+    settle,
   ]);
   /** After a fault of the disk nothing more is written: what is on it is unknown. */
   let lost: FaultReport | undefined;

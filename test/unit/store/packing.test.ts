@@ -153,6 +153,16 @@ describe("packing", () => {
     expect([unpacker.float(), unpacker.float()]).toEqual([0, undefined]);
   });
 
+  it("brings a text across that is the same as one before, and one that is not", () => {
+    const before = [undefined, "a", "a", undefined, undefined, "", "a"];
+    const packer = createPacker(1);
+    before.forEach((value, i) => packer.repeated(value, before[i - 1]));
+    const unpacker = createUnpacker(packer.finish());
+    const read: (string | undefined)[] = [];
+    for (let i = 0; i < before.length; i++) read.push(unpacker.repeated(read.at(-1)));
+    expect(read).toEqual(before);
+  });
+
   it("grows beyond what it expected", () => {
     const packer = createPacker(1);
     const long = "ä€😀".repeat(10_000);

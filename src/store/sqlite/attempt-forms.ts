@@ -1,0 +1,175 @@
+import { MASK } from "../../domain/destination-auth.ts";
+import { HOPS_HEADER } from "../../domain/hops.ts";
+import type { AttemptRecord } from "../port/lanes.ts";
+import type { Database } from "./connection.ts";
+
+/** How the attempts of a part of the log look: what they have in common is written once. */
+export interface AttemptForms {
+  /** Undefined when the attempt is to be written as it is. */
+  fit(attemptSeq: number, subscriptionSeq: number, attempt: AttemptRecord): FormedAttempt | undefined;
+  /** What was noted by a transaction that did not commit is forgotten. */
+  rollback(): void;
+}
+
+export interface FormedAttempt {
+  form: number;
+  signatures: Buffer;
+}
+
+/** Attempts whose forms go together, by their numbers; and so many forms for them. Written into databases: they stay. */
+const PART_ATTEMPTS = 65_536;
+const PART_FORMS = 1024;
+/** A destination may have several addresses, and get several types of content. */
+const MAX_OF_SUBSCRIPTION = 8;
+
+/** Where a signature is left out; no header can hold these. */
+const HEX_MARK = "\u0001";
+const BASE64_MARK = "\u0002";
+const DIGEST_BYTES = 32;
+const HEX_DIGITS = 64;
+const BASE64_DIGITS = 44;
+const SIGNATURE = /sha256=([0-9a-f]{64})(?=\r)|v1,([A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=)(?=[\r ])/g;
+const IS_HEX = /^[0-9a-f]{64}$/;
+const IS_BASE64 = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
+
+/** What the sender of a webhook said is in no form: it is to go with its event. */
+const OWN_LINES = [
+  /^Content-Type: [a-z]+\/[a-z.+-]+(?:; ?charset=utf-8)?$/i,
+  /^User-Agent: Posthorn\/[\w.+-]+$/,
+  new RegExp(`^${HOPS_HEADER}: \\d+$`),
+  new RegExp(`^[^:]+: sha256=${HEX_MARK}$`),
+  new RegExp(`^[^:]+: v1,${BASE64_MARK}(?: v1,${BASE64_MARK})*$`),
+];
+
+function isOwn(line: string): boolean {
+  return line.endsWith(`: ${MASK}`) || OWN_LINES.some((pattern) => pattern.test(line));
+}
+
+export function createAttemptForms(db: Database): AttemptForms {
+  const select = db.prepare(`
+    select seq, subscription_seq as subscriptionSeq, url, address, request_headers as requestHeaders
+    from attempt_forms where seq >= ? and seq < ?`);
+  const insert = db.prepare(
+    "insert into attempt_forms (seq, subscription_seq, url, address, request_headers) values (?, ?, ?, ?, ?)",
+  );
+  let part = -1;
+  let lastSeq = 0;
+  const bySubscription = new Map<number, Form[]>();
+
+  function begin(next: number): void {
+    part = next;
+    lastSeq = part * PART_FORMS - 1;
+    bySubscription.clear();
+    for (const row of select.all(part * PART_FORMS, (part + 1) * PART_FORMS) as unknown as FormRow[]) {
+      lastSeq = row.seq;
+      formsOf(row.subscriptionSeq).push(toForm(row));
+    }
+  }
+
+  function formsOf(subscriptionSeq: number): Form[] {
+    let forms = bySubscription.get(subscriptionSeq);
+    if (forms === undefined) bySubscription.set(subscriptionSeq, (forms = []));
+    return forms;
+  }
+
+  function make(subscriptionSeq: number, attempt: AttemptRecord, forms: Form[]): Form | undefined {
+    const { url, address, requestHeaders = "" } = attempt;
+    const marked = requestHeaders.replaceAll(SIGNATURE, (_, hex) =>
+      hex === undefined ? `v1,${BASE64_MARK}` : `sha256=${HEX_MARK}`,
+    );
+    const isFull = forms.length >= MAX_OF_SUBSCRIPTION || lastSeq === (part + 1) * PART_FORMS - 1;
+    if (isFull || !marked.split("\r\n").slice(0, -1).every(isOwn)) return undefined;
+    const row = { seq: ++lastSeq, subscriptionSeq, url: url ?? null, address: address ?? null, requestHeaders: marked };
+    insert.run(row.seq, subscriptionSeq, row.url, row.address, marked);
+    const form = toForm(row);
+    forms.push(form);
+    return form;
+  }
+
+  return {
+    fit(attemptSeq, subscriptionSeq, attempt) {
+      const { requestHeaders } = attempt;
+      if (requestHeaders === undefined || requestHeaders === "") return undefined;
+      const itsPart = Math.floor(attemptSeq / PART_ATTEMPTS);
+      if (itsPart !== part) begin(itsPart);
+      const forms = formsOf(subscriptionSeq);
+      for (const form of forms) {
+        const signatures = readSignatures(form, attempt, requestHeaders);
+        if (signatures !== undefined) return { form: form.seq, signatures };
+      }
+      const form = make(subscriptionSeq, attempt, forms);
+      const signatures = form === undefined ? undefined : readSignatures(form, attempt, requestHeaders);
+      return form === undefined || signatures === undefined ? undefined : { form: form.seq, signatures };
+    },
+    rollback() {
+      part = -1;
+    },
+  };
+}
+
+interface FormRow {
+  seq: number;
+  subscriptionSeq: number;
+  url: string | null;
+  address: string | null;
+  requestHeaders: string;
+}
+
+interface Form {
+  seq: number;
+  url: string | undefined;
+  address: string | undefined;
+  /** The text before the first signature, between each two, and after the last. */
+  pieces: readonly string[];
+  isHex: readonly boolean[];
+  length: number;
+}
+
+const MARKS = new RegExp(`[${HEX_MARK}${BASE64_MARK}]`, "g");
+
+function toForm({ seq, url, address, requestHeaders }: FormRow): Form {
+  const pieces = requestHeaders.split(MARKS);
+  const isHex = Array.from(requestHeaders.matchAll(MARKS), ([mark]) => mark === HEX_MARK);
+  const digits = isHex.reduce((sum, hex) => sum + (hex ? HEX_DIGITS : BASE64_DIGITS), 0);
+  const length = requestHeaders.length - isHex.length + digits;
+  return { seq, url: url ?? undefined, address: address ?? undefined, pieces, isHex, length };
+}
+
+/** Undefined when the attempt has another form. */
+function readSignatures(form: Form, { url, address }: AttemptRecord, headers: string): Buffer | undefined {
+  if (headers.length !== form.length || url !== form.url || address !== form.address) return undefined;
+  const signatures = Buffer.allocUnsafe(form.isHex.length * DIGEST_BYTES);
+  let at = 0;
+  for (let i = 0; i < form.pieces.length; i++) {
+    const piece = form.pieces[i] as string;
+    if (!headers.startsWith(piece, at)) return undefined;
+    at += piece.length;
+    const isHex = form.isHex[i];
+    if (isHex === undefined) return signatures;
+    const text = headers.slice(at, (at += isHex ? HEX_DIGITS : BASE64_DIGITS));
+    if (!(isHex ? IS_HEX : IS_BASE64).test(text)) return undefined;
+    signatures.write(text, i * DIGEST_BYTES, isHex ? "hex" : "base64");
+  }
+  return signatures;
+}
+
+/** The headers as they were, from those of a form. */
+export function fillForm(requestHeaders: string, signatures: Uint8Array): string {
+  let at = 0;
+  return requestHeaders.replaceAll(MARKS, (mark) => {
+    const digest = Buffer.from(signatures.subarray(at, (at += DIGEST_BYTES)));
+    return digest.toString(mark === HEX_MARK ? "hex" : "base64");
+  });
+}
+
+/** For when events have become old: forms of parts of which no attempt is left, but for the last part, which grows. */
+export function createAttemptFormRemoval(db: Database): (limit: number) => number {
+  const partOf = (seq: string) => `${seq} / ${PART_FORMS} * ${PART_ATTEMPTS}`;
+  const remove = db.prepare(`
+    delete from attempt_forms where seq in (
+      select f.seq from attempt_forms f
+      where ${partOf("f.seq")} + ${PART_ATTEMPTS} <= (select max(seq) from attempts) and not exists (
+        select 1 from attempts a where a.seq >= ${partOf("f.seq")} and a.seq < ${partOf("f.seq")} + ${PART_ATTEMPTS})
+      limit ?)`);
+  return (limit) => remove.run(limit).changes;
+}
