@@ -9,7 +9,7 @@ import { createIntake } from "./http/intake.ts";
 import { createPublicUrl } from "./http/public-url.ts";
 import { addRoutes } from "./http/routes/add-routes.ts";
 import { createHttpServer } from "./http/server.ts";
-import { applyDeclared, type Declared } from "./manage/declared.ts";
+import { applyDeclared, type Declared } from "./registry/apply-declared.ts";
 import { createGatewayJobs, END_OVERLAPS } from "./manage/gateway-jobs.ts";
 import { createHeldJob } from "./manage/held-deliveries.ts";
 import { createJobs } from "./manage/jobs.ts";
@@ -50,7 +50,19 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   const ground = await openGround(config, options);
   const { lock, store, clock, random, metrics, loopLag, work, disk, keys, quotas, tenants, logFault } = ground;
   const delivery = await openDelivery(ground);
-  const { client, inFlight, router, targets, subscriptions, scheduler, fanOut, modes, news, replayRunner } = delivery;
+  const {
+    client,
+    inFlight,
+    router,
+    targets,
+    sharedTargets,
+    subscriptions,
+    scheduler,
+    fanOut,
+    modes,
+    news,
+    replayRunner,
+  } = delivery;
   const reception = await openReception(ground, delivery, options.sourceKinds);
   const { smartsheet, sources, eventTypes, validations, webhooks, publisher } = reception;
   let isShuttingDown = false;
@@ -167,7 +179,9 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     scheduler,
     status,
     subscriptions,
+    subscriptionLanes: delivery.lanes,
     targets,
+    sharedTargets,
     sources,
     requestReplays: reception.requestReplays,
     eventTypes,
@@ -186,7 +200,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     smartsheet: smartsheet.admin,
   });
   const takeOver = (declared: Declared) =>
-    applyDeclared(declared, { eventTypes, tenants, sources, targets, subscriptions, logger });
+    applyDeclared(declared, { eventTypes, tenants, sources, targets: sharedTargets, subscriptions, logger });
 
   const { deaths = [], ...recovered } = await store.recover(clock.now(), inFlight.left);
   if (Object.values(recovered).some((count) => count > 0)) {
@@ -211,7 +225,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   await jobs.start();
   await replayRunner.start();
   await validations.start();
-  void subscriptions.resume().catch(logFault);
+  void delivery.lanes.resume().catch(logFault);
 
   await disk.settled();
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });

@@ -22,12 +22,14 @@ import { createReplays } from "../manage/replays.ts";
 import { createRequestCredentials } from "../manage/request-credentials.ts";
 import { createResume } from "../manage/resume.ts";
 import { createStatistics } from "../manage/statistics.ts";
-import { openSubscriptions } from "../manage/subscriptions.ts";
 import { createModeNews } from "../manage/mode-news.ts";
-import { openTargets } from "../manage/targets.ts";
+import { createSubscriptionLanes } from "../manage/subscription-lanes.ts";
+import { createTargets } from "../manage/targets.ts";
 import { createTestDeliveries } from "../manage/test-delivery.ts";
 import { startUpkeep } from "../manage/upkeep.ts";
 import { createForwarding } from "../receive/forwarding.ts";
+import { openSubscriptions } from "../registry/subscriptions.ts";
+import { openSharedTargets } from "../registry/targets.ts";
 import { createFanOut, type IncomingEvent, type IngestResult } from "../route/fan-out.ts";
 import { createRouter } from "../route/router.ts";
 import type { AcceptResult } from "../store/store.ts";
@@ -86,38 +88,58 @@ export async function openDelivery(ground: Ground) {
   });
   const checkDestination = (url: string, field?: string) =>
     void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }, field);
-  const targets = await openTargets({
-    registry: ground.registry,
+  const sharedTargets = await openSharedTargets({
+    registry,
+    checkDestination,
+    findUser: (draft, name, tenantId) =>
+      subscriptions.findIn(draft, tenantId, ({ settings }) => settings.target === name),
+    findOwner: (draft, name, tenantId) =>
+      subscriptions.findIn(draft, tenantId, (one) => [one.name, one.id].includes(name)),
+    async onChange(changes) {
+      targets.take(changes);
+      await subscriptions.retarget();
+      modes.watchSoon();
+    },
+  });
+  const targets = createTargets({
+    shared: sharedTargets,
     store,
     clock,
     subscriptions: () => subscriptions,
     scheduler: () => scheduler,
-    checkDestination,
     onMode: (known, change) => modes.changed(known, change),
     onChange: () => modes.watchSoon(),
   });
   const subscriptions = await openSubscriptions({
     registry,
-    store,
     clock,
     random,
     secretBox,
     createId,
     checkDestination,
     checkOwnUrl: ownUrls.check,
-    findTarget: targets.findDeclared,
+    findTarget: sharedTargets.findInput,
     findQuota: (draft, tenantId) => tenants.findQuota(draft, tenantId),
-    onChange(changed) {
+    async onChange(changes) {
       router.update(subscriptions.list(undefined));
-      for (const subscription of changed) {
+      for (const { before, after } of changes) {
+        const subscription = after ?? before;
+        if (subscription === undefined) continue;
         forwarding.refresh(subscription);
         scheduler.refresh(subscription.seq);
       }
       modes.watchSoon();
+      await lanes.skipDeadHeads(changes);
     },
     onResumed: (draft, subscription, from) => news.resumed(draft, subscription, from, { held: "deliver", skipped: 0 }),
+  });
+  const lanes = createSubscriptionLanes({
+    store,
+    subscriptions,
+    clock,
     cancelLater: (draft, subscription, open) => bulkReplays.cancelLane(draft, subscription, open),
     isCancelling: (seq) => replayRunner.isCancelling(seq),
+    onMovedUp: (seq) => scheduler.refresh(seq),
   });
   ground.countSubscriptionsBy(subscriptions.count);
   const statistics = createStatistics({ store, clock, onFault: logFault });
@@ -131,7 +153,7 @@ export async function openDelivery(ground: Ground) {
     clock,
     random,
     findSubscription: subscriptions.find,
-    findSavedBreaker: subscriptions.findSavedBreaker,
+    findSavedBreaker: targets.findSaved,
     findSharedTarget: targets.findShared,
     onIll: (target) => health.checkSoon(target),
     isCancelling: (seq) => replayRunner.isCancelling(seq),
@@ -278,8 +300,10 @@ export async function openDelivery(ground: Ground) {
     inFlight,
     ownUrls,
     router,
+    sharedTargets,
     targets,
     subscriptions,
+    lanes,
     statistics,
     governor,
     forwards,

@@ -2,7 +2,7 @@ import type { BreakerState } from "../deliver/breaker.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { DeadDelivery, Store } from "../store/store.ts";
 import type { PeriodicJob } from "./jobs.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+import type { Subscriptions } from "../registry/subscriptions.ts";
 
 export interface HeldJobOptions {
   store: Pick<Store, "giveUpHeld">;

@@ -3,7 +3,7 @@ import { PosthornError } from "../domain/errors.ts";
 import { orThrow } from "../domain/refusal.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { DeliveryKey, Store, StoredDelivery, StoredEvent } from "../store/store.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+import type { Subscriptions } from "../registry/subscriptions.ts";
 
 /** What people do to single deliveries. */
 export interface Replays {

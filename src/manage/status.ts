@@ -6,7 +6,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import type { DiskWatch } from "./disk-watch.ts";
 import type { RetentionReport } from "./retention.ts";
 import type { Sources } from "../registry/sources.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+import type { Subscriptions } from "../registry/subscriptions.ts";
 import { describeTarget, type TargetFacts } from "./target-facts.ts";
 import type { Targets } from "./targets.ts";
 

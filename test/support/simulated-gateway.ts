@@ -14,13 +14,15 @@ import type { Sender } from "../../src/deliver/senders/sender.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import { createReplays, type Replays } from "../../src/manage/replays.ts";
 import { createSecretBox } from "../../src/registry/secret-box.ts";
-import { openSubscriptions, type Subscriptions } from "../../src/manage/subscriptions.ts";
-import { openTargets, type Targets } from "../../src/manage/targets.ts";
+import { openSubscriptions, type Subscriptions } from "../../src/registry/subscriptions.ts";
+import { createSubscriptionLanes, type SubscriptionLanes } from "../../src/manage/subscription-lanes.ts";
+import { createTargets, type Targets } from "../../src/manage/targets.ts";
 import { startUpkeep } from "../../src/manage/upkeep.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../../src/receive/publish-item.ts";
 import { createPublisher, type Publisher } from "../../src/receive/publish.ts";
 import { createSchemaChecker } from "../../src/receive/schema/schema-check.ts";
 import { createRegistry } from "../../src/registry/registry.ts";
+import { openSharedTargets, type SharedTargets } from "../../src/registry/targets.ts";
 import { createFanOut, type FanOut } from "../../src/route/fan-out.ts";
 import { createRouter } from "../../src/route/router.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -34,6 +36,8 @@ export interface SimulatedGateway {
   readonly store: Store;
   readonly clock: Clock;
   readonly subscriptions: Subscriptions;
+  readonly lanes: SubscriptionLanes;
+  readonly sharedTargets: SharedTargets;
   readonly scheduler: Scheduler;
   readonly targets: Targets;
   readonly accept: FanOut["accept"];
@@ -124,30 +128,46 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
   };
   const router = createRouter();
   const registry = createRegistry({ records: store, clock });
-  const targets = await openTargets({
+  const sharedTargets = await openSharedTargets({
     registry,
+    checkDestination: () => undefined,
+    findUser: () => undefined,
+    findOwner: () => undefined,
+    async onChange(changes) {
+      targets.take(changes);
+      await subscriptions.retarget();
+      watchHealth();
+    },
+  });
+  const targets = createTargets({
+    shared: sharedTargets,
     store,
     clock,
     subscriptions: () => subscriptions,
     scheduler: () => ownScheduler,
-    checkDestination: () => undefined,
     onMode: () => undefined,
     onChange: () => watchHealth(),
   });
   const subscriptions = await openSubscriptions({
     registry,
-    store,
     clock,
     random,
     secretBox: createSecretBox("a master key for simulations"),
     createId,
     checkDestination: () => undefined,
-    findTarget: targets.findDeclared,
-    onChange(changed) {
+    findTarget: sharedTargets.findInput,
+    async onChange(changes) {
       router.update(subscriptions.list(undefined));
-      for (const { seq } of changed) scheduler.refresh(seq);
+      for (const { before, after } of changes) scheduler.refresh((after ?? before)?.seq as number);
       watchHealth();
+      await lanes.skipDeadHeads(changes);
     },
+  });
+  const lanes = createSubscriptionLanes({
+    store,
+    subscriptions,
+    clock,
+    onMovedUp: (seq) => scheduler.refresh(seq),
   });
   const ownScheduler = createScheduler({
     inFlight,
@@ -156,7 +176,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     clock,
     random,
     findSubscription: subscriptions.find,
-    findSavedBreaker: subscriptions.findSavedBreaker,
+    findSavedBreaker: targets.findSaved,
     findSharedTarget: targets.findShared,
     onIll: (target) => health.checkSoon(target),
     maxInFlight: options.maxInFlight,
@@ -215,12 +235,14 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
   await fanOut.resume();
   await scheduler.start();
   watchHealth();
-  void subscriptions.resume().catch(onFault);
+  void lanes.resume().catch(onFault);
 
   return {
     store: opened,
     clock,
     subscriptions,
+    lanes,
+    sharedTargets,
     scheduler,
     targets,
     accept,

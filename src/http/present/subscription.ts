@@ -1,7 +1,7 @@
 import type { Subscription } from "../../domain/subscription.ts";
 import { MASK, maskAuth } from "../../domain/destination-auth.ts";
 import { publicKeyOf } from "../../domain/ed25519.ts";
-import type { Settings } from "../../manage/sealed-settings.ts";
+import type { Settings } from "../../registry/sealed-settings.ts";
 import type { DeliveryCounters } from "../../store/store.ts";
 import type { Summary } from "../../manage/statistics.ts";
 import { presentCounters, presentSummary } from "./statistics.ts";

@@ -12,8 +12,10 @@ import type { SmartsheetAdmin } from "../../manage/smartsheet/admin.ts";
 import type { Sources } from "../../registry/sources.ts";
 import type { Statistics } from "../../manage/statistics.ts";
 import type { Status } from "../../manage/status.ts";
-import type { Subscriptions } from "../../manage/subscriptions.ts";
+import type { Subscriptions } from "../../registry/subscriptions.ts";
+import type { SubscriptionLanes } from "../../manage/subscription-lanes.ts";
 import type { Targets } from "../../manage/targets.ts";
+import type { SharedTargets } from "../../registry/targets.ts";
 import type { Tenants } from "../../registry/tenants.ts";
 import type { TestDeliveries } from "../../manage/test-delivery.ts";
 import type { Validations } from "../../manage/validations.ts";
@@ -63,7 +65,9 @@ export interface RouteParts {
   scheduler: Pick<Scheduler, "findBreaker" | "targets">;
   status: Status;
   subscriptions: Subscriptions;
+  subscriptionLanes: Pick<SubscriptionLanes, "remove">;
   targets: Targets;
+  sharedTargets: SharedTargets;
   sources: Sources;
   requestReplays: RequestReplays;
   eventTypes: EventTypes;
@@ -124,6 +128,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   });
   addSubscriptionRoutes(app, {
     subscriptions,
+    remove: parts.subscriptionLanes.remove,
     statistics,
     store,
     resume: resume.resume,
@@ -133,7 +138,13 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   addStatisticsRoutes(app, { statistics, subscriptions, store });
   addTestDeliveryRoutes(app, { subscriptions, tests, presentDelivery: present });
   addFilterRoutes(app, { store });
-  addTargetRoutes(app, { targets: parts.targets, subscriptions, scheduler, store });
+  addTargetRoutes(app, {
+    targets: parts.targets,
+    sharedTargets: parts.sharedTargets,
+    subscriptions,
+    scheduler,
+    store,
+  });
   addTenantRoutes(app, { tenants, store });
   addKeyRoutes(app, { keys, clock });
   addEventTypeRoutes(app, { eventTypes });

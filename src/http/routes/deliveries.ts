@@ -5,7 +5,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import { formatDeliveryId, parseDeliveryId } from "../../domain/ids.ts";
 import type { BulkReplays } from "../../manage/bulk-replays.ts";
 import type { Replays } from "../../manage/replays.ts";
-import type { Subscriptions } from "../../manage/subscriptions.ts";
+import type { Subscriptions } from "../../registry/subscriptions.ts";
 import type { DeliveryFilter, Store, StoredDelivery } from "../../store/store.ts";
 import { presentAttempt } from "../present/delivery.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";

@@ -4,7 +4,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import { SubscriptionInput, type Subscription } from "../../domain/subscription.ts";
 import type { Caller } from "../../registry/keys.ts";
 import type { SecretRotation } from "../../manage/secret-rotation.ts";
-import type { Subscriptions } from "../../manage/subscriptions.ts";
+import type { Subscriptions } from "../../registry/subscriptions.ts";
 import { presentRotation, presentSecrets } from "../present/secret.ts";
 
 const MAX_OVERLAP_S = 31_536_000;

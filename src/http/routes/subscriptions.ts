@@ -6,7 +6,8 @@ import { describeForwardOverlaps } from "../../domain/forward-rules.ts";
 import { SubscriptionInput, type Subscription } from "../../domain/subscription.ts";
 import type { Statistics } from "../../manage/statistics.ts";
 import type { Resume } from "../../manage/resume.ts";
-import type { Subscriptions } from "../../manage/subscriptions.ts";
+import type { SubscriptionLanes } from "../../manage/subscription-lanes.ts";
+import type { Subscriptions } from "../../registry/subscriptions.ts";
 import { etagOf } from "../../registry/if-match.ts";
 import type { Store } from "../../store/store.ts";
 import { readIfMatch, sendWithEtag } from "../conditional.ts";
@@ -45,6 +46,7 @@ const ListQuery = Type.Object(
 
 export interface SubscriptionRoutesOptions {
   subscriptions: Subscriptions;
+  remove: SubscriptionLanes["remove"];
   statistics: Pick<Statistics, "summarise">;
   store: Store;
   resume: Resume["resume"];
@@ -53,7 +55,7 @@ export interface SubscriptionRoutesOptions {
 }
 
 export function addSubscriptionRoutes(app: FastifyInstance, options: SubscriptionRoutesOptions): void {
-  const { subscriptions, statistics, store, resume } = options;
+  const { subscriptions, remove, statistics, store, resume } = options;
   const get = (request: FastifyRequest) =>
     subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
 
@@ -161,7 +163,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     { config: { scope: "admin" }, schema: { summary: "Delete a subscription" } },
     async (request) => {
       const subscription = get(request);
-      const { cancelled, jobId } = await subscriptions.remove(subscription, readIfMatch(request));
+      const { cancelled, jobId } = await remove(subscription, readIfMatch(request));
       return { id: subscription.id, cancelled_deliveries: cancelled, job_id: jobId ?? null };
     },
   );

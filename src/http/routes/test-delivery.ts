@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import { TEST_EVENT_TYPE } from "../../domain/pattern.ts";
-import type { Subscriptions } from "../../manage/subscriptions.ts";
+import type { Subscriptions } from "../../registry/subscriptions.ts";
 import type { TestDeliveries } from "../../manage/test-delivery.ts";
 import type { StoredDelivery } from "../../store/store.ts";
 import { presentAttempt } from "../present/delivery.ts";

@@ -1,7 +1,7 @@
 import type { RecordKind, StoredRecord } from "../store/port/records.ts";
 
-/** What the registry must know of one kind of thing that users configure. Its rules are elsewhere: where it is changed. */
-export interface Kind<Thing> {
+/** What the registry must know of one sort of thing that users configure. Its rules are elsewhere: where it is changed. */
+export interface Resource<Thing> {
   readonly kind: RecordKind;
   /** For messages: `event type`. */
   readonly noun: string;

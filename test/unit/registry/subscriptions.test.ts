@@ -7,7 +7,9 @@ import { createOwnEvents } from "../../../src/manage/own-events.ts";
 import { createResume } from "../../../src/manage/resume.ts";
 import { createSecretBox } from "../../../src/registry/secret-box.ts";
 import { createSecretRotation } from "../../../src/manage/secret-rotation.ts";
-import { openSubscriptions, type SubscriptionsOptions } from "../../../src/manage/subscriptions.ts";
+import { createSubscriptionLanes } from "../../../src/manage/subscription-lanes.ts";
+import { createTargets } from "../../../src/manage/targets.ts";
+import { openSubscriptions, type SubscriptionsOptions } from "../../../src/registry/subscriptions.ts";
 import { createRegistry } from "../../../src/registry/registry.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import type { ReplayRow } from "../../../src/store/port/replays.ts";
@@ -58,7 +60,6 @@ describe("subscriptions", () => {
     const registry = createRegistry({ records, clock });
     const subscriptions = await openSubscriptions({
       registry,
-      store,
       clock,
       random,
       secretBox: createSecretBox("a master key for tests"),
@@ -66,8 +67,14 @@ describe("subscriptions", () => {
       checkDestination: () => undefined,
       onChange: () => undefined,
       onResumed: (draft, one, from) => news.resumed(draft, one, from, { held: "deliver", skipped: 0 }),
-      cancelLater: bulk.cancelLane,
       ...change,
+    });
+    const lanes = createSubscriptionLanes({
+      store,
+      subscriptions,
+      clock,
+      cancelLater: bulk.cancelLane,
+      onMovedUp: () => undefined,
     });
     const rotation = createSecretRotation({
       subscriptions,
@@ -80,7 +87,7 @@ describe("subscriptions", () => {
       onOverdue: () => undefined,
     });
     const resume = createResume({ store, subscriptions, findBreaker: () => undefined, news, clock });
-    return { time, registry, subscriptions, rotation, resume, news, added };
+    return { time, clock, registry, subscriptions, lanes, rotation, resume, news, added };
   }
 
   const input = (name: string, change: Partial<SubscriptionInput> = {}): SubscriptionInput => ({
@@ -133,11 +140,11 @@ describe("subscriptions", () => {
   });
 
   it("have ids that no other tenant's has or had", async () => {
-    const { subscriptions } = await open(await openStore());
+    const { subscriptions, lanes } = await open(await openStore());
     const make = (tenantId: string) => subscriptions.make(input("a", { tenant_id: tenantId }), { id: "chosen" });
     const { subscription } = await make("one");
     await expect(make("two")).rejects.toMatchObject({ code: "conflict" });
-    await subscriptions.remove(subscription);
+    await lanes.remove(subscription);
     await expect(make("two")).rejects.toMatchObject({ code: "conflict" });
     expect((await make("one")).subscription.seq).toBe(subscription.seq);
   });
@@ -146,7 +153,7 @@ describe("subscriptions", () => {
     const store = await openStore();
     const [one, other] = [await open(store), await open(store)];
     const { id } = await one.subscriptions.create(input("a"));
-    await one.subscriptions.remove(one.subscriptions.getById(id, undefined));
+    await one.lanes.remove(one.subscriptions.getById(id, undefined));
     await other.registry.follow();
     const later = await open(store);
     for (const { subscriptions } of [one, other, later]) {
@@ -157,12 +164,22 @@ describe("subscriptions", () => {
 
   it("come back with what was known of their destinations, which moves no version", async () => {
     const store = await openStore();
-    const { subscriptions } = await open(store);
-    const made = await subscriptions.create(input("a"));
-    await subscriptions.saveBreaker(made, { isOpen: true, failures: 7 } as never);
-    const again = (await open(store)).subscriptions;
-    expect(again.findSavedBreaker(made.seq)).toMatchObject({ isOpen: true, failures: 7 });
-    expect(again.find(made.seq)?.version).toBe(made.version);
+    const targetsOf = ({ subscriptions, clock }: Awaited<ReturnType<typeof open>>) =>
+      createTargets({
+        shared: { find: () => undefined, list: () => [] },
+        store,
+        clock,
+        subscriptions: () => subscriptions,
+        scheduler: () => expect.unreachable("nothing is sent here"),
+        onMode: () => undefined,
+        onChange: () => undefined,
+      });
+    const before = await open(store);
+    const made = await before.subscriptions.create(input("a"));
+    await targetsOf(before).save(made, { isOpen: true, failures: 7 } as never);
+    const again = await open(store);
+    expect(targetsOf(again).findSaved(made.seq)).toMatchObject({ isOpen: true, failures: 7 });
+    expect(again.subscriptions.find(made.seq)?.version).toBe(made.version);
   });
 
   describe("and what follows from a change", () => {
@@ -243,12 +260,12 @@ describe("subscriptions", () => {
     });
 
     it("leaves a pause alone that came before a suspension", async () => {
-      const { subscriptions } = await open(await openStore());
+      const { subscriptions, lanes } = await open(await openStore());
       const made = await subscriptions.create(input("a"));
       await subscriptions.setStatus(made, "inactive");
       await subscriptions.suspend(made, () => expect.unreachable("it is paused"));
       expect(subscriptions.find(made.seq)?.status).toBe("inactive");
-      await subscriptions.remove(made);
+      await lanes.remove(made);
       await subscriptions.suspend(made);
     });
 
@@ -256,7 +273,7 @@ describe("subscriptions", () => {
       const store = await openStore();
       let isBroken = true;
       const seen: object[] = [];
-      const { subscriptions, added } = await open(
+      const { subscriptions, lanes, added } = await open(
         store,
         {},
         {
@@ -271,10 +288,10 @@ describe("subscriptions", () => {
       );
       const made = await subscriptions.create(input("a"));
       for (let n = 0; n < MANY; n++) await stored(store, newEvent(), [newDelivery(made.seq)]);
-      await expect(subscriptions.remove(made)).rejects.toThrow("the disk");
+      await expect(lanes.remove(made)).rejects.toThrow("the disk");
       expect([await store.loadRunningReplays(), subscriptions.find(made.seq)]).toEqual([[], made]);
       isBroken = false;
-      const { cancelled, jobId } = await subscriptions.remove(made);
+      const { cancelled, jobId } = await lanes.remove(made);
       expect(cancelled).toBe(MANY);
       expect(await store.loadRunningReplays()).toMatchObject([{ id: jobId, laneSeq: made.seq, total: MANY }]);
       expect(added.map(({ id }) => id)).toEqual([jobId]);

@@ -1,6 +1,6 @@
 import { MASK } from "../domain/destination-auth.ts";
 import type { SubscriptionInput } from "../domain/subscription.ts";
-import type { SecretBox } from "../registry/secret-box.ts";
+import type { SecretBox } from "./secret-box.ts";
 
 /**
  * The settings of a subscription as the store keeps them. What may open a door (`auth` and the values of all headers) is

@@ -6,7 +6,7 @@ import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
 import { type TargetInput, THRESHOLDS } from "../domain/target.ts";
 import { isPresetName } from "../domain/target-presets.ts";
 import { expandUrl } from "../domain/url-template.ts";
-import type { Draft } from "../registry/draft.ts";
+import type { Draft } from "./draft.ts";
 
 export interface SubscriptionCheckOptions {
   /** Refuses a destination that may not be reached. */

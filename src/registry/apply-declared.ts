@@ -1,18 +1,18 @@
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import { describeForwardOverlaps } from "../domain/forward-rules.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import type { EventTypes } from "../registry/event-types.ts";
-import type { Sources } from "../registry/sources.ts";
+import type { EventTypes } from "./event-types.ts";
+import type { Sources } from "./sources.ts";
 import type { Subscriptions } from "./subscriptions.ts";
-import type { Targets } from "./targets.ts";
-import type { Tenants } from "../registry/tenants.ts";
+import type { SharedTargets } from "./targets.ts";
+import type { Tenants } from "./tenants.ts";
 
 /** What the configuration declares. */
 export interface Declared {
   eventTypes: Parameters<EventTypes["applyDeclared"]>[0];
   tenants: Parameters<Tenants["applyDeclared"]>[0];
   sources: Parameters<Sources["applyDeclared"]>[0];
-  targets: Parameters<Targets["applyDeclared"]>[0];
+  targets: Parameters<SharedTargets["applyDeclared"]>[0];
   subscriptions: Parameters<Subscriptions["applyDeclared"]>[0];
 }
 
@@ -20,7 +20,7 @@ export interface DeclaredParts {
   eventTypes: EventTypes;
   tenants: Tenants;
   sources: Sources;
-  targets: Pick<Targets, "applyDeclared">;
+  targets: Pick<SharedTargets, "applyDeclared">;
   subscriptions: Subscriptions;
   logger: Logger;
 }

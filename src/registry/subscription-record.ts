@@ -1,8 +1,8 @@
 import { formatSigningKeys, parseSigningKeys, type SigningKeys } from "../domain/signing-keys.ts";
 import type { ManagedBy, SubscriptionStatus } from "../domain/subscription.ts";
-import type { Change, Kind, LiveRecord } from "../registry/kind.ts";
+import type { Change, Resource, LiveRecord } from "./resource.ts";
 import { openSettings, sealSettings, type Settings, type StoredSettings } from "./sealed-settings.ts";
-import type { SecretBox } from "../registry/secret-box.ts";
+import type { SecretBox } from "./secret-box.ts";
 
 /** A subscription as its record keeps it. */
 export interface KeptSubscription {
@@ -31,10 +31,10 @@ interface Data extends Pick<KeptSubscription, "name" | "status" | "managedBy"> {
   heldSince?: number | null | undefined;
 }
 
-export function createSubscriptionKind(
+export function createSubscriptionResource(
   secretBox: SecretBox,
   onChange: (changes: readonly Change<KeptSubscription>[]) => Promise<void>,
-): Kind<KeptSubscription> {
+): Resource<KeptSubscription> {
   return {
     kind: "subscription",
     noun: "subscription",

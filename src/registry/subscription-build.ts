@@ -2,8 +2,8 @@ import type { Clock, Random } from "../domain/clock.ts";
 import { applyKeyInput, type SigningKeys } from "../domain/signing-keys.ts";
 import type { SubscriptionInput, SubscriptionStatus } from "../domain/subscription.ts";
 import type { Settings } from "./sealed-settings.ts";
-import type { SecretBox } from "../registry/secret-box.ts";
-import { sealSigningKeys, sealSubscriptionSettings, type KeptSubscription } from "./subscription-kind.ts";
+import type { SecretBox } from "./secret-box.ts";
+import { sealSigningKeys, sealSubscriptionSettings, type KeptSubscription } from "./subscription-record.ts";
 
 export type SubscriptionChange = Partial<SubscriptionInput>;
 

@@ -6,13 +6,17 @@ import type { Subscription, SubscriptionInput } from "../domain/subscription.ts"
 import { toSuspensionRules } from "../domain/suspension.ts";
 import { type TargetInput, THRESHOLDS, toTargetRules } from "../domain/target.ts";
 import { findHealth, findPreset, presetSettings } from "../domain/target-presets.ts";
-import type { Entry } from "../registry/kind.ts";
+import type { Entry } from "./resource.ts";
 import type { Settings } from "./sealed-settings.ts";
-import type { KeptSubscription } from "./subscription-kind.ts";
+import type { KeptSubscription } from "./subscription-record.ts";
 
 /** A subscription as those who route and deliver read it: with everything that was not set, and what its target says. */
-export function toSubscription(entry: Entry<KeptSubscription>, shared: TargetInput | undefined): Subscription {
-  const { settings: input, keys } = entry.thing;
+export function toSubscription(
+  entry: Omit<Entry<KeptSubscription>, "thing">,
+  thing: KeptSubscription,
+  shared: TargetInput | undefined,
+): Subscription {
+  const { settings: input, keys } = thing;
   const preset = presetSettings(input, shared);
   const { secrets, nextSecret, ed25519Key } = toEngineKeys(keys);
   const isFixed = input.retry_count !== undefined || input.retry_interval !== undefined;
@@ -21,12 +25,12 @@ export function toSubscription(entry: Entry<KeptSubscription>, shared: TargetInp
     version: entry.version,
     id: entry.id,
     tenantId: entry.tenantId,
-    name: entry.thing.name,
+    name: thing.name,
     kind: "http",
     url: input.url,
     events: input.events,
     filter: toFilter(input.event_filter),
-    status: entry.thing.status,
+    status: thing.status,
     format: input.format ?? "auto",
     signatureHeader: input.signature_header ?? "X-Webhook-Signature",
     secrets,
@@ -59,8 +63,8 @@ export function toSubscription(entry: Entry<KeptSubscription>, shared: TargetInp
     maxBytes: preset.maxBytes,
     wantsPlainJson: preset.wantsPlainJson,
     description: input.description,
-    managedBy: entry.thing.managedBy,
-    createdBy: entry.thing.createdBy,
+    managedBy: thing.managedBy,
+    createdBy: thing.createdBy,
     createdAt: entry.createdAt,
     updatedAt: entry.updatedAt,
   };
