@@ -17,6 +17,7 @@ import { createPruneJobs } from "./manage/prune-jobs.ts";
 import { reportRetention } from "./manage/retention.ts";
 import { createSecretRotation } from "./manage/secret-rotation.ts";
 import { createStatus } from "./manage/status.ts";
+import { startFollowing } from "./registry/follow.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
 import { openDelivery } from "./gateway/delivery.ts";
 import { openGround } from "./gateway/ground.ts";
@@ -226,6 +227,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   await replayRunner.start();
   await validations.start();
   void delivery.lanes.resume().catch(logFault);
+  const following = startFollowing({ registry: ground.registry, clock, onFault: logFault });
 
   await disk.settled();
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
@@ -246,6 +248,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       const startedAt = clock.now();
       logger.info("gateway is stopping");
       delivery.forwards.stop();
+      await following.stop();
       await replayRunner.stop();
       modes.stop();
       await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));

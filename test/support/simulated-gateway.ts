@@ -21,6 +21,7 @@ import { startUpkeep } from "../../src/manage/upkeep.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../../src/receive/publish-item.ts";
 import { createPublisher, type Publisher } from "../../src/receive/publish.ts";
 import { createSchemaChecker } from "../../src/receive/schema/schema-check.ts";
+import { startFollowing } from "../../src/registry/follow.ts";
 import { createRegistry } from "../../src/registry/registry.ts";
 import { openSharedTargets, type SharedTargets } from "../../src/registry/targets.ts";
 import { createFanOut, type FanOut } from "../../src/route/fan-out.ts";
@@ -76,6 +77,8 @@ export interface SimulatedGatewayOptions {
   /** How long the store takes to answer. */
   commitMs: number;
   onFault: (error: unknown) => void;
+  /** It is one of several on the folder, and hears of what the others change. */
+  follows?: boolean;
   onDispatch?: (subscription: Subscription, delivery: ClaimedDelivery, breaker: BreakerState | undefined) => void;
   onAttempt?: SchedulerOptions["onAttempt"];
   onBreaker?: SchedulerOptions["onBreaker"];
@@ -236,6 +239,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
   await scheduler.start();
   watchHealth();
   void lanes.resume().catch(onFault);
+  const following = options.follows === true ? startFollowing({ registry, clock, onFault }) : undefined;
 
   return {
     store: opened,
@@ -260,6 +264,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
       inFlight.close();
     },
     async stop(deadlineMs) {
+      await following?.stop();
       health.stop();
       await scheduler.stop(deadlineMs);
       await fanOut.settled();
