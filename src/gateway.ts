@@ -50,7 +50,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   const { limits } = config;
   const ground = await openGround(config, options);
   const { lock, store, clock, random, metrics, loopLag, work, disk, keys, quotas, tenants, logFault } = ground;
-  const delivery = await openDelivery(ground);
+  const delivery = await openDelivery(ground, options.destinationKinds);
   const {
     client,
     inFlight,
@@ -179,6 +179,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     }),
     scheduler,
     status,
+    kinds: delivery.kinds,
     subscriptions,
     subscriptionLanes: delivery.lanes,
     targets,

@@ -4,7 +4,6 @@ import { createAddressGuard } from "../deliver/address-guard.ts";
 import { parseDestination } from "../deliver/destination.ts";
 import { createForwards } from "../deliver/forwards.ts";
 import { createGovernor } from "../deliver/governor.ts";
-import { createHealthCheck } from "../deliver/health-check.ts";
 import { createHealthWatch } from "../deliver/health-watch.ts";
 import { openHttpClient } from "../deliver/http-client.ts";
 import { openInFlightFile } from "../deliver/in-flight-file.ts";
@@ -12,7 +11,9 @@ import { createLocalDispatch } from "../deliver/local-dispatch.ts";
 import { createOwnUrls } from "../deliver/own-urls.ts";
 import { parseEgressProxy } from "../deliver/proxy-tunnel.ts";
 import { createScheduler } from "../deliver/scheduler.ts";
-import { openHttpSender } from "../deliver/senders/http.ts";
+import { createDestinationKinds } from "../deliver/senders/kinds.ts";
+import { openSenders } from "../deliver/senders/open-senders.ts";
+import type { DestinationKind } from "../deliver/senders/sender.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import { createBulkReplays } from "../manage/bulk-replays.ts";
 import { createFailureNews } from "../manage/failure-news.ts";
@@ -43,7 +44,7 @@ export type Delivery = Awaited<ReturnType<typeof openDelivery>>;
 /** A loop that is later than this has more urgent things to do than replays. */
 const BUSY_LAG_MS = 50;
 
-export async function openDelivery(ground: Ground) {
+export async function openDelivery(ground: Ground, moreKinds: readonly DestinationKind[] = []) {
   const { config, logger, broken, logFault } = ground;
   const { store, clock, random, createId, metrics, loopLag, work, disk, secretBox, quotas, registry, tenants } = ground;
   const { limits } = config;
@@ -64,12 +65,16 @@ export async function openDelivery(ground: Ground) {
     port: config.port,
     listAddresses: listOwnAddresses,
   });
-  const sender = openHttpSender({
+  const checkDestination = (url: string, field?: string) =>
+    void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }, field);
+  const kinds = createDestinationKinds(moreKinds);
+  const senders = openSenders(kinds, {
     client,
     clock,
     userAgent: config.userAgent,
-    openCredentials: credentials.open,
+    checkUrl: checkDestination,
     findOwnUrlProblem: ownUrls.findProblem,
+    openCredentials: credentials.open,
   });
   const inFlight = openInFlightFile(join(config.dataDir, "in-flight"), {
     places: limits.maxSockets,
@@ -77,7 +82,7 @@ export async function openDelivery(ground: Ground) {
       logger.warn({ error }, "what is being sent cannot be noted; after a crash it is sent again without a trace"),
     defer: setImmediate,
   });
-  const dispatch = createLocalDispatch({ senders: { http: sender }, store, clock });
+  const dispatch = createLocalDispatch({ senders, store, clock });
 
   const warnCostlyFilter = createEventWarning(logger, () => clock.now(), "filters cost too much and did not match");
   const router = createRouter({
@@ -86,8 +91,6 @@ export async function openDelivery(ground: Ground) {
       warnCostlyFilter(event);
     },
   });
-  const checkDestination = (url: string, field?: string) =>
-    void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }, field);
   const sharedTargets = await openSharedTargets({
     registry,
     checkDestination,
@@ -116,8 +119,9 @@ export async function openDelivery(ground: Ground) {
     random,
     secretBox,
     createId,
-    checkDestination,
-    checkOwnUrl: ownUrls.check,
+    kinds,
+    refuseDestination: senders.refuse,
+    onHeld: ({ name }, why) => logger.warn({ subscription: name, reason: why }, "subscription is held"),
     findTarget: sharedTargets.findInput,
     findQuota: (draft, tenantId) => tenants.findQuota(draft, tenantId),
     async onChange(changes) {
@@ -196,7 +200,7 @@ export async function openDelivery(ground: Ground) {
   const health = createHealthWatch({
     clock,
     random,
-    check: createHealthCheck({ client, userAgent: config.userAgent }),
+    check: senders.checkHealth,
     lanes: scheduler.targets,
     onMode: (target, change) => modes.found(target, change),
     onWell(target) {
@@ -297,6 +301,7 @@ export async function openDelivery(ground: Ground) {
 
   return {
     client,
+    kinds,
     inFlight,
     ownUrls,
     router,

@@ -61,10 +61,10 @@ export function createStatus(options: StatusOptions): Status {
 
   function describeSuspended(tenantId: string | undefined) {
     const suspended = subscriptions.list(tenantId).filter(({ status }) => status === "suspended");
-    return suspended.map(({ id, name, seq }) => {
+    return suspended.map(({ id, name, seq, heldBecause }) => {
       const { at, reason } = scheduler.findSuspension(seq) ?? {};
       const since = at === undefined ? null : new Date(at).toISOString();
-      return { id, subscription: name, since, reason: reason ?? null };
+      return { id, subscription: name, since, reason: heldBecause ?? reason ?? null };
     });
   }
 

@@ -1,3 +1,4 @@
+import type { DestinationKinds } from "../deliver/senders/kinds.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import { isPresetName } from "../domain/target-presets.ts";
 import type { TargetInput } from "../domain/target.ts";
@@ -31,7 +32,10 @@ export interface SubscriptionChanged {
 
 export type FindTarget = (name: string, tenantId: string) => TargetInput | undefined;
 
-export function createKnownSubscriptions(findTarget: FindTarget | undefined): KnownSubscriptions {
+export function createKnownSubscriptions(
+  kinds: DestinationKinds,
+  findTarget: FindTarget | undefined,
+): KnownSubscriptions {
   const derived = new WeakMap<KeptEntry, Subscription>();
   const bySeq = new Map<number, Subscription>();
   const byId = new Map<string, Subscription>();
@@ -60,7 +64,7 @@ export function createKnownSubscriptions(findTarget: FindTarget | undefined): Kn
   function deriveWith(entry: KeptEntry, thing: KeptSubscription): Subscription {
     const { target } = thing.settings;
     const shared = namesTarget(thing.settings) ? findTarget?.(target as string, entry.tenantId) : undefined;
-    return toSubscription(entry, thing, shared);
+    return toSubscription(entry, thing, shared, kinds);
   }
 
   function listAll(): readonly Subscription[] {

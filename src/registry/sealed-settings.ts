@@ -1,50 +1,43 @@
-import { MASK } from "../domain/destination-auth.ts";
-import type { SubscriptionInput } from "../domain/subscription.ts";
+import { settingsIn, withSettings } from "../deliver/senders/kind-settings.ts";
+import type { DestinationKind } from "../deliver/senders/sender.ts";
+import type { SharedSettings } from "../domain/subscription.ts";
 import type { SecretBox } from "./secret-box.ts";
 
 /**
- * The settings of a subscription as the store keeps them. What may open a door (`auth` and the values of all headers) is
+ * The settings of a subscription as the store keeps them. What may open a door, as the kind of its destination says, is
  * sealed inside of it; the rest stays readable.
  */
 
-export type Settings = Omit<SubscriptionInput, "secret" | "status">;
+export type Settings = Omit<SharedSettings, "secret" | "status"> & Readonly<Record<string, unknown>>;
 
-export interface StoredSettings extends Settings {
-  /** Base64 of a sealed `Hidden`; absent when there is nothing to hide, and in rows of earlier versions. */
+export type StoredSettings = Settings & {
+  /** Base64 of what is sealed; absent when there is nothing to hide, and in rows of earlier versions. */
   sealed?: string;
+};
+
+export function sealSettings(settings: Settings, kind: DestinationKind, box: SecretBox, owner: string): StoredSettings {
+  const parted = kind.secrets.hide(settingsIn(settings, kind));
+  if (parted === undefined) return settings;
+  const sealed = box.seal(JSON.stringify(parted.hidden), settingsOf(owner));
+  return { ...withSettings(settings, kind, parted.shown), sealed: Buffer.from(sealed).toString("base64") };
 }
 
-interface Hidden {
-  auth?: Settings["auth"];
-  headers: Record<string, string>;
-}
-
-export function sealSettings(settings: Settings, box: SecretBox, owner: string): StoredSettings {
-  const { auth, ...shown }: StoredSettings = settings;
-  const headers = settings.headers ?? {};
-  const names = Object.keys(headers);
-  const hasAuth = auth !== undefined && auth !== null;
-  if (!hasAuth && names.length === 0) return settings;
-  const hidden: Hidden = { headers };
-  if (hasAuth) hidden.auth = auth;
-  // The names stay, and with them the order in which the headers are sent.
-  if (names.length > 0) shown.headers = Object.fromEntries(names.map((name) => [name, MASK]));
-  shown.sealed = Buffer.from(box.seal(JSON.stringify(hidden), settingsOf(owner))).toString("base64");
-  return shown;
-}
-
-export function openSettings(stored: StoredSettings, box: SecretBox, owner: string): Settings {
+/** Without a kind that is known, what is sealed stays so. */
+export function openSettings(
+  stored: StoredSettings,
+  kind: DestinationKind | undefined,
+  box: SecretBox,
+  owner: string,
+): Settings {
   const { sealed, ...settings } = stored;
-  if (sealed === undefined) return settings;
-  const hidden = JSON.parse(box.open(Buffer.from(sealed, "base64"), settingsOf(owner))) as Hidden;
-  if (settings.headers) settings.headers = { ...settings.headers, ...hidden.headers };
-  if (hidden.auth !== undefined) settings.auth = hidden.auth;
-  return settings;
+  if (sealed === undefined || kind === undefined) return settings;
+  const hidden: unknown = JSON.parse(box.open(Buffer.from(sealed, "base64"), settingsOf(owner)));
+  return withSettings(settings, kind, kind.secrets.reveal(settingsIn(settings, kind), hidden));
 }
 
-/** Rows of earlier versions hold the values of some headers in clear. */
-export function needsSealing({ headers }: StoredSettings): boolean {
-  return Object.values(headers ?? {}).some((value) => value !== MASK);
+/** Rows of earlier versions hold some of it in clear. */
+export function needsSealing(stored: StoredSettings, kind: DestinationKind): boolean {
+  return kind.secrets.isExposed?.(settingsIn(stored, kind)) === true;
 }
 
 /** Another owner than that of the signing secrets: one cannot be put in the place of the other. */

@@ -1,6 +1,7 @@
+import type { DestinationKind } from "../deliver/senders/sender.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { applyKeyInput, type SigningKeys } from "../domain/signing-keys.ts";
-import type { SubscriptionInput, SubscriptionStatus } from "../domain/subscription.ts";
+import type { SharedSettings, SubscriptionInput, SubscriptionStatus } from "../domain/subscription.ts";
 import type { Settings } from "./sealed-settings.ts";
 import type { SecretBox } from "./secret-box.ts";
 import { sealSigningKeys, sealSubscriptionSettings, type KeptSubscription } from "./subscription-record.ts";
@@ -12,13 +13,13 @@ type Facts = Pick<KeptSubscription, "id" | "tenantId" | "managedBy" | "createdBy
 /** What a subscription becomes, as it is to be kept. */
 export interface SubscriptionBuild {
   /** The known one itself, where the input says nothing else. */
-  fromInput(input: SubscriptionInput, facts: Facts, known?: KeptSubscription): KeptSubscription;
+  fromInput(input: SubscriptionInput, kind: DestinationKind, facts: Facts, known?: KeptSubscription): KeptSubscription;
   withStatus(known: KeptSubscription, status: SubscriptionStatus): KeptSubscription;
   withKeys(known: KeptSubscription, keys: SigningKeys): KeptSubscription;
   /** It has left the configuration: its deliveries are held, because that may be a mistake. */
   toFormer(known: KeptSubscription): KeptSubscription;
   /** With settings that are sealed anew. */
-  seal(known: KeptSubscription): KeptSubscription;
+  seal(known: KeptSubscription, kind: DestinationKind): KeptSubscription;
 }
 
 export function createSubscriptionBuild(options: {
@@ -37,7 +38,7 @@ export function createSubscriptionBuild(options: {
   }
 
   return {
-    fromInput(input, { id, tenantId, managedBy, createdBy }, known) {
+    fromInput(input, kind, { id, tenantId, managedBy, createdBy }, known) {
       const { secret: _, status = known?.status ?? "active", ...settings } = input;
       const isDeclared = managedBy === "config";
       const keys = applyKeyInput(known?.keys, input, { random, now: clock.now(), isDeclared });
@@ -56,7 +57,9 @@ export function createSubscriptionBuild(options: {
         createdBy,
         heldSince: heldSince(status, known),
         sealed: {
-          settings: hasSameSettings ? known.sealed.settings : sealSubscriptionSettings(settings, secretBox, owner),
+          settings: hasSameSettings
+            ? known.sealed.settings
+            : sealSubscriptionSettings(settings, kind, secretBox, owner),
           keys: keys === known?.keys ? known.sealed.keys : sealSigningKeys(keys, secretBox, owner),
         },
       };
@@ -68,16 +71,17 @@ export function createSubscriptionBuild(options: {
       sealed: { ...known.sealed, keys: sealSigningKeys(keys, secretBox, known) },
     }),
     toFormer: (known) => ({ ...withStatus(known, "inactive"), managedBy: "former_config" }),
-    seal: (known) => ({
+    seal: (known, kind) => ({
       ...known,
-      sealed: { ...known.sealed, settings: sealSubscriptionSettings(known.settings, secretBox, known) },
+      sealed: { ...known.sealed, settings: sealSubscriptionSettings(known.settings, kind, secretBox, known) },
     }),
   };
 }
 
 /** One way to retry at a time: a change of the one takes the other away. */
 export function mergeChange(current: Settings, change: SubscriptionChange): SubscriptionInput {
-  const merged: SubscriptionInput = { ...current, ...change };
+  const merged: SharedSettings = { ...current, ...change };
+  if (change.destination !== undefined) merged.destination = { ...current.destination, ...change.destination };
   if (change.retry_policy !== undefined && change.retry_count === undefined && change.retry_interval === undefined) {
     delete merged.retry_count;
     delete merged.retry_interval;

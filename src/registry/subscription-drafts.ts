@@ -1,3 +1,5 @@
+import { settingsIn, withSettings } from "../deliver/senders/kind-settings.ts";
+import type { DestinationKind } from "../deliver/senders/sender.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import { stableId } from "../domain/ids.ts";
@@ -7,13 +9,14 @@ import { refuseManaged, type DeclaredThing } from "./declared.ts";
 import type { Draft, Pending } from "./draft.ts";
 import { checkIfMatch } from "./if-match.ts";
 import type { KeptEntry, KnownSubscriptions } from "./known-subscriptions.ts";
-import { refuseCarriedCredentials, restoreMasked } from "./masked-credentials.ts";
-import type { SubscriptionBuild } from "./subscription-build.ts";
+import { mergeChange, type SubscriptionBuild, type SubscriptionChange } from "./subscription-build.ts";
 import {
   createSubscriptionCheck,
+  refuseOtherKind,
   refuseOverQuota,
   refuseRival,
   refuseSameName,
+  refuseUnknownKind,
   type SubscriptionCheckOptions,
 } from "./subscription-checks.ts";
 import type { KeptSubscription } from "./subscription-record.ts";
@@ -21,7 +24,7 @@ import type { KeptSubscription } from "./subscription-record.ts";
 /** What somebody wants a subscription to be, judged by all others and put into the draft. */
 export interface SubscriptionDrafts {
   add(draft: Draft, input: SubscriptionInput, made: Maker): Pending<KeptSubscription>;
-  update(draft: Draft, known: KeptEntry, input: SubscriptionInput): Pending<KeptSubscription>;
+  change(draft: Draft, of: SubscriptionRef, change: SubscriptionChange, ifMatch?: string): Pending<KeptSubscription>;
   put(draft: Draft, id: string, input: SubscriptionInput, terms: PutTerms): PutPending;
   /** Refuses one that is not there, or not in the version that is meant. */
   getMeant(draft: Draft, of: SubscriptionRef, ifMatch: string | undefined): KeptEntry;
@@ -70,7 +73,7 @@ export function createSubscriptionDrafts(
   function add(draft: Draft, input: SubscriptionInput, { id, createdBy }: Maker): Pending<KeptSubscription> {
     const tenantId = input.tenant_id ?? DEFAULT_TENANT;
     const same = draft.find(kept, id, tenantId);
-    check(input, draft);
+    const kind = check(input, draft);
     const isOther = (one: SubscriptionRef) => one.id === id && one.tenantId !== tenantId;
     if (same !== undefined || draft.list(kept).some(isOther) || kept.listDeleted().some(isOther)) {
       throw new PosthornError("conflict", `The id ${id} is taken. Choose another.`);
@@ -79,14 +82,15 @@ export function createSubscriptionDrafts(
     refuseRival(input, others);
     refuseSameName(input.name, tenantId, others);
     refuseOverQuota(options.findQuota?.(draft, tenantId), tenantId, others.length);
-    return draft.put(kept, build.fromInput(input, { id, tenantId, managedBy: "api", createdBy }));
+    return draft.put(kept, build.fromInput(input, kind, { id, tenantId, managedBy: "api", createdBy }));
   }
 
   function update(draft: Draft, entry: KeptEntry, input: SubscriptionInput): Pending<KeptSubscription> {
-    check(input, draft);
+    const kind = check(input, draft);
+    refuseOtherKind(input, entry.thing.settings);
     if (input.mode === "forward") refuseRival(input, listOthers(draft, entry));
     if (input.name !== entry.thing.name) refuseSameName(input.name, entry.tenantId, listOthers(draft, entry));
-    const thing = build.fromInput(input, { ...entry.thing, managedBy: "api" }, entry.thing);
+    const thing = build.fromInput(input, kind, { ...entry.thing, managedBy: "api" }, entry.thing);
     tellResumed(draft, entry, thing);
     return draft.put(kept, thing);
   }
@@ -112,16 +116,34 @@ export function createSubscriptionDrafts(
     // Another tenant's is not found, here as everywhere.
     if (boundTo !== undefined && found.tenantId !== boundTo) throw noSubscription(id);
     const entry = getMeant(draft, found, ifMatch);
-    const { tenantId, thing } = entry;
+    const { tenantId } = entry;
     if ((input.tenant_id ?? tenantId) !== tenantId) {
       throw new PosthornError("invalid_field", `tenant_id: it belongs to ${tenantId}, for good.`, {
         field: "tenant_id",
       });
     }
     refuseManaged(kept, entry);
-    refuseCarriedCredentials(input, thing.settings, true);
-    const restored = restoreMasked(input, thing.settings);
+    const restored = restoreSecrets(input, entry, true);
     return { pending: update(draft, entry, { ...restored, tenant_id: tenantId }), isNew: false };
+  }
+
+  function change(draft: Draft, of: SubscriptionRef, wish: SubscriptionChange, ifMatch?: string) {
+    const entry = getMeant(draft, of, ifMatch);
+    refuseManaged(kept, entry);
+    return update(draft, entry, mergeChange(entry.thing.settings, restoreSecrets(wish, entry, false)));
+  }
+
+  /** What was shown masked and is sent back stands for what is stored, as long as it goes to the same place. */
+  function restoreSecrets<Given extends SubscriptionChange>(given: Given, { id, thing }: KeptEntry, isWhole: boolean) {
+    const { settings } = thing;
+    refuseUnknownKind(id, settings, options.kinds);
+    const kind = options.kinds.findOf(settings) as DestinationKind;
+    const [wished, stored] = [settingsIn(given as SubscriptionInput, kind), settingsIn(settings, kind)];
+    // Where it says another kind, that is what is refused.
+    if (kind.isFlat !== true && given.destination === undefined) return given;
+    kind.secrets.refuseCarried(wished, stored, isWhole);
+    return withSettings(given as SubscriptionInput, kind, kind.secrets.restore(wished, stored)) as Given &
+      SubscriptionInput;
   }
 
   function buildDeclared(
@@ -130,19 +152,20 @@ export function createSubscriptionDrafts(
     key: SubscriptionRef,
     entry: KeptEntry | undefined,
   ): KeptSubscription {
-    check(input, draft);
+    const kind = check(input, draft);
+    if (entry !== undefined) refuseOtherKind(input, entry.thing.settings);
     // A status that an operator or a failing destination set stays; one that came back to the file starts anew.
     const returned = entry?.thing.managedBy === "former_config" ? { status: "active" as const } : {};
     const createdBy = entry === undefined ? "config" : entry.thing.createdBy;
     const facts = { ...key, managedBy: "config" as const, createdBy };
-    const thing = build.fromInput({ ...returned, ...input }, facts, entry?.thing);
+    const thing = build.fromInput({ ...returned, ...input }, kind, facts, entry?.thing);
     if (entry !== undefined) tellResumed(draft, entry, thing);
     return thing;
   }
 
   return {
     add,
-    update,
+    change,
     put,
     getMeant,
     toDeclared(draft, input) {

@@ -1,3 +1,5 @@
+import type { DestinationKinds } from "../deliver/senders/kinds.ts";
+import type { DestinationKind } from "../deliver/senders/sender.ts";
 import { formatSigningKeys, parseSigningKeys, type SigningKeys } from "../domain/signing-keys.ts";
 import type { ManagedBy, SubscriptionStatus } from "../domain/subscription.ts";
 import type { Change, Resource, LiveRecord } from "./resource.ts";
@@ -33,6 +35,7 @@ interface Data extends Pick<KeptSubscription, "name" | "status" | "managedBy"> {
 
 export function createSubscriptionResource(
   secretBox: SecretBox,
+  kinds: DestinationKinds,
   onChange: (changes: readonly Change<KeptSubscription>[]) => Promise<void>,
 ): Resource<KeptSubscription> {
   return {
@@ -40,7 +43,7 @@ export function createSubscriptionResource(
     noun: "subscription",
     format: 1,
     remembersDeleted: true,
-    read: (record) => fromRecord(record, secretBox),
+    read: (record) => fromRecord(record, secretBox, kinds),
     write({ name, status, managedBy, createdBy, heldSince, sealed }) {
       const data: Data = { name, status, settings: sealed.settings, managedBy, createdBy, heldSince };
       return { data: JSON.stringify(data), blob: sealed.keys };
@@ -50,15 +53,24 @@ export function createSubscriptionResource(
   };
 }
 
-export function sealSubscriptionSettings(settings: Settings, box: SecretBox, owner: Owner): StoredSettings {
-  return sealSettings(settings, box, ownerOf(owner));
+export function sealSubscriptionSettings(
+  settings: Settings,
+  kind: DestinationKind,
+  box: SecretBox,
+  owner: Owner,
+): StoredSettings {
+  return sealSettings(settings, kind, box, ownerOf(owner));
 }
 
 export function sealSigningKeys(keys: SigningKeys, box: SecretBox, owner: Owner): Uint8Array {
   return box.seal(formatSigningKeys(keys), ownerOf(owner));
 }
 
-function fromRecord({ tenantId, id, data, blob, createdAt }: LiveRecord, box: SecretBox): KeptSubscription {
+function fromRecord(
+  { tenantId, id, data, blob, createdAt }: LiveRecord,
+  box: SecretBox,
+  kinds: DestinationKinds,
+): KeptSubscription {
   const { name, status, managedBy, settings, createdBy, heldSince } = JSON.parse(data) as Data;
   const owner = ownerOf({ tenantId, id });
   const keys = blob ?? new Uint8Array();
@@ -67,7 +79,7 @@ function fromRecord({ tenantId, id, data, blob, createdAt }: LiveRecord, box: Se
     tenantId,
     name,
     status,
-    settings: openSettings(settings, box, owner),
+    settings: openSettings(settings, kinds.findOf(settings), box, owner),
     keys: parseSigningKeys(box.open(keys, owner), createdAt),
     managedBy,
     createdBy: createdBy ?? undefined,

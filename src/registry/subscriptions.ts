@@ -1,15 +1,15 @@
 import type { Clock, Random } from "../domain/clock.ts";
 import type { SigningKeys } from "../domain/signing-keys.ts";
 import type { Subscription, SubscriptionInput, SubscriptionStatus } from "../domain/subscription.ts";
+import { presentDestination } from "../deliver/senders/kind-settings.ts";
 import { declare, refuseManaged } from "./declared.ts";
 import type { Draft, Pending } from "./draft.ts";
 import { createKnownSubscriptions, type KeptEntry, type SubscriptionChanged } from "./known-subscriptions.ts";
-import { refuseCarriedCredentials, restoreMasked } from "./masked-credentials.ts";
 import type { Once, Registry } from "./registry.ts";
 import type { Change } from "./resource.ts";
 import { needsSealing, type Settings } from "./sealed-settings.ts";
 import type { SecretBox } from "./secret-box.ts";
-import { createSubscriptionBuild, mergeChange, type SubscriptionChange } from "./subscription-build.ts";
+import { createSubscriptionBuild, type SubscriptionChange } from "./subscription-build.ts";
 import {
   createSubscriptionDrafts,
   noSubscription,
@@ -36,6 +36,8 @@ export interface Subscriptions {
   ): { id: string; name: string } | undefined;
   /** What the user set, for showing. */
   settingsOf(subscription: Subscription): Settings;
+  /** What of it is shown of the destination: by the kind's own names, or in `destination`. */
+  destinationOf(subscription: Subscription): Record<string, unknown>;
   /** What it signs with now. */
   keysOf(subscription: Subscription): SigningKeys;
   /** In wall time; undefined for one that is active. */
@@ -92,32 +94,42 @@ export interface SubscriptionsOptions extends SubscriptionDraftsOptions {
   random: Random;
   secretBox: SecretBox;
   createId: (prefix: "sub") => string;
+  /** Nothing is sent, because this release does not know its kind of destination. */
+  onHeld?: ((subscription: Subscription, why: string) => void) | undefined;
   /** After memory shows it. Not called for what is there at the start. */
   onChange: (changes: readonly SubscriptionChanged[]) => void | Promise<void>;
 }
 
 export async function openSubscriptions(options: SubscriptionsOptions): Promise<Subscriptions> {
-  const { registry } = options;
+  const { registry, kinds } = options;
   const build = createSubscriptionBuild(options);
-  const known = createKnownSubscriptions(options.findTarget);
+  const known = createKnownSubscriptions(kinds, options.findTarget);
   let isOpen = false;
-  const kept = await registry.open(createSubscriptionResource(options.secretBox, take));
+  const kept = await registry.open(createSubscriptionResource(options.secretBox, kinds, take));
   const drafts = createSubscriptionDrafts(options, kept, known, build);
   await sealAll();
   isOpen = true;
+  for (const subscription of known.list(undefined)) tellHeld(subscription);
 
   /** From versions that left the values of headers in clear. */
   async function sealAll(): Promise<void> {
     await registry.change(kept, (draft) => {
       for (const { thing } of kept.list()) {
-        if (needsSealing(thing.sealed.settings)) draft.put(kept, build.seal(thing));
+        const kind = kinds.findOf(thing.settings);
+        if (kind !== undefined && needsSealing(thing.sealed.settings, kind)) draft.put(kept, build.seal(thing, kind));
       }
     });
   }
 
   async function take(changes: readonly Change<KeptSubscription>[]): Promise<void> {
     const changed = changes.map(known.take);
-    if (isOpen) await options.onChange(changed);
+    if (!isOpen) return;
+    for (const { before, after } of changed) if (before?.heldBecause !== after?.heldBecause) tellHeld(after);
+    await options.onChange(changed);
+  }
+
+  function tellHeld(subscription: Subscription | undefined): void {
+    if (subscription?.heldBecause !== undefined) options.onHeld?.(subscription, subscription.heldBecause);
   }
 
   function thingOf({ seq, id }: Subscription): KeptSubscription {
@@ -159,6 +171,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     count: (draft, tenantId) => draft.list(kept, tenantId).length,
     findIn: (draft, tenantId, fits) => draft.list(kept, tenantId).find(({ thing }) => fits(thing))?.thing,
     settingsOf: (subscription) => thingOf(subscription).settings,
+    destinationOf: (subscription) => presentDestination(thingOf(subscription).settings, kinds),
     keysOf: (subscription) => thingOf(subscription).keys,
     heldSince: (subscription) => thingOf(subscription).heldSince,
     findState: (seq) => kept.findBySeq(seq)?.state,
@@ -172,14 +185,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       return { subscription: shown(pending), isNew };
     },
     async change(of, change, ifMatch) {
-      const pending = await registry.change(kept, (draft) => {
-        const entry = drafts.getMeant(draft, of, ifMatch);
-        refuseManaged(kept, entry);
-        const { settings } = entry.thing;
-        refuseCarriedCredentials(change, settings, false);
-        return drafts.update(draft, entry, mergeChange(settings, restoreMasked(change, settings)));
-      });
-      return shown(pending);
+      return shown(await registry.change(kept, (draft) => drafts.change(draft, of, change, ifMatch)));
     },
     setStatus,
     async suspend({ id, tenantId }, tell) {

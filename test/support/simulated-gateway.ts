@@ -4,12 +4,12 @@ import type { Clock } from "../../src/domain/clock.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
 import type { BreakerState } from "../../src/deliver/breaker.ts";
 import type { Dispatch } from "../../src/deliver/dispatch.ts";
-import type { HealthCheck } from "../../src/deliver/health-check.ts";
-import { createHealthWatch } from "../../src/deliver/health-watch.ts";
+import { createHealthWatch, type HealthCheck } from "../../src/deliver/health-watch.ts";
 import { openInFlightFile } from "../../src/deliver/in-flight-file.ts";
 import { createLocalDispatch } from "../../src/deliver/local-dispatch.ts";
 import { createScheduler, type Scheduler, type SchedulerOptions } from "../../src/deliver/scheduler.ts";
 import type { Slots } from "../../src/deliver/slots.ts";
+import { createDestinationKinds } from "../../src/deliver/senders/kinds.ts";
 import type { Sender } from "../../src/deliver/senders/sender.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import { createReplays, type Replays } from "../../src/manage/replays.ts";
@@ -121,12 +121,18 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     onFault,
     defer: (write) => write(),
   });
-  const local = createLocalDispatch({ senders: { http: sender }, store, clock });
+  const local = createLocalDispatch({
+    senders: { find: () => sender, close: () => sender.close() },
+    store,
+    clock,
+  });
   const dispatch: Dispatch = {
     ...local,
-    send(delivery, subscription, done) {
-      options.onDispatch?.(subscription, delivery, scheduler.findBreaker(subscription.seq));
-      local.send(delivery, subscription, done);
+    send(deliveries, subscription, done) {
+      for (const delivery of deliveries) {
+        options.onDispatch?.(subscription, delivery, scheduler.findBreaker(subscription.seq));
+      }
+      local.send(deliveries, subscription, done);
     },
   };
   const router = createRouter();
@@ -157,7 +163,8 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     random,
     secretBox: createSecretBox("a master key for simulations"),
     createId,
-    checkDestination: () => undefined,
+    kinds: createDestinationKinds(),
+    refuseDestination: () => undefined,
     findTarget: sharedTargets.findInput,
     async onChange(changes) {
       router.update(subscriptions.list(undefined));

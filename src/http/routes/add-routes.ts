@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { Scheduler } from "../../deliver/scheduler.ts";
+import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { BulkReplays } from "../../manage/bulk-replays.ts";
 import type { EventTypes } from "../../registry/event-types.ts";
@@ -64,6 +65,7 @@ export interface RouteParts {
   exports: ExportGate;
   scheduler: Pick<Scheduler, "findBreaker" | "targets">;
   status: Status;
+  kinds: DestinationKinds;
   subscriptions: Subscriptions;
   subscriptionLanes: Pick<SubscriptionLanes, "remove">;
   targets: Targets;
@@ -89,7 +91,7 @@ export interface RouteParts {
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   // Before all others: those that come after it are in the reference.
   addDocumentationRoutes(app, { routes: watchDocumentedRoutes(app), version: parts.version });
-  const { open, store, clock, logger, scheduler, status, subscriptions, sources } = parts;
+  const { open, store, clock, logger, scheduler, status, kinds, subscriptions, sources } = parts;
   const { eventTypes, tenants, keys, rotation, replays, bulkReplays, resume, tests, jobs, statistics } = parts;
   const present = (delivery: StoredDelivery) =>
     presentDelivery(delivery, {
@@ -106,7 +108,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   });
   addEventRoutes(app, { store, replays, presentDelivery: present });
   addEventExportRoute(app, { store, exports: parts.exports });
-  addDeliveryRoutes(app, { store, subscriptions, replays, bulkReplays, presentDelivery: present });
+  addDeliveryRoutes(app, { store, kinds, subscriptions, replays, bulkReplays, presentDelivery: present });
   addReplayRoutes(app, { bulkReplays });
   addRequestRoutes(app, {
     store,
@@ -136,7 +138,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
       logger.warn({ subscription_id: id, subscription: name, warnings }, "a subscription was saved with a warning"),
   });
   addStatisticsRoutes(app, { statistics, subscriptions, store });
-  addTestDeliveryRoutes(app, { subscriptions, tests, presentDelivery: present });
+  addTestDeliveryRoutes(app, { kinds, subscriptions, tests, presentDelivery: present });
   addFilterRoutes(app, { store });
   addTargetRoutes(app, {
     targets: parts.targets,

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
+import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import { DELIVERY_STATES } from "../../domain/delivery.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { formatDeliveryId, parseDeliveryId } from "../../domain/ids.ts";
@@ -26,13 +27,14 @@ const ListQuery = Type.Object(
 export interface DeliveryRoutesOptions {
   store: Store;
   subscriptions: Subscriptions;
+  kinds: DestinationKinds;
   replays: Replays;
   bulkReplays: BulkReplays;
   presentDelivery: (delivery: StoredDelivery) => object;
 }
 
 export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesOptions): void {
-  const { store, subscriptions, replays, presentDelivery } = options;
+  const { store, subscriptions, kinds, replays, presentDelivery } = options;
   const { startReplay } = createReplayAnswers(options.bulkReplays);
 
   function toFilter(query: { tenant_id?: string; subscription_id?: string }, request: FastifyRequest): DeliveryFilter {
@@ -67,9 +69,9 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
       const delivery = await getDelivery(request.params.id, request);
       const attempts = await store.listAttempts(delivery);
       const { eventId, eventType, eventSeq, subscriptionSeq } = delivery;
-      const hiddenHeaders = Object.keys(subscriptions.find(subscriptionSeq)?.headers ?? {});
-      const of = { deliveryId: formatDeliveryId(eventSeq, subscriptionSeq), eventId, eventType, hiddenHeaders };
-      return { ...presentDelivery(delivery), attempts: attempts.map((attempt) => presentAttempt(attempt, of)) };
+      const subscription = subscriptions.find(subscriptionSeq);
+      const of = { deliveryId: formatDeliveryId(eventSeq, subscriptionSeq), eventId, eventType, subscription };
+      return { ...presentDelivery(delivery), attempts: attempts.map((attempt) => presentAttempt(attempt, of, kinds)) };
     },
   );
 

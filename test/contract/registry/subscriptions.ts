@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { createDestinationKinds } from "../../../src/deliver/senders/kinds.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { stableId } from "../../../src/domain/ids.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
@@ -31,7 +32,8 @@ export const subscriptionsCase: ResourceCase = {
       random: createSeededRandom(1),
       secretBox: createSecretBox("a master key for contracts"),
       createId: () => expect.unreachable("each has an id here"),
-      checkDestination: () => undefined,
+      kinds: createDestinationKinds(),
+      refuseDestination: () => undefined,
       onChange: () => undefined,
     });
     const inputOf = (id: string, description: string) => ({

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createDestinationKinds } from "../../../src/deliver/senders/kinds.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import type { Subscription, SubscriptionInput } from "../../../src/domain/subscription.ts";
 import { createFailureNews } from "../../../src/manage/failure-news.ts";
@@ -64,7 +65,8 @@ describe("subscriptions", () => {
       random,
       secretBox: createSecretBox("a master key for tests"),
       createId,
-      checkDestination: () => undefined,
+      kinds: createDestinationKinds(),
+      refuseDestination: () => undefined,
       onChange: () => undefined,
       onResumed: (draft, one, from) => news.resumed(draft, one, from, { held: "deliver", skipped: 0 }),
       ...change,

@@ -1,16 +1,56 @@
-import { type DestinationAuthInput, MASK, SECRET_FIELDS } from "../domain/destination-auth.ts";
-import { PosthornError } from "../domain/errors.ts";
-import { parseUrl } from "../domain/parse-url.ts";
-import type { SubscriptionInput } from "../domain/subscription.ts";
-import { expandUrl } from "../domain/url-template.ts";
+import { PosthornError } from "../../../domain/errors.ts";
+import { MASK } from "../../../domain/mask.ts";
+import { parseUrl } from "../../../domain/parse-url.ts";
+import type { SettingsSecrets } from "../sender.ts";
+import { type DestinationAuthInput, maskAuth, SECRET_FIELDS } from "./auth.ts";
+import type { HttpSettings } from "./settings.ts";
+import { expandUrl } from "./url-template.ts";
 
-/** The headers and the auth of a subscription are shown without their values, and belong to the origin of its URL. */
+/** The headers and the auth are sealed and shown without their values, and belong to the origin of the URL. */
+export const HTTP_SECRETS: SettingsSecrets<HttpSettings> = {
+  hide(settings) {
+    const { auth, ...shown } = settings;
+    const headers = settings.headers ?? {};
+    const names = Object.keys(headers);
+    const hasAuth = auth !== undefined && auth !== null;
+    if (!hasAuth && names.length === 0) return undefined;
+    const hidden: Hidden = { headers };
+    if (hasAuth) hidden.auth = auth;
+    // The names stay, and with them the order in which the headers are sent.
+    if (names.length > 0) shown.headers = Object.fromEntries(names.map((name) => [name, MASK]));
+    return { shown, hidden };
+  },
+  reveal(shown, sealed) {
+    const { headers, auth } = sealed as Hidden;
+    const settings = { ...shown };
+    if (settings.headers) settings.headers = { ...settings.headers, ...headers };
+    if (auth !== undefined) settings.auth = auth;
+    return settings;
+  },
+  isExposed: ({ headers }) => Object.values(headers ?? {}).some((value) => value !== MASK),
+  mask(settings, maskValue) {
+    const shown = { ...settings };
+    if (shown.headers) {
+      shown.headers = Object.fromEntries(
+        Object.entries(shown.headers).map(([name, value]) => [name, maskValue(value)]),
+      );
+    }
+    if (shown.auth !== undefined && shown.auth !== null) shown.auth = maskAuth(shown.auth);
+    return shown;
+  },
+  restore: restoreMasked,
+  refuseCarried: refuseCarriedCredentials,
+};
 
-type Credentials = Pick<SubscriptionInput, "headers" | "auth">;
-type Change = Partial<Credentials & Pick<SubscriptionInput, "url">>;
+interface Hidden {
+  auth?: HttpSettings["auth"];
+  headers: Record<string, string>;
+}
 
-/** Somebody sends back what he was shown: a masked value stands for the one that is stored. */
-export function restoreMasked<Input extends Change>(input: Input, stored: Credentials): Input {
+type Credentials = Pick<HttpSettings, "headers" | "auth">;
+type Change = Partial<HttpSettings>;
+
+function restoreMasked(input: Change, stored: Credentials): Change {
   const restored = { ...input };
   if (hasMaskedHeader(input)) {
     const known = new Map(Object.entries(stored.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
@@ -32,15 +72,7 @@ export function restoreMasked<Input extends Change>(input: Input, stored: Creden
   return restored;
 }
 
-/**
- * What opens the old destination must not be sent to another just because its address changed. `isWhole`: what is not
- * given is taken away, and need not be asked for.
- */
-export function refuseCarriedCredentials(
-  change: Change,
-  stored: Credentials & Pick<SubscriptionInput, "url">,
-  isWhole: boolean,
-): void {
+function refuseCarriedCredentials(change: Change, stored: HttpSettings, isWhole: boolean): void {
   const origin = change.url === undefined ? undefined : originOf(change.url);
   // What is no URL is refused as such.
   if (origin === undefined || origin === originOf(stored.url)) return;

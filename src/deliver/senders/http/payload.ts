@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import type { EventContent } from "../../domain/event.ts";
-import type { Subscription } from "../../domain/subscription.ts";
+import type { EventContent } from "../../../domain/event.ts";
+import type { HttpDestination } from "./settings.ts";
 
 /** The body that a destination receives. Raw bytes are handed on as they are; an envelope is put around them. */
 export interface Payload {
@@ -25,7 +25,7 @@ interface Envelope {
 const envelopes = new WeakMap<EventContent, Envelope>();
 const cloudEvents = new WeakMap<EventContent, Uint8Array>();
 
-export function buildPayload(deliveryId: string, event: EventContent, format: Subscription["format"]): Payload {
+export function buildPayload(deliveryId: string, event: EventContent, format: HttpDestination["format"]): Payload {
   const isRaw = format === "raw" || (format === "auto" && event.origin === "webhook");
   if (isRaw) return { body: event.body, contentType: event.contentType ?? UNKNOWN_TYPE };
   if (format === "cloudevents") {

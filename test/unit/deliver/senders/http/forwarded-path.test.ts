@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { buildForwardedPath } from "../../../src/domain/forwarded-path.ts";
+import { buildForwardedPath } from "../../../../../src/deliver/senders/http/forwarded-path.ts";
 
 const HOOK = { pathname: "/hook/orders", search: "" };
 const ROOT = { pathname: "/", search: "" };

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../../domain/clock.ts";
-import type { DestinationAuth } from "../../domain/destination-auth.ts";
-import { type HeaderBlock, headerLine } from "../../domain/header-block.ts";
-import type { Subscription } from "../../domain/subscription.ts";
-import { type ConnectionTerms, createConnectionTerms, createTokenTerms } from "../connection-terms.ts";
-import type { HttpClient, HttpRequest, HttpResult } from "../http-client.ts";
-import type { OAuth2Tokens, TokenAnswer, TokenClient } from "../oauth2-tokens.ts";
+import type { Clock } from "../../../domain/clock.ts";
+import type { DestinationAuth } from "./auth.ts";
+import { type HeaderBlock, headerLine } from "../../../domain/header-block.ts";
+import type { HttpDestination } from "./settings.ts";
+import { type ConnectionTerms, createConnectionTerms, createTokenTerms } from "../../connection-terms.ts";
+import type { HttpClient, HttpRequest, HttpResult } from "../../http-client.ts";
+import type { OAuth2Tokens, TokenAnswer, TokenClient } from "./oauth2-tokens.ts";
 
 /** What a subscription's `auth` and `allowed_ips` mean for its requests. */
 export interface PreparedAuth {
@@ -16,12 +16,16 @@ export interface PreparedAuth {
   terms: ConnectionTerms | undefined;
 }
 
-export function prepareAuth({ auth, allowedIps, tenantId }: Subscription): PreparedAuth {
+export function prepareAuth({ auth, allowedIps }: HttpDestination, tenantId: string): PreparedAuth {
   return {
     authorization: buildAuthorization(auth),
     tokenClient: auth?.type === "oauth2" ? buildTokenClient(auth, tenantId) : undefined,
-    terms: createConnectionTerms(allowedIps, auth),
+    terms: createConnectionTerms(allowedIps, auth?.ca, findIdentity(auth)),
   };
+}
+
+function findIdentity(auth: DestinationAuth | undefined): { cert: string; key: string } | undefined {
+  return auth?.type === "mtls" ? { cert: auth.cert, key: auth.key } : undefined;
 }
 
 function buildAuthorization(auth: DestinationAuth | undefined): string | undefined {
@@ -63,8 +67,7 @@ export function requestWithToken(
       timer.cancel();
       if (isLate) return;
       if ("token" in answer) return use(answer.token);
-      const { kind, error } = answer.failure;
-      done({ kind: kind === "blocked" || kind === "error" ? kind : "unreachable", error });
+      done(answer.failure);
     });
   }
 

@@ -1,28 +1,27 @@
 import { describe, expect, it } from "vitest";
-import { prepareForward, type ForwardOptions } from "../../../src/deliver/senders/http-forward.ts";
-import type { Attempt } from "../../../src/deliver/senders/sender.ts";
-import { parseHeaderBlock } from "../../../src/domain/header-block.ts";
-import type { Subscription } from "../../../src/domain/subscription.ts";
+import { prepareForward, type ForwardOptions } from "../../../../../src/deliver/senders/http/forward.ts";
+import type { Attempt } from "../../../../../src/deliver/senders/sender.ts";
+import { parseHeaderBlock } from "../../../../../src/domain/header-block.ts";
+import type { HttpDestination } from "../../../../../src/deliver/senders/http/settings.ts";
+import { HTTP_DESTINATION } from "../../../../support/http-outcomes.ts";
 
 const URL_OF_HOOK = "https://a.example/hook";
 
 function forward(
   request: object | undefined,
-  more: Partial<Subscription> = {},
+  { timeoutMs = 30_000, ...more }: Partial<HttpDestination> & { timeoutMs?: number } = {},
   options: Partial<ForwardOptions> & { number?: number } = {},
 ) {
-  const subscription = {
-    headers: {},
-    signatureHeader: "X-Webhook-Signature",
-    timeoutMs: 30_000,
-    ...more,
-  } as Subscription;
   const attempt = {
     number: options.number ?? 1,
     event: { id: "evt_1", tenantId: "t" },
     request: request === undefined ? undefined : JSON.stringify(request),
+    subscription: { timeoutMs },
   } as Attempt;
-  const made = prepareForward(subscription, { userAgent: undefined, openCredentials: undefined, ...options });
+  const made = prepareForward(
+    { ...HTTP_DESTINATION, ...more },
+    { userAgent: undefined, openCredentials: undefined, ...options },
+  );
   const forwarded = made(attempt, URL_OF_HOOK);
   return { ...forwarded, headers: parseHeaderBlock(forwarded.headers), recorded: parseHeaderBlock(forwarded.recorded) };
 }
@@ -80,13 +79,13 @@ describe("what of a request is handed on", () => {
 
   it("says nothing that the subscription says itself", () => {
     const headers = { "x-team": "evil", x_team: "evil", authorization: "Bearer x", "x-sig": "1", "x-sig-next": "2" };
-    const subscription: Partial<Subscription> = {
+    const destination: Partial<HttpDestination> = {
       headers: { "X-Team": "blue" },
-      auth: { type: "bearer", token: "t" } as Subscription["auth"],
+      auth: { type: "bearer", token: "t", ca: undefined },
       signatureHeader: "X-Sig",
       forwardHeaders: ["*", "authorization"],
     };
-    expect(forward({ ...REQUEST, headers }, subscription).headers).toEqual({ "X-Forwarded-For": "192.0.2.7" });
+    expect(forward({ ...REQUEST, headers }, destination).headers).toEqual({ "X-Forwarded-For": "192.0.2.7" });
   });
 
   it("has the sender's User-Agent where that is named, and ours where there was none", () => {

@@ -1,4 +1,4 @@
-import { parseUrl } from "./parse-url.ts";
+import { parseUrl } from "../../../domain/parse-url.ts";
 /** A destination's URL may hold `{source}`, which stands for the source of the event that is sent. */
 
 const SOURCE = "{source}";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createHealthCheck } from "../../../src/deliver/health-check.ts";
-import type { HttpRequest, HttpResult } from "../../../src/deliver/http-client.ts";
+import { createHealthCheck } from "../../../../../src/deliver/senders/http/health-check.ts";
+import type { HttpRequest, HttpResult } from "../../../../../src/deliver/http-client.ts";
 
-const ADDRESS = { url: "https://n8n.example/healthz/readiness", otherUrl: "https://n8n.example/healthz" };
+const ADDRESS = { kind: "http", url: "https://n8n.example/healthz/readiness", otherUrl: "https://n8n.example/healthz" };
 
 function answered(status: number, body = ""): HttpResult {
   return {

@@ -1,8 +1,7 @@
-import type { Clock } from "../domain/clock.ts";
-import type { OAuth2Credentials } from "../domain/destination-auth.ts";
-import type { Outcome } from "../domain/outcome.ts";
-import type { ConnectionTerms } from "./connection-terms.ts";
-import type { HttpClient, HttpResult } from "./http-client.ts";
+import type { Clock } from "../../../domain/clock.ts";
+import type { OAuth2Credentials } from "./auth.ts";
+import type { ConnectionTerms } from "../../connection-terms.ts";
+import type { HttpClient, HttpResult } from "../../http-client.ts";
 
 /** Access tokens by client credentials (RFC 6749 §4.4): kept while they are good, asked for once for all who wait. */
 export interface OAuth2Tokens {
@@ -22,7 +21,12 @@ export interface TokenClient extends OAuth2Credentials {
   terms: ConnectionTerms | undefined;
 }
 
-export type TokenAnswer = { token: string } | { failure: Outcome & { error: string } };
+export type TokenAnswer = { token: string } | { failure: TokenFailure };
+
+export interface TokenFailure {
+  kind: "unreachable" | "blocked" | "error";
+  error: string;
+}
 
 export interface OAuth2TokensOptions {
   client: HttpClient;
@@ -126,7 +130,7 @@ function formEncode(text: string): string {
   return new URLSearchParams({ t: text }).toString().slice(2);
 }
 
-type ReadAnswer = { token: string; lifetimeS: number } | { failure: Outcome & { error: string } };
+type ReadAnswer = { token: string; lifetimeS: number } | { failure: TokenFailure };
 
 /** What the endpoint wrote is not repeated in an error, but for the code that the RFC gives it. */
 function readAnswer(result: HttpResult): ReadAnswer {

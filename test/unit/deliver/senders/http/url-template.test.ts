@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { expandUrl, findTemplateProblem } from "../../../src/domain/url-template.ts";
+import { expandUrl, findTemplateProblem } from "../../../../../src/deliver/senders/http/url-template.ts";
 
 describe("a URL with a place for the source", () => {
   it("gets the name of the source wherever it says so", () => {

@@ -1,5 +1,5 @@
-import { isCredentialHeader } from "./credential-header.ts";
-import { MASK } from "./destination-auth.ts";
+import { isCredentialHeader } from "../../../domain/credential-header.ts";
+import { MASK } from "../../../domain/mask.ts";
 import { findForwardedNameProblem, isHeaderName, plainHeaderName } from "./outgoing-header.ts";
 
 /**

@@ -1,10 +1,17 @@
-import { FORWARD_WITHIN_MS } from "../../domain/forward-rules.ts";
-import { createHeaderChoice, isHidden, namesOfConnection } from "../../domain/forwarded-headers.ts";
-import { buildForwardedPath, type ForwardBase } from "../../domain/forwarded-path.ts";
-import { type HeaderBlock, headerLine, isFieldName, isFieldValue, maskCredentials } from "../../domain/header-block.ts";
-import { plainHeaderName } from "../../domain/outgoing-header.ts";
-import type { Subscription } from "../../domain/subscription.ts";
-import type { Attempt, OpenCredentials } from "./sender.ts";
+import { FORWARD_WITHIN_MS } from "../../../domain/forward-rules.ts";
+import { createHeaderChoice, isHidden, namesOfConnection } from "./forwarded-headers.ts";
+import { buildForwardedPath, type ForwardBase } from "./forwarded-path.ts";
+import {
+  type HeaderBlock,
+  headerLine,
+  isFieldName,
+  isFieldValue,
+  maskCredentials,
+} from "../../../domain/header-block.ts";
+import { plainHeaderName } from "./outgoing-header.ts";
+import type { Attempt } from "../sender.ts";
+import type { OpenCredentials } from "../services.ts";
+import type { HttpDestination } from "./settings.ts";
 
 /** What of a received request is handed on beside its body. */
 export interface ForwardedRequest {
@@ -40,10 +47,10 @@ const METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE", 
 const MAX_KNOWN_BASES = 1000;
 
 export function prepareForward(
-  subscription: Subscription,
+  destination: HttpDestination,
   options: ForwardOptions,
 ): (attempt: Attempt, url: string) => ForwardedRequest {
-  const isChosen = createHeaderChoice(subscription.forwardHeaders, namesOf(subscription));
+  const isChosen = createHeaderChoice(destination.forwardHeaders, namesOf(destination));
   const bases = new Map<string, ForwardBase & { origin: string }>();
 
   function baseOf(url: string): ForwardBase & { origin: string } {
@@ -72,8 +79,8 @@ export function prepareForward(
   }
 
   return (attempt, url) => {
-    const timeoutMs =
-      attempt.number === 1 ? Math.min(subscription.timeoutMs, FORWARD_WITHIN_MS) : subscription.timeoutMs;
+    const { timeoutMs: allowedMs } = attempt.subscription;
+    const timeoutMs = attempt.number === 1 ? Math.min(allowedMs, FORWARD_WITHIN_MS) : allowedMs;
     if (attempt.request === undefined) {
       const headers = options.userAgent === undefined ? "" : headerLine("User-Agent", options.userAgent);
       return { method: "POST", path: undefined, url, headers, recorded: headers, timeoutMs };
@@ -88,10 +95,10 @@ export function prepareForward(
 }
 
 /** What the subscription says itself is not said again by a sender. */
-function namesOf(subscription: Subscription): ReadonlySet<string> {
-  const signature = plainHeaderName(subscription.signatureHeader);
-  const names = Object.keys(subscription.headers).map(plainHeaderName);
-  const ofAuth = subscription.auth === undefined ? [] : ["authorization"];
+function namesOf({ signatureHeader, headers, auth }: HttpDestination): ReadonlySet<string> {
+  const signature = plainHeaderName(signatureHeader);
+  const names = Object.keys(headers).map(plainHeaderName);
+  const ofAuth = auth === undefined ? [] : ["authorization"];
   return new Set([...names, ...ofAuth, signature, `${signature}-next`]);
 }
 

@@ -1,4 +1,4 @@
-import { headerValue, type HeaderBlock } from "./header-block.ts";
+import { headerValue, type HeaderBlock } from "../../../domain/header-block.ts";
 
 /** What an attempt is told by. */
 export interface AttemptFacts {

@@ -1,4 +1,5 @@
 import { Type, type Static } from "typebox";
+import { MASK } from "../../../domain/mask.ts";
 
 /** How the gateway proves to a destination who it is, and which certificates of the destination it believes. */
 
@@ -84,9 +85,6 @@ export function toDestinationAuth(input: DestinationAuthInput | null | undefined
       return { type, ca };
   }
 }
-
-/** How a secret is shown; never a secret itself. */
-export const MASK = "***";
 
 export const SECRET_FIELDS = ["password", "token", "client_secret", "key"] as const;
 

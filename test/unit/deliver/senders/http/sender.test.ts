@@ -1,17 +1,20 @@
 import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { createAddressGuard } from "../../../src/deliver/address-guard.ts";
-import { type HttpClientOptions, openHttpClient } from "../../../src/deliver/http-client.ts";
-import { openHttpSender } from "../../../src/deliver/senders/http.ts";
-import { buildPayload } from "../../../src/deliver/senders/http-payload.ts";
-import type { Attempt, AttemptReport, Sender } from "../../../src/deliver/senders/sender.ts";
-import { buildAttemptHeaders } from "../../../src/domain/attempt-headers.ts";
-import type { EventContent } from "../../../src/domain/event.ts";
-import { parseHeaderBlock } from "../../../src/domain/header-block.ts";
-import type { Subscription } from "../../../src/domain/subscription.ts";
-import { createSystemClock } from "../../../src/domain/system-clock.ts";
-import { openSinkServer, type SinkServer } from "../../support/sink-server.ts";
+import { createAddressGuard } from "../../../../../src/deliver/address-guard.ts";
+import { type HttpClientOptions, openHttpClient } from "../../../../../src/deliver/http-client.ts";
+import { openHttpSender } from "../../../../../src/deliver/senders/http/sender.ts";
+import { buildPayload } from "../../../../../src/deliver/senders/http/payload.ts";
+import type { Attempt, AttemptReport, Sender } from "../../../../../src/deliver/senders/sender.ts";
+import type { HttpDestination } from "../../../../../src/deliver/senders/http/settings.ts";
+import { buildAttemptHeaders } from "../../../../../src/deliver/senders/http/attempt-headers.ts";
+import { failedHere } from "../../../../../src/domain/outcome.ts";
+import type { EventContent } from "../../../../../src/domain/event.ts";
+import { parseHeaderBlock } from "../../../../../src/domain/header-block.ts";
+import type { Subscription } from "../../../../../src/domain/subscription.ts";
+import { createSystemClock } from "../../../../../src/domain/system-clock.ts";
+import { HTTP_DESTINATION } from "../../../../support/http-outcomes.ts";
+import { openSinkServer, type SinkServer } from "../../../../support/sink-server.ts";
 
 const SECRETS = [Buffer.alloc(32, 1), Buffer.alloc(24, 2)].map((key) => `whsec_${key.toString("base64")}`);
 const WALL = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
@@ -60,7 +63,14 @@ function makeEvent(more: Partial<EventContent> = {}): EventContent {
   };
 }
 
-function makeAttempt(url: string, event = makeEvent(), more: Partial<Subscription> = {}): Attempt {
+function makeAttempt(
+  url: string,
+  event = makeEvent(),
+  {
+    destination,
+    ...more
+  }: Partial<Omit<Subscription, "destination">> & { destination?: Partial<HttpDestination> } = {},
+): Attempt {
   const subscription: Subscription = {
     seq: 1,
     version: 1,
@@ -68,22 +78,19 @@ function makeAttempt(url: string, event = makeEvent(), more: Partial<Subscriptio
     tenantId: "default",
     name: "orders",
     kind: "http",
-    url,
+    destination: { ...HTTP_DESTINATION, url, ...destination },
+    place: url,
     events: ["*"],
     filter: undefined,
     status: "active",
-    format: "auto",
-    signatureHeader: "X-Webhook-Signature",
     secrets: SECRETS,
     retryPolicy: "standard",
-    retryOn: { statuses: [], bodyContains: undefined },
     timeoutMs: 5000,
     rateLimitPerMinute: undefined,
     concurrency: 32,
     ordered: false,
     onDeadHead: "block",
     maxAgeMs: undefined,
-    headers: {},
     description: undefined,
     managedBy: "api",
     createdAt: 0,
@@ -130,15 +137,15 @@ describe("what a destination receives", () => {
       traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/),
     });
     expect(rawHeaders).toContain("X-Webhook-ID");
-    expect(report).toMatchObject({ outcome: { kind: "delivered" }, startedAt: WALL, address: "127.0.0.1" });
-    expect(report.url).toBe(`${sink.url}/hook`);
+    expect(report).toMatchObject({ outcome: { kind: "delivered" }, startedAt: WALL, record: { address: "127.0.0.1" } });
+    expect(report.record.url).toBe(`${sink.url}/hook`);
     // What is kept, and what follows from the attempt, is all that was sent.
     const facts = { deliveryId: "dlv_1", eventId: "evt_1", eventType: "order.created", number: 3 };
     const derived = buildAttemptHeaders({ ...facts, startedAtS: Number(timestamp) });
-    const shown = Object.entries(parseHeaderBlock(derived + report.requestHeaders));
+    const shown = Object.entries(parseHeaderBlock(derived + report.record.requestHeaders));
     const { host: _, "content-length": __, "accept-encoding": ___, ...sent } = headers;
     expect(Object.fromEntries(shown.map(([name, value]) => [name.toLowerCase(), value]))).toEqual(sent);
-    expect(report.requestHeaders).not.toContain("dlv_1");
+    expect(report.record.requestHeaders).not.toContain("dlv_1");
   });
 
   it("is the bytes and the content type of a received webhook, unchanged and not copied", async () => {
@@ -164,16 +171,16 @@ describe("what a destination receives", () => {
   it("has the subscription's own headers, whose values are masked in the record", async () => {
     const { sink, sender } = await openBoth();
     const headers = { Authorization: "Bearer s3cret", "X-Api-Key": "s3cret", "X-Team": "blue", "user-agent": "own" };
-    const options = { headers, signatureHeader: "X-Hub-Signature-256" };
-    const report = await send(sender, makeAttempt(sink.url, makeEvent(), options));
+    const destination = { headers, signatureHeader: "X-Hub-Signature-256" };
+    const { record } = await send(sender, makeAttempt(sink.url, makeEvent(), { destination }));
     expect(sink.requests[0]?.headers).toMatchObject({
       authorization: "Bearer s3cret",
       "x-team": "blue",
       "user-agent": "own",
       "x-hub-signature-256": expect.stringMatching(/^sha256=[0-9a-f]{64}$/),
     });
-    expect(report.requestHeaders).not.toContain("s3cret");
-    expect(parseHeaderBlock(report.requestHeaders)).toMatchObject({ Authorization: "***", "X-Team": "***" });
+    expect(record.requestHeaders).not.toContain("s3cret");
+    expect(parseHeaderBlock(record.requestHeaders ?? "")).toMatchObject({ Authorization: "***", "X-Team": "***" });
   });
 });
 
@@ -269,18 +276,15 @@ describe("the outcome of an attempt", () => {
     [303, "refused"],
     [400, "refused"],
     [410, "gone"],
-    [500, "refused"],
+    [500, "failed"],
   ])("is by status: %i is %s", async (status, kind) => {
     const { sink, sender } = await openBoth();
     sink.answerWith({ status, headers: { "set-cookie": "sid=s3cret" }, body: status === 204 ? "" : "text" });
-    const { outcome } = await send(sender, makeAttempt(sink.url));
-    expect(outcome).toMatchObject({ kind, response: { status } });
-    expect("error" in outcome ? outcome.error : undefined).toBe(
-      kind === "delivered" ? undefined : `answered ${status}`,
-    );
-    const response = "response" in outcome ? outcome.response : undefined;
-    expect(JSON.parse(response?.headers ?? "{}")).toMatchObject({ "set-cookie": "***" });
-    expect(Buffer.from(response?.body ?? []).toString()).toBe(status === 204 ? "" : "text");
+    const { outcome, record } = await send(sender, makeAttempt(sink.url));
+    expect([outcome.kind, record.responseCode]).toEqual([kind, status]);
+    expect(outcome.error).toBe(kind === "delivered" ? undefined : `answered ${status}`);
+    expect(JSON.parse(record.responseHeaders ?? "{}")).toMatchObject({ "set-cookie": "***" });
+    expect(Buffer.from(record.responseBody ?? []).toString()).toBe(status === 204 ? "" : "text");
   });
 
   it.each([
@@ -291,19 +295,25 @@ describe("the outcome of an attempt", () => {
   ])("asks for a wait with %i and Retry-After: %s", async (status, value, retryAfterMs) => {
     const { sink, sender } = await openBoth();
     sink.answerWith({ status, headers: { "retry-after": value } });
-    expect((await send(sender, makeAttempt(sink.url))).outcome).toMatchObject({ kind: "refused", retryAfterMs });
+    expect((await send(sender, makeAttempt(sink.url))).outcome).toMatchObject({ kind: "failed", retryAfterMs });
   });
 
   it("tells a timeout, an unreachable and a blocked destination apart", async () => {
     const { sink, sender } = await openBoth();
     sink.answerWith("drip body");
     const late = await send(sender, makeAttempt(sink.url, makeEvent(), { timeoutMs: 2000 }));
-    expect(late.outcome).toMatchObject({ kind: "timed_out", response: { status: 200 } });
+    expect(late).toMatchObject({ outcome: { kind: "failed", result: "timeout" }, record: { responseCode: 200 } });
     expect(late.durationMs).toBeGreaterThanOrEqual(150);
     sink.answerWith("reset");
-    expect((await send(sender, makeAttempt(sink.url))).outcome).toMatchObject({ kind: "unreachable" });
+    expect((await send(sender, makeAttempt(sink.url))).outcome).toMatchObject({
+      kind: "failed",
+      result: "connection_error",
+    });
     const blocked = await send(sender, makeAttempt("http://10.0.0.1/"));
-    expect(blocked).toMatchObject({ outcome: { kind: "blocked" }, address: undefined, url: "http://10.0.0.1/" });
+    expect(blocked).toMatchObject({
+      outcome: { kind: "blocked", result: "blocked" },
+      record: { address: undefined, url: "http://10.0.0.1/" },
+    });
   });
 
   it("says why a redirect was not followed, and where the last hop was", async () => {
@@ -311,7 +321,7 @@ describe("the outcome of an attempt", () => {
     sink.answerWith({ redirectTo: "/loop", status: 302 });
     const report = await send(sender, makeAttempt(`${sink.url}/start`));
     expect(report.outcome).toMatchObject({ kind: "refused", error: expect.stringContaining("too many") });
-    expect(report.url).toBe(`${sink.url}/loop`);
+    expect(report.record.url).toBe(`${sink.url}/loop`);
   });
 
   it("is a fault of ours when the attempt cannot be made, and never an exception", async () => {
@@ -321,7 +331,7 @@ describe("the outcome of an attempt", () => {
       makeAttempt(sink.url, makeEvent({ occurredAt: Number.NaN })),
       makeAttempt(sink.url, makeEvent({ type: "line\nbreak" })),
     ]) {
-      expect((await send(sender, attempt)).outcome).toMatchObject({ kind: "error" });
+      expect((await send(sender, attempt)).outcome).toMatchObject({ kind: "failed", result: "error", says: "nothing" });
     }
     expect(sink.requests).toHaveLength(0);
   });
@@ -332,6 +342,6 @@ describe("the outcome of an attempt", () => {
     const report = send(sender, makeAttempt(sink.url));
     await sink.received(1);
     await sender.close();
-    expect((await report).outcome).toEqual({ kind: "error", error: "the gateway stopped" });
+    expect((await report).outcome).toEqual(failedHere("the gateway stopped"));
   });
 });

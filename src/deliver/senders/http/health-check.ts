@@ -1,8 +1,8 @@
-import type { HealthAddress } from "../domain/target-presets.ts";
-import type { HttpClient, HttpResult } from "./http-client.ts";
+import type { HealthAddress } from "../../../domain/target-presets.ts";
+import type { HttpClient, HttpResult } from "../../http-client.ts";
 
-/** Asks a target whether it is well. Calls `done` once, with what is wrong or with undefined. */
-export type HealthCheck = (health: HealthAddress, owner: string, done: (error: string | undefined) => void) => void;
+/** Calls `done` once, with what is wrong or with undefined. */
+type HttpHealthCheck = (health: HealthAddress, owner: string, done: (error: string | undefined) => void) => void;
 
 export interface HealthCheckOptions {
   /** The guarded one: whoever may set a health URL must not reach more by it than by a delivery. */
@@ -13,7 +13,7 @@ export interface HealthCheckOptions {
 const TIMEOUT_MS = 10_000;
 const EMPTY = new Uint8Array(0);
 
-export function createHealthCheck({ client, userAgent }: HealthCheckOptions): HealthCheck {
+export function createHealthCheck({ client, userAgent }: HealthCheckOptions): HttpHealthCheck {
   const headers = { "User-Agent": userAgent, Accept: "application/json" };
 
   function ask(url: string, owner: string, done: (result: HttpResult) => void): void {
