@@ -13,7 +13,7 @@ const PORTS = ["store/store.ts", "store/port/", "store/read-all.ts", "queue/queu
  */
 const DIRECTIONS = [
   { from: "domain/", may: [] },
-  { from: "config/", may: ["domain/"] },
+  { from: "config/", may: ["domain/", "deliver/senders/"] },
   { from: "telemetry/", may: ["domain/", ...PORTS] },
   { from: "store/store.ts", may: ["domain/", "store/port/"] },
   { from: "store/port/", may: ["domain/", "store/store.ts"] },
@@ -23,17 +23,8 @@ const DIRECTIONS = [
   { from: "store/sqlite/", may: ["domain/", "store/store.ts", "store/port/", "store/commit/"] },
   { from: "store/postgres/", may: ["domain/", "store/store.ts", "store/port/", "store/commit/"] },
   { from: "queue/", may: ["domain/"] },
-  { from: "deliver/senders/sender.ts", may: ["domain/"] },
-  {
-    from: "deliver/senders/",
-    may: [
-      "domain/",
-      "deliver/http-client.ts",
-      "deliver/address-guard.ts",
-      "deliver/connection-terms.ts",
-      "deliver/oauth2-tokens.ts",
-    ],
-  },
+  { from: "deliver/senders/sender.ts", may: ["domain/", "deliver/senders/services.ts"] },
+  { from: "deliver/senders/", may: ["domain/", "deliver/http-client.ts", "deliver/connection-terms.ts"] },
   { from: "receive/", may: ["domain/", "telemetry/", "route/", "deliver/", ...PORTS] },
   { from: "route/", may: ["domain/", "telemetry/", "deliver/", ...PORTS] },
   { from: "deliver/", may: ["domain/", "telemetry/", ...PORTS] },

@@ -25,9 +25,10 @@ function formatSettingsTable(prefix: string, settings: Record<string, TSchema>):
 }
 
 function formatFieldsTable(list: JsonSchema | undefined): string[] {
-  const { properties = {}, required = [] } = list?.items ?? {};
+  const { properties = {}, required = [], else: usual } = list?.items ?? {};
   const rows = Object.entries(properties).map(([name, schema]) => {
-    const value = required.includes(name) ? "required" : formatDefault(schema);
+    const isRequired = required.includes(name) || usual?.required?.includes(name) === true;
+    const value = isRequired ? "required" : formatDefault(schema);
     const expected = schema.pattern === undefined ? describeExpected(schema) : `text like \`${schema.pattern}\``;
     const { description } = schema;
     const hasBoth = description !== undefined && schema.pattern === undefined;

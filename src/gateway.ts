@@ -9,7 +9,7 @@ import { createIntake } from "./http/intake.ts";
 import { createPublicUrl } from "./http/public-url.ts";
 import { addRoutes } from "./http/routes/add-routes.ts";
 import { createHttpServer } from "./http/server.ts";
-import { applyDeclared, type Declared } from "./manage/declared.ts";
+import { applyDeclared, type Declared } from "./registry/apply-declared.ts";
 import { createGatewayJobs, END_OVERLAPS } from "./manage/gateway-jobs.ts";
 import { createHeldJob } from "./manage/held-deliveries.ts";
 import { createJobs } from "./manage/jobs.ts";
@@ -17,6 +17,7 @@ import { createPruneJobs } from "./manage/prune-jobs.ts";
 import { reportRetention } from "./manage/retention.ts";
 import { createSecretRotation } from "./manage/secret-rotation.ts";
 import { createStatus } from "./manage/status.ts";
+import { startFollowing } from "./registry/follow.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
 import { openDelivery } from "./gateway/delivery.ts";
 import { openGround } from "./gateway/ground.ts";
@@ -49,8 +50,20 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   const { limits } = config;
   const ground = await openGround(config, options);
   const { lock, store, clock, random, metrics, loopLag, work, disk, keys, quotas, tenants, logFault } = ground;
-  const delivery = await openDelivery(ground);
-  const { client, inFlight, router, targets, subscriptions, scheduler, fanOut, modes, news, replayRunner } = delivery;
+  const delivery = await openDelivery(ground, options.destinationKinds);
+  const {
+    client,
+    inFlight,
+    router,
+    targets,
+    sharedTargets,
+    subscriptions,
+    scheduler,
+    fanOut,
+    modes,
+    news,
+    replayRunner,
+  } = delivery;
   const reception = await openReception(ground, delivery, options.sourceKinds);
   const { smartsheet, sources, eventTypes, validations, webhooks, publisher } = reception;
   let isShuttingDown = false;
@@ -166,8 +179,11 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     }),
     scheduler,
     status,
+    kinds: delivery.kinds,
     subscriptions,
+    subscriptionLanes: delivery.lanes,
     targets,
+    sharedTargets,
     sources,
     requestReplays: reception.requestReplays,
     eventTypes,
@@ -186,7 +202,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     smartsheet: smartsheet.admin,
   });
   const takeOver = (declared: Declared) =>
-    applyDeclared(declared, { eventTypes, tenants, sources, targets, subscriptions, logger });
+    applyDeclared(declared, { eventTypes, tenants, sources, targets: sharedTargets, subscriptions, logger });
 
   const { deaths = [], ...recovered } = await store.lanes.recover(inFlight.left);
   if (Object.values(recovered).some((count) => count > 0)) {
@@ -211,7 +227,8 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   await jobs.start();
   await replayRunner.start();
   await validations.start();
-  void subscriptions.resume().catch(logFault);
+  void delivery.lanes.resume().catch(logFault);
+  const following = startFollowing({ registry: ground.registry, clock, onFault: logFault });
 
   await disk.settled();
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
@@ -232,6 +249,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       const startedAt = clock.now();
       logger.info("gateway is stopping");
       delivery.forwards.stop();
+      await following.stop();
       await replayRunner.stop();
       modes.stop();
       await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));

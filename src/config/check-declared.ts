@@ -1,10 +1,13 @@
 import { Value } from "typebox/value";
+import { checkKindSettings } from "../deliver/senders/kind-settings.ts";
+import { createDestinationKinds } from "../deliver/senders/kinds.ts";
+import { SubscriptionSchema } from "../deliver/senders/subscription-schema.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import { findForwardRival } from "../domain/forward-rules.ts";
 import { SourceInput } from "../domain/source.ts";
 import { checkSourceInput } from "../domain/source-rules.ts";
-import { SubscriptionInput } from "../domain/subscription.ts";
-import { checkSubscriptionInput } from "../domain/subscription-rules.ts";
+import type { SubscriptionInput } from "../domain/subscription.ts";
+import { checkSharedSettings } from "../domain/subscription-rules.ts";
 import { TargetInput } from "../domain/target.ts";
 import { isPresetName } from "../domain/target-presets.ts";
 import { checkTargetInput } from "../domain/target-rules.ts";
@@ -60,7 +63,7 @@ export function checkDeclaredSubscriptions(
   const seen = new Map<string, number>();
   const before: SubscriptionInput[] = [];
   for (const [index, item] of items.entries()) {
-    if (!Value.Check(SubscriptionInput, item)) continue;
+    if (!isSubscription(item)) continue;
     const ofTenant = before.filter(
       ({ tenant_id }) => (tenant_id ?? DEFAULT_TENANT) === (item.tenant_id ?? DEFAULT_TENANT),
     );
@@ -79,8 +82,15 @@ export function checkDeclaredSubscriptions(
     if (unknown !== undefined) {
       complain(index, "target", `${JSON.stringify(unknown)} is neither n8n nor among the targets of its tenant`);
     }
-    for (const { field, message } of checkSubscriptionInput(item)) complain(index, field, message);
+    const problems = [...checkSharedSettings(item), ...checkKindSettings(item, kinds)];
+    for (const { field, message } of problems) complain(index, field, message);
   }
+}
+
+const kinds = createDestinationKinds();
+
+function isSubscription(item: unknown): item is SubscriptionInput {
+  return Value.Check(SubscriptionSchema, item);
 }
 
 export function checkDeclaredTenants(items: readonly unknown[], complain: Complain): void {

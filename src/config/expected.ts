@@ -7,6 +7,9 @@ export interface JsonSchema extends SettingSchema {
   properties?: Record<string, JsonSchema>;
   patternProperties?: Record<string, JsonSchema>;
   required?: string[];
+  /** More of them, where the value does not fit. */
+  if?: JsonSchema;
+  else?: Pick<JsonSchema, "required">;
   items?: JsonSchema;
   minimum?: number;
   maximum?: number;

@@ -63,7 +63,7 @@ function readMap(schema: JsonSchema, node: LocatedMap, path: string, report: Rep
     if (result !== undefined) read.push([key, result]);
   }
   if (path !== "") {
-    for (const key of schema.required ?? []) {
+    for (const key of requiredOf(schema, Object.fromEntries(read))) {
       if (known[key]?.default === undefined && !node.entries.some((entry) => entry.key === key)) {
         report({ place: node.place, path: pathOf(key), message: "is missing" });
       }
@@ -73,6 +73,11 @@ function readMap(schema: JsonSchema, node: LocatedMap, path: string, report: Rep
     report({ place: node.place, path, message: `has more than ${schema.maxProperties} entries` });
   }
   return Object.fromEntries(read);
+}
+
+function requiredOf({ required = [], if: condition, else: more }: JsonSchema, value: unknown): readonly string[] {
+  if (condition === undefined || Value.Check(condition, value)) return required;
+  return [...required, ...(more?.required ?? [])];
 }
 
 function readList(schema: JsonSchema, node: LocatedList, path: string, report: Report): unknown {

@@ -1,7 +1,7 @@
 import { Type, type Static, type TSchema } from "typebox";
 import { EventTypeInput } from "../domain/event-type.ts";
 import { SourceInput } from "../domain/source.ts";
-import { SubscriptionInput } from "../domain/subscription.ts";
+import { SubscriptionSchema } from "../deliver/senders/subscription-schema.ts";
 import { TargetInput } from "../domain/target.ts";
 import { TenantInput } from "../domain/tenant.ts";
 import { Limits, Retention } from "./limits.ts";
@@ -282,7 +282,7 @@ export const Settings = Type.Object(
       maxItems: 10_000,
       description: "Event types declared here are read-only by API",
     }),
-    subscriptions: Type.Array(SubscriptionInput, {
+    subscriptions: Type.Array(SubscriptionSchema, {
       default: [],
       maxItems: 10_000,
       description: "Subscriptions declared here are read-only by API",

@@ -1,5 +1,6 @@
+import { settingsIn, withSettings } from "../deliver/senders/kind-settings.ts";
+import { createDestinationKinds } from "../deliver/senders/kinds.ts";
 import { isCredentialHeader } from "../domain/credential-header.ts";
-import { maskAuth } from "../domain/destination-auth.ts";
 import type { SourceInput } from "../domain/source.ts";
 import type { SubscriptionInput } from "../domain/subscription.ts";
 import type { TargetInput } from "../domain/target.ts";
@@ -90,16 +91,23 @@ function maskTarget(target: TargetInput): Record<string, unknown> {
   return shown;
 }
 
-/** Headers often hold the destination's credentials, so that none of their values is shown. */
+const kinds = createDestinationKinds();
+
+/** What opens its destination is known to the kind of that; any URL may hold more of it. */
 function maskSubscription(subscription: SubscriptionInput): Record<string, unknown> {
-  const shown: Record<string, unknown> = { ...subscription, url: maskUrl(subscription.url) };
-  if (typeof subscription.health_url === "string") shown["health_url"] = maskUrl(subscription.health_url);
+  const kind = kinds.findOf(subscription);
+  const masked = kind?.secrets.mask(settingsIn(subscription, kind), maskSecret);
+  const shown: Record<string, unknown> =
+    kind === undefined
+      ? { ...subscription, destination: {} }
+      : withSettings(subscription, kind, maskUrls(masked ?? {}));
   if (subscription.secret !== undefined) shown["secret"] = maskSecret(subscription.secret);
-  if (subscription.headers) {
-    shown["headers"] = Object.fromEntries(
-      Object.entries(subscription.headers).map(([name, value]) => [name, maskSecret(value)]),
-    );
-  }
-  if (subscription.auth !== undefined && subscription.auth !== null) shown["auth"] = maskAuth(subscription.auth);
   return shown;
+}
+
+function maskUrls(settings: object): object {
+  const fields = Object.entries(settings) as [string, unknown][];
+  return Object.fromEntries(
+    fields.map(([field, value]) => [field, typeof value === "string" ? maskUrl(value) : value]),
+  );
 }

@@ -1,7 +1,6 @@
 import { constants, createHash } from "node:crypto";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
 import { parseAllowedIps } from "../domain/allowed-ips.ts";
-import type { DestinationAuth } from "../domain/destination-auth.ts";
 import type { IpRange } from "../domain/ip-address.ts";
 
 /**
@@ -23,24 +22,16 @@ interface TlsIdentity {
   key: string;
 }
 
-export function createConnectionTerms(
-  allowedIps: readonly string[] | undefined,
-  auth: DestinationAuth | undefined,
-): ConnectionTerms | undefined {
-  const identity = auth?.type === "mtls" ? { cert: auth.cert, key: auth.key } : undefined;
-  return createTerms(allowedIps, auth?.ca, identity);
-}
-
 /** For a token endpoint, which may be known to the destination's own authority or to all the world. */
 export function createTokenTerms(ca: string | undefined): ConnectionTerms | undefined {
-  return ca === undefined ? undefined : createTerms(undefined, [...rootCertificates, ca].join("\n"), undefined);
+  return ca === undefined ? undefined : createConnectionTerms(undefined, [...rootCertificates, ca].join("\n"));
 }
 
-/** Undefined when there is nothing to demand. */
-function createTerms(
+/** Undefined when there is nothing to demand. `identity`: the client's certificate and its key. */
+export function createConnectionTerms(
   allowedIps: readonly string[] | undefined,
-  ca: string | undefined,
-  identity: TlsIdentity | undefined,
+  ca?: string,
+  identity?: TlsIdentity,
 ): ConnectionTerms | undefined {
   const isPlain = ca === undefined && identity === undefined;
   if (isPlain && allowedIps === undefined) return undefined;
@@ -62,6 +53,6 @@ function createTerms(
       return identity === undefined ? terms : withoutIdentity;
     },
   };
-  const withoutIdentity = identity === undefined ? undefined : createTerms(allowedIps, ca, undefined);
+  const withoutIdentity = identity === undefined ? undefined : createConnectionTerms(allowedIps, ca);
   return terms;
 }

@@ -1,7 +1,7 @@
 import type { Clock, Random, Timer } from "../domain/clock.ts";
 import { MAX_RANK_OFFSET_MS } from "../domain/delivery.ts";
 import type { DrainEnd } from "./drain.ts";
-import type { HealthCheck } from "./health-check.ts";
+import type { HealthPlace } from "../domain/target.ts";
 import { noteCheckFailed, noteCheckSucceeded, noteTried, type Target } from "./target.ts";
 import type { TargetLanes } from "./target-lanes.ts";
 
@@ -17,6 +17,9 @@ export interface HealthWatch {
   checkSoon(target: Target): void;
   stop(): void;
 }
+
+/** Asks whether a target is well. Calls `done` once, with what is wrong or with undefined. */
+export type HealthCheck = (place: HealthPlace, owner: string, done: (error: string | undefined) => void) => void;
 
 export interface HealthWatchOptions {
   clock: Clock;

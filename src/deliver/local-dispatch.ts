@@ -1,73 +1,115 @@
 import type { Clock } from "../domain/clock.ts";
 import type { EventContent } from "../domain/event.ts";
 import { formatDeliveryId } from "../domain/ids.ts";
+import { failedHere } from "../domain/outcome.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
 import type { Dispatch } from "./dispatch.ts";
-import type { AttemptReport, Sender } from "./senders/sender.ts";
+import type { Senders } from "./senders/open-senders.ts";
+import { ONE_BY_ONE, type Attempt, type AttemptReport } from "./senders/sender.ts";
 
 export interface LocalDispatchOptions {
-  senders: Record<Subscription["kind"], Sender>;
+  senders: Pick<Senders, "find" | "close">;
   store: Pick<Store, "reads">;
   clock: Clock;
 }
 
 /** Sends from this process. */
 export function createLocalDispatch({ senders, store, clock }: LocalDispatchOptions): Dispatch {
-  function send(
-    delivery: ClaimedDelivery,
-    subscription: Subscription,
-    event: EventContent,
-    request: string | undefined,
-    done: Done,
-  ): void {
-    const attempt = {
-      deliveryId: formatDeliveryId(delivery.eventSeq, delivery.subscriptionSeq),
-      number: delivery.attemptCount + 1,
-      event,
-      request,
-      subscription,
-    };
-    senders[subscription.kind].send([attempt], (reports) => {
-      const report = reports[0];
-      done(report ?? failedHere(subscription, "the sender reported nothing"));
+  function send(attempts: readonly Attempt[], subscription: Subscription, done: Done): void {
+    const sender = senders.find(subscription.kind);
+    if (sender === undefined) {
+      done(attempts.map(() => unsent(subscription, `nobody sends to destinations of the kind ${subscription.kind}`)));
+      return;
+    }
+    sender.send(attempts, (reports) => {
+      const isWhole = reports.length === attempts.length;
+      done(
+        isWhole ? reports : attempts.map((_, i) => reports[i] ?? unsent(subscription, "the sender reported nothing")),
+      );
     });
   }
 
-  function failedHere(subscription: Subscription, error: string): AttemptReport {
-    return {
-      outcome: { kind: "error", error },
-      startedAt: clock.wall(),
-      durationMs: 0,
-      url: subscription.url,
+  function unsent({ place }: Subscription, error: string): AttemptReport {
+    const record = {
+      url: place,
       address: undefined,
       requestHeaders: "",
+      responseCode: undefined,
+      responseHeaders: undefined,
+      responseBody: undefined,
     };
+    return { outcome: failedHere(error), startedAt: clock.wall(), durationMs: 0, record };
+  }
+
+  /** What cannot be loaded is not sent; the others of its batch are. */
+  async function loadAndSend(
+    deliveries: readonly ClaimedDelivery[],
+    subscription: Subscription,
+    done: Done,
+  ): Promise<void> {
+    const loaded = await Promise.all(deliveries.map((delivery) => load(delivery, subscription)));
+    const attempts = loaded.filter((one) => typeof one !== "string");
+    const finish = (reports: readonly AttemptReport[]) => {
+      let sent = 0;
+      done(
+        loaded.map((one) => (typeof one === "string" ? unsent(subscription, one) : reports[sent++]) as AttemptReport),
+      );
+    };
+    if (attempts.length === 0) finish([]);
+    else send(attempts, subscription, finish);
+  }
+
+  /** A text says why it could not be loaded. */
+  async function load(delivery: ClaimedDelivery, subscription: Subscription): Promise<Attempt | string> {
+    const { event, eventSeq, request } = delivery;
+    try {
+      const loaded = await store.reads.loadEvent(eventSeq);
+      const body = event.body ?? loaded?.body;
+      if (body === undefined) return "the event's body was erased";
+      const kept = lacksRequest(delivery, subscription) ? loaded?.request : request;
+      return toAttempt(delivery, subscription, { ...event, body }, kept);
+    } catch (error) {
+      return `the event could not be loaded: ${String(error)}`;
+    }
   }
 
   return {
-    send(delivery, subscription, done) {
-      const { event, eventSeq, request } = delivery;
-      const lacksRequest = subscription.mode === "forward" && request === undefined && event.origin === "webhook";
-      if (hasBody(event) && !lacksRequest) return send(delivery, subscription, event, request, done);
-      store.reads.loadEvent(eventSeq).then(
-        (loaded) => {
-          const body = event.body ?? loaded?.body;
-          if (body !== undefined) send(delivery, subscription, { ...event, body }, request ?? loaded?.request, done);
-          else done(failedHere(subscription, "the event's body was erased"));
-        },
-        (error: unknown) => done(failedHere(subscription, `the event could not be loaded: ${String(error)}`)),
-      );
+    send(deliveries, subscription, done) {
+      const attempts: Attempt[] = [];
+      for (let i = 0; i < deliveries.length; i++) {
+        const delivery = deliveries[i] as ClaimedDelivery;
+        const { event, request } = delivery;
+        if (!hasBody(event) || lacksRequest(delivery, subscription)) {
+          void loadAndSend(deliveries, subscription, done);
+          return;
+        }
+        attempts.push(toAttempt(delivery, subscription, event, request));
+      }
+      send(attempts, subscription, done);
     },
-    async close() {
-      await Promise.all(Object.values(senders).map((sender) => sender.close()));
-    },
+    limitsOf: (subscription) => senders.find(subscription.kind)?.limitsOf(subscription) ?? ONE_BY_ONE,
+    close: () => senders.close(),
   };
+}
+
+function toAttempt(
+  { eventSeq, subscriptionSeq, attemptCount }: ClaimedDelivery,
+  subscription: Subscription,
+  event: EventContent,
+  request: string | undefined,
+): Attempt {
+  const deliveryId = formatDeliveryId(eventSeq, subscriptionSeq);
+  return { deliveryId, number: attemptCount + 1, event, request, subscription };
+}
+
+function lacksRequest({ event, request }: ClaimedDelivery, { mode }: Subscription): boolean {
+  return mode === "forward" && request === undefined && event.origin === "webhook";
 }
 
 function hasBody(event: ClaimedDelivery["event"]): event is ClaimedDelivery["event"] & EventContent {
   return event.body !== undefined;
 }
 
-type Done = (report: AttemptReport) => void;
+type Done = (reports: readonly AttemptReport[]) => void;

@@ -1,5 +1,4 @@
 import { isIP } from "node:net";
-import { PosthornError } from "../domain/errors.ts";
 import { type IpBytes, isSameIp, parseIp } from "../domain/ip-address.ts";
 import { parseUrl } from "../domain/parse-url.ts";
 import { portOf } from "./destination.ts";
@@ -8,8 +7,6 @@ import { portOf } from "./destination.ts";
 export interface OwnUrls {
   /** What speaks against a destination; undefined when it leads elsewhere, as far as can be seen without the DNS. */
   findProblem(url: string): string | undefined;
-  /** Throws it. */
-  check(url: string): void;
   /** Where it listens, once it does: the port may be any free one. */
   noteListening(url: string): void;
 }
@@ -57,11 +54,6 @@ export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsO
 
   return {
     findProblem,
-    check(url) {
-      const problem = findProblem(url);
-      if (problem === undefined) return;
-      throw new PosthornError("invalid_field", `The destination cannot be used: ${problem}`, { field: "url" });
-    },
     noteListening(url) {
       ownPort = portOf(new URL(url));
     },

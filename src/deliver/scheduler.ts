@@ -352,8 +352,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     lane.unsettled++;
     slots.occupy(lane);
     inFlight.start(delivery, (mark) =>
-      dispatch.send(delivery, subscription, (report) =>
-        finish(lane, { delivery, report, isProbe, sentBy: subscription, mark, drain }),
+      dispatch.send([delivery], subscription, ([report]) =>
+        finish(lane, { delivery, report: report as AttemptReport, isProbe, sentBy: subscription, mark, drain }),
       ),
     );
     return true;
@@ -363,7 +363,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     lane.inFlight--;
     slots.vacate(lane);
     if (isProbe) endProbe(lane);
-    if (isStopping && report.outcome.kind === "error") {
+    if (isStopping && report.outcome.result === "error") {
       // Cut by our own stop: the next start finds it as being sent, and the schedule does not count it.
       lane.unsettled--;
       return noteQuiet();

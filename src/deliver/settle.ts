@@ -1,7 +1,7 @@
-import { classify, type Classification } from "../domain/classify.ts";
 import type { Random } from "../domain/clock.ts";
 import { TEST_EVENT_TYPE } from "../domain/pattern.ts";
-import { attemptResult, type Response } from "../domain/outcome.ts";
+import type { DeadReason } from "../domain/delivery.ts";
+import type { Outcome } from "../domain/outcome.ts";
 import { nextDelayMs, resolveRetryPolicy } from "../domain/retry-policy.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery, Settlement } from "../store/port/lanes.ts";
@@ -36,7 +36,6 @@ export interface Decision {
   error: string | undefined;
 }
 
-const TOO_MANY_REQUESTS = 429;
 const DEFAULT_MISS_MS = 5_000;
 const MISS_JITTER = 0.2;
 
@@ -47,27 +46,24 @@ export function decide(
   report: AttemptReport,
   at: DecidedAt,
 ): Decision {
-  const { outcome } = report;
-  const ruling = classify(outcome, subscription.retryOn);
+  const { outcome, record } = report;
+  const { error, retryAfterMs } = outcome;
   const attemptNumber = delivery.attemptCount + 1;
-  const response = "response" in outcome ? outcome.response : undefined;
 
   const isTest = delivery.event.type === TEST_EVENT_TYPE;
   const tries = attemptNumber - delivery.uncountedAttempts;
-  const retryAfterMs = outcome.kind === "refused" ? outcome.retryAfterMs : undefined;
 
-  let verdict = ruling.verdict;
-  let deadReason = ruling.deadReason;
+  let verdict = verdictOf(outcome);
+  let deadReason = deadReasonOf(outcome);
   let nextAttemptAt: number | undefined;
-  const missesSource = ruling.missesSource === true && !isTest;
+  const missesSource = outcome.missesSource && !isTest;
   if (missesSource) {
     const waitsMs = at.wall - delivery.event.receivedAt;
     if (waitsMs > (at.maxHeldMs ?? Number.POSITIVE_INFINITY)) {
       verdict = "dead";
       deadReason = "held_too_long";
     } else {
-      const delayMs =
-        at.noteMiss?.(delivery.subscriptionSeq, delivery.event.source, ruling.error ?? "") ?? DEFAULT_MISS_MS;
+      const delayMs = at.noteMiss?.(delivery.subscriptionSeq, delivery.event.source, error ?? "") ?? DEFAULT_MISS_MS;
       nextAttemptAt = at.now + Math.floor(delayMs * (1 + MISS_JITTER * at.random.next()));
     }
   } else if (verdict === "retry") {
@@ -82,8 +78,8 @@ export function decide(
       nextAttemptAt = at.now + delayMs;
     }
   }
-  const saying =
-    (isTest && verdict !== "delivered") || missesSource ? "nothing" : saysOfDestination(ruling, response, tries);
+  const isSilent = (isTest && verdict !== "delivered") || missesSource;
+  const saying = isSilent ? "nothing" : sayingOf(outcome, tries);
   return {
     settlement: {
       eventSeq: delivery.eventSeq,
@@ -101,37 +97,47 @@ export function decide(
       attempt: {
         startedAt: report.startedAt,
         durationMs: report.durationMs,
-        result: ruling.verdict === "delivered" ? "success" : failedResult(report),
+        result: outcome.result,
         trigger: delivery.trigger,
-        url: report.url,
-        address: report.address,
-        requestHeaders: report.requestHeaders,
-        responseCode: response?.status,
-        responseHeaders: response?.headers,
-        responseBody: response?.body,
-        error: ruling.error,
+        url: record.url,
+        address: record.address,
+        requestHeaders: record.requestHeaders,
+        responseCode: record.responseCode,
+        responseHeaders: record.responseHeaders,
+        responseBody: record.responseBody,
+        error,
       },
     },
     says: saying,
     retryAfterMs,
     // A test shows what would happen and makes it happen to nobody; but that the destination is back, it may show.
-    suspends: ruling.suspends && !isTest,
+    suspends: outcome.kind === "gone" && !isTest,
     missesSource,
     testOf: isTest ? delivery.event.id : undefined,
-    error: ruling.error,
+    error,
   };
 }
 
-function saysOfDestination(ruling: Classification, response: Response | undefined, tries: number): Saying {
-  if (response?.status === TOO_MANY_REQUESTS) return "limited";
-  if (ruling.countsAgainstEndpoint) return "ill";
-  if (response === undefined) return "nothing";
-  if (response.status < 500 || ruling.verdict === "delivered") return "well";
-  return tries === 1 ? "ill" : "unclear";
+function verdictOf({ kind }: Outcome): Settlement["verdict"] {
+  if (kind === "delivered") return "delivered";
+  return kind === "failed" ? "retry" : "dead";
 }
 
-/** A 200 that `retry_on` turned into a failure is not told as a success. */
-function failedResult(report: AttemptReport) {
-  const result = attemptResult(report.outcome);
-  return result === "success" ? "failed" : result;
+function deadReasonOf({ kind, deadReason }: Outcome): DeadReason | undefined {
+  switch (kind) {
+    case "refused":
+      return deadReason ?? "refused";
+    case "gone":
+    case "blocked":
+      return kind;
+    case "delivered":
+    case "failed":
+      return undefined;
+  }
+}
+
+/** Who fails once may be ill; who fails at the same delivery again may be right. */
+function sayingOf({ says }: Outcome, tries: number): Saying {
+  if (says !== "doubtful") return says;
+  return tries === 1 ? "ill" : "unclear";
 }

@@ -1,22 +1,7 @@
-import { findForwardedHeaderProblem } from "./forwarded-headers.ts";
-import type { SubscriptionInput } from "./subscription.ts";
-import type { FieldProblem } from "./subscription-rules.ts";
 import { doPatternsOverlap, parsePattern } from "./pattern.ts";
-import { findTemplateProblem } from "./url-template.ts";
 
 /** The first attempt of a forward has so long, and the sender waits for it no longer. */
 export const FORWARD_WITHIN_MS = 10_000;
-
-export function checkForward(input: SubscriptionInput): FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  const templateProblem = findTemplateProblem(input.url);
-  if (templateProblem !== undefined) problems.push({ field: "url", message: templateProblem });
-  input.forward_headers?.forEach((name, i) => {
-    const message = findForwardedHeaderProblem(name);
-    if (message !== undefined) problems.push({ field: `forward_headers[${i}]`, message });
-  });
-  return problems;
-}
 
 interface Forwarding {
   mode?: "queue" | "forward" | undefined;

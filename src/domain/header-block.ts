@@ -1,5 +1,5 @@
 import { isCredentialHeader } from "./credential-header.ts";
-import { MASK } from "./destination-auth.ts";
+import { MASK } from "./mask.ts";
 
 /**
  * Headers as they go over the wire, `Name: value` and CR LF for each: written once for all requests that have them in

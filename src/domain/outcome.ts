@@ -1,46 +1,81 @@
-/** What one attempt came to. A failed delivery is a value, never an exception. */
-export type Outcome =
-  | { kind: "delivered"; response: Response }
-  /** The destination answered, but not with success; also a redirect that may not be followed. */
-  | { kind: "refused"; response: Response; error: string; retryAfterMs?: number | undefined }
-  /** 410: the destination says that it is gone for good. */
-  | { kind: "gone"; response: Response; error: string }
-  | { kind: "timed_out"; error: string; response?: Response | undefined }
-  | { kind: "unreachable"; error: string }
-  /** Our own guard forbade the address or the scheme; nothing was sent. */
-  | { kind: "blocked"; error: string }
-  /** The target would fail at it however often it came; nothing was sent. */
-  | { kind: "too_large"; error: string }
-  /** A fault of ours: nothing can be said about the destination. */
-  | { kind: "error"; error: string };
-
-export interface Response {
-  status: number;
-  /** As JSON text of an object, secrets masked. */
-  headers: string;
-  /** At most 8 KB of it. */
-  body: Uint8Array;
-}
+import type { DeadReason } from "./delivery.ts";
 
 /** How an attempt is told to users (`attempts[].result`). */
 export const ATTEMPT_RESULTS = ["success", "failed", "timeout", "connection_error", "blocked", "error"] as const;
 export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 
-export function attemptResult(outcome: Outcome): AttemptResult {
-  switch (outcome.kind) {
-    case "delivered":
-      return "success";
-    case "refused":
-    case "gone":
-      return "failed";
-    case "timed_out":
-      return "timeout";
-    case "unreachable":
-      return "connection_error";
-    case "blocked":
-    case "too_large":
-      return "blocked";
-    case "error":
-      return "error";
-  }
+/**
+ * What one attempt came to for one delivery, in words that hold for every kind of destination. A failed delivery is a
+ * value, never an exception.
+ */
+export interface Outcome {
+  /**
+   * `failed` is tried again. The others that are not `delivered` end the delivery: it will never be taken (`refused`),
+   * the destination is gone for good and so is the subscription (`gone`), or our own guard forbade it (`blocked`).
+   */
+  readonly kind: "delivered" | "refused" | "failed" | "gone" | "blocked";
+  readonly result: AttemptResult;
+  readonly error: string | undefined;
+  /** What it says about the destination, whatever becomes of the delivery. */
+  readonly says: HealthSign;
+  /** With `failed`: how long the destination asked to be left alone. */
+  readonly retryAfterMs: number | undefined;
+  /** With `failed`: it is well and does not know the source of the event, which the delivery waits for. */
+  readonly missesSource: boolean;
+  /** With `refused`, when there is a better word for it. */
+  readonly deadReason: DeadReason | undefined;
+}
+
+/**
+ * `limited`: it is too much for the destination. `doubtful`: something is wrong there, or with this one delivery: the
+ * first try counts as `ill`.
+ */
+export type HealthSign = "well" | "ill" | "limited" | "doubtful" | "nothing";
+
+export const DELIVERED: Outcome = Object.freeze({
+  kind: "delivered",
+  result: "success",
+  error: undefined,
+  says: "well",
+  retryAfterMs: undefined,
+  missesSource: false,
+  deadReason: undefined,
+});
+
+interface FailureFacts {
+  result?: AttemptResult | undefined;
+  says?: HealthSign | undefined;
+  retryAfterMs?: number | undefined;
+  missesSource?: boolean | undefined;
+}
+
+export function failed(error: string, facts: FailureFacts = {}): Outcome {
+  const { result = "failed", says = "ill", retryAfterMs, missesSource = false } = facts;
+  return { kind: "failed", result, error, says, retryAfterMs, missesSource, deadReason: undefined };
+}
+
+/** A fault of ours: nothing can be said about the destination. */
+export function failedHere(error: string): Outcome {
+  return failed(error, { result: "error", says: "nothing" });
+}
+
+export function refused(
+  error: string,
+  facts: { result?: AttemptResult; says?: HealthSign; deadReason?: DeadReason } = {},
+): Outcome {
+  const { result = "failed", says = "well", deadReason } = facts;
+  return { kind: "refused", result, error, says, retryAfterMs: undefined, missesSource: false, deadReason };
+}
+
+/** It would be refused however often it came; nothing was sent. */
+export function tooLarge(error: string): Outcome {
+  return refused(error, { result: "blocked", says: "nothing", deadReason: "too_large" });
+}
+
+export function gone(error: string): Outcome {
+  return { ...refused(error), kind: "gone" };
+}
+
+export function blocked(error: string): Outcome {
+  return { ...refused(error, { result: "blocked", says: "nothing" }), kind: "blocked" };
 }

@@ -1,16 +1,10 @@
-import { checkAllowedIps } from "./allowed-ips.ts";
-import { MASK } from "./destination-auth.ts";
-import { checkDestinationAuth } from "./destination-auth-rules.ts";
 import { PosthornError } from "./errors.ts";
 import { parseFilter } from "./filter.ts";
-import { checkForward } from "./forward-rules.ts";
-import { findHeaderProblem, findSignatureHeaderProblem, isHeaderName } from "./outgoing-header.ts";
 import { parsePattern } from "./pattern.ts";
 import { decodeSecret } from "./signature.ts";
-import type { SubscriptionInput } from "./subscription.ts";
-import { checkSubscriptionTarget } from "./target-rules.ts";
+import type { SharedSettings } from "./subscription.ts";
 
-/** Rules for a subscription that a JSON Schema cannot say; the API and the configuration share them. */
+/** Rules for what all subscriptions share, beyond a JSON Schema; the API and the configuration have them in common. */
 
 export interface FieldProblem {
   /** By its name on the wire: `events[1]`, `headers.Host`. */
@@ -20,23 +14,18 @@ export interface FieldProblem {
 
 const CONTROL = /[\p{Cc}\p{Cs}]/u;
 
-export function checkSubscriptionInput(input: SubscriptionInput): FieldProblem[] {
+export function checkSharedSettings(input: SharedSettings): FieldProblem[] {
   return [
     ...checkText(input),
     ...checkPatterns(input.events),
     ...checkFilter(input.event_filter),
     ...checkRetry(input),
     ...checkSecret(input.secret),
-    ...checkHeaders(input),
     ...checkLabels(input.labels ?? {}),
-    ...checkAllowedIps(input.allowed_ips, input.url),
-    ...checkDestinationAuth(input.auth, input.headers ?? {}),
-    ...checkForward(input),
-    ...checkSubscriptionTarget(input),
   ];
 }
 
-function checkText(input: SubscriptionInput): FieldProblem[] {
+function checkText(input: SharedSettings): FieldProblem[] {
   const problems: FieldProblem[] = [];
   for (const field of ["name", "tenant_id", "target"] as const) {
     if (CONTROL.test(input[field] ?? "")) problems.push({ field, message: "must not contain control characters" });
@@ -73,7 +62,7 @@ function checkPatterns(patterns: readonly string[]): FieldProblem[] {
   });
 }
 
-function checkFilter(filter: SubscriptionInput["event_filter"]): FieldProblem[] {
+function checkFilter(filter: SharedSettings["event_filter"]): FieldProblem[] {
   if (filter === undefined || filter === null) return [];
   try {
     parseFilter(filter);
@@ -84,7 +73,7 @@ function checkFilter(filter: SubscriptionInput["event_filter"]): FieldProblem[] 
   }
 }
 
-function checkRetry(input: SubscriptionInput): FieldProblem[] {
+function checkRetry(input: SharedSettings): FieldProblem[] {
   const isFixed = input.retry_count !== undefined || input.retry_interval !== undefined;
   if (input.retry_policy === undefined || !isFixed) return [];
   return [
@@ -104,29 +93,4 @@ function checkSecret(secret: string | undefined): FieldProblem[] {
     if (!(error instanceof PosthornError)) throw error;
     return [{ field: "secret", message: error.message }];
   }
-}
-
-function checkHeaders(input: SubscriptionInput): FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  const signatureHeader = input.signature_header?.toLowerCase();
-  const signatureProblem = signatureHeader === undefined ? undefined : findSignatureHeaderProblem(signatureHeader);
-  if (signatureProblem !== undefined) problems.push({ field: "signature_header", message: signatureProblem });
-  const seen = new Set<string>();
-  for (const [name, value] of Object.entries(input.headers ?? {})) {
-    const key = name.toLowerCase();
-    const isSignature = key === signatureHeader || key === `${signatureHeader}-next`;
-    const message =
-      findHeaderProblem(name, value) ??
-      (isSignature ? "is set by the gateway" : undefined) ??
-      (value === MASK ? `${MASK} is how a stored value is shown; give it anew` : undefined) ??
-      (seen.has(key) ? "is given twice; header names do not differ by case" : undefined);
-    seen.add(key);
-    if (message === undefined) continue;
-    problems.push(
-      isHeaderName(name)
-        ? { field: `headers.${name}`, message }
-        : { field: "headers", message: `${JSON.stringify(name)} ${message}` },
-    );
-  }
-  return problems;
 }

@@ -1,5 +1,4 @@
 import { Type, type Static } from "typebox";
-import { AUTH_DESCRIPTION, type DestinationAuth, DestinationAuthInput } from "./destination-auth.ts";
 import { DEFAULT_TENANT } from "./event.ts";
 import { FILTER_LIMITS, type Filter } from "./filter.ts";
 import { MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from "./signature.ts";
@@ -7,6 +6,9 @@ import type { SuspensionRules } from "./suspension.ts";
 import { TargetThresholds, type TargetRules } from "./target.ts";
 
 /** One schema gives the type, the validation, the defaults, the OpenAPI text and the docs. */
+
+/** Of a subscription that names none. */
+export const DEFAULT_KIND = "http";
 
 export const SUBSCRIPTION_STATUSES = ["active", "inactive", "suspended"] as const;
 export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
@@ -25,17 +27,19 @@ const RetryPolicySpec = Type.Union(
 );
 export type RetryPolicySpec = Static<typeof RetryPolicySpec>;
 
-/** What a user may set, in the API and in posthorn.yaml alike. */
-export const SubscriptionInput = Type.Object(
+/** What may be set whatever the kind of destination is, in the API and in posthorn.yaml alike. */
+export const SharedSettings = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 200, description: "A name for people; unique per tenant" }),
     tenant_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, default: DEFAULT_TENANT })),
-    kind: Type.Optional(Type.Literal("http", { default: "http" })),
-    url: Type.String({
-      minLength: 1,
-      maxLength: 2048,
-      description: "Where deliveries are sent; `{source}` in its path or query stands for the event's source",
-    }),
+    kind: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, default: DEFAULT_KIND, description: "The kind of destination" }),
+    ),
+    destination: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: `The settings of its kind; those of \`${DEFAULT_KIND}\` stand beside the others instead`,
+      }),
+    ),
     events: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
       minItems: 1,
       maxItems: 200,
@@ -56,14 +60,6 @@ export const SubscriptionInput = Type.Object(
         description: "`inactive` holds deliveries until it is `active` again",
       }),
     ),
-    format: Type.Optional(
-      Type.Union([Type.Literal("auto"), Type.Literal("envelope"), Type.Literal("raw"), Type.Literal("cloudevents")], {
-        default: "auto",
-        description:
-          "`auto`: raw for received webhooks, an envelope for published events; `cloudevents`: 1.0, structured JSON",
-      }),
-    ),
-    signature_header: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$", default: "X-Webhook-Signature" })),
     secret: Type.Optional(
       Type.String({
         minLength: MIN_SECRET_LENGTH,
@@ -83,15 +79,6 @@ export const SubscriptionInput = Type.Object(
     retry_count: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, description: "Retries after the first try" })),
     retry_interval: Type.Optional(
       Type.Number({ minimum: 0, maximum: 604_800, description: "Seconds between tries, with `retry_count`" }),
-    ),
-    retry_on: Type.Optional(
-      Type.Object(
-        {
-          statuses: Type.Optional(Type.Array(Type.Integer({ minimum: 200, maximum: 599 }), { maxItems: 50 })),
-          body_contains: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-        },
-        { additionalProperties: false, description: "More answers that count as failures to retry" },
-      ),
     ),
     timeout: Type.Optional(Type.Number({ minimum: 1, maximum: 300, default: 30, description: "Seconds per attempt" })),
     rate_limit: Type.Optional(
@@ -118,22 +105,10 @@ export const SubscriptionInput = Type.Object(
         description: "Older deliveries become dead letters (`expired`)",
       }),
     ),
-    headers: Type.Optional(
-      Type.Union([Type.Record(Type.String(), Type.String({ maxLength: 4096 }), { maxProperties: 50 }), Type.Null()], {
-        default: {},
-        description: "Sent with every attempt, but to no other origin; their values are shown to nobody",
-      }),
-    ),
     target: Type.Optional(
       Type.Union([Type.String({ minLength: 1, maxLength: 64 }), Type.Null()], {
         default: null,
         description: "A preset (`n8n`), or the name of a target that it shares with others; else it is its own",
-      }),
-    ),
-    health_url: Type.Optional(
-      Type.Union([Type.String({ minLength: 1, maxLength: 2048 }), Type.Null()], {
-        default: null,
-        description: 'Answers 2xx and `{"status":"ok"}` while the destination is well; asked every minute',
       }),
     ),
     ...TargetThresholds,
@@ -164,21 +139,6 @@ export const SubscriptionInput = Type.Object(
         description: "Names and values for people and programs to find it by",
       }),
     ),
-    allowed_ips: Type.Optional(
-      Type.Union(
-        [Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 100 }), Type.Null()],
-        {
-          default: null,
-          description: "CIDRs that the destination's address must lie in; never opens a private network",
-        },
-      ),
-    ),
-    auth: Type.Optional(
-      Type.Union([DestinationAuthInput, Type.Null()], {
-        default: null,
-        description: AUTH_DESCRIPTION,
-      }),
-    ),
     mode: Type.Optional(
       Type.Union([Type.Literal("queue"), Type.Literal("forward")], {
         default: "queue",
@@ -186,23 +146,14 @@ export const SubscriptionInput = Type.Object(
           "`forward`: whoever sends a webhook waits for the first attempt; sub-path, query and method are handed on",
       }),
     ),
-    forward_headers: Type.Optional(
-      Type.Union([Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 100 }), Type.Null()], {
-        default: null,
-        description: "With `forward`: headers of the request that are handed on; `*` for the usual ones, the default",
-      }),
-    ),
-    allow_own_url: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description: "Let `url` lead back to this gateway; what goes round is refused after 8 times",
-      }),
-    ),
     description: Type.Optional(Type.String({ maxLength: 2000 })),
   },
   { additionalProperties: false },
 );
-export type SubscriptionInput = Static<typeof SubscriptionInput>;
+export type SharedSettings = Static<typeof SharedSettings>;
+
+/** All that a user may set: beside what is shared, the settings of a kind that has them there. */
+export type SubscriptionInput = SharedSettings & Readonly<Record<string, unknown>>;
 
 /** A subscription as the engine uses it: defaults filled in, the secret in clear, in memory only. */
 export interface Subscription {
@@ -213,13 +164,19 @@ export interface Subscription {
   id: string;
   tenantId: string;
   name: string;
-  kind: "http";
-  url: string;
+  /** Of its destination. */
+  kind: string;
+  /** What its kind has made of the settings: only the sender of that kind looks into it. */
+  destination: unknown;
+  /** Where it goes, in one line for the log: a URL, for most. Outsiders are told its host at most. */
+  place: string;
   events: readonly string[];
   filter: Filter | undefined;
   status: SubscriptionStatus;
-  format: "auto" | "envelope" | "raw" | "cloudevents";
-  signatureHeader: string;
+  /** Why nothing is sent whatever its status is: this release does not know its kind. */
+  heldBecause?: string | undefined;
+  /** Which header carries the signature, where there is one. */
+  signatureHeader?: string | undefined;
   /** The live ones. The first is current; the seed's header is made with it. */
   secrets: readonly string[];
   /** The one among them that a rotation brought and nobody has confirmed. */
@@ -227,13 +184,6 @@ export interface Subscription {
   /** The private key, when deliveries are also signed with one. */
   ed25519Key?: string | undefined;
   retryPolicy: RetryPolicySpec;
-  retryOn: {
-    statuses: readonly number[];
-    /** Those that say that the destination does not know the event's source, or not yet. */
-    sourceStatuses?: readonly number[] | undefined;
-    bodyContains: string | undefined;
-    bodyIs?: string | undefined;
-  };
   timeoutMs: number;
   rateLimitPerMinute: number | undefined;
   concurrency: number;
@@ -242,24 +192,14 @@ export interface Subscription {
   maxAgeMs: number | undefined;
   /** The usual ones when not given. */
   suspension?: SuspensionRules | undefined;
-  headers: Readonly<Record<string, string>>;
-  /** CIDRs; without them any address that the guard lets through. */
-  allowedIps?: readonly string[] | undefined;
-  auth?: DestinationAuth | undefined;
   /** `forward`: the first attempt is awaited by the sender, and its request is handed on. */
   mode?: "queue" | "forward" | undefined;
-  /** In lower case; the usual ones when not given. */
-  forwardHeaders?: readonly string[] | undefined;
-  /** Whether it may deliver to this gateway itself. */
-  allowOwnUrl?: boolean | undefined;
+  /** Credentials of a webhook's request that it hands on: headers by their names, in lower case. */
+  credentials?: readonly string[] | undefined;
   /** The name of the target that it shares with others. */
   sharedTarget?: string | undefined;
   /** Of its own target, when they are not the usual ones. */
   targetRules?: TargetRules | undefined;
-  /** What is larger is not sent. */
-  maxBytes?: number | undefined;
-  /** JSON by any other name is sent as `application/json`. */
-  wantsPlainJson?: boolean | undefined;
   description: string | undefined;
   managedBy: ManagedBy;
   /** The id of the key that made it; `config` when that key, or the subscription itself, stands there. */

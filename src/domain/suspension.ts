@@ -1,4 +1,4 @@
-import type { SubscriptionInput } from "./subscription.ts";
+import type { SharedSettings } from "./subscription.ts";
 
 /** When a subscription is suspended by itself; undefined stands for never. */
 export interface SuspensionRules {
@@ -25,7 +25,7 @@ export interface Suspension {
   isOutOfReach: boolean;
 }
 
-type Settings = Pick<SubscriptionInput, "suspend_after_dead" | "suspend_after_s" | "resume_when_healthy" | "mode">;
+type Settings = Pick<SharedSettings, "suspend_after_dead" | "suspend_after_s" | "resume_when_healthy" | "mode">;
 
 /** Where a check says when to go on, or a sender waits for each, nothing is suspended unless that is asked for. */
 export function toSuspensionRules(input: Settings, hasHealth: boolean): SuspensionRules {

@@ -1,6 +1,6 @@
 import { parseUrl } from "./parse-url.ts";
-import type { RetryPolicySpec, SubscriptionInput } from "./subscription.ts";
-import type { TargetInput } from "./target.ts";
+import { DEFAULT_KIND, type RetryPolicySpec } from "./subscription.ts";
+import type { HealthPlace, TargetInput } from "./target.ts";
 
 /** What is known of targets that many people have, so that nobody must find it out again. */
 export interface TargetPreset {
@@ -17,10 +17,9 @@ export interface TargetPreset {
   healthPaths: readonly [string, string];
 }
 
-export interface HealthAddress {
-  url: string;
+export interface HealthAddress extends HealthPlace {
   /** Asked when the first answers 404. */
-  otherUrl: string | undefined;
+  readonly otherUrl: string | undefined;
 }
 
 export const PRESET_NAMES = ["n8n"] as const;
@@ -53,11 +52,11 @@ export function findHealth(
   preset: TargetPreset | undefined,
   url: string | undefined,
 ): HealthAddress | undefined {
-  if (given !== undefined && given !== null) return { url: given, otherUrl: undefined };
+  if (given !== undefined && given !== null) return { kind: DEFAULT_KIND, url: given, otherUrl: undefined };
   const origin = url === undefined ? undefined : parseUrl(url)?.origin;
   if (preset === undefined || origin === undefined) return undefined;
   const [first, second] = preset.healthPaths;
-  return { url: origin + first, otherUrl: origin + second };
+  return { kind: DEFAULT_KIND, url: origin + first, otherUrl: origin + second };
 }
 
 /** What a preset adds to a subscription; what the subscription says itself goes first. */
@@ -69,6 +68,12 @@ export interface PresetSettings {
   wantsPlainJson: boolean;
 }
 
+/** Which preset, and what of it the subscription says itself. */
+interface PresetChoice {
+  target?: string | null | undefined;
+  retry_on?: { statuses?: readonly number[]; body_contains?: string } | undefined;
+}
+
 const NONE: PresetSettings = {
   retryPolicy: undefined,
   sourceStatuses: [],
@@ -78,7 +83,7 @@ const NONE: PresetSettings = {
 };
 
 export function presetSettings(
-  { target, retry_on: retryOn }: Pick<SubscriptionInput, "target" | "retry_on">,
+  { target, retry_on: retryOn }: PresetChoice,
   shared: Pick<TargetInput, "preset" | "max_bytes"> | undefined,
 ): PresetSettings {
   const preset = findPreset(shared?.preset ?? target);

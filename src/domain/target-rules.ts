@@ -1,6 +1,5 @@
 import { parseUrl } from "./parse-url.ts";
 import type { FieldProblem } from "./subscription-rules.ts";
-import type { SubscriptionInput } from "./subscription.ts";
 import { isPresetName } from "./target-presets.ts";
 import type { TargetInput } from "./target.ts";
 
@@ -22,12 +21,4 @@ export function checkTargetInput(input: TargetInput): FieldProblem[] {
     problems.push({ field: "description", message: "must not contain NUL" });
   }
   return problems;
-}
-
-/** n8n refuses what calls itself a bot, when a workflow says so. */
-export function checkSubscriptionTarget({ target, headers }: SubscriptionInput): FieldProblem[] {
-  if (!isPresetName(target)) return [];
-  return Object.entries(headers ?? {})
-    .filter(([name, value]) => name.toLowerCase() === "user-agent" && /bot/i.test(value))
-    .map(([name]) => ({ field: `headers.${name}`, message: "must not contain `bot`, which n8n refuses" }));
 }

@@ -1,5 +1,4 @@
 import { Type, type Static } from "typebox";
-import type { HealthAddress } from "./target-presets.ts";
 import { DEFAULT_TENANT } from "./event.ts";
 
 /** What subscriptions send to: it has health and a mode. Several may share one; any other is its own. */
@@ -80,7 +79,14 @@ export interface TargetRules {
   readonly idleWaitMs: number;
   readonly checkEveryMs: number;
   /** Without it, a delivery is the probe. */
-  readonly health: HealthAddress | undefined;
+  readonly health: HealthPlace | undefined;
+}
+
+/** What is asked whether a target is well. Only the kind of destination knows what it says. */
+export interface HealthPlace {
+  /** Of the destination: its sender asks. */
+  readonly kind: string;
+  readonly url: string;
 }
 
 export const DEFAULT_RULES: TargetRules = Object.freeze({
@@ -94,7 +100,7 @@ export const DEFAULT_RULES: TargetRules = Object.freeze({
 
 type Rules = Pick<TargetInput, (typeof THRESHOLDS)[number] | "batch_size" | "idle_wait_s">;
 
-export function toTargetRules(input: Rules, health: HealthAddress | undefined): TargetRules {
+export function toTargetRules(input: Rules, health: HealthPlace | undefined): TargetRules {
   return {
     failuresToOpen: input.failures_to_open ?? DEFAULT_RULES.failuresToOpen,
     successesToClose: input.successes_to_close ?? DEFAULT_RULES.successesToClose,

@@ -4,7 +4,6 @@ import { createAddressGuard } from "../deliver/address-guard.ts";
 import { parseDestination } from "../deliver/destination.ts";
 import { createForwards } from "../deliver/forwards.ts";
 import { createGovernor } from "../deliver/governor.ts";
-import { createHealthCheck } from "../deliver/health-check.ts";
 import { createHealthWatch } from "../deliver/health-watch.ts";
 import { openHttpClient } from "../deliver/http-client.ts";
 import { openInFlightFile } from "../deliver/in-flight-file.ts";
@@ -12,7 +11,9 @@ import { createLocalDispatch } from "../deliver/local-dispatch.ts";
 import { createOwnUrls } from "../deliver/own-urls.ts";
 import { parseEgressProxy } from "../deliver/proxy-tunnel.ts";
 import { createScheduler } from "../deliver/scheduler.ts";
-import { openHttpSender } from "../deliver/senders/http.ts";
+import { createDestinationKinds } from "../deliver/senders/kinds.ts";
+import { openSenders } from "../deliver/senders/open-senders.ts";
+import type { DestinationKind } from "../deliver/senders/sender.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import { createBulkReplays } from "../manage/bulk-replays.ts";
 import { createFailureNews } from "../manage/failure-news.ts";
@@ -22,12 +23,14 @@ import { createReplays } from "../manage/replays.ts";
 import { createRequestCredentials } from "../manage/request-credentials.ts";
 import { createResume } from "../manage/resume.ts";
 import { createStatistics } from "../manage/statistics.ts";
-import { openSubscriptions } from "../manage/subscriptions.ts";
 import { createModeNews } from "../manage/mode-news.ts";
-import { openTargets } from "../manage/targets.ts";
+import { createSubscriptionLanes } from "../manage/subscription-lanes.ts";
+import { createTargets } from "../manage/targets.ts";
 import { createTestDeliveries } from "../manage/test-delivery.ts";
 import { startUpkeep } from "../manage/upkeep.ts";
 import { createForwarding } from "../receive/forwarding.ts";
+import { openSubscriptions } from "../registry/subscriptions.ts";
+import { openSharedTargets } from "../registry/targets.ts";
 import { createFanOut, type IncomingEvent, type IngestResult } from "../route/fan-out.ts";
 import { createRouter } from "../route/router.ts";
 import type { AcceptResult } from "../store/port/event-log.ts";
@@ -41,7 +44,7 @@ export type Delivery = Awaited<ReturnType<typeof openDelivery>>;
 /** A loop that is later than this has more urgent things to do than replays. */
 const BUSY_LAG_MS = 50;
 
-export async function openDelivery(ground: Ground) {
+export async function openDelivery(ground: Ground, moreKinds: readonly DestinationKind[] = []) {
   const { config, logger, broken, logFault } = ground;
   const { store, clock, random, createId, metrics, loopLag, work, disk, secretBox, quotas, registry, tenants } = ground;
   const { limits } = config;
@@ -62,12 +65,16 @@ export async function openDelivery(ground: Ground) {
     port: config.port,
     listAddresses: listOwnAddresses,
   });
-  const sender = openHttpSender({
+  const checkDestination = (url: string, field?: string) =>
+    void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }, field);
+  const kinds = createDestinationKinds(moreKinds);
+  const senders = openSenders(kinds, {
     client,
     clock,
     userAgent: config.userAgent,
-    openCredentials: credentials.open,
+    checkUrl: checkDestination,
     findOwnUrlProblem: ownUrls.findProblem,
+    openCredentials: credentials.open,
   });
   const inFlight = openInFlightFile(join(config.dataDir, "in-flight"), {
     places: limits.maxSockets,
@@ -75,7 +82,7 @@ export async function openDelivery(ground: Ground) {
       logger.warn({ error }, "what is being sent cannot be noted; after a crash it is sent again without a trace"),
     defer: setImmediate,
   });
-  const dispatch = createLocalDispatch({ senders: { http: sender }, store, clock });
+  const dispatch = createLocalDispatch({ senders, store, clock });
 
   const warnCostlyFilter = createEventWarning(logger, () => clock.now(), "filters cost too much and did not match");
   const router = createRouter({
@@ -84,40 +91,58 @@ export async function openDelivery(ground: Ground) {
       warnCostlyFilter(event);
     },
   });
-  const checkDestination = (url: string, field?: string) =>
-    void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }, field);
-  const targets = await openTargets({
-    registry: ground.registry,
+  const sharedTargets = await openSharedTargets({
+    registry,
+    checkDestination,
+    findUser: (draft, name, tenantId) =>
+      subscriptions.findIn(draft, tenantId, ({ settings }) => settings.target === name),
+    findOwner: (draft, name, tenantId) =>
+      subscriptions.findIn(draft, tenantId, (one) => [one.name, one.id].includes(name)),
+    async onChange(changes) {
+      targets.take(changes);
+      await subscriptions.retarget();
+      modes.watchSoon();
+    },
+  });
+  const targets = createTargets({
+    shared: sharedTargets,
     store,
     clock,
     subscriptions: () => subscriptions,
     scheduler: () => scheduler,
-    checkDestination,
     onMode: (known, change) => modes.changed(known, change),
     onChange: () => modes.watchSoon(),
   });
   const subscriptions = await openSubscriptions({
     registry,
-    store,
     clock,
     random,
     secretBox,
     createId,
-    checkDestination,
-    checkOwnUrl: ownUrls.check,
-    findTarget: targets.findDeclared,
+    kinds,
+    refuseDestination: senders.refuse,
+    onHeld: ({ name }, why) => logger.warn({ subscription: name, reason: why }, "subscription is held"),
+    findTarget: sharedTargets.findInput,
     findQuota: (draft, tenantId) => tenants.findQuota(draft, tenantId),
-    onChange(changed) {
+    async onChange(changes) {
       router.update(subscriptions.list(undefined));
-      for (const subscription of changed) {
+      for (const { before, after } of changes) {
+        const subscription = after ?? before;
+        if (subscription === undefined) continue;
         forwarding.refresh(subscription);
         scheduler.refresh(subscription.seq);
       }
       modes.watchSoon();
+      await lanes.skipDeadHeads(changes);
     },
     onResumed: (draft, subscription, from) => news.resumed(draft, subscription, from, { held: "deliver", skipped: 0 }),
+  });
+  const lanes = createSubscriptionLanes({
+    store,
+    subscriptions,
     cancelLater: (draft, subscription, open) => bulkReplays.cancelLane(draft, subscription, open),
     isCancelling: (seq) => replayRunner.isCancelling(seq),
+    onMovedUp: (seq) => scheduler.refresh(seq),
   });
   ground.countSubscriptionsBy(subscriptions.count);
   const statistics = createStatistics({ store, clock, onFault: logFault });
@@ -131,7 +156,7 @@ export async function openDelivery(ground: Ground) {
     clock,
     random,
     findSubscription: subscriptions.find,
-    findSavedBreaker: subscriptions.findSavedBreaker,
+    findSavedBreaker: targets.findSaved,
     findSharedTarget: targets.findShared,
     onIll: (target) => health.checkSoon(target),
     isCancelling: (seq) => replayRunner.isCancelling(seq),
@@ -173,7 +198,7 @@ export async function openDelivery(ground: Ground) {
   const health = createHealthWatch({
     clock,
     random,
-    check: createHealthCheck({ client, userAgent: config.userAgent }),
+    check: senders.checkHealth,
     lanes: scheduler.targets,
     onMode: (target, change) => modes.found(target, change),
     onWell(target) {
@@ -272,11 +297,14 @@ export async function openDelivery(ground: Ground) {
 
   return {
     client,
+    kinds,
     inFlight,
     ownUrls,
     router,
+    sharedTargets,
     targets,
     subscriptions,
+    lanes,
     statistics,
     governor,
     forwards,

@@ -1,3 +1,4 @@
+import type { DestinationKind } from "../deliver/senders/sender.ts";
 import type { PosthornError } from "../domain/errors.ts";
 import type { SystemClockOptions } from "../domain/system-clock.ts";
 import type { SourceKind } from "../receive/sources/source-kind.ts";
@@ -11,6 +12,8 @@ export interface GatewayOptions {
   onFatal: (error: PosthornError) => void;
   /** More kinds of sources than the gateway brings along. */
   sourceKinds?: readonly SourceKind[] | undefined;
+  /** More kinds of destinations than the gateway brings along. */
+  destinationKinds?: readonly DestinationKind[] | undefined;
   /** How long requests have to end once everything else has stopped. */
   httpCloseMs?: number | undefined;
   /** Another time than the machine's. For tests only. */

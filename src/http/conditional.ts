@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { etagOf } from "../registry/if-match.ts";
-import type { Entry } from "../registry/kind.ts";
+import type { Entry } from "../registry/resource.ts";
 
 export function sendWithEtag(reply: FastifyReply, etag: string, body: object): FastifyReply {
   return reply.header("etag", etag).send(body);

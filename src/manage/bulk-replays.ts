@@ -10,7 +10,7 @@ import { readAll } from "../store/read-all.ts";
 import type { Store } from "../store/store.ts";
 import { firstCursor, formatCursor } from "./replay-cursor.ts";
 import type { ReplayRunner } from "./replay-runner.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+import type { Subscriptions } from "../registry/subscriptions.ts";
 
 /** Work on many deliveries at once, as jobs. Whoever is bound to a tenant sees and starts only that tenant's. */
 export interface BulkReplays {

@@ -4,6 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { DeadReason } from "../domain/delivery.ts";
 import { formatDeliveryId } from "../domain/ids.ts";
 import type { Source } from "../domain/source.ts";
+import { parseUrl } from "../domain/parse-url.ts";
 import type { Subscription, SubscriptionStatus } from "../domain/subscription.ts";
 import type { Draft } from "../registry/draft.ts";
 import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement } from "../store/port/lanes.ts";
@@ -143,7 +144,7 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
           reason: mode.reason ?? null,
           forced: mode.forced !== undefined,
           failures: mode.failures,
-          url_host: owner === undefined ? null : hostOf(owner.url),
+          url_host: owner === undefined ? null : hostOf(owner),
         },
       });
     },
@@ -173,12 +174,12 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
 }
 
 /** Never more of the address than its host: a path or a query may hold a token. */
-function describe({ name, url }: Subscription) {
-  return { name, url_host: hostOf(url) };
+function describe(subscription: Subscription) {
+  return { name: subscription.name, url_host: hostOf(subscription) };
 }
 
-function hostOf(url: string): string {
-  return new URL(url).host;
+function hostOf({ place }: Subscription): string | null {
+  return parseUrl(place)?.host ?? null;
 }
 
 function describeFailures(breaker: BreakerState, now: number) {

@@ -3,7 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { DeadDelivery } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
 import type { PeriodicJob } from "./jobs.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+import type { Subscriptions } from "../registry/subscriptions.ts";
 
 export interface HeldJobOptions {
   store: Pick<Store, "lanes">;

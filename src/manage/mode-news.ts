@@ -44,7 +44,7 @@ export function createModeNews(options: ModeNewsOptions): ModeNews {
     const { state, declared, subscriptions } = known;
     const { mode } = state;
     const [owner] = declared === undefined ? subscriptions : [];
-    const facts = owner === undefined ? { target: known.name } : { subscription: owner.name, url: owner.url };
+    const facts = owner === undefined ? { target: known.name } : { subscription: owner.name, url: owner.place };
     const why = { ...facts, reason: mode.reason, ...(mode.forced !== undefined && { forced: mode.forced }) };
     if (mode.forced !== undefined) logger.warn(why, "mode is set by hand");
     else if (change === "opened") logger.warn(why, "destination is down, queueing");
@@ -56,7 +56,7 @@ export function createModeNews(options: ModeNewsOptions): ModeNews {
   }
 
   function failing(subscription: Subscription, breaker: BreakerState): void {
-    const facts = { subscription: subscription.name, url: subscription.url };
+    const facts = { subscription: subscription.name, url: subscription.place };
     logger.warn(facts, "subscription will be suspended unless its deliveries succeed");
     news.failing(subscription, breaker);
   }

@@ -10,7 +10,7 @@ import type { Store } from "../store/store.ts";
 import { createLaneWindows, MAX_WINDOW } from "./lane-windows.ts";
 import { formatCursor, isAtEnd, parseCursor, type ReplayCursor } from "./replay-cursor.ts";
 import { createReplaySelection, type ReplaySelection } from "./replay-selection.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+import type { Subscriptions } from "../registry/subscriptions.ts";
 
 /**
  * Does the jobs over many deliveries, one small step at a time and with a rest after each, so that what comes in and

@@ -3,7 +3,7 @@ import type { Subscription } from "../domain/subscription.ts";
 import { asksFor, letsThrough } from "../route/wants.ts";
 import type { FoundDelivery, NewReplay, ReplayItem, ReplayWalk } from "../store/port/jobs.ts";
 import type { Store } from "../store/store.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+import type { Subscriptions } from "../registry/subscriptions.ts";
 
 /** What of that which a walk finds is to be changed, and how. */
 export interface ReplaySelection {

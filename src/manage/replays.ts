@@ -6,7 +6,7 @@ import type { DeliveryKey } from "../store/port/lanes.ts";
 import type { StoredDelivery, StoredEvent } from "../store/port/reads.ts";
 import { readAll } from "../store/read-all.ts";
 import type { Store } from "../store/store.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+import type { Subscriptions } from "../registry/subscriptions.ts";
 
 /** What people do to single deliveries. */
 export interface Replays {

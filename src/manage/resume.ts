@@ -4,7 +4,7 @@ import type { Subscription } from "../domain/subscription.ts";
 import { checkIfMatch } from "../registry/if-match.ts";
 import type { Store } from "../store/store.ts";
 import type { FailureNews } from "./failure-news.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+import type { Subscriptions } from "../registry/subscriptions.ts";
 
 /** Sending goes on after a pause or a suspension; what was held meanwhile is delivered, or skipped. */
 export interface Resume {

@@ -12,7 +12,7 @@ import {
 import type { Subscription } from "../domain/subscription.ts";
 import { letsThrough } from "../route/wants.ts";
 import { toIncomingEvent, type OwnEvents } from "./own-events.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+import type { Subscriptions } from "../registry/subscriptions.ts";
 
 /** New secrets for subscriptions, without a moment in which a receiver cannot verify. */
 export interface SecretRotation {

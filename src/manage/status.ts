@@ -7,7 +7,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import type { DiskWatch } from "./disk-watch.ts";
 import type { RetentionReport } from "./retention.ts";
 import type { Sources } from "../registry/sources.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+import type { Subscriptions } from "../registry/subscriptions.ts";
 import { describeTarget, type TargetFacts } from "./target-facts.ts";
 import type { Targets } from "./targets.ts";
 
@@ -62,10 +62,10 @@ export function createStatus(options: StatusOptions): Status {
 
   function describeSuspended(tenantId: string | undefined) {
     const suspended = subscriptions.list(tenantId).filter(({ status }) => status === "suspended");
-    return suspended.map(({ id, name, seq }) => {
+    return suspended.map(({ id, name, seq, heldBecause }) => {
       const { at, reason } = scheduler.findSuspension(seq) ?? {};
       const since = at === undefined ? null : new Date(at).toISOString();
-      return { id, subscription: name, since, reason: reason ?? null };
+      return { id, subscription: name, since, reason: heldBecause ?? reason ?? null };
     });
   }
 

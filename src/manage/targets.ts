@@ -6,19 +6,15 @@ import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
 import type { ManagedBy, Subscription } from "../domain/subscription.ts";
-import { toTargetRules, type Mode, type TargetChange, type TargetInput } from "../domain/target.ts";
+import { toTargetRules, type Mode, type TargetInput } from "../domain/target.ts";
 import { findHealth, findPreset } from "../domain/target-presets.ts";
-import type { Draft } from "../registry/draft.ts";
-import type { Change, Entry } from "../registry/kind.ts";
-import type { Once, Registry } from "../registry/registry.ts";
-import { openSharedTargets, type SharedTarget, type SharedTargets } from "../registry/targets.ts";
+import type { Change, Entry } from "../registry/resource.ts";
+import type { SharedTarget, SharedTargets } from "../registry/targets.ts";
 import type { Store } from "../store/store.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+import type { Subscriptions } from "../registry/subscriptions.ts";
 
 /** What subscriptions send to: those that the configuration declares for several, and each other one's own. */
 export interface Targets {
-  /** With a draft, one that is there until that is written. */
-  findDeclared(name: string, tenantId: string, draft?: Draft): TargetInput | undefined;
   /** The one that a subscription shares with others. */
   findShared(subscription: Subscription): Target | undefined;
   /** The declared ones first, then those that are a subscription's own, by age. */
@@ -37,14 +33,12 @@ export interface Targets {
   /** What is known of a subscription's destination, of a shared one or its own. */
   save(subscription: Subscription, breaker: BreakerState): Promise<void>;
   saveMode(known: KnownTarget): Promise<void>;
-  /** Refused when the name is taken. */
-  create(input: TargetInput, once?: Once): Promise<{ known: KnownTarget; isReplay: boolean }>;
-  /** Makes it or replaces it. */
-  put(input: TargetInput, ifMatch?: string): Promise<{ known: KnownTarget; isNew: boolean }>;
-  change(name: string, tenantId: string, change: TargetChange, ifMatch?: string): Promise<KnownTarget>;
-  /** Refused while somebody sends to it. */
-  remove(name: string, tenantId: string, ifMatch?: string): Promise<void>;
-  applyDeclared: SharedTargets["applyDeclared"];
+  /** What was known of a subscription's own destination before the start. */
+  findSaved(subscriptionSeq: number): BreakerState | undefined;
+  /** What was set of shared ones is different now. */
+  take(changes: readonly Change<SharedTarget>[]): void;
+  /** As it is with what was set of it. */
+  known(entry: Entry<SharedTarget>): KnownTarget;
 }
 
 export interface KnownTarget {
@@ -63,47 +57,28 @@ export interface KnownTarget {
 }
 
 export interface TargetsOptions {
-  registry: Registry;
+  shared: Pick<SharedTargets, "find" | "list">;
   store: Pick<Store, "records">;
   clock: Clock;
-  subscriptions: () => Pick<Subscriptions, "list" | "findByTarget" | "saveBreaker" | "retarget">;
+  subscriptions: () => Pick<Subscriptions, "list" | "findState">;
   scheduler: () => Pick<Scheduler, "targetOf" | "findBreaker" | "findSuspension" | "targets">;
-  checkDestination: (url: string, field?: string) => void;
   onMode: (known: KnownTarget & { state: Target }, change: "opened" | "closed") => void;
   /** What is checked may have changed. */
   onChange: () => void;
 }
 
-export async function openTargets(options: TargetsOptions): Promise<Targets> {
-  const { registry, store, clock, checkDestination } = options;
+export function createTargets(options: TargetsOptions): Targets {
+  const { shared, store, clock } = options;
   /** How each shared one is, by the number of its record. */
   const states = new Map<number, Target>();
-  let isOpen = false;
+  /** What was saved of each subscription's own, as it was read. */
+  const saved = new Map<number, { text: string; mode: BreakerState }>();
 
-  const shared = await openSharedTargets({
-    registry,
-    checkDestination,
-    findUser: (draft, name, tenantId) => options.subscriptions().findByTarget(draft, name, tenantId),
-    onChange(changes) {
-      changes.forEach(take);
-      // Those who send to them are opened later.
-      if (!isOpen) return;
-      options.subscriptions().retarget();
-      options.onChange();
-    },
-  });
-  isOpen = true;
-
-  function take({ before, after }: Change<SharedTarget>): void {
-    if (after !== undefined) stateOf(after).rules = rulesOf(after.thing.input);
-    else if (before !== undefined) states.delete(before.seq);
-  }
-
-  function stateOf({ seq, state: saved, thing }: Entry<SharedTarget>): Target {
+  function stateOf({ seq, state: text, thing }: Entry<SharedTarget>): Target {
     const known = states.get(seq);
     if (known !== undefined) return known;
     const now = clock.now();
-    const mode = saved === undefined ? createBreakerState(now) : loadBreakerState(saved, now);
+    const mode = text === undefined ? createBreakerState(now) : loadBreakerState(text, now);
     const state = createTarget(mode, rulesOf(thing.input));
     states.set(seq, state);
     return state;
@@ -165,33 +140,17 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
     return [...declared.map(knownShared), ...own.map(knownOwn)];
   }
 
-  async function saveMode({ name, tenantId, declared, subscriptions, state }: KnownTarget): Promise<void> {
-    if (state === undefined) return;
-    const entry = declared && shared.find(name, tenantId);
-    if (entry !== undefined) {
-      return store.records.noteStates([{ seq: entry.seq, state: JSON.stringify(state.mode) }]);
-    }
-    const [owner] = subscriptions;
-    if (owner !== undefined) await options.subscriptions().saveBreaker(owner, state.mode);
+  function note({ seq }: { seq: number }, mode: BreakerState): Promise<void> {
+    return store.records.noteStates([{ seq, state: JSON.stringify(mode) }]);
   }
 
-  /** Says so where it is not there because it is a subscription's own. */
-  async function ofShared<Result>(name: string, tenantId: string, changing: Promise<Result>): Promise<Result> {
-    try {
-      return await changing;
-    } catch (error) {
-      const isUnknown = error instanceof PosthornError && error.code === "not_found";
-      const isOwn = (known: KnownTarget) => known.name === name || known.subscriptions[0]?.id === name;
-      if (!isUnknown || !list(tenantId).some(isOwn)) throw error;
-      throw new PosthornError("conflict", `The target ${name} is a subscription's own. Change the subscription.`);
-    }
+  async function saveMode({ name, tenantId, declared, subscriptions, state }: KnownTarget): Promise<void> {
+    if (state === undefined) return;
+    const owner = (declared && shared.find(name, tenantId)) ?? subscriptions[0];
+    if (owner !== undefined) await note(owner, state.mode);
   }
 
   return {
-    findDeclared(name, tenantId, draft) {
-      const entry = draft === undefined ? shared.find(name, tenantId) : shared.findIn(draft, name, tenantId);
-      return entry?.thing.input;
-    },
     findShared,
     list,
     of,
@@ -245,20 +204,24 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
     async save(subscription, breaker) {
       const target = findShared(subscription);
       if (target?.mode === breaker) await saveMode(of(subscription));
-      else await options.subscriptions().saveBreaker(subscription, breaker);
+      else await note(subscription, breaker);
     },
-    async create(input, once) {
-      const { entry, isReplay } = await shared.create(input, once);
-      return { known: knownShared(entry), isReplay };
+    findSaved(seq) {
+      const text = options.subscriptions().findState(seq);
+      if (text === undefined) return undefined;
+      const known = saved.get(seq);
+      if (known?.text === text) return known.mode;
+      const mode = loadBreakerState(text, clock.now());
+      saved.set(seq, { text, mode });
+      return mode;
     },
-    async put(input, ifMatch) {
-      const { entry, isNew } = await shared.put(input, ifMatch);
-      return { known: knownShared(entry), isNew };
+    take(changes) {
+      for (const { before, after } of changes) {
+        if (after !== undefined) stateOf(after).rules = rulesOf(after.thing.input);
+        else if (before !== undefined) states.delete(before.seq);
+      }
     },
-    change: async (name, tenantId, change, ifMatch) =>
-      knownShared(await ofShared(name, tenantId, shared.change(name, tenantId, change, ifMatch))),
-    remove: (name, tenantId, ifMatch) => ofShared(name, tenantId, shared.remove(name, tenantId, ifMatch)),
-    applyDeclared: shared.applyDeclared,
+    known: knownShared,
   };
 }
 

@@ -1,7 +1,7 @@
 import { PosthornError } from "../domain/errors.ts";
 import { VALIDATION_FORMATS, type ValidationFormat } from "../domain/validation.ts";
 import { createTurns } from "../registry/in-turn.ts";
-import type { Entry } from "../registry/kind.ts";
+import type { Entry } from "../registry/resource.ts";
 import {
   hashOf,
   notFound,

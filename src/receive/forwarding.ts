@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { FORWARD_WITHIN_MS } from "../domain/forward-rules.ts";
-import { namedCredentials } from "../domain/forwarded-headers.ts";
 import type { Source } from "../domain/source.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { AwaitedForward, Forwards } from "../deliver/forwards.ts";
@@ -81,6 +80,6 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
   };
 }
 
-function credentialsOf({ mode, forwardHeaders }: Subscription): readonly string[] {
-  return mode === "forward" ? namedCredentials(forwardHeaders) : [];
+function credentialsOf({ credentials = [] }: Subscription): readonly string[] {
+  return credentials;
 }

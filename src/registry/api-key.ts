@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { PosthornError } from "../domain/errors.ts";
 import type { RecordChange } from "../store/port/records.ts";
-import type { Kind, LiveRecord } from "./kind.ts";
+import type { Resource, LiveRecord } from "./resource.ts";
 
 export const SCOPES = ["admin", "publish", "read"] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -21,7 +21,7 @@ export interface ApiKey {
 }
 
 /** The record is its tenant's; ids are unique among all keys nevertheless, which whoever makes one must see to. */
-export const KEYS: Kind<ApiKey> = {
+export const KEYS: Resource<ApiKey> = {
   kind: "key",
   noun: "key",
   format: 1,

@@ -1,10 +1,10 @@
 import { PosthornError } from "../domain/errors.ts";
 import type { RecordKey, StoredRecord } from "../store/port/records.ts";
-import type { Change, Entry, Kind, LiveRecord } from "./kind.ts";
+import type { Change, Entry, Resource, LiveRecord } from "./resource.ts";
 
 /** All things of one kind, in memory, as of the version that the registry has followed the store to. */
 export interface Collection<Thing> {
-  readonly kind: Kind<Thing>;
+  readonly resource: Resource<Thing>;
   find(id: string, tenantId?: string): Entry<Thing> | undefined;
   /** Refuses one that is not there, or that only a newer release can read. */
   get(id: string, tenantId?: string): Entry<Thing>;
@@ -27,7 +27,7 @@ export interface OpenCollection<Thing> extends Collection<Thing> {
   toEntry(record: LiveRecord): Entry<Thing>;
 }
 
-export function createCollection<Thing>(kind: Kind<Thing>): OpenCollection<Thing> {
+export function createCollection<Thing>(resource: Resource<Thing>): OpenCollection<Thing> {
   const entries = new Map<string, Entry<Thing>>();
   const bySeq = new Map<number, Entry<Thing>>();
   /** Kept as they are, and refused when somebody wants to change them. */
@@ -37,22 +37,22 @@ export function createCollection<Thing>(kind: Kind<Thing>): OpenCollection<Thing
 
   function refuseNewer(id: string, tenantId: string): void {
     const record = newer.get(keyText(id, tenantId));
-    if (record !== undefined) throw newerFormat(kind, id, record.format);
+    if (record !== undefined) throw newerFormat(resource, id, record.format);
   }
 
-  const toEntry = (record: LiveRecord): Entry<Thing> => entryOf(kind, record);
+  const toEntry = (record: LiveRecord): Entry<Thing> => entryOf(resource, record);
 
   function find(id: string, tenantId = ""): Entry<Thing> | undefined {
     return entries.get(keyText(id, tenantId));
   }
 
   return {
-    kind,
+    resource,
     find,
     get(id, tenantId = "") {
       refuseNewer(id, tenantId);
       const entry = find(id, tenantId);
-      if (entry === undefined) throw new PosthornError("not_found", `There is no ${kind.noun} ${id}.`);
+      if (entry === undefined) throw new PosthornError("not_found", `There is no ${resource.noun} ${id}.`);
       return entry;
     },
     findBySeq: (seq) => bySeq.get(seq),
@@ -66,12 +66,12 @@ export function createCollection<Thing>(kind: Kind<Thing>): OpenCollection<Thing
       const before = entries.get(key);
       // A kind that was opened later than others has seen some of what they follow.
       if (record.version <= (before?.version ?? newer.get(key)?.version ?? 0)) return undefined;
-      const isNewer = isLive(record) && record.format > kind.format;
+      const isNewer = isLive(record) && record.format > resource.format;
       const after = isLive(record) && !isNewer ? toEntry(record) : undefined;
       if (isNewer) newer.set(key, record);
       else newer.delete(key);
       const { seq, id, tenantId } = record;
-      if (kind.remembersDeleted === true && !isLive(record)) deleted.set(key, { seq, id, tenantId });
+      if (resource.remembersDeleted === true && !isLive(record)) deleted.set(key, { seq, id, tenantId });
       else deleted.delete(key);
       if (after === undefined) {
         entries.delete(key);
@@ -87,15 +87,15 @@ export function createCollection<Thing>(kind: Kind<Thing>): OpenCollection<Thing
   };
 }
 
-export function entryOf<Thing>(kind: Kind<Thing>, record: LiveRecord): Entry<Thing> {
+export function entryOf<Thing>(resource: Resource<Thing>, record: LiveRecord): Entry<Thing> {
   const { seq, tenantId, id, version, state, createdAt, updatedAt } = record;
-  return { seq, tenantId, id, version, state, createdAt, updatedAt, thing: kind.read(record) };
+  return { seq, tenantId, id, version, state, createdAt, updatedAt, thing: resource.read(record) };
 }
 
-export function newerFormat(kind: { noun: string; format: number }, id: string, format: number): PosthornError {
+export function newerFormat(resource: { noun: string; format: number }, id: string, format: number): PosthornError {
   return new PosthornError(
     "newer_format",
-    `The ${kind.noun} ${id} was written by a newer release (format ${format}, this one knows ${kind.format}). ` +
+    `The ${resource.noun} ${id} was written by a newer release (format ${format}, this one knows ${resource.format}). ` +
       "It stays as it is; change it with that release.",
   );
 }

@@ -2,7 +2,7 @@ import { PosthornError } from "../domain/errors.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
 import type { Collection } from "./collection.ts";
 import type { Draft } from "./draft.ts";
-import type { Entry, Kind } from "./kind.ts";
+import type { Entry, Resource } from "./resource.ts";
 
 export interface DeclaredThing<Thing> {
   id: string;
@@ -27,16 +27,16 @@ export async function declare<Thing extends { managedBy: ManagedBy }>(
     const known = draft.find(of, id, tenantId);
     if (known !== undefined) kept.add(known);
     const thing = await build(known);
-    if (known === undefined || !isSame(of.kind, known.thing, thing)) draft.put(of, thing);
+    if (known === undefined || !isSame(of.resource, known.thing, thing)) draft.put(of, thing);
   }
   const left = before.filter((entry) => entry.thing.managedBy === "config" && !kept.has(entry));
   for (const { thing } of left) draft.put(of, toFormer(thing));
   return left;
 }
 
-function isSame<Thing>(kind: Kind<Thing>, known: Thing, thing: Thing): boolean {
+function isSame<Thing>(resource: Resource<Thing>, known: Thing, thing: Thing): boolean {
   if (known === thing) return true;
-  const [one, other] = [kind.write(known), kind.write(thing)];
+  const [one, other] = [resource.write(known), resource.write(thing)];
   return one.data === other.data && one.blob === undefined && other.blob === undefined;
 }
 
@@ -47,6 +47,6 @@ export function refuseManaged<Thing extends { managedBy: ManagedBy }>(
   if (entry?.thing.managedBy !== "config") return;
   throw new PosthornError(
     "managed_by_config",
-    `The ${of.kind.noun} ${entry.id} is declared in the configuration. Change it there and reload with SIGHUP.`,
+    `The ${of.resource.noun} ${entry.id} is declared in the configuration. Change it there and reload with SIGHUP.`,
   );
 }

@@ -9,7 +9,7 @@ import type {
   WriteResult,
 } from "../store/port/records.ts";
 import type { Collection, OpenCollection } from "./collection.ts";
-import type { Entry, LiveRecord } from "./kind.ts";
+import type { Entry, LiveRecord } from "./resource.ts";
 
 /**
  * One change while it is being judged. What is read here is what it is judged by: if any of it is different when the
@@ -66,7 +66,7 @@ export function createDraft(options: {
   function read<Thing>(of: Collection<Thing>, id: string, tenantId = "") {
     const collection = options.open(of);
     collection.refuseNewer(id, tenantId);
-    const key = { kind: of.kind.kind, tenantId, id };
+    const key = { kind: of.resource.kind, tenantId, id };
     const text = JSON.stringify(key);
     const entry = (taken.get(text) as Entry<Thing> | undefined) ?? collection.find(id, tenantId);
     // What was read first is what the judgement began with.
@@ -83,24 +83,24 @@ export function createDraft(options: {
     get: (of, id, tenantId) => find(of, id, tenantId) ?? of.get(id, tenantId),
     take(of, record) {
       const { tenantId, id, version } = record;
-      const key = { kind: of.kind.kind, tenantId, id };
+      const key = { kind: of.resource.kind, tenantId, id };
       const entry = options.open(of).toEntry(record);
       taken.set(JSON.stringify(key), entry);
       reads.set(JSON.stringify(key), { ...key, expected: version });
       return entry;
     },
     list(of, tenantId) {
-      const { kind } = of.kind;
+      const { kind } = of.resource;
       const text = JSON.stringify([kind, tenantId]);
       if (!guards.has(text)) guards.set(text, { kind, tenantId, since: options.version() });
       return tenantId === undefined ? of.list() : of.list().filter((entry) => entry.tenantId === tenantId);
     },
     put(of, thing) {
-      const { tenantId = "", id } = of.kind.keyOf(thing);
+      const { tenantId = "", id } = of.resource.keyOf(thing);
       const { collection, entry: known, text, expectation } = read(of, id, tenantId);
-      const { data, blob } = of.kind.write(thing);
-      const { format } = of.kind;
-      const place = of.kind.keptAs?.(thing);
+      const { data, blob } = of.resource.write(thing);
+      const { format } = of.resource;
+      const place = of.resource.keptAs?.(thing);
       changes.set(text, { ...expectation, act: "put", format, data, blob, kept: place && { ...place, data } });
       const pending: { entry: Entry<typeof thing> | undefined } = { entry: undefined };
       onWritten.push((seqs, version, at) => {
@@ -112,7 +112,7 @@ export function createDraft(options: {
       return {
         id,
         get entry() {
-          if (pending.entry === undefined) throw new Error(`the ${of.kind.noun} ${id} is not written yet`);
+          if (pending.entry === undefined) throw new Error(`the ${of.resource.noun} ${id} is not written yet`);
           return pending.entry;
         },
       };
@@ -120,7 +120,7 @@ export function createDraft(options: {
     remove(of, id, tenantId, kept) {
       const { entry, text, expectation } = read(of, id, tenantId);
       if (entry === undefined) of.get(id, tenantId);
-      changes.set(text, { ...expectation, act: "delete", format: of.kind.format, kept });
+      changes.set(text, { ...expectation, act: "delete", format: of.resource.format, kept });
     },
     accept(event, deliveries, done) {
       events.push({ event, deliveries, done });

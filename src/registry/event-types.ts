@@ -14,7 +14,7 @@ import type { ManagedBy } from "../domain/subscription.ts";
 import { declare, refuseManaged } from "./declared.ts";
 import type { Draft, Pending } from "./draft.ts";
 import { checkIfMatch } from "./if-match.ts";
-import type { Entry, Kind, LiveRecord } from "./kind.ts";
+import type { Entry, Resource, LiveRecord } from "./resource.ts";
 import type { Made, Once, Registry } from "./registry.ts";
 
 /** The event types. One registry of them for the whole gateway. */
@@ -221,7 +221,7 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
   };
 }
 
-const EVENT_TYPES: Kind<EventType> = {
+const EVENT_TYPES: Resource<EventType> = {
   kind: "event_type",
   noun: "event type",
   format: 1,

@@ -5,7 +5,7 @@ import { createTokenBucket } from "../deliver/token-bucket.ts";
 import { createApiKey, hashApiKey, KEYS, type ApiKey, type Scope } from "./api-key.ts";
 import type { Draft, Pending } from "./draft.ts";
 import { checkIfMatch } from "./if-match.ts";
-import type { Entry } from "./kind.ts";
+import type { Entry } from "./resource.ts";
 import type { Once, Registry } from "./registry.ts";
 
 /** Who calls the API. */

@@ -11,15 +11,15 @@ import type {
 import { createCollection, newerFormat, type Collection, type OpenCollection } from "./collection.ts";
 import { createDraft, type Draft, type OpenDraft, type Pending } from "./draft.ts";
 import { createTurns } from "./in-turn.ts";
-import type { Change, Entry, Kind } from "./kind.ts";
+import type { Change, Entry, Resource } from "./resource.ts";
 
 /**
  * Everything users configure: in memory for whoever asks, in the store for good. Memory learns of a change from the
  * store only, of its own ones too: so it is the same for every process on one store.
  */
 export interface Registry {
-  /** Loads a kind. */
-  open<Thing>(kind: Kind<Thing>): Promise<Collection<Thing>>;
+  /** Loads all that is configured of it. */
+  open<Thing>(resource: Resource<Thing>): Promise<Collection<Thing>>;
   /**
    * Writes what `judge` puts into the draft, all of it or nothing, and answers when memory shows it. One change of a
    * kind after the other. `judge` is called again, with a new draft, when another process was faster.
@@ -66,11 +66,11 @@ export function createRegistry({ records, clock }: RegistryOptions): Registry {
   let version = 0;
 
   function openOf<Thing>(of: Collection<Thing>): OpenCollection<Thing> {
-    return collections.get(of.kind.kind) as unknown as OpenCollection<Thing>;
+    return collections.get(of.resource.kind) as unknown as OpenCollection<Thing>;
   }
 
   async function announce(taken: ReadonlyMap<OpenCollection<unknown>, Change<unknown>[]>): Promise<void> {
-    for (const [collection, changes] of taken) await collection.kind.onChange?.(changes);
+    for (const [collection, changes] of taken) await collection.resource.onChange?.(changes);
   }
 
   function take(changed: readonly StoredRecord[]): Map<OpenCollection<unknown>, Change<unknown>[]> {
@@ -133,15 +133,15 @@ export function createRegistry({ records, clock }: RegistryOptions): Registry {
   /** What a second judgement would not find otherwise. */
   function refuseForGood(refusal: WriteRefusal): void {
     if (refusal.why === "idempotency_key_used") throw new KeyUsed(refusal.mark);
-    if (refusal.why === "newer_format") throw newerFormat(kindOf(refusal.key), refusal.key.id, refusal.format);
+    if (refusal.why === "newer_format") throw newerFormat(resourceOf(refusal.key), refusal.key.id, refusal.format);
   }
 
-  function kindOf(key: RecordKey): Kind<unknown> {
-    return (collections.get(key.kind) as OpenCollection<unknown>).kind;
+  function resourceOf(key: RecordKey): Resource<unknown> {
+    return (collections.get(key.kind) as OpenCollection<unknown>).resource;
   }
 
   function inTurn<Thing, Result>(of: Collection<Thing>, run: () => Promise<Result>): Promise<Result> {
-    return (turns.get(of.kind.kind) as ReturnType<typeof createTurns>)(run);
+    return (turns.get(of.resource.kind) as ReturnType<typeof createTurns>)(run);
   }
 
   /** What an earlier request with this key made. */
@@ -186,14 +186,16 @@ export function createRegistry({ records, clock }: RegistryOptions): Registry {
 
   const noMark = () => undefined;
   return {
-    async open<Thing>(kind: Kind<Thing>) {
-      const collection = createCollection(kind);
+    async open<Thing>(resource: Resource<Thing>) {
+      const collection = createCollection(resource);
       const loaded =
-        kind.remembersDeleted === true ? await records.changesSince(0, [kind.kind]) : await records.load([kind.kind]);
+        resource.remembersDeleted === true
+          ? await records.changesSince(0, [resource.kind])
+          : await records.load([resource.kind]);
       // Kinds that were opened earlier are still where they are, and are followed from there.
       if (collections.size === 0) version = loaded.version;
-      turns.set(kind.kind, createTurns());
-      collections.set(kind.kind, collection);
+      turns.set(resource.kind, createTurns());
+      collections.set(resource.kind, collection);
       await announce(take(loaded.records));
       return collection;
     },

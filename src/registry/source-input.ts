@@ -1,6 +1,6 @@
 import { Value } from "typebox/value";
 import type { Clock, Random } from "../domain/clock.ts";
-import { MASK } from "../domain/destination-auth.ts";
+import { MASK } from "../domain/mask.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { GENERIC_KIND, type SourceInput, type SourceKindRules } from "../domain/source.ts";
 import type { SecretForm } from "../domain/secret-form.ts";

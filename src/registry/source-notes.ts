@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../domain/clock.ts";
 import type { Records } from "../store/port/records.ts";
-import type { Entry } from "./kind.ts";
+import type { Entry } from "./resource.ts";
 import { writeUse, type SourceRecord } from "./source-record.ts";
 
 /** What is done for sources from time to time. */

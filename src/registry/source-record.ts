@@ -2,7 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import { GENERIC_KIND, type Source, type SourceKindRules } from "../domain/source.ts";
 import { endSecrets } from "../domain/source-secrets.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
-import type { Kind } from "./kind.ts";
+import type { Resource } from "./resource.ts";
 import type { SecretBox } from "./secret-box.ts";
 import { readState, toSource, writeState, type SourceState } from "./source-settings.ts";
 
@@ -25,7 +25,7 @@ export interface SourceKindOptions {
 }
 
 export interface SourceRecords {
-  readonly kind: Kind<SourceRecord>;
+  readonly resource: Resource<SourceRecord>;
   toRecord(state: SourceState, managedBy: ManagedBy): SourceRecord;
 }
 
@@ -40,7 +40,7 @@ export function createSourceRecords(options: SourceKindOptions): SourceRecords {
   }
 
   return {
-    kind: {
+    resource: {
       kind: "source",
       noun: "source",
       format: 1,

@@ -1,7 +1,7 @@
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import type { SourceInput } from "../domain/source.ts";
-import type { Entry } from "./kind.ts";
+import type { Entry } from "./resource.ts";
 import type { SourceRecord } from "./source-record.ts";
 
 /** What another tenant has is not there. */

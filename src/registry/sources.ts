@@ -17,7 +17,7 @@ import type { Collection } from "./collection.ts";
 import { declare, refuseManaged } from "./declared.ts";
 import type { Draft, Pending } from "./draft.ts";
 import { checkIfMatch } from "./if-match.ts";
-import type { Entry } from "./kind.ts";
+import type { Entry } from "./resource.ts";
 import type { Made, Once, Registry } from "./registry.ts";
 import type { SecretBox } from "./secret-box.ts";
 import { createSourceInputs, type SourceChange } from "./source-input.ts";
@@ -92,12 +92,12 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
   const inputs = createSourceInputs({ clock, random, kinds });
   /** Not there yet while the kind is opened. */
   const later: { sources?: Collection<SourceRecord>; notes?: SourceNotes } = {};
-  const { kind, toRecord } = createSourceRecords({
+  const { resource, toRecord } = createSourceRecords({
     ...options,
     findLastRequestAt: (name) => later.sources?.find(name)?.thing.source.lastRequestAt,
   });
   const sources = await registry.open<SourceRecord>({
-    ...kind,
+    ...resource,
     onChange(changes) {
       for (const { after } of changes) if (after !== undefined) undeclared.delete(after.id);
       later.notes?.schedule();

@@ -6,14 +6,14 @@ import type { TargetChange, TargetInput } from "../domain/target.ts";
 import { declare, refuseManaged } from "./declared.ts";
 import type { Draft, Pending } from "./draft.ts";
 import { checkIfMatch } from "./if-match.ts";
-import type { Change, Entry, Kind } from "./kind.ts";
+import type { Change, Entry, Resource } from "./resource.ts";
 import type { Made, Once, Registry } from "./registry.ts";
 
 /** The targets that several subscriptions may share, as users set them. */
 export interface SharedTargets {
   find(name: string, tenantId: string): Entry<SharedTarget> | undefined;
-  /** As it is until the draft is written. */
-  findIn(draft: Draft, name: string, tenantId: string): Entry<SharedTarget> | undefined;
+  /** What was set of it; with a draft, as it is until that is written. */
+  findInput(name: string, tenantId: string, draft?: Draft): TargetInput | undefined;
   /** By age. */
   list(): readonly Entry<SharedTarget>[];
   /** Refused when the name is taken. */
@@ -39,14 +39,33 @@ export interface SharedTargetsOptions {
   checkDestination: (url: string, field?: string) => void;
   /** A subscription that sends to it. */
   findUser: (draft: Draft, name: string, tenantId: string) => { id: string; name: string } | undefined;
-  onChange: (changes: readonly Change<SharedTarget>[]) => void;
+  /** A subscription of this name or id, whose own target is known by it. */
+  findOwner: (draft: Draft, name: string, tenantId: string) => { id: string; name: string } | undefined;
+  /** After memory shows it. Not called for what is there at the start. */
+  onChange: (changes: readonly Change<SharedTarget>[]) => Promise<void>;
 }
 
 const MAX_PER_TENANT = 1000;
 
 export async function openSharedTargets(options: SharedTargetsOptions): Promise<SharedTargets> {
-  const { registry, checkDestination, findUser, onChange } = options;
-  const targets = await registry.open<SharedTarget>({ ...TARGETS, onChange });
+  const { registry, checkDestination, findUser, findOwner } = options;
+  let isOpen = false;
+  const targets = await registry.open<SharedTarget>({
+    ...TARGETS,
+    onChange: (changes) => (isOpen ? options.onChange(changes) : undefined),
+  });
+  isOpen = true;
+
+  function getMeant(draft: Draft, name: string, tenantId: string, ifMatch: string | undefined): Entry<SharedTarget> {
+    const known = draft.find(targets, name, tenantId);
+    if (known === undefined && findOwner(draft, name, tenantId) !== undefined) {
+      throw new PosthornError("conflict", `The target ${name} is a subscription's own. Change the subscription.`);
+    }
+    const meant = known ?? targets.get(name, tenantId);
+    checkIfMatch(ifMatch, meant);
+    refuseManaged(targets, meant);
+    return meant;
+  }
 
   function checkUrls({ url, health_url: healthUrl }: TargetInput, where = ""): void {
     if (url !== undefined) checkDestination(url, `${where}url`);
@@ -70,7 +89,10 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
 
   return {
     find: targets.find,
-    findIn: (draft, name, tenantId) => draft.find(targets, name, tenantId),
+    findInput(name, tenantId, draft) {
+      const entry = draft === undefined ? targets.find(name, tenantId) : draft.find(targets, name, tenantId);
+      return entry?.thing.input;
+    },
     list: targets.list,
     create: (input, once) =>
       registry.make(targets, once, (draft) => {
@@ -87,9 +109,7 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
     },
     async change(name, tenantId, change, ifMatch) {
       const pending = await registry.change(targets, (draft) => {
-        const known = draft.get(targets, name, tenantId);
-        checkIfMatch(ifMatch, known);
-        refuseManaged(targets, known);
+        const known = getMeant(draft, name, tenantId, ifMatch);
         const merged = Object.entries({ ...known.thing.input, ...change }).filter(([, value]) => value !== null);
         return put(draft, Object.fromEntries(merged) as TargetInput);
       });
@@ -97,9 +117,7 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
     },
     remove: (name, tenantId, ifMatch) =>
       registry.change(targets, (draft) => {
-        const known = draft.get(targets, name, tenantId);
-        checkIfMatch(ifMatch, known);
-        refuseManaged(targets, known);
+        getMeant(draft, name, tenantId, ifMatch);
         const user = findUser(draft, name, tenantId);
         if (user !== undefined) {
           throw new PosthornError("conflict", `The subscription "${user.name}" (${user.id}) sends to ${name}.`, {
@@ -122,7 +140,7 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
   };
 }
 
-const TARGETS: Kind<SharedTarget> = {
+const TARGETS: Resource<SharedTarget> = {
   kind: "target",
   noun: "target",
   format: 1,

@@ -10,7 +10,7 @@ import { entryOf, isLive } from "./collection.ts";
 import { declare, refuseManaged } from "./declared.ts";
 import type { Draft } from "./draft.ts";
 import { checkIfMatch } from "./if-match.ts";
-import type { Entry, Kind, LiveRecord } from "./kind.ts";
+import type { Entry, Resource, LiveRecord } from "./resource.ts";
 import type { Made, Once, Registry } from "./registry.ts";
 
 /** Who owns what, and how much of it. In memory are those that somebody has configured; the others are in the store. */
@@ -175,7 +175,7 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
 /** The format of what the store has made by itself. */
 const UNCONFIGURED = 0;
 
-const TENANTS: Kind<Tenant> = {
+const TENANTS: Resource<Tenant> = {
   kind: "tenant",
   noun: "tenant",
   format: 1,

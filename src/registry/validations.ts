@@ -7,7 +7,7 @@ import type { Store } from "../store/store.ts";
 import { newerFormat } from "./collection.ts";
 import type { Draft } from "./draft.ts";
 import { checkIfMatch } from "./if-match.ts";
-import type { Entry, Kind } from "./kind.ts";
+import type { Entry, Resource } from "./resource.ts";
 import type { Registry } from "./registry.ts";
 
 /** What webhooks must be like, by endpoint: what is in force in memory, every version in the store for good. */
@@ -214,7 +214,7 @@ export async function openStoredValidations(options: StoredValidationsOptions): 
   };
 }
 
-const VALIDATIONS: Kind<LiveValidation> = {
+const VALIDATIONS: Resource<LiveValidation> = {
   kind: "validation",
   noun: "validation",
   format: 1,

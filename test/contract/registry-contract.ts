@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Entry } from "../../src/registry/kind.ts";
+import type { Entry } from "../../src/registry/resource.ts";
 import { etagOf as etagOfEntry } from "../../src/registry/if-match.ts";
 import { createRegistry, type Made, type Once, type Registry } from "../../src/registry/registry.ts";
 import type { RecordKind, StoredRecord } from "../../src/store/port/records.ts";

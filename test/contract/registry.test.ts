@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Collection } from "../../src/registry/collection.ts";
-import type { Kind } from "../../src/registry/kind.ts";
+import type { Resource } from "../../src/registry/resource.ts";
 import { createRegistry } from "../../src/registry/registry.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -54,7 +54,7 @@ interface Note {
   id: string;
   text: string;
 }
-const NOTES: Kind<Note> = {
+const NOTES: Resource<Note> = {
   kind: "target",
   noun: "note",
   format: 1,
@@ -62,7 +62,7 @@ const NOTES: Kind<Note> = {
   write: ({ text }) => ({ data: JSON.stringify({ text }) }),
   keyOf: ({ id }) => ({ id }),
 };
-const OTHER_NOTES: Kind<Note> = { ...NOTES, kind: "source" };
+const OTHER_NOTES: Resource<Note> = { ...NOTES, kind: "source" };
 
 describe("a change of the registry", () => {
   async function onTwo(

@@ -3,11 +3,12 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Slots } from "../../src/deliver/slots.ts";
-import type { Attempt, Sender } from "../../src/deliver/senders/sender.ts";
-import type { Outcome } from "../../src/domain/outcome.ts";
+import { ONE_BY_ONE, type Attempt, type Sender } from "../../src/deliver/senders/sender.ts";
+import { DELIVERED, type Outcome } from "../../src/domain/outcome.ts";
 import type { Subscription, SubscriptionInput } from "../../src/domain/subscription.ts";
 import type { IncomingEvent } from "../../src/route/fan-out.ts";
 import { createChance, type Chance } from "../support/chance.ts";
+import { answered, recordOf, timedOut } from "../support/http-outcomes.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";
 import { NOON } from "../support/store-fixtures.ts";
 import { createVirtualTime, type VirtualTime } from "../support/virtual-clock.ts";
@@ -72,17 +73,17 @@ export async function openFairWorld(options: FairWorldOptions): Promise<FairWorl
   let maxSeenInFlight = 0;
 
   const sender: Sender = {
-    limits: { maxBatch: 1 },
+    limitsOf: () => ONE_BY_ONE,
     send([attempt], done) {
       if (attempt === undefined) return;
-      const { name, url } = attempt.subscription;
+      const { subscription } = attempt;
       const startedAt = time.wall();
-      const answer = planned.get(name)?.answer(attempt, answers) as Answer;
+      const answer = planned.get(subscription.name)?.answer(attempt, answers) as Answer;
       maxSeenInFlight = Math.max(maxSeenInFlight, ++inFlight);
       time.after(answer.afterMs, () => {
         inFlight--;
         const { outcome, afterMs: durationMs } = answer;
-        done([{ outcome, startedAt, durationMs, url, address: undefined, requestHeaders: "{}" }]);
+        done([{ outcome, startedAt, durationMs, record: recordOf(subscription) }]);
       });
     },
     close: () => Promise.resolve(),
@@ -213,15 +214,11 @@ export async function openFairWorld(options: FairWorldOptions): Promise<FairWorl
 const BODY = Buffer.from('{"n":1}');
 
 export function ok(): Outcome {
-  return { kind: "delivered", response: response(200) };
+  return DELIVERED;
 }
 
 export function refused(status: number): Outcome {
-  return { kind: "refused", response: response(status), error: String(status) };
-}
-
-function response(status: number) {
-  return { status, headers: "{}", body: new Uint8Array(0) };
+  return answered(status);
 }
 
 /** A destination as most are. */
@@ -230,7 +227,7 @@ export function prompt(_: Attempt, chance: Chance): Answer {
 }
 
 export function hanging({ subscription }: Attempt): Answer {
-  return { afterMs: timeoutOf(subscription), outcome: { kind: "timed_out", error: "no answer in time" } };
+  return { afterMs: timeoutOf(subscription), outcome: timedOut() };
 }
 
 const timeoutOf = ({ timeoutMs }: Subscription) => timeoutMs;

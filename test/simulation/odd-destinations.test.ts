@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { HealthCheck } from "../../src/deliver/health-check.ts";
-import type { Sender } from "../../src/deliver/senders/sender.ts";
+import type { HealthCheck } from "../../src/deliver/health-watch.ts";
+import { ONE_BY_ONE, type Sender } from "../../src/deliver/senders/sender.ts";
 import type { Outcome } from "../../src/domain/outcome.ts";
 import type { SubscriptionInput } from "../../src/domain/subscription.ts";
 import { createRetentionTimes, reportRetention } from "../../src/manage/retention.ts";
 import { createStatus, type StatusOptions } from "../../src/manage/status.ts";
 import { createChance } from "../support/chance.ts";
 import { DOWN, OK, refused } from "../support/delivery-bench.ts";
+import { recordOf } from "../support/http-outcomes.ts";
 import { count, report } from "../support/report.ts";
 import { openSimulatedGateway } from "../support/simulated-gateway.ts";
 import { newEvent, NOON } from "../support/store-fixtures.ts";
@@ -45,15 +46,14 @@ describe("a destination that behaves oddly", () => {
     let good = 0;
     const far = { answer, isHealthy: () => true };
     const sender: Sender = {
-      limits: { maxBatch: 1 },
+      limitsOf: () => ONE_BY_ONE,
       send([attempt], done) {
         const startedAt = time.wall();
         sentAt.push(time.elapsedMs);
         const outcome = far.answer(time.elapsedMs);
         if (outcome.kind === "delivered") good++;
-        const url = attempt?.subscription.url ?? "";
-        const facts = { startedAt, durationMs: LATENCY_MS, url, address: undefined, requestHeaders: "{}" };
-        time.after(LATENCY_MS, () => done([{ outcome, ...facts }]));
+        const record = recordOf(attempt?.subscription ?? { place: "" });
+        time.after(LATENCY_MS, () => done([{ outcome, startedAt, durationMs: LATENCY_MS, record }]));
       },
       close: () => Promise.resolve(),
     };

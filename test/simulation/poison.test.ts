@@ -1,6 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { Attempt } from "../../src/deliver/senders/sender.ts";
+import { failedHere } from "../../src/domain/outcome.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
+import { timedOut } from "../support/http-outcomes.ts";
 import { report } from "../support/report.ts";
 import { hanging, ok, openFairWorld, refused, type Answer, type PlannedSubscription } from "./fair-world.ts";
 
@@ -33,9 +35,9 @@ function answerOf({ event, subscription }: Attempt, hasDeadline: boolean): Answe
     case "poison.hangs":
       return hasDeadline
         ? hanging({ subscription } as Attempt)
-        : { afterMs: 1000 * HOUR_MS, outcome: { kind: "timed_out", error: "never" } };
+        : { afterMs: 1000 * HOUR_MS, outcome: timedOut("never") };
     case "poison.unbuildable":
-      return { afterMs: 0, outcome: { kind: "error", error: "a header could not be made of it" } };
+      return { afterMs: 0, outcome: failedHere("a header could not be made of it") };
     default:
       return { afterMs: 20, outcome: ok() };
   }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { HttpClient } from "../../src/deliver/http-client.ts";
 import { parseHeaderBlock } from "../../src/domain/header-block.ts";
-import { openHttpSender } from "../../src/deliver/senders/http.ts";
+import { openHttpSender } from "../../src/deliver/senders/http/sender.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import { createGatewayJobs, END_OVERLAPS } from "../../src/manage/gateway-jobs.ts";

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { Slots } from "../../src/deliver/slots.ts";
 import { createArrivalOrderSlots } from "../support/arrival-order-slots.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
+import { unreachable } from "../support/http-outcomes.ts";
 import { report } from "../support/report.ts";
 import {
   hanging,
@@ -25,7 +26,7 @@ const TROUBLES: readonly PlannedSubscription["answer"][] = [
   (_, chance) => ({ afterMs: chance.between(5_000, 20_000), outcome: ok() }),
   hanging,
   (_, chance) => ({ afterMs: chance.between(10, 30), outcome: refused(500) }),
-  () => ({ afterMs: 1, outcome: { kind: "unreachable", error: "connection refused" } }),
+  () => ({ afterMs: 1, outcome: unreachable() }),
 ];
 
 interface Crowd {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { HealthCheck } from "../../src/deliver/health-check.ts";
+import type { HealthCheck } from "../../src/deliver/health-watch.ts";
 import { createChance } from "../support/chance.ts";
 import { count, report } from "../support/report.ts";
 import { createSimulatedSender, type Destination, type Mood } from "../support/simulated-destination.ts";
@@ -77,7 +77,7 @@ describe("n8n that goes away and comes back while the gateway is killed", () => 
       events: [`shop.${name}`],
       ordered: name === "a",
     }));
-    await gateway.targets.applyDeclared([{ name: "home", preset: "n8n", url: "https://n8n.example/" }]);
+    await gateway.sharedTargets.applyDeclared([{ name: "home", preset: "n8n", url: "https://n8n.example/" }]);
     for (const subscription of subscriptions) await gateway.subscriptions.create(subscription);
     const move = (byMs: number) => moveClock(time, byMs, settle);
     const publish = (n: number) => {

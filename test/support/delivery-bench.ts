@@ -4,14 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach } from "vitest";
 import type { Clock } from "../../src/domain/clock.ts";
-import type { Outcome } from "../../src/domain/outcome.ts";
+import { DELIVERED, failedHere, type Outcome } from "../../src/domain/outcome.ts";
 import { createSeededRandom } from "../../src/domain/seeded-random.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import type { Dispatch } from "../../src/deliver/dispatch.ts";
-import type { HealthCheck } from "../../src/deliver/health-check.ts";
-import { createHealthWatch, type HealthWatch } from "../../src/deliver/health-watch.ts";
+import { createHealthWatch, type HealthCheck, type HealthWatch } from "../../src/deliver/health-watch.ts";
 import { createScheduler, type Scheduler, type SchedulerOptions } from "../../src/deliver/scheduler.ts";
-import type { AttemptReport } from "../../src/deliver/senders/sender.ts";
+import { ONE_BY_ONE } from "../../src/deliver/senders/sender.ts";
 import { createFanOut, type FanOut, type IngestResult } from "../../src/route/fan-out.ts";
 import { createRouter } from "../../src/route/router.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -19,6 +18,7 @@ import type { NewEvent } from "../../src/store/port/event-log.ts";
 import type { ClaimedDelivery } from "../../src/store/port/lanes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { collectGarbage } from "./collect-garbage.ts";
+import { answered, HTTP_DESTINATION, recordOf, unreachable } from "./http-outcomes.ts";
 import { newEvent, insertSubscription, NOON } from "./store-fixtures.ts";
 import { createVirtualClock, createVirtualTime, moveClock, type VirtualTime } from "./virtual-clock.ts";
 import { settleCalls, watchCalls, type Life } from "./watched-store.ts";
@@ -61,19 +61,15 @@ export interface DeliveryBench {
   close(): Promise<void>;
 }
 
-export const OK: Outcome = { kind: "delivered", response: response(200) };
-export const DOWN: Outcome = { kind: "unreachable", error: "connection refused" };
+export const OK: Outcome = DELIVERED;
+export const DOWN: Outcome = unreachable();
 
 export function refused(status: number): Outcome {
-  return { kind: "refused", response: response(status), error: String(status) };
+  return answered(status);
 }
 
 export function gone(): Outcome {
-  return { kind: "gone", response: response(410), error: "410" };
-}
-
-function response(status: number) {
-  return { status, headers: "{}", body: new Uint8Array(0) };
+  return answered(410);
 }
 
 export interface DeliveryBenchOptions extends Partial<
@@ -128,13 +124,14 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
 
   const settle = () => settleCalls(() => life.calls);
   const dispatch: Dispatch = {
-    send(delivery, subscription, done) {
+    send(deliveries, subscription, done) {
+      const [delivery] = deliveries as [ClaimedDelivery];
       const startedAt = clock.now();
       const finish = (outcome: Outcome) => {
         const at = flights.indexOf(flight);
         if (at === -1) return;
         flights.splice(at, 1);
-        done(report(outcome, subscription, startedAt, clock.now() - startedAt));
+        done([{ outcome, startedAt, durationMs: clock.now() - startedAt, record: recordOf(subscription) }]);
       };
       const flight: Flight = {
         eventId: delivery.event.id,
@@ -151,8 +148,9 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
       const outcome = respond?.(flight);
       if (outcome !== undefined) time.after(latencyMs, () => finish(outcome));
     },
+    limitsOf: () => ONE_BY_ONE,
     async close() {
-      for (const flight of flights.slice()) void flight.answer({ kind: "error", error: "stopped" });
+      for (const flight of flights.slice()) void flight.answer(failedHere("stopped"));
     },
   };
   const scheduler = createScheduler({
@@ -250,29 +248,22 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
   };
 }
 
-function report(outcome: Outcome, { url }: Subscription, startedAt: number, durationMs: number): AttemptReport {
-  return { outcome, startedAt, durationMs, url, address: undefined, requestHeaders: "{}" };
-}
-
 const BASE: Omit<Subscription, "seq" | "id" | "name" | "tenantId"> = {
   version: 1,
   kind: "http",
-  url: "https://example.com/hook",
+  destination: HTTP_DESTINATION,
+  place: HTTP_DESTINATION.url,
   events: ["#"],
   filter: undefined,
   status: "active",
-  format: "auto",
-  signatureHeader: "X-Webhook-Signature",
   secrets: [],
   retryPolicy: { delays_s: [10, 100, 1000, 10_000] },
-  retryOn: { statuses: [], bodyContains: undefined },
   timeoutMs: 30_000,
   rateLimitPerMinute: undefined,
   concurrency: 4,
   ordered: false,
   onDeadHead: "block",
   maxAgeMs: undefined,
-  headers: {},
   description: undefined,
   managedBy: "api",
   createdAt: NOON,

@@ -1,8 +1,9 @@
 /** Destinations with moods, and the sender that reaches them in virtual time. */
 import { createHash } from "node:crypto";
-import type { Outcome } from "../../src/domain/outcome.ts";
-import type { Attempt, AttemptReport, Sender } from "../../src/deliver/senders/sender.ts";
+import { DELIVERED, failedHere, type Outcome } from "../../src/domain/outcome.ts";
+import { ONE_BY_ONE, type Attempt, type AttemptReport, type Sender } from "../../src/deliver/senders/sender.ts";
 import type { Chance } from "./chance.ts";
+import { answered, destinationOf, recordOf, timedOut, unreachable } from "./http-outcomes.ts";
 import type { VirtualTime } from "./virtual-clock.ts";
 
 export const MOODS = [
@@ -66,9 +67,7 @@ export function createSimulatedSender(options: SimulatedSenderOptions): Simulate
       outcome,
       startedAt: time.wall(),
       durationMs: afterMs,
-      url: attempt.subscription.url,
-      address: undefined,
-      requestHeaders: "{}",
+      record: recordOf(attempt.subscription),
     };
     const finish = (finished: AttemptReport) => {
       if (!inFlight.delete(sending) || !options.isAlive()) return;
@@ -79,7 +78,7 @@ export function createSimulatedSender(options: SimulatedSenderOptions): Simulate
       attempt,
       hash: hashOf(attempt.event.body),
       accepted: outcome.kind === "delivered",
-      abort: () => finish({ ...report, outcome: { kind: "error", error: "the gateway is stopping" } }),
+      abort: () => finish({ ...report, outcome: failedHere("the gateway is stopping") }),
     };
     inFlight.add(sending);
     const timer = time.after(afterMs, () => finish(report));
@@ -87,7 +86,7 @@ export function createSimulatedSender(options: SimulatedSenderOptions): Simulate
   }
 
   return {
-    limits: { maxBatch: 1 },
+    limitsOf: () => ONE_BY_ONE,
     inFlight,
     send(attempts, done) {
       sendOne(attempts[0] as Attempt, done);
@@ -113,17 +112,19 @@ function answerOf(destination: Destination, attempt: Attempt, elapsedMs: number)
   const { timeoutMs } = attempt.subscription;
   const quickMs = Math.min(latencyMs * chance.between(0.5, 2), timeoutMs - 1);
   const mood = moodAt(destination, elapsedMs);
+  const { retryOn } = destinationOf(attempt.subscription);
+  const refused = (status: number, retryAfterMs?: number) => answered(status, { retryOn, retryAfterMs });
   switch (mood) {
     case "well":
-      return { afterMs: quickMs, outcome: ok() };
+      return { afterMs: quickMs, outcome: DELIVERED };
     case "slow":
-      return { afterMs: Math.min(timeoutMs - 1, chance.between(1_000, 20_000)), outcome: ok() };
+      return { afterMs: Math.min(timeoutMs - 1, chance.between(1_000, 20_000)), outcome: DELIVERED };
     case "flapping": {
       const isUp = Math.floor(elapsedMs / FLAP_MS) % 2 === 0;
-      return { afterMs: quickMs, outcome: isUp ? ok() : refused(503) };
+      return { afterMs: quickMs, outcome: isUp ? DELIVERED : refused(503) };
     }
     case "flaky":
-      if (chance.isTrue(0.5)) return { afterMs: quickMs, outcome: ok() };
+      if (chance.isTrue(0.5)) return { afterMs: quickMs, outcome: DELIVERED };
       if (chance.isTrue(0.3)) return { afterMs: timeoutMs, outcome: timedOut() };
       return { afterMs: quickMs, outcome: chance.isTrue(0.5) ? refused(500) : refused(chance.pick([429, 502, 504])) };
     case "erring":
@@ -137,26 +138,10 @@ function answerOf(destination: Destination, attempt: Attempt, elapsedMs: number)
     case "missing":
       return { afterMs: quickMs, outcome: refused(404) };
     case "down":
-      return { afterMs: chance.between(0, 100), outcome: { kind: "unreachable", error: "connection refused" } };
+      return { afterMs: chance.between(0, 100), outcome: unreachable() };
     case "hanging":
       return { afterMs: timeoutMs, outcome: timedOut() };
     case "gone":
-      return { afterMs: quickMs, outcome: { kind: "gone", response: answered(410), error: "410" } };
+      return { afterMs: quickMs, outcome: refused(410) };
   }
-}
-
-function answered(status: number) {
-  return { status, headers: "{}", body: new Uint8Array(0) };
-}
-
-function ok(): Outcome {
-  return { kind: "delivered", response: answered(200) };
-}
-
-function refused(status: number, retryAfterMs?: number): Outcome {
-  return { kind: "refused", response: answered(status), error: String(status), retryAfterMs };
-}
-
-function timedOut(): Outcome {
-  return { kind: "timed_out", error: "no answer in time" };
 }

@@ -4,23 +4,26 @@ import type { Clock } from "../../src/domain/clock.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
 import type { BreakerState } from "../../src/deliver/breaker.ts";
 import type { Dispatch } from "../../src/deliver/dispatch.ts";
-import type { HealthCheck } from "../../src/deliver/health-check.ts";
-import { createHealthWatch } from "../../src/deliver/health-watch.ts";
+import { createHealthWatch, type HealthCheck } from "../../src/deliver/health-watch.ts";
 import { openInFlightFile } from "../../src/deliver/in-flight-file.ts";
 import { createLocalDispatch } from "../../src/deliver/local-dispatch.ts";
 import { createScheduler, type Scheduler, type SchedulerOptions } from "../../src/deliver/scheduler.ts";
 import type { Slots } from "../../src/deliver/slots.ts";
+import { createDestinationKinds } from "../../src/deliver/senders/kinds.ts";
 import type { Sender } from "../../src/deliver/senders/sender.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import { createReplays, type Replays } from "../../src/manage/replays.ts";
 import { createSecretBox } from "../../src/registry/secret-box.ts";
-import { openSubscriptions, type Subscriptions } from "../../src/manage/subscriptions.ts";
-import { openTargets, type Targets } from "../../src/manage/targets.ts";
+import { openSubscriptions, type Subscriptions } from "../../src/registry/subscriptions.ts";
+import { createSubscriptionLanes, type SubscriptionLanes } from "../../src/manage/subscription-lanes.ts";
+import { createTargets, type Targets } from "../../src/manage/targets.ts";
 import { startUpkeep } from "../../src/manage/upkeep.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../../src/receive/publish-item.ts";
 import { createPublisher, type Publisher } from "../../src/receive/publish.ts";
 import { createSchemaChecker } from "../../src/receive/schema/schema-check.ts";
+import { startFollowing } from "../../src/registry/follow.ts";
 import { createRegistry } from "../../src/registry/registry.ts";
+import { openSharedTargets, type SharedTargets } from "../../src/registry/targets.ts";
 import { createFanOut, type FanOut } from "../../src/route/fan-out.ts";
 import { createRouter } from "../../src/route/router.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -35,6 +38,8 @@ export interface SimulatedGateway {
   readonly store: Store;
   readonly clock: Clock;
   readonly subscriptions: Subscriptions;
+  readonly lanes: SubscriptionLanes;
+  readonly sharedTargets: SharedTargets;
   readonly scheduler: Scheduler;
   readonly targets: Targets;
   readonly accept: FanOut["accept"];
@@ -73,6 +78,8 @@ export interface SimulatedGatewayOptions {
   /** How long the store takes to answer. */
   commitMs: number;
   onFault: (error: unknown) => void;
+  /** It is one of several on the folder, and hears of what the others change. */
+  follows?: boolean;
   onDispatch?: (subscription: Subscription, delivery: ClaimedDelivery, breaker: BreakerState | undefined) => void;
   onAttempt?: SchedulerOptions["onAttempt"];
   onBreaker?: SchedulerOptions["onBreaker"];
@@ -115,40 +122,62 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     onFault,
     defer: (write) => write(),
   });
-  const local = createLocalDispatch({ senders: { http: sender }, store, clock });
+  const local = createLocalDispatch({
+    senders: { find: () => sender, close: () => sender.close() },
+    store,
+    clock,
+  });
   const dispatch: Dispatch = {
     ...local,
-    send(delivery, subscription, done) {
-      options.onDispatch?.(subscription, delivery, scheduler.findBreaker(subscription.seq));
-      local.send(delivery, subscription, done);
+    send(deliveries, subscription, done) {
+      for (const delivery of deliveries) {
+        options.onDispatch?.(subscription, delivery, scheduler.findBreaker(subscription.seq));
+      }
+      local.send(deliveries, subscription, done);
     },
   };
   const router = createRouter();
   const registry = createRegistry({ records: store.records, clock });
-  const targets = await openTargets({
+  const sharedTargets = await openSharedTargets({
     registry,
+    checkDestination: () => undefined,
+    findUser: () => undefined,
+    findOwner: () => undefined,
+    async onChange(changes) {
+      targets.take(changes);
+      await subscriptions.retarget();
+      watchHealth();
+    },
+  });
+  const targets = createTargets({
+    shared: sharedTargets,
     store,
     clock,
     subscriptions: () => subscriptions,
     scheduler: () => ownScheduler,
-    checkDestination: () => undefined,
     onMode: () => undefined,
     onChange: () => watchHealth(),
   });
   const subscriptions = await openSubscriptions({
     registry,
-    store,
     clock,
     random,
     secretBox: createSecretBox("a master key for simulations"),
     createId,
-    checkDestination: () => undefined,
-    findTarget: targets.findDeclared,
-    onChange(changed) {
+    kinds: createDestinationKinds(),
+    refuseDestination: () => undefined,
+    findTarget: sharedTargets.findInput,
+    async onChange(changes) {
       router.update(subscriptions.list(undefined));
-      for (const { seq } of changed) scheduler.refresh(seq);
+      for (const { before, after } of changes) scheduler.refresh((after ?? before)?.seq as number);
       watchHealth();
+      await lanes.skipDeadHeads(changes);
     },
+  });
+  const lanes = createSubscriptionLanes({
+    store,
+    subscriptions,
+    onMovedUp: (seq) => scheduler.refresh(seq),
   });
   const ownScheduler = createScheduler({
     inFlight,
@@ -157,7 +186,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     clock,
     random,
     findSubscription: subscriptions.find,
-    findSavedBreaker: subscriptions.findSavedBreaker,
+    findSavedBreaker: targets.findSaved,
     findSharedTarget: targets.findShared,
     onIll: (target) => health.checkSoon(target),
     maxInFlight: options.maxInFlight,
@@ -210,12 +239,15 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
   await fanOut.resume();
   await scheduler.start();
   watchHealth();
-  void subscriptions.resume().catch(onFault);
+  void lanes.resume().catch(onFault);
+  const following = options.follows === true ? startFollowing({ registry, clock, onFault }) : undefined;
 
   return {
     store: opened,
     clock,
     subscriptions,
+    lanes,
+    sharedTargets,
     scheduler,
     targets,
     accept,
@@ -233,6 +265,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
       inFlight.close();
     },
     async stop(deadlineMs) {
+      await following?.stop();
       health.stop();
       await scheduler.stop(deadlineMs);
       await fanOut.settled();

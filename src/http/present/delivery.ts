@@ -1,9 +1,7 @@
-import { buildAttemptHeaders } from "../../domain/attempt-headers.ts";
-import { MASK } from "../../domain/destination-auth.ts";
-import { parseHeaderBlock } from "../../domain/header-block.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
-import type { Subscription } from "../../domain/subscription.ts";
+import { DEFAULT_KIND, type Subscription } from "../../domain/subscription.ts";
 import type { BreakerState } from "../../deliver/breaker.ts";
+import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import type { AttemptRecord } from "../../store/port/lanes.ts";
 import type { StoredDelivery } from "../../store/port/reads.ts";
 import { isoTime } from "./time.ts";
@@ -35,56 +33,35 @@ export function presentDelivery(delivery: StoredDelivery, hold: HoldFacts) {
 
 function holdReason(delivery: StoredDelivery, { subscription, breaker }: HoldFacts): string | null {
   if (delivery.state !== "pending") return null;
+  if (subscription?.heldBecause !== undefined) return "unknown_kind";
   if (subscription?.status === "inactive") return "paused";
   if (subscription?.status === "suspended") return "suspended";
   if (breaker?.isOpen === true) return breaker.forced === "QUEUE" ? "queue_mode" : "destination_down";
   return delivery.waitsForKey ? "ordering_key" : null;
 }
 
-const MAX_SHOWN_TEXT = 8192;
-
 /** What is told of an attempt beside its own record. */
 export interface AttemptOf {
   deliveryId: string;
   eventId: string;
   eventType: string;
-  /** Headers of the subscription: attempts from before their values were masked may hold some. */
-  hiddenHeaders?: readonly string[] | undefined;
+  /** As it is now; undefined when it was deleted. */
+  subscription: Subscription | undefined;
 }
 
 export type NumberedAttempt = AttemptRecord & { number: number };
 
-export function presentAttempt(attempt: NumberedAttempt, of: AttemptOf) {
+/** Where nobody knows any more of which kind it was, it is shown as one of the first kind there was. */
+export function presentAttempt(attempt: NumberedAttempt, of: AttemptOf, kinds: DestinationKinds) {
+  const { number, startedAt } = attempt;
+  const kind = kinds.find(of.subscription?.kind ?? DEFAULT_KIND) ?? kinds.find(DEFAULT_KIND);
   return {
-    number: attempt.number,
-    started_at: isoTime(attempt.startedAt),
+    number,
+    started_at: isoTime(startedAt),
     duration_ms: attempt.durationMs,
     result: attempt.result,
-    url: attempt.url ?? null,
-    address: attempt.address ?? null,
-    request_headers: presentRequestHeaders(attempt, of),
-    response_code: attempt.responseCode ?? null,
-    response_headers: attempt.responseHeaders === undefined ? null : (JSON.parse(attempt.responseHeaders) as unknown),
-    response_body:
-      attempt.responseBody === undefined
-        ? null
-        : Buffer.from(attempt.responseBody).toString("utf8").slice(0, MAX_SHOWN_TEXT),
+    ...kind?.presentRecord(attempt, { ...of, number, startedAt }),
     error: attempt.error ?? null,
     trigger: attempt.trigger,
   };
-}
-
-function presentRequestHeaders({ requestHeaders, number, startedAt }: NumberedAttempt, of: AttemptOf): unknown {
-  if (requestHeaders === undefined) return null;
-  // Attempts from before they were kept as they were sent have JSON.
-  if (requestHeaders.startsWith("{")) return masked(JSON.parse(requestHeaders) as Record<string, string>, of);
-  if (requestHeaders === "") return {};
-  const { deliveryId, eventId, eventType } = of;
-  const facts = { deliveryId, eventId, eventType, number, startedAtS: Math.floor(startedAt / 1000) };
-  return masked(parseHeaderBlock(buildAttemptHeaders(facts) + requestHeaders), of);
-}
-
-function masked(headers: Record<string, string>, { hiddenHeaders = [] }: AttemptOf): Record<string, string> {
-  for (const name of hiddenHeaders) if (headers[name] !== undefined) headers[name] = MASK;
-  return headers;
 }

@@ -1,4 +1,4 @@
-import { MASK } from "../../domain/destination-auth.ts";
+import { MASK } from "../../domain/mask.ts";
 import type { SourceSecret } from "../../domain/source-secrets.ts";
 import { isCredentialOption } from "../../registry/source-settings.ts";
 import type { SourceRecord } from "../../registry/source-record.ts";

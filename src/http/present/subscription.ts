@@ -1,16 +1,19 @@
 import type { Subscription } from "../../domain/subscription.ts";
-import { MASK, maskAuth } from "../../domain/destination-auth.ts";
 import { publicKeyOf } from "../../domain/ed25519.ts";
-import type { Settings } from "../../manage/sealed-settings.ts";
+import type { Settings } from "../../registry/sealed-settings.ts";
 import type { DeliveryCounters } from "../../store/port/reads.ts";
 import type { Summary } from "../../manage/statistics.ts";
 import { presentCounters, presentSummary } from "./statistics.ts";
 import { isoTime } from "./time.ts";
 
-/** The one mapping of a subscription to the wire. Never the secret: the answer to create adds it. */
+/**
+ * The one mapping of a subscription to the wire, with what its kind shows of the destination. Never the secret: the
+ * answer to create adds it.
+ */
 export function presentSubscription(
   subscription: Subscription,
   settings: Settings,
+  destination: Readonly<Record<string, unknown>>,
   counters?: DeliveryCounters,
   recent?: Summary,
 ) {
@@ -20,18 +23,16 @@ export function presentSubscription(
     tenant_id: subscription.tenantId,
     name: subscription.name,
     kind: subscription.kind,
-    url: subscription.url,
+    ...destination,
     events: subscription.events,
     event_filter: settings.event_filter ?? null,
     status: subscription.status,
-    format: subscription.format,
-    signature_header: subscription.signatureHeader,
+    ...(subscription.heldBecause !== undefined && { held_reason: subscription.heldBecause }),
     ed25519: subscription.ed25519Key !== undefined,
     ed25519_public_key: subscription.ed25519Key === undefined ? null : publicKeyOf(subscription.ed25519Key),
     ...(isFixed
       ? { retry_count: settings.retry_count ?? 3, retry_interval: settings.retry_interval ?? 60 }
       : { retry_policy: subscription.retryPolicy }),
-    retry_on: settings.retry_on ?? null,
     timeout: subscription.timeoutMs / 1000,
     rate_limit: subscription.rateLimitPerMinute ?? null,
     concurrency: subscription.concurrency,
@@ -41,19 +42,12 @@ export function presentSubscription(
     suspend_after_s: subscription.suspension?.afterMs === undefined ? null : subscription.suspension.afterMs / 1000,
     resume_when_healthy: subscription.suspension?.resumesWhenHealthy ?? true,
     max_age_s: subscription.maxAgeMs === undefined ? null : subscription.maxAgeMs / 1000,
-    // Which of them are credentials, only the destination knows.
-    headers: Object.fromEntries(Object.keys(subscription.headers).map((name) => [name, MASK])),
     target: settings.target ?? null,
-    health_url: settings.health_url ?? null,
     health_interval_s: settings.health_interval_s ?? 60,
     failures_to_open: settings.failures_to_open ?? 3,
     successes_to_close: settings.successes_to_close ?? 3,
     labels: settings.labels ?? {},
-    allowed_ips: settings.allowed_ips ?? null,
-    auth: settings.auth === undefined || settings.auth === null ? null : maskAuth(settings.auth),
     mode: subscription.mode ?? "queue",
-    forward_headers: settings.forward_headers ?? null,
-    allow_own_url: subscription.allowOwnUrl ?? false,
     description: subscription.description ?? null,
     managed_by: subscription.managedBy,
     created_by: subscription.createdBy ?? null,

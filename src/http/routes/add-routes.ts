@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { Scheduler } from "../../deliver/scheduler.ts";
+import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { BulkReplays } from "../../manage/bulk-replays.ts";
 import type { EventTypes } from "../../registry/event-types.ts";
@@ -12,8 +13,10 @@ import type { SmartsheetAdmin } from "../../manage/smartsheet/admin.ts";
 import type { Sources } from "../../registry/sources.ts";
 import type { Statistics } from "../../manage/statistics.ts";
 import type { Status } from "../../manage/status.ts";
-import type { Subscriptions } from "../../manage/subscriptions.ts";
+import type { Subscriptions } from "../../registry/subscriptions.ts";
+import type { SubscriptionLanes } from "../../manage/subscription-lanes.ts";
 import type { Targets } from "../../manage/targets.ts";
+import type { SharedTargets } from "../../registry/targets.ts";
 import type { Tenants } from "../../registry/tenants.ts";
 import type { TestDeliveries } from "../../manage/test-delivery.ts";
 import type { Validations } from "../../manage/validations.ts";
@@ -63,8 +66,11 @@ export interface RouteParts {
   exports: ExportGate;
   scheduler: Pick<Scheduler, "findBreaker" | "targets">;
   status: Status;
+  kinds: DestinationKinds;
   subscriptions: Subscriptions;
+  subscriptionLanes: Pick<SubscriptionLanes, "remove">;
   targets: Targets;
+  sharedTargets: SharedTargets;
   sources: Sources;
   requestReplays: RequestReplays;
   eventTypes: EventTypes;
@@ -86,7 +92,7 @@ export interface RouteParts {
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   // Before all others: those that come after it are in the reference.
   addDocumentationRoutes(app, { routes: watchDocumentedRoutes(app), version: parts.version });
-  const { open, store, clock, logger, scheduler, status, subscriptions, sources } = parts;
+  const { open, store, clock, logger, scheduler, status, kinds, subscriptions, sources } = parts;
   const { eventTypes, tenants, keys, rotation, replays, bulkReplays, resume, tests, jobs, statistics } = parts;
   const present = (delivery: StoredDelivery) =>
     presentDelivery(delivery, {
@@ -103,7 +109,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   });
   addEventRoutes(app, { store, replays, presentDelivery: present });
   addEventExportRoute(app, { store, exports: parts.exports });
-  addDeliveryRoutes(app, { store, subscriptions, replays, bulkReplays, presentDelivery: present });
+  addDeliveryRoutes(app, { store, kinds, subscriptions, replays, bulkReplays, presentDelivery: present });
   addReplayRoutes(app, { bulkReplays });
   addRequestRoutes(app, {
     store,
@@ -125,6 +131,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   });
   addSubscriptionRoutes(app, {
     subscriptions,
+    remove: parts.subscriptionLanes.remove,
     statistics,
     store,
     resume: resume.resume,
@@ -132,9 +139,15 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
       logger.warn({ subscription_id: id, subscription: name, warnings }, "a subscription was saved with a warning"),
   });
   addStatisticsRoutes(app, { statistics, subscriptions, store });
-  addTestDeliveryRoutes(app, { subscriptions, tests, presentDelivery: present });
+  addTestDeliveryRoutes(app, { kinds, subscriptions, tests, presentDelivery: present });
   addFilterRoutes(app, { store });
-  addTargetRoutes(app, { targets: parts.targets, subscriptions, scheduler, store });
+  addTargetRoutes(app, {
+    targets: parts.targets,
+    sharedTargets: parts.sharedTargets,
+    subscriptions,
+    scheduler,
+    store,
+  });
   addTenantRoutes(app, { tenants, store });
   addKeyRoutes(app, { keys, clock });
   addEventTypeRoutes(app, { eventTypes });

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
+import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import { DELIVERY_STATES } from "../../domain/delivery.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { formatDeliveryId, parseDeliveryId } from "../../domain/ids.ts";
 import type { BulkReplays } from "../../manage/bulk-replays.ts";
 import type { Replays } from "../../manage/replays.ts";
-import type { Subscriptions } from "../../manage/subscriptions.ts";
+import type { Subscriptions } from "../../registry/subscriptions.ts";
 import type { DeliveryFilter, StoredDelivery } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
 import { presentAttempt } from "../present/delivery.ts";
@@ -27,13 +28,14 @@ const ListQuery = Type.Object(
 export interface DeliveryRoutesOptions {
   store: Store;
   subscriptions: Subscriptions;
+  kinds: DestinationKinds;
   replays: Replays;
   bulkReplays: BulkReplays;
   presentDelivery: (delivery: StoredDelivery) => object;
 }
 
 export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesOptions): void {
-  const { store, subscriptions, replays, presentDelivery } = options;
+  const { store, subscriptions, kinds, replays, presentDelivery } = options;
   const { startReplay } = createReplayAnswers(options.bulkReplays);
 
   function toFilter(query: { tenant_id?: string; subscription_id?: string }, request: FastifyRequest): DeliveryFilter {
@@ -68,9 +70,9 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
       const delivery = await getDelivery(request.params.id, request);
       const attempts = await store.reads.listAttempts(delivery);
       const { eventId, eventType, eventSeq, subscriptionSeq } = delivery;
-      const hiddenHeaders = Object.keys(subscriptions.find(subscriptionSeq)?.headers ?? {});
-      const of = { deliveryId: formatDeliveryId(eventSeq, subscriptionSeq), eventId, eventType, hiddenHeaders };
-      return { ...presentDelivery(delivery), attempts: attempts.map((attempt) => presentAttempt(attempt, of)) };
+      const subscription = subscriptions.find(subscriptionSeq);
+      const of = { deliveryId: formatDeliveryId(eventSeq, subscriptionSeq), eventId, eventType, subscription };
+      return { ...presentDelivery(delivery), attempts: attempts.map((attempt) => presentAttempt(attempt, of, kinds)) };
     },
   );
 

@@ -4,7 +4,7 @@ import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { SCOPES, type ApiKey } from "../../registry/api-key.ts";
 import type { Caller, KeyChange as KeyChanges, Keys, MadeKey } from "../../registry/keys.ts";
-import type { Entry } from "../../registry/kind.ts";
+import type { Entry } from "../../registry/resource.ts";
 import { readIfMatch, sendEntry } from "../conditional.ts";
 import { readOnce } from "../read-once.ts";
 import { presentKey } from "../present/key.ts";

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { SOURCE_NAME_PATTERN, SOURCE_STATUSES, SourceInput, type SourceStatus } from "../../domain/source.ts";
-import type { Entry } from "../../registry/kind.ts";
+import type { Entry } from "../../registry/resource.ts";
 import type { SourceRecord } from "../../registry/source-record.ts";
 import type { Meant, Sources } from "../../registry/sources.ts";
 import { readIfMatch, sendEntry } from "../conditional.ts";

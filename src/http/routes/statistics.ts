@@ -4,7 +4,7 @@ import { LATENCY_ERROR } from "../../domain/latency-histogram.ts";
 import { SUBSCRIPTION_STATUSES } from "../../domain/subscription.ts";
 import { WHOLE_GATEWAY } from "../../manage/attempt-collector.ts";
 import type { Statistics } from "../../manage/statistics.ts";
-import type { Subscriptions } from "../../manage/subscriptions.ts";
+import type { Subscriptions } from "../../registry/subscriptions.ts";
 import type { DeliveryCounters } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
 import { presentCounters, presentWindow } from "../present/statistics.ts";

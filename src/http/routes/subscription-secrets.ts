@@ -1,17 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
-import { SubscriptionInput, type Subscription } from "../../domain/subscription.ts";
+import { SharedSettings, type Subscription } from "../../domain/subscription.ts";
 import type { Caller } from "../../registry/keys.ts";
 import type { SecretRotation } from "../../manage/secret-rotation.ts";
-import type { Subscriptions } from "../../manage/subscriptions.ts";
+import type { Subscriptions } from "../../registry/subscriptions.ts";
 import { presentRotation, presentSecrets } from "../present/secret.ts";
 
 const MAX_OVERLAP_S = 31_536_000;
 
 const RotateBody = Type.Object(
   {
-    secret: SubscriptionInput.properties.secret,
+    secret: SharedSettings.properties.secret,
     overlap_s: Type.Optional(
       Type.Integer({
         minimum: 0,

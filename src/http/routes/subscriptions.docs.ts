@@ -1,6 +1,7 @@
 import { Type } from "typebox";
-import { DestinationAuthInput } from "../../domain/destination-auth.ts";
-import { SUBSCRIPTION_STATUSES, SubscriptionInput } from "../../domain/subscription.ts";
+import { KINDS } from "../../deliver/senders/kinds.ts";
+import { SubscriptionSchema } from "../../deliver/senders/subscription-schema.ts";
+import { SUBSCRIPTION_STATUSES, SharedSettings } from "../../domain/subscription.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import {
   Anything,
@@ -21,9 +22,11 @@ import {
 } from "../openapi/operation-docs.ts";
 import { SubscriptionChange } from "./subscriptions.ts";
 
-const { properties: input } = named("SubscriptionInput", SubscriptionInput);
+named("SubscriptionInput", SubscriptionSchema);
 named("SubscriptionChange", SubscriptionChange);
-named("DestinationAuth", DestinationAuthInput);
+const { properties: input } = SharedSettings;
+const flat = KINDS.flatMap((kind) => Object.entries(kind.shown ?? {}));
+for (const kind of KINDS) for (const [name, schema] of Object.entries(kind.named ?? {})) named(name, schema);
 
 const Rate = nullable(Type.Number({ minimum: 0, maximum: 1, description: "Null without attempts" }));
 const Latency = nullable(Type.Number({ minimum: 0, description: "Of the attempts of the last 24 hours" }));
@@ -35,24 +38,22 @@ const Subscription = named(
       id: Type.String(),
       tenant_id: Type.String(),
       name: Type.String(),
-      kind: oneOf(["http"]),
-      url: Type.String(),
+      kind: oneOf(KINDS.map(({ name }) => name)),
+      ...Object.fromEntries(flat.map(([field, schema]) => [field, Type.Optional(schema)])),
+      destination: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), { description: "Of kinds whose settings do not stand beside it" }),
+      ),
       events: Type.Array(Type.String()),
       event_filter: nullable(Type.Union([Anything, Type.String()])),
       status: oneOf(SUBSCRIPTION_STATUSES),
-      format: oneOf(["auto", "envelope", "raw", "cloudevents"]),
-      signature_header: Type.String(),
+      held_reason: Type.Optional(
+        Type.String({ description: "Why nothing is sent: this release does not know its kind" }),
+      ),
       ed25519: Type.Boolean(),
       ed25519_public_key: nullable(Type.String()),
       retry_policy: input.retry_policy,
       retry_count: input.retry_count,
       retry_interval: input.retry_interval,
-      retry_on: nullable(
-        closed({
-          statuses: Type.Optional(Type.Array(Type.Integer())),
-          body_contains: Type.Optional(Type.String()),
-        }),
-      ),
       timeout: Type.Number({ description: "Seconds per attempt" }),
       rate_limit: nullable(Type.Integer({ description: "Attempts per minute" })),
       concurrency: Type.Integer(),
@@ -62,20 +63,12 @@ const Subscription = named(
       suspend_after_s: nullable(Type.Number()),
       resume_when_healthy: Type.Boolean(),
       max_age_s: nullable(Type.Integer()),
-      headers: Type.Record(Type.String(), Type.String(), {
-        description: "Values are masked: `***`, which sent back stands for what is stored",
-      }),
       target: nullable(Type.String()),
-      health_url: nullable(Type.String()),
       health_interval_s: Type.Number(),
       failures_to_open: Type.Integer(),
       successes_to_close: Type.Integer(),
       labels: Type.Record(Type.String(), Type.String()),
-      allowed_ips: nullable(Type.Array(Type.String())),
-      auth: input.auth,
       mode: oneOf(["queue", "forward"]),
-      forward_headers: nullable(Type.Array(Type.String())),
-      allow_own_url: Type.Boolean({ description: "Whether `url` may lead back to this gateway" }),
       description: nullable(Type.String()),
       warnings: Type.Optional(
         Type.Array(Type.String(), { description: "In the answer to a change only: what will not be as it seems" }),

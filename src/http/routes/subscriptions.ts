@@ -3,18 +3,21 @@ import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { describeForwardOverlaps } from "../../domain/forward-rules.ts";
-import { SubscriptionInput, type Subscription } from "../../domain/subscription.ts";
-import type { Statistics } from "../../manage/statistics.ts";
+import { SUBSCRIPTION_FIELDS, SubscriptionSchema } from "../../deliver/senders/subscription-schema.ts";
+import type { Subscription, SubscriptionInput } from "../../domain/subscription.ts";
+import type { Statistics, Summary } from "../../manage/statistics.ts";
 import type { Resume } from "../../manage/resume.ts";
-import type { Subscriptions } from "../../manage/subscriptions.ts";
+import type { SubscriptionLanes } from "../../manage/subscription-lanes.ts";
+import type { Subscriptions } from "../../registry/subscriptions.ts";
 import { etagOf } from "../../registry/if-match.ts";
+import type { DeliveryCounters } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
 import { readIfMatch, sendWithEtag } from "../conditional.ts";
 import { readOnce } from "../read-once.ts";
 import { presentSubscription } from "../present/subscription.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
-const { tenant_id: _, ...changeable } = SubscriptionInput.properties;
+const { tenant_id: _, ...changeable } = SUBSCRIPTION_FIELDS;
 export const SubscriptionChange = Type.Partial(Type.Object(changeable), { additionalProperties: false });
 
 const ChosenId = Type.Object({
@@ -45,6 +48,7 @@ const ListQuery = Type.Object(
 
 export interface SubscriptionRoutesOptions {
   subscriptions: Subscriptions;
+  remove: SubscriptionLanes["remove"];
   statistics: Pick<Statistics, "summarise">;
   store: Store;
   resume: Resume["resume"];
@@ -53,7 +57,7 @@ export interface SubscriptionRoutesOptions {
 }
 
 export function addSubscriptionRoutes(app: FastifyInstance, options: SubscriptionRoutesOptions): void {
-  const { subscriptions, statistics, store, resume } = options;
+  const { subscriptions, remove, statistics, store, resume } = options;
   const get = (request: FastifyRequest) =>
     subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
 
@@ -61,7 +65,12 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     const { deliveries } = await store.reads.loadCounters();
     const counters = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === subscription.seq);
     const recent = (await statistics.summarise([subscription.seq])).get(subscription.seq);
-    return presentSubscription(subscription, subscriptions.settingsOf(subscription), counters ?? NONE, recent);
+    return toShown(subscription, counters, recent);
+  }
+
+  function toShown(subscription: Subscription, counters: DeliveryCounters = NONE, recent?: Summary) {
+    const settings = subscriptions.settingsOf(subscription);
+    return presentSubscription(subscription, settings, subscriptions.destinationOf(subscription), counters, recent);
   }
 
   const send = async (reply: FastifyReply, subscription: Subscription) =>
@@ -97,7 +106,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
 
   app.post<{ Body: SubscriptionInput }>(
     "/api/v1/subscriptions",
-    { config: { scope: "admin" }, schema: { summary: "Make a subscription", body: SubscriptionInput } },
+    { config: { scope: "admin" }, schema: { summary: "Make a subscription", body: SubscriptionSchema } },
     async (request, reply) => {
       const input = ofTenant(request.body, request.caller?.tenantId);
       const tenantId = input.tenant_id ?? DEFAULT_TENANT;
@@ -111,7 +120,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     "/api/v1/subscriptions/:id",
     {
       config: { scope: "admin" },
-      schema: { summary: "Make or replace a subscription", body: SubscriptionInput, params: ChosenId },
+      schema: { summary: "Make or replace a subscription", body: SubscriptionSchema, params: ChosenId },
     },
     async (request, reply) => {
       const { id } = request.params;
@@ -137,9 +146,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
       const { deliveries } = await store.reads.loadCounters();
       const counters = new Map(deliveries.map((row) => [row.subscriptionSeq, row]));
       const recent = await statistics.summarise(rows.map(({ seq }) => seq));
-      return presentPage({ rows, nextCursor }, (one) =>
-        presentSubscription(one, subscriptions.settingsOf(one), counters.get(one.seq) ?? NONE, recent.get(one.seq)),
-      );
+      return presentPage({ rows, nextCursor }, (one) => toShown(one, counters.get(one.seq), recent.get(one.seq)));
     },
   );
 
@@ -149,7 +156,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     (request, reply) => send(reply, get(request)),
   );
 
-  app.patch<{ Body: Static<typeof SubscriptionChange> }>(
+  app.patch<{ Body: Partial<SubscriptionInput> }>(
     "/api/v1/subscriptions/:id",
     { config: { scope: "admin" }, schema: { summary: "Change a subscription", body: SubscriptionChange } },
     async (request, reply) =>
@@ -161,7 +168,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     { config: { scope: "admin" }, schema: { summary: "Delete a subscription" } },
     async (request) => {
       const subscription = get(request);
-      const { cancelled, jobId } = await subscriptions.remove(subscription, readIfMatch(request));
+      const { cancelled, jobId } = await remove(subscription, readIfMatch(request));
       return { id: subscription.id, cancelled_deliveries: cancelled, job_id: jobId ?? null };
     },
   );

@@ -4,10 +4,11 @@ import type { Scheduler } from "../../deliver/scheduler.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { TargetChange, TargetInput } from "../../domain/target.ts";
-import type { Subscriptions } from "../../manage/subscriptions.ts";
+import type { Subscriptions } from "../../registry/subscriptions.ts";
 import { describeTarget } from "../../manage/target-facts.ts";
 import type { KnownTarget, Targets } from "../../manage/targets.ts";
 import { etagOf } from "../../registry/if-match.ts";
+import type { SharedTargets } from "../../registry/targets.ts";
 import type { Store } from "../../store/store.ts";
 import { readIfMatch, sendWithEtag } from "../conditional.ts";
 import { readOnce } from "../read-once.ts";
@@ -35,14 +36,15 @@ const ModeBody = Type.Object(
 );
 
 export interface TargetRoutesOptions {
-  targets: Pick<Targets, "list" | "get" | "of" | "force" | "create" | "put" | "change" | "remove">;
+  targets: Pick<Targets, "list" | "get" | "of" | "force" | "known">;
+  sharedTargets: Pick<SharedTargets, "create" | "put" | "change" | "remove">;
   subscriptions: Pick<Subscriptions, "getById">;
   scheduler: Pick<Scheduler, "targets">;
   store: Pick<Store, "reads">;
 }
 
 export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptions): void {
-  const { targets, subscriptions, scheduler, store } = options;
+  const { targets, sharedTargets, subscriptions, scheduler, store } = options;
 
   async function loadOpen(): Promise<ReadonlyMap<number, number>> {
     const { deliveries } = await store.reads.loadCounters();
@@ -90,9 +92,9 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
       const bound = request.caller?.tenantId;
       const input = ofTenant(request.body, bound);
       const once = readOnce(request, `targets ${bound ?? ""}`, input.tenant_id ?? DEFAULT_TENANT);
-      const { known, isReplay } = await targets.create(input, once);
+      const { entry, isReplay } = await sharedTargets.create(input, once);
       if (isReplay) void reply.header("idempotency-replayed", "true");
-      return send(reply.code(201), known);
+      return send(reply.code(201), targets.known(entry));
     },
   );
 
@@ -106,8 +108,8 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
         throw new PosthornError("invalid_field", `name: must be ${name}, as in the path.`, { field: "name" });
       }
       const input = ofTenant({ ...body, name }, request.caller?.tenantId);
-      const { known, isNew } = await targets.put(input, readIfMatch(request));
-      return send(reply.code(isNew ? 201 : 200), known);
+      const { entry, isNew } = await sharedTargets.put(input, readIfMatch(request));
+      return send(reply.code(isNew ? 201 : 200), targets.known(entry));
     },
   );
 
@@ -117,7 +119,8 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     async (request, reply) => {
       const { params, caller, query, body } = request;
       const { name, tenantId } = targets.get(params.name, caller?.tenantId ?? query.tenant_id);
-      return send(reply, await targets.change(name, tenantId, body, readIfMatch(request)));
+      const entry = await sharedTargets.change(name, tenantId, body, readIfMatch(request));
+      return send(reply, targets.known(entry));
     },
   );
 
@@ -127,7 +130,7 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     async (request) => {
       const { params, caller, query } = request;
       const { name, tenantId } = targets.get(params.name, caller?.tenantId ?? query.tenant_id);
-      await targets.remove(name, tenantId, readIfMatch(request));
+      await sharedTargets.remove(name, tenantId, readIfMatch(request));
       return { name };
     },
   );

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { TENANT_ID_PATTERN, TenantInput, TenantSettings, type Tenant } from "../../domain/tenant.ts";
-import type { Entry } from "../../registry/kind.ts";
+import type { Entry } from "../../registry/resource.ts";
 import type { Tenants } from "../../registry/tenants.ts";
 import type { Store } from "../../store/store.ts";
 import { readIfMatch, sendEntry } from "../conditional.ts";

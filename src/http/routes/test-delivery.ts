@@ -1,8 +1,9 @@
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
+import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import { TEST_EVENT_TYPE } from "../../domain/pattern.ts";
-import type { Subscriptions } from "../../manage/subscriptions.ts";
+import type { Subscriptions } from "../../registry/subscriptions.ts";
 import type { TestDeliveries } from "../../manage/test-delivery.ts";
 import type { StoredDelivery } from "../../store/port/reads.ts";
 import { presentAttempt } from "../present/delivery.ts";
@@ -11,12 +12,13 @@ const NoBody = Type.Union([Type.Object({}, { additionalProperties: false }), Typ
 
 export interface TestDeliveryRoutesOptions {
   subscriptions: Pick<Subscriptions, "getById">;
+  kinds: DestinationKinds;
   tests: TestDeliveries;
   presentDelivery: (delivery: StoredDelivery) => { hold_reason: string | null };
 }
 
 export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliveryRoutesOptions): void {
-  const { subscriptions, tests, presentDelivery } = options;
+  const { subscriptions, kinds, tests, presentDelivery } = options;
 
   app.post<{ Params: { id: string } }>(
     "/api/v1/subscriptions/:id/test",
@@ -30,8 +32,8 @@ export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliver
       if (result.kind === "attempted") {
         const { eventId, key, attempt } = result;
         const deliveryId = formatDeliveryId(key.eventSeq, key.subscriptionSeq);
-        const of = { deliveryId, eventId, eventType: TEST_EVENT_TYPE };
-        return { delivery_id: deliveryId, event_id: eventId, ...presentAttempt(attempt, of) };
+        const of = { deliveryId, eventId, eventType: TEST_EVENT_TYPE, subscription };
+        return { delivery_id: deliveryId, event_id: eventId, ...presentAttempt(attempt, of, kinds) };
       }
       const shown = presentDelivery(result.delivery);
       const isThrottled = shown.hold_reason === null && subscription.rateLimitPerMinute !== undefined;

@@ -1,5 +1,5 @@
-import { MASK } from "../../domain/destination-auth.ts";
 import { HOPS_HEADER } from "../../domain/hops.ts";
+import { MASK } from "../../domain/mask.ts";
 import type { AttemptRecord } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
 

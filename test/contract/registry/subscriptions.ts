@@ -1,10 +1,11 @@
 import { expect } from "vitest";
+import { createDestinationKinds } from "../../../src/deliver/senders/kinds.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { stableId } from "../../../src/domain/ids.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
-import type { Entry } from "../../../src/registry/kind.ts";
+import type { Entry } from "../../../src/registry/resource.ts";
 import { createSecretBox } from "../../../src/registry/secret-box.ts";
-import { openSubscriptions } from "../../../src/manage/subscriptions.ts";
+import { openSubscriptions } from "../../../src/registry/subscriptions.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 import type { ResourceCase } from "../registry-contract.ts";
@@ -24,15 +25,15 @@ export const subscriptionsCase: ResourceCase = {
   kind: "subscription",
   tenantId,
   ids,
-  async open(registry, store) {
+  async open(registry) {
     const subscriptions = await openSubscriptions({
       registry,
-      store,
       clock: createVirtualClock(createVirtualTime(NOON)),
       random: createSeededRandom(1),
       secretBox: createSecretBox("a master key for contracts"),
       createId: () => expect.unreachable("each has an id here"),
-      checkDestination: () => undefined,
+      kinds: createDestinationKinds(),
+      refuseDestination: () => undefined,
       onChange: () => undefined,
     });
     const inputOf = (id: string, description: string) => ({
@@ -50,7 +51,7 @@ export const subscriptionsCase: ResourceCase = {
       },
       change: async (id, description, ifMatch) =>
         toEntry(await subscriptions.change({ id, tenantId }, { description }, ifMatch)),
-      remove: (id, ifMatch) => subscriptions.remove({ id, tenantId }, ifMatch),
+      remove: (id, ifMatch) => subscriptions.remove({ id, tenantId }, ifMatch, () => Promise.resolve()),
       find(id) {
         const subscription = find(id);
         return subscription && toEntry(subscription);

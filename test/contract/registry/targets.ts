@@ -13,7 +13,8 @@ export const targetsCase: ResourceCase = {
       registry,
       checkDestination: () => {},
       findUser: () => undefined,
-      onChange: () => {},
+      findOwner: () => undefined,
+      onChange: () => Promise.resolve(),
     });
     const toInput = (name: string, description: string) => ({ name, tenant_id: tenantId, description });
     return {

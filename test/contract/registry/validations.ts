@@ -1,4 +1,4 @@
-import type { Entry } from "../../../src/registry/kind.ts";
+import type { Entry } from "../../../src/registry/resource.ts";
 import { openStoredValidations, type LiveValidation, type ValidationFile } from "../../../src/registry/validations.ts";
 import type { ResourceCase } from "../registry-contract.ts";
 

@@ -106,7 +106,7 @@ describe("where settings come from", () => {
       config.limits,
       config.subscriptions,
       config.subscriptions[0],
-      config.subscriptions[0]?.headers,
+      config.subscriptions[0]?.["headers"],
     ];
     for (const part of parts) expect(Object.isFrozen(part)).toBe(true);
   });

@@ -12,7 +12,7 @@ describe("the manifest of a declared source", () => {
     const { config, warnings } = loadConfig({ file: `${EXAMPLE}posthorn.yaml`, env, cwd: "/" });
     expect(warnings).toEqual([]);
     expect(config.sources[0]?.manifest).toBe(`${EXAMPLE}workspace_manifest.json`);
-    expect(config.subscriptions[0]?.url).toBe("https://core.example.com/api/events");
+    expect(config.subscriptions[0]?.["url"]).toBe("https://core.example.com/api/events");
     const manifest = JSON.parse(readFileSync(`${EXAMPLE}workspace_manifest.json`, "utf8")) as unknown;
     expect([...readManifest(manifest).values()]).toEqual(["Purchase orders", "Tags"]);
   });

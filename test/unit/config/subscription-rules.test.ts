@@ -1,11 +1,16 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { checkKindSettings } from "../../../src/deliver/senders/kind-settings.ts";
+import { createDestinationKinds } from "../../../src/deliver/senders/kinds.ts";
 import type { SubscriptionInput } from "../../../src/domain/subscription.ts";
-import { checkSubscriptionInput } from "../../../src/domain/subscription-rules.ts";
+import { checkSharedSettings } from "../../../src/domain/subscription-rules.ts";
 
+const kinds = createDestinationKinds();
 const GOOD: SubscriptionInput = { name: "a", url: "https://a.example", events: ["order.*", "#"] };
 const fieldsOf = (change: Partial<SubscriptionInput>) =>
-  checkSubscriptionInput({ ...GOOD, ...change }).map(({ field }) => field);
+  [...checkSharedSettings({ ...GOOD, ...change }), ...checkKindSettings({ ...GOOD, ...change }, kinds)].map(
+    ({ field }) => field,
+  );
 const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes, 1).toString("base64")}`;
 
 describe("the rules for a subscription", () => {
@@ -36,7 +41,7 @@ describe("the rules for a subscription", () => {
   it("take secrets of 24 to 64 bytes and show none", () => {
     const canSign = [23, 24, 64, 65].map((bytes) => fieldsOf({ secret: secretOf(bytes) }).length === 0);
     expect(canSign).toEqual([false, true, true, false]);
-    const [problem] = checkSubscriptionInput({ ...GOOD, secret: secretOf(23) });
+    const [problem] = checkSharedSettings({ ...GOOD, secret: secretOf(23) });
     expect(problem?.message).not.toContain(secretOf(23).slice(6));
   });
 

@@ -47,7 +47,7 @@ const leadingTo =
       ),
     );
 
-const only = (...cidrs: string[]) => createConnectionTerms(cidrs, undefined);
+const only = (...cidrs: string[]) => createConnectionTerms(cidrs);
 
 describe("allowed_ips", () => {
   it("lets through what lies in them and nothing else, literal or by name", async () => {
@@ -105,8 +105,8 @@ describe("allowed_ips", () => {
 
 describe("certificates of a subscription", () => {
   const mutual = { ...SERVER_PAIR, ca: TEST_CA, requestCert: true, rejectUnauthorized: true };
-  const withClient = createConnectionTerms(undefined, { type: "mtls", ...CLIENT_PAIR, ca: TEST_CA });
-  const withCa = createConnectionTerms(undefined, { type: "ca", ca: TEST_CA });
+  const withClient = createConnectionTerms(undefined, TEST_CA, CLIENT_PAIR);
+  const withCa = createConnectionTerms(undefined, TEST_CA);
 
   it("prove who the gateway is, on connections that nobody else uses", async () => {
     const sink = await openSink({ tls: mutual });

@@ -8,9 +8,10 @@ import {
   openHttpClient,
 } from "../../../src/deliver/http-client.ts";
 import { parseEgressProxy } from "../../../src/deliver/proxy-tunnel.ts";
-import { classify } from "../../../src/domain/classify.ts";
+import { classify } from "../../../src/deliver/senders/http/classify.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
 import { type ConnectProxy, openConnectProxy, type ProxyScript } from "../../support/connect-proxy.ts";
+import { NO_RETRY_ON } from "../../support/http-outcomes.ts";
 import { openSinkServer, SINK_CERTIFICATE, type SinkServer } from "../../support/sink-server.ts";
 
 const opened: { close(): Promise<void> }[] = [];
@@ -122,10 +123,7 @@ describe("the egress proxy", () => {
     const result = await post(openClient(proxy.url), "https://sink.test/");
     expect(result).toMatchObject({ kind: "error", error: expect.stringMatching(/^egress proxy: /) });
     if (result.kind !== "error") return;
-    expect(classify({ kind: "error", error: result.error }, { statuses: [], bodyContains: undefined })).toMatchObject({
-      verdict: "retry",
-      countsAgainstEndpoint: false,
-    });
+    expect(classify(result, NO_RETRY_ON, () => 0)).toMatchObject({ kind: "failed", says: "nothing" });
   });
 
   it("is at fault when nobody listens there, and when it does not answer in time", async () => {

@@ -9,7 +9,7 @@ import { NOON, countOpen } from "../../support/store-fixtures.ts";
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
-const RULES: TargetRules = { ...DEFAULT_RULES, health: { url: "https://example.com/healthz", otherUrl: undefined } };
+const RULES: TargetRules = { ...DEFAULT_RULES, health: { kind: "http", url: "https://example.com/healthz" } };
 const open = useDeliveryBench();
 const ids = (count: number, name = "e") => Array.from({ length: count }, (_, i) => `${name}-${i}`);
 /** One try a minute, for ever: what fails is not due again within a round. */

@@ -60,7 +60,7 @@ describe("a request", () => {
   it("waits while its owner holds its share, and goes on as soon as one of them is free", async () => {
     const sink = await openSink({ answer: { status: 200, delayMs: 1 } });
     const client = openClient({ connectionsPerHost: 4 });
-    const terms = [undefined, createConnectionTerms(["127.0.0.0/8"], undefined), createTokenTerms(TEST_CA)];
+    const terms = [undefined, createConnectionTerms(["127.0.0.0/8"]), createTokenTerms(TEST_CA)];
     const send = (at: number) => post(client, sink.url, { owner: at % 7 === 0 ? "b" : "a", terms: terms[at % 3] });
     const results = await Promise.all(Array.from({ length: 200 }, (_, at) => send(at)));
     expect(results.filter(({ kind }) => kind !== "response")).toEqual([]);

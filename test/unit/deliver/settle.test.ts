@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { decide } from "../../../src/deliver/settle.ts";
-import type { Outcome } from "../../../src/domain/outcome.ts";
+import { blocked, failedHere, type Outcome } from "../../../src/domain/outcome.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
 import { DOWN, gone, OK, refused } from "../../support/delivery-bench.ts";
+import { answered, NO_RETRY_ON, recordOf, timedOut } from "../../support/http-outcomes.ts";
 
 const NOW = 1_000_000;
 const random = createSeededRandom(1);
@@ -19,7 +20,7 @@ function decideOn(outcome: Outcome, delivery: Partial<ClaimedDelivery> = {}, sub
     trigger: "first",
     event: { id: "evt_1", type: "order.created" },
   };
-  const settings = { retryPolicy: { delays_s: [10, 60] }, retryOn: { statuses: [] }, onDeadHead: "block" };
+  const settings = { retryPolicy: { delays_s: [10, 60] }, onDeadHead: "block" };
   return decide(
     { ...claimed, ...delivery } as ClaimedDelivery,
     { ...settings, ...subscription } as Subscription,
@@ -27,9 +28,7 @@ function decideOn(outcome: Outcome, delivery: Partial<ClaimedDelivery> = {}, sub
       outcome,
       startedAt: NOW - 5,
       durationMs: 5,
-      url: "https://example.com",
-      address: undefined,
-      requestHeaders: "{}",
+      record: recordOf({ place: "https://example.com" }, 200),
     },
     { now: NOW, wall: NOW, random },
   );
@@ -60,7 +59,7 @@ describe("what follows from an attempt", () => {
   });
 
   it("is not another try sooner than Retry-After says", () => {
-    const busy: Outcome = { ...refused(503), kind: "refused", retryAfterMs: 3_600_000 } as Outcome;
+    const busy: Outcome = { ...refused(503), retryAfterMs: 3_600_000 };
     expect(decideOn(busy).settlement.nextAttemptAt).toBe(NOW + 3_600_000);
   });
 
@@ -81,17 +80,14 @@ describe("what follows from an attempt", () => {
 
   it("tells what the answer says about the destination", () => {
     const says = (outcome: Outcome) => decideOn(outcome).says;
-    expect([says(refused(503)), says(DOWN), says({ kind: "timed_out", error: "late" })]).toEqual(["ill", "ill", "ill"]);
+    expect([says(refused(503)), says(DOWN), says(timedOut("late"))]).toEqual(["ill", "ill", "ill"]);
     expect([says(refused(500)), says(refused(404)), says(refused(429))]).toEqual(["ill", "well", "limited"]);
     // Failing again at the same delivery, it may be the delivery; that it cannot be reached is never about that.
     expect([
       decideOn(refused(500), { attemptCount: 1 }).says,
       decideOn(refused(503), { attemptCount: 1 }).says,
     ]).toEqual(["unclear", "ill"]);
-    expect([says({ kind: "error", error: "ours" }), says({ kind: "blocked", error: "private" })]).toEqual([
-      "nothing",
-      "nothing",
-    ]);
+    expect([says(failedHere("ours")), says(blocked("private"))]).toEqual(["nothing", "nothing"]);
   });
 
   it("suspends a subscription whose destination is gone", () => {
@@ -99,8 +95,7 @@ describe("what follows from an attempt", () => {
   });
 
   it("does not call a 200 that means failure a success", () => {
-    const retryOn = { statuses: [200], bodyContains: undefined };
-    const { settlement, says } = decideOn(OK, {}, { retryOn });
+    const { settlement, says } = decideOn(answered(200, { retryOn: { ...NO_RETRY_ON, statuses: [200] } }));
     expect(settlement).toMatchObject({ verdict: "retry", attempt: { result: "failed", responseCode: 200 } });
     expect(says).toBe("ill");
   });

@@ -14,7 +14,7 @@ import {
 } from "../../../src/deliver/target.ts";
 import { DEFAULT_RULES, type TargetRules } from "../../../src/domain/target.ts";
 
-const HEALTH = { url: "https://n8n.example/healthz", otherUrl: undefined };
+const HEALTH = { kind: "http", url: "https://n8n.example/healthz" };
 
 function open(rules: Partial<TargetRules> = {}): Target {
   return createTarget(createBreakerState(0), { ...DEFAULT_RULES, health: HEALTH, ...rules });

@@ -1,15 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { classify } from "../../../src/domain/classify.ts";
+import { classify, type RetryOn } from "../../../src/deliver/senders/http/classify.ts";
 import { findHealth, findPreset, presetSettings } from "../../../src/domain/target-presets.ts";
 import { checkTargetInput } from "../../../src/domain/target-rules.ts";
 
 const n8n = findPreset("n8n");
 
-function answer(status: number, text: string) {
-  const response = { status, headers: "{}", body: new TextEncoder().encode(text) };
-  return status < 300
-    ? ({ kind: "delivered", response } as const)
-    : ({ kind: "refused", response, error: `answered ${status}` } as const);
+function outcomeOf(status: number, text: string, retryOn: RetryOn) {
+  const body = new TextEncoder().encode(text);
+  return classify({ kind: "response", status, headers: {}, body, address: "", url: "" }, retryOn, () => 0);
 }
 
 describe("the preset for n8n", () => {
@@ -18,23 +16,23 @@ describe("the preset for n8n", () => {
   const retryOn = { statuses: [], sourceStatuses, bodyContains: undefined, bodyIs: settings.retryBody };
 
   it("holds a 404 against the source of the event, and not against n8n, unless that is said", () => {
-    expect(classify(answer(404, ""), retryOn)).toMatchObject({ countsAgainstEndpoint: false, missesSource: true });
+    expect(outcomeOf(404, "", retryOn)).toMatchObject({ kind: "failed", says: "well", missesSource: true });
     const said = presetSettings({ target: "n8n", retry_on: { statuses: [404] } }, undefined);
-    const own = classify(answer(404, ""), { ...retryOn, ...said, statuses: [404] });
-    expect(own).toMatchObject({ verdict: "retry", countsAgainstEndpoint: true });
+    const own = outcomeOf(404, "", { ...retryOn, ...said, statuses: [404] });
+    expect(own).toMatchObject({ kind: "failed", says: "ill", missesSource: false });
   });
 
   it.each([
-    [200, "n8n is starting up. Please wait", "retry"],
-    [200, "n8n is starting up. Please wait\n", "retry"],
+    [200, "n8n is starting up. Please wait", "failed"],
+    [200, "n8n is starting up. Please wait\n", "failed"],
     [200, '{"text":"n8n is starting up. Please wait"}', "delivered"],
     [200, '{"message":"Workflow was started"}', "delivered"],
-    [404, "Cannot POST /webhook/x", "retry"],
-    [503, "Database is not ready!", "retry"],
-    [400, "", "dead"],
-    [422, '{"code":422}', "dead"],
-  ])("takes %i %s for what it is: %s", (status, body, verdict) => {
-    expect(classify(answer(status, body), retryOn).verdict).toBe(verdict);
+    [404, "Cannot POST /webhook/x", "failed"],
+    [503, "Database is not ready!", "failed"],
+    [400, "", "refused"],
+    [422, '{"code":422}', "refused"],
+  ])("takes %i %s for what it is: %s", (status, body, kind) => {
+    expect(outcomeOf(status, body, retryOn).kind).toBe(kind);
   });
 
   it("gives way to what the subscription says, member for member", () => {
@@ -57,10 +55,12 @@ describe("the preset for n8n", () => {
 
   it("finds its health at the host of the URL, whatever stands in the path", () => {
     expect(findHealth(undefined, n8n, "https://auto.example:5678/base/webhook/{source}?a=1")).toEqual({
+      kind: "http",
       url: "https://auto.example:5678/healthz/readiness",
       otherUrl: "https://auto.example:5678/healthz",
     });
     expect(findHealth("https://x.example/up", n8n, "https://y.example/")).toEqual({
+      kind: "http",
       url: "https://x.example/up",
       otherUrl: undefined,
     });

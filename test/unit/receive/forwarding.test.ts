@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { namedCredentials } from "../../../src/deliver/senders/http/forwarded-headers.ts";
 import { createForwards } from "../../../src/deliver/forwards.ts";
 import type { Source } from "../../../src/domain/source.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
@@ -146,7 +147,8 @@ describe("the sender of a webhook that is forwarded", () => {
 describe("credentials that are to be handed on", () => {
   function build(forwardHeaders: readonly string[] | undefined) {
     const sealed: object[] = [];
-    const part: Partial<Subscription> = { seq: 1, tenantId: "t", events: ["#"], mode: "forward", forwardHeaders };
+    const credentials = namedCredentials(forwardHeaders);
+    const part: Partial<Subscription> = { seq: 1, tenantId: "t", events: ["#"], mode: "forward", credentials };
     const subscription = part as Subscription;
     const router = createRouter();
     router.update([subscription]);

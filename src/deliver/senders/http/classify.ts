@@ -1,0 +1,94 @@
+import {
+  blocked,
+  DELIVERED,
+  failed,
+  failedHere,
+  gone,
+  refused,
+  type HealthSign,
+  type Outcome,
+} from "../../../domain/outcome.ts";
+import { parseRetryAfter } from "../../../domain/retry-policy.ts";
+import type { HttpResponse, HttpResult } from "../../http-client.ts";
+
+/** More answers that count as failures to retry. */
+export interface RetryOn {
+  readonly statuses: readonly number[];
+  /** Those that say that the destination does not know the event's source, or not yet. */
+  readonly sourceStatuses: readonly number[];
+  readonly bodyContains: string | undefined;
+  readonly bodyIs: string | undefined;
+}
+
+const TOO_MANY_REQUESTS = 429;
+
+/** What an answer, or that there was none, means for the delivery and says about the destination. */
+export function classify(result: HttpResult, retryOn: RetryOn, wall: () => number): Outcome {
+  switch (result.kind) {
+    case "response":
+      return classifyAnswer(result, retryOn, wall);
+    case "timed_out": {
+      const isLimited = result.response?.status === TOO_MANY_REQUESTS;
+      return failed(result.error, { result: "timeout", says: isLimited ? "limited" : "ill" });
+    }
+    case "unreachable":
+      return failed(result.error, { result: "connection_error" });
+    case "blocked":
+      return blocked(result.error);
+    case "error":
+      return failedHere(result.error);
+  }
+}
+
+function classifyAnswer(answer: HttpResult & { kind: "response" }, retryOn: RetryOn, wall: () => number): Outcome {
+  const { status } = answer;
+  if (status >= 200 && status < 300) {
+    const objection = findObjection(answer, retryOn);
+    return objection === undefined ? DELIVERED : failed(objection);
+  }
+  const error = answer.error === undefined ? `answered ${status}` : `answered ${status}; ${answer.error}`;
+  const says = signOf(status);
+  const isPacing = status === TOO_MANY_REQUESTS || status === 503;
+  const retryAfterMs = isPacing ? parseRetryAfter(answer.headers["retry-after"], wall()) : undefined;
+  if (retryOn.statuses.includes(status)) {
+    return failed(error, { says: says === "limited" ? says : "ill", retryAfterMs });
+  }
+  if (status === 410) return gone(error);
+  if (status === 508 && isLoop(answer)) return refused(`${error}: ${LOOP}`, { says });
+  if (retryOn.sourceStatuses.includes(status)) return failed(error, { says, missesSource: true });
+  return isTransient(status) ? failed(error, { says, retryAfterMs }) : refused(error, { says });
+}
+
+/** Some destinations answer 200 while they cannot work yet (n8n does while it starts). */
+function findObjection(answer: HttpResponse, retryOn: RetryOn): string | undefined {
+  if (retryOn.statuses.includes(answer.status)) {
+    return `answered ${answer.status}, which retry_on.statuses names as a failure`;
+  }
+  const text = retryOn.bodyContains;
+  if (text === undefined && retryOn.bodyIs === undefined) return undefined;
+  const { buffer, byteOffset, byteLength } = answer.body;
+  const body = Buffer.from(buffer, byteOffset, byteLength);
+  if (retryOn.bodyIs !== undefined && body.toString("utf8").trim() === retryOn.bodyIs) {
+    return `answered ${answer.status}, but only: ${retryOn.bodyIs}`;
+  }
+  const found = text !== undefined && body.includes(text, 0, "utf8");
+  return found ? `answered ${answer.status} with the text of retry_on.body_contains` : undefined;
+}
+
+const LOOP = "a gateway says that the event goes round in a loop";
+
+/** Others answer 508 too, and mean something that passes. */
+function isLoop({ body }: HttpResponse): boolean {
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes('"urn:posthorn:error:loop"');
+}
+
+function isTransient(status: number): boolean {
+  return status === 408 || status === 425 || status === TOO_MANY_REQUESTS || (status >= 500 && status <= 599);
+}
+
+/** Of an answer that is no success. */
+function signOf(status: number): HealthSign {
+  if (status === TOO_MANY_REQUESTS) return "limited";
+  if (status >= 502 && status <= 504) return "ill";
+  return status < 500 ? "well" : "doubtful";
+}

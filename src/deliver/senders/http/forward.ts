@@ -1,0 +1,123 @@
+import { FORWARD_WITHIN_MS } from "../../../domain/forward-rules.ts";
+import { createHeaderChoice, isHidden, namesOfConnection } from "./forwarded-headers.ts";
+import { buildForwardedPath, type ForwardBase } from "./forwarded-path.ts";
+import {
+  type HeaderBlock,
+  headerLine,
+  isFieldName,
+  isFieldValue,
+  maskCredentials,
+} from "../../../domain/header-block.ts";
+import { plainHeaderName } from "./outgoing-header.ts";
+import type { Attempt } from "../sender.ts";
+import type { OpenCredentials } from "../services.ts";
+import type { HttpDestination } from "./settings.ts";
+
+/** What of a received request is handed on beside its body. */
+export interface ForwardedRequest {
+  method: string;
+  /** Path and query; undefined for those of the destination itself. */
+  path: string | undefined;
+  url: string;
+  headers: HeaderBlock;
+  /** The same, secrets masked. */
+  recorded: HeaderBlock;
+  timeoutMs: number;
+}
+
+export interface ForwardOptions {
+  /** For requests that came without one; undefined where it is set anyway. */
+  userAgent: string | undefined;
+  openCredentials: OpenCredentials | undefined;
+}
+
+/** As the receiver keeps it; see `NewEvent.request`. */
+interface KeptRequest {
+  method?: string;
+  path?: string;
+  query?: string;
+  remote_address?: string;
+  headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** Credentials that are to be handed on. */
+  sealed?: string;
+}
+
+/** Those that an answer with a body may follow. */
+const METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE", "GET"]);
+const MAX_KNOWN_BASES = 1000;
+
+export function prepareForward(
+  destination: HttpDestination,
+  options: ForwardOptions,
+): (attempt: Attempt, url: string) => ForwardedRequest {
+  const isChosen = createHeaderChoice(destination.forwardHeaders, namesOf(destination));
+  const bases = new Map<string, ForwardBase & { origin: string }>();
+
+  function baseOf(url: string): ForwardBase & { origin: string } {
+    let base = bases.get(url);
+    if (base === undefined) {
+      const { pathname, search, origin } = new URL(url);
+      if (bases.size >= MAX_KNOWN_BASES) bases.clear();
+      bases.set(url, (base = { pathname, search, origin }));
+    }
+    return base;
+  }
+
+  function headersOf(kept: KeptRequest, { event }: Attempt): HeaderBlock {
+    const { headers = {}, remote_address: address = "", sealed } = kept;
+    const ofConnection = namesOfConnection(textOf(headers["connection"]));
+    const isHandedOn = (name: string) => isChosen(name) && ofConnection?.has(plainHeaderName(name)) !== true;
+    let block = sealed === undefined ? "" : openedBlock(options.openCredentials?.(event, sealed) ?? {}, isHandedOn);
+    for (const name in headers) {
+      if (isHandedOn(name)) block += lineOf(name, headers[name]);
+    }
+    if (options.userAgent !== undefined && headers["user-agent"] === undefined) {
+      block += headerLine("User-Agent", options.userAgent);
+    }
+    // Only what the gateway knows itself: a sender may claim any way and any address.
+    return block + lineOf("X-Forwarded-For", address);
+  }
+
+  return (attempt, url) => {
+    const { timeoutMs: allowedMs } = attempt.subscription;
+    const timeoutMs = attempt.number === 1 ? Math.min(allowedMs, FORWARD_WITHIN_MS) : allowedMs;
+    if (attempt.request === undefined) {
+      const headers = options.userAgent === undefined ? "" : headerLine("User-Agent", options.userAgent);
+      return { method: "POST", path: undefined, url, headers, recorded: headers, timeoutMs };
+    }
+    const kept = JSON.parse(attempt.request) as KeptRequest;
+    const base = baseOf(url);
+    const path = buildForwardedPath(base, kept.path ?? "", kept.query ?? "");
+    const headers = headersOf(kept, attempt);
+    const method = METHODS.has(kept.method ?? "") ? (kept.method as string) : "POST";
+    return { method, path, url: base.origin + path, headers, recorded: maskCredentials(headers), timeoutMs };
+  };
+}
+
+/** What the subscription says itself is not said again by a sender. */
+function namesOf({ signatureHeader, headers, auth }: HttpDestination): ReadonlySet<string> {
+  const signature = plainHeaderName(signatureHeader);
+  const names = Object.keys(headers).map(plainHeaderName);
+  const ofAuth = auth === undefined ? [] : ["authorization"];
+  return new Set([...names, ...ofAuth, signature, `${signature}-next`]);
+}
+
+function openedBlock(
+  credentials: Readonly<Record<string, string>>,
+  isHandedOn: (name: string) => boolean,
+): HeaderBlock {
+  let block = "";
+  for (const [name, value] of Object.entries(credentials)) if (isHandedOn(name)) block += lineOf(name, value);
+  return block;
+}
+
+/** Nothing where the value is hidden, or where HTTP cannot say it: that is no reason not to hand the rest on. */
+function lineOf(name: string, value: string | readonly string[] | undefined): HeaderBlock {
+  const text = textOf(value);
+  if (text === undefined || text === "" || isHidden(text) || !isFieldName(name) || !isFieldValue(text)) return "";
+  return headerLine(name, text);
+}
+
+function textOf(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === "string" || value === undefined ? value : value.join(", ");
+}

@@ -1,0 +1,66 @@
+import { checkAllowedIps } from "../../../domain/allowed-ips.ts";
+import { MASK } from "../../../domain/mask.ts";
+import type { FieldProblem } from "../../../domain/subscription-rules.ts";
+import type { SharedSettings } from "../../../domain/subscription.ts";
+import { isPresetName } from "../../../domain/target-presets.ts";
+import { checkDestinationAuth } from "./auth-rules.ts";
+import { findForwardedHeaderProblem } from "./forwarded-headers.ts";
+import { findHeaderProblem, findSignatureHeaderProblem, isHeaderName } from "./outgoing-header.ts";
+import type { HttpSettings } from "./settings.ts";
+import { findTemplateProblem } from "./url-template.ts";
+
+export function checkHttpSettings(settings: HttpSettings, shared: SharedSettings): FieldProblem[] {
+  return [
+    ...checkHeaders(settings),
+    ...checkAllowedIps(settings.allowed_ips, settings.url),
+    ...checkDestinationAuth(settings.auth, settings.headers ?? {}),
+    ...checkUrl(settings),
+    ...checkForwardHeaders(settings),
+    ...checkAgent(settings, shared),
+  ];
+}
+
+function checkUrl({ url }: HttpSettings): FieldProblem[] {
+  const message = findTemplateProblem(url);
+  return message === undefined ? [] : [{ field: "url", message }];
+}
+
+function checkForwardHeaders({ forward_headers: names }: HttpSettings): FieldProblem[] {
+  return (names ?? []).flatMap((name, i) => {
+    const message = findForwardedHeaderProblem(name);
+    return message === undefined ? [] : [{ field: `forward_headers[${i}]`, message }];
+  });
+}
+
+/** n8n refuses what calls itself a bot, when a workflow says so. */
+function checkAgent({ headers }: HttpSettings, { target }: SharedSettings): FieldProblem[] {
+  if (!isPresetName(target)) return [];
+  return Object.entries(headers ?? {})
+    .filter(([name, value]) => name.toLowerCase() === "user-agent" && /bot/i.test(value))
+    .map(([name]) => ({ field: `headers.${name}`, message: "must not contain `bot`, which n8n refuses" }));
+}
+
+function checkHeaders(settings: HttpSettings): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const signatureHeader = settings.signature_header?.toLowerCase();
+  const signatureProblem = signatureHeader === undefined ? undefined : findSignatureHeaderProblem(signatureHeader);
+  if (signatureProblem !== undefined) problems.push({ field: "signature_header", message: signatureProblem });
+  const seen = new Set<string>();
+  for (const [name, value] of Object.entries(settings.headers ?? {})) {
+    const key = name.toLowerCase();
+    const isSignature = key === signatureHeader || key === `${signatureHeader}-next`;
+    const message =
+      findHeaderProblem(name, value) ??
+      (isSignature ? "is set by the gateway" : undefined) ??
+      (value === MASK ? `${MASK} is how a stored value is shown; give it anew` : undefined) ??
+      (seen.has(key) ? "is given twice; header names do not differ by case" : undefined);
+    seen.add(key);
+    if (message === undefined) continue;
+    problems.push(
+      isHeaderName(name)
+        ? { field: `headers.${name}`, message }
+        : { field: "headers", message: `${JSON.stringify(name)} ${message}` },
+    );
+  }
+  return problems;
+}

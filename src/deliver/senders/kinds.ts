@@ -1,0 +1,22 @@
+import { DEFAULT_KIND, type SubscriptionInput } from "../../domain/subscription.ts";
+import { HTTP } from "./http/kind.ts";
+import type { DestinationKind } from "./sender.ts";
+
+/** Every kind of destination that the gateway brings along: one more is one more line here. */
+export const KINDS: readonly DestinationKind[] = [HTTP];
+
+export interface DestinationKinds {
+  find(name: string): DestinationKind | undefined;
+  /** The one that an input names. */
+  findOf(input: Pick<SubscriptionInput, "kind">): DestinationKind | undefined;
+  list(): readonly DestinationKind[];
+}
+
+export function createDestinationKinds(more: readonly DestinationKind[] = []): DestinationKinds {
+  const byName = new Map([...KINDS, ...more].map((kind) => [kind.name, kind]));
+  return {
+    find: (name) => byName.get(name),
+    findOf: ({ kind = DEFAULT_KIND }) => byName.get(kind),
+    list: () => [...byName.values()],
+  };
+}

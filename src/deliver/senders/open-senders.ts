@@ -1,0 +1,30 @@
+import type { HealthPlace } from "../../domain/target.ts";
+import type { DestinationKinds } from "./kinds.ts";
+import type { DestinationKind, Sender } from "./sender.ts";
+import type { SenderServices } from "./services.ts";
+
+/** The senders of all kinds, open. */
+export interface Senders {
+  find(kind: string): Sender | undefined;
+  /** Throws for settings that may not be used from here. */
+  refuse(kind: DestinationKind, settings: object): void;
+  /** Asks whether a target is well. Calls `done` once, with what is wrong or with undefined. */
+  checkHealth(place: HealthPlace, owner: string, done: (error: string | undefined) => void): void;
+  close(): Promise<void>;
+}
+
+export function openSenders(kinds: DestinationKinds, services: SenderServices): Senders {
+  const senders = new Map(kinds.list().map((kind) => [kind.name, kind.open(services)]));
+  return {
+    find: (kind) => senders.get(kind),
+    refuse: ({ name }, settings) => senders.get(name)?.refuse?.(settings),
+    checkHealth(place, owner, done) {
+      const sender = senders.get(place.kind);
+      if (sender?.checkHealth === undefined) return done(`nobody can check the health of the kind ${place.kind}`);
+      sender.checkHealth(place, owner, done);
+    },
+    async close() {
+      await Promise.all([...senders.values()].map((sender) => sender.close()));
+    },
+  };
+}

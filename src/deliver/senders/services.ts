@@ -1,0 +1,19 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { EventContent } from "../../domain/event.ts";
+import type { HttpClient } from "../http-client.ts";
+
+/** What the gateway has for those who send. */
+export interface SenderServices {
+  clock: Clock;
+  /** The guarded one. Closed together with the sender of the kind http. */
+  client: HttpClient;
+  userAgent: string;
+  /** Throws for a URL that may not be reached. */
+  checkUrl: (url: string, field: string) => void;
+  /** What speaks against a URL that may lead back to this gateway. */
+  findOwnUrlProblem: (url: string) => string | undefined;
+  openCredentials: OpenCredentials;
+}
+
+/** The credentials among the headers of a kept request, by name; empty when none were kept. */
+export type OpenCredentials = (event: EventContent, sealed: string) => Readonly<Record<string, string>>;

@@ -1,0 +1,2 @@
+/** How a secret is shown; never a secret itself. */
+export const MASK = "***";

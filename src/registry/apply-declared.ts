@@ -1,0 +1,61 @@
+import { DEFAULT_TENANT } from "../domain/event.ts";
+import { describeForwardOverlaps } from "../domain/forward-rules.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import type { EventTypes } from "./event-types.ts";
+import type { Sources } from "./sources.ts";
+import type { Subscriptions } from "./subscriptions.ts";
+import type { SharedTargets } from "./targets.ts";
+import type { Tenants } from "./tenants.ts";
+
+/** What the configuration declares. */
+export interface Declared {
+  eventTypes: Parameters<EventTypes["applyDeclared"]>[0];
+  tenants: Parameters<Tenants["applyDeclared"]>[0];
+  sources: Parameters<Sources["applyDeclared"]>[0];
+  targets: Parameters<SharedTargets["applyDeclared"]>[0];
+  subscriptions: Parameters<Subscriptions["applyDeclared"]>[0];
+}
+
+export interface DeclaredParts {
+  eventTypes: EventTypes;
+  tenants: Tenants;
+  sources: Sources;
+  targets: Pick<SharedTargets, "applyDeclared">;
+  subscriptions: Subscriptions;
+  logger: Logger;
+}
+
+/** Takes over what is declared now; what was declared before and is not any more stays, and does nothing. */
+export async function applyDeclared(declared: Declared, parts: DeclaredParts): Promise<void> {
+  const { eventTypes, tenants, sources, targets, subscriptions, logger } = parts;
+  sources.checkDeclared(declared.sources);
+  const left = {
+    // First: when a schema cannot be used, nothing of the file is taken over.
+    eventTypes: (await eventTypes.applyDeclared(declared.eventTypes)).left,
+    tenants: (await tenants.applyDeclared(declared.tenants)).left,
+    sources: (await sources.applyDeclared(declared.sources)).left,
+    // Before those who name them.
+    targets: (await targets.applyDeclared(declared.targets)).left,
+    subscriptions: (await subscriptions.applyDeclared(declared.subscriptions)).left,
+  };
+  for (const { name, tenant_id: tenantId = DEFAULT_TENANT } of declared.subscriptions) {
+    const all = subscriptions.list(tenantId);
+    const saved = all.find((one) => one.name === name);
+    // Of two, the younger one is not what it seems.
+    const older = all.filter(({ seq }) => seq < (saved?.seq ?? 0));
+    const warnings = saved === undefined ? [] : describeForwardOverlaps(saved, older);
+    if (warnings.length === 0) continue;
+    logger.warn({ subscription: name, warnings }, "a subscription was saved with a warning");
+  }
+  for (const name of left.eventTypes) {
+    logger.warn({ event_type: name }, "event type left the configuration and refuses no event any more");
+  }
+  for (const id of left.tenants) logger.warn({ tenant_id: id }, "tenant left the configuration and is inactive");
+  for (const name of left.sources) logger.warn({ source: name }, "source left the configuration and is paused");
+  for (const name of left.targets) {
+    logger.warn({ target: name }, "target left the configuration and stays as it was for those who still name it");
+  }
+  for (const name of left.subscriptions) {
+    logger.warn({ subscription: name }, "subscription left the configuration and is inactive");
+  }
+}

@@ -1,0 +1,62 @@
+/** What the kind http makes of answers, for those who play a destination without one. */
+import { classify, type RetryOn } from "../../src/deliver/senders/http/classify.ts";
+import type { HttpDestination } from "../../src/deliver/senders/http/settings.ts";
+import type { AttemptRecordPart } from "../../src/deliver/senders/sender.ts";
+import { failed, type Outcome } from "../../src/domain/outcome.ts";
+import type { Subscription } from "../../src/domain/subscription.ts";
+
+export const NO_RETRY_ON: RetryOn = {
+  statuses: [],
+  sourceStatuses: [],
+  bodyContains: undefined,
+  bodyIs: undefined,
+};
+
+export const HTTP_DESTINATION: HttpDestination = {
+  url: "https://example.com/hook",
+  format: "auto",
+  signatureHeader: "X-Webhook-Signature",
+  retryOn: NO_RETRY_ON,
+  headers: {},
+  allowedIps: undefined,
+  auth: undefined,
+  forwardHeaders: undefined,
+  allowOwnUrl: false,
+  maxBytes: undefined,
+  wantsPlainJson: false,
+};
+
+export function destinationOf({ destination }: Pick<Subscription, "destination">): HttpDestination {
+  return destination as HttpDestination;
+}
+
+/** As if this had been answered; the error is the status alone. */
+export function answered(
+  status: number,
+  { retryOn = NO_RETRY_ON, retryAfterMs }: { retryOn?: RetryOn; retryAfterMs?: number | undefined } = {},
+): Outcome {
+  const body = new Uint8Array(0);
+  const answer = { kind: "response", status, headers: {}, body, address: "192.0.2.1", url: "" } as const;
+  const outcome = classify(answer, retryOn, () => 0);
+  if (outcome.kind === "delivered") return outcome;
+  return { ...outcome, error: String(status), retryAfterMs: outcome.kind === "failed" ? retryAfterMs : undefined };
+}
+
+export function unreachable(error = "connection refused"): Outcome {
+  return failed(error, { result: "connection_error" });
+}
+
+export function timedOut(error = "no answer in time"): Outcome {
+  return failed(error, { result: "timeout" });
+}
+
+export function recordOf({ place }: Pick<Subscription, "place">, responseCode?: number): AttemptRecordPart {
+  return {
+    url: place,
+    address: undefined,
+    requestHeaders: "{}",
+    responseCode,
+    responseHeaders: undefined,
+    responseBody: undefined,
+  };
+}
