@@ -6,7 +6,7 @@ import type { Slots } from "../../src/deliver/slots.ts";
 import type { Attempt, Sender } from "../../src/deliver/senders/sender.ts";
 import type { Outcome } from "../../src/domain/outcome.ts";
 import type { Subscription, SubscriptionInput } from "../../src/domain/subscription.ts";
-import type { IncomingEvent } from "../../src/route/fan-out.ts";
+import type { IncomingEvent } from "../../src/route/incoming-event.ts";
 import { createChance, type Chance } from "../support/chance.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";
 import { NOON } from "../support/store-fixtures.ts";

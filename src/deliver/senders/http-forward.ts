@@ -2,6 +2,7 @@ import { FORWARD_WITHIN_MS } from "../../domain/forward-rules.ts";
 import { createHeaderChoice, isHidden, namesOfConnection } from "../../domain/forwarded-headers.ts";
 import { buildForwardedPath, type ForwardBase } from "../../domain/forwarded-path.ts";
 import { type HeaderBlock, headerLine, isFieldName, isFieldValue, maskCredentials } from "../../domain/header-block.ts";
+import { readKeptRequest, type KeptRequest } from "../../domain/kept-request.ts";
 import { plainHeaderName } from "../../domain/outgoing-header.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { Attempt, OpenCredentials } from "./sender.ts";
@@ -22,17 +23,6 @@ export interface ForwardOptions {
   /** For requests that came without one; undefined where it is set anyway. */
   userAgent: string | undefined;
   openCredentials: OpenCredentials | undefined;
-}
-
-/** As the receiver keeps it; see `NewEvent.request`. */
-interface KeptRequest {
-  method?: string;
-  path?: string;
-  query?: string;
-  remote_address?: string;
-  headers?: Readonly<Record<string, string | readonly string[]>>;
-  /** Credentials that are to be handed on. */
-  sealed?: string;
 }
 
 /** Those that an answer with a body may follow. */
@@ -56,7 +46,7 @@ export function prepareForward(
     return base;
   }
 
-  function headersOf(kept: KeptRequest, { event }: Attempt): HeaderBlock {
+  function headersOf(kept: Partial<KeptRequest>, { event }: Attempt): HeaderBlock {
     const { headers = {}, remote_address: address = "", sealed } = kept;
     const ofConnection = namesOfConnection(textOf(headers["connection"]));
     const isHandedOn = (name: string) => isChosen(name) && ofConnection?.has(plainHeaderName(name)) !== true;
@@ -78,7 +68,7 @@ export function prepareForward(
       const headers = options.userAgent === undefined ? "" : headerLine("User-Agent", options.userAgent);
       return { method: "POST", path: undefined, url, headers, recorded: headers, timeoutMs };
     }
-    const kept = JSON.parse(attempt.request) as KeptRequest;
+    const kept = readKeptRequest(attempt.request);
     const base = baseOf(url);
     const path = buildForwardedPath(base, kept.path ?? "", kept.query ?? "");
     const headers = headersOf(kept, attempt);
