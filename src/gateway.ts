@@ -1,31 +1,24 @@
 import type { Config } from "./config/settings-tree.ts";
-import { VERSION } from "./config/version.ts";
-import { ageOf } from "./domain/retention.ts";
-import { createAuthenticate } from "./http/authenticate.ts";
-import { createClientAddress, createExemption, createProxyTrust } from "./http/client-address.ts";
-import { createConnectionGate } from "./http/connection-gate.ts";
-import { createExportGate } from "./http/export-gate.ts";
-import { createIntake } from "./http/intake.ts";
-import { createPublicUrl } from "./http/public-url.ts";
-import { addRoutes } from "./http/routes/add-routes.ts";
-import { createHttpServer } from "./http/server.ts";
-import { applyDeclared, type Declared } from "./registry/apply-declared.ts";
-import { createGatewayJobs, END_OVERLAPS } from "./manage/gateway-jobs.ts";
-import { createHeldJob } from "./manage/held-deliveries.ts";
-import { createJobs } from "./manage/jobs.ts";
-import { createPruneJobs } from "./manage/prune-jobs.ts";
-import { reportRetention } from "./manage/retention.ts";
-import { createSecretRotation } from "./manage/secret-rotation.ts";
-import { createStatus } from "./manage/status.ts";
-import { startFollowing } from "./registry/follow.ts";
-import type { GatewayOptions } from "./gateway/options.ts";
+import { openAcceptance } from "./gateway/acceptance.ts";
+import { openActs } from "./gateway/acts.ts";
+import { openBackground } from "./gateway/background.ts";
+import { openCapacity } from "./gateway/capacity.ts";
 import { openDelivery } from "./gateway/delivery.ts";
-import { openGround } from "./gateway/ground.ts";
-import { openReception } from "./gateway/reception.ts";
-import { createFindTrouble } from "./gateway/trouble.ts";
-import { createServerErrors } from "./telemetry/server-errors.ts";
+import { createLateParts } from "./gateway/mutual-parts.ts";
+import { openNews } from "./gateway/news.ts";
+import type { GatewayOptions, Start } from "./gateway/options.ts";
+import { openOutgoing } from "./gateway/outgoing.ts";
+import { createPartStack } from "./gateway/part-stack.ts";
+import { openReceivers } from "./gateway/receivers.ts";
+import { openRoutes } from "./gateway/routes.ts";
+import { HTTP_CLOSE_MS, openServer } from "./gateway/server.ts";
+import { openStorage } from "./gateway/storage.ts";
+import { openSubscribers } from "./gateway/subscribers.ts";
+import { openTenancy } from "./gateway/tenancy.ts";
+import { applyDeclared, type Declared } from "./registry/apply-declared.ts";
+import { startFollowing } from "./registry/follow.ts";
 
-export type { BrokenPromises, GatewayOptions } from "./gateway/options.ts";
+export type { GatewayOptions } from "./gateway/options.ts";
 
 /** The composition root: this file and the folder beside it are the only ones that know every part. */
 export interface Gateway {
@@ -38,244 +31,119 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-const MAX_PUBLISH_BYTES = 16 * 1024 * 1024;
-const HTTP_CLOSE_MS = 1500;
-/** In a line of the log. */
-const MAX_NAMED = 20;
-/** A loop that is later than this has more urgent things to do than exports. */
-const EXPORTS_WAIT_LAG_MS = 50;
-
+/** A start that fails leaves nothing open. */
 export async function startGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
   const { logger } = options;
-  const { limits } = config;
-  const ground = await openGround(config, options);
-  const { lock, store, clock, random, metrics, loopLag, work, disk, keys, quotas, tenants, logFault } = ground;
-  const delivery = await openDelivery(ground, options.destinationKinds);
-  const {
-    client,
-    inFlight,
-    router,
-    targets,
-    sharedTargets,
-    subscriptions,
-    scheduler,
-    fanOut,
-    modes,
-    news,
-    replayRunner,
-  } = delivery;
-  const reception = await openReception(ground, delivery, options.sourceKinds);
-  const { smartsheet, sources, eventTypes, validations, webhooks, publisher } = reception;
-  let isShuttingDown = false;
+  const parts = createPartStack();
+  const logFault = (error: unknown) => logger.error({ error }, "unexpected fault");
+  const start: Start = { config, options, logger, logFault, parts };
+  try {
+    const made = await openParts(start);
+    const stopping = addRunning(start, made);
+    await run(start, made);
+    const { url, newAdminKey } = await listen(start, made);
+    stopping.waitsMs = Math.max(0, config.limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS);
+    return { url, newAdminKey, reload: made.takeOver, stop: () => stop(start, made) };
+  } catch (error) {
+    await parts.close().catch(logFault);
+    throw error;
+  }
+}
 
-  const rotation = createSecretRotation({
-    subscriptions,
-    ownEvents: delivery.ownEvents,
-    clock,
-    random,
-    rotateAfterMs: config.secretRotationDays * 86_400_000,
-    onOverlap: (endsAt) => jobs.runBy(END_OVERLAPS, endsAt),
-    onRotation: ({ id, name }, trigger) =>
-      logger.info({ subscription_id: id, subscription: name, trigger }, "a new secret signs beside the old one"),
-    onOverdue: (overdue) =>
-      logger.warn(
-        { count: overdue.length, subscriptions: overdue.slice(0, MAX_NAMED).map(({ name }) => name) },
-        "secrets are too old, and nobody would be told of new ones: rotate them, or subscribe to webhook.secret_rotating",
-      ),
-  });
-  const jobs = createJobs({
-    store,
-    clock,
-    runner: Buffer.from(random.bytes(8)).toString("hex"),
-    jobs: [
-      ...createGatewayJobs({ rotation }),
-      ...createPruneJobs({
-        store,
-        clock,
-        rules: ground.retention.rules,
-        idempotencyKeysKeptMs: ageOf(config.retention.idempotencyKeysDays),
-        onPruned: ({ removed }) => metrics.countPruned(removed),
-      }),
-      createHeldJob({
-        store,
-        subscriptions,
-        findBreaker: scheduler.findBreaker,
-        clock,
-        maxHeldMs: config.heldMaxDays * 86_400_000,
-        onDeaths: news.diedUnsent,
-        onMovedUp: scheduler.refresh,
-      }),
-      smartsheet.auditJob,
-    ],
-    onFault: logFault,
-  });
-  const clientAddress = createClientAddress(config.trustedProxies);
-  const isExempt = createExemption(config.trustedProxies);
-  const authenticate = createAuthenticate({ keys, clientAddress, isExempt, clock, logger });
-  const onServerError = createServerErrors({ logger, metrics, now: clock.now });
-  const findTrouble = createFindTrouble(ground, { ...limits, maxLagMs: limits.maxLoopLagMs }, () => isShuttingDown);
-  const publicUrl = createPublicUrl({
-    publicUrl: config.publicUrl,
-    isFromTrustedProxy: createProxyTrust(config.trustedProxies),
-  });
-  const intake = createIntake({
-    webhooks,
-    publisher,
-    authenticate,
-    clientAddress,
-    publicUrl,
-    findTrouble,
-    work,
-    maxUnansweredBytes: limits.maxUnansweredBytes,
-    clock,
-    maxPublishBytes: MAX_PUBLISH_BYTES,
-    onRequest: metrics.countRequest,
-    onServerError,
-  });
+type Parts = Awaited<ReturnType<typeof openParts>>;
 
-  const http = createHttpServer({
-    intake,
-    authenticate,
-    tls:
-      config.tlsCert === undefined || config.tlsKey === undefined
-        ? undefined
-        : { certFile: config.tlsCert, keyFile: config.tlsKey },
-    headersTimeoutMs: limits.headersTimeoutS * 1000,
-    requestTimeoutMs: limits.requestTimeoutS * 1000,
-    connections: createConnectionGate({
-      maxConnections: limits.maxConnections,
-      // So that one address alone never fills the gateway.
-      maxPerAddress: Math.min(limits.maxConnectionsPerAddress, Math.max(1, Math.floor(limits.maxConnections / 2))),
-      isExempt,
-      onClosed: metrics.countClosedConnection,
-      now: clock.now,
-    }),
-    onServerError,
-  });
-  const status = createStatus({
-    store,
-    scheduler,
-    subscriptions,
-    targets,
-    sources,
-    disk,
-    loopLag,
-    metrics,
-    findTrouble,
-    reportRetention: (tenantId) => reportRetention({ store, jobs, times: ground.retention, clock }, tenantId),
-  });
-  addRoutes(http.app, {
-    version: VERSION,
-    open: { status: config.statusPublic, metrics: config.metricsPublic, catalog: config.catalogPublic },
-    store,
-    clock,
-    logger,
-    onServerError,
-    exports: createExportGate({
-      maxExports: limits.maxExports,
-      maxExportsPerKey: limits.maxExportsPerKey,
-      clock,
-      isBusy: () => loopLag.lagMs > EXPORTS_WAIT_LAG_MS,
-    }),
-    scheduler,
-    status,
-    kinds: delivery.kinds,
-    subscriptions,
-    subscriptionLanes: delivery.lanes,
-    targets,
-    sharedTargets,
-    sources,
-    requestReplays: reception.requestReplays,
-    eventTypes,
-    validations,
-    validationChecker: reception.validationChecker,
-    bodies: reception.bodies,
-    tenants,
-    keys,
-    rotation,
-    replays: delivery.replays,
-    resume: delivery.resume,
-    tests: delivery.tests,
-    bulkReplays: delivery.bulkReplays,
-    jobs,
-    statistics: delivery.statistics,
-    smartsheet: smartsheet.admin,
-  });
+/** Each is made of those before it. */
+async function openParts(start: Start) {
+  const { later, fill } = createLateParts();
+  const storage = await openStorage(start);
+  const base = { ...storage, ...openCapacity(start, storage) };
+  const owned = { ...base, ...(await openTenancy(start, base, later)) };
+  const reaching = { ...owned, ...openOutgoing(start, owned) };
+  const wanted = { ...reaching, ...(await openSubscribers(start, reaching, later)) };
+  const delivering = { ...wanted, ...openDelivery(start, wanted, later) };
+  const accepting = { ...delivering, ...openAcceptance(start, delivering) };
+  const telling = { ...accepting, ...openNews(start, accepting) };
+  const acting = { ...telling, ...openActs(start, telling) };
+  fill(acting);
+  const receiving = { ...acting, ...(await openReceivers(start, acting)) };
+  // Whatever comes after it is closed before the listener.
+  const listening = { ...receiving, ...openServer(start, receiving) };
+  const made = { ...listening, ...openBackground(start, listening) };
+  openRoutes(start, made);
+  const { eventTypes, tenants, sources, sharedTargets: targets, subscriptions } = made;
   const takeOver = (declared: Declared) =>
-    applyDeclared(declared, { eventTypes, tenants, sources, targets: sharedTargets, subscriptions, logger });
+    applyDeclared(declared, { eventTypes, tenants, sources, targets, subscriptions, logger: start.logger });
+  return { ...made, takeOver };
+}
 
+/** What works from here on, in the order in which it is to stop, the last first. */
+function addRunning({ parts }: Start, made: Parts): { waitsMs: number } {
+  const { scheduler, modes, replayRunner, forwards, shutDown } = made;
+  // A start that fails waits for no delivery.
+  const stopping = { waitsMs: 0 };
+  parts.add(shutDown);
+  parts.add(() => scheduler.stop(stopping.waitsMs));
+  parts.add(() => modes.stop());
+  parts.add(() => replayRunner.stop());
+  parts.add(() => forwards.stop());
+  return stopping;
+}
+
+/** Goes on where the last run ended, and begins to deliver. */
+async function run({ config, logger, logFault, parts }: Start, made: Parts): Promise<void> {
+  const { store, clock, registry, inFlight, subscriptions, router, fanOut, scheduler, news } = made;
   const { deaths = [], ...recovered } = await store.lanes.recover(inFlight.left);
   if (Object.values(recovered).some((count) => count > 0)) {
     logger.warn(recovered, "the last run ended in the middle of its work, going on");
   }
-  await takeOver(config);
+  await made.takeOver(config);
+  warnWeakSources(made, logger);
+  made.smartsheet.readManifests();
+  router.update(subscriptions.list(undefined));
+  await fanOut.resume();
+  // Before the first delivery: what ended while the gateway was down signs no more.
+  await made.rotation.endOverlaps();
+  await scheduler.start();
+  made.modes.start();
+  news.diedUnsent(deaths);
+  news.start();
+  await made.jobs.start();
+  await made.replayRunner.start();
+  await made.validations.start();
+  void made.subscriptionLanes.resume().catch(logFault);
+  const following = startFollowing({ registry, clock, onFault: logFault });
+  parts.add(() => following.stop());
+}
+
+function warnWeakSources({ sources }: Parts, logger: GatewayOptions["logger"]): void {
   for (const { source } of sources.list(undefined)) {
     const { name, weakness, gate } = source;
     if (weakness === undefined) continue;
     const message = gate?.isLocked === true ? "source can verify nobody and answers 401" : "a secret does not count";
     logger.warn({ source: name, reason: weakness }, message);
   }
-  smartsheet.readManifests();
-  router.update(subscriptions.list(undefined));
-  await fanOut.resume();
-  // Before the first delivery: what ended while the gateway was down signs no more.
-  await rotation.endOverlaps();
-  await scheduler.start();
-  modes.start();
-  news.diedUnsent(deaths);
-  news.start();
-  await jobs.start();
-  await replayRunner.start();
-  await validations.start();
-  void delivery.lanes.resume().catch(logFault);
-  const following = startFollowing({ registry: ground.registry, clock, onFault: logFault });
+}
 
+async function listen({ config, options, logger }: Start, made: Parts): Promise<Omit<Gateway, "reload" | "stop">> {
+  const { disk, http, loopLag, ownUrls, keys, store } = made;
   await disk.settled();
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
   loopLag.restart();
-  delivery.ownUrls.noteListening(url);
+  ownUrls.noteListening(url);
   // Not before: a start that fails here would have made a key that nobody ever sees.
   const newAdminKey = keys.hasAny ? undefined : (await keys.create({ name: "first admin key", scopes: ["admin"] })).key;
   logger.info({ url, store: store.info.driver, sync_mode: store.info.syncMode }, "gateway is listening");
   if (config.anySource && !isLoopback(config.host)) {
     logger.warn({ host: config.host }, "any source name is taken from beyond this machine; see any_source");
   }
+  return { url, newAdminKey };
+}
 
-  return {
-    url,
-    newAdminKey,
-    reload: takeOver,
-    async stop() {
-      const startedAt = clock.now();
-      logger.info("gateway is stopping");
-      delivery.forwards.stop();
-      await following.stop();
-      await replayRunner.stop();
-      modes.stop();
-      await scheduler.stop(Math.max(0, limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS));
-      isShuttingDown = true;
-      smartsheet.close();
-      await jobs.stop();
-      await sources.stop();
-      await http.close(options.httpCloseMs ?? HTTP_CLOSE_MS);
-      await validations.stop();
-      await reception.bodies.close();
-      await reception.schemas.close();
-      await reception.validationChecker.close();
-      await fanOut.settled();
-      await delivery.statistics.stop();
-      delivery.upkeep.stop();
-      quotas.stop();
-      delivery.governor.stop();
-      await disk.close();
-      loopLag.stop();
-      await client.close();
-      await store.close();
-      inFlight.close();
-      lock.release();
-      logger.info({ duration_ms: Math.round(clock.now() - startedAt) }, "gateway has stopped");
-    },
-  };
+async function stop({ logger, parts }: Start, { clock }: Parts): Promise<void> {
+  const startedAt = clock.now();
+  logger.info("gateway is stopping");
+  await parts.close();
+  logger.info({ duration_ms: Math.round(clock.now() - startedAt) }, "gateway has stopped");
 }
 
 function isLoopback(host: string): boolean {

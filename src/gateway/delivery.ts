@@ -1,152 +1,31 @@
-import { networkInterfaces } from "node:os";
-import { join } from "node:path";
-import { createAddressGuard } from "../deliver/address-guard.ts";
-import { parseDestination } from "../deliver/destination.ts";
-import { createForwards } from "../deliver/forwards.ts";
+import { createForwards, type Forwards } from "../deliver/forwards.ts";
 import { createGovernor } from "../deliver/governor.ts";
 import { createHealthWatch } from "../deliver/health-watch.ts";
-import { openHttpClient } from "../deliver/http-client.ts";
-import { openInFlightFile } from "../deliver/in-flight-file.ts";
-import { createLocalDispatch } from "../deliver/local-dispatch.ts";
-import { createOwnUrls } from "../deliver/own-urls.ts";
-import { parseEgressProxy } from "../deliver/proxy-tunnel.ts";
-import { createScheduler } from "../deliver/scheduler.ts";
-import { createDestinationKinds } from "../deliver/senders/kinds.ts";
-import { openSenders } from "../deliver/senders/open-senders.ts";
-import type { DestinationKind } from "../deliver/senders/sender.ts";
-import type { Subscription } from "../domain/subscription.ts";
-import { createBulkReplays } from "../manage/bulk-replays.ts";
-import { createFailureNews } from "../manage/failure-news.ts";
-import { createOwnEvents } from "../manage/own-events.ts";
-import { createReplayRunner } from "../manage/replay-runner.ts";
-import { createReplays } from "../manage/replays.ts";
-import { createRequestCredentials } from "../manage/request-credentials.ts";
-import { createResume } from "../manage/resume.ts";
-import { createStatistics } from "../manage/statistics.ts";
-import { createModeNews } from "../manage/mode-news.ts";
-import { createSubscriptionLanes } from "../manage/subscription-lanes.ts";
-import { createTargets } from "../manage/targets.ts";
-import { createTestDeliveries } from "../manage/test-delivery.ts";
+import { createScheduler, type SchedulerOptions } from "../deliver/scheduler.ts";
+import { createStatistics, type Statistics } from "../manage/statistics.ts";
 import { startUpkeep } from "../manage/upkeep.ts";
-import { createForwarding } from "../receive/forwarding.ts";
-import { openSubscriptions } from "../registry/subscriptions.ts";
-import { openSharedTargets } from "../registry/targets.ts";
-import { createFanOut, type IncomingEvent, type IngestResult } from "../route/fan-out.ts";
-import { createRouter } from "../route/router.ts";
-import type { AcceptResult } from "../store/port/event-log.ts";
-import { createEventWarning } from "../telemetry/event-warning.ts";
 import { createUtilization } from "../telemetry/utilization.ts";
-import type { Ground } from "./ground.ts";
+import type { Capacity } from "./capacity.ts";
+import type { MutualParts } from "./mutual-parts.ts";
+import type { Start } from "./options.ts";
+import type { Outgoing } from "./outgoing.ts";
+import type { Storage } from "./storage.ts";
+import type { Subscribers } from "./subscribers.ts";
 
-/** From an event to everyone who asked for it, and what is told when that fails. */
-export type Delivery = Awaited<ReturnType<typeof openDelivery>>;
+/** From what is stored to everyone who asked for it. */
+export type Delivery = ReturnType<typeof openDelivery>;
 
-/** A loop that is later than this has more urgent things to do than replays. */
-const BUSY_LAG_MS = 50;
-
-export async function openDelivery(ground: Ground, moreKinds: readonly DestinationKind[] = []) {
-  const { config, logger, broken, logFault } = ground;
-  const { store, clock, random, createId, metrics, loopLag, work, disk, secretBox, quotas, registry, tenants } = ground;
-  const { limits } = config;
-  const guard = createAddressGuard({ allowPrivate: config.allowPrivateDestinations, ownAddresses: listOwnAddresses });
-  const client = openHttpClient({
-    guard,
-    allowHttp: config.allowHttpDestinations,
-    clock,
-    maxSockets: limits.maxSockets,
-    connectionsPerHost: limits.connectionsPerHost,
-    idleConnectionsPerHost: limits.idleConnectionsPerHost,
-    proxy: config.egressProxy === undefined ? undefined : parseEgressProxy(config.egressProxy),
-  });
-  const credentials = createRequestCredentials(secretBox);
-  const ownUrls = createOwnUrls({
-    publicUrl: config.publicUrl,
-    host: config.host,
-    port: config.port,
-    listAddresses: listOwnAddresses,
-  });
-  const checkDestination = (url: string, field?: string) =>
-    void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }, field);
-  const kinds = createDestinationKinds(moreKinds);
-  const senders = openSenders(kinds, {
-    client,
-    clock,
-    userAgent: config.userAgent,
-    checkUrl: checkDestination,
-    findOwnUrlProblem: ownUrls.findProblem,
-    openCredentials: credentials.open,
-  });
-  const inFlight = openInFlightFile(join(config.dataDir, "in-flight"), {
-    places: limits.maxSockets,
-    onFault: (error) =>
-      logger.warn({ error }, "what is being sent cannot be noted; after a crash it is sent again without a trace"),
-    defer: setImmediate,
-  });
-  const dispatch = createLocalDispatch({ senders, store, clock });
-
-  const warnCostlyFilter = createEventWarning(logger, () => clock.now(), "filters cost too much and did not match");
-  const router = createRouter({
-    onTooCostly(event, filters) {
-      metrics.countCostlyFilters(filters);
-      warnCostlyFilter(event);
-    },
-  });
-  const sharedTargets = await openSharedTargets({
-    registry,
-    checkDestination,
-    findUser: (draft, name, tenantId) =>
-      subscriptions.findIn(draft, tenantId, ({ settings }) => settings.target === name),
-    findOwner: (draft, name, tenantId) =>
-      subscriptions.findIn(draft, tenantId, (one) => [one.name, one.id].includes(name)),
-    async onChange(changes) {
-      targets.take(changes);
-      await subscriptions.retarget();
-      modes.watchSoon();
-    },
-  });
-  const targets = createTargets({
-    shared: sharedTargets,
-    store,
-    clock,
-    subscriptions: () => subscriptions,
-    scheduler: () => scheduler,
-    onMode: (known, change) => modes.changed(known, change),
-    onChange: () => modes.watchSoon(),
-  });
-  const subscriptions = await openSubscriptions({
-    registry,
-    clock,
-    random,
-    secretBox,
-    createId,
-    kinds,
-    refuseDestination: senders.refuse,
-    onHeld: ({ name }, why) => logger.warn({ subscription: name, reason: why }, "subscription is held"),
-    findTarget: sharedTargets.findInput,
-    findQuota: (draft, tenantId) => tenants.findQuota(draft, tenantId),
-    async onChange(changes) {
-      router.update(subscriptions.list(undefined));
-      for (const { before, after } of changes) {
-        const subscription = after ?? before;
-        if (subscription === undefined) continue;
-        forwarding.refresh(subscription);
-        scheduler.refresh(subscription.seq);
-      }
-      modes.watchSoon();
-      await lanes.skipDeadHeads(changes);
-    },
-    onResumed: (draft, subscription, from) => news.resumed(draft, subscription, from, { held: "deliver", skipped: 0 }),
-  });
-  const lanes = createSubscriptionLanes({
-    store,
-    subscriptions,
-    cancelLater: (draft, subscription, open) => bulkReplays.cancelLane(draft, subscription, open),
-    isCancelling: (seq) => replayRunner.isCancelling(seq),
-    onMovedUp: (seq) => scheduler.refresh(seq),
-  });
-  ground.countSubscriptionsBy(subscriptions.count);
+export function openDelivery(
+  start: Start,
+  made: Storage & Capacity & Outgoing & Subscribers,
+  later: () => MutualParts,
+) {
+  const { config, logger, logFault, parts } = start;
+  const { store, clock, random, inFlight, metrics, senders, dispatch, targets, subscriptions } = made;
   const statistics = createStatistics({ store, clock, onFault: logFault });
+  parts.add(() => statistics.stop());
   const governor = createGovernor({ clock, readUtilization: createUtilization() });
+  parts.add(() => governor.stop());
   const forwards = createForwards({ clock, onAnswer: metrics.countForward });
   const scheduler = createScheduler({
     governor,
@@ -158,40 +37,19 @@ export async function openDelivery(ground: Ground, moreKinds: readonly Destinati
     findSubscription: subscriptions.find,
     findSavedBreaker: targets.findSaved,
     findSharedTarget: targets.findShared,
-    onIll: (target) => health.checkSoon(target),
-    isCancelling: (seq) => replayRunner.isCancelling(seq),
-    maxInFlight: limits.maxSockets,
-    maxBodyBytes: limits.bodyCacheBytes,
+    onIll: (target) => later().health.checkSoon(target),
+    isCancelling: (seq) => later().replayRunner.isCancelling(seq),
+    maxInFlight: config.limits.maxSockets,
+    maxBodyBytes: config.limits.bodyCacheBytes,
     maxHeldMs: config.heldMaxDays * 86_400_000,
-    onAttempt(subscription, delivery, report, { settlement }) {
-      const { verdict, attempt } = settlement;
-      statistics.note(subscription.seq, report.durationMs, attempt.result === "success");
-      forwards.note(delivery.event.id, subscription.seq, verdict === "delivered");
-      if (subscription.ordered && subscription.mode === "forward") {
-        const isWaiting = verdict === "retry" || (verdict === "dead" && !settlement.leavesKeyQueue);
-        forwards.noteHead(subscription.seq, delivery.event.orderingKey, isWaiting);
-      }
-      metrics.countAttempt({
-        subscriptionId: subscription.id,
-        eventType: delivery.event.type,
-        result: attempt.result,
-        isRetry: delivery.attemptCount > 0,
-        durationMs: report.durationMs,
-        dwellMs: verdict === "delivered" ? clock.wall() - delivery.event.receivedAt : undefined,
-      });
-      if (verdict === "dead") {
-        const facts = { event_id: delivery.event.id, subscription: subscription.name, reason: settlement.deadReason };
-        logger.warn({ ...facts, detail: attempt.error }, "delivery is dead");
-        news.died(subscription, delivery, settlement);
-      }
-    },
-    onTested: (eventId, settlement) => tests.noteTested(eventId, settlement),
-    onExpired: (deaths) => news.diedUnsent(deaths),
-    onBreaker: (subscription, change, breaker) => modes.noted(subscription, change, breaker),
+    onAttempt: createAttemptNotes(start, { ...made, forwards, statistics }, later),
+    onTested: (eventId, settlement) => later().tests.noteTested(eventId, settlement),
+    onExpired: (deaths) => later().news.diedUnsent(deaths),
+    onBreaker: (subscription, change, breaker) => later().modes.noted(subscription, change, breaker),
     onSuspend(subscription, reason, breaker) {
       logger.warn({ subscription: subscription.name, reason }, "subscription is suspended");
       subscriptions
-        .suspend(subscription, (draft, current) => news.suspended(draft, current, reason, breaker))
+        .suspend(subscription, (draft, current) => later().news.suspended(draft, current, reason, breaker))
         .catch(logFault);
     },
   });
@@ -200,129 +58,51 @@ export async function openDelivery(ground: Ground, moreKinds: readonly Destinati
     random,
     check: senders.checkHealth,
     lanes: scheduler.targets,
-    onMode: (target, change) => modes.found(target, change),
+    onMode: (target, change) => later().modes.found(target, change),
     onWell(target) {
       for (const subscription of targets.listResumable(target)) {
         logger.info({ subscription: subscription.name }, "its destination is well, and the subscription goes on");
-        resume.resume(subscription, "deliver").catch(logFault);
+        later().resume.resume(subscription, "deliver").catch(logFault);
       }
     },
   });
-  const warnUnmatched = createEventWarning(logger, () => clock.now(), "nobody subscribes to this event");
-  const fanOut = createFanOut({ store, router, scheduler, clock, onUnmatched: warnUnmatched });
   const upkeep = startUpkeep({
     store,
     clock,
     onMovedUp: scheduler.refresh,
-    onDeaths: (deaths) => news.diedUnsent(deaths),
+    onDeaths: (deaths) => later().news.diedUnsent(deaths),
     onFault: logFault,
   });
-  const forwarding = createForwarding({ forwards, credentials, governor, router, scheduler, subscriptions });
-  const replays = createReplays({
-    store,
-    subscriptions,
-    clock,
-    onDue: (subscription) => scheduler.notePending(subscription, clock.now()),
-    onCancelled: scheduler.withdraw,
-  });
-
-  const replayRunner = createReplayRunner({
-    store,
-    subscriptions,
-    clock,
-    onDue: (subscription) => scheduler.notePending(subscription, clock.now()),
-    onCancelled: scheduler.withdraw,
-    isBusy: () => loopLag.lagMs > BUSY_LAG_MS,
-    onFault: logFault,
-    onEnd: ({ id, kind, status, done, skipped, failed, error }) =>
-      logger.info({ replay_id: id, kind, status, done, skipped, failed, error }, "a replay has ended"),
-  });
-  const bulkReplays = createBulkReplays({ store, subscriptions, runner: replayRunner, clock, createId });
-
-  type Done = (result: IngestResult) => void;
-  const take = (event: IncomingEvent, done: Done, to?: readonly Subscription[]) => {
-    governor.noteAccepted();
-    work.unwrittenEvents++;
-    const answer = (result: IngestResult) => {
-      work.unwrittenEvents--;
-      metrics.countEvent(result.kind);
-      if (result.kind === "failed" && result.error.code === "store_full") disk.noteFull();
-      done(result);
-    };
-    if (broken?.forgetDedupe === true) event.dedupeKey = event.replayKey = undefined;
-    if (broken?.forgetHops === true) event.details = undefined;
-    if (broken?.ignoreOrder === true) event.orderingKey = createId("evt");
-    if (broken?.answerBeforeCommit === true) {
-      fanOut.accept(event, () => undefined);
-      return answer({ kind: "stored", eventId: event.id, deliveries: 1 });
-    }
-    if (to === undefined) fanOut.accept(event, answer);
-    else fanOut.acceptFor(event, to, answer);
-  };
-  const accept = (event: IncomingEvent, done: Done, to?: readonly Subscription[]) => {
-    const meter = quotas.find(event.tenantId);
-    if (meter === undefined) return take(event, done, to);
-    const refusal = meter.refuse(event);
-    if (refusal !== undefined) return done({ kind: "failed", error: refusal });
-    const answer = (result: IngestResult) => {
-      meter.end(event, result.kind === "stored" ? result : undefined);
-      done(result);
-    };
-    take(event, answer, to);
-  };
-  const plan = (event: IncomingEvent) => {
-    const { deliveries, done } = fanOut.plan(event);
-    const note = (result: AcceptResult) => {
-      metrics.countEvent(result.kind);
-      done(result);
-    };
-    return { deliveries, done: note };
-  };
-  // Past the quotas: a tenant whose backlog is too long must hear why.
-  const ownEvents = createOwnEvents({ accept: take, plan, clock, createId, router, onFault: logFault });
-  const news = createFailureNews({ ownEvents, clock, findSubscription: subscriptions.find });
-  const modes = createModeNews({
-    targets,
-    news,
-    metrics,
-    health,
-    clock,
-    logger,
-    onQueueing: (waiting) => waiting.forEach(({ seq }) => forwards.giveUp(seq)),
-    onFault: logFault,
-  });
-  const tests = createTestDeliveries({ store, accept, clock, createId });
-  const { findBreaker } = scheduler;
-  const resume = createResume({ store, subscriptions, findBreaker, news });
-
-  return {
-    client,
-    kinds,
-    inFlight,
-    ownUrls,
-    router,
-    sharedTargets,
-    targets,
-    subscriptions,
-    lanes,
-    statistics,
-    governor,
-    forwards,
-    forwarding,
-    scheduler,
-    fanOut,
-    upkeep,
-    replays,
-    replayRunner,
-    bulkReplays,
-    accept,
-    ownEvents,
-    news,
-    modes,
-    tests,
-    resume,
-  };
+  parts.add(() => upkeep.stop());
+  return { statistics, governor, forwards, scheduler, health, upkeep };
 }
-function listOwnAddresses(): string[] {
-  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
+
+/** What is told and counted of each attempt. */
+function createAttemptNotes(
+  { logger }: Start,
+  { clock, metrics, forwards, statistics }: Storage & Capacity & { forwards: Forwards; statistics: Statistics },
+  later: () => MutualParts,
+): NonNullable<SchedulerOptions["onAttempt"]> {
+  return (subscription, delivery, report, { settlement }) => {
+    const { verdict, attempt } = settlement;
+    statistics.note(subscription.seq, report.durationMs, attempt.result === "success");
+    forwards.note(delivery.event.id, subscription.seq, verdict === "delivered");
+    if (subscription.ordered && subscription.mode === "forward") {
+      const isWaiting = verdict === "retry" || (verdict === "dead" && !settlement.leavesKeyQueue);
+      forwards.noteHead(subscription.seq, delivery.event.orderingKey, isWaiting);
+    }
+    metrics.countAttempt({
+      subscriptionId: subscription.id,
+      eventType: delivery.event.type,
+      result: attempt.result,
+      isRetry: delivery.attemptCount > 0,
+      durationMs: report.durationMs,
+      dwellMs: verdict === "delivered" ? clock.wall() - delivery.event.receivedAt : undefined,
+    });
+    if (verdict === "dead") {
+      const facts = { event_id: delivery.event.id, subscription: subscription.name, reason: settlement.deadReason };
+      logger.warn({ ...facts, detail: attempt.error }, "delivery is dead");
+      later().news.died(subscription, delivery, settlement);
+    }
+  };
 }

@@ -1,8 +1,13 @@
+import type { Config } from "../config/settings-tree.ts";
 import type { DestinationKind } from "../deliver/senders/sender.ts";
 import type { PosthornError } from "../domain/errors.ts";
 import type { SystemClockOptions } from "../domain/system-clock.ts";
+import type { createBodyChecker } from "../receive/body-check.ts";
 import type { SourceKind } from "../receive/sources/source-kind.ts";
+import type { createIngest } from "../route/ingest.ts";
+import type { openStore } from "../store/open.ts";
 import type { Logger } from "../telemetry/logger.ts";
+import type { PartStack } from "./part-stack.ts";
 
 export interface GatewayOptions {
   logger: Logger;
@@ -18,16 +23,24 @@ export interface GatewayOptions {
   httpCloseMs?: number | undefined;
   /** Another time than the machine's. For tests only. */
   time?: Omit<SystemClockOptions, "startAt"> | undefined;
-  /** Each breaks a promise, to show that the test of that promise can fail. For tests only. */
-  broken?: BrokenPromises | undefined;
+  /** Parts that are made otherwise than the gateway makes them. */
+  makers?: PartMakers | undefined;
 }
 
-export interface BrokenPromises {
-  synchronous?: "NORMAL" | "OFF";
-  answerBeforeCommit?: boolean;
-  forgetDedupe?: boolean;
-  ignoreOrder?: boolean;
-  checkLargeBodiesOnLoop?: boolean;
-  /** No event knows how many gateways it has passed. */
-  forgetHops?: boolean;
+/** Each is given how the gateway makes the part, and gives back how it is made instead. */
+export interface PartMakers {
+  openStore?: Remade<typeof openStore> | undefined;
+  createIngest?: Remade<typeof createIngest> | undefined;
+  createBodyChecker?: Remade<typeof createBodyChecker> | undefined;
+}
+
+type Remade<Make> = (make: Make) => Make;
+
+/** What every part may ask for while the gateway is put together. */
+export interface Start {
+  readonly config: Config;
+  readonly options: GatewayOptions;
+  readonly logger: Logger;
+  readonly logFault: (error: unknown) => void;
+  readonly parts: PartStack;
 }

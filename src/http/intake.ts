@@ -7,7 +7,9 @@ import { allows, type Caller } from "../registry/keys.ts";
 import { withoutPathToken } from "../receive/path-token.ts";
 import type { PublishResult, Publisher } from "../receive/publish.ts";
 import type { KindAnswer } from "../receive/sources/source-kind.ts";
-import type { WebhookReceiver, WebhookRequest, WebhookResult } from "../receive/webhook.ts";
+import type { WebhookResult } from "../receive/kind-answer.ts";
+import type { WebhookReceiver } from "../receive/webhook.ts";
+import { addBody, type RequestHead } from "../receive/webhook-request.ts";
 import type { Work } from "../telemetry/overload.ts";
 import type { NoteServerError } from "../telemetry/server-errors.ts";
 import { ANSWER_HEADERS } from "./answer-headers.ts";
@@ -41,7 +43,6 @@ export interface IntakeOptions {
   onServerError: NoteServerError;
 }
 
-const NOTHING = Buffer.alloc(0);
 const WEBHOOK = "/webhook/";
 const EVENTS = "/api/v1/events";
 const EVENTS_OTHERWISE = /^\/api\/v1\/events\/?(\?|$)/;
@@ -55,13 +56,13 @@ export function createIntake(options: IntakeOptions): Intake {
   function receiveWebhook(request: IncomingMessage, response: ServerResponse, url: string): void {
     const { source: name, path, query } = splitPath(url);
     const method = request.method ?? "POST";
-    let webhook: WebhookRequest | undefined;
+    let head: RequestHead | undefined;
     try {
       const source = webhooks.open(name, method, path);
       const remoteAddress = options.clientAddress(request);
       const receivedAt = options.clock.wall();
       source.lastRequestAt = receivedAt;
-      webhook = {
+      head = {
         source,
         method,
         path: withoutPathToken(source, path),
@@ -71,26 +72,22 @@ export function createIntake(options: IntakeOptions): Intake {
         receivedAt,
         occurredAt: receivedAt,
         url: source.kind === GENERIC_KIND ? "" : options.publicUrl(request),
-        body: NOTHING,
-        facts: undefined,
-        isReplayed: false,
-        invalid: undefined,
+        keptAs: undefined,
       };
       refuseTrouble();
       refuseEncoding(request);
-      webhooks.admit(webhook);
+      webhooks.admit(head);
     } catch (error) {
-      if (webhook !== undefined && isSendersFault(error)) webhooks.log(webhook, error.code, undefined, 0);
+      if (head !== undefined && isSendersFault(error)) webhooks.log(head, error.code, undefined, 0);
       return refuse(response, error);
     }
-    const opened = webhook;
+    const opened = head;
     takeBody(
       request,
       response,
       opened.source.maxBytes,
       (body) => {
-        opened.body = body;
-        webhooks.receive(opened, (result) => {
+        webhooks.receive(addBody(opened, body), (result) => {
           work.unansweredBytes -= body.length;
           answerWebhook(response, result, opened.source);
         });
@@ -105,7 +102,7 @@ export function createIntake(options: IntakeOptions): Intake {
   function answerWebhook(response: ServerResponse, result: WebhookResult, { kind }: Source): void {
     if (result.kind === "stored") {
       options.onRequest("accepted");
-      if (result.forward?.isDelivered === true) {
+      if (result.isForwarded === true) {
         return sendJson(response, 200, `{"status":"forwarded","event_id":"${result.eventId}"}`);
       }
       return sendJson(

@@ -1,7 +1,8 @@
 import type { Clock } from "../domain/clock.ts";
 import { isGatewayEventType, type GATEWAY_EVENT_TYPES } from "../domain/pattern.ts";
 import type { Draft } from "../registry/draft.ts";
-import type { FanOut, IncomingEvent, IngestResult } from "../route/fan-out.ts";
+import type { IncomingEvent } from "../route/incoming-event.ts";
+import type { Ingest } from "../route/ingest.ts";
 import type { Router } from "../route/router.ts";
 
 /** What the gateway tells of itself, as events that a tenant can subscribe to by name. */
@@ -27,8 +28,7 @@ export interface OwnEvent {
 }
 
 export interface OwnEventsOptions {
-  accept: (event: IncomingEvent, done: (result: IngestResult) => void) => void;
-  plan: FanOut["plan"];
+  ingest: Pick<Ingest, "acceptOwn" | "plan">;
   clock: Clock;
   createId: (prefix: "evt") => string;
   /** Who wants what; without it everything is wanted. */
@@ -39,11 +39,10 @@ export interface OwnEventsOptions {
 const SOURCE = "posthorn";
 
 export function createOwnEvents(options: OwnEventsOptions): OwnEvents {
-  const { accept, plan, clock, createId, router, onFault } = options;
+  const { ingest, clock, createId, router, onFault } = options;
   return {
     tellWith(draft, own) {
-      const event = toIncomingEvent(own, clock, createId("evt"));
-      const { deliveries, done } = plan(event);
+      const { event, deliveries, done } = ingest.plan(toIncomingEvent(own, clock, createId("evt")));
       draft.accept(event, deliveries, done);
     },
     publishOwn(own) {
@@ -54,7 +53,7 @@ export function createOwnEvents(options: OwnEventsOptions): OwnEvents {
       const event = toIncomingEvent(own, clock, createId("evt"));
       if (onlyIfWanted && router?.select(event).length === 0) return Promise.resolve();
       return new Promise((resolve) => {
-        accept(event, (result) => {
+        ingest.acceptOwn(event, (result) => {
           if (result.kind === "failed") onFault(result.error);
           resolve();
         });
@@ -67,6 +66,7 @@ export function toIncomingEvent(
   { type, tenantId, data }: Pick<OwnEvent, "type" | "tenantId" | "data">,
   clock: Clock,
   id: string,
+  { priority = "normal", orderingKey }: Partial<Pick<IncomingEvent, "priority" | "orderingKey">> = {},
 ): IncomingEvent {
   const wall = clock.wall();
   return {
@@ -76,13 +76,13 @@ export function toIncomingEvent(
     version: "1.0",
     source: SOURCE,
     tenantId,
-    priority: "normal",
+    priority,
     origin: "publish",
     occurredAt: wall,
     receivedAt: wall,
     dueAt: clock.now(),
     expiresAt: undefined,
-    orderingKey: undefined,
+    orderingKey,
     dedupeKey: undefined,
     replayKey: undefined,
     contentType: "application/json",

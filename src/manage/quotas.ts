@@ -3,6 +3,7 @@ import { PosthornError } from "../domain/errors.ts";
 import type { EventOrigin } from "../domain/event.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import { createTokenBucket, type TokenBucket } from "../deliver/token-bucket.ts";
+import type { Meter, MeteredEvent } from "../route/ingest.ts";
 import type { Store } from "../store/store.ts";
 import type { TenantChange } from "../registry/tenants.ts";
 
@@ -13,17 +14,6 @@ export interface QuotaGate {
   /** In force when it resolves. */
   update(changes: readonly TenantChange[]): Promise<void>;
   stop(): void;
-}
-
-export interface Meter {
-  /** Why this event cannot be taken now; else it counts from here on, until `end` is called once. */
-  refuse(event: Arrival): PosthornError | undefined;
-  end(event: Arrival, stored: { deliveries: number } | undefined): void;
-}
-
-export interface Arrival {
-  origin: EventOrigin;
-  body: { readonly length: number };
 }
 
 export interface QuotaGateOptions {
@@ -80,7 +70,7 @@ export function createQuotaGate({ store, clock, onFault }: QuotaGateOptions): Qu
     return createTokenBucket(eventsPerMinute / 60, clock.now(), eventsPerMinute);
   }
 
-  function findRefusal(meter: Limited, { origin, body }: Arrival): PosthornError | undefined {
+  function findRefusal(meter: Limited, { origin, body }: MeteredEvent): PosthornError | undefined {
     const { tenant, bucket } = meter;
     const { id, quotas } = tenant;
     if (tenant.status !== "active") {

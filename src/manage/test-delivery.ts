@@ -2,7 +2,8 @@ import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { TEST_EVENT_TYPE } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
+import type { IncomingEvent } from "../route/incoming-event.ts";
+import type { Accept } from "../route/ingest.ts";
 import type { AttemptRecord, DeliveryKey } from "../store/port/lanes.ts";
 import type { StoredDelivery } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
@@ -27,7 +28,7 @@ export type TestResult =
 
 export interface TestDeliveriesOptions {
   store: Pick<Store, "reads">;
-  accept: (event: IncomingEvent, done: (result: IngestResult) => void, subscriptions: readonly Subscription[]) => void;
+  accept: Accept;
   clock: Clock;
   createId: (prefix: "evt") => string;
 }
@@ -41,11 +42,9 @@ export function createTestDeliveries({ store, accept, clock, createId }: TestDel
   function toTestEvent({ tenantId }: Subscription): IncomingEvent {
     const data = { test: true, timestamp: new Date(clock.wall()).toISOString() };
     const id = createId("evt");
-    const event = toIncomingEvent({ type: TEST_EVENT_TYPE, tenantId, data }, clock, id);
-    event.priority = "critical";
     // A key of its own: in an ordered subscription it neither waits for others nor holds them up.
-    event.orderingKey = id;
-    return event;
+    const place = { priority: "critical", orderingKey: id } as const;
+    return toIncomingEvent({ type: TEST_EVENT_TYPE, tenantId, data }, clock, id, place);
   }
 
   function publish(event: IncomingEvent, subscription: Subscription): Promise<void> {

@@ -1,11 +1,12 @@
 import { isAllowedIp } from "../domain/allowed-ips.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Source, SourceGate } from "../domain/source.ts";
-import type { RequestFacts } from "./request-facts.ts";
+
 import { isSameSecret } from "./same-secret.ts";
+import type { RequestHead } from "./webhook-request.ts";
 
 /** What can be said of a request before its body is read. Throws the reason to refuse it. */
-export function admit(source: Source, gate: SourceGate, request: RequestFacts): void {
+export function admit(source: Source, gate: SourceGate, request: RequestHead): void {
   if (gate.allowedIps !== undefined && !isAllowedIp(request.remoteAddress, gate.allowedIps)) {
     throw new PosthornError(
       "address_not_allowed",
@@ -27,14 +28,14 @@ export function admit(source: Source, gate: SourceGate, request: RequestFacts): 
   if (gate.contentTypes !== undefined) refuseContentType(source, gate.contentTypes, request);
 }
 
-function hasToken({ headers }: RequestFacts, { header, token }: { header: string; token: string }): boolean {
+function hasToken({ headers }: RequestHead, { header, token }: { header: string; token: string }): boolean {
   const given = headers[header];
   if (typeof given !== "string") return false;
   const isBearer = header === "authorization" && /^bearer /i.test(given);
   return isSameSecret(given, token) || (isBearer && isSameSecret(given.slice("bearer ".length), token));
 }
 
-function refuseContentType(source: Source, taken: readonly string[], { method, headers }: RequestFacts): void {
+function refuseContentType(source: Source, taken: readonly string[], { method, headers }: RequestHead): void {
   const given = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   // A handshake has no body, and so no type.
   if (given === "" && source.handshakeMethods?.includes(method) === true) return;

@@ -1,20 +1,25 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { FORWARD_WITHIN_MS } from "../domain/forward-rules.ts";
+import { addSealed } from "../domain/kept-request.ts";
 import type { Source } from "../domain/source.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { AwaitedForward, Forwards } from "../deliver/forwards.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import type { Forward, IncomingEvent } from "../route/fan-out.ts";
+import type { Forward } from "../route/fan-out.ts";
+import type { IncomingEvent } from "../route/incoming-event.ts";
 import type { Router } from "../route/router.ts";
 
 /** What a webhook that somebody forwards needs beyond being recorded. */
 export interface Forwarding {
-  /** Headers with secrets are hidden in what is kept of a request; those that are to be handed on are sealed beside it. */
-  keepCredentials(event: IncomingEvent, headers: IncomingHttpHeaders): void;
+  /**
+   * The event with what is to be handed on of its sender's credentials: headers with secrets are hidden in what is kept
+   * of a request, those are sealed beside it.
+   */
+  keepCredentials(event: IncomingEvent, headers: IncomingHttpHeaders): IncomingEvent;
   /** This subscription was made, changed or deleted. */
   refresh(subscription: Pick<Subscription, "seq">): void;
-  /** Calls `done` when the sender need not wait any longer; `forward` then says what has become of it. */
-  wait(event: IncomingEvent, forward: Forward, source: Source, done: () => void): void;
+  /** Calls `done` when the sender need not wait any longer. */
+  wait(event: IncomingEvent, forward: Forward, source: Source, done: (isDelivered: boolean) => void): void;
 }
 
 export interface ForwardingOptions {
@@ -45,7 +50,7 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
   return {
     keepCredentials(event, headers) {
       isWanted ??= subscriptions.list(undefined).some((one) => credentialsOf(one).length > 0);
-      if (!isWanted || event.request === undefined) return;
+      if (!isWanted || event.request === undefined) return event;
       let kept: Record<string, string> | undefined;
       for (const subscription of router.match(event.tenantId, event.type)) {
         for (const name of credentialsOf(subscription)) {
@@ -53,9 +58,8 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
           if (typeof value === "string" && value !== "") (kept ??= {})[name] = value;
         }
       }
-      if (kept === undefined) return;
-      const sealed = credentials.seal(event, kept);
-      event.request = `${event.request.slice(0, -1)},"sealed":${JSON.stringify(sealed)}}`;
+      if (kept === undefined) return event;
+      return { ...event, request: addSealed(event.request, credentials.seal(event, kept)) };
     },
     refresh({ seq }) {
       isWanted = undefined;
@@ -72,10 +76,7 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
         receivedAt: event.dueAt,
         answerWithinMs: source.answerWithinMs,
       };
-      forwards.wait(awaited, (isDelivered) => {
-        forward.isDelivered = isDelivered;
-        done();
-      });
+      forwards.wait(awaited, done);
     },
   };
 }

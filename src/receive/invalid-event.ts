@@ -1,7 +1,7 @@
 import { webhookKey } from "../domain/dedupe-key.ts";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
 import { GENERIC_KIND, type Source } from "../domain/source.ts";
-import type { IncomingEvent } from "../route/fan-out.ts";
+import { addDetail, type IncomingEvent } from "../route/incoming-event.ts";
 
 /** Events that fit no schema and are kept all the same. */
 
@@ -10,13 +10,20 @@ export function isKept({ kind }: Source, error: unknown): error is PosthornError
   return kind !== GENERIC_KIND && error instanceof PosthornError && ERRORS[error.code].status === 422;
 }
 
-/** An event that fits no schema must not stand in the way of the same one, once the schema is repaired. */
-export function toInvalidKey(source: Source, dedupeKey: string | undefined): string | undefined {
-  return dedupeKey === undefined ? undefined : webhookKey(source.name, `\0invalid\0${dedupeKey}`);
-}
-
-export function describeInvalid({ details }: IncomingEvent, error: PosthornError): string {
+/** It must not stand in the way of the same one, once the schema is repaired: neither its id nor its key is taken. */
+export function toInvalidEvent(
+  event: IncomingEvent,
+  error: PosthornError,
+  createId: (prefix: "evt") => string,
+): IncomingEvent {
+  const { id, givenId, source, dedupeKey, details } = event;
   const errors = error.details?.["errors"] ?? [{ path: "", message: error.message }];
-  const result = `"schema_result":${JSON.stringify({ valid: false, errors })}`;
-  return details === undefined ? `{${result}}` : `${details.slice(0, -1)},${result}}`;
+  return {
+    ...event,
+    id: givenId ? createId("evt") : id,
+    givenId: false,
+    dedupeKey: dedupeKey === undefined ? undefined : webhookKey(source, `\0invalid\0${dedupeKey}`),
+    replayKey: undefined,
+    details: addDetail(details, `"schema_result":${JSON.stringify({ valid: false, errors })}`),
+  };
 }

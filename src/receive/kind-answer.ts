@@ -1,5 +1,14 @@
-import type { SourceKind } from "./sources/source-kind.ts";
-import type { WebhookResult } from "./webhook.ts";
+import type { PosthornError } from "../domain/errors.ts";
+import type { KindAnswer, SourceKind } from "./sources/source-kind.ts";
+import type { TakenEvent } from "./take-event.ts";
+
+/** What the sender of a request is told. */
+export type WebhookResult =
+  | TakenEvent
+  | { kind: "refused"; error: PosthornError }
+  | { kind: "ignored"; cause: string }
+  /** The sender gets the answer that its kind demands. */
+  | { kind: "answered"; outcome: "accepted" | "duplicate" | "ignored" | "handshake"; answer: KindAnswer };
 
 /** What became of a request, before it is put into the words that its sender understands. */
 export type KindResult = WebhookResult | { kind: "split"; eventIds: readonly string[]; deliveries: number };

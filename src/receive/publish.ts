@@ -4,10 +4,13 @@ import { PosthornError } from "../domain/errors.ts";
 import { hopsDetail } from "../domain/hops.ts";
 import { isGatewayEventType } from "../domain/pattern.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
-import type { IncomingEvent, IngestResult } from "../route/fan-out.ts";
+import type { IngestResult } from "../route/fan-out.ts";
+import type { IncomingEvent } from "../route/incoming-event.ts";
+import type { Accept } from "../route/ingest.ts";
 import { parsePublishBody } from "./publish-body.ts";
 import type { PublishItem, PublishLimits } from "./publish-item.ts";
 import type { SchemaChecker } from "./schema/schema-check.ts";
+import { orElse, type Soon } from "./soon.ts";
 
 /** One answer per published event, in the order given. */
 export type PublishResult = IngestResult | { kind: "refused"; error: PosthornError };
@@ -29,7 +32,7 @@ export interface PublishAnswer {
 }
 
 export interface PublisherOptions {
-  accept: (event: IncomingEvent, done: (result: IngestResult) => void) => void;
+  accept: Accept;
   clock: Clock;
   createId: (prefix: "evt") => string;
   limits: PublishLimits;
@@ -79,6 +82,13 @@ export function createPublisher({ accept, clock, createId, limits, schemas }: Pu
     };
   }
 
+  function toChecked(item: PublishItem | PosthornError, by: PublishedBy): Soon<IncomingEvent> {
+    if (item instanceof PosthornError) throw item;
+    const event = toEvent(item, by);
+    const type = schemas.find(event.type);
+    return type === undefined ? event : schemas.check(type, event, true);
+  }
+
   return {
     publish(body, by, done) {
       const { batch, items } = parsePublishBody(body, limits);
@@ -88,33 +98,27 @@ export function createPublisher({ accept, clock, createId, limits, schemas }: Pu
         results[index] = result;
         if (--waiting === 0) done({ isBatch: batch, results });
       };
-      if (waiting === 0) return done({ isBatch: batch, results });
-      let next = 0;
+      const take = (index: number, checked: IncomingEvent | PosthornError) => {
+        if (checked instanceof PosthornError) answer(index, { kind: "refused", error: checked });
+        else accept(checked, (result) => answer(index, result));
+      };
       /** In the order given, also where one must be compared with its schema in a thread: the others wait for it. */
-      const goOn = (): void => {
-        while (next < items.length) {
-          const index = next++;
-          const item = items[index];
-          if (item === undefined) continue;
-          try {
-            if (item instanceof PosthornError) throw item;
-            const event = toEvent(item, by);
-            const type = schemas.find(event.type);
-            const checked = type === undefined ? undefined : schemas.check(type, event, true);
-            if (checked instanceof Promise) {
-              checked
-                .then(() => accept(event, (result) => answer(index, result)))
-                .catch((error: unknown) => answer(index, { kind: "refused", error: knownError(error) }))
-                .finally(goOn);
-              return;
-            }
-            accept(event, (result) => answer(index, result));
-          } catch (error) {
-            answer(index, { kind: "refused", error: knownError(error) });
+      const takeFrom = (first: number): void => {
+        for (let index = first; index < items.length; index++) {
+          const item = items[index] as PublishItem | PosthornError;
+          const checked = orElse<IncomingEvent | PosthornError>(() => toChecked(item, by), knownError);
+          if (checked instanceof Promise) {
+            void checked.then((known) => {
+              take(index, known);
+              takeFrom(index + 1);
+            });
+            return;
           }
+          take(index, checked);
         }
       };
-      goOn();
+      if (waiting === 0) return done({ isBatch: batch, results });
+      takeFrom(0);
     },
   };
 }

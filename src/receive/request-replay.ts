@@ -1,12 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
+import { readKeptRequest } from "../domain/kept-request.ts";
 import type { Source } from "../domain/source.ts";
 import type { RequestReplay } from "../store/port/event-log.ts";
 import type { StoredRequest } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
 import type { KindResult } from "./kind-answer.ts";
-import type { WebhookReceiver, WebhookRequest } from "./webhook.ts";
+import type { WebhookReceiver } from "./webhook.ts";
+import type { WebhookRequest } from "./webhook-request.ts";
 
 /** Takes in again what was ignored or wrongly refused, once the configuration is repaired. */
 export interface RequestReplays {
@@ -27,14 +29,6 @@ export interface RequestReplaysOptions {
   clock: Pick<Clock, "wall">;
 }
 
-interface Facts {
-  method: string;
-  path: string;
-  query: string;
-  remote_address: string;
-  headers: IncomingHttpHeaders;
-}
-
 export function createRequestReplays({ store, findSource, webhooks, clock }: RequestReplaysOptions): RequestReplays {
   const running = new Set<string>();
 
@@ -48,21 +42,19 @@ export function createRequestReplays({ store, findSource, webhooks, clock }: Req
     if (body === undefined) {
       throw new PosthornError("conflict", "The body of this request was not kept. Ask its sender to send it again.");
     }
-    const { method, path, query, remote_address: remoteAddress, headers } = JSON.parse(stored.facts) as Facts;
+    const { method = "", path = "", query = "", remote_address = "", headers = {} } = readKeptRequest(stored.facts);
     return {
       source,
       method,
       path,
       query,
-      remoteAddress,
-      headers,
+      remoteAddress: remote_address,
+      headers: headers as IncomingHttpHeaders,
       receivedAt: clock.wall(),
       occurredAt: stored.receivedAt,
       url: "",
       body: Buffer.from(body.buffer, body.byteOffset, body.length),
-      facts: stored.facts,
-      isReplayed: true,
-      invalid: undefined,
+      keptAs: stored.facts,
     };
   }
 

@@ -1,22 +1,20 @@
 import { PosthornError } from "../domain/errors.ts";
-import type { IncomingEvent } from "../route/fan-out.ts";
+import type { IncomingEvent } from "../route/incoming-event.ts";
 import type { KindResult } from "./kind-answer.ts";
-import { describeRequest } from "./request-facts.ts";
 import type { ReadEvent, Reading } from "./sources/source-kind.ts";
-import type { Part, WebhookRequest } from "./webhook.ts";
-import type { ToEvent } from "./webhook-event.ts";
+import type { Part, ReadRequest, TakeEvent } from "./take-event.ts";
+import { keptOf, type ToEvent } from "./webhook-event.ts";
 import type { LoggedPart, WebhookLog } from "./webhook-log.ts";
-import type { WellFormed } from "./well-formed.ts";
+import type { WebhookRequest } from "./webhook-request.ts";
 
 /** In one turn of the event loop; a request of two megabytes may hold ten thousand events. */
 const PER_TURN = 200;
 
 export interface PartsOptions {
-  request: WebhookRequest;
-  form: WellFormed;
+  from: ReadRequest;
   reading: Reading;
   toEvent: ToEvent;
-  take: (request: WebhookRequest, event: IncomingEvent, isJson: boolean, done: (part: Part) => void) => void;
+  take: TakeEvent;
   log: WebhookLog;
 }
 
@@ -25,27 +23,27 @@ export interface PartsOptions {
  * the others as duplicates when it comes again.
  */
 export async function takeParts(options: PartsOptions): Promise<KindResult> {
-  const { request, reading, log } = options;
-  request.facts ??= describeRequest(request, request.source.hidden);
+  const { from, reading, log } = options;
+  const kept = keptOf(from.request);
   const waiting: Promise<Part>[] = [];
   for (const [index, read] of reading.events.entries()) {
     if (index > 0 && index % PER_TURN === 0) await new Promise(setImmediate);
-    waiting.push(takePart(options, read));
+    waiting.push(takePart(options, read, kept));
   }
   const ignored = (reading.ignored ?? []).map(({ cause }): Part => ({ kind: "ignored", cause, eventId: undefined }));
-  return sumUp(request, [...(await Promise.all(waiting)), ...ignored], log);
+  return sumUp(from.request, [...(await Promise.all(waiting)), ...ignored], log);
 }
 
-async function takePart({ request, form, toEvent, take }: PartsOptions, read: ReadEvent): Promise<Part> {
+async function takePart({ from, toEvent, take }: PartsOptions, read: ReadEvent, kept: string): Promise<Part> {
   let event: IncomingEvent;
   try {
-    event = toEvent(request, form, read);
+    event = toEvent(from.request, from.form, { read, kept });
   } catch (error) {
     if (!(error instanceof PosthornError)) throw error;
     // It must not keep the others from being taken in.
     return { kind: "ignored", cause: error.code, eventId: undefined };
   }
-  return new Promise((resolve) => take(request, event, form.kind === "json", resolve));
+  return new Promise((resolve) => take(from, event, resolve));
 }
 
 function sumUp(request: WebhookRequest, parts: readonly Part[], log: WebhookLog): KindResult {

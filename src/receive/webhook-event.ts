@@ -6,10 +6,10 @@ import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN, PRIORITIES, type Priority } 
 import { hopsDetail, readHops } from "../domain/hops.ts";
 import { isGatewayEventType, matchesPattern } from "../domain/pattern.ts";
 import type { Place, Source } from "../domain/source.ts";
-import type { IncomingEvent } from "../route/fan-out.ts";
-import { describeRequest } from "./request-facts.ts";
+import type { IncomingEvent } from "../route/incoming-event.ts";
+import { describeRequest } from "./describe-request.ts";
 import type { ReadEvent } from "./sources/source-kind.ts";
-import type { WebhookRequest } from "./webhook.ts";
+import type { WebhookRequest } from "./webhook-request.ts";
 import type { WellFormed } from "./well-formed.ts";
 
 const MAX_KEY_LENGTH = 255;
@@ -24,11 +24,20 @@ export interface WebhookEventOptions {
   createId: (prefix: "evt") => string;
 }
 
-/** From a request to an event; `read` is what the kind of the source found in it, where it looks. */
-export type ToEvent = (request: WebhookRequest, form: WellFormed, read: ReadEvent | undefined) => IncomingEvent;
+/** From a request to one event. */
+export type ToEvent = (request: WebhookRequest, form: WellFormed, found: FoundEvent) => IncomingEvent;
+
+export interface FoundEvent {
+  /** What the kind of the source read in the request, where it looks. */
+  readonly read: ReadEvent | undefined;
+  /** What tells that the same request was sent again; see `NewEvent`. */
+  readonly replayKey?: string | undefined;
+  /** What is kept of the request, where that is written down already. */
+  readonly kept?: string | undefined;
+}
 
 export function createWebhookEvents({ clock, createId }: WebhookEventOptions): ToEvent {
-  return (request, form, read) => {
+  return (request, form, { read, replayKey, kept }) => {
     const { source, receivedAt } = request;
     const valueOf = (place: Place, field: string) => readPlace(place, field, request, form);
     const configuredId = source.idFrom === undefined ? undefined : valueOf(source.idFrom, "id");
@@ -51,14 +60,19 @@ export function createWebhookEvents({ clock, createId }: WebhookEventOptions): T
           ? toKey(read?.orderingKey)
           : valueOf(source.orderingKeyFrom, "ordering_key"),
       dedupeKey: read === undefined ? dedupeKeyOf(request, configuredId) : keyOfRead(source, read, configuredId),
-      replayKey: undefined,
+      replayKey,
       contentType: read?.contentType ?? request.headers["content-type"],
-      request: request.facts ?? describeRequest(request, source.hidden),
+      request: kept ?? keptOf(request),
       details: hopsDetail(readHops(request.headers)),
       body: read?.body ?? request.body,
       fanOutCursor: undefined,
     };
   };
+}
+
+/** What is kept of a request. */
+export function keptOf(request: WebhookRequest): string {
+  return request.keptAs ?? describeRequest(request, request.source.hidden);
 }
 
 /** Whether it may be called so: what a sender wrote into a type must not break it, or speak for the gateway. */

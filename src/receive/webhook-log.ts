@@ -1,10 +1,13 @@
+import { isSendersFault, PosthornError } from "../domain/errors.ts";
 import type { LoggedRequest } from "../store/port/event-log.ts";
-import { describeRequest } from "./request-facts.ts";
-import type { WebhookRequest } from "./webhook.ts";
+import { describeRequest } from "./describe-request.ts";
+import type { RequestHead, WebhookRequest } from "./webhook-request.ts";
 
 /** What is kept of requests that made no event, or not only. */
 export interface WebhookLog {
-  rejected(request: Omit<WebhookRequest, "body">, cause: string, body: Buffer | undefined, size: number): void;
+  rejected(request: RequestHead, cause: string, body: Buffer | undefined, size: number): void;
+  /** What a request is refused with; it is kept only where its sender is at fault. */
+  refuse(request: WebhookRequest, error: unknown): { kind: "refused"; error: PosthornError };
   /** `parts`: where a request was split, what became of each. */
   ignored(request: WebhookRequest, cause: string, eventId: string | undefined, parts?: readonly LoggedPart[]): void;
 }
@@ -25,18 +28,18 @@ export interface WebhookLogOptions {
 
 export function createWebhookLog({ logRequest, createId }: WebhookLogOptions): WebhookLog {
   function write(
-    request: Omit<WebhookRequest, "body">,
+    request: RequestHead,
     entry: Pick<LoggedRequest, "outcome" | "cause" | "eventId" | "size" | "body" | "parts">,
   ): void {
     const { source } = request;
-    if (request.isReplayed) return;
+    if (request.keptAs !== undefined) return;
     logRequest({
       id: createId("req"),
       ring: source.declared ? source.name : "*",
       source: source.name,
       tenantId: source.tenantId,
       receivedAt: request.receivedAt,
-      facts: request.facts ?? describeRequest(request, source.hidden),
+      facts: describeRequest(request, source.hidden),
       outcome: entry.outcome,
       cause: entry.cause,
       eventId: entry.eventId,
@@ -46,9 +49,21 @@ export function createWebhookLog({ logRequest, createId }: WebhookLogOptions): W
     });
   }
 
+  function rejected(request: RequestHead, cause: string, body: Buffer | undefined, size: number): void {
+    write(request, { outcome: "rejected", cause, eventId: undefined, parts: undefined, size, body });
+  }
+
   return {
-    rejected: (request, cause, body, size) =>
-      write(request, { outcome: "rejected", cause, eventId: undefined, parts: undefined, size, body }),
+    rejected,
+    refuse(request, error) {
+      const { body } = request;
+      if (isSendersFault(error)) rejected(request, error.code, body, body.length);
+      const known = error instanceof PosthornError ? error : undefined;
+      return {
+        kind: "refused",
+        error: known ?? new PosthornError("internal_error", "The webhook could not be read.", { cause: error }),
+      };
+    },
     ignored(request, cause, eventId, parts) {
       const { body } = request;
       const shown = parts?.slice(0, MAX_PARTS).map((part) => ({

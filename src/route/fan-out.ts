@@ -3,13 +3,11 @@ import { PosthornError } from "../domain/errors.ts";
 import { hopsOf } from "../domain/hops.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import type { AcceptResult, NewDelivery, NewEvent, UnfinishedFanOut } from "../store/port/event-log.ts";
+import type { AcceptResult, NewDelivery, UnfinishedFanOut } from "../store/port/event-log.ts";
 import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
+import type { IncomingEvent } from "./incoming-event.ts";
 import type { Router } from "./router.ts";
-
-/** Its cursor is set by the fan-out, where there is need of one. */
-export type IncomingEvent = NewEvent;
 
 export type IngestResult =
   | { kind: "stored"; eventId: string; deliveries: number; forward?: Forward | undefined }
@@ -18,11 +16,16 @@ export type IngestResult =
 
 /** The delivery whose first attempt the sender of a webhook may wait for. */
 export interface Forward {
-  subscriptionSeq: number;
+  readonly subscriptionSeq: number;
   /** Its attempt comes at once; else it waits in the table for its turn. */
-  isClaimed: boolean;
-  /** Set by whoever waited. */
-  isDelivered: boolean;
+  readonly isClaimed: boolean;
+}
+
+/** What is to be written of an event beside something else, and who is told what came of that. */
+export interface Plan {
+  event: IncomingEvent;
+  deliveries: readonly NewDelivery[];
+  done: (result: AcceptResult) => void;
 }
 
 /** From an event to deliveries, in one transaction with it; a fan-out too large for one goes on from a cursor. */
@@ -35,7 +38,7 @@ export interface FanOut {
    * The deliveries of an event that is written together with something else, by whoever writes that, and who calls `done`.
    * None is born as being sent: a plan may be given up. Before `resume` the event is left to that.
    */
-  plan(event: IncomingEvent): { deliveries: readonly NewDelivery[]; done: (result: AcceptResult) => void };
+  plan(event: IncomingEvent): Plan;
   /** Completes what a crash interrupted. Before anything new is accepted. */
   resume(): Promise<void>;
   /** Resolves when every fan-out that was begun is complete. */
@@ -80,12 +83,10 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
       toDelivery(subscription, event, mayGo && scheduler.reserve(subscription, event.dueAt, event.body.length)),
     );
     const isPartial = first.length < subscriptions.length;
-    const cursor = isPartial ? cursorAfter(first) : undefined;
-    event.fanOutCursor = cursor;
     const answer = (result: AcceptResult) => {
       if (result.kind === "stored") {
         const forward = handOver(event, result.eventSeq, first, deliveries, result.claimed);
-        if (cursor !== undefined) continueLater(result.eventSeq, event, subscriptions.slice(first.length));
+        if (isPartial) continueLater(result.eventSeq, event, subscriptions.slice(first.length));
         if (subscriptions.length === 0) onUnmatched?.(event);
         done({ kind: "stored", eventId: event.id, deliveries: subscriptions.length, forward });
       } else {
@@ -93,7 +94,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
         done(result);
       }
     };
-    store.events.accept(event, deliveries, answer);
+    store.events.accept(isPartial ? withCursor(event, cursorAfter(first)) : event, deliveries, answer);
   }
 
   /** All ordered ones go with the event itself: a later event must not find its predecessor's delivery missing. */
@@ -117,7 +118,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
       const isForwarding = subscription.mode === "forward";
       // The oldest is waited for: where patterns overlap, that is the one that its sources always had.
       if (isForwarding && (forward === undefined || subscription.seq < forward.subscriptionSeq)) {
-        forward = { subscriptionSeq: subscription.seq, isClaimed: claimed[i] === true, isDelivered: false };
+        forward = { subscriptionSeq: subscription.seq, isClaimed: claimed[i] === true };
       }
       if (claimed[i] === true) {
         scheduler.born({
@@ -185,8 +186,9 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
       const first = subscriptions.length > maxDeliveries ? takeFirst(subscriptions) : subscriptions;
       const deliveries = first.map((subscription) => toDelivery(subscription, event, false));
       const isPartial = first.length < subscriptions.length;
-      event.fanOutCursor = isPartial ? cursorAfter(first) : isResumed ? undefined : 0;
+      const cursor = isPartial ? cursorAfter(first) : isResumed ? undefined : 0;
       return {
+        event: cursor === undefined ? event : withCursor(event, cursor),
         deliveries,
         done(result) {
           if (result.kind !== "stored") return;
@@ -211,7 +213,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
 }
 
 /** By name: with a spread in front, V8 gives every object a hidden class of its own. */
-function contentOf(event: NewEvent): ClaimedDelivery["event"] {
+function contentOf(event: IncomingEvent): ClaimedDelivery["event"] {
   return {
     id: event.id,
     type: event.type,
@@ -228,6 +230,10 @@ function contentOf(event: NewEvent): ClaimedDelivery["event"] {
     size: event.body.length,
     body: event.body,
   };
+}
+
+function withCursor(event: IncomingEvent, fanOutCursor: number): IncomingEvent {
+  return { ...event, fanOutCursor };
 }
 
 /** Only the unordered ones are by age, so only they can be gone on from. */

@@ -1,5 +1,6 @@
 import type { FilterFacts } from "../domain/filter.ts";
 import { FilterTooCostly } from "../domain/filter-steps.ts";
+import { readKeptRequest, type KeptRequest } from "../domain/kept-request.ts";
 
 /** What of an event is needed to test filters on it: a new one and a stored one have it alike. */
 export interface FilteredEvent {
@@ -14,18 +15,13 @@ export interface FilteredEvent {
   body: Uint8Array | undefined;
 }
 
-interface RequestPart {
-  headers?: unknown;
-  query?: string;
-}
-
 /** Everything that has to be parsed is parsed when a filter asks for it, and once. */
 export function createFilterFacts(event: FilteredEvent): FilterFacts {
   let data: { value: unknown } | undefined;
-  let request: RequestPart | undefined;
+  let request: Partial<KeptRequest> | undefined;
   let query: { value: unknown } | undefined;
   let metadata: { value: unknown } | undefined;
-  const readRequest = () => (request ??= event.request === undefined ? {} : (JSON.parse(event.request) as RequestPart));
+  const readRequest = () => (request ??= event.request === undefined ? {} : readKeptRequest(event.request));
   return {
     event_type: event.type,
     source: event.source,

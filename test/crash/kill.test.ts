@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { BrokenPromises } from "../../src/gateway.ts";
 import {
   checkAccounts,
   countDuplicates,
@@ -10,6 +9,7 @@ import {
   type Books,
   type Violation,
 } from "../support/accounting.ts";
+import type { BrokenPromises } from "../support/broken-promises.mjs";
 import { databaseOf, drained, startGatewayProcess, writeGatewayFolder } from "../support/gateway-process.ts";
 import { sendLoad, type SentWebhook } from "../support/load.ts";
 import { sized } from "../support/proof-size.ts";

@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { BrokenPromises } from "../../src/gateway.ts";
 import { createSeededRandom } from "../../src/domain/seeded-random.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import type { BrokenPromises } from "../support/broken-promises.mjs";
 import { collectGarbage } from "../support/collect-garbage.ts";
 import { createDiskModel, FATES } from "../support/disk-model.ts";
 import { readDiskTrace, traceCommand, type DiskOp } from "../support/disk-trace.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { BrokenPromises } from "../../src/gateway.ts";
+import type { BrokenPromises } from "../support/broken-promises.mjs";
 import { count, report } from "../support/report.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";

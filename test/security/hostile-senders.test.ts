@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { Pool } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createApiClient, until, type ApiClient, type ShownRequest } from "../support/api-client.ts";
-import type { BrokenPromises } from "../../src/gateway.ts";
+import type { BrokenPromises } from "../support/broken-promises.mjs";
 import { ADMIN_KEY, startGatewayProcess } from "../support/gateway-process.ts";
 import { sized, timeExcess, timeLimit } from "../support/proof-size.ts";
 import { report } from "../support/report.ts";

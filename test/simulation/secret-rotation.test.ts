@@ -97,7 +97,12 @@ describe("months of automatic rotation", () => {
       const onFault = (error: unknown) => void faults.push(error);
       const rotation = createSecretRotation({
         subscriptions,
-        ownEvents: createOwnEvents({ accept, plan, clock, createId: createIdSource(clock, random), onFault }),
+        ownEvents: createOwnEvents({
+          ingest: { acceptOwn: accept, plan },
+          clock,
+          createId: createIdSource(clock, random),
+          onFault,
+        }),
         clock,
         random,
         rotateAfterMs: 90 * DAY_MS,

@@ -5,6 +5,7 @@ import { roomForBuffers } from "../../dist/cli/heap.js";
 import { loadConfig } from "../../dist/config/load.js";
 import { startGateway } from "../../dist/gateway.js";
 import { createLogger } from "../../dist/telemetry/logger.js";
+import { breakPromises } from "./broken-promises.mjs";
 
 roomForBuffers();
 const broken = JSON.parse(process.argv[2] ?? "{}");
@@ -16,7 +17,7 @@ let hasStoreFailed = false;
 try {
   const gateway = await startGateway(config, {
     logger,
-    broken,
+    makers: breakPromises(broken),
     ...(aheadMs > 0 && { time: { wall: () => Date.now() + aheadMs } }),
     onFatal() {
       hasStoreFailed = true;

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { BrokenPromises } from "../../src/gateway.ts";
 import { PATIENCE_MS, until } from "./api-client.ts";
+import type { BrokenPromises } from "./broken-promises.mjs";
 
 /** The gateway as a real child process, from the build, so that it can be killed, traced and started again. */
 export interface GatewayProcess {

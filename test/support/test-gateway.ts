@@ -4,11 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "../../src/config/load.ts";
 import type { Config } from "../../src/config/settings-tree.ts";
-import { startGateway, type BrokenPromises, type Gateway } from "../../src/gateway.ts";
+import { startGateway, type Gateway } from "../../src/gateway.ts";
+import type { PartMakers } from "../../src/gateway/options.ts";
 import { createApiKey, toNewKeyChange, type Scope } from "../../src/registry/api-key.ts";
 import type { SourceKind } from "../../src/receive/sources/source-kind.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
 import { createApiClient, until, type ApiClient } from "./api-client.ts";
+import { breakPromises, type BrokenPromises } from "./broken-promises.mjs";
 import { createMovableTime } from "./movable-time.ts";
 
 /** A whole gateway in this process, on a free port of loopback and with a folder of its own. */
@@ -47,6 +49,7 @@ export interface TestGatewayOptions {
   /** More settings, by their environment names without `POSTHORN_`. */
   env?: Readonly<Record<string, string | number | boolean>>;
   broken?: BrokenPromises;
+  makers?: PartMakers;
   listenFd?: number;
   sourceKinds?: readonly SourceKind[];
   httpCloseMs?: number;
@@ -106,7 +109,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       logger,
       listenFd: current.listenFd,
       time,
-      broken: current.broken,
+      makers: { ...current.makers, ...breakPromises(current.broken ?? {}) },
       sourceKinds: current.sourceKinds,
       httpCloseMs: current.httpCloseMs,
       onFatal: (error) => fatal.push(error),

@@ -1,11 +1,12 @@
 import { deriveEventStatus } from "../../domain/delivery.ts";
+import { readKeptRequest } from "../../domain/kept-request.ts";
 import type { StoredEvent } from "../../store/port/reads.ts";
 import { isoTime } from "./time.ts";
 
 /** The one mapping of an event to the wire. */
 export function presentEvent(event: StoredEvent) {
   const details = event.details === undefined ? {} : (JSON.parse(event.details) as PublishedDetails);
-  const request = event.request === undefined ? undefined : (JSON.parse(event.request) as RequestDetails);
+  const request = event.request === undefined ? undefined : readKeptRequest(event.request);
   return {
     event_id: event.id,
     event_type: event.type,
@@ -41,10 +42,6 @@ interface PublishedDetails {
   expires_at?: number;
   metadata?: unknown;
   schema_result?: unknown;
-}
-
-interface RequestDetails {
-  headers: Record<string, string>;
 }
 
 /** A JSON body goes out as the text that came in: numbers beyond 2^53 survive. */

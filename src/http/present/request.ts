@@ -1,3 +1,4 @@
+import { readKeptRequest } from "../../domain/kept-request.ts";
 import type { StoredRequest } from "../../store/port/reads.ts";
 import { isoTime } from "./time.ts";
 
@@ -10,16 +11,16 @@ export function presentListedRequest(request: StoredRequest) {
 }
 
 export function presentRequest(request: StoredRequest) {
-  const facts = JSON.parse(request.facts) as Record<string, unknown>;
+  const facts = readKeptRequest(request.facts);
   return {
     id: request.id,
     source: request.source,
     received_at: isoTime(request.receivedAt),
-    remote_address: facts["remote_address"],
-    method: facts["method"],
-    path: facts["path"],
-    query: facts["query"],
-    headers: facts["headers"],
+    remote_address: facts.remote_address,
+    method: facts.method,
+    path: facts.path,
+    query: facts.query,
+    headers: facts.headers,
     size: request.size,
     outcome: request.outcome,
     cause: request.cause ?? null,

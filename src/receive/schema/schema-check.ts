@@ -1,6 +1,7 @@
 import { PosthornError } from "../../domain/errors.ts";
 import type { EventType } from "../../domain/event-type.ts";
-import type { IncomingEvent } from "../../route/fan-out.ts";
+import { addDetail, type IncomingEvent } from "../../route/incoming-event.ts";
+import { after, type Soon } from "../soon.ts";
 import { Overdue } from "../thread-seat.ts";
 import { bomLength } from "../unreadable.ts";
 import { createCompileQueue, type Compilable } from "./compile-soon.ts";
@@ -13,10 +14,10 @@ export interface SchemaChecker {
   /** Undefined when the type has no schema. */
   find(eventType: string): CheckedType | undefined;
   /**
-   * Throws or rejects with `schema_mismatch` or `unknown_version`, or, where the type does not enforce its schemas,
-   * writes the mismatch into the event's details. A body that is no JSON does not fit. Never changes the body.
+   * The event with what was found in its details. Throws or rejects with `schema_mismatch` or `unknown_version` where
+   * the type enforces its schemas. A body that is no JSON does not fit. Never changes the body.
    */
-  check(type: CheckedType, event: IncomingEvent, isJson: boolean): Promise<void> | undefined;
+  check(type: CheckedType, event: IncomingEvent, isJson: boolean): Soon<IncomingEvent>;
   /** Why a schema cannot be used or does not allow its example. Compiled apart from the loop. */
   examine(schema: object, example: unknown): Promise<SchemaProblem | undefined>;
   /** Takes over what is registered now. */
@@ -55,7 +56,7 @@ export function createSchemaChecker(): SchemaChecker {
   let types: ReadonlyMap<string, CheckedType> = new Map();
   const compileSoon = createCompileQueue<PayloadSchema, CheckedVersion>(compileOnLoop);
 
-  function compare(eventType: string, version: CheckedVersion, body: Buffer): Found | Promise<Found> {
+  function compare(eventType: string, version: CheckedVersion, body: Buffer): Soon<Found> {
     const { compiled } = version;
     if (compiled === undefined) compileSoon(version);
     if (compiled === undefined || compiled === "apart" || body.length > MAX_ON_LOOP_BYTES) {
@@ -84,14 +85,10 @@ export function createSchemaChecker(): SchemaChecker {
   return {
     find: (eventType) => types.get(eventType),
     check(type, event, isJson) {
-      // A received webhook says no version: it is what its source sends today.
-      if (event.origin === "webhook") event.version = type.latest;
       const version = type.versions.get(event.version);
       if (version === undefined) return settle(type, event, [unknownVersion(type, event)]);
       if (!isJson) return settle(type, event, [{ path: "", message: "is not JSON" }]);
-      const found = compare(type.name, version, event.body as Buffer);
-      if (found instanceof Promise) return found.then((mismatches) => settle(type, event, mismatches));
-      return settle(type, event, found);
+      return after(compare(type.name, version, event.body as Buffer), (found) => settle(type, event, found));
     },
     async examine(schema, example) {
       const text = JSON.stringify(schema);
@@ -132,15 +129,16 @@ function toChecked({ name, enforce, versions }: EventType, before: CheckedType |
   return { name, enforce, versions: checked, latest: versions.at(-1)?.version ?? "" };
 }
 
-function settle(type: CheckedType, event: IncomingEvent, mismatches: Found): undefined {
-  if (mismatches === undefined) {
-    event.details = addDetail(event.details, VALID);
-    return undefined;
-  }
+/** A received webhook says no version: it is what its source sends today. */
+export function inVersion({ latest }: CheckedType, event: IncomingEvent): IncomingEvent {
+  return event.origin !== "webhook" || event.version === latest ? event : { ...event, version: latest };
+}
+
+function settle(type: CheckedType, event: IncomingEvent, mismatches: Found): IncomingEvent {
+  if (mismatches === undefined) return { ...event, details: addDetail(event.details, VALID) };
   if (!type.enforce) {
-    const errors = JSON.stringify(mismatches);
-    event.details = addDetail(event.details, `"schema_result":{"valid":false,"errors":${errors}}`);
-    return undefined;
+    const result = `"schema_result":{"valid":false,"errors":${JSON.stringify(mismatches)}}`;
+    return { ...event, details: addDetail(event.details, result) };
   }
   if (!type.versions.has(event.version)) {
     throw new PosthornError("unknown_version", `${mismatches[0]?.message}. Register it, or publish another.`, {
@@ -162,10 +160,6 @@ function unknownVersion({ name, versions }: CheckedType, { version }: IncomingEv
 
 function describe({ path, message }: Mismatch): string {
   return `${path === "" ? "it" : path} ${message}`;
-}
-
-function addDetail(details: string | undefined, member: string): string {
-  return details === undefined ? `{${member}}` : `${details.slice(0, -1)},${member}}`;
 }
 
 async function compileOnLoop({ text }: CheckedVersion): Promise<PayloadSchema | "apart"> {

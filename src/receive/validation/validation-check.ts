@@ -6,7 +6,7 @@ import { createCompileQueue, type Compilable } from "../schema/compile-soon.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
 import { Overdue } from "../thread-seat.ts";
 import { bomLength } from "../unreadable.ts";
-import type { RequestValidations } from "../webhook.ts";
+import type { RequestValidations } from "../take-in.ts";
 import type { WellFormed } from "../well-formed.ts";
 import type { JsonValidation } from "./json-validation.ts";
 import { createApartValidator, type ApartReply } from "./run-apart.ts";

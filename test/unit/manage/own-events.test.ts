@@ -3,7 +3,8 @@ import { PosthornError } from "../../../src/domain/errors.ts";
 import { matchesPattern, parsePattern } from "../../../src/domain/pattern.ts";
 import { createOwnEvents, type OwnEvent } from "../../../src/manage/own-events.ts";
 import type { Draft } from "../../../src/registry/draft.ts";
-import type { IncomingEvent, IngestResult } from "../../../src/route/fan-out.ts";
+import type { IngestResult } from "../../../src/route/fan-out.ts";
+import type { IncomingEvent } from "../../../src/route/incoming-event.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
@@ -13,13 +14,15 @@ function open(answer: (event: IncomingEvent) => IngestResult) {
   const planned: IncomingEvent[] = [];
   const told: string[] = [];
   const ownEvents = createOwnEvents({
-    accept(event, done) {
-      accepted.push(event);
-      queueMicrotask(() => done(answer(event)));
-    },
-    plan(event) {
-      planned.push(event);
-      return { deliveries: [], done: ({ kind }) => told.push(kind) };
+    ingest: {
+      acceptOwn(event, done) {
+        accepted.push(event);
+        queueMicrotask(() => done(answer(event)));
+      },
+      plan(event) {
+        planned.push(event);
+        return { event, deliveries: [], done: ({ kind }) => told.push(kind) };
+      },
     },
     clock: createVirtualClock(createVirtualTime(NOON)),
     createId: () => `evt_${accepted.length}`,

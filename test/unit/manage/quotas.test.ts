@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Tenant } from "../../../src/domain/tenant.ts";
-import { createQuotaGate, type Arrival, type Meter } from "../../../src/manage/quotas.ts";
+import { createQuotaGate } from "../../../src/manage/quotas.ts";
+import type { Meter, MeteredEvent } from "../../../src/route/ingest.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import {
   newDelivery,
@@ -59,9 +60,12 @@ async function open() {
   return { time, store, gate, set: (tenant: Tenant | undefined) => gate.update([{ id: "a", tenant }]) };
 }
 
-const arrival = (size = 2, origin: Arrival["origin"] = "publish"): Arrival => ({ origin, body: { length: size } });
+const arrival = (size = 2, origin: MeteredEvent["origin"] = "publish"): MeteredEvent => ({
+  origin,
+  body: { length: size },
+});
 
-function take(meter: Meter | undefined, event: Arrival, deliveries = 0): string {
+function take(meter: Meter | undefined, event: MeteredEvent, deliveries = 0): string {
   const refusal = meter?.refuse(event);
   if (refusal === undefined) meter?.end(event, { deliveries });
   return refusal?.code ?? "taken";

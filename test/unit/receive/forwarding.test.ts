@@ -37,8 +37,8 @@ async function open(subscription: Partial<Subscription> = {}) {
     bench.fanOut.accept(event, (result) => {
       const forward = result.kind === "stored" ? result.forward : undefined;
       if (forward === undefined) throw new Error("nobody forwards it");
-      forwarding.wait(event, forward, source as Source, () =>
-        answers.set(id, [forward.isDelivered ? "forwarded" : "queued", bench.clock.now() - now]),
+      forwarding.wait(event, forward, source as Source, (isDelivered) =>
+        answers.set(id, [isDelivered ? "forwarded" : "queued", bench.clock.now() - now]),
       );
     });
     await bench.settle();
@@ -172,8 +172,8 @@ describe("credentials that are to be handed on", () => {
 
   const keep = (forwarding: Forwarding, headers: Record<string, string>) => {
     const event = newEvent({ tenantId: "t", request: '{"method":"POST"}' });
-    forwarding.keepCredentials(event, headers);
-    return event.request;
+    const kept = forwarding.keepCredentials(Object.freeze(event), headers);
+    return kept.request;
   };
 
   it("are sealed beside the request, and only those", () => {

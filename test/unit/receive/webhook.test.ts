@@ -7,13 +7,13 @@ import { toSource } from "../../../src/registry/source-settings.ts";
 import { createBodyChecker } from "../../../src/receive/body-check.ts";
 import { GENERIC } from "../../../src/receive/sources/generic.ts";
 import type { SourceKind } from "../../../src/receive/sources/source-kind.ts";
-import {
-  createWebhookReceiver,
-  type RequestValidations,
-  type WebhookRequest,
-  type WebhookResult,
-} from "../../../src/receive/webhook.ts";
-import type { IncomingEvent, IngestResult } from "../../../src/route/fan-out.ts";
+import type { WebhookResult } from "../../../src/receive/kind-answer.ts";
+import { createTakeIn, type RequestValidations } from "../../../src/receive/take-in.ts";
+import { createWebhookLog } from "../../../src/receive/webhook-log.ts";
+import type { WebhookRequest } from "../../../src/receive/webhook-request.ts";
+import { createWebhookReceiver } from "../../../src/receive/webhook.ts";
+import type { IngestResult } from "../../../src/route/fan-out.ts";
+import type { IncomingEvent } from "../../../src/route/incoming-event.ts";
 import type { LoggedRequest } from "../../../src/store/port/event-log.ts";
 import { SAMPLE_KIND } from "../../support/sample-kind.ts";
 
@@ -31,21 +31,22 @@ function openReceiver(accept: Accept, validations?: RequestValidations) {
   const clock = createSystemClock({ startAt: NOON });
   const bodies = createBodyChecker({ maxDepth: 64 });
   onTestFinished(bodies.close);
-  const receiver = createWebhookReceiver({
-    findSource: () => undefined,
-    kinds,
+  const createId = createIdSource(clock, createSystemRandom());
+  const log = createWebhookLog({ logRequest: (request) => logged.push(request), createId });
+  const takeIn = createTakeIn({
+    log,
     accept(event, done, to) {
       accepted.push(event);
       if (to !== undefined) forNobody.push(event.id);
       done(accept(event, accepted.length - 1));
     },
-    logRequest: (request) => logged.push(request),
     clock,
-    createId: createIdSource(clock, createSystemRandom()),
+    createId,
     bodies,
-    schemas: { find: () => undefined, check: () => undefined },
+    schemas: { find: () => undefined, check: (_, event) => event },
     validations,
   });
+  const receiver = createWebhookReceiver({ findSource: () => undefined, kinds, takeIn, log });
   const receive = (source: Source, body: unknown) =>
     new Promise<WebhookResult>((resolve) => receiver.receive(toRequest(source, body), resolve));
   return { receive, accepted, logged, forNobody };
@@ -69,9 +70,7 @@ function toRequest(source: Source, body: unknown): WebhookRequest {
     occurredAt: NOON,
     url: "",
     body: Buffer.from(JSON.stringify(body)),
-    facts: undefined,
-    isReplayed: false,
-    invalid: undefined,
+    keptAs: undefined,
   };
 }
 

@@ -12,6 +12,7 @@ import { createSubscriptionLanes } from "../../../src/manage/subscription-lanes.
 import { createTargets } from "../../../src/manage/targets.ts";
 import { openSubscriptions, type SubscriptionsOptions } from "../../../src/registry/subscriptions.ts";
 import { createRegistry } from "../../../src/registry/registry.ts";
+import type { IncomingEvent } from "../../../src/route/incoming-event.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import type { ReplayRow } from "../../../src/store/port/jobs.ts";
 import type { Records } from "../../../src/store/port/records.ts";
@@ -47,9 +48,14 @@ describe("subscriptions", () => {
     let last = 0;
     const createId = (prefix: string) => `${prefix}_${++last}_${Math.random()}`;
     const added: ReplayRow[] = [];
-    const plan = () => ({ deliveries: [], done: () => undefined });
+    const plan = (event: IncomingEvent) => ({ event, deliveries: [], done: () => undefined });
     const onFault = (error: unknown) => expect.unreachable(String(error));
-    const ownEvents = createOwnEvents({ accept: () => expect.unreachable(), plan, clock, createId, onFault });
+    const ownEvents = createOwnEvents({
+      ingest: { acceptOwn: () => expect.unreachable(), plan },
+      clock,
+      createId,
+      onFault,
+    });
     const news = createFailureNews({ ownEvents, clock, findSubscription: (seq) => subscriptions.find(seq) });
     const runner = { add: (row: ReplayRow) => added.push(row) } as never;
     const bulk = createBulkReplays({

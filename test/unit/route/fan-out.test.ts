@@ -93,8 +93,8 @@ describe("fan-out", () => {
     const bench = await open({ wrap: few });
     for (let i = 0; i < 8; i++) await bench.subscribe();
     const { store, fanOut } = bench;
-    const write = async (event: NewEvent) => {
-      const { deliveries, done } = fanOut.plan(event);
+    const write = async (draft: NewEvent) => {
+      const { event, deliveries, done } = fanOut.plan(draft);
       const result = await store.records.write({ changes: [], events: [{ event, deliveries }], at: NOON });
       const [accepted] = result.kind === "written" ? result.events : [];
       return { deliveries, tell: () => done(accepted as AcceptResult) };

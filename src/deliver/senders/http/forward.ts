@@ -8,6 +8,7 @@ import {
   isFieldValue,
   maskCredentials,
 } from "../../../domain/header-block.ts";
+import { readKeptRequest, type KeptRequest } from "../../../domain/kept-request.ts";
 import { plainHeaderName } from "./outgoing-header.ts";
 import type { Attempt } from "../sender.ts";
 import type { OpenCredentials } from "../services.ts";
@@ -31,17 +32,6 @@ export interface ForwardOptions {
   openCredentials: OpenCredentials | undefined;
 }
 
-/** As the receiver keeps it; see `NewEvent.request`. */
-interface KeptRequest {
-  method?: string;
-  path?: string;
-  query?: string;
-  remote_address?: string;
-  headers?: Readonly<Record<string, string | readonly string[]>>;
-  /** Credentials that are to be handed on. */
-  sealed?: string;
-}
-
 /** Those that an answer with a body may follow. */
 const METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE", "GET"]);
 const MAX_KNOWN_BASES = 1000;
@@ -63,7 +53,7 @@ export function prepareForward(
     return base;
   }
 
-  function headersOf(kept: KeptRequest, { event }: Attempt): HeaderBlock {
+  function headersOf(kept: Partial<KeptRequest>, { event }: Attempt): HeaderBlock {
     const { headers = {}, remote_address: address = "", sealed } = kept;
     const ofConnection = namesOfConnection(textOf(headers["connection"]));
     const isHandedOn = (name: string) => isChosen(name) && ofConnection?.has(plainHeaderName(name)) !== true;
@@ -85,7 +75,7 @@ export function prepareForward(
       const headers = options.userAgent === undefined ? "" : headerLine("User-Agent", options.userAgent);
       return { method: "POST", path: undefined, url, headers, recorded: headers, timeoutMs };
     }
-    const kept = JSON.parse(attempt.request) as KeptRequest;
+    const kept = readKeptRequest(attempt.request);
     const base = baseOf(url);
     const path = buildForwardedPath(base, kept.path ?? "", kept.query ?? "");
     const headers = headersOf(kept, attempt);

@@ -1,22 +1,20 @@
-import type { IncomingHttpHeaders } from "node:http";
 import { isCredentialHeader } from "../domain/credential-header.ts";
+import { writeKeptRequest, type KeptRequest } from "../domain/kept-request.ts";
 import type { HiddenTexts } from "../domain/source.ts";
+import type { RequestHead } from "./webhook-request.ts";
 
-export interface RequestFacts {
-  method: string;
-  path: string;
-  query: string;
-  remoteAddress: string;
-  headers: IncomingHttpHeaders;
-}
+type Headers = KeptRequest["headers"];
 
 const MASK = "***";
 /** What is shorter is masked only where it stands alone: it occurs in innocent texts too. */
 const MIN_PART_LENGTH = 8;
 
 /** What of a request is kept beside its body: as JSON, secrets masked. */
-export function describeRequest(request: RequestFacts, hidden: HiddenTexts | undefined): string {
-  return JSON.stringify({
+export function describeRequest(
+  request: Pick<RequestHead, "method" | "path" | "query" | "remoteAddress" | "headers">,
+  hidden: HiddenTexts | undefined,
+): string {
+  return writeKeptRequest({
     method: request.method,
     path: request.path,
     query: hidden === undefined || request.query === "" ? request.query : maskQuery(request.query, hidden),
@@ -25,8 +23,8 @@ export function describeRequest(request: RequestFacts, hidden: HiddenTexts | und
   });
 }
 
-function maskHeaders(headers: IncomingHttpHeaders, hidden: HiddenTexts | undefined): IncomingHttpHeaders {
-  let masked: IncomingHttpHeaders | undefined;
+function maskHeaders(headers: Headers, hidden: HiddenTexts | undefined): Headers {
+  let masked: Record<string, string | readonly string[] | undefined> | undefined;
   for (const name in headers) {
     if (!isCredentialHeader(name) && (hidden === undefined || !isHidden(name, headers[name], hidden))) continue;
     masked ??= { ...headers };
@@ -36,10 +34,10 @@ function maskHeaders(headers: IncomingHttpHeaders, hidden: HiddenTexts | undefin
 }
 
 /** Whatever the header's name is: a sender that is given a secret may send it in any. */
-function isHidden(name: string, value: string | string[] | undefined, { header, texts }: HiddenTexts): boolean {
+function isHidden(name: string, value: Headers[string], { header, texts }: HiddenTexts): boolean {
   if (name === header) return true;
-  if (Array.isArray(value)) return value.some((one) => isHidden(name, one, { header, texts }));
   if (value === undefined) return false;
+  if (typeof value !== "string") return value.some((one) => isHidden(name, one, { header, texts }));
   for (const text of texts) if (value.length >= text.length && holds(value, text)) return true;
   return false;
 }

@@ -1,0 +1,47 @@
+import { createBulkReplays } from "../manage/bulk-replays.ts";
+import { createReplayRunner } from "../manage/replay-runner.ts";
+import { createReplays } from "../manage/replays.ts";
+import { createResume } from "../manage/resume.ts";
+import { createTestDeliveries } from "../manage/test-delivery.ts";
+import type { Acceptance } from "./acceptance.ts";
+import type { Capacity } from "./capacity.ts";
+import type { Delivery } from "./delivery.ts";
+import type { News } from "./news.ts";
+import type { Start } from "./options.ts";
+import type { Storage } from "./storage.ts";
+import type { Subscribers } from "./subscribers.ts";
+
+/** What people do to deliveries: replay, cancel, resume, try out. */
+export type Acts = ReturnType<typeof openActs>;
+
+/** A loop that is later than this has more urgent things to do than replays. */
+const BUSY_LAG_MS = 50;
+
+export function openActs(
+  { logger, logFault }: Start,
+  made: Storage & Capacity & Subscribers & Delivery & Acceptance & News,
+) {
+  const { store, clock, createId, loopLag, subscriptions, scheduler, ingest, news } = made;
+  const touched = {
+    store,
+    subscriptions,
+    clock,
+    onDue: (subscription: Parameters<typeof scheduler.notePending>[0]) =>
+      scheduler.notePending(subscription, clock.now()),
+    onCancelled: scheduler.withdraw,
+  };
+  const replayRunner = createReplayRunner({
+    ...touched,
+    isBusy: () => loopLag.lagMs > BUSY_LAG_MS,
+    onFault: logFault,
+    onEnd: ({ id, kind, status, done, skipped, failed, error }) =>
+      logger.info({ replay_id: id, kind, status, done, skipped, failed, error }, "a replay has ended"),
+  });
+  return {
+    replays: createReplays(touched),
+    replayRunner,
+    bulkReplays: createBulkReplays({ store, subscriptions, runner: replayRunner, clock, createId }),
+    tests: createTestDeliveries({ store, accept: ingest.accept, clock, createId }),
+    resume: createResume({ store, subscriptions, findBreaker: scheduler.findBreaker, news }),
+  };
+}

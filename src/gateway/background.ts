@@ -1,0 +1,81 @@
+import { ageOf } from "../domain/retention.ts";
+import { createGatewayJobs, END_OVERLAPS } from "../manage/gateway-jobs.ts";
+import { createHeldJob } from "../manage/held-deliveries.ts";
+import { createJobs, type Jobs } from "../manage/jobs.ts";
+import { createPruneJobs } from "../manage/prune-jobs.ts";
+import { createSecretRotation } from "../manage/secret-rotation.ts";
+import type { Capacity } from "./capacity.ts";
+import type { Delivery } from "./delivery.ts";
+import type { News } from "./news.ts";
+import type { Start } from "./options.ts";
+import type { Receivers } from "./receivers.ts";
+import type { Storage } from "./storage.ts";
+import type { Subscribers } from "./subscribers.ts";
+import type { Tenancy } from "./tenancy.ts";
+
+/** What the gateway does by itself from time to time. */
+export type Background = ReturnType<typeof openBackground>;
+
+/** In a line of the log. */
+const MAX_NAMED = 20;
+
+export function openBackground(
+  start: Start,
+  made: Storage & Capacity & Tenancy & Subscribers & Delivery & News & Receivers,
+) {
+  const { config, logFault, parts } = start;
+  const { store, clock, random, metrics, retention, subscriptions, scheduler, news, smartsheet } = made;
+  const rotation = openRotation(start, made, () => jobs);
+  const jobs: Jobs = createJobs({
+    store,
+    clock,
+    runner: Buffer.from(random.bytes(8)).toString("hex"),
+    jobs: [
+      ...createGatewayJobs({ rotation }),
+      ...createPruneJobs({
+        store,
+        clock,
+        rules: retention.rules,
+        idempotencyKeysKeptMs: ageOf(config.retention.idempotencyKeysDays),
+        onPruned: ({ removed }) => metrics.countPruned(removed),
+      }),
+      createHeldJob({
+        store,
+        subscriptions,
+        findBreaker: scheduler.findBreaker,
+        clock,
+        maxHeldMs: config.heldMaxDays * 86_400_000,
+        onDeaths: news.diedUnsent,
+        onMovedUp: scheduler.refresh,
+      }),
+      smartsheet.auditJob,
+    ],
+    onFault: logFault,
+  });
+  parts.add(() => jobs.stop());
+  // Before the jobs: one of them may wait for its answer.
+  parts.add(() => smartsheet.close());
+  return { rotation, jobs };
+}
+
+function openRotation(
+  { config, logger }: Start,
+  { clock, random, subscriptions, ownEvents }: Storage & Subscribers & News,
+  getJobs: () => Jobs,
+) {
+  return createSecretRotation({
+    subscriptions,
+    ownEvents,
+    clock,
+    random,
+    rotateAfterMs: config.secretRotationDays * 86_400_000,
+    onOverlap: (endsAt) => getJobs().runBy(END_OVERLAPS, endsAt),
+    onRotation: ({ id, name }, trigger) =>
+      logger.info({ subscription_id: id, subscription: name, trigger }, "a new secret signs beside the old one"),
+    onOverdue: (overdue) =>
+      logger.warn(
+        { count: overdue.length, subscriptions: overdue.slice(0, MAX_NAMED).map(({ name }) => name) },
+        "secrets are too old, and nobody would be told of new ones: rotate them, or subscribe to webhook.secret_rotating",
+      ),
+  });
+}

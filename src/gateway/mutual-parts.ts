@@ -1,0 +1,45 @@
+import type { Scheduler } from "../deliver/scheduler.ts";
+import type { HealthWatch } from "../deliver/health-watch.ts";
+import type { BulkReplays } from "../manage/bulk-replays.ts";
+import type { FailureNews } from "../manage/failure-news.ts";
+import type { ModeNews } from "../manage/mode-news.ts";
+import type { ReplayRunner } from "../manage/replay-runner.ts";
+import type { Resume } from "../manage/resume.ts";
+import type { SubscriptionLanes } from "../manage/subscription-lanes.ts";
+import type { TestDeliveries } from "../manage/test-delivery.ts";
+import type { Forwarding } from "../receive/forwarding.ts";
+import type { Subscriptions } from "../registry/subscriptions.ts";
+
+/** Parts that call each other: what a part calls that is made after it, it finds here. */
+export interface MutualParts {
+  readonly subscriptions: Subscriptions;
+  readonly subscriptionLanes: SubscriptionLanes;
+  readonly scheduler: Scheduler;
+  readonly health: HealthWatch;
+  readonly forwarding: Forwarding;
+  readonly news: FailureNews;
+  readonly modes: ModeNews;
+  readonly tests: TestDeliveries;
+  readonly resume: Resume;
+  readonly replayRunner: ReplayRunner;
+  readonly bulkReplays: BulkReplays;
+}
+
+export interface LateParts {
+  /** Throws before all of them are there: nothing is to happen before. */
+  later: () => MutualParts;
+  fill: (parts: MutualParts) => void;
+}
+
+export function createLateParts(): LateParts {
+  let filled: MutualParts | undefined;
+  return {
+    later() {
+      if (filled === undefined) throw new Error("a part was called before all of them were there");
+      return filled;
+    },
+    fill(parts) {
+      filled = parts;
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import { createFailureNews } from "../manage/failure-news.ts";
+import { createModeNews } from "../manage/mode-news.ts";
+import { createOwnEvents } from "../manage/own-events.ts";
+import type { Acceptance } from "./acceptance.ts";
+import type { Capacity } from "./capacity.ts";
+import type { Delivery } from "./delivery.ts";
+import type { Start } from "./options.ts";
+import type { Storage } from "./storage.ts";
+import type { Subscribers } from "./subscribers.ts";
+
+/** What the gateway tells of itself. */
+export type News = ReturnType<typeof openNews>;
+
+export function openNews({ logger, logFault }: Start, made: Storage & Capacity & Subscribers & Delivery & Acceptance) {
+  const { clock, createId, metrics, router, targets, subscriptions, forwards, health, ingest } = made;
+  const ownEvents = createOwnEvents({ ingest, clock, createId, router, onFault: logFault });
+  const news = createFailureNews({ ownEvents, clock, findSubscription: subscriptions.find });
+  const modes = createModeNews({
+    targets,
+    news,
+    metrics,
+    health,
+    clock,
+    logger,
+    onQueueing: (waiting) => waiting.forEach(({ seq }) => forwards.giveUp(seq)),
+    onFault: logFault,
+  });
+  return { ownEvents, news, modes };
+}

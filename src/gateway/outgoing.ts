@@ -1,0 +1,55 @@
+import { networkInterfaces } from "node:os";
+import { createAddressGuard } from "../deliver/address-guard.ts";
+import { parseDestination } from "../deliver/destination.ts";
+import { openHttpClient } from "../deliver/http-client.ts";
+import { createLocalDispatch } from "../deliver/local-dispatch.ts";
+import { createOwnUrls } from "../deliver/own-urls.ts";
+import { parseEgressProxy } from "../deliver/proxy-tunnel.ts";
+import { createDestinationKinds } from "../deliver/senders/kinds.ts";
+import { openSenders } from "../deliver/senders/open-senders.ts";
+import { createRequestCredentials } from "../manage/request-credentials.ts";
+import type { Start } from "./options.ts";
+import type { Storage } from "./storage.ts";
+import type { Tenancy } from "./tenancy.ts";
+
+/** All that leaves the gateway goes through here. */
+export type Outgoing = ReturnType<typeof openOutgoing>;
+
+export function openOutgoing({ config, options, parts }: Start, { store, clock, secretBox }: Storage & Tenancy) {
+  const { limits } = config;
+  const guard = createAddressGuard({ allowPrivate: config.allowPrivateDestinations, ownAddresses: listOwnAddresses });
+  const client = openHttpClient({
+    guard,
+    allowHttp: config.allowHttpDestinations,
+    clock,
+    maxSockets: limits.maxSockets,
+    connectionsPerHost: limits.connectionsPerHost,
+    idleConnectionsPerHost: limits.idleConnectionsPerHost,
+    proxy: config.egressProxy === undefined ? undefined : parseEgressProxy(config.egressProxy),
+  });
+  parts.add(() => client.close());
+  const credentials = createRequestCredentials(secretBox);
+  const ownUrls = createOwnUrls({
+    publicUrl: config.publicUrl,
+    host: config.host,
+    port: config.port,
+    listAddresses: listOwnAddresses,
+  });
+  const checkDestination = (url: string, field?: string) =>
+    void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }, field);
+  const kinds = createDestinationKinds(options.destinationKinds);
+  const senders = openSenders(kinds, {
+    client,
+    clock,
+    userAgent: config.userAgent,
+    checkUrl: checkDestination,
+    findOwnUrlProblem: ownUrls.findProblem,
+    openCredentials: credentials.open,
+  });
+  const dispatch = createLocalDispatch({ senders, store, clock });
+  return { client, credentials, ownUrls, kinds, senders, dispatch, checkDestination };
+}
+
+function listOwnAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
+}

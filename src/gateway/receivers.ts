@@ -1,0 +1,113 @@
+import { createFetchText } from "../deliver/fetch-text.ts";
+import { openMirroredValidations } from "../manage/mirrored-validations.ts";
+import { openSmartsheet } from "../manage/smartsheet/open.ts";
+import { createBodyChecker } from "../receive/body-check.ts";
+import { DEFAULT_PUBLISH_LIMITS } from "../receive/publish-item.ts";
+import { createPublisher } from "../receive/publish.ts";
+import { createRequestLog } from "../receive/request-log.ts";
+import { createRequestReplays } from "../receive/request-replay.ts";
+import { createSchemaChecker } from "../receive/schema/schema-check.ts";
+import { createSourceKinds } from "../receive/sources/kinds.ts";
+import { createTakeIn } from "../receive/take-in.ts";
+import { createValidationChecker } from "../receive/validation/validation-check.ts";
+import { createWebhookLog } from "../receive/webhook-log.ts";
+import { createWebhookReceiver } from "../receive/webhook.ts";
+import { openEventTypes } from "../registry/event-types.ts";
+import { openSources } from "../registry/sources.ts";
+import type { Acceptance } from "./acceptance.ts";
+import type { News } from "./news.ts";
+import type { Start } from "./options.ts";
+import type { Outgoing } from "./outgoing.ts";
+import type { Storage } from "./storage.ts";
+import type { Tenancy } from "./tenancy.ts";
+
+/** Where webhooks and events come from. */
+export type Receivers = Awaited<ReturnType<typeof openReceivers>>;
+
+export async function openReceivers(start: Start, made: Storage & Tenancy & Outgoing & Acceptance & News) {
+  const { store, clock, createId, ingest, forwarding } = made;
+  const { accept } = ingest;
+  const checks = await openChecks(start, made);
+  const { bodies, schemas, validationChecker } = checks;
+  const { kinds, sources, smartsheet } = await openSourceKinds(start, made);
+  const log = createWebhookLog({ logRequest: createRequestLog(store.events.logRequest, clock.now), createId });
+  const takeIn = createTakeIn({
+    accept,
+    log,
+    clock,
+    createId,
+    bodies,
+    schemas,
+    forwarding,
+    validations: validationChecker,
+  });
+  const webhooks = createWebhookReceiver({ findSource: sources.find, kinds, takeIn, log });
+  const limits = { ...DEFAULT_PUBLISH_LIMITS, maxDepth: start.config.limits.maxDepth };
+  return {
+    ...checks,
+    smartsheet,
+    sources,
+    webhooks,
+    requestReplays: createRequestReplays({ store, findSource: sources.find, webhooks, clock }),
+    publisher: createPublisher({ accept, clock, createId, limits, schemas }),
+  };
+}
+
+/** What is asked of bodies before they are taken in. */
+async function openChecks(
+  { config, options, logger, parts }: Start,
+  { store, clock, registry, ownEvents }: Storage & Tenancy & News,
+) {
+  const create = options.makers?.createBodyChecker?.(createBodyChecker) ?? createBodyChecker;
+  const bodies = create({ maxDepth: config.limits.maxDepth });
+  parts.add(() => bodies.close());
+  const schemas = createSchemaChecker();
+  parts.add(() => schemas.close());
+  const validationChecker = createValidationChecker({ mode: config.validationMode });
+  parts.add(() => validationChecker.close());
+  const eventTypes = await openEventTypes({
+    registry,
+    clock,
+    examine: schemas.examine,
+    onChange: schemas.update,
+  });
+  const validations = await openMirroredValidations({
+    registry,
+    store,
+    clock,
+    logger,
+    folder: config.validationsDir,
+    examine: validationChecker.examine,
+    onChange: validationChecker.update,
+    publishOwn: (event) => ownEvents.publishOwn(event),
+  });
+  parts.add(() => validations.stop());
+  return { bodies, schemas, eventTypes, validationChecker, validations };
+}
+
+async function openSourceKinds(
+  { config, options, logger, logFault, parts }: Start,
+  { store, clock, random, registry, secretBox, client, news, ownEvents }: Storage & Tenancy & Outgoing & News,
+) {
+  const smartsheet = await openSmartsheet(
+    { registry, secretBox, clock, random, logger, settings: config, onFault: logFault },
+    () => ({ sources, ownEvents }),
+  );
+  parts.add(() => smartsheet.close());
+  const services = { clock, fetchText: createFetchText(client), smartsheet: smartsheet.context };
+  const kinds = createSourceKinds(services, options.sourceKinds);
+  const sources = await openSources({
+    registry,
+    records: store.records,
+    clock,
+    random,
+    secretBox,
+    kinds,
+    anySource: config.anySource,
+    maxBytes: config.limits.maxBodyBytes,
+    onDisabled: news.sourceDisabled,
+    onFault: logFault,
+  });
+  parts.add(() => sources.stop());
+  return { kinds, sources, smartsheet };
+}

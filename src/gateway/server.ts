@@ -1,0 +1,62 @@
+import { createAuthenticate } from "../http/authenticate.ts";
+import { createClientAddress, createExemption, createProxyTrust } from "../http/client-address.ts";
+import { createConnectionGate } from "../http/connection-gate.ts";
+import { createIntake } from "../http/intake.ts";
+import { createPublicUrl } from "../http/public-url.ts";
+import { createHttpServer } from "../http/server.ts";
+import { createServerErrors } from "../telemetry/server-errors.ts";
+import type { Capacity } from "./capacity.ts";
+import type { Start } from "./options.ts";
+import type { Receivers } from "./receivers.ts";
+import type { Storage } from "./storage.ts";
+import type { Tenancy } from "./tenancy.ts";
+
+/** The server with its hot routes. It takes nothing before it is told to listen. */
+export type HttpFace = ReturnType<typeof openServer>;
+
+const MAX_PUBLISH_BYTES = 16 * 1024 * 1024;
+export const HTTP_CLOSE_MS = 1500;
+
+export function openServer({ config, options, logger, parts }: Start, made: Storage & Capacity & Tenancy & Receivers) {
+  const { clock, metrics, work, findTrouble, keys, webhooks, publisher } = made;
+  const { limits, trustedProxies, tlsCert, tlsKey } = config;
+  const clientAddress = createClientAddress(trustedProxies);
+  const isExempt = createExemption(trustedProxies);
+  const authenticate = createAuthenticate({ keys, clientAddress, isExempt, clock, logger });
+  const onServerError = createServerErrors({ logger, metrics, now: clock.now });
+  const intake = createIntake({
+    webhooks,
+    publisher,
+    authenticate,
+    clientAddress,
+    publicUrl: createPublicUrl({
+      publicUrl: config.publicUrl,
+      isFromTrustedProxy: createProxyTrust(trustedProxies),
+    }),
+    findTrouble,
+    work,
+    maxUnansweredBytes: limits.maxUnansweredBytes,
+    clock,
+    maxPublishBytes: MAX_PUBLISH_BYTES,
+    onRequest: metrics.countRequest,
+    onServerError,
+  });
+  const http = createHttpServer({
+    intake,
+    authenticate,
+    tls: tlsCert === undefined || tlsKey === undefined ? undefined : { certFile: tlsCert, keyFile: tlsKey },
+    headersTimeoutMs: limits.headersTimeoutS * 1000,
+    requestTimeoutMs: limits.requestTimeoutS * 1000,
+    connections: createConnectionGate({
+      maxConnections: limits.maxConnections,
+      // So that one address alone never fills the gateway.
+      maxPerAddress: Math.min(limits.maxConnectionsPerAddress, Math.max(1, Math.floor(limits.maxConnections / 2))),
+      isExempt,
+      onClosed: metrics.countClosedConnection,
+      now: clock.now,
+    }),
+    onServerError,
+  });
+  parts.add(() => http.close(options.httpCloseMs ?? HTTP_CLOSE_MS));
+  return { http, onServerError };
+}

@@ -1,0 +1,52 @@
+import { join } from "node:path";
+import { getDatabasePath } from "../config/store-url.ts";
+import { openInFlightFile } from "../deliver/in-flight-file.ts";
+import { createIdSource } from "../domain/ids.ts";
+import { createSystemClock, createSystemRandom } from "../domain/system-clock.ts";
+import { prepareDataDir } from "../store/sqlite/data-dir.ts";
+import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
+import { openStore } from "../store/open.ts";
+import { tightenDataDir } from "../store/sqlite/private-files.ts";
+import { refuseUnfinishedRestore } from "../store/sqlite/restore-mark.ts";
+import type { Start } from "./options.ts";
+
+/** The data directory and what is in it; with it time, which goes on from what the store knows, and chance. */
+export type Storage = Awaited<ReturnType<typeof openStorage>>;
+
+export async function openStorage(start: Start) {
+  const { config, options, logger, parts } = start;
+  const wall = options.time?.wall ?? Date.now;
+  openDataDir(start);
+  const open = options.makers?.openStore?.(openStore) ?? openStore;
+  const store = await open(`sqlite:${getDatabasePath(config)}`, {
+    createClock: (lastKnownNow) => createSystemClock({ ...options.time, startAt: Math.max(wall(), lastKnownNow) }),
+    dedupeHorizonMs: config.limits.dedupeHorizonDays * 86_400_000,
+    onFatal(error) {
+      logger.fatal({ error }, "the store failed");
+      options.onFatal(error);
+    },
+  });
+  parts.add(() => store.close());
+  const { clock } = store;
+  const random = createSystemRandom();
+  const inFlight = openInFlightFile(join(config.dataDir, "in-flight"), {
+    places: config.limits.maxSockets,
+    onFault: (error) =>
+      logger.warn({ error }, "what is being sent cannot be noted; after a crash it is sent again without a trace"),
+    defer: setImmediate,
+  });
+  parts.add(() => inFlight.close());
+  return { store, clock, random, createId: createIdSource(clock, random), inFlight };
+}
+
+function openDataDir({ config, logger, parts }: Start): void {
+  prepareDataDir(config.dataDir);
+  refuseUnfinishedRestore(config.dataDir);
+  const lock = lockDataDir(config.dataDir);
+  parts.add(() => lock.release());
+  const { closed, open } = tightenDataDir(config.dataDir, getDatabasePath(config));
+  if (closed.length > 0) logger.info({ paths: closed }, "what others could read is for this user only now");
+  if (open.length > 0) {
+    logger.warn({ paths: open }, "others can read the gateway's data, and that could not be changed");
+  }
+}

@@ -1,0 +1,87 @@
+import { createSubscriptionLanes } from "../manage/subscription-lanes.ts";
+import { createTargets } from "../manage/targets.ts";
+import { openSubscriptions } from "../registry/subscriptions.ts";
+import { openSharedTargets } from "../registry/targets.ts";
+import { createRouter } from "../route/router.ts";
+import { createEventWarning } from "../telemetry/event-warning.ts";
+import type { Capacity } from "./capacity.ts";
+import type { MutualParts } from "./mutual-parts.ts";
+import type { Start } from "./options.ts";
+import type { Outgoing } from "./outgoing.ts";
+import type { Storage } from "./storage.ts";
+import type { Tenancy } from "./tenancy.ts";
+
+/** Who wants events, and where they go. */
+export type Subscribers = Awaited<ReturnType<typeof openSubscribers>>;
+
+export async function openSubscribers(
+  { logger }: Start,
+  made: Storage & Capacity & Tenancy & Outgoing,
+  later: () => MutualParts,
+) {
+  const { store, clock, random, createId, metrics, registry, tenants, secretBox } = made;
+  const { kinds, senders, checkDestination } = made;
+  const warnCostlyFilter = createEventWarning(logger, () => clock.now(), "filters cost too much and did not match");
+  const router = createRouter({
+    onTooCostly(event, filters) {
+      metrics.countCostlyFilters(filters);
+      warnCostlyFilter(event);
+    },
+  });
+  const sharedTargets = await openSharedTargets({
+    registry,
+    checkDestination,
+    findUser: (draft, name, tenantId) =>
+      later().subscriptions.findIn(draft, tenantId, ({ settings }) => settings.target === name),
+    findOwner: (draft, name, tenantId) =>
+      later().subscriptions.findIn(draft, tenantId, (one) => [one.name, one.id].includes(name)),
+    async onChange(changes) {
+      targets.take(changes);
+      await later().subscriptions.retarget();
+      later().modes.watchSoon();
+    },
+  });
+  const targets = createTargets({
+    shared: sharedTargets,
+    store,
+    clock,
+    subscriptions: () => later().subscriptions,
+    scheduler: () => later().scheduler,
+    onMode: (known, change) => later().modes.changed(known, change),
+    onChange: () => later().modes.watchSoon(),
+  });
+  const subscriptions = await openSubscriptions({
+    registry,
+    clock,
+    random,
+    secretBox,
+    createId,
+    kinds,
+    refuseDestination: senders.refuse,
+    onHeld: ({ name }, why) => logger.warn({ subscription: name, reason: why }, "subscription is held"),
+    findTarget: sharedTargets.findInput,
+    findQuota: (draft, tenantId) => tenants.findQuota(draft, tenantId),
+    async onChange(changes) {
+      const { forwarding, scheduler, modes } = later();
+      router.update(subscriptions.list(undefined));
+      for (const { before, after } of changes) {
+        const subscription = after ?? before;
+        if (subscription === undefined) continue;
+        forwarding.refresh(subscription);
+        scheduler.refresh(subscription.seq);
+      }
+      modes.watchSoon();
+      await subscriptionLanes.skipDeadHeads(changes);
+    },
+    onResumed: (draft, subscription, from) =>
+      later().news.resumed(draft, subscription, from, { held: "deliver", skipped: 0 }),
+  });
+  const subscriptionLanes = createSubscriptionLanes({
+    store,
+    subscriptions,
+    cancelLater: (draft, subscription, open) => later().bulkReplays.cancelLane(draft, subscription, open),
+    isCancelling: (seq) => later().replayRunner.isCancelling(seq),
+    onMovedUp: (seq) => later().scheduler.refresh(seq),
+  });
+  return { router, sharedTargets, targets, subscriptions, subscriptionLanes };
+}

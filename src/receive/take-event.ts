@@ -1,0 +1,86 @@
+import type { PosthornError } from "../domain/errors.ts";
+import type { Source } from "../domain/source.ts";
+import type { IncomingEvent } from "../route/incoming-event.ts";
+import type { IngestResult } from "../route/fan-out.ts";
+import type { Accept } from "../route/ingest.ts";
+import type { Forwarding } from "./forwarding.ts";
+import { isKept, toInvalidEvent } from "./invalid-event.ts";
+import { inVersion, type SchemaChecker } from "./schema/schema-check.ts";
+import { conclude } from "./soon.ts";
+import type { Reading } from "./sources/source-kind.ts";
+import { isLegalType, isLetThrough } from "./webhook-event.ts";
+import type { WebhookRequest } from "./webhook-request.ts";
+import type { WellFormed } from "./well-formed.ts";
+
+/** A request of which is known that it can be read. */
+export interface ReadRequest {
+  readonly request: WebhookRequest;
+  readonly form: WellFormed;
+  /** What the validation of its endpoint objects to, where its events are kept all the same. */
+  readonly objection: PosthornError | undefined;
+  /** What its kind says of it; undefined where the request is the event. */
+  readonly reading: Reading | undefined;
+}
+
+/** `isForwarded`: somebody has it already. */
+export type TakenEvent = IngestResult & { isForwarded?: boolean | undefined };
+
+/** What became of one event of a request. */
+export type Part =
+  | TakenEvent
+  | { kind: "refused"; error: unknown }
+  /** `eventId`: it is kept all the same, and delivered to nobody. */
+  | { kind: "ignored"; cause: string; eventId: string | undefined };
+
+/** From an event to its record: filter, schema, accept; where it is forwarded, until that is known or lasts too long. */
+export type TakeEvent = (from: ReadRequest, event: IncomingEvent, done: (part: Part) => void) => void;
+
+export interface TakeEventOptions {
+  accept: Accept;
+  createId: (prefix: "evt") => string;
+  schemas: Pick<SchemaChecker, "find" | "check">;
+  /** Where webhooks may be forwarded while their senders wait. */
+  forwarding?: Forwarding | undefined;
+}
+
+export function createTakeEvent({ accept, createId, schemas, forwarding }: TakeEventOptions): TakeEvent {
+  function keep({ source, headers }: WebhookRequest, draft: IncomingEvent, done: (part: Part) => void): void {
+    const event = forwarding?.keepCredentials(draft, headers) ?? draft;
+    accept(event, (result) => {
+      if (result.kind === "duplicate" && result.isReplay === true) {
+        return done({ kind: "ignored", cause: "replayed", eventId: result.eventId });
+      }
+      if (result.kind !== "stored" || result.forward === undefined || forwarding === undefined) return done(result);
+      const { kind, eventId, deliveries, forward } = result;
+      forwarding.wait(event, forward, source, (isForwarded) => done({ kind, eventId, deliveries, isForwarded }));
+    });
+  }
+
+  /** For nobody: it can be replayed. */
+  function keepInvalid(event: IncomingEvent, error: PosthornError, done: (part: Part) => void): void {
+    const answer = (result: IngestResult) =>
+      done(result.kind === "failed" ? result : { kind: "ignored", cause: "invalid", eventId: result.eventId });
+    accept(toInvalidEvent(event, error, createId), answer, []);
+  }
+
+  return ({ request, form, objection }, event, done) => {
+    const { source } = request;
+    const unwanted = findUnwanted(source, event.type);
+    if (unwanted !== undefined) return done({ kind: "ignored", cause: unwanted, eventId: undefined });
+    if (objection !== undefined) return keepInvalid(event, objection, done);
+    const type = schemas.find(event.type);
+    if (type === undefined) return keep(request, event, done);
+    const versioned = inVersion(type, event);
+    conclude(
+      () => schemas.check(type, versioned, form.kind === "json"),
+      (checked) => keep(request, checked, done),
+      (error) => (isKept(source, error) ? keepInvalid(versioned, error, done) : done({ kind: "refused", error })),
+    );
+  };
+}
+
+/** Why an event of this type is not taken from here. */
+function findUnwanted(source: Source, type: string): "filtered" | "invalid" | undefined {
+  if (source.only !== undefined && !isLetThrough(source, type)) return "filtered";
+  return type !== source.eventType && !isLegalType(type) ? "invalid" : undefined;
+}

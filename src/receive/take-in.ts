@@ -1,0 +1,109 @@
+import { replayKey } from "../domain/dedupe-key.ts";
+import type { PosthornError } from "../domain/errors.ts";
+import type { BodyChecker } from "./body-check.ts";
+import { isKept } from "./invalid-event.ts";
+import type { KindResult } from "./kind-answer.ts";
+import { after, conclude, orElse, type Soon } from "./soon.ts";
+import type { Reading, SourceKind } from "./sources/source-kind.ts";
+import { createTakeEvent, type ReadRequest, type TakeEventOptions } from "./take-event.ts";
+import { takeParts } from "./take-parts.ts";
+import { createWebhookEvents, type WebhookEventOptions } from "./webhook-event.ts";
+import type { WebhookLog } from "./webhook-log.ts";
+import type { WebhookRequest } from "./webhook-request.ts";
+import type { WellFormed } from "./well-formed.ts";
+
+/**
+ * From a request whose sender is known to what became of it: well-formed, validated, read, and each of its events taken
+ * in. `done` is called once; what it reports as stored is on disk.
+ */
+export type TakeIn = (request: WebhookRequest, kind: SourceKind, done: (result: KindResult) => void) => void;
+
+export interface TakeInOptions extends TakeEventOptions, WebhookEventOptions {
+  log: WebhookLog;
+  createId: (prefix: "evt") => string;
+  bodies: Pick<BodyChecker, "check">;
+  /** Compares whole requests with what their endpoint demands. */
+  validations?: RequestValidations | undefined;
+}
+
+export interface RequestValidations {
+  /** Whether the check of small JSON begins with what the body says. */
+  wantsValue(endpoint: string): boolean;
+  /** Throws or rejects with a code of status 422. */
+  check(
+    endpoint: string,
+    request: Pick<WebhookRequest, "body" | "headers" | "query">,
+    form: WellFormed,
+  ): Promise<void> | undefined;
+}
+
+export function createTakeIn(options: TakeInOptions): TakeIn {
+  const { bodies, validations, log } = options;
+  const toEvent = createWebhookEvents(options);
+  const take = createTakeEvent(options);
+
+  function checkBody({ body, headers, source }: WebhookRequest): Soon<WellFormed> {
+    const wantsValue = validations?.wantsValue(source.name);
+    return bodies.check(body, headers["content-type"], source.pointers, wantsValue);
+  }
+
+  /** What its validation objects to; thrown where its sender is to be told. */
+  function findObjection(request: WebhookRequest, form: WellFormed): Soon<PosthornError | undefined> {
+    if (validations === undefined) return undefined;
+    return orElse<PosthornError | undefined>(
+      () => after(validations.check(request.source.name, request, form), () => undefined),
+      (error) => {
+        if (isKept(request.source, error)) return error;
+        throw error;
+      },
+    );
+  }
+
+  function read(request: WebhookRequest, kind: SourceKind): Soon<ReadRequest> {
+    const { settings } = request.source;
+    return after(checkBody(request), (form) =>
+      after(findObjection(request, form), (objection) =>
+        after(kind.events?.(request, settings, form), (reading) => ({ request, form, objection, reading })),
+      ),
+    );
+  }
+
+  function takeOne(from: ReadRequest, kind: SourceKind, done: (result: KindResult) => void): void {
+    const { request, form, reading } = from;
+    conclude(
+      () => toEvent(request, form, { read: reading?.events[0], replayKey: findReplayKey(request, kind) }),
+      (event) =>
+        take(from, event, (part) => {
+          if (part.kind === "refused") return done(log.refuse(request, part.error));
+          if (part.kind === "duplicate") log.ignored(request, "duplicate", part.eventId);
+          else if (part.kind === "ignored") log.ignored(request, part.cause, part.eventId);
+          done(part);
+        }),
+      (error) => done(log.refuse(request, error)),
+    );
+  }
+
+  return (request, kind, done) => {
+    const refuse = (error: unknown) => done(log.refuse(request, error));
+    conclude(
+      () => read(request, kind),
+      (from) => {
+        const { reading } = from;
+        if (reading === undefined || isSingle(reading)) takeOne(from, kind, done);
+        else takeParts({ from, reading, toEvent, take, log }).then(done, refuse);
+      },
+      refuse,
+    );
+  };
+}
+
+function isSingle({ events, ignored = [] }: Reading): boolean {
+  return events.length === 1 && ignored.length === 0;
+}
+
+function findReplayKey(request: WebhookRequest, kind: SourceKind): string | undefined {
+  const { source, keptAs } = request;
+  if (!source.refusesReplays || keptAs !== undefined) return undefined;
+  const mark = kind.replayMark?.(request, source.settings);
+  return mark === undefined ? undefined : replayKey(source.name, mark);
+}

@@ -1,0 +1,79 @@
+import type { PosthornError } from "../domain/errors.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { Governor } from "../deliver/governor.ts";
+import type { AcceptResult } from "../store/port/event-log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { Work } from "../telemetry/overload.ts";
+import type { FanOut, IngestResult, Plan } from "./fan-out.ts";
+import type { IncomingEvent } from "./incoming-event.ts";
+
+/** The one stage that every event passes on its way into the store: it is metered, counted, routed and written. */
+export interface Ingest {
+  /** `done` is called once; what it reports as stored is on disk. `to`: for these and nobody else. */
+  accept: Accept;
+  /** The same past the quotas: a tenant whose backlog is too long must hear why. */
+  acceptOwn: Accept;
+  /** For one of the gateway's own that is written with something else; see `FanOut`. */
+  plan: (event: IncomingEvent) => Plan;
+}
+
+export type Accept = (event: IncomingEvent, done: (result: IngestResult) => void, to?: readonly Subscription[]) => void;
+
+/** What a tenant may take in, and has. */
+export interface Meter {
+  /** Why this event cannot be taken now; else it counts from here on, until `end` is called once. */
+  refuse(event: MeteredEvent): PosthornError | undefined;
+  end(event: MeteredEvent, stored: { deliveries: number } | undefined): void;
+}
+
+export type MeteredEvent = Pick<IncomingEvent, "origin"> & { readonly body: { readonly length: number } };
+
+export interface IngestOptions {
+  fanOut: Pick<FanOut, "accept" | "acceptFor" | "plan">;
+  /** Undefined for a tenant without limits, as most are. */
+  quotas: { find(tenantId: string): Meter | undefined };
+  governor: Pick<Governor, "noteAccepted">;
+  /** Counted here from accept to commit. */
+  work: Pick<Work, "unwrittenEvents">;
+  metrics: Pick<Metrics, "countEvent">;
+  disk: { noteFull(): void };
+}
+
+export function createIngest({ fanOut, quotas, governor, work, metrics, disk }: IngestOptions): Ingest {
+  const acceptOwn: Accept = (event, done, to) => {
+    Object.freeze(event);
+    governor.noteAccepted();
+    work.unwrittenEvents++;
+    const answer = (result: IngestResult) => {
+      work.unwrittenEvents--;
+      metrics.countEvent(result.kind);
+      if (result.kind === "failed" && result.error.code === "store_full") disk.noteFull();
+      done(result);
+    };
+    if (to === undefined) fanOut.accept(event, answer);
+    else fanOut.acceptFor(event, to, answer);
+  };
+
+  return {
+    accept(event, done, to) {
+      const meter = quotas.find(event.tenantId);
+      if (meter === undefined) return acceptOwn(event, done, to);
+      const refusal = meter.refuse(event);
+      if (refusal !== undefined) return done({ kind: "failed", error: refusal });
+      const answer = (result: IngestResult) => {
+        meter.end(event, result.kind === "stored" ? result : undefined);
+        done(result);
+      };
+      acceptOwn(event, answer, to);
+    },
+    acceptOwn,
+    plan(event) {
+      const planned = fanOut.plan(event);
+      const done = (result: AcceptResult) => {
+        metrics.countEvent(result.kind);
+        planned.done(result);
+      };
+      return { event: planned.event, deliveries: planned.deliveries, done };
+    },
+  };
+}

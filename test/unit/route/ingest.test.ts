@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import { PosthornError } from "../../../src/domain/errors.ts";
+import type { IngestResult } from "../../../src/route/fan-out.ts";
+import { createIngest, type Meter } from "../../../src/route/ingest.ts";
+import { newDelivery, newEvent } from "../../support/store-fixtures.ts";
+
+const STORED: IngestResult = { kind: "stored", eventId: "a", deliveries: 2 };
+const FULL = new PosthornError("store_full", "no room");
+const OVER = new PosthornError("quota_exceeded", "too much");
+
+/** What the stage tells those around it, in order. */
+function open(options: { result?: IngestResult; meter?: Meter } = {}) {
+  const told: string[] = [];
+  const work = { unwrittenEvents: 0 };
+  const answer = (how: string, done: (result: IngestResult) => void) => {
+    told.push(`${how}, ${work.unwrittenEvents} unwritten`);
+    done(options.result ?? STORED);
+  };
+  const ingest = createIngest({
+    fanOut: {
+      accept: (_, done) => answer("routed", done),
+      acceptFor: (_, subscriptions, done) => answer(`for ${subscriptions.length}`, done),
+      plan: (event) => ({ event, deliveries: [newDelivery(1)], done: ({ kind }) => told.push(`planned ${kind}`) }),
+    },
+    quotas: { find: () => options.meter },
+    governor: { noteAccepted: () => told.push("governor") },
+    work,
+    metrics: { countEvent: (kind) => told.push(`counted ${kind}`) },
+    disk: { noteFull: () => told.push("disk full") },
+  });
+  const done = ({ kind }: IngestResult) => told.push(`done ${kind}, ${work.unwrittenEvents} unwritten`);
+  return { ingest, told, done };
+}
+
+function meterOf(refusal: PosthornError | undefined, told: string[]): Meter {
+  return {
+    refuse() {
+      told.push("metered");
+      return refusal;
+    },
+    end: (_, stored) => told.push(`ended ${stored?.deliveries}`),
+  };
+}
+
+describe("the stage that every event passes", () => {
+  it("counts an event until it is written, and tells who must know", () => {
+    const { ingest, told, done } = open();
+    ingest.accept(newEvent(), done);
+    expect(told).toEqual(["governor", "routed, 1 unwritten", "counted stored", "done stored, 0 unwritten"]);
+  });
+
+  it("freezes the event: nobody changes it from here on", () => {
+    const { ingest, done } = open();
+    const event = newEvent();
+    ingest.accept(event, done);
+    expect(Object.isFrozen(event)).toBe(true);
+    expect(() => (event.type = "another")).toThrow(TypeError);
+  });
+
+  it("takes one for some alone", () => {
+    const { ingest, told, done } = open();
+    ingest.accept(newEvent(), done, []);
+    expect(told).toContain("for 0, 1 unwritten");
+  });
+
+  it("tells the watch of the disk when there is no room, and of no other failure", () => {
+    const full = open({ result: { kind: "failed", error: FULL } });
+    full.ingest.accept(newEvent(), full.done);
+    expect(full.told.slice(-3)).toEqual(["counted failed", "disk full", "done failed, 0 unwritten"]);
+    const other = open({ result: { kind: "failed", error: new PosthornError("unavailable", "busy") } });
+    other.ingest.accept(newEvent(), other.done);
+    expect(other.told).not.toContain("disk full");
+  });
+
+  it("asks the tenant's meter first, and gives back what was not stored", () => {
+    const told: string[] = [];
+    const stored = open({ meter: meterOf(undefined, told) });
+    stored.ingest.accept(newEvent(), stored.done);
+    const failed = open({ meter: meterOf(undefined, told), result: { kind: "failed", error: FULL } });
+    failed.ingest.accept(newEvent(), failed.done);
+    expect(told).toEqual(["metered", "ended 2", "metered", "ended undefined"]);
+  });
+
+  it("goes no further with what the meter refuses, and takes the gateway's own events past it", () => {
+    const asked: string[] = [];
+    const { ingest, told, done } = open({ meter: meterOf(OVER, asked) });
+    ingest.accept(newEvent(), done);
+    expect([asked, told]).toEqual([["metered"], ["done failed, 0 unwritten"]]);
+    ingest.acceptOwn(newEvent(), done);
+    expect([asked, told.at(-1)]).toEqual([["metered"], "done stored, 0 unwritten"]);
+  });
+
+  it("plans what is written with something else, and counts it when that is done", () => {
+    const { ingest, told } = open();
+    const event = newEvent();
+    const plan = ingest.plan(event);
+    expect([plan.event, plan.deliveries, told]).toEqual([event, [newDelivery(1)], []]);
+    plan.done({ kind: "stored", eventSeq: 1, claimed: [false] });
+    expect(told).toEqual(["counted stored", "planned stored"]);
+  });
+});
