@@ -37,7 +37,6 @@ export function openStore(file, synchronous) {
   return openSqliteStore({
     file,
     synchronous,
-    wall: Date.now,
     dedupeHorizonMs: 7 * 86_400_000,
     onFatal(error) {
       throw error;
@@ -99,7 +98,7 @@ function accept(store, event) {
   });
 }
 
-function settle(store, eventSeq, end = "delivered", now = Date.now()) {
+function settle(store, eventSeq, end = "delivered", startedAt = Date.now()) {
   if (end === "unmatched" || end === "open") return Promise.resolve();
   const settlement = {
     eventSeq,
@@ -111,9 +110,8 @@ function settle(store, eventSeq, end = "delivered", now = Date.now()) {
     deadReason: end === "dead" ? "refused" : undefined,
     leavesKeyQueue: true,
     claimNext: false,
-    now,
     attempt: {
-      startedAt: now,
+      startedAt,
       durationMs: 2,
       result: end === "dead" ? "failed" : "success",
       trigger: "first",

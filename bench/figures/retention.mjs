@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { createEvent, fillStore, openStore, writeBatch } from "../filled-store.mjs";
 import { median } from "../statistics.mjs";
 import { target } from "./end-to-end.mjs";
-import { prune } from "../../test/support/store-fixtures.ts";
 
 const DAY_MS = 86_400_000;
 const RATE_PER_S = 500;
@@ -107,7 +106,7 @@ async function pruneAll(store, wall) {
   const rules = { gateway: { events: days, answers: days, deadLetters: days, requests: days }, tenants: [] };
   let afterSeq = 0;
   for (let isEnd = false; !isEnd;) {
-    ({ afterSeq, isEnd } = await prune(store, "events", { afterSeq, maxRows: 500, rules, wall }));
+    ({ afterSeq, isEnd } = await store.jobs.prune({ of: "events", afterSeq, maxRows: 500, rules, wall }));
   }
 }
 

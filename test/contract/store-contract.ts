@@ -1,46 +1,60 @@
 import { describe } from "vitest";
-import { acceptContract } from "./store/accept.ts";
-import { actsContract } from "./store/acts.ts";
-import { attemptStatsContract } from "./store/attempt-stats.ts";
 import { commitsContract } from "./store/commits.ts";
-import { conservationContract } from "./store/conservation.ts";
+import { acceptContract } from "./store/event-log/accept.ts";
+import { requestsContract } from "./store/event-log/requests.ts";
 import type { StoreHarness } from "./store/harness.ts";
-import { idempotencyKeysContract } from "./store/idempotency-keys.ts";
-import { heldContract } from "./store/held.ts";
-import { jobsContract } from "./store/jobs.ts";
-import { laneContract } from "./store/lanes.ts";
+import { attemptStatsContract } from "./store/jobs/attempt-stats.ts";
+import { periodicJobsContract } from "./store/jobs/periodic.ts";
+import { replaysContract } from "./store/jobs/replays.ts";
+import { retentionContract } from "./store/jobs/retention.ts";
+import { changesContract } from "./store/lanes/changes.ts";
+import { claimContract } from "./store/lanes/claim.ts";
+import { heldContract } from "./store/lanes/held.ts";
+import { orderContract } from "./store/lanes/order.ts";
+import { settleContract } from "./store/lanes/settle.ts";
 import { lifeContract } from "./store/life.ts";
-import { orderContract } from "./store/order.ts";
-import { readsContract } from "./store/reads.ts";
-import { recordsContract } from "./store/records.ts";
-import { replaysContract } from "./store/replays.ts";
-import { requestsContract } from "./store/requests.ts";
-import { retentionContract } from "./store/retention.ts";
-import { searchContract } from "./store/search.ts";
-import { settleContract } from "./store/settle.ts";
-import { tenantContract } from "./store/tenants.ts";
+import { countersContract } from "./store/reads/counters.ts";
+import { listsContract } from "./store/reads/lists.ts";
+import { searchContract } from "./store/reads/search.ts";
+import { walksContract } from "./store/reads/walks.ts";
+import { idempotencyMarksContract } from "./store/records/idempotency-marks.ts";
+import { tenantsContract } from "./store/records/tenants.ts";
+import { versionsContract } from "./store/records/versions.ts";
 
-/** What every driver of the store promises, whatever it is made of. */
+/** What every driver of the store promises, whatever it is made of: port by port, and as a whole. */
 export function storeContract(name: string, harness: StoreHarness): void {
   describe(`the store contract: ${name}`, () => {
-    acceptContract(harness);
-    laneContract(harness);
-    orderContract(harness);
-    settleContract(harness);
-    actsContract(harness);
-    heldContract(harness);
-    commitsContract(harness);
-    conservationContract(harness);
-    lifeContract(harness);
-    recordsContract(harness);
-    jobsContract(harness);
-    attemptStatsContract(harness);
-    idempotencyKeysContract(harness);
-    readsContract(harness);
-    replaysContract(harness);
-    retentionContract(harness);
-    searchContract(harness);
-    tenantContract(harness);
-    requestsContract(harness);
+    describe("the event log", () => {
+      acceptContract(harness);
+      requestsContract(harness);
+    });
+    describe("lanes", () => {
+      claimContract(harness);
+      orderContract(harness);
+      settleContract(harness);
+      changesContract(harness);
+      heldContract(harness);
+    });
+    describe("records", () => {
+      versionsContract(harness);
+      idempotencyMarksContract(harness);
+      tenantsContract(harness);
+    });
+    describe("reads", () => {
+      listsContract(harness);
+      searchContract(harness);
+      countersContract(harness);
+      walksContract(harness);
+    });
+    describe("jobs", () => {
+      periodicJobsContract(harness);
+      replaysContract(harness);
+      attemptStatsContract(harness);
+      retentionContract(harness);
+    });
+    describe("the whole", () => {
+      commitsContract(harness);
+      lifeContract(harness);
+    });
   });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { MAX_RECOVERIES } from "../../../src/domain/delivery.ts";
-import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
-import type { Store } from "../../../src/store/store.ts";
+import { MAX_RECOVERIES } from "../../../../src/domain/delivery.ts";
+import type { ClaimedDelivery } from "../../../../src/store/port/lanes.ts";
+import type { Store } from "../../../../src/store/store.ts";
 import {
   NOON,
   change,
@@ -16,8 +16,8 @@ import {
   recover,
   settle,
   stored,
-} from "../../support/store-fixtures.ts";
-import { inFreshPlace, insertLane, useStore, type StoreHarness } from "./harness.ts";
+} from "../../../support/store-fixtures.ts";
+import { inFreshPlace, insertLane, useStore, type StoreHarness } from "../harness.ts";
 
 const APPLIED = { applied: true, next: undefined, movedUp: false };
 const TOO_LATE = { applied: false, next: undefined, movedUp: false };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { publishKey } from "../../../src/domain/dedupe-key.ts";
-import type { Page, PageOf } from "../../../src/store/port/reads.ts";
+import { publishKey } from "../../../../src/domain/dedupe-key.ts";
+import type { Page, PageOf } from "../../../../src/store/port/reads.ts";
 import {
   NOON,
   change,
@@ -14,8 +14,8 @@ import {
   newSettlement,
   settle,
   stored,
-} from "../../support/store-fixtures.ts";
-import { useStore, type StoreHarness } from "./harness.ts";
+} from "../../../support/store-fixtures.ts";
+import { useStore, type StoreHarness } from "../harness.ts";
 
 /** Every page of a list, and how many rows each had. */
 async function readAll<Row>(list: (page: Page) => Promise<PageOf<Row>>, limit: number) {
@@ -31,8 +31,8 @@ async function readAll<Row>(list: (page: Page) => Promise<PageOf<Row>>, limit: n
   return { rows, sizes };
 }
 
-export function readsContract(harness: StoreHarness): void {
-  describe("reads", () => {
+export function listsContract(harness: StoreHarness): void {
+  describe("lists", () => {
     const shared = useStore(harness);
 
     it("list events newest first, page by page, by what is asked for", async () => {

@@ -1,12 +1,12 @@
 /** A log to search in, kept in memory too, where a search is a plain loop. */
-import type { EventStatus } from "../../../src/domain/delivery.ts";
-import { publishKey } from "../../../src/domain/dedupe-key.ts";
-import { MAX_SEARCHED_BODY_BYTES } from "../../../src/domain/event-search.ts";
-import { matchesPattern, parsePattern } from "../../../src/domain/pattern.ts";
-import type { NewDelivery, NewEvent } from "../../../src/store/port/event-log.ts";
-import type { EventFilter } from "../../../src/store/port/reads.ts";
-import type { Store } from "../../../src/store/store.ts";
-import { createChance, type Chance } from "../../support/chance.ts";
+import type { EventStatus } from "../../../../src/domain/delivery.ts";
+import { publishKey } from "../../../../src/domain/dedupe-key.ts";
+import { MAX_SEARCHED_BODY_BYTES } from "../../../../src/domain/event-search.ts";
+import { matchesPattern, parsePattern } from "../../../../src/domain/pattern.ts";
+import type { NewDelivery, NewEvent } from "../../../../src/store/port/event-log.ts";
+import type { EventFilter } from "../../../../src/store/port/reads.ts";
+import type { Store } from "../../../../src/store/store.ts";
+import { createChance, type Chance } from "../../../support/chance.ts";
 import {
   newDeath,
   newDelivery,
@@ -15,8 +15,8 @@ import {
   newSettlement,
   NOON,
   settle,
-} from "../../support/store-fixtures.ts";
-import { stored } from "../../support/store-fixtures.ts";
+} from "../../../support/store-fixtures.ts";
+import { stored } from "../../../support/store-fixtures.ts";
 
 export interface LoggedEvent {
   seq: number;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { MAX_RANK_OFFSET_MS } from "../../../src/domain/delivery.ts";
-import type { NewEvent } from "../../../src/store/port/event-log.ts";
-import type { Store } from "../../../src/store/store.ts";
+import { MAX_RANK_OFFSET_MS } from "../../../../src/domain/delivery.ts";
+import type { NewEvent } from "../../../../src/store/port/event-log.ts";
+import type { Store } from "../../../../src/store/store.ts";
 import {
   NOON,
   accept,
@@ -13,12 +13,12 @@ import {
   settle,
   stored,
   textOf,
-} from "../../support/store-fixtures.ts";
-import { inFreshPlace, insertLane, useStore, type StoreHarness } from "./harness.ts";
+} from "../../../support/store-fixtures.ts";
+import { inFreshPlace, insertLane, useStore, type StoreHarness } from "../harness.ts";
 
 const BACKLOG = 2000;
 
-export function laneContract(harness: StoreHarness): void {
+export function claimContract(harness: StoreHarness): void {
   describe("a lane", () => {
     const shared = useStore(harness);
 

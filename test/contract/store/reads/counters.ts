@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { DELIVERY_STATES } from "../../../src/domain/delivery.ts";
-import type { DeliveryCounters, StoredDelivery } from "../../../src/store/port/reads.ts";
-import type { Store } from "../../../src/store/store.ts";
-import { useStore, type StoreHarness } from "./harness.ts";
-import { operations, runOperations } from "./random-operations.ts";
+import { DELIVERY_STATES } from "../../../../src/domain/delivery.ts";
+import type { DeliveryCounters, StoredDelivery } from "../../../../src/store/port/reads.ts";
+import type { Store } from "../../../../src/store/store.ts";
+import { useStore, type StoreHarness } from "../harness.ts";
+import { operations, runOperations } from "../random-operations.ts";
 
 async function listLane(store: Store, subscriptionSeq: number): Promise<StoredDelivery[]> {
   const rows: StoredDelivery[] = [];
@@ -35,7 +35,7 @@ function imbalance(counters: DeliveryCounters | undefined, rows: readonly Stored
 
 const BALANCED = { created: 0, delivered: 0, dead: 0, cancelled: 0, open: 0 };
 
-export function conservationContract(harness: StoreHarness): void {
+export function countersContract(harness: StoreHarness): void {
   describe("the counters", () => {
     const shared = useStore(harness);
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { publishKey } from "../../../src/domain/dedupe-key.ts";
-import { agesOf, type Ages } from "../../../src/domain/retention.ts";
-import type { NewDelivery, NewEvent } from "../../../src/store/port/event-log.ts";
-import type { RetentionRules } from "../../../src/store/port/jobs.ts";
-import type { Store } from "../../../src/store/store.ts";
+import { publishKey } from "../../../../src/domain/dedupe-key.ts";
+import { agesOf, type Ages } from "../../../../src/domain/retention.ts";
+import type { NewDelivery, NewEvent } from "../../../../src/store/port/event-log.ts";
+import type { RetentionRules } from "../../../../src/store/port/jobs.ts";
+import type { Store } from "../../../../src/store/store.ts";
 import {
   NOON,
   accept,
@@ -21,8 +21,8 @@ import {
   setTime,
   settle,
   stored,
-} from "../../support/store-fixtures.ts";
-import { DEDUPE_HORIZON_MS, inFreshPlace, insertLane, type StoreHarness } from "./harness.ts";
+} from "../../../support/store-fixtures.ts";
+import { DEDUPE_HORIZON_MS, inFreshPlace, insertLane, type StoreHarness } from "../harness.ts";
 
 const DAY_MS = 86_400_000;
 const LATER = NOON + 31 * DAY_MS;

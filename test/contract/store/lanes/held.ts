@@ -12,8 +12,8 @@ import {
   recover,
   settle,
   stored,
-} from "../../support/store-fixtures.ts";
-import { inFreshPlace, insertLane, useStore, type StoreHarness } from "./harness.ts";
+} from "../../../support/store-fixtures.ts";
+import { inFreshPlace, insertLane, useStore, type StoreHarness } from "../harness.ts";
 
 const HOUR_MS = 3_600_000;
 

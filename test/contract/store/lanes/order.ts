@@ -12,9 +12,9 @@ import {
   newSettlement,
   settle,
   stored,
-} from "../../support/store-fixtures.ts";
-import { useStore, type StoreHarness } from "./harness.ts";
-import { operations, runOperations } from "./random-operations.ts";
+} from "../../../support/store-fixtures.ts";
+import { useStore, type StoreHarness } from "../harness.ts";
+import { operations, runOperations } from "../random-operations.ts";
 
 export function orderContract(harness: StoreHarness): void {
   describe("an ordered lane", () => {

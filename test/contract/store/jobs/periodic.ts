@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { JobRunEnd, JobRunStart } from "../../../src/store/port/jobs.ts";
-import { NOON, setTime } from "../../support/store-fixtures.ts";
-import { inFreshPlace, useStore, type StoreHarness } from "./harness.ts";
+import type { JobRunEnd, JobRunStart } from "../../../../src/store/port/jobs.ts";
+import { NOON, setTime } from "../../../support/store-fixtures.ts";
+import { inFreshPlace, useStore, type StoreHarness } from "../harness.ts";
 
 const LEASE_MS = 30_000;
 
-export function jobsContract(harness: StoreHarness): void {
-  describe("jobs", () => {
+export function periodicJobsContract(harness: StoreHarness): void {
+  describe("periodic jobs", () => {
     const shared = useStore(harness);
     const find = async (name: string) => (await shared.store.jobs.load()).find((job) => job.name === name);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { publishKey, replayKey, webhookKey } from "../../../src/domain/dedupe-key.ts";
+import { publishKey, replayKey, webhookKey } from "../../../../src/domain/dedupe-key.ts";
 import {
   NOON,
   accept,
@@ -11,8 +11,8 @@ import {
   newEvent,
   stored,
   textOf,
-} from "../../support/store-fixtures.ts";
-import { DEDUPE_HORIZON_MS, inFreshPlace, insertLane, useStore, type StoreHarness } from "./harness.ts";
+} from "../../../support/store-fixtures.ts";
+import { DEDUPE_HORIZON_MS, inFreshPlace, insertLane, useStore, type StoreHarness } from "../harness.ts";
 
 const BODIES: readonly (readonly [string, Uint8Array])[] = [
   ["no bytes at all", new Uint8Array(0)],

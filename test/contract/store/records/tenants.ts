@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { StoredRecord } from "../../../src/store/port/records.ts";
-import type { Store } from "../../../src/store/store.ts";
+import type { StoredRecord } from "../../../../src/store/port/records.ts";
+import type { Store } from "../../../../src/store/store.ts";
 import {
   accept,
   newDelivery,
@@ -10,8 +10,8 @@ import {
   NOON,
   settle,
   stored,
-} from "../../support/store-fixtures.ts";
-import { inFreshPlace, useStore, type StoreHarness } from "./harness.ts";
+} from "../../../support/store-fixtures.ts";
+import { inFreshPlace, useStore, type StoreHarness } from "../harness.ts";
 
 /** Of one that nobody has configured. */
 const UNCONFIGURED = { format: 0, data: "{}", createdAt: NOON, updatedAt: NOON };
@@ -41,7 +41,7 @@ const put = { act: "put", expected: "absent", format: 1, data: "{}" } as const;
 
 const born = (store: Store, tenantId: string) => stored(store, newEvent({ tenantId }));
 
-export function tenantContract(harness: StoreHarness): void {
+export function tenantsContract(harness: StoreHarness): void {
   describe("tenants", () => {
     const shared = useStore(harness);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { NOON, commit, newRequest } from "../../support/store-fixtures.ts";
-import { useStore, type StoreHarness } from "./harness.ts";
+import { NOON, commit, newRequest } from "../../../support/store-fixtures.ts";
+import { useStore, type StoreHarness } from "../harness.ts";
 
 export function requestsContract(harness: StoreHarness): void {
   describe("logged requests", () => {

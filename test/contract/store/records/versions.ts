@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { RecordChange, RecordKind, WriteRequest, WriteResult } from "../../../src/store/port/records.ts";
-import type { Store } from "../../../src/store/store.ts";
-import { NOON, countOpen, newDelivery, newEvent } from "../../support/store-fixtures.ts";
-import { inFreshPlace, insertLane, type StoreHarness } from "./harness.ts";
+import type { RecordChange, RecordKind, WriteRequest, WriteResult } from "../../../../src/store/port/records.ts";
+import type { Store } from "../../../../src/store/store.ts";
+import { NOON, countOpen, newDelivery, newEvent } from "../../../support/store-fixtures.ts";
+import { inFreshPlace, insertLane, type StoreHarness } from "../harness.ts";
 
 const KINDS: readonly RecordKind[] = ["event_type", "target"];
 type PutRecord = Extract<RecordChange, { act: "put" }>;
@@ -19,7 +19,7 @@ const write = (store: Store, changes: readonly RecordChange[], rest: Partial<Wri
 const versionOf = (result: WriteResult) => (result.kind === "written" ? result.version : Number.NaN);
 const mark = (key: string, fingerprint = "f") => ({ scope: "s", key, fingerprint, madeId: "a", madeAt: NOON });
 
-export function recordsContract(harness: StoreHarness): void {
+export function versionsContract(harness: StoreHarness): void {
   describe("records", () => {
     it("are kept with data, bytes, times and number, through a restart and a crash", () =>
       inFreshPlace(harness, async (place) => {

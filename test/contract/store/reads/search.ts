@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { EventStatus } from "../../../src/domain/delivery.ts";
-import type { EventFilter, SearchPage } from "../../../src/store/port/reads.ts";
-import type { Store } from "../../../src/store/store.ts";
-import { newEvent, NOON, stored } from "../../support/store-fixtures.ts";
-import { inFreshPlace, insertLane, type StoreHarness, type StorePlace } from "./harness.ts";
+import type { EventStatus } from "../../../../src/domain/delivery.ts";
+import type { EventFilter, SearchPage } from "../../../../src/store/port/reads.ts";
+import type { Store } from "../../../../src/store/store.ts";
+import { newEvent, NOON, stored } from "../../../support/store-fixtures.ts";
+import { inFreshPlace, insertLane, type StoreHarness, type StorePlace } from "../harness.ts";
 import { fillLog, searchPlainly, SOURCES, TENANTS, TEXTS, TYPES, type LoggedEvent } from "./search-log.ts";
 
 const EVENTS = 3300;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { IdempotencyMark } from "../../../src/store/port/records.ts";
-import { NOON } from "../../support/store-fixtures.ts";
-import { inFreshPlace, useStore, type StoreHarness } from "./harness.ts";
+import type { IdempotencyMark } from "../../../../src/store/port/records.ts";
+import { NOON } from "../../../support/store-fixtures.ts";
+import { inFreshPlace, useStore, type StoreHarness } from "../harness.ts";
 
 const mark = (change: Partial<IdempotencyMark>): IdempotencyMark => ({
   scope: "tenants",
@@ -15,7 +15,7 @@ const mark = (change: Partial<IdempotencyMark>): IdempotencyMark => ({
 const put = (id: string) =>
   ({ act: "put", kind: "target", tenantId: "", id, expected: "absent", format: 1, data: "{}" }) as const;
 
-export function idempotencyKeysContract(harness: StoreHarness): void {
+export function idempotencyMarksContract(harness: StoreHarness): void {
   describe("idempotency keys", () => {
     const shared = useStore(harness);
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { addPacked, bucketOf, createHistogram, packHistogram } from "../../../src/domain/latency-histogram.ts";
-import type { AttemptStats } from "../../../src/store/port/jobs.ts";
-import type { Store } from "../../../src/store/store.ts";
-import { NOON } from "../../support/store-fixtures.ts";
-import { inFreshPlace, useStore, type StoreHarness } from "./harness.ts";
+import { addPacked, bucketOf, createHistogram, packHistogram } from "../../../../src/domain/latency-histogram.ts";
+import type { AttemptStats } from "../../../../src/store/port/jobs.ts";
+import type { Store } from "../../../../src/store/store.ts";
+import { NOON } from "../../../support/store-fixtures.ts";
+import { inFreshPlace, useStore, type StoreHarness } from "../harness.ts";
 
 /** A full hour. */
 const MINUTE = Math.floor(NOON / 3_600_000) * 60;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DeliveryKey } from "../../../src/store/port/lanes.ts";
+import type { DeliveryKey } from "../../../../src/store/port/lanes.ts";
 import {
   NOON,
   accept,
@@ -13,12 +13,12 @@ import {
   newSettlement,
   settle,
   stored,
-} from "../../support/store-fixtures.ts";
-import { useStore, type StoreHarness } from "./harness.ts";
+} from "../../../support/store-fixtures.ts";
+import { useStore, type StoreHarness } from "../harness.ts";
 
 const UNORDERED = { ordered: false, expiresAt: undefined };
 
-export function actsContract(harness: StoreHarness): void {
+export function changesContract(harness: StoreHarness): void {
   describe("what an operator does", () => {
     const shared = useStore(harness);
 
