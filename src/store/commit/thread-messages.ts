@@ -8,8 +8,9 @@ import type { FaultReport } from "./faults.ts";
 export interface BatchMessage {
   at: BatchTime;
   rows: number;
-  accepts: ArrayBuffer;
-  settles: ArrayBuffer;
+  /** Undefined where there are none, as everywhere here: a buffer that crosses costs more than what is in it. */
+  accepts: ArrayBuffer | undefined;
+  settles: ArrayBuffer | undefined;
   commands: Command[];
   requests: LoggedRequest[];
   claims: ClaimRequest[];
@@ -17,50 +18,55 @@ export interface BatchMessage {
 
 export interface ResultMessage {
   /** Sequence numbers; negative ones point into `special`. */
-  accepts: Float64Array;
-  /** Whether the deliveries of the accepted events, in order, were claimed. */
-  claimedAtBirth: Uint8Array;
+  accepts: Float64Array | undefined;
+  /** Whether the deliveries of the accepted events, in order, were claimed: each as one character. */
+  claimedAtBirth: string;
   special: OrFault<Stored>[];
   /** Undefined where nothing follows: the usual case. */
   settles: (OrFault<Omit<Settled, "next"> & { hasNext: boolean }> | undefined)[];
   commands: BatchResult["commands"];
   claims: OrFault<Omit<ClaimResult, "claimed"> & { count: number }>[];
   /** Of claims first, then of settles. */
-  claimed: ArrayBuffer;
+  claimed: ArrayBuffer | undefined;
   fatal: FaultReport | undefined;
 }
 
 export function toBatchMessage(batch: WriteBatch): { message: BatchMessage; transfer: ArrayBuffer[] } {
-  const accepts = packAccepts(batch.accepts);
-  const settles = packSettles(batch.settles);
+  const accepts = batch.accepts.length === 0 ? undefined : packAccepts(batch.accepts);
+  const settles = batch.settles.length === 0 ? undefined : packSettles(batch.settles);
   const { at, rows, commands, requests, claims } = batch;
-  return { message: { at, rows, accepts, settles, commands, requests, claims }, transfer: [accepts, settles] };
+  const message = { at, rows, accepts, settles, commands, requests, claims };
+  return { message, transfer: [accepts, settles].filter((buffer) => buffer !== undefined) };
 }
 
 export function fromBatchMessage(message: BatchMessage): WriteBatch {
   const { at, rows, commands, requests, claims } = message;
-  const accepts = unpackAccepts(message.accepts);
-  return { at, rows, accepts, settles: unpackSettles(message.settles), commands, requests, claims };
+  const accepts = message.accepts === undefined ? [] : unpackAccepts(message.accepts);
+  const settles = message.settles === undefined ? [] : unpackSettles(message.settles);
+  return { at, rows, accepts, settles, commands, requests, claims };
 }
 
+const CLAIMED = "1";
+const WAITS = "0";
+
 export function toResultMessage(result: BatchResult): { message: ResultMessage; transfer: ArrayBuffer[] } {
-  const accepts = new Float64Array(result.accepts.length);
+  const accepts = result.accepts.length === 0 ? undefined : new Float64Array(result.accepts.length);
   const special: OrFault<Stored>[] = [];
-  const births: number[] = [];
+  let claimedAtBirth = "";
   result.accepts.forEach((stored, i) => {
+    if (accepts === undefined) return;
     if ("eventSeq" in stored) {
       accepts[i] = stored.eventSeq;
-      for (const isClaimed of stored.claimed) births.push(isClaimed ? 1 : 0);
+      for (const isClaimed of stored.claimed) claimedAtBirth += isClaimed ? CLAIMED : WAITS;
     } else {
       accepts[i] = -special.push(stored);
     }
   });
-  const claimedAtBirth = Uint8Array.from(births);
   const handedOver = [
     ...result.claims.flatMap((claim) => ("failed" in claim ? [] : claim.claimed)),
     ...result.settles.flatMap((settle) => ("failed" in settle || settle.next === undefined ? [] : [settle.next])),
   ];
-  const claimed = packClaimed(handedOver);
+  const claimed = handedOver.length === 0 ? undefined : packClaimed(handedOver);
   const message: ResultMessage = {
     accepts,
     claimedAtBirth,
@@ -78,13 +84,13 @@ export function toResultMessage(result: BatchResult): { message: ResultMessage; 
     claimed,
     fatal: result.fatal,
   };
-  return { message, transfer: [accepts.buffer, claimedAtBirth.buffer, claimed] };
+  return { message, transfer: [accepts?.buffer, claimed].filter((buffer) => buffer !== undefined) };
 }
 
 const NOTHING_FOLLOWS: Settled = { applied: true, next: undefined, movedUp: false };
 
 export function fromResultMessage(message: ResultMessage, batch: WriteBatch): BatchResult {
-  const handedOver = unpackClaimed(message.claimed);
+  const handedOver = message.claimed === undefined ? [] : unpackClaimed(message.claimed);
   let next = 0;
   const claims = message.claims.map((claim): OrFault<ClaimResult> => {
     if ("failed" in claim) return claim;
@@ -99,9 +105,9 @@ export function fromResultMessage(message: ResultMessage, batch: WriteBatch): Ba
   });
   let birth = 0;
   const accepts = batch.accepts.map(({ deliveries }, i): OrFault<Stored> => {
-    const seq = message.accepts[i] ?? 0;
+    const seq = message.accepts?.[i] ?? 0;
     if (seq < 0) return message.special[-seq - 1] as OrFault<Stored>;
-    return { eventSeq: seq, claimed: deliveries.map(() => message.claimedAtBirth[birth++] === 1) };
+    return { eventSeq: seq, claimed: deliveries.map(() => message.claimedAtBirth[birth++] === CLAIMED) };
   });
   return { accepts, settles, claims, commands: message.commands, fatal: message.fatal };
 }

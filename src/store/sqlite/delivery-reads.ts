@@ -85,7 +85,7 @@ interface AttemptSql {
   address: string | null;
   request_headers: string | null;
   /** Where the headers are those of a form. */
-  signatures: Uint8Array | null;
+  signatures: string | null;
   response_code: number | null;
   response_headers: string | null;
   response_body: Uint8Array | null;

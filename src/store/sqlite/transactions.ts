@@ -22,6 +22,10 @@ export interface Transactions {
 }
 
 export function createTransactions(db: Database, memories: readonly Memory[]): Transactions {
+  // Prepared: each transaction needs both.
+  const begin = db.prepare("begin immediate");
+  const commit = db.prepare("commit");
+
   function writeNotes(): void {
     for (const memory of memories) memory.write?.();
   }
@@ -38,11 +42,11 @@ export function createTransactions(db: Database, memories: readonly Memory[]): T
 
   return {
     commit(work) {
-      db.exec("begin immediate");
+      begin.get();
       try {
         const result = work();
         writeNotes();
-        db.exec("commit");
+        commit.get();
         return result;
       } catch (error) {
         undo(error, "rollback");

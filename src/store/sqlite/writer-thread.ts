@@ -11,16 +11,20 @@ const port: MessagePort = parentPort;
 function takeWaiting(first: BatchMessage): { messages: BatchMessage[]; isLast: boolean } {
   const messages = [first];
   let { rows } = first;
-  let bytes = first.accepts.byteLength + first.settles.byteLength;
+  let bytes = sizeOf(first);
   while (rows < BATCH_LIMITS.maxRows && bytes < BATCH_LIMITS.maxBytes) {
     const next = receiveMessageOnPort(port)?.message as BatchMessage | "close" | undefined;
     if (next === undefined) break;
     if (next === "close") return { messages, isLast: true };
     messages.push(next);
     rows += next.rows;
-    bytes += next.accepts.byteLength + next.settles.byteLength;
+    bytes += sizeOf(next);
   }
   return { messages, isLast: false };
+}
+
+function sizeOf({ accepts, settles }: BatchMessage): number {
+  return (accepts?.byteLength ?? 0) + (settles?.byteLength ?? 0);
 }
 
 function open(options: WriterOptions): void {

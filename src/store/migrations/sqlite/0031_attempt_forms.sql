@@ -12,4 +12,4 @@ create table attempt_forms (
 
 -- Null where the attempt has url, address and headers itself.
 alter table attempts add column form integer;
-alter table attempts add column signatures blob;
+alter table attempts add column signatures text;
