@@ -1,0 +1,48 @@
+import { PosthornError } from "../../domain/errors.ts";
+import { MASK } from "../../domain/mask.ts";
+import { fieldOf } from "./kind-settings.ts";
+import type { SettingsSecrets } from "./sender.ts";
+
+const fieldsOf = (settings: object): Readonly<Record<string, unknown>> => Object.fromEntries(Object.entries(settings));
+
+/**
+ * For kinds whose secrets are single settings. `secrets` names these; `place` names those that say where it goes: when
+ * one of them changes, the secrets must be given again.
+ */
+export function secretSettings<Settings extends object>(
+  secrets: readonly (keyof Settings & string)[],
+  place: readonly (keyof Settings & string)[],
+): SettingsSecrets<Settings> {
+  const isSecret = (field: string) => (secrets as readonly string[]).includes(field);
+  const mapSecrets = (settings: object, map: (field: string, value: unknown) => unknown) =>
+    Object.fromEntries(
+      Object.entries(settings).map(([field, value]) => [field, isSecret(field) ? map(field, value) : value]),
+    );
+
+  return {
+    hide(settings) {
+      const hidden = Object.fromEntries(Object.entries(settings).filter(([field]) => isSecret(field)));
+      if (Object.keys(hidden).length === 0) return undefined;
+      return { shown: mapSecrets(settings, () => MASK) as Settings, hidden };
+    },
+    reveal: (shown, hidden) => ({ ...shown, ...(hidden as Partial<Settings>) }),
+    mask: (settings, maskValue) => mapSecrets(settings, (_, value) => maskValue(String(value))) as Settings,
+    restore(given, stored) {
+      const known = fieldsOf(stored);
+      const restore = (field: string, value: unknown) => (value === MASK ? (known[field] ?? value) : value);
+      return mapSecrets(given, restore) as Partial<Settings>;
+    },
+    refuseCarried(given, stored, isWhole) {
+      const [wished, known] = [fieldsOf(given), fieldsOf(stored)];
+      if (!place.some((field) => wished[field] !== undefined && wished[field] !== known[field])) return;
+      const carried = secrets.find(
+        (field) => known[field] !== undefined && (wished[field] === MASK || (wished[field] === undefined && !isWhole)),
+      );
+      if (carried === undefined) return;
+      const name = fieldOf(carried, {});
+      throw new PosthornError("invalid_field", `${name}: it goes elsewhere now; give ${carried} again.`, {
+        field: name,
+      });
+    },
+  };
+}

@@ -1,0 +1,217 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Attempt, AttemptReport, DestinationKind, Sender } from "../../src/deliver/senders/sender.ts";
+import type { Outcome } from "../../src/domain/outcome.ts";
+import { MASK } from "../../src/domain/mask.ts";
+import { createDestinationKinds } from "../../src/deliver/senders/kinds.ts";
+import { checkKindSettings, fieldOf, settingsIn, withSettings } from "../../src/deliver/senders/kind-settings.ts";
+import type { Subscription, SubscriptionInput } from "../../src/domain/subscription.ts";
+
+/** What a kind tells of itself, to be held to what every kind of destination promises. */
+export interface SenderCase {
+  kind: DestinationKind;
+  /** Opens the sender before a far end that does what it is told. */
+  open(): Promise<SenderHarness>;
+  /** Settings that lead there, with `SECRET` wherever a secret can be. */
+  settings(harness: SenderHarness): object;
+  /** The same, but for another place. */
+  settingsElsewhere(harness: SenderHarness): object;
+  /** The outcome for each thing that the far end can do; left out with a reason where it cannot. */
+  outcomes: Record<Exclude<FarEnd, "hangs">, Outcome["kind"] | { never: string }>;
+}
+
+export interface SenderHarness {
+  sender: Sender;
+  /** Where the far end is, for the settings. */
+  place: string;
+  farEnd(does: FarEnd): void | Promise<void>;
+  /** Lets the time of the sender pass; where it has the machine's, nothing. */
+  pass(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type FarEnd = "takes" | "refuses" | "fails" | "is down" | "is gone" | "hangs";
+
+export const SECRET = "s3cret-canary";
+const TIMEOUT_MS = 1000;
+
+export function senderContract(name: string, sender: SenderCase): void {
+  const { kind } = sender;
+  const kinds = createDestinationKinds([kind]);
+
+  describe(`the sender contract: ${name}`, () => {
+    let harness: SenderHarness;
+    beforeEach(async () => {
+      harness = await sender.open();
+    });
+    afterEach(() => harness.close());
+
+    const inputWith = (settings: object): SubscriptionInput =>
+      withSettings({ name: "a", kind: kind.name, events: ["#"] }, kind, settings);
+
+    function makeSubscription(): Subscription {
+      const settings = sender.settings(harness);
+      const input = inputWith(settings);
+      const { destination, place } = kind.prepare(settings, { shared: input, target: undefined });
+      const facts = { seq: 1, version: 1, id: "sub_1", tenantId: "default", name: "a", kind: kind.name };
+      const rest = { status: "active", timeoutMs: TIMEOUT_MS, secrets: [SIGNING_SECRET], mode: "queue" };
+      return { ...facts, destination, place, ...rest } as unknown as Subscription;
+    }
+
+    function makeAttempts(count: number): Attempt[] {
+      const subscription = makeSubscription();
+      return Array.from({ length: count }, (_, n) => ({
+        deliveryId: `dlv_${n}`,
+        number: 1,
+        event: { ...EVENT, id: `evt_${n}` },
+        subscription,
+      }));
+    }
+
+    /** Fails when it is told of more than once, or not within the deadline and a second. */
+    async function send(attempts: readonly Attempt[]): Promise<readonly AttemptReport[]> {
+      let told: (readonly AttemptReport[])[] = [];
+      const reported = new Promise<void>((resolve) => {
+        harness.sender.send(attempts, (reports) => {
+          told.push(reports);
+          resolve();
+        });
+      });
+      await harness.pass(TIMEOUT_MS + 1000);
+      await reported;
+      await harness.pass(TIMEOUT_MS);
+      expect(told).toHaveLength(1);
+      return told[0] as readonly AttemptReport[];
+    }
+
+    const batches = () => [...new Set([1, 2, harness.sender.limitsOf(makeSubscription()).maxBatch])];
+    const allowed = () => batches().filter((count) => count <= harness.sender.limitsOf(makeSubscription()).maxBatch);
+
+    it("reports on each delivery of every allowed batch, in the order given", async () => {
+      await harness.farEnd("takes");
+      for (const count of allowed()) {
+        const reports = await send(makeAttempts(count));
+        expect(reports.map(({ outcome }) => outcome.kind)).toEqual(Array.from({ length: count }, () => "delivered"));
+        for (const { durationMs, startedAt, record } of reports) {
+          expect([durationMs >= 0, Number.isFinite(startedAt), typeof record.url]).toEqual([true, true, "string"]);
+        }
+      }
+    });
+
+    for (const [does, kindOfOutcome] of Object.entries(sender.outcomes)) {
+      if (typeof kindOfOutcome !== "string") continue;
+      it(`says "${kindOfOutcome}" when the far end ${does}, as a value`, async () => {
+        await harness.farEnd(does as FarEnd);
+        const [report] = await send(makeAttempts(1));
+        const { outcome } = report as AttemptReport;
+        expect(outcome.kind).toBe(kindOfOutcome);
+        expect(outcome.result === "success").toBe(kindOfOutcome === "delivered");
+        expect(outcome.error === undefined).toBe(kindOfOutcome === "delivered");
+        if (does === "is down") expect(outcome.says).toBe("ill");
+        if (does === "takes") expect(outcome.says).toBe("well");
+      });
+    }
+
+    it("gives up at the deadline, which says that the destination is ill", async () => {
+      await harness.farEnd("hangs");
+      const [report] = await send(makeAttempts(1));
+      expect(report?.outcome).toMatchObject({ kind: "failed", result: "timeout", says: "ill" });
+    });
+
+    it("never throws, whatever is wrong with an attempt", async () => {
+      await harness.farEnd("takes");
+      const [attempt] = makeAttempts(1) as [Attempt];
+      const odd = [
+        { ...attempt, event: { ...EVENT, type: "line\nbreak" } },
+        { ...attempt, event: { ...EVENT, occurredAt: Number.NaN } },
+        { ...attempt, event: { ...EVENT, body: Buffer.alloc(0) } },
+        { ...attempt, request: "no JSON" },
+      ];
+      for (const one of odd) {
+        const [report] = await send([one]);
+        expect(["delivered", "failed", "refused", "blocked"]).toContain(report?.outcome.kind);
+      }
+    });
+
+    it("keeps no secret in what it reports", async () => {
+      for (const does of ["takes", "refuses", "fails", "is down"] as const) {
+        await harness.farEnd(does);
+        const reports = await send(makeAttempts(1));
+        const subscription = makeSubscription();
+        const shown = reports.map(({ outcome, record }) => [
+          outcome,
+          record,
+          kind.presentRecord(record, { ...RECORDED, subscription }),
+        ]);
+        expect(JSON.stringify(shown)).not.toContain(SECRET);
+      }
+    });
+
+    it("ends what is in flight when it is closed, as a fault of ours", async () => {
+      await harness.farEnd("hangs");
+      const reported = new Promise<readonly AttemptReport[]>((resolve) => {
+        harness.sender.send(makeAttempts(1), resolve);
+      });
+      await harness.sender.close();
+      await harness.pass(0);
+      const [report] = await reported;
+      expect(report?.outcome).toMatchObject({ kind: "failed", result: "error", says: "nothing" });
+    });
+
+    it("has settings that pass its own checks, and names what is wrong with others by its field", () => {
+      const settings = sender.settings(harness);
+      expect(checkKindSettings(inputWith(settings), kinds)).toEqual([]);
+      const [unknown] = checkKindSettings(inputWith({ ...settings, nonsense: 1 }), kinds);
+      expect(unknown).toMatchObject({ field: fieldOf("nonsense", kind), message: expect.stringContaining(kind.name) });
+      const [needed] = kind.settings.required ?? [];
+      if (needed === undefined) return;
+      const rest = Object.fromEntries(Object.entries(settings).filter(([field]) => field !== needed));
+      const [missing] = checkKindSettings(inputWith(rest), kinds);
+      expect(missing).toMatchObject({ field: fieldOf(needed, kind), message: expect.stringContaining("is missing") });
+    });
+
+    it("hides its secrets in the store, shows them to nobody, and finds them again", () => {
+      const settings = sender.settings(harness);
+      const parted = kind.secrets.hide(settings);
+      expect(JSON.stringify(settings)).toContain(SECRET);
+      expect(JSON.stringify(parted?.shown)).not.toContain(SECRET);
+      expect(kind.secrets.reveal(parted?.shown ?? {}, JSON.parse(JSON.stringify(parted?.hidden)))).toEqual(settings);
+      expect(JSON.stringify(kind.present(settings))).not.toContain(SECRET);
+      expect(JSON.stringify(kind.secrets.mask(settings, () => MASK))).not.toContain(SECRET);
+    });
+
+    it("takes what it has shown for what is stored, and lets no secret go to another place", () => {
+      const settings = sender.settings(harness);
+      const shown = kind.secrets.mask(settings, () => MASK);
+      expect(kind.secrets.restore(shown, settings)).toEqual(settings);
+      kind.secrets.refuseCarried(shown, settings, true);
+      const elsewhere = kind.secrets.mask(sender.settingsElsewhere(harness), () => MASK);
+      expect(() => kind.secrets.refuseCarried(elsewhere, settings, true)).toThrow(/again/);
+      // The control: given anew, it may.
+      kind.secrets.refuseCarried(sender.settingsElsewhere(harness), settings, true);
+    });
+
+    it("puts its settings where they can be found", () => {
+      const settings = sender.settings(harness);
+      expect(settingsIn(inputWith(settings), kind)).toEqual(settings);
+    });
+  });
+}
+
+const SIGNING_SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+
+const EVENT: Attempt["event"] = {
+  id: "evt_1",
+  type: "order.created",
+  version: "1.0",
+  source: "api",
+  tenantId: "default",
+  priority: "normal",
+  orderingKey: undefined,
+  occurredAt: Date.UTC(2026, 0, 1),
+  receivedAt: Date.UTC(2026, 0, 1),
+  contentType: "application/json",
+  body: Buffer.from('{"total":1}'),
+  origin: "publish",
+};
+
+const RECORDED = { deliveryId: "dlv_0", eventId: "evt_0", eventType: "order.created", number: 1, startedAt: 0 };

@@ -1,0 +1,133 @@
+import { openHttpClient } from "../../src/deliver/http-client.ts";
+import { createAddressGuard } from "../../src/deliver/address-guard.ts";
+import { HTTP } from "../../src/deliver/senders/http/kind.ts";
+import type { SenderServices } from "../../src/deliver/senders/services.ts";
+import type { DestinationKind } from "../../src/deliver/senders/sender.ts";
+import { createSystemClock } from "../../src/domain/system-clock.ts";
+import { createBatchingKind, queueIsFull, refusedByQueue } from "../support/batching-kind.ts";
+import { createSessionKind, type Mood } from "../support/session-kind.ts";
+import { openSinkServer } from "../support/sink-server.ts";
+import { NOON } from "../support/store-fixtures.ts";
+import { createVirtualClock, createVirtualTime, moveClock } from "../support/virtual-clock.ts";
+import { nextTurn } from "../support/watched-store.ts";
+import { failed } from "../../src/domain/outcome.ts";
+import { SECRET, senderContract, type FarEnd, type SenderHarness } from "./sender-contract.ts";
+
+/** What a gateway would give them. */
+const services = (parts: Pick<SenderServices, "clock" | "client">): SenderServices => ({
+  userAgent: "Posthorn/contract",
+  checkUrl: () => undefined,
+  findOwnUrlProblem: () => undefined,
+  openCredentials: () => ({}),
+  ...parts,
+});
+
+senderContract("http", {
+  kind: HTTP,
+  outcomes: {
+    takes: "delivered",
+    refuses: "refused",
+    fails: "failed",
+    "is down": "failed",
+    "is gone": "gone",
+  },
+  async open() {
+    const clock = createSystemClock();
+    const guard = createAddressGuard({ allowPrivate: ["127.0.0.0/8"] });
+    const client = openHttpClient({ guard, allowHttp: true, clock });
+    const sink = await openSinkServer();
+    const sender = HTTP.open(services({ clock, client }));
+    return {
+      sender,
+      place: sink.url,
+      farEnd(does) {
+        if (does === "hangs") sink.answerWith("hang");
+        else if (does === "is down") sink.answerWith("reset");
+        else sink.answerWith({ status: { takes: 200, refuses: 400, fails: 500, "is gone": 410 }[does] });
+      },
+      pass: () => Promise.resolve(),
+      async close() {
+        await sender.close();
+        await sink.close();
+      },
+    };
+  },
+  settings: ({ place }) => ({
+    url: `${place}/hook`,
+    headers: { "X-Api-Key": SECRET },
+    auth: { type: "basic", username: "me", password: SECRET },
+  }),
+  settingsElsewhere: () => ({
+    url: "https://elsewhere.example/hook",
+    headers: { "X-Api-Key": SECRET },
+    auth: { type: "basic", username: "me", password: SECRET },
+  }),
+});
+
+/** In virtual time; the client is never asked. */
+async function openVirtual(kind: DestinationKind, farEnd: (does: FarEnd) => void): Promise<SenderHarness> {
+  const time = createVirtualTime(NOON);
+  const clock = createVirtualClock(time);
+  const client = { request: () => undefined, close: () => Promise.resolve() };
+  const sender = kind.open(services({ clock, client }));
+  return {
+    sender,
+    place: "orders",
+    farEnd,
+    pass: (ms) =>
+      moveClock(time, ms, async () => {
+        for (let turn = 0; turn < 3; turn++) await nextTurn();
+      }),
+    close: () => sender.close(),
+  };
+}
+
+const batching = createBatchingKind();
+senderContract("a kind that batches", {
+  kind: batching.kind,
+  outcomes: {
+    takes: "delivered",
+    refuses: "refused",
+    fails: "failed",
+    "is down": "failed",
+    "is gone": { never: "a queue stays" },
+  },
+  open() {
+    const { queue } = batching;
+    return openVirtual(batching.kind, (does) => {
+      if (does === "hangs") queue.hold();
+      else queue.hold()();
+      queue.answer = () => {
+        if (does === "refuses") return refusedByQueue("not for this queue");
+        if (does === "fails") return queueIsFull();
+        return does === "is down" ? failed("connection lost", { result: "connection_error" }) : undefined;
+      };
+    });
+  },
+  settings: ({ place }) => ({ queue: place, token: SECRET, max_batch: 7 }),
+  settingsElsewhere: () => ({ queue: "others", token: SECRET }),
+});
+
+const MOODS: Record<FarEnd, Mood> = {
+  takes: "well",
+  refuses: "refusing",
+  fails: "failing",
+  "is down": "down",
+  "is gone": "gone",
+  hangs: "hanging",
+};
+
+const session = createSessionKind();
+senderContract("a kind that is slow and has a state", {
+  kind: session.kind,
+  outcomes: {
+    takes: "delivered",
+    refuses: "refused",
+    fails: "failed",
+    "is down": "failed",
+    "is gone": "gone",
+  },
+  open: () => openVirtual(session.kind, (does) => void (session.host.mood = MOODS[does])),
+  settings: ({ place }) => ({ host: place, password: SECRET }),
+  settingsElsewhere: () => ({ host: "elsewhere", password: SECRET }),
+});
