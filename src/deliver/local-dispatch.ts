@@ -3,7 +3,7 @@ import type { EventContent } from "../domain/event.ts";
 import { formatDeliveryId } from "../domain/ids.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery, Store } from "../store/store.ts";
-import type { Dispatch } from "./dispatch.ts";
+import { ONE_BY_ONE, type Dispatch } from "./dispatch.ts";
 import type { AttemptReport, Sender } from "./senders/sender.ts";
 
 export interface LocalDispatchOptions {
@@ -45,22 +45,34 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
     };
   }
 
+  function load(delivery: ClaimedDelivery, subscription: Subscription, done: Done): void {
+    const { event, eventSeq, request } = delivery;
+    const lacksRequest = subscription.mode === "forward" && request === undefined && event.origin === "webhook";
+    if (hasBody(event) && !lacksRequest) return send(delivery, subscription, event, request, done);
+    Promise.all([
+      event.body ?? store.loadBody(eventSeq),
+      lacksRequest ? store.loadRequest(eventSeq) : Promise.resolve(request),
+    ]).then(
+      ([body, loaded]) => {
+        if (body !== undefined) send(delivery, subscription, { ...event, body }, loaded, done);
+        else done(failedHere(subscription, "the event's body was erased"));
+      },
+      (error: unknown) => done(failedHere(subscription, `the event could not be loaded: ${String(error)}`)),
+    );
+  }
+
   return {
-    send(delivery, subscription, done) {
-      const { event, eventSeq, request } = delivery;
-      const lacksRequest = subscription.mode === "forward" && request === undefined && event.origin === "webhook";
-      if (hasBody(event) && !lacksRequest) return send(delivery, subscription, event, request, done);
-      Promise.all([
-        event.body ?? store.loadBody(eventSeq),
-        lacksRequest ? store.loadRequest(eventSeq) : Promise.resolve(request),
-      ]).then(
-        ([body, loaded]) => {
-          if (body !== undefined) send(delivery, subscription, { ...event, body }, loaded, done);
-          else done(failedHere(subscription, "the event's body was erased"));
-        },
-        (error: unknown) => done(failedHere(subscription, `the event could not be loaded: ${String(error)}`)),
-      );
+    send(deliveries, subscription, done) {
+      const reports: AttemptReport[] = [];
+      let open = deliveries.length;
+      for (const [i, delivery] of deliveries.entries()) {
+        load(delivery, subscription, (report) => {
+          reports[i] = report;
+          if (--open === 0) done(reports);
+        });
+      }
     },
+    limitsOf: () => ONE_BY_ONE,
     async close() {
       await Promise.all(Object.values(senders).map((sender) => sender.close()));
     },

@@ -349,9 +349,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     lane.inFlight++;
     lane.unsettled++;
     slots.occupy(lane);
-    inFlight.start(delivery, (mark) =>
-      dispatch.send(delivery, subscription, (report) =>
-        finish(lane, { delivery, report, isProbe, sentBy: subscription, mark, drain }),
+    inFlight.start([delivery], ([mark = 0]) =>
+      dispatch.send([delivery], subscription, ([report]) =>
+        finish(lane, { delivery, report: report as AttemptReport, isProbe, sentBy: subscription, mark, drain }),
       ),
     );
     return true;

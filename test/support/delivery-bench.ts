@@ -7,7 +7,7 @@ import type { Clock } from "../../src/domain/clock.ts";
 import type { Outcome } from "../../src/domain/outcome.ts";
 import { createSeededRandom } from "../../src/domain/seeded-random.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
-import type { Dispatch } from "../../src/deliver/dispatch.ts";
+import { ONE_BY_ONE, type BatchLimits, type Dispatch } from "../../src/deliver/dispatch.ts";
 import type { HealthCheck } from "../../src/deliver/health-check.ts";
 import { createHealthWatch, type HealthWatch } from "../../src/deliver/health-watch.ts";
 import { createScheduler, type Scheduler, type SchedulerOptions } from "../../src/deliver/scheduler.ts";
@@ -24,9 +24,12 @@ import { settleCalls, watchCalls, type Life } from "./watched-store.ts";
 export interface Flight {
   readonly eventId: string;
   readonly delivery: ClaimedDelivery;
+  /** Of all that go with it, itself the first. */
+  readonly eventIds: readonly string[];
   readonly subscription: Subscription;
   readonly startedAt: number;
-  answer(outcome?: Outcome): Promise<void>;
+  /** The same for each, or what the function says. */
+  answer(outcome?: Outcome | ((eventId: string) => Outcome)): Promise<void>;
 }
 
 export interface DeliveryBench {
@@ -77,6 +80,8 @@ function response(status: number) {
 export interface DeliveryBenchOptions extends Partial<
   Pick<SchedulerOptions, "maxInFlight" | "maxBodyBytes" | "findSavedBreaker" | "findSharedTarget" | "onAttempt">
 > {
+  /** How many go in one attempt; without it each goes alone. */
+  limits?: BatchLimits;
   /** The health of targets; without it they are well. */
   check?: HealthCheck;
   wrap?: (store: Store) => Store;
@@ -126,16 +131,21 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
 
   const settle = () => settleCalls(() => life.calls);
   const dispatch: Dispatch = {
-    send(delivery, subscription, done) {
+    limitsOf: () => options.limits ?? ONE_BY_ONE,
+    send(deliveries, subscription, done) {
       const startedAt = clock.now();
-      const finish = (outcome: Outcome) => {
+      const eventIds = deliveries.map(({ event }) => event.id);
+      const delivery = deliveries[0] as ClaimedDelivery;
+      const finish = (outcome: Outcome | ((eventId: string) => Outcome)) => {
         const at = flights.indexOf(flight);
         if (at === -1) return;
         flights.splice(at, 1);
-        done(report(outcome, subscription, startedAt, clock.now() - startedAt));
+        const of = typeof outcome === "function" ? outcome : () => outcome;
+        done(eventIds.map((id) => report(of(id), subscription, startedAt, clock.now() - startedAt)));
       };
       const flight: Flight = {
         eventId: delivery.event.id,
+        eventIds,
         delivery,
         subscription,
         startedAt,
@@ -145,7 +155,7 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
         },
       };
       flights.push(flight);
-      sent.push(delivery.event.id);
+      sent.push(...eventIds);
       const outcome = respond?.(flight);
       if (outcome !== undefined) time.after(latencyMs, () => finish(outcome));
     },
@@ -154,7 +164,7 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
     },
   };
   const scheduler = createScheduler({
-    inFlight: { start: (_, go) => go(0), end: () => undefined },
+    inFlight: { start: (deliveries, go) => go(deliveries.map(() => 0)), end: () => undefined },
     store,
     dispatch,
     clock,

@@ -117,9 +117,10 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
   const local = createLocalDispatch({ senders: { http: sender }, store, clock });
   const dispatch: Dispatch = {
     ...local,
-    send(delivery, subscription, done) {
-      options.onDispatch?.(subscription, delivery, scheduler.findBreaker(subscription.seq));
-      local.send(delivery, subscription, done);
+    send(deliveries, subscription, done) {
+      for (const delivery of deliveries)
+        options.onDispatch?.(subscription, delivery, scheduler.findBreaker(subscription.seq));
+      local.send(deliveries, subscription, done);
     },
   };
   const router = createRouter();
