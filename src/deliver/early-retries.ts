@@ -1,5 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
-import type { Store } from "../store/store.ts";
+import type { DueRetries } from "./due-retries.ts";
 import type { Lane } from "./lane.ts";
 import type { Target } from "./target.ts";
 
@@ -15,12 +15,10 @@ export interface EarlyRetries {
 }
 
 export interface EarlyRetriesOptions {
-  store: Pick<Store, "makeRetriesDue">;
   clock: Clock;
-  /** All that send to the lane's target, itself among them. */
+  dueRetries: Pick<DueRetries, "some">;
+  /** All that send to a target. */
   lanesOf: (target: Target) => readonly Lane[];
-  /** It was tried; `isMore` says whether the table holds any that are due now. */
-  onDone: (lane: Lane, isMore: boolean) => void;
 }
 
 const EVERY_MS = 1000;
@@ -28,7 +26,7 @@ const EVERY_MS = 1000;
 const MIN_AT_ONCE = 10;
 const MAX_AT_ONCE = 500;
 
-export function createEarlyRetries({ store, clock, lanesOf, onDone }: EarlyRetriesOptions): EarlyRetries {
+export function createEarlyRetries({ clock, dueRetries, lanesOf }: EarlyRetriesOptions): EarlyRetries {
   function step(target: Target): void {
     target.earlyTimer = undefined;
     const { mode } = target;
@@ -43,14 +41,11 @@ export function createEarlyRetries({ store, clock, lanesOf, onDone }: EarlyRetri
 
   function bringForward(lane: Lane, limit: number): void {
     lane.hasMissed = false;
-    lane.unsettled++;
-    const go = (count: number) => {
-      lane.unsettled--;
-      if (count === limit) noteMissed(lane);
-      onDone(lane, count > 0);
-      if (count === limit) noteTaken(lane);
-    };
-    store.makeRetriesDue(lane.seq, clock.now(), { onlyFresh: true, limit }).then(go, () => go(0));
+    dueRetries.some(lane, { onlyFresh: true, limit }, (count) => {
+      if (count < limit) return;
+      noteMissed(lane);
+      noteTaken(lane);
+    });
   }
 
   function noteMissed(lane: Lane): void {

@@ -1,7 +1,8 @@
 import type { Clock, Random, Timer } from "../domain/clock.ts";
 import { MAX_RANK_OFFSET_MS } from "../domain/delivery.ts";
-import type { DrainEnd } from "./drain.ts";
+
 import type { HealthCheck } from "./health-check.ts";
+import type { RoundEnd } from "./round.ts";
 import { noteCheckFailed, noteCheckSucceeded, noteTried, type Target } from "./target.ts";
 import type { TargetLanes } from "./target-lanes.ts";
 
@@ -122,7 +123,7 @@ export function createHealthWatch({ clock, random, check, lanes, onMode, onWell 
     });
   }
 
-  function endedRound(target: Target, state: Watched, end: DrainEnd): void {
+  function endedRound(target: Target, state: Watched, end: RoundEnd): void {
     if (end === "stopped") return;
     const { idleWaitMs } = target.rules;
     const isFailed = end === "failed";

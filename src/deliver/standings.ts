@@ -3,7 +3,9 @@ import type { Subscription } from "../domain/subscription.ts";
 import type { Suspension } from "../domain/suspension.ts";
 import { DEFAULT_RULES } from "../domain/target.ts";
 import { createBreakerState, resumeBreaker, type BreakerState } from "./breaker.ts";
+import type { BatchLimits } from "./dispatch.ts";
 import { createLane, type Lane } from "./lane.ts";
+import type { Rounds } from "./rounds.ts";
 import { createTarget, type Target } from "./target.ts";
 
 /** What is known of each subscription and of what it sends to; it outlives the lanes. */
@@ -23,14 +25,14 @@ export interface Standings {
 
 export interface StandingsOptions {
   clock: Clock;
+  limitsOf: (subscription: Subscription) => BatchLimits;
   findSavedBreaker?: ((subscriptionSeq: number) => BreakerState | undefined) | undefined;
   findSharedTarget?: ((subscription: Subscription) => Target | undefined) | undefined;
-  /** Around the change: the lane leaves what it takes part in and joins what goes on there. */
-  onRetarget: (lane: Lane, change: () => void) => void;
+  rounds: Pick<Rounds, "join" | "leave">;
 }
 
 export function createStandings(options: StandingsOptions): Standings {
-  const { clock } = options;
+  const { clock, rounds } = options;
   const breakers = new Map<number, BreakerState>();
   const targets = new Map<number, Target>();
 
@@ -54,8 +56,13 @@ export function createStandings(options: StandingsOptions): Standings {
 
   return {
     targetOf,
-    createLane: (subscription) =>
-      createLane(subscription, breakerOf(subscription.seq), clock.now(), targetOf(subscription)),
+    createLane(subscription) {
+      const lane = createLane(subscription, breakerOf(subscription.seq), clock.now(), targetOf(subscription));
+      lane.limits = options.limitsOf(subscription);
+      if (subscription.status !== "active") lane.breaker.isHeld = true;
+      rounds.join(lane);
+      return lane;
+    },
     findMode(subscription, seq) {
       const shared = subscription && options.findSharedTarget?.(subscription);
       return shared?.mode ?? breakers.get(seq) ?? options.findSavedBreaker?.(seq);
@@ -68,11 +75,10 @@ export function createStandings(options: StandingsOptions): Standings {
         return;
       }
       if (shared === lane.target) return;
-      options.onRetarget(lane, () => {
-        targets.delete(lane.seq);
-        if (lane.isProbing) lane.target.isProbing = false;
-        lane.target = targetOf(subscription);
-      });
+      rounds.leave(lane);
+      targets.delete(lane.seq);
+      lane.target = targetOf(subscription);
+      rounds.join(lane);
     },
     resume({ breaker, target }) {
       const { mode } = target;

@@ -12,7 +12,7 @@ import {
   type BreakerState,
   type Failure,
 } from "./breaker.ts";
-import type { Drain } from "./drain.ts";
+import type { Round } from "./round.ts";
 import { noteBad, noteLimited } from "./pace.ts";
 
 /**
@@ -36,7 +36,7 @@ export interface Target {
   isTaking: boolean;
   failedTries: number;
   /** What is sent although it is in QUEUE. */
-  drain: Drain | undefined;
+  round: Round | undefined;
   /** One of its lanes has what waits for a later try; when some of that may next be brought forward. */
   hasMissed: boolean;
   earlyAt: number;
@@ -54,7 +54,7 @@ export function createTarget(mode: BreakerState, rules: TargetRules = DEFAULT_RU
     isTried: false,
     isTaking: false,
     failedTries: 0,
-    drain: undefined,
+    round: undefined,
     hasMissed: false,
     earlyAt: 0,
     earlyTimer: undefined,

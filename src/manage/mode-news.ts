@@ -1,5 +1,5 @@
 import type { BreakerState } from "../deliver/breaker.ts";
-import type { BreakerNews } from "../deliver/destination-watch.ts";
+import type { BreakerNews } from "../deliver/target-watch.ts";
 import type { HealthWatch } from "../deliver/health-watch.ts";
 import type { Target } from "../deliver/target.ts";
 import type { Clock, Timer } from "../domain/clock.ts";

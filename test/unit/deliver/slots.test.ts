@@ -135,11 +135,4 @@ describe("the slots", () => {
     }
     expect([slots.inFlight, takeNext(slots), takeNext(slots)]).toEqual([0, turned, undefined]);
   });
-
-  it("say how much room there is for claims", () => {
-    const slots = createSlots(2);
-    expect(slots.claimRoom()).toBe(32);
-    slots.claimed += 33;
-    expect(slots.claimRoom()).toBe(-1);
-  });
 });
