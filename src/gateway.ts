@@ -86,7 +86,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
       createHeldJob({
         store,
         subscriptions,
-        findBreaker: scheduler.findBreaker,
+        findMode: scheduler.findMode,
         clock,
         maxHeldMs: config.heldMaxDays * 86_400_000,
         onDeaths: news.diedUnsent,

@@ -2,7 +2,7 @@ import type { Clock, Random } from "../domain/clock.ts";
 import { isGatewayEventType } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery } from "../store/store.ts";
-import { isSlow, noteDuration, PROMPT_MS } from "./breaker.ts";
+import { isSlow, noteDuration, PROMPT_MS } from "./attempt-time.ts";
 import type { EarlyRetries } from "./early-retries.ts";
 import type { Lane } from "./lane.ts";
 import { admitsNext, isSilent } from "./lane-gates.ts";
@@ -16,6 +16,7 @@ import { decide, type Decision, type Saying } from "./settle.ts";
 import type { Slots } from "./slots.ts";
 import type { Stopping } from "./stopping.ts";
 import type { Suspensions } from "./suspensions.ts";
+import { noteOthersFailed } from "./target-news.ts";
 import type { TargetWatch } from "./target-watch.ts";
 
 /** Decides what follows from an attempt that has ended, tells all who want to know, and has it recorded. */
@@ -63,8 +64,9 @@ export function createConcludeAttempt(options: ConcludeAttemptOptions): Conclude
 
   function noteTime(lane: Lane, durationMs: number, now: number): void {
     if (durationMs < PROMPT_MS) lane.heardAt = now;
-    noteDuration(lane.breaker, durationMs);
-    slots.judge(lane, isSlow(lane.breaker) || isSilent(lane, now));
+    const { attemptTime } = lane.state;
+    noteDuration(attemptTime, durationMs);
+    slots.judge(lane, isSlow(attemptTime) || isSilent(lane, now));
   }
 
   function decideAll(
@@ -91,8 +93,8 @@ export function createConcludeAttempt(options: ConcludeAttemptOptions): Conclude
     const { lane, round, probed } = attempt;
     for (const { delivery, decision } of ended) {
       if (decision.settlement.verdict !== "delivered" && !isGatewayEventType(delivery.event.type)) {
-        lane.breaker.failedOthers = true;
-        lane.target.mode.failedOthers = true;
+        noteOthersFailed(lane.state.ownTarget.news);
+        noteOthersFailed(lane.target.news);
       }
       suspensions.note(lane, subscription, decision);
     }

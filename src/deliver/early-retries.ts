@@ -29,12 +29,12 @@ const MAX_AT_ONCE = 500;
 export function createEarlyRetries({ clock, dueRetries, lanesOf }: EarlyRetriesOptions): EarlyRetries {
   function step(target: Target): void {
     target.earlyTimer = undefined;
-    const { mode } = target;
+    const { mode, pace } = target;
     // Who fails again in the meantime is left alone; the next success begins anew.
     if (mode.isOpen || mode.failures > 0) return;
     target.hasMissed = false;
     target.earlyAt = clock.now() + EVERY_MS;
-    const taken = mode.pace.good + mode.pace.goodBefore;
+    const taken = pace.good + pace.goodBefore;
     const limit = Math.min(MAX_AT_ONCE, Math.max(MIN_AT_ONCE, taken));
     for (const lane of lanesOf(target)) if (lane.hasMissed) bringForward(lane, limit);
   }

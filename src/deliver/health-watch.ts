@@ -3,8 +3,9 @@ import { MAX_RANK_OFFSET_MS } from "../domain/delivery.ts";
 
 import type { HealthCheck } from "./health-check.ts";
 import type { RoundEnd } from "./round.ts";
-import { noteCheckFailed, noteCheckSucceeded, noteTried, type Target } from "./target.ts";
+import { beginChecks, noteCheckFailed, noteCheckSucceeded, noteTried, type Target } from "./target.ts";
 import type { TargetLanes } from "./target-lanes.ts";
+import { noteOthersFailed } from "./target-news.ts";
 
 /**
  * Checks the health of targets: every minute while they are well, and more often in QUEUE, where the check is the probe.
@@ -87,12 +88,12 @@ export function createHealthWatch({ clock, random, check, lanes, onMode, onWell 
     const change = noteCheckFailed(target, { now: clock.now(), error, jitter: random.next() });
     if (change === "opened") {
       // Nobody's event failed, but the check is not a thing of the gateway's own either.
-      target.mode.failedOthers = true;
+      noteOthersFailed(target.news);
       onMode(target, "opened");
       lanes.refresh(target);
     }
     if (change === "still") {
-      target.mode.failedOthers = true;
+      noteOthersFailed(target.news);
       lanes.losePatience(target);
     }
   }
@@ -178,9 +179,7 @@ export function createHealthWatch({ clock, random, check, lanes, onMode, onWell 
           roundAt: 0,
         };
         watched.set(target, state);
-        // What was seen before nobody looked counts no more.
-        target.successes = 0;
-        target.isTried = false;
+        beginChecks(target);
         schedule(target, state, clock.now() + random.next() * spreadMs(targets.size, target));
       }
     },

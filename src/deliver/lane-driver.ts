@@ -1,7 +1,6 @@
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Attempts } from "./attempts.ts";
-import { postponeProbe } from "./breaker.ts";
 import type { CancelDeleted } from "./cancel-deleted.ts";
 import type { Claim } from "./claim.ts";
 import type { GiveBack } from "./give-back.ts";
@@ -9,6 +8,7 @@ import type { Governor } from "./governor.ts";
 import { noteReady, type Lane } from "./lane.ts";
 import { isSilent, maySend } from "./lane-gates.ts";
 import { cancelTimer, wakeAt } from "./lane-timer.ts";
+import { postponeProbe } from "./mode.ts";
 import { nextStep, stepIdle, type SharedRoom, type Step } from "./next-step.ts";
 import type { ReadyDeliveries } from "./ready-deliveries.ts";
 import type { Rounds } from "./rounds.ts";

@@ -1,5 +1,5 @@
 import type { Subscription } from "../domain/subscription.ts";
-import { PROMPT_MS } from "./breaker.ts";
+import { PROMPT_MS } from "./attempt-time.ts";
 import { held, type Lane } from "./lane.ts";
 import { notePaced, paceAllows, paceOpensAt, paceRoom } from "./pace.ts";
 
@@ -35,14 +35,14 @@ export function placesLeft(lane: Lane, { concurrency }: Subscription, ahead: num
 /** When rate limit, pace and round let the next attempt begin; infinite while a batch of the round must end first. */
 export function gateOpensAt({ round, rateLimit, target }: Lane, now: number): number {
   if (round !== undefined && round.room <= 0) return NEVER;
-  return Math.max(rateLimit?.readyAt(now) ?? now, paceOpensAt(target.mode.pace, now));
+  return Math.max(rateLimit?.readyAt(now) ?? now, paceOpensAt(target.pace, now));
 }
 
 /** How many more deliveries, beyond those that are held, rate limit, pace and round let go now. */
 export function tokensLeft(lane: Lane, now: number): number {
   const attempts = Math.min(
     lane.rateLimit?.available(now) ?? NEVER,
-    paceAllows(lane.target.mode.pace, now),
+    paceAllows(lane.target.pace, now),
     lane.round?.room ?? NEVER,
   );
   return attempts * lane.limits.maxBatch - held(lane);
@@ -51,12 +51,12 @@ export function tokensLeft(lane: Lane, now: number): number {
 /** An attempt begins, whatever its size. */
 export function noteSent({ rateLimit, target }: Lane, now: number): void {
   rateLimit?.take(now);
-  notePaced(target.mode.pace, now);
+  notePaced(target.pace, now);
 }
 
 /** As many attempts as may be are in flight. */
 export function isFull({ inFlight, target }: Lane, { concurrency }: Subscription): boolean {
-  return inFlight >= paceRoom(target.mode.pace, concurrency);
+  return inFlight >= paceRoom(target.pace, concurrency);
 }
 
 /** When what is ready is a batch: at once when it is full, else after a while in which more may come. */

@@ -1,10 +1,11 @@
 import type { Timer } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery } from "../store/store.ts";
-import { isSlow, type BreakerState } from "./breaker.ts";
+import { isSlow } from "./attempt-time.ts";
 import { ONE_BY_ONE, type BatchLimits } from "./dispatch.ts";
 import type { Round } from "./round.ts";
-import { createTarget, type Target } from "./target.ts";
+import type { SubscriptionState } from "./subscription-state.ts";
+import type { Target } from "./target.ts";
 import { createTokenBucket, type TokenBucket } from "./token-bucket.ts";
 
 /** The open deliveries of one subscription: what of them is in memory, and what keeps the rest waiting. */
@@ -31,8 +32,8 @@ export interface Lane {
   /** Some of it waits for a later try, and might be brought forward. */
   hasMissed: boolean;
   /** Of the subscription. Outlives the lane. */
-  readonly breaker: BreakerState;
-  /** Whose mode decides whether it sends: that breaker, unless several subscriptions share the target. */
+  readonly state: SubscriptionState;
+  /** Whose mode decides whether it sends: its own, or one that several subscriptions share. */
   target: Target;
   /** The round that it takes part in while its target is in QUEUE. */
   round: Round | undefined;
@@ -53,9 +54,9 @@ export interface Lane {
 
 export function createLane(
   subscription: Subscription,
-  breaker: BreakerState,
+  state: SubscriptionState,
   now: number,
-  target: Target = createTarget(breaker),
+  target: Target = state.ownTarget,
 ): Lane {
   return {
     seq: subscription.seq,
@@ -70,13 +71,13 @@ export function createLane(
     nextDueAt: 0,
     isBehind: false,
     hasMissed: false,
-    breaker,
+    state,
     target,
     round: undefined,
     isGone: false,
     limits: ONE_BY_ONE,
     rateLimit: rateLimitOf(subscription, now),
-    isSlow: isSlow(breaker),
+    isSlow: isSlow(state.attemptTime),
     heardAt: now,
     isQueued: false,
     wakeAt: Number.POSITIVE_INFINITY,

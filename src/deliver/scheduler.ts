@@ -4,7 +4,6 @@ import type { Suspension } from "../domain/suspension.ts";
 import type { DeadDelivery, Settlement, Store } from "../store/store.ts";
 import { createArrivals, type Arrivals } from "./arrivals.ts";
 import { createAttempts } from "./attempts.ts";
-import type { BreakerState } from "./breaker.ts";
 import { createCancelDeleted } from "./cancel-deleted.ts";
 import { createClaim } from "./claim.ts";
 import { createConcludeAttempt, type OnAttempt } from "./conclude-attempt.ts";
@@ -17,6 +16,7 @@ import type { InFlightMarks } from "./in-flight-file.ts";
 import { noteMore, type Lane } from "./lane.ts";
 import { createLaneDriver } from "./lane-driver.ts";
 import { gateOpensAt } from "./lane-gates.ts";
+import type { TargetMode } from "./mode.ts";
 import { createMissingSources, type MissingSource } from "./missing-sources.ts";
 import { createOpenLanes } from "./open-lanes.ts";
 import { createReadyDeliveries } from "./ready-deliveries.ts";
@@ -24,8 +24,9 @@ import { createRecordOutcome } from "./record-outcome.ts";
 import { createRefreshLane } from "./refresh-lane.ts";
 import { createRounds } from "./rounds.ts";
 import { createSlots, type Slots } from "./slots.ts";
-import { createStandings } from "./standings.ts";
 import { createStopping } from "./stopping.ts";
+import type { SubscriptionState } from "./subscription-state.ts";
+import { createSubscriptionStates } from "./subscription-states.ts";
 import { createSuspensions, type SuspensionsOptions } from "./suspensions.ts";
 import type { Target } from "./target.ts";
 import { createTargetLanes, type TargetLanes } from "./target-lanes.ts";
@@ -41,13 +42,15 @@ export interface Scheduler extends Arrivals {
   /** Lanes as they are now, for status and metrics. */
   lanes(): Iterable<Lane>;
   /** The mode of what a subscription sends to. */
-  findBreaker(subscriptionSeq: number): BreakerState | undefined;
+  findMode(subscriptionSeq: number): TargetMode | undefined;
   /** Whether what is due now waits for longer than this: for older ones, for a rate limit, or for the next start. */
   isBehind(subscriptionSeq: number, byMs: number): boolean;
   /** Why a subscription was suspended, if it was. */
   findSuspension(subscriptionSeq: number): Suspension | undefined;
   /** Sources that the subscription's target does not know. */
   missingSources(subscriptionSeq: number): readonly MissingSource[];
+  /** What is known of a subscription. */
+  stateOf(subscription: Subscription): SubscriptionState;
   /** What a subscription sends to. */
   targetOf(subscription: Subscription): Target;
   readonly targets: TargetLanes;
@@ -58,7 +61,10 @@ export interface Scheduler extends Arrivals {
   stop(deadlineMs: number): Promise<void>;
 }
 
-export interface SchedulerOptions extends Pick<TargetWatchOptions, "onBreaker" | "onIll"> {
+export interface SchedulerOptions
+  extends
+    Pick<TargetWatchOptions, "onMode" | "onIll">,
+    Pick<SuspensionsOptions, "onSuspend" | "onFailing" | "onState"> {
   store: Store;
   dispatch: Dispatch;
   clock: Clock;
@@ -79,13 +85,12 @@ export interface SchedulerOptions extends Pick<TargetWatchOptions, "onBreaker" |
   onTested?: ((eventId: string, settlement: Settlement) => void) | undefined;
   /** Deliveries that were not sent because their time was over. */
   onExpired?: ((deaths: readonly DeadDelivery[]) => void) | undefined;
-  /** The breaker as it was before a restart. */
-  findSavedBreaker?: ((subscriptionSeq: number) => BreakerState | undefined) | undefined;
+  /** What was known of a subscription before a restart. */
+  findSavedState?: ((subscriptionSeq: number) => SubscriptionState | undefined) | undefined;
   /** The target that a subscription shares with others. */
   findSharedTarget?: ((subscription: Subscription) => Target | undefined) | undefined;
   /** Whether a job cancels what a deleted subscription has left. */
   isCancelling?: ((subscriptionSeq: number) => boolean) | undefined;
-  onSuspend: SuspensionsOptions["onSuspend"];
 }
 
 /** Probes wait for no slot; but where thousands are down, they must not take them all. */
@@ -95,8 +100,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, dispatch, clock, findSubscription, maxInFlight } = options;
   const advance = (lane: Lane) => driver.advance(lane);
   const rounds = createRounds({ ...options, advance });
-  const standings = createStandings({ ...options, limitsOf: dispatch.limitsOf, rounds });
-  const lanes = createOpenLanes({ findSubscription, create: standings.createLane });
+  const states = createSubscriptionStates({ ...options, limitsOf: dispatch.limitsOf, rounds });
+  const lanes = createOpenLanes({ findSubscription, create: states.createLane });
   const stopping = createStopping(clock, lanes.all);
   const slots = options.slots ?? createSlots(maxInFlight);
   const ready = createReadyDeliveries({ ...options, countLanes: () => lanes.size });
@@ -139,13 +144,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     cancelDeleted: createCancelDeleted(parts),
     forget(lane) {
       lanes.forget(lane);
-      if (findSubscription(lane.seq) === undefined) standings.forget(lane.seq);
+      if (findSubscription(lane.seq) === undefined) states.forget(lane.seq);
     },
   });
 
   return {
     ...createArrivals({ clock, lanes, ready, stopping, driver }),
-    refresh: createRefreshLane({ ...options, lanes, standings, advance }),
+    refresh: createRefreshLane({ ...options, lanes, states, advance }),
     lanes: lanes.all,
     isBehind(subscriptionSeq, byMs) {
       const lane = lanes.find(subscriptionSeq);
@@ -153,10 +158,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const now = clock.now();
       return lane.isBehind || lane.isGone || gateOpensAt(lane, now) > now + byMs;
     },
-    findBreaker: (seq) => standings.findMode(findSubscription(seq), seq),
-    findSuspension: standings.findSuspension,
+    findMode: (seq) => states.findMode(findSubscription(seq), seq),
+    findSuspension: states.findSuspension,
     missingSources: missing.list,
-    targetOf: standings.targetOf,
+    stateOf: states.of,
+    targetOf: states.targetOf,
     targets,
     get inFlight() {
       return slots.inFlight;

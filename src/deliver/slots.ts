@@ -130,7 +130,7 @@ function isBefore(a: TenantQueue, b: TenantQueue): boolean {
 
 function listFor(queue: TenantQueue, lane: Lane): Lane[] {
   if (lane.inFlight > 0) return queue.busy;
-  return lane.breaker.attemptMs === undefined ? queue.fresh : queue.idle;
+  return lane.state.attemptTime.averageMs === undefined ? queue.fresh : queue.idle;
 }
 
 function headOf({ fresh, idle, busy }: TenantQueue): Lane | undefined {

@@ -1,6 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import { startSlowly } from "./breaker.ts";
 import type { DueRetries } from "./due-retries.ts";
 import type { Lane } from "./lane.ts";
 import { isActive } from "./lane-gates.ts";
@@ -9,7 +8,7 @@ import type { OpenLanes } from "./open-lanes.ts";
 import type { RoundEvents } from "./round.ts";
 import type { Rounds } from "./rounds.ts";
 import type { Suspensions } from "./suspensions.ts";
-import type { Target } from "./target.ts";
+import { startSlowly, type Target } from "./target.ts";
 
 /** What concerns all lanes that send to one target. */
 export interface TargetLanes {
@@ -54,7 +53,7 @@ export function createTargetLanes(options: TargetLanesOptions): SharedTargetLane
 
   /** The other lanes of its target. */
   function sharersOf(lane: Lane): Lane[] {
-    return lane.target.mode === lane.breaker ? [] : lanes.ofTarget(lane.target).filter((one) => one !== lane);
+    return lane.target === lane.state.ownTarget ? [] : lanes.ofTarget(lane.target).filter((one) => one !== lane);
   }
 
   function hasten(members: readonly Lane[]): void {
@@ -72,7 +71,7 @@ export function createTargetLanes(options: TargetLanesOptions): SharedTargetLane
     startRound(target, events) {
       if (target.round !== undefined) return;
       // However short it was: a good check says that it starts, not that it has.
-      if (target.successes <= 1) startSlowly(target.mode, clock.now(), target.rules.batchSize, LONG);
+      if (target.successes <= 1) startSlowly(target, clock.now(), target.rules.batchSize, LONG);
       rounds.startAll(target, lanes.ofTarget(target), events);
     },
     wakeMissing(target) {

@@ -1,8 +1,8 @@
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import { postponeProbe, type BreakerState } from "./breaker.ts";
 import type { DueRetries } from "./due-retries.ts";
 import type { Lane } from "./lane.ts";
+import { postponeProbe } from "./mode.ts";
 import type { Decision } from "./settle.ts";
 import { noteAnswered, noteIll, noteTooMuch, noteUnclear, sparesDeliveries, type Target } from "./target.ts";
 import type { SharedTargetLanes } from "./target-lanes.ts";
@@ -18,21 +18,19 @@ export interface TargetWatchOptions {
   random: Random;
   dueRetries: Pick<DueRetries, "all">;
   targetLanes: Pick<SharedTargetLanes, "closed" | "wakeSharers" | "losePatience">;
-  /** `counted`: nothing that is worth telling, but to be kept. */
-  onBreaker: (subscription: Subscription, change: BreakerNews, breaker: BreakerState) => void;
+  /** An attempt of this subscription brought a target into QUEUE, or back to NORMAL: to be told, and kept. */
+  onMode: (subscription: Subscription, change: "opened" | "closed", target: Target) => void;
   /** A delivery failed, and it is the target's fault. */
   onIll?: ((target: Target) => void) | undefined;
 }
 
-export type BreakerNews = "opened" | "closed" | "failing" | "counted";
-
 export function createTargetWatch(options: TargetWatchOptions): TargetWatch {
-  const { clock, random, dueRetries, targetLanes, onBreaker, onIll } = options;
+  const { clock, random, dueRetries, targetLanes, onMode, onIll } = options;
 
   function closed(lane: Lane, subscription: Subscription): void {
     // Before it is told: who hears of it may look at those who share it.
     targetLanes.closed(lane);
-    onBreaker(subscription, "closed", lane.target.mode);
+    onMode(subscription, "closed", lane.target);
   }
 
   function answered(lane: Lane, subscription: Subscription, { settlement }: Decision, now: number): void {
@@ -53,7 +51,7 @@ export function createTargetWatch(options: TargetWatchOptions): TargetWatch {
     const { target } = lane;
     const change = noteIll(target, { now, error, jitter: random.next(), isProbe });
     if (change === "opened") {
-      onBreaker(subscription, change, target.mode);
+      onMode(subscription, change, target);
       targetLanes.wakeSharers(lane);
     }
     if (change === "still") targetLanes.losePatience(target);

@@ -6,7 +6,7 @@ import type { Subscription } from "./subscription.ts";
 export interface Classification {
   verdict: "delivered" | "retry" | "dead";
   deadReason?: DeadReason;
-  /** Whether the breaker counts it as a failure of the destination, rather than of this one delivery. */
+  /** Whether it counts as a failure of the destination, rather than of this one delivery. */
   countsAgainstEndpoint: boolean;
   /** Whether the subscription is to be suspended. */
   suspends: boolean;

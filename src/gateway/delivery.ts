@@ -131,7 +131,7 @@ export async function openDelivery(ground: Ground) {
     clock,
     random,
     findSubscription: subscriptions.find,
-    findSavedBreaker: subscriptions.findSavedBreaker,
+    findSavedState: subscriptions.findSavedState,
     findSharedTarget: targets.findShared,
     onIll: (target) => health.checkSoon(target),
     isCancelling: (seq) => replayRunner.isCancelling(seq),
@@ -163,11 +163,13 @@ export async function openDelivery(ground: Ground) {
     },
     onTested: (eventId, settlement) => tests.noteTested(eventId, settlement),
     onExpired: (deaths) => news.diedUnsent(deaths),
-    onBreaker: (subscription, change, breaker) => modes.noted(subscription, change, breaker),
-    onSuspend(subscription, reason, breaker) {
+    onMode: (subscription, change) => modes.noted(subscription, change),
+    onFailing: (subscription, facts) => modes.failing(subscription, facts),
+    onState: (subscription, state) => void subscriptions.saveState(subscription, state).catch(logFault),
+    onSuspend(subscription, reason, facts) {
       logger.warn({ subscription: subscription.name, reason }, "subscription is suspended");
       subscriptions
-        .suspend(subscription, (draft, current) => news.suspended(draft, current, reason, breaker))
+        .suspend(subscription, (draft, current) => news.suspended(draft, current, reason, facts))
         .catch(logFault);
     },
   });
@@ -270,8 +272,8 @@ export async function openDelivery(ground: Ground) {
     onFault: logFault,
   });
   const tests = createTestDeliveries({ store, accept, clock, createId });
-  const { findBreaker } = scheduler;
-  const resume = createResume({ store, subscriptions, findBreaker, news, clock });
+  const { findMode } = scheduler;
+  const resume = createResume({ store, subscriptions, findMode, news, clock });
 
   return {
     client,

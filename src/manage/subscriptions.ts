@@ -1,4 +1,5 @@
-import { loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
+import { formatSubscription, parseSubscription } from "../deliver/saved-state.ts";
+import type { SubscriptionState } from "../deliver/subscription-state.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
@@ -68,8 +69,8 @@ export interface Subscriptions {
   changeKeys(of: SubscriptionRef, toChanged: ToChangedKeys): Promise<Subscription>;
   /** Open deliveries are cancelled: at once when they are few, else by a job that is begun with the deletion. */
   remove(of: SubscriptionRef, ifMatch?: string): Promise<{ cancelled: number; jobId: string | undefined }>;
-  saveBreaker(subscription: Subscription, breaker: BreakerState): Promise<void>;
-  findSavedBreaker(seq: number): BreakerState | undefined;
+  saveState(subscription: Subscription, state: SubscriptionState): Promise<void>;
+  findSavedState(seq: number): SubscriptionState | undefined;
   /** Takes over what the configuration declares, all or nothing; says which left it. */
   applyDeclared(declared: readonly SubscriptionInput[]): Promise<{ left: readonly string[] }>;
   /** Goes on with what a crash interrupted. */
@@ -126,7 +127,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
   const derived = new WeakMap<KeptEntry, Subscription>();
   const bySeq = new Map<number, Subscription>();
   const byId = new Map<string, Subscription>();
-  const breakers = new Map<number, BreakerState>();
+  const savedStates = new Map<number, SubscriptionState>();
   let listed: readonly Subscription[] | undefined;
   let isOpen = false;
   const kept = await registry.open(createSubscriptionKind(options.secretBox, take));
@@ -167,7 +168,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     const subscription = derive(entry);
     bySeq.set(entry.seq, subscription);
     byId.set(entry.id, subscription);
-    if (!isOpen && entry.state !== undefined) breakers.set(entry.seq, loadBreakerState(entry.state, clock.now()));
+    if (!isOpen && entry.state !== undefined) savedStates.set(entry.seq, parseSubscription(entry.state, clock.now()));
     listed = undefined;
     return subscription;
   }
@@ -175,7 +176,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
   function forget(subscription: Subscription): Subscription {
     bySeq.delete(subscription.seq);
     byId.delete(subscription.id);
-    breakers.delete(subscription.seq);
+    savedStates.delete(subscription.seq);
     listed = undefined;
     return subscription;
   }
@@ -380,8 +381,8 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       // Counted by the store: the scheduler, too, cancels what it finds of a subscription that is gone.
       return { cancelled: (await countersOf(seq)).cancelled - before.cancelled, jobId: undefined };
     },
-    saveBreaker: ({ seq }, breaker) => store.noteRecordStates([{ seq, state: JSON.stringify(breaker) }]),
-    findSavedBreaker: (seq) => breakers.get(seq),
+    saveState: ({ seq }, state) => store.noteRecordStates([{ seq, state: formatSubscription(state) }]),
+    findSavedState: (seq) => savedStates.get(seq),
     applyDeclared: (declared) =>
       registry.change(kept, async (draft) => {
         const things = declared.map((input) => {

@@ -1,7 +1,8 @@
-import { createBreakerState, loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
 import { rateAt } from "../deliver/pace.ts";
+import { formatTarget, parseTarget } from "../deliver/saved-state.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import { createTarget, forceMode, type Target } from "../deliver/target.ts";
+import { createTarget, createTargetCondition, forceMode, type Target } from "../deliver/target.ts";
+import { noteOthersFailed } from "../deliver/target-news.ts";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
@@ -34,8 +35,7 @@ export interface Targets {
   listResumable(target: Target): readonly Subscription[];
   /** Those with a health check that somebody sends to, or would, each with its tenant. */
   listChecked(): ReadonlyMap<Target, string>;
-  /** What is known of a subscription's destination, of a shared one or its own. */
-  save(subscription: Subscription, breaker: BreakerState): Promise<void>;
+  /** What is known of it, of a shared one or a subscription's own. */
   saveMode(known: KnownTarget): Promise<void>;
   /** Refused when the name is taken. */
   create(input: TargetInput, once?: Once): Promise<{ known: KnownTarget; isReplay: boolean }>;
@@ -66,8 +66,8 @@ export interface TargetsOptions {
   registry: Registry;
   store: Pick<Store, "noteRecordStates">;
   clock: Clock;
-  subscriptions: () => Pick<Subscriptions, "list" | "findByTarget" | "saveBreaker" | "retarget">;
-  scheduler: () => Pick<Scheduler, "targetOf" | "findBreaker" | "findSuspension" | "targets">;
+  subscriptions: () => Pick<Subscriptions, "list" | "findByTarget" | "saveState" | "retarget">;
+  scheduler: () => Pick<Scheduler, "targetOf" | "stateOf" | "findMode" | "findSuspension" | "targets">;
   checkDestination: (url: string, field?: string) => void;
   onMode: (known: KnownTarget & { state: Target }, change: "opened" | "closed") => void;
   /** What is checked may have changed. */
@@ -103,8 +103,8 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
     const known = states.get(seq);
     if (known !== undefined) return known;
     const now = clock.now();
-    const mode = saved === undefined ? createBreakerState(now) : loadBreakerState(saved, now);
-    const state = createTarget(mode, rulesOf(thing.input));
+    const condition = saved === undefined ? createTargetCondition(now) : parseTarget(saved, now);
+    const state = createTarget(condition, rulesOf(thing.input));
     states.set(seq, state);
     return state;
   }
@@ -134,7 +134,7 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
   function knownOwn(subscription: Subscription): KnownTarget {
     const { tenantId, name, managedBy, targetRules } = subscription;
     const scheduler = options.scheduler();
-    const isKnown = targetRules !== undefined || scheduler.findBreaker(subscription.seq) !== undefined;
+    const isKnown = targetRules !== undefined || scheduler.findMode(subscription.seq) !== undefined;
     const state = isKnown ? scheduler.targetOf(subscription) : undefined;
     const own = { declared: undefined, version: undefined, subscriptions: [subscription] };
     return { tenantId, name, ...own, managedBy, state, ratePerS: rateOf(state) };
@@ -142,7 +142,7 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
 
   function rateOf(state: Target | undefined): number | undefined {
     if (state === undefined || state.mode.isOpen) return undefined;
-    const perS = rateAt(state.mode.pace, clock.now());
+    const perS = rateAt(state.pace, clock.now());
     return perS === Number.POSITIVE_INFINITY ? undefined : perS;
   }
 
@@ -169,10 +169,10 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
     if (state === undefined) return;
     const entry = declared && shared.find(name, tenantId);
     if (entry !== undefined) {
-      return store.noteRecordStates([{ seq: entry.seq, state: JSON.stringify(state.mode) }]);
+      return store.noteRecordStates([{ seq: entry.seq, state: formatTarget(state) }]);
     }
     const [owner] = subscriptions;
-    if (owner !== undefined) await options.subscriptions().saveBreaker(owner, state.mode);
+    if (owner !== undefined) await options.subscriptions().saveState(owner, options.scheduler().stateOf(owner));
   }
 
   /** Says so where it is not there because it is a subscription's own. */
@@ -220,7 +220,7 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
       const change = forceMode(state, mode, clock.now());
       if (change !== undefined) {
         // Whoever forces it wants it known.
-        state.mode.failedOthers = true;
+        noteOthersFailed(state.news);
         options.onMode({ ...known, state }, change);
       }
       options.scheduler().targets.refresh(state);
@@ -241,11 +241,6 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
         if (target.rules.health !== undefined) checked.set(target, subscription.tenantId);
       }
       return checked;
-    },
-    async save(subscription, breaker) {
-      const target = findShared(subscription);
-      if (target?.mode === breaker) await saveMode(of(subscription));
-      else await options.subscriptions().saveBreaker(subscription, breaker);
     },
     async create(input, once) {
       const { entry, isReplay } = await shared.create(input, once);

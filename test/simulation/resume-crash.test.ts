@@ -45,7 +45,7 @@ describe("a crash while what was held is skipped", () => {
       createResume({
         store,
         subscriptions,
-        findBreaker: scheduler.findBreaker,
+        findMode: scheduler.findMode,
         news: { resumed: () => undefined },
         clock,
       });

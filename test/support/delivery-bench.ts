@@ -44,7 +44,7 @@ export interface DeliveryBench {
   readonly flights: readonly Flight[];
   /** Ids of events in the order in which they were sent. */
   readonly sent: readonly string[];
-  /** What the scheduler told about breakers and suspensions. */
+  /** What the scheduler told about modes and suspensions. */
   readonly told: readonly string[];
   /** Answers every attempt after `afterMs`, until it is called again. */
   answerWith(answer: ((flight: Flight) => Outcome | undefined) | undefined, afterMs?: number): void;
@@ -78,7 +78,7 @@ function response(status: number) {
 }
 
 export interface DeliveryBenchOptions extends Partial<
-  Pick<SchedulerOptions, "maxInFlight" | "maxBodyBytes" | "findSavedBreaker" | "findSharedTarget" | "onAttempt">
+  Pick<SchedulerOptions, "maxInFlight" | "maxBodyBytes" | "findSavedState" | "findSharedTarget" | "onAttempt">
 > {
   /** How many go in one attempt; without it each goes alone. */
   limits?: BatchLimits;
@@ -172,13 +172,13 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
     findSubscription: (seq) => subscriptions.get(seq),
     maxInFlight: options.maxInFlight ?? 100,
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
-    findSavedBreaker: options.findSavedBreaker,
+    findSavedState: options.findSavedState,
     findSharedTarget: options.findSharedTarget,
     onIll: (target) => health.checkSoon(target),
     onAttempt: options.onAttempt,
-    onBreaker(subscription, change) {
-      if (change !== "counted") told.push(`${subscription.name} ${change}`);
-    },
+    onMode: ({ name }, change) => told.push(`${name} ${change}`),
+    onFailing: ({ name }) => told.push(`${name} failing`),
+    onState: () => undefined,
     onSuspend(subscription, reason) {
       told.push(`${subscription.name} suspended: ${reason}`);
       subscriptions.set(subscription.seq, { ...subscription, status: "suspended" });

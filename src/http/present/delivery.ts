@@ -3,14 +3,14 @@ import { MASK } from "../../domain/destination-auth.ts";
 import { parseHeaderBlock } from "../../domain/header-block.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import type { Subscription } from "../../domain/subscription.ts";
-import type { BreakerState } from "../../deliver/breaker.ts";
+import type { TargetMode } from "../../deliver/mode.ts";
 import type { AttemptRecord, StoredDelivery } from "../../store/store.ts";
 import { isoTime } from "./time.ts";
 
 /** Why a pending delivery waits is not written on a million rows: it follows from its subscription. */
 export interface HoldFacts {
   subscription: Subscription | undefined;
-  breaker: BreakerState | undefined;
+  mode: TargetMode | undefined;
 }
 
 export function presentDelivery(delivery: StoredDelivery, hold: HoldFacts) {
@@ -32,11 +32,11 @@ export function presentDelivery(delivery: StoredDelivery, hold: HoldFacts) {
   };
 }
 
-function holdReason(delivery: StoredDelivery, { subscription, breaker }: HoldFacts): string | null {
+function holdReason(delivery: StoredDelivery, { subscription, mode }: HoldFacts): string | null {
   if (delivery.state !== "pending") return null;
   if (subscription?.status === "inactive") return "paused";
   if (subscription?.status === "suspended") return "suspended";
-  if (breaker?.isOpen === true) return breaker.forced === "QUEUE" ? "queue_mode" : "destination_down";
+  if (mode?.isOpen === true) return mode.forced === "QUEUE" ? "queue_mode" : "destination_down";
   return delivery.waitsForKey ? "ordering_key" : null;
 }
 

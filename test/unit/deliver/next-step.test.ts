@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createBreakerState } from "../../../src/deliver/breaker.ts";
 import { createLane, isBusy, type Lane } from "../../../src/deliver/lane.ts";
 import { nextStep, type SharedRoom, type Step } from "../../../src/deliver/next-step.ts";
 import { createRound } from "../../../src/deliver/round.ts";
+import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 import { DEFAULT_RULES } from "../../../src/domain/target.ts";
 import type { ClaimedDelivery } from "../../../src/store/store.ts";
@@ -38,7 +38,7 @@ interface Situation extends Partial<
 function laneOf(situation: Situation): Lane {
   const { ready = 0, readyForMs = 0, maxBatch = 1, lingerMs = 0, probeAt, roundRoom, ...rest } = situation;
   const { isProbing = false, hasHealthCheck = false, heldUntil = 0, perMinute, spentTokens = 0, ...counts } = rest;
-  const lane = createLane({ ...ACTIVE, rateLimitPerMinute: perMinute }, createBreakerState(NOW), NOW);
+  const lane = createLane({ ...ACTIVE, rateLimitPerMinute: perMinute }, createSubscriptionState(NOW), NOW);
   Object.assign(lane, counts);
   for (let eventSeq = 1; eventSeq <= ready; eventSeq++) lane.ready.push({ eventSeq } as ClaimedDelivery);
   if (ready > 0) lane.readySince = NOW - readyForMs;
@@ -46,7 +46,7 @@ function laneOf(situation: Situation): Lane {
   const { target } = lane;
   const { mode } = target;
   if (probeAt !== undefined) Object.assign(mode, { isOpen: true, probeAt });
-  mode.pace.heldUntil = heldUntil;
+  target.pace.heldUntil = heldUntil;
   target.isProbing = isProbing;
   if (hasHealthCheck) target.rules = { ...DEFAULT_RULES, health: { url: "https://a.example", otherUrl: undefined } };
   if (roundRoom !== undefined) {
@@ -172,7 +172,7 @@ function findFault(lane: Lane, subscription: Subscription | undefined, room: Sha
       if (isHeld || isShut || ready.length === 0) return "sends what may not go";
       if (lane.inFlight >= ACTIVE.concurrency) return "sends too many at once";
       if (round !== undefined && round.room <= 0) return "sends more than the round may";
-      if (target.mode.pace.heldUntil > NOW || (lane.rateLimit?.readyAt(NOW) ?? NOW) > NOW) return "sends too fast";
+      if (target.pace.heldUntil > NOW || (lane.rateLimit?.readyAt(NOW) ?? NOW) > NOW) return "sends too fast";
       const hasWaited = NOW - (lane.readySince ?? NOW) >= limits.lingerMs && lane.claiming === 0;
       return ready.length >= limits.maxBatch || hasWaited ? undefined : "sends a batch too soon";
     }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { createBreakerState } from "../../../src/deliver/breaker.ts";
 import { createLane } from "../../../src/deliver/lane.ts";
 import { createReadyDeliveries } from "../../../src/deliver/ready-deliveries.ts";
+import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 import type { ClaimedDelivery } from "../../../src/store/store.ts";
 
 describe("the memory for what is claimed", () => {
   const createTestLane = (seq: number) =>
-    createLane({ seq, tenantId: "a", concurrency: 1 } as Subscription, createBreakerState(0), 0);
+    createLane({ seq, tenantId: "a", concurrency: 1 } as Subscription, createSubscriptionState(0), 0);
   const lane = createTestLane(1);
   const delivery = (size: number) =>
     ({ eventSeq: 1, subscriptionSeq: 1, event: { body: new Uint8Array(size) } }) as ClaimedDelivery;

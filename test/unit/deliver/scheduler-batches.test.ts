@@ -73,7 +73,7 @@ describe("a destination that takes batches", () => {
       "pending",
     ]);
     // Who takes one of them is not down.
-    expect(bench.scheduler.findBreaker(subscription.seq)).toMatchObject({ failures: 0 });
+    expect(bench.scheduler.findMode(subscription.seq)).toMatchObject({ failures: 0 });
   });
 
   it.each([
@@ -85,7 +85,7 @@ describe("a destination that takes batches", () => {
     bench.answerWith(() => DOWN);
     await bench.publishAll(ids(3));
     await bench.move(100);
-    expect(bench.scheduler.findBreaker(seq)?.failures).toBe(expected.failures);
+    expect(bench.scheduler.findMode(seq)?.failures).toBe(expected.failures);
     expect(bench.told).toEqual(expected.told);
   });
 

@@ -1,4 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
+import { createTarget, createTargetCondition } from "../../../src/deliver/target.ts";
+import { noteOthersFailed } from "../../../src/deliver/target-news.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import type { Subscription, SubscriptionInput } from "../../../src/domain/subscription.ts";
 import { createFailureNews } from "../../../src/manage/failure-news.ts";
@@ -18,6 +21,13 @@ import { createVirtualClock, createVirtualTime } from "../../support/virtual-clo
 
 const ALL = { limit: 9, cursor: undefined };
 const MANY = 501;
+
+/** What leads to a suspension that is told. */
+function failing() {
+  const target = createTarget(createTargetCondition(NOON));
+  noteOthersFailed(target.news);
+  return { target, deadInARow: 11 };
+}
 
 describe("subscriptions", () => {
   const folder = useFolder();
@@ -79,7 +89,7 @@ describe("subscriptions", () => {
       onRotation: () => undefined,
       onOverdue: () => undefined,
     });
-    const resume = createResume({ store, subscriptions, findBreaker: () => undefined, news, clock });
+    const resume = createResume({ store, subscriptions, findMode: () => undefined, news, clock });
     return { time, registry, subscriptions, rotation, resume, news, added };
   }
 
@@ -159,9 +169,11 @@ describe("subscriptions", () => {
     const store = await openStore();
     const { subscriptions } = await open(store);
     const made = await subscriptions.create(input("a"));
-    await subscriptions.saveBreaker(made, { isOpen: true, failures: 7 } as never);
+    const state = createSubscriptionState(0);
+    Object.assign(state.ownTarget.mode, { isOpen: true, failures: 7 });
+    await subscriptions.saveState(made, state);
     const again = (await open(store)).subscriptions;
-    expect(again.findSavedBreaker(made.seq)).toMatchObject({ isOpen: true, failures: 7 });
+    expect(again.findSavedState(made.seq)?.ownTarget.mode).toMatchObject({ isOpen: true, failures: 7 });
     expect(again.find(made.seq)?.version).toBe(made.version);
   });
 
@@ -173,7 +185,7 @@ describe("subscriptions", () => {
         status: "active",
         type: "webhook.suspended",
         run: ({ subscriptions, news }, one) =>
-          subscriptions.suspend(one, (draft, now) => news.suspended(draft, now, "x", { failedOthers: true } as never)),
+          subscriptions.suspend(one, (draft, now) => news.suspended(draft, now, "x", failing())),
       },
       {
         what: "a resumption",
