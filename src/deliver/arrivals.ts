@@ -1,6 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { ClaimedDelivery, DeliveryKey } from "../store/store.ts";
+import type { ClaimedDelivery, DeliveryKey, Store } from "../store/store.ts";
+import type { EarlyRetries } from "./early-retries.ts";
 import { noteMore } from "./lane.ts";
 import { admitsNew } from "./lane-gates.ts";
 import type { LaneDriver } from "./lane-driver.ts";
@@ -8,7 +9,7 @@ import type { OpenLanes } from "./open-lanes.ts";
 import type { ReadyDeliveries } from "./ready-deliveries.ts";
 import type { Stopping } from "./stopping.ts";
 
-/** How new deliveries come into lanes: claimed at birth where there is room, else by way of the table. */
+/** How deliveries come into lanes: claimed at birth where there is room, else by way of the table. */
 export interface Arrivals {
   /** Whether a new delivery may be born as being sent; if so, a place is kept until `born` or `unreserve`. */
   reserve(subscription: Subscription, dueAt: number, bodyBytes: number): boolean;
@@ -17,19 +18,25 @@ export interface Arrivals {
   born(delivery: ClaimedDelivery): void;
   /** The table holds a new pending delivery of this lane. */
   notePending(subscription: Subscription, dueAt: number): void;
+  /** From what the store holds. */
+  start(): Promise<void>;
   /** The delivery was cancelled: it is not sent, if it has not been. */
   withdraw(key: DeliveryKey): void;
 }
 
 export interface ArrivalsOptions {
+  store: Pick<Store, "loadLanes">;
   clock: Clock;
+  findSubscription: (seq: number) => Subscription | undefined;
+  earlyRetries: Pick<EarlyRetries, "noteMissed">;
   lanes: OpenLanes;
   ready: ReadyDeliveries;
   stopping: Stopping;
   driver: Pick<LaneDriver, "advance" | "leave">;
 }
 
-export function createArrivals({ clock, lanes, ready, stopping, driver }: ArrivalsOptions): Arrivals {
+export function createArrivals(options: ArrivalsOptions): Arrivals {
+  const { clock, lanes, ready, stopping, driver } = options;
   return {
     reserve(subscription, dueAt, bodyBytes) {
       const now = clock.now();
@@ -58,6 +65,17 @@ export function createArrivals({ clock, lanes, ready, stopping, driver }: Arriva
       const isNews = !lane.mayHaveMore || dueAt < lane.nextDueAt;
       noteMore(lane, dueAt);
       if (isNews) driver.advance(lane);
+    },
+    async start() {
+      for (const { subscriptionSeq, nextDueAt } of await options.store.loadLanes()) {
+        const subscription = options.findSubscription(subscriptionSeq);
+        if (subscription === undefined) continue;
+        const lane = lanes.of(subscription);
+        noteMore(lane, nextDueAt);
+        // Nobody knows what was missed before this start.
+        options.earlyRetries.noteMissed(lane);
+        driver.advance(lane);
+      }
     },
     withdraw({ eventSeq, subscriptionSeq }) {
       const lane = lanes.find(subscriptionSeq);

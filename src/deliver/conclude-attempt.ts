@@ -98,10 +98,7 @@ export function createConcludeAttempt(options: ConcludeAttemptOptions): Conclude
       }
       suspensions.note(lane, subscription, decision);
     }
-    const said = ended.reduce(
-      (most, { decision }) => (SAYS_MOST[decision.says] > SAYS_MOST[most.says] ? decision : most),
-      (ended[0] as Ended).decision,
-    );
+    const said = findSaidMost(ended);
     targetWatch.note(lane, subscription, said, probed !== undefined);
     if (round !== undefined) rounds.noteEnded(round, said.says !== "well" && said.says !== "nothing");
   }
@@ -133,4 +130,10 @@ export function createConcludeAttempt(options: ConcludeAttemptOptions): Conclude
     }
     advance(lane);
   };
+}
+
+function findSaidMost(ended: readonly Ended[]): Decision {
+  let most = (ended[0] as Ended).decision;
+  for (const { decision } of ended) if (SAYS_MOST[decision.says] > SAYS_MOST[most.says]) most = decision;
+  return most;
 }

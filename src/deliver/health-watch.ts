@@ -24,7 +24,7 @@ export interface HealthWatchOptions {
   clock: Clock;
   random: Random;
   check: HealthCheck;
-  lanes: Pick<TargetLanes, "startRound" | "endRound" | "hasten" | "losePatience" | "refresh" | "wakeMissing">;
+  lanes: Pick<TargetLanes, "startRound" | "endRound" | "hasten" | "noteStillDown" | "refresh" | "wakeMissing">;
   onMode: (target: Target, change: "opened" | "closed") => void;
   /** It is well, and in NORMAL. */
   onWell?: ((target: Target) => void) | undefined;
@@ -94,7 +94,7 @@ export function createHealthWatch({ clock, random, check, lanes, onMode, onWell 
     }
     if (change === "still") {
       noteOthersFailed(target.news);
-      lanes.losePatience(target);
+      lanes.noteStillDown(target);
     }
   }
 

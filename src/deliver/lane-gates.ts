@@ -77,6 +77,11 @@ export function isSilent({ inFlight, heardAt }: Lane, now: number): boolean {
   return inFlight > 1 && now - heardAt > PROMPT_MS;
 }
 
+/** Whether what is due now waits for longer than this: for older ones, or for a rate. */
+export function isBehind(lane: Lane, byMs: number, now: number): boolean {
+  return lane.isBehind || lane.isGone || gateOpensAt(lane, now) > now + byMs;
+}
+
 /** Whether a new delivery may be recorded as being sent; `room` is what the memory has for the lane. */
 export function admitsNew(lane: Lane, subscription: Subscription, room: number, now: number): boolean {
   if (!isActive(lane, subscription) || lane.target.mode.isOpen || room <= 0) return false;

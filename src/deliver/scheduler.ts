@@ -13,9 +13,9 @@ import { createEarlyRetries } from "./early-retries.ts";
 import { createGiveBack } from "./give-back.ts";
 import type { Governor } from "./governor.ts";
 import type { InFlightMarks } from "./in-flight-file.ts";
-import { noteMore, type Lane } from "./lane.ts";
+import type { Lane } from "./lane.ts";
 import { createLaneDriver } from "./lane-driver.ts";
-import { gateOpensAt } from "./lane-gates.ts";
+import { isBehind } from "./lane-gates.ts";
 import type { TargetMode } from "./mode.ts";
 import { createMissingSources, type MissingSource } from "./missing-sources.ts";
 import { createOpenLanes } from "./open-lanes.ts";
@@ -55,8 +55,6 @@ export interface Scheduler extends Arrivals {
   targetOf(subscription: Subscription): Target;
   readonly targets: TargetLanes;
   readonly inFlight: number;
-  /** Starts from what the store holds. */
-  start(): Promise<void>;
   /** Sends nothing new, gives back what was not sent, and resolves when nothing is in flight or time is over. */
   stop(deadlineMs: number): Promise<void>;
 }
@@ -149,14 +147,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   });
 
   return {
-    ...createArrivals({ clock, lanes, ready, stopping, driver }),
+    ...createArrivals({ ...parts, lanes, driver }),
     refresh: createRefreshLane({ ...options, lanes, states, advance }),
     lanes: lanes.all,
     isBehind(subscriptionSeq, byMs) {
       const lane = lanes.find(subscriptionSeq);
       if (stopping.isStopping || lane === undefined) return stopping.isStopping;
-      const now = clock.now();
-      return lane.isBehind || lane.isGone || gateOpensAt(lane, now) > now + byMs;
+      return isBehind(lane, byMs, clock.now());
     },
     findMode: (seq) => states.findMode(findSubscription(seq), seq),
     findSuspension: states.findSuspension,
@@ -166,17 +163,6 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     targets,
     get inFlight() {
       return slots.inFlight;
-    },
-    async start() {
-      for (const { subscriptionSeq, nextDueAt } of await store.loadLanes()) {
-        const subscription = findSubscription(subscriptionSeq);
-        if (subscription === undefined) continue;
-        const lane = lanes.of(subscription);
-        noteMore(lane, nextDueAt);
-        // Nobody knows what was missed before this start.
-        earlyRetries.noteMissed(lane);
-        advance(lane);
-      }
     },
     async stop(deadlineMs) {
       stopping.begin();

@@ -13,7 +13,7 @@ export interface Suspensions {
   /** What became of a delivery. */
   note(lane: Lane, subscription: Subscription, decision: Decision): void;
   /** Its target is in QUEUE still: perhaps for longer than the subscription waits. */
-  losePatience(lane: Lane, subscription: Subscription): void;
+  noteStillDown(lane: Lane, subscription: Subscription): void;
 }
 
 /** What leads to a suspension. */
@@ -75,7 +75,7 @@ export function createSuspensions({ clock, onFailing, onSuspend, onState }: Susp
       else if (settlement.verdict === "delivered") delivered(lane, subscription);
       else if (settlement.verdict === "dead") died(lane, subscription, error);
     },
-    losePatience(lane, subscription) {
+    noteStillDown(lane, subscription) {
       const { target, state } = lane;
       const { mode } = target;
       const { afterMs } = subscription.suspension ?? DEFAULT_SUSPENSION;

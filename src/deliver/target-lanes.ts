@@ -22,7 +22,7 @@ export interface TargetLanes {
   /** It is in NORMAL again: what it did not know may be known now. */
   wakeMissing(target: Target): void;
   /** It is in QUEUE still: who has something for it may have waited for too long. */
-  losePatience(target: Target): void;
+  noteStillDown(target: Target): void;
   /** Tries what waits in one subscription, whatever the mode: one round. */
   drain(subscription: Subscription): void;
 }
@@ -30,7 +30,7 @@ export interface TargetLanes {
 /** For the scheduler alone. */
 export interface SharedTargetLanes extends TargetLanes {
   /** Its target is in NORMAL again because of this lane: those who share it follow. */
-  closed(lane: Lane): void;
+  noteClosed(lane: Lane): void;
   /** This lane found out how its target is: those who share it go by that. */
   wakeSharers(lane: Lane): void;
 }
@@ -41,7 +41,7 @@ export interface TargetLanesOptions {
   findSubscription: (seq: number) => Subscription | undefined;
   rounds: Rounds;
   dueRetries: Pick<DueRetries, "all">;
-  suspensions: Pick<Suspensions, "losePatience">;
+  suspensions: Pick<Suspensions, "noteStillDown">;
   missing: Pick<MissingSources, "wake">;
   advance: (lane: Lane) => void;
 }
@@ -77,10 +77,10 @@ export function createTargetLanes(options: TargetLanesOptions): SharedTargetLane
     wakeMissing(target) {
       for (const lane of lanes.ofTarget(target)) missing.wake(lane);
     },
-    losePatience(target) {
+    noteStillDown(target) {
       for (const lane of lanes.ofTarget(target)) {
         const subscription = findSubscription(lane.seq);
-        if (subscription?.status === "active") suspensions.losePatience(lane, subscription);
+        if (subscription?.status === "active") suspensions.noteStillDown(lane, subscription);
         if (lane.isGone) advance(lane);
       }
     },
@@ -90,7 +90,7 @@ export function createTargetLanes(options: TargetLanesOptions): SharedTargetLane
       hasten([lane]);
       advance(lane);
     },
-    closed(lane) {
+    noteClosed(lane) {
       const sharers = sharersOf(lane);
       for (const { round } of [lane, ...sharers]) rounds.stop(round);
       for (const sharer of sharers) {

@@ -17,7 +17,7 @@ export interface TargetWatchOptions {
   clock: Clock;
   random: Random;
   dueRetries: Pick<DueRetries, "all">;
-  targetLanes: Pick<SharedTargetLanes, "closed" | "wakeSharers" | "losePatience">;
+  targetLanes: Pick<SharedTargetLanes, "noteClosed" | "wakeSharers" | "noteStillDown">;
   /** An attempt of this subscription brought a target into QUEUE, or back to NORMAL: to be told, and kept. */
   onMode: (subscription: Subscription, change: "opened" | "closed", target: Target) => void;
   /** A delivery failed, and it is the target's fault. */
@@ -29,7 +29,7 @@ export function createTargetWatch(options: TargetWatchOptions): TargetWatch {
 
   function closed(lane: Lane, subscription: Subscription): void {
     // Before it is told: who hears of it may look at those who share it.
-    targetLanes.closed(lane);
+    targetLanes.noteClosed(lane);
     onMode(subscription, "closed", lane.target);
   }
 
@@ -54,7 +54,7 @@ export function createTargetWatch(options: TargetWatchOptions): TargetWatch {
       onMode(subscription, change, target);
       targetLanes.wakeSharers(lane);
     }
-    if (change === "still") targetLanes.losePatience(target);
+    if (change === "still") targetLanes.noteStillDown(target);
     onIll?.(target);
   }
 
