@@ -44,7 +44,7 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
       const mayComeNow = dueAt <= now && !stopping.isStopping && ready.hasRoomForBody(bodyBytes);
       const isBorn = mayComeNow && admitsNew(lane, subscription, ready.roomFor(lane), now);
       if (isBorn) ready.keepPlace(lane);
-      else driver.leave(lane);
+      else driver.leave(lane, now);
       return isBorn;
     },
     unreserve(subscription) {

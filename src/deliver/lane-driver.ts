@@ -20,7 +20,7 @@ export interface LaneDriver {
   /** Something has happened to the lane: it goes as far as it can. */
   advance(lane: Lane): void;
   /** Nothing came of what the lane was made for: it is forgotten, if it has nothing else to do. */
-  leave(lane: Lane): void;
+  leave(lane: Lane, now: number): void;
   /** Fills free slots: the tenant with the fewest in flight first, its lanes in turn. */
   fillSlots(): void;
 }
@@ -121,8 +121,7 @@ export function createLaneDriver(options: LaneDriverOptions): LaneDriver {
   return {
     advance,
     fillSlots,
-    leave(lane) {
-      const now = clock.now();
+    leave(lane, now) {
       if (stopping.isStopping) advance(lane);
       else carryOut(lane, stepIdle(lane, now), now);
     },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MODE, type TargetMode } from "../../../src/deliver/mode.ts";
 import { createSubscriptionState, type SubscriptionState } from "../../../src/deliver/subscription-state.ts";
+import { createTarget, createTargetCondition } from "../../../src/deliver/target.ts";
 import { DOWN, gone, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 
@@ -69,6 +70,37 @@ describe("a destination that is down", () => {
     for (const flight of before.slice(5)) await flight.answer(DOWN);
     await bench.move(MODE.maxProbeMs * 2);
     expect(bench.sent).toHaveLength(atOpening + 1);
+  });
+
+  it("is probed by one at a time when another, which probes elsewhere, comes to share it", async () => {
+    const shared = createTarget(createTargetCondition(NOON));
+    const sharing = new Set(["b"]);
+    const bench = await open({ findSharedTarget: ({ name }) => (sharing.has(name) ? shared : undefined) });
+    const a = await bench.subscribe({ name: "a", events: ["a"], concurrency: 1 });
+    await bench.subscribe({ name: "b", events: ["b"], concurrency: 1 });
+    bench.answerWith(() => DOWN);
+    for (const type of ["a", "b"]) await bench.publishAll(ids(9, type), { type });
+    await bench.move(100);
+    bench.answerWith(undefined);
+    await bench.move(MODE.firstProbeMs * 1.2);
+    expect(bench.flights.map(({ subscription }) => subscription.name).toSorted()).toEqual(["a", "b"]);
+    sharing.add("a");
+    await bench.change(a, {});
+    await bench.flights.find(({ subscription }) => subscription.name === "a")?.answer(DOWN);
+    await bench.move(MODE.maxProbeMs * 2);
+    expect(bench.flights.map(({ subscription }) => subscription.name)).toEqual(["b"]);
+  });
+
+  it("is not remembered for a subscription that is deleted", async () => {
+    const bench = await open();
+    const subscription = await bench.subscribe({ concurrency: 1 });
+    bench.answerWith(() => DOWN);
+    await bench.publishAll(ids(5));
+    await bench.move(100);
+    expect([...bench.scheduler.lanes()].map(({ target }) => target.mode.isOpen)).toEqual([true]);
+    await bench.remove(subscription);
+    await bench.move(100);
+    expect([...bench.scheduler.lanes()]).toEqual([]);
   });
 
   it("gets what waited as soon as it is back, but slowly at first", async () => {
