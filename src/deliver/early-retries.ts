@@ -1,5 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
-import type { Store } from "../store/store.ts";
+import type { DueRetries } from "./due-retries.ts";
 import type { Lane } from "./lane.ts";
 import type { Target } from "./target.ts";
 
@@ -15,12 +15,10 @@ export interface EarlyRetries {
 }
 
 export interface EarlyRetriesOptions {
-  store: Pick<Store, "lanes">;
   clock: Clock;
-  /** All that send to the lane's target, itself among them. */
+  dueRetries: Pick<DueRetries, "some">;
+  /** All that send to a target. */
   lanesOf: (target: Target) => readonly Lane[];
-  /** It was tried; `isMore` says whether the table holds any that are due now. */
-  onDone: (lane: Lane, isMore: boolean) => void;
 }
 
 const EVERY_MS = 1000;
@@ -28,32 +26,26 @@ const EVERY_MS = 1000;
 const MIN_AT_ONCE = 10;
 const MAX_AT_ONCE = 500;
 
-export function createEarlyRetries({ store, clock, lanesOf, onDone }: EarlyRetriesOptions): EarlyRetries {
+export function createEarlyRetries({ clock, dueRetries, lanesOf }: EarlyRetriesOptions): EarlyRetries {
   function step(target: Target): void {
     target.earlyTimer = undefined;
-    const { mode } = target;
+    const { mode, pace } = target;
     // Who fails again in the meantime is left alone; the next success begins anew.
     if (mode.isOpen || mode.failures > 0) return;
     target.hasMissed = false;
     target.earlyAt = clock.now() + EVERY_MS;
-    const taken = mode.pace.good + mode.pace.goodBefore;
+    const taken = pace.good + pace.goodBefore;
     const limit = Math.min(MAX_AT_ONCE, Math.max(MIN_AT_ONCE, taken));
     for (const lane of lanesOf(target)) if (lane.hasMissed) bringForward(lane, limit);
   }
 
   function bringForward(lane: Lane, limit: number): void {
     lane.hasMissed = false;
-    lane.unsettled++;
-    const go = (count: number) => {
-      lane.unsettled--;
-      if (count === limit) noteMissed(lane);
-      onDone(lane, count > 0);
-      if (count === limit) noteTaken(lane);
-    };
-    store.lanes.changeLane(lane.seq, { act: "hasten", onlyFresh: true, limit }).then(
-      ({ changed }) => go(changed),
-      () => go(0),
-    );
+    dueRetries.some(lane, { onlyFresh: true, limit }, (count) => {
+      if (count < limit) return;
+      noteMissed(lane);
+      noteTaken(lane);
+    });
   }
 
   function noteMissed(lane: Lane): void {

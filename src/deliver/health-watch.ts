@@ -1,9 +1,11 @@
 import type { Clock, Random, Timer } from "../domain/clock.ts";
 import { MAX_RANK_OFFSET_MS } from "../domain/delivery.ts";
-import type { DrainEnd } from "./drain.ts";
 import type { HealthPlace } from "../domain/target.ts";
-import { noteCheckFailed, noteCheckSucceeded, noteTried, type Target } from "./target.ts";
+
+import type { RoundEnd } from "./round.ts";
+import { beginChecks, noteCheckFailed, noteCheckSucceeded, noteTried, type Target } from "./target.ts";
 import type { TargetLanes } from "./target-lanes.ts";
+import { noteOthersFailed } from "./target-news.ts";
 
 /**
  * Checks the health of targets: every minute while they are well, and more often in QUEUE, where the check is the probe.
@@ -25,7 +27,7 @@ export interface HealthWatchOptions {
   clock: Clock;
   random: Random;
   check: HealthCheck;
-  lanes: Pick<TargetLanes, "startRound" | "endRound" | "hasten" | "losePatience" | "refresh" | "wakeMissing">;
+  lanes: Pick<TargetLanes, "startRound" | "endRound" | "hasten" | "noteStillDown" | "refresh" | "wakeMissing">;
   onMode: (target: Target, change: "opened" | "closed") => void;
   /** It is well, and in NORMAL. */
   onWell?: ((target: Target) => void) | undefined;
@@ -89,13 +91,13 @@ export function createHealthWatch({ clock, random, check, lanes, onMode, onWell 
     const change = noteCheckFailed(target, { now: clock.now(), error, jitter: random.next() });
     if (change === "opened") {
       // Nobody's event failed, but the check is not a thing of the gateway's own either.
-      target.mode.failedOthers = true;
+      noteOthersFailed(target.news);
       onMode(target, "opened");
       lanes.refresh(target);
     }
     if (change === "still") {
-      target.mode.failedOthers = true;
-      lanes.losePatience(target);
+      noteOthersFailed(target.news);
+      lanes.noteStillDown(target);
     }
   }
 
@@ -125,7 +127,7 @@ export function createHealthWatch({ clock, random, check, lanes, onMode, onWell 
     });
   }
 
-  function endedRound(target: Target, state: Watched, end: DrainEnd): void {
+  function endedRound(target: Target, state: Watched, end: RoundEnd): void {
     if (end === "stopped") return;
     const { idleWaitMs } = target.rules;
     const isFailed = end === "failed";
@@ -180,9 +182,7 @@ export function createHealthWatch({ clock, random, check, lanes, onMode, onWell 
           roundAt: 0,
         };
         watched.set(target, state);
-        // What was seen before nobody looked counts no more.
-        target.successes = 0;
-        target.isTried = false;
+        beginChecks(target);
         schedule(target, state, clock.now() + random.next() * spreadMs(targets.size, target));
       }
     },

@@ -7,11 +7,13 @@ import type { ClaimedDelivery, SentMark } from "../store/port/lanes.ts";
  * what was written, and after a power cut nobody looks for a delivery that kills the process.
  */
 export interface InFlightMarks {
-  /** Calls `go` when it is noted, which is before the first byte leaves, with the place to give back. */
-  start(delivery: ClaimedDelivery, go: (place: number) => void): void;
+  /** Calls `go` when all are noted, which is before the first byte leaves, with the place of each to give back. */
+  start(deliveries: readonly ClaimedDelivery[], go: Go): void;
   /** The store knows the outcome: the place is free. */
   end(place: number): void;
 }
+
+type Go = (places: readonly number[]) => void;
 
 export interface InFlightFile extends InFlightMarks {
   /** What the last process was sending when it ended, and attempts that were settled. */
@@ -36,7 +38,7 @@ export function openInFlightFile(path: string, { places, onFault, defer }: InFli
   let marks = new Float64Array(places * MARK_NUMBERS);
   const free: number[] = [];
   let used = 0;
-  let waiting: { place: number; go: (place: number) => void }[] = [];
+  let waiting: { places: readonly number[]; go: Go }[] = [];
   let file: number | undefined;
   let left: SentMark[] = [];
 
@@ -76,9 +78,11 @@ export function openInFlightFile(path: string, { places, onFault, defer }: InFli
     waiting = [];
     let first = used;
     let last = 0;
-    for (const { place } of noted) {
-      if (place < first) first = place;
-      if (place > last) last = place;
+    for (const { places } of noted) {
+      for (const place of places) {
+        if (place < first) first = place;
+        if (place > last) last = place;
+      }
     }
     try {
       const start = first * MARK_BYTES;
@@ -86,15 +90,19 @@ export function openInFlightFile(path: string, { places, onFault, defer }: InFli
     } catch (error) {
       giveUp(error);
     }
-    for (const { place, go } of noted) go(place);
+    for (const { places, go } of noted) go(places);
   }
 
   return {
     left,
-    start(delivery, go) {
-      const place = free.pop() ?? used++;
-      note(place, delivery);
-      waiting.push({ place, go });
+    start(deliveries, go) {
+      const places: number[] = [];
+      for (const delivery of deliveries) {
+        const place = free.pop() ?? used++;
+        note(place, delivery);
+        places.push(place);
+      }
+      waiting.push({ places, go });
       if (waiting.length === 1) defer(write);
     },
     end(place) {

@@ -1,5 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
-import type { Store } from "../store/store.ts";
+import type { DueRetries } from "./due-retries.ts";
 import type { Lane } from "./lane.ts";
 
 /**
@@ -25,9 +25,8 @@ export interface MissingSource {
 }
 
 export interface MissingSourcesOptions {
-  store: Pick<Store, "lanes">;
   clock: Clock;
-  onDone: (lane: Lane, isMore: boolean) => void;
+  dueRetries: Pick<DueRetries, "some">;
 }
 
 /** It may only just be starting: asked again soon at first, each after the one before. */
@@ -43,20 +42,13 @@ interface Missing extends MissingSource {
   countedFrom: number;
 }
 
-export function createMissingSources({ store, clock, onDone }: MissingSourcesOptions): MissingSources {
+export function createMissingSources({ clock, dueRetries }: MissingSourcesOptions): MissingSources {
   const lanes = new Map<number, Map<string, Missing>>();
 
   function bringForward(lane: Lane, source: string): void {
-    lane.unsettled++;
-    const go = (count: number) => {
-      lane.unsettled--;
-      onDone(lane, count > 0);
+    dueRetries.some(lane, { keptOf: source }, (count) => {
       if (count > 0 && lanes.get(lane.seq)?.has(source) !== true) bringForward(lane, source);
-    };
-    store.lanes.changeLane(lane.seq, { act: "hasten", keptOf: source }).then(
-      ({ changed }) => go(changed),
-      () => go(0),
-    );
+    });
   }
 
   function forget(seq: number, source: string): boolean {

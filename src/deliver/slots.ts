@@ -7,10 +7,6 @@ import type { Lane } from "./lane.ts";
  */
 export interface Slots {
   readonly inFlight: number;
-  /** Claimed deliveries in memory, and places kept for claims under way. */
-  claimed: number;
-  /** How many more deliveries may be claimed into memory. */
-  claimRoom(): number;
   /** The lane has something to send. */
   enqueue(lane: Lane): void;
   /** The lane that may have a free slot now. */
@@ -43,8 +39,6 @@ interface TenantQueue {
   readonly busy: Lane[];
 }
 
-/** Claimed deliveries waiting in memory, as a multiple of the slots. */
-const CLAIMS_PER_SLOT = 16;
 const SHARE_OF_SLOW = 0.5;
 /** A slow lane gets one while its tenant has fewer than so many for each that is free. */
 const PER_FREE = 1;
@@ -55,7 +49,6 @@ export function createSlots(maxInFlight: number): Slots {
   const prompt = createPool(turns);
   const slow = createPool(turns);
   const maxSlow = Math.max(1, Math.floor(maxInFlight * SHARE_OF_SLOW));
-  let claimed = 0;
 
   function poolOf(lane: Lane): Pool {
     return lane.isSlow ? slow : prompt;
@@ -81,13 +74,6 @@ export function createSlots(maxInFlight: number): Slots {
     get inFlight() {
       return prompt.inFlight + slow.inFlight;
     },
-    get claimed() {
-      return claimed;
-    },
-    set claimed(count) {
-      claimed = count;
-    },
-    claimRoom: () => maxInFlight * CLAIMS_PER_SLOT - claimed,
     enqueue,
     findNext() {
       if (prompt.inFlight + slow.inFlight >= maxInFlight) return undefined;
@@ -144,7 +130,7 @@ function isBefore(a: TenantQueue, b: TenantQueue): boolean {
 
 function listFor(queue: TenantQueue, lane: Lane): Lane[] {
   if (lane.inFlight > 0) return queue.busy;
-  return lane.breaker.attemptMs === undefined ? queue.fresh : queue.idle;
+  return lane.state.attemptTime.averageMs === undefined ? queue.fresh : queue.idle;
 }
 
 function headOf({ fresh, idle, busy }: TenantQueue): Lane | undefined {

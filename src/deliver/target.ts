@@ -1,26 +1,31 @@
 import type { Timer } from "../domain/clock.ts";
 import { DEFAULT_RULES, type Mode, type TargetRules } from "../domain/target.ts";
 import {
-  BREAKER,
-  closeBreaker,
+  closeMode,
+  createMode,
+  forgetFailures,
+  MODE,
   noteFailure,
   noteSuccess,
-  noteTaken,
-  openBreaker,
-  startSlowly,
-  type BreakerChange,
-  type BreakerState,
+  openMode,
   type Failure,
-} from "./breaker.ts";
-import type { Drain } from "./drain.ts";
-import { noteBad, noteLimited } from "./pace.ts";
+  type ModeChange,
+  type TargetMode,
+} from "./mode.ts";
+import { createPace, noteBad, noteGood, noteLimited, startRamp, stopMeasuring, type Pace } from "./pace.ts";
+import type { Round } from "./round.ts";
+import { createTargetNews, type TargetNews } from "./target-news.ts";
 
-/**
- * What subscriptions send to, as it is now. Its mode is a breaker: that of its only subscription, or one that all who
- * share it have in common.
- */
-export interface Target {
-  readonly mode: BreakerState;
+/** How a target is, as it is kept over a restart. */
+export interface TargetCondition {
+  readonly mode: TargetMode;
+  /** How fast it is sent to while it is not in QUEUE. */
+  readonly pace: Pace;
+  readonly news: TargetNews;
+}
+
+/** What subscriptions send to, as it is now: one for several that share it, or a subscription's own. */
+export interface Target extends TargetCondition {
   rules: TargetRules;
   /** A delivery is on its way to find out whether it is back. */
   isProbing: boolean;
@@ -36,16 +41,24 @@ export interface Target {
   isTaking: boolean;
   failedTries: number;
   /** What is sent although it is in QUEUE. */
-  drain: Drain | undefined;
+  round: Round | undefined;
   /** One of its lanes has what waits for a later try; when some of that may next be brought forward. */
   hasMissed: boolean;
   earlyAt: number;
   earlyTimer: Timer | undefined;
 }
 
-export function createTarget(mode: BreakerState, rules: TargetRules = DEFAULT_RULES): Target {
+const SLOW_START_MIN_PER_S = 10;
+
+export function createTargetCondition(now: number): TargetCondition {
+  return { mode: createMode(), pace: createPace(now), news: createTargetNews() };
+}
+
+export function createTarget({ mode, pace, news }: TargetCondition, rules: TargetRules = DEFAULT_RULES): Target {
   return {
     mode,
+    pace,
+    news,
     rules,
     isProbing: false,
     check: undefined,
@@ -54,7 +67,7 @@ export function createTarget(mode: BreakerState, rules: TargetRules = DEFAULT_RU
     isTried: false,
     isTaking: false,
     failedTries: 0,
-    drain: undefined,
+    round: undefined,
     hasMissed: false,
     earlyAt: 0,
     earlyTimer: undefined,
@@ -76,19 +89,29 @@ export function isHealthy(target: Target): boolean {
 }
 
 /** A delivery was answered. */
-export function noteAnswered(target: Target, now: number): BreakerChange {
+export function noteAnswered(target: Target, now: number): ModeChange {
   const { mode } = target;
-  if (!mode.isOpen || !sparesDeliveries(target)) return noteSuccess(mode, now);
-  noteTaken(mode, now);
+  noteGood(target.pace, now);
+  if (!mode.isOpen || !sparesDeliveries(target)) {
+    const change = noteSuccess(mode, now);
+    if (change === "closed") startSlowly(target, now, SLOW_START_MIN_PER_S);
+    return change;
+  }
+  mode.tookAt = now;
   target.isTaking = true;
   if (mode.forced === "QUEUE") forgetFailures(mode);
   return undefined;
 }
 
 /** It was too much for the destination, which is well: less is sent, but nothing is kept. */
-export function noteTooMuch({ mode }: Target, now: number, error: string, retryAfterMs: number | undefined): void {
+export function noteTooMuch(
+  { mode, pace }: Target,
+  now: number,
+  error: string,
+  retryAfterMs: number | undefined,
+): void {
   mode.lastError = error;
-  noteLimited(mode.pace, now, retryAfterMs);
+  noteLimited(pace, now, retryAfterMs);
 }
 
 /** A delivery failed, and nobody knows whose fault it is. */
@@ -96,22 +119,23 @@ export function noteUnclear(target: Target, now: number, error: string): void {
   const { mode } = target;
   if (mode.isOpen) target.failedTries++;
   mode.lastError = error;
-  noteBad(mode.pace, now, 0);
+  noteBad(target.pace, now, 0);
 }
 
 /** A delivery failed, and it is the destination's fault. */
-export function noteIll(target: Target, { now, error, jitter, isProbe }: Failure): BreakerChange {
+export function noteIll(target: Target, { now, error, jitter, isProbe }: Failure): ModeChange {
   const { mode } = target;
   if (mode.isOpen) target.failedTries++;
+  noteBad(target.pace, now, mode.failures + 1);
   const change = noteFailure(mode, { now, error, jitter, isProbe, failuresToOpen: failuresToOpen(target) });
-  if (change === "opened") beginQueue(target);
+  if (change === "opened") beginQueue(target, now);
   return mode.forced === "QUEUE" ? undefined : change;
 }
 
-export function noteCheckFailed(target: Target, failure: Omit<Failure, "isProbe">): BreakerChange {
+export function noteCheckFailed(target: Target, failure: Omit<Failure, "isProbe">): ModeChange {
   target.mode.failedChecks++;
   const change = noteIll(target, { ...failure, isProbe: true });
-  beginQueue(target);
+  forgetTries(target);
   target.wasIll = true;
   return change;
 }
@@ -132,6 +156,17 @@ export function noteCheckSucceeded(target: Target, now: number): "recovering" | 
   return closeIfBack(target, now) ?? "recovering";
 }
 
+/** What was seen before nobody looked counts no more. */
+export function beginChecks(target: Target): void {
+  target.successes = 0;
+  target.isTried = false;
+}
+
+/** For a while at most what it is used to, and a little more: not for long when it was away for a moment only. */
+export function startSlowly({ mode, pace }: Target, now: number, minPerS: number, awayMs = mode.awayMs): void {
+  startRamp(pace, now, { awayMs, relapses: mode.relapses, minPerS });
+}
+
 /** All that waited was tried once since the first success. */
 export function noteTried(target: Target, now: number): "closed" | undefined {
   if (!target.mode.isOpen || target.successes === 0) return undefined;
@@ -146,8 +181,8 @@ export function forceMode(target: Target, to: Mode | "auto", now: number): "open
   mode.forced = to === "auto" ? undefined : to;
   if (to === "QUEUE") {
     if (mode.isOpen) return undefined;
-    openBreaker(mode, now, "an operator said so", 0);
-    beginQueue(target);
+    openMode(mode, now, "an operator said so", 0);
+    beginQueue(target, now);
     return "opened";
   }
   if (!mode.isOpen) return undefined;
@@ -156,8 +191,8 @@ export function forceMode(target: Target, to: Mode | "auto", now: number): "open
     return undefined;
   }
   forgetFailures(mode);
-  closeBreaker(mode, now, to === "auto" ? "no operator says otherwise any more" : "an operator said so");
-  startSlowly(mode, now, rules.batchSize);
+  closeMode(mode, now, to === "auto" ? "no operator says otherwise any more" : "an operator said so");
+  startSlowly(target, now, rules.batchSize);
   return "closed";
 }
 
@@ -165,12 +200,12 @@ function failuresToOpen({ mode, rules }: Target): number {
   return mode.forced === "NORMAL" ? Number.POSITIVE_INFINITY : rules.failuresToOpen;
 }
 
-function forgetFailures(mode: BreakerState): void {
-  mode.failures = 0;
-  mode.failedChecks = 0;
+function beginQueue(target: Target, now: number): void {
+  stopMeasuring(target.pace, now);
+  forgetTries(target);
 }
 
-function beginQueue(target: Target): void {
+function forgetTries(target: Target): void {
   target.successes = 0;
   target.isTried = false;
   target.isTaking = false;
@@ -183,7 +218,7 @@ function beginQueue(target: Target): void {
  * fails for ever must not keep it in QUEUE for days.
  */
 function isFailingAtAll({ isTaking, failedTries }: Target): boolean {
-  return !isTaking && failedTries >= BREAKER.failuresToOpen;
+  return !isTaking && failedTries >= MODE.failuresToOpen;
 }
 
 function closeIfBack(target: Target, now: number): "closed" | undefined {
@@ -192,6 +227,6 @@ function closeIfBack(target: Target, now: number): "closed" | undefined {
   if (!target.isTried || successes < rules.successesToClose || isFailingAtAll(target)) return undefined;
   forgetFailures(mode);
   const times = rules.successesToClose === 1 ? "once" : `${rules.successesToClose} times`;
-  closeBreaker(mode, now, `its health was good ${times} in a row, and all that waited was tried`);
+  closeMode(mode, now, `its health was good ${times} in a row, and all that waited was tried`);
   return "closed";
 }

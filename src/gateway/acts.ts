@@ -42,6 +42,6 @@ export function openActs(
     replayRunner,
     bulkReplays: createBulkReplays({ store, subscriptions, runner: replayRunner, clock, createId }),
     tests: createTestDeliveries({ store, accept: ingest.accept, clock, createId }),
-    resume: createResume({ store, subscriptions, findBreaker: scheduler.findBreaker, news }),
+    resume: createResume({ store, subscriptions, findMode: scheduler.findMode, news }),
   };
 }

@@ -42,7 +42,7 @@ export function openBackground(
       createHeldJob({
         store,
         subscriptions,
-        findBreaker: scheduler.findBreaker,
+        findMode: scheduler.findMode,
         clock,
         maxHeldMs: config.heldMaxDays * 86_400_000,
         onDeaths: news.diedUnsent,

@@ -35,7 +35,7 @@ export function openDelivery(
     clock,
     random,
     findSubscription: subscriptions.find,
-    findSavedBreaker: targets.findSaved,
+    findSavedState: targets.findSaved,
     findSharedTarget: targets.findShared,
     onIll: (target) => later().health.checkSoon(target),
     isCancelling: (seq) => later().replayRunner.isCancelling(seq),
@@ -45,11 +45,13 @@ export function openDelivery(
     onAttempt: createAttemptNotes(start, { ...made, forwards, statistics }, later),
     onTested: (eventId, settlement) => later().tests.noteTested(eventId, settlement),
     onExpired: (deaths) => later().news.diedUnsent(deaths),
-    onBreaker: (subscription, change, breaker) => later().modes.noted(subscription, change, breaker),
-    onSuspend(subscription, reason, breaker) {
+    onMode: (subscription, change) => later().modes.noted(subscription, change),
+    onFailing: (subscription, facts) => later().modes.failing(subscription, facts),
+    onState: (subscription, state) => void targets.saveState(subscription, state).catch(logFault),
+    onSuspend(subscription, reason, facts) {
       logger.warn({ subscription: subscription.name, reason }, "subscription is suspended");
       subscriptions
-        .suspend(subscription, (draft, current) => later().news.suspended(draft, current, reason, breaker))
+        .suspend(subscription, (draft, current) => later().news.suspended(draft, current, reason, facts))
         .catch(logFault);
     },
   });

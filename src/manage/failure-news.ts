@@ -1,4 +1,6 @@
-import { takeClosingNews, takeOpeningNews, type BreakerState } from "../deliver/breaker.ts";
+import type { FailureFacts } from "../deliver/suspensions.ts";
+import type { Target } from "../deliver/target.ts";
+import { takeClosingNews, takeOpeningNews } from "../deliver/target-news.ts";
 import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { DeadReason } from "../domain/delivery.ts";
@@ -17,11 +19,14 @@ import type { KnownTarget } from "./targets.ts";
  */
 export interface FailureNews {
   /** Told with the change, as is `resumed`. */
-  suspended(draft: Draft, subscription: Subscription, reason: string, breaker: BreakerState | undefined): void;
-  failing(subscription: Subscription, breaker: BreakerState): void;
+  suspended(draft: Draft, subscription: Subscription, reason: string, facts: FailureFacts): void;
+  failing(subscription: Subscription, facts: FailureFacts): void;
   resumed(draft: Draft, subscription: Subscription, from: SubscriptionStatus, held: HeldNews): void;
-  /** Its breaker opened or closed: it is in mode QUEUE, or in NORMAL again. */
-  modeChanged(target: Pick<KnownTarget, "name" | "tenantId" | "declared" | "subscriptions">, mode: BreakerState): void;
+  /** It is in mode QUEUE, or in NORMAL again. */
+  modeChanged(
+    known: Pick<KnownTarget, "name" | "tenantId" | "declared" | "subscriptions">,
+    target: Pick<Target, "mode" | "news">,
+  ): void;
   died(subscription: Subscription, delivery: Pick<ClaimedDelivery, "event">, settlement: Settlement): void;
   /** Those that died without an attempt. */
   diedUnsent(deaths: readonly DeadDelivery[]): void;
@@ -80,8 +85,8 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
   }
 
   return {
-    suspended(draft, subscription, reason, breaker) {
-      if (breaker?.failedOthers !== true) return;
+    suspended(draft, subscription, reason, facts) {
+      if (!facts.target.news.failedOthers) return;
       ownEvents.tellWith(draft, {
         type: "webhook.suspended",
         tenantId: subscription.tenantId,
@@ -90,23 +95,24 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
           reason,
           action_required: "Review and reactivate webhook",
           ...describe(subscription),
-          ...describeFailures(breaker, clock.now()),
+          ...describeFailures(facts, clock.now()),
         },
       });
     },
 
-    failing(subscription, breaker) {
-      if (!breaker.failedOthers) return;
+    failing(subscription, facts) {
+      const { mode, news } = facts.target;
+      if (!news.failedOthers) return;
       const { suspension = DEFAULT_SUSPENSION } = subscription;
       tell({
         type: "webhook.failing",
         tenantId: subscription.tenantId,
         data: {
           webhook_id: subscription.id,
-          reason: breaker.isOpen ? "it cannot be reached" : "its deliveries die one after the other",
+          reason: mode.isOpen ? "it cannot be reached" : "its deliveries die one after the other",
           action_required: "Repair the destination before the webhook is suspended",
           ...describe(subscription),
-          ...describeFailures(breaker, clock.now()),
+          ...describeFailures(facts, clock.now()),
           suspended_after_dead: suspension.afterDead ?? null,
           suspended_after_down_s: suspension.afterMs === undefined ? null : suspension.afterMs / 1000,
         },
@@ -127,8 +133,8 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
       });
     },
 
-    modeChanged({ name, tenantId, declared, subscriptions }, mode) {
-      const isNews = mode.isOpen ? takeOpeningNews(mode) : takeClosingNews(mode);
+    modeChanged({ name, tenantId, declared, subscriptions }, { mode, news }) {
+      const isNews = mode.isOpen ? takeOpeningNews(news) : takeClosingNews(news);
       if (!isNews) return;
       const [now, before] = mode.isOpen ? ["QUEUE", "NORMAL"] : ["NORMAL", "QUEUE"];
       const [owner] = declared === undefined ? subscriptions : [];
@@ -182,10 +188,10 @@ function hostOf({ place }: Subscription): string | null {
   return parseUrl(place)?.host ?? null;
 }
 
-function describeFailures(breaker: BreakerState, now: number) {
+function describeFailures({ target: { mode }, deadInARow }: FailureFacts, now: number) {
   return {
-    dead_in_a_row: breaker.deadInARow,
-    down_for_s: breaker.isOpen ? Math.max(0, Math.round((now - breaker.openedAt) / 1000)) : 0,
-    last_error: breaker.lastError ?? null,
+    dead_in_a_row: deadInARow,
+    down_for_s: mode.isOpen ? Math.max(0, Math.round((now - mode.openedAt) / 1000)) : 0,
+    last_error: mode.lastError ?? null,
   };
 }

@@ -1,4 +1,4 @@
-import type { BreakerState } from "../deliver/breaker.ts";
+import type { TargetMode } from "../deliver/mode.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { DeadDelivery } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
@@ -8,7 +8,7 @@ import type { Subscriptions } from "../registry/subscriptions.ts";
 export interface HeldJobOptions {
   store: Pick<Store, "lanes">;
   subscriptions: Pick<Subscriptions, "list" | "heldSince">;
-  findBreaker: (subscriptionSeq: number) => BreakerState | undefined;
+  findMode: (subscriptionSeq: number) => TargetMode | undefined;
   clock: Clock;
   maxHeldMs: number;
   onDeaths: (deaths: readonly DeadDelivery[]) => void;
@@ -31,8 +31,8 @@ export function createHeldJob(options: HeldJobOptions): PeriodicJob {
     return options.subscriptions
       .list(undefined)
       .filter((subscription) => {
-        const breaker = options.findBreaker(subscription.seq);
-        const downSince = breaker?.isOpen === true ? breaker.openedAt : Number.POSITIVE_INFINITY;
+        const mode = options.findMode(subscription.seq);
+        const downSince = mode?.isOpen === true ? mode.openedAt : Number.POSITIVE_INFINITY;
         return (options.subscriptions.heldSince(subscription) ?? downSince) <= before;
       })
       .map(({ seq }) => seq);

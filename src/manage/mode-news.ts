@@ -1,6 +1,5 @@
-import type { BreakerState } from "../deliver/breaker.ts";
-import type { BreakerNews } from "../deliver/destination-watch.ts";
 import type { HealthWatch } from "../deliver/health-watch.ts";
+import type { FailureFacts } from "../deliver/suspensions.ts";
 import type { Target } from "../deliver/target.ts";
 import type { Clock, Timer } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
@@ -11,8 +10,9 @@ import type { KnownTarget, Targets } from "./targets.ts";
 
 /** What follows when a target comes into another mode, whoever found it out: it is logged, counted, told and saved. */
 export interface ModeNews {
-  /** An attempt told something of a subscription's destination. */
-  noted(subscription: Subscription, change: BreakerNews, breaker: BreakerState): void;
+  /** An attempt of a subscription told something. */
+  noted(subscription: Subscription, change: "opened" | "closed"): void;
+  failing(subscription: Subscription, facts: FailureFacts): void;
   /** A health check told something. */
   found(target: Target, change: "opened" | "closed"): void;
   /** Of which the caller saves what changed. */
@@ -50,15 +50,9 @@ export function createModeNews(options: ModeNewsOptions): ModeNews {
     else if (change === "opened") logger.warn(why, "destination is down, queueing");
     else logger.info(why, "destination is back");
     metrics.countModeChange(known, mode.isOpen ? "QUEUE" : "NORMAL");
-    news.modeChanged(known, mode);
+    news.modeChanged(known, state);
     if (mode.isOpen) options.onQueueing?.(subscriptions);
     watchSoon();
-  }
-
-  function failing(subscription: Subscription, breaker: BreakerState): void {
-    const facts = { subscription: subscription.name, url: subscription.place };
-    logger.warn(facts, "subscription will be suspended unless its deliveries succeed");
-    news.failing(subscription, breaker);
   }
 
   function watchSoon(): void {
@@ -72,13 +66,15 @@ export function createModeNews(options: ModeNewsOptions): ModeNews {
   return {
     changed,
     watchSoon,
-    noted(subscription, change, breaker) {
-      if (change === "opened" || change === "closed") {
-        const known = targets.of(subscription);
-        if (known.state !== undefined) changed({ ...known, state: known.state }, change);
-      }
-      if (change === "failing") failing(subscription, breaker);
-      targets.save(subscription, breaker).catch(onFault);
+    noted(subscription, change) {
+      const known = targets.of(subscription);
+      if (known.state !== undefined) changed({ ...known, state: known.state }, change);
+      targets.saveMode(known).catch(onFault);
+    },
+    failing(subscription, facts) {
+      const { name, place } = subscription;
+      logger.warn({ subscription: name, url: place }, "subscription will be suspended unless its deliveries succeed");
+      news.failing(subscription, facts);
     },
     found(target, change) {
       const known = targets.findKnown(target);

@@ -1,4 +1,4 @@
-import type { BreakerState } from "../deliver/breaker.ts";
+import type { TargetMode } from "../deliver/mode.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import { checkIfMatch } from "../registry/if-match.ts";
@@ -24,16 +24,16 @@ export interface Resumed {
 export interface ResumeOptions {
   store: Pick<Store, "lanes">;
   subscriptions: Pick<Subscriptions, "find" | "setStatus">;
-  findBreaker: (subscriptionSeq: number) => BreakerState | undefined;
+  findMode: (subscriptionSeq: number) => TargetMode | undefined;
   news: Pick<FailureNews, "resumed">;
 }
 
 export function createResume(options: ResumeOptions): Resume {
-  const { store, subscriptions, findBreaker, news } = options;
+  const { store, subscriptions, findMode, news } = options;
 
   /** One that is active holds something only while its destination is down. */
   function isHolding({ seq, status }: Subscription): boolean {
-    return status !== "active" || findBreaker(seq)?.isOpen === true;
+    return status !== "active" || findMode(seq)?.isOpen === true;
   }
 
   async function skipHeld(seq: number): Promise<number> {

@@ -128,7 +128,7 @@ export function createStatus(options: StatusOptions): Status {
         deadLetters: counters.deliveries.reduce((sum, row) => sum + row.deadLetters, 0),
         activeSubscriptions: subscriptions.list(undefined).filter(({ status }) => status === "active").length,
         inFlight: scheduler.inFlight,
-        openBreakers: [...scheduler.lanes()].filter(({ target }) => target.mode.isOpen).length,
+        destinationsDown: [...scheduler.lanes()].filter(({ target }) => target.mode.isOpen).length,
         freeDiskBytes: disk.freeBytes,
         loopLagMs: loopLag.lagMs,
         dueEvents: retention.dueEvents ?? 0,

@@ -1,7 +1,9 @@
-import { createBreakerState, loadBreakerState, type BreakerState } from "../deliver/breaker.ts";
 import { rateAt } from "../deliver/pace.ts";
+import { formatSubscription, formatTarget, parseSubscription, parseTarget } from "../deliver/saved-state.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import { createTarget, forceMode, type Target } from "../deliver/target.ts";
+import { createTarget, createTargetCondition, forceMode, type Target } from "../deliver/target.ts";
+import type { SubscriptionState } from "../deliver/subscription-state.ts";
+import { noteOthersFailed } from "../deliver/target-news.ts";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
@@ -30,11 +32,11 @@ export interface Targets {
   listResumable(target: Target): readonly Subscription[];
   /** Those with a health check that somebody sends to, or would, each with its tenant. */
   listChecked(): ReadonlyMap<Target, string>;
-  /** What is known of a subscription's destination, of a shared one or its own. */
-  save(subscription: Subscription, breaker: BreakerState): Promise<void>;
+  /** What is known of it, of a shared one or a subscription's own. */
   saveMode(known: KnownTarget): Promise<void>;
-  /** What was known of a subscription's own destination before the start. */
-  findSaved(subscriptionSeq: number): BreakerState | undefined;
+  saveState(subscription: Subscription, state: SubscriptionState): Promise<void>;
+  /** What was known of a subscription and its own destination before the start. */
+  findSaved(subscriptionSeq: number): SubscriptionState | undefined;
   /** What was set of shared ones is different now. */
   take(changes: readonly Change<SharedTarget>[]): void;
   /** As it is with what was set of it. */
@@ -61,7 +63,7 @@ export interface TargetsOptions {
   store: Pick<Store, "records">;
   clock: Clock;
   subscriptions: () => Pick<Subscriptions, "list" | "findState">;
-  scheduler: () => Pick<Scheduler, "targetOf" | "findBreaker" | "findSuspension" | "targets">;
+  scheduler: () => Pick<Scheduler, "targetOf" | "stateOf" | "findMode" | "findSuspension" | "targets">;
   onMode: (known: KnownTarget & { state: Target }, change: "opened" | "closed") => void;
   /** What is checked may have changed. */
   onChange: () => void;
@@ -72,14 +74,14 @@ export function createTargets(options: TargetsOptions): Targets {
   /** How each shared one is, by the number of its record. */
   const states = new Map<number, Target>();
   /** What was saved of each subscription's own, as it was read. */
-  const saved = new Map<number, { text: string; mode: BreakerState }>();
+  const saved = new Map<number, { text: string; state: SubscriptionState }>();
 
   function stateOf({ seq, state: text, thing }: Entry<SharedTarget>): Target {
     const known = states.get(seq);
     if (known !== undefined) return known;
     const now = clock.now();
-    const mode = text === undefined ? createBreakerState(now) : loadBreakerState(text, now);
-    const state = createTarget(mode, rulesOf(thing.input));
+    const condition = text === undefined ? createTargetCondition(now) : parseTarget(text, now);
+    const state = createTarget(condition, rulesOf(thing.input));
     states.set(seq, state);
     return state;
   }
@@ -109,7 +111,7 @@ export function createTargets(options: TargetsOptions): Targets {
   function knownOwn(subscription: Subscription): KnownTarget {
     const { tenantId, name, managedBy, targetRules } = subscription;
     const scheduler = options.scheduler();
-    const isKnown = targetRules !== undefined || scheduler.findBreaker(subscription.seq) !== undefined;
+    const isKnown = targetRules !== undefined || scheduler.findMode(subscription.seq) !== undefined;
     const state = isKnown ? scheduler.targetOf(subscription) : undefined;
     const own = { declared: undefined, version: undefined, subscriptions: [subscription] };
     return { tenantId, name, ...own, managedBy, state, ratePerS: rateOf(state) };
@@ -117,7 +119,7 @@ export function createTargets(options: TargetsOptions): Targets {
 
   function rateOf(state: Target | undefined): number | undefined {
     if (state === undefined || state.mode.isOpen) return undefined;
-    const perS = rateAt(state.mode.pace, clock.now());
+    const perS = rateAt(state.pace, clock.now());
     return perS === Number.POSITIVE_INFINITY ? undefined : perS;
   }
 
@@ -140,14 +142,16 @@ export function createTargets(options: TargetsOptions): Targets {
     return [...declared.map(knownShared), ...own.map(knownOwn)];
   }
 
-  function note({ seq }: { seq: number }, mode: BreakerState): Promise<void> {
-    return store.records.noteStates([{ seq, state: JSON.stringify(mode) }]);
+  function saveState({ seq }: Subscription, state: SubscriptionState): Promise<void> {
+    return store.records.noteStates([{ seq, state: formatSubscription(state) }]);
   }
 
   async function saveMode({ name, tenantId, declared, subscriptions, state }: KnownTarget): Promise<void> {
     if (state === undefined) return;
-    const owner = (declared && shared.find(name, tenantId)) ?? subscriptions[0];
-    if (owner !== undefined) await note(owner, state.mode);
+    const entry = declared && shared.find(name, tenantId);
+    if (entry !== undefined) return store.records.noteStates([{ seq: entry.seq, state: formatTarget(state) }]);
+    const [owner] = subscriptions;
+    if (owner !== undefined) await saveState(owner, options.scheduler().stateOf(owner));
   }
 
   return {
@@ -179,7 +183,7 @@ export function createTargets(options: TargetsOptions): Targets {
       const change = forceMode(state, mode, clock.now());
       if (change !== undefined) {
         // Whoever forces it wants it known.
-        state.mode.failedOthers = true;
+        noteOthersFailed(state.news);
         options.onMode({ ...known, state }, change);
       }
       options.scheduler().targets.refresh(state);
@@ -201,19 +205,15 @@ export function createTargets(options: TargetsOptions): Targets {
       }
       return checked;
     },
-    async save(subscription, breaker) {
-      const target = findShared(subscription);
-      if (target?.mode === breaker) await saveMode(of(subscription));
-      else await note(subscription, breaker);
-    },
+    saveState,
     findSaved(seq) {
       const text = options.subscriptions().findState(seq);
       if (text === undefined) return undefined;
       const known = saved.get(seq);
-      if (known?.text === text) return known.mode;
-      const mode = loadBreakerState(text, clock.now());
-      saved.set(seq, { text, mode });
-      return mode;
+      if (known?.text === text) return known.state;
+      const state = parseSubscription(text, clock.now());
+      saved.set(seq, { text, state });
+      return state;
     },
     take(changes) {
       for (const { before, after } of changes) {

@@ -27,7 +27,7 @@ export interface ForwardingOptions {
   credentials: { seal(event: IncomingEvent, credentials: Readonly<Record<string, string>>): string };
   governor: { noteAwaited(): void };
   router: Pick<Router, "match">;
-  scheduler: Pick<Scheduler, "findBreaker" | "isBehind">;
+  scheduler: Pick<Scheduler, "findMode" | "isBehind">;
   subscriptions: {
     find(seq: number): Subscription | undefined;
     list(tenantId: undefined): readonly Subscription[];
@@ -42,7 +42,7 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
   /** Whether what a subscription has waiting is sent soon, as far as is known. */
   function isSoon(seq: number, { orderingKey }: IncomingEvent): boolean {
     const subscription = subscriptions.find(seq);
-    if (subscription?.status !== "active" || scheduler.findBreaker(seq)?.isOpen === true) return false;
+    if (subscription?.status !== "active" || scheduler.findMode(seq)?.isOpen === true) return false;
     if (subscription.ordered && forwards.isBehindWaiting(seq, orderingKey)) return false;
     return !scheduler.isBehind(seq, FORWARD_WITHIN_MS);
   }

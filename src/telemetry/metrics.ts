@@ -38,7 +38,7 @@ export interface GaugeValues {
   deadLetters: number;
   activeSubscriptions: number;
   inFlight: number;
-  openBreakers: number;
+  destinationsDown: number;
   freeDiskBytes: number;
   loopLagMs: number;
   /** To be deleted because they are old, about. */
@@ -118,7 +118,7 @@ export function createMetrics(): Metrics {
     deadLetters: gauge("dlq_messages", "Dead letters"),
     activeSubscriptions: gauge("webhook_active_subscriptions", "Subscriptions that are active"),
     inFlight: gauge("posthorn_attempts_in_flight", "Attempts under way"),
-    openBreakers: gauge("posthorn_destinations_down", "Subscriptions whose destination is down (QUEUE mode)"),
+    destinationsDown: gauge("posthorn_destinations_down", "Subscriptions whose destination is down (QUEUE mode)"),
     freeDiskBytes: gauge("posthorn_disk_free_bytes", "Room on the data disk"),
     loopLagMs: gauge("posthorn_loop_lag_ms", "How late the event loop is"),
     dueEvents: gauge("posthorn_retention_due_events", "Events to be deleted because they are old, about"),

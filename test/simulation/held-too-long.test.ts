@@ -56,7 +56,7 @@ describe("weeks on hold", () => {
       const job = createHeldJob({
         store,
         subscriptions,
-        findBreaker: scheduler.findBreaker,
+        findMode: scheduler.findMode,
         clock,
         maxHeldMs: MAX_DAYS * DAY_MS,
         onDeaths: (deaths: readonly DeadDelivery[]) =>

@@ -21,7 +21,7 @@ export interface Observer {
   dispatched: NonNullable<SimulatedGatewayOptions["onDispatch"]>;
   sent(sending: Sending, facts: { now: number; inFlight: Iterable<Sending> }): void;
   attempted: NonNullable<SchedulerOptions["onAttempt"]>;
-  breakerChanged: SchedulerOptions["onBreaker"];
+  modeChanged: SchedulerOptions["onMode"];
   /** An operator had his hand in it: its times are no longer those of the schedule. */
   touched(key: DeliveryKey): void;
   /** The gateway stopped while these were being sent. */
@@ -110,9 +110,9 @@ export function createObserver(time: VirtualTime): Observer {
     },
     violation,
     trace,
-    dispatched(subscription, delivery, breaker) {
-      checkRate(subscription, breaker?.isOpen === true);
-      if (breaker?.isOpen !== true) return;
+    dispatched(subscription, delivery, mode) {
+      checkRate(subscription, mode?.isOpen === true);
+      if (mode?.isOpen !== true) return;
       if (probes.has(subscription.seq)) violation(`${subscription.name} is probed by two deliveries at once`);
       probes.set(subscription.seq, delivery);
     },
@@ -156,8 +156,8 @@ export function createObserver(time: VirtualTime): Observer {
         ofLane(subscription.seq).set(delivery.eventSeq, next);
       }
     },
-    breakerChanged(subscription, change) {
-      trace(`breaker of ${subscription.name} ${change}`);
+    modeChanged(subscription, change) {
+      trace(`mode of ${subscription.name} ${change}`);
       // Its waiting retries are due now, and so is what fails before that is recorded.
       if (change !== "closed") return;
       notBefore.delete(subscription.seq);

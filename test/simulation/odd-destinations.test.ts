@@ -71,9 +71,7 @@ describe("a destination that behaves oddly", () => {
       maxRows: 5000,
       commitMs: 0,
       onFault: (error) => faults.push(error),
-      onBreaker(_, change) {
-        if (change === "opened" || change === "closed") changes.push(change);
-      },
+      onMode: (_, change) => changes.push(change),
     });
     const { id } = await gateway.subscriptions.create({
       name: "shop",

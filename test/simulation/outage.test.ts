@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { BREAKER, type BreakerState } from "../../src/deliver/breaker.ts";
+import { MODE } from "../../src/deliver/mode.ts";
 import { createPace } from "../../src/deliver/pace.ts";
+import type { Target } from "../../src/deliver/target.ts";
 import { resolveRetryPolicy } from "../../src/domain/retry-policy.ts";
 import type { SubscriptionInput } from "../../src/domain/subscription.ts";
 import { createChance } from "../support/chance.ts";
@@ -20,7 +21,7 @@ const HOUR_MS = 3_600_000;
 const DUE = sized({ short: 20_000, middle: 100_000, long: 100_000 });
 const MANY = sized({ short: 200, middle: 1000, long: 1000 });
 
-type BreakPromise = (breaker: BreakerState, change: string) => void;
+type BreakPromise = (target: Target, change: string) => void;
 
 describe("a destination that goes down and comes back", () => {
   const folder = useFolder();
@@ -51,9 +52,9 @@ describe("a destination that goes down and comes back", () => {
       maxRows: 5000,
       commitMs: 0,
       onFault: (error) => faults.push(error),
-      onBreaker(_subscription, change, breaker) {
-        if (change !== "counted") changes.push({ change, at: time.elapsedMs });
-        breakPromise?.(breaker, change);
+      onMode(_subscription, change, target) {
+        changes.push({ change, at: time.elapsedMs });
+        breakPromise?.(target, change);
       },
     });
     await gateway.subscriptions.create({ name: "shop", url: "https://example.com/hook", events: ["#"], ...settings });
@@ -117,8 +118,8 @@ describe("a destination that goes down and comes back", () => {
   });
 
   it("is sent far more without the slow start, which the figure shows", async () => {
-    const { ratio } = await returnAfterAnHour((breaker, change) => {
-      if (change === "closed") breaker.pace = createPace(0);
+    const { ratio } = await returnAfterAnHour(({ pace }, change) => {
+      if (change === "closed") Object.assign(pace, createPace(0));
     });
     report(`R14 control, without a slow start: ${ratio.toFixed(2)} x`);
     expect(ratio).toBeGreaterThan(4);
@@ -136,7 +137,7 @@ describe("a destination that goes down and comes back", () => {
     expect(world.faults).toEqual([]);
     const byRetries = events * countWaits(resolveRetryPolicy("standard").delaysMs, 24 * HOUR_MS);
     // Those that were in flight when it was found to be down are spent, too.
-    const byProbes = Math.min(events, BREAKER.failuresToOpen + concurrency - 1) + countProbes(24 * HOUR_MS);
+    const byProbes = Math.min(events, MODE.failuresToOpen + concurrency - 1) + countProbes(24 * HOUR_MS);
     return { made, allowed: Math.min(byRetries, byProbes), ratio: made / Math.min(byRetries, byProbes) };
   }
 
@@ -166,10 +167,10 @@ describe("a destination that goes down and comes back", () => {
   });
 
   it("gets far more without a breaker, which the figure shows", async () => {
-    const { ratio } = await countAttempts(1000, 32, "down", (breaker, change) => {
+    const { ratio } = await countAttempts(1000, 32, "down", ({ mode }, change) => {
       if (change !== "opened") return;
-      breaker.isOpen = false;
-      breaker.failures = 0;
+      mode.isOpen = false;
+      mode.failures = 0;
     });
     report(`R15 control, without a breaker: ${ratio.toFixed(2)} x`);
     expect(ratio).toBeGreaterThan(1.2);
@@ -185,10 +186,10 @@ function countWaits(delaysMs: readonly number[], withinMs: number): number {
 /** A second after it was found to be down, then after twice the wait, up to a minute. */
 function countProbes(withinMs: number): number {
   let probes = 0;
-  let waitMs: number = BREAKER.firstProbeMs;
+  let waitMs: number = MODE.firstProbeMs;
   for (let at = waitMs; at < withinMs; at += waitMs) {
     probes++;
-    waitMs = Math.min(BREAKER.maxProbeMs, waitMs * 2);
+    waitMs = Math.min(MODE.maxProbeMs, waitMs * 2);
   }
   return probes;
 }

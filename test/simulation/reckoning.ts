@@ -1,5 +1,5 @@
 /** When everything is quiet: whether what was promised is what happened. */
-import { LEFT_PER_BODY } from "../../src/deliver/memory.ts";
+import { LEFT_PER_BODY } from "../../src/deliver/ready-deliveries.ts";
 import { formatDeliveryId } from "../../src/domain/ids.ts";
 import type { Page, PageOf, StoredDelivery, StoredEvent } from "../../src/store/port/reads.ts";
 import { checkAccounts, type Arrival, type DeliveryFacts, type EventFacts } from "../support/accounting.ts";
@@ -78,7 +78,7 @@ function checkIdle({ gateway, observer, scenario }: World): void {
     const counts = { inFlight, unsettled, reserved, claiming, ready: ready.length };
     // It will find out that what it waits for was cancelled or has expired.
     const isWaiting = lane.timer !== undefined;
-    if (Object.values(counts).some((count) => count !== 0) || !(lane.breaker.isOpen || isWaiting)) {
+    if (Object.values(counts).some((count) => count !== 0) || !(lane.state.ownTarget.mode.isOpen || isWaiting)) {
       observer.violation(
         `lane ${seq} is not forgotten: ${JSON.stringify({ ...counts, mayHaveMore: lane.mayHaveMore })}`,
       );
@@ -88,7 +88,7 @@ function checkIdle({ gateway, observer, scenario }: World): void {
   const remembered = new Set([...scheduler.lanes()].map(({ seq }) => seq));
   const [subscription] = subscriptions
     .list(undefined)
-    .filter(({ seq }) => !remembered.has(seq) && scheduler.findBreaker(seq)?.isOpen !== true);
+    .filter(({ seq }) => !remembered.has(seq) && scheduler.findMode(seq)?.isOpen !== true);
   if (subscription?.status !== "active") return;
   // Only when no body is in memory does one of this size find room.
   if (scheduler.reserve(subscription, clock.now(), scenario.maxBodyBytes / LEFT_PER_BODY))

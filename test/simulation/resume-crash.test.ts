@@ -46,7 +46,7 @@ describe("a crash while what was held is skipped", () => {
       createResume({
         store,
         subscriptions,
-        findBreaker: scheduler.findBreaker,
+        findMode: scheduler.findMode,
         news: { resumed: () => undefined },
       });
     const only = (gateway: SimulatedGateway) => gateway.subscriptions.list(undefined)[0] as Subscription;

@@ -74,7 +74,7 @@ describe("where 30 % of the destinations are dead or slow, the others", () => {
     for (let number = 0; number < 4; number++) {
       for (let tenant = 0; tenant < tenants; tenant++) world.publish(`tenant-${tenant}`, "dead");
     }
-    const isLost = () => [...world.gateway.scheduler.lanes()].every(({ breaker }) => breaker.isOpen);
+    const isLost = () => [...world.gateway.scheduler.lanes()].every(({ target }) => target.mode.isOpen);
     await world.run(HOUR_MS, isLost);
     expect(isLost()).toBe(true);
   }

@@ -20,7 +20,7 @@ export function planWatch(world: World, at: number): void {
         if (after.get(delivery) !== seq || observer.lastSendAt(seq) >= lookedAt) continue;
         const lane = [...gateway.scheduler.lanes()].find((candidate) => candidate.seq === seq);
         // The destination asked for it (429 with Retry-After).
-        if ((lane?.target.mode.pace.heldUntil ?? 0) > gateway.clock.now()) continue;
+        if ((lane?.target.pace.heldUntil ?? 0) > gateway.clock.now()) continue;
         const facts = JSON.stringify({
           now: gateway.clock.now(),
           ...lane,

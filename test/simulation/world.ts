@@ -112,7 +112,7 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
       onFault: (error) => observer.violation(`a fault: ${describe(error)}`),
       onDispatch: observer.dispatched,
       onAttempt: observer.attempted,
-      onBreaker: observer.breakerChanged,
+      onMode: observer.modeChanged,
       onSuspend: ({ name }, reason) => observer.trace(`suspend ${name}: ${reason}`),
       broken,
     });

@@ -10,12 +10,6 @@ export function createArrivalOrderSlots(maxInFlight: number): Slots {
     get inFlight() {
       return slots.inFlight;
     },
-    get claimed() {
-      return slots.claimed;
-    },
-    set claimed(count) {
-      slots.claimed = count;
-    },
     enqueue(lane) {
       if (lane.isQueued) return;
       lane.isQueued = true;

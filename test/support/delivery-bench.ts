@@ -10,7 +10,7 @@ import type { Subscription } from "../../src/domain/subscription.ts";
 import type { Dispatch } from "../../src/deliver/dispatch.ts";
 import { createHealthWatch, type HealthCheck, type HealthWatch } from "../../src/deliver/health-watch.ts";
 import { createScheduler, type Scheduler, type SchedulerOptions } from "../../src/deliver/scheduler.ts";
-import { ONE_BY_ONE } from "../../src/deliver/senders/sender.ts";
+import { ONE_BY_ONE, type BatchLimits } from "../../src/deliver/senders/sender.ts";
 import { createFanOut, type FanOut, type IngestResult } from "../../src/route/fan-out.ts";
 import { createRouter } from "../../src/route/router.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -26,9 +26,12 @@ import { settleCalls, watchCalls, type Life } from "./watched-store.ts";
 export interface Flight {
   readonly eventId: string;
   readonly delivery: ClaimedDelivery;
+  /** Of all that go with it, itself the first. */
+  readonly eventIds: readonly string[];
   readonly subscription: Subscription;
   readonly startedAt: number;
-  answer(outcome?: Outcome): Promise<void>;
+  /** The same for each, or what the function says. */
+  answer(outcome?: Outcome | ((eventId: string) => Outcome)): Promise<void>;
 }
 
 export interface DeliveryBench {
@@ -43,7 +46,7 @@ export interface DeliveryBench {
   readonly flights: readonly Flight[];
   /** Ids of events in the order in which they were sent. */
   readonly sent: readonly string[];
-  /** What the scheduler told about breakers and suspensions. */
+  /** What the scheduler told about modes and suspensions. */
   readonly told: readonly string[];
   /** Answers every attempt after `afterMs`, until it is called again. */
   answerWith(answer: ((flight: Flight) => Outcome | undefined) | undefined, afterMs?: number): void;
@@ -73,8 +76,10 @@ export function gone(): Outcome {
 }
 
 export interface DeliveryBenchOptions extends Partial<
-  Pick<SchedulerOptions, "maxInFlight" | "maxBodyBytes" | "findSavedBreaker" | "findSharedTarget" | "onAttempt">
+  Pick<SchedulerOptions, "maxInFlight" | "maxBodyBytes" | "findSavedState" | "findSharedTarget" | "onAttempt">
 > {
+  /** How many go in one attempt; without it each goes alone. */
+  limits?: BatchLimits;
   /** The health of targets; without it they are well. */
   check?: HealthCheck;
   wrap?: (store: Store) => Store;
@@ -124,17 +129,22 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
 
   const settle = () => settleCalls(() => life.calls);
   const dispatch: Dispatch = {
+    limitsOf: () => options.limits ?? ONE_BY_ONE,
     send(deliveries, subscription, done) {
-      const [delivery] = deliveries as [ClaimedDelivery];
       const startedAt = clock.now();
-      const finish = (outcome: Outcome) => {
+      const eventIds = deliveries.map(({ event }) => event.id);
+      const delivery = deliveries[0] as ClaimedDelivery;
+      const finish = (outcome: Outcome | ((eventId: string) => Outcome)) => {
         const at = flights.indexOf(flight);
         if (at === -1) return;
         flights.splice(at, 1);
-        done([{ outcome, startedAt, durationMs: clock.now() - startedAt, record: recordOf(subscription) }]);
+        const of = typeof outcome === "function" ? outcome : () => outcome;
+        const durationMs = clock.now() - startedAt;
+        done(eventIds.map((id) => ({ outcome: of(id), startedAt, durationMs, record: recordOf(subscription) })));
       };
       const flight: Flight = {
         eventId: delivery.event.id,
+        eventIds,
         delivery,
         subscription,
         startedAt,
@@ -144,17 +154,16 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
         },
       };
       flights.push(flight);
-      sent.push(delivery.event.id);
+      sent.push(...eventIds);
       const outcome = respond?.(flight);
       if (outcome !== undefined) time.after(latencyMs, () => finish(outcome));
     },
-    limitsOf: () => ONE_BY_ONE,
     async close() {
       for (const flight of flights.slice()) void flight.answer(failedHere("stopped"));
     },
   };
   const scheduler = createScheduler({
-    inFlight: { start: (_, go) => go(0), end: () => undefined },
+    inFlight: { start: (deliveries, go) => go(deliveries.map(() => 0)), end: () => undefined },
     store,
     dispatch,
     clock,
@@ -162,13 +171,13 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
     findSubscription: (seq) => subscriptions.get(seq),
     maxInFlight: options.maxInFlight ?? 100,
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
-    findSavedBreaker: options.findSavedBreaker,
+    findSavedState: options.findSavedState,
     findSharedTarget: options.findSharedTarget,
     onIll: (target) => health.checkSoon(target),
     onAttempt: options.onAttempt,
-    onBreaker(subscription, change) {
-      if (change !== "counted") told.push(`${subscription.name} ${change}`);
-    },
+    onMode: ({ name }, change) => told.push(`${name} ${change}`),
+    onFailing: ({ name }) => told.push(`${name} failing`),
+    onState: () => undefined,
     onSuspend(subscription, reason) {
       told.push(`${subscription.name} suspended: ${reason}`);
       subscriptions.set(subscription.seq, { ...subscription, status: "suspended" });

@@ -1,6 +1,13 @@
-/** One lane of the breaker and its pace alone, in virtual time: what a destination of some kind gets, second by second. */
-import { createBreakerState, noteFailure, noteSuccess, type BreakerState } from "../../src/deliver/breaker.ts";
-import { noteLimited, notePaced, paceOpensAt, paceRoom } from "../../src/deliver/pace.ts";
+/** One lane of a target with its mode and pace alone, in virtual time: what a destination of some kind gets, second by second. */
+import { notePaced, paceOpensAt, paceRoom } from "../../src/deliver/pace.ts";
+import {
+  createTarget,
+  createTargetCondition,
+  noteAnswered,
+  noteIll,
+  noteTooMuch,
+  type Target,
+} from "../../src/deliver/target.ts";
 import { createSeededRandom } from "../../src/domain/seeded-random.ts";
 
 export type Reply = "ok" | "failed" | { limitedForMs: number | undefined };
@@ -8,7 +15,7 @@ export type Reply = "ok" | "failed" | { limitedForMs: number | undefined };
 export type Replies = (atMs: number, random: () => number) => Reply;
 
 export interface PacedRun {
-  state: BreakerState;
+  target: Target;
   attempts: number;
   good: number;
   goodPerS: readonly number[];
@@ -34,7 +41,8 @@ export function runPaced(replies: Replies, options: PacedOptions): PacedRun {
   const { durationMs, offeredPerS, concurrency = 64, latencyMs = 20, retryAfterMs = 30_000, seed = 1 } = options;
   const chance = createSeededRandom(seed);
   const random = () => chance.next();
-  const state = createBreakerState(0);
+  const target = createTarget(createTargetCondition(0));
+  const { mode, pace } = target;
   const seconds = Math.ceil(durationMs / 1000);
   const goodPerS = Array.from({ length: seconds }, () => 0);
   const attemptsPerS = Array.from({ length: seconds }, () => 0);
@@ -52,15 +60,15 @@ export function runPaced(replies: Replies, options: PacedOptions): PacedRun {
   }
 
   function opensAt(): number {
-    if (state.isOpen) return isProbing ? Number.POSITIVE_INFINITY : state.probeAt;
-    return inFlight >= paceRoom(state.pace, concurrency) ? Number.POSITIVE_INFINITY : paceOpensAt(state.pace, now);
+    if (mode.isOpen) return isProbing ? Number.POSITIVE_INFINITY : mode.probeAt;
+    return inFlight >= paceRoom(pace, concurrency) ? Number.POSITIVE_INFINITY : paceOpensAt(pace, now);
   }
 
   function pump(): void {
     while (waiting > 0) {
       const at = opensAt();
       if (at > now) return wake(at);
-      send(state.isOpen);
+      send(mode.isOpen);
     }
   }
 
@@ -75,7 +83,7 @@ export function runPaced(replies: Replies, options: PacedOptions): PacedRun {
     inFlight++;
     isProbing ||= isProbe;
     count(attemptsPerS);
-    if (!isProbe) notePaced(state.pace, now);
+    if (!isProbe) notePaced(pace, now);
     const reply = replies(now, random);
     coming.add({ at: now + latencyMs, run: () => end(reply, isProbe) });
   }
@@ -84,12 +92,12 @@ export function runPaced(replies: Replies, options: PacedOptions): PacedRun {
     inFlight--;
     if (isProbe) isProbing = false;
     if (reply === "ok") {
-      noteSuccess(state, now);
+      noteAnswered(target, now);
       return count(goodPerS);
     }
     coming.add({ at: now + retryAfterMs, run: () => waiting++ });
-    if (reply !== "failed") return noteLimited(state.pace, now, reply.limitedForMs);
-    if (noteFailure(state, { now, error: "503", jitter: random(), isProbe }) === "opened") openedAt.push(now);
+    if (reply !== "failed") return noteTooMuch(target, now, "429", reply.limitedForMs);
+    if (noteIll(target, { now, error: "503", jitter: random(), isProbe }) === "opened") openedAt.push(now);
   }
 
   function arrive(): void {
@@ -104,7 +112,7 @@ export function runPaced(replies: Replies, options: PacedOptions): PacedRun {
     pump();
   }
   const sum = (perS: readonly number[]) => perS.reduce((all, one) => all + one, 0);
-  return { state, attempts: sum(attemptsPerS), good: sum(goodPerS), goodPerS, attemptsPerS, openedAt };
+  return { target, attempts: sum(attemptsPerS), good: sum(goodPerS), goodPerS, attemptsPerS, openedAt };
 }
 
 /** By time; among those of the same time in any order. */

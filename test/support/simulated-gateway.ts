@@ -2,11 +2,11 @@
 import { join } from "node:path";
 import type { Clock } from "../../src/domain/clock.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
-import type { BreakerState } from "../../src/deliver/breaker.ts";
 import type { Dispatch } from "../../src/deliver/dispatch.ts";
 import { createHealthWatch, type HealthCheck } from "../../src/deliver/health-watch.ts";
 import { openInFlightFile } from "../../src/deliver/in-flight-file.ts";
 import { createLocalDispatch } from "../../src/deliver/local-dispatch.ts";
+import type { TargetMode } from "../../src/deliver/mode.ts";
 import { createScheduler, type Scheduler, type SchedulerOptions } from "../../src/deliver/scheduler.ts";
 import type { Slots } from "../../src/deliver/slots.ts";
 import { createDestinationKinds } from "../../src/deliver/senders/kinds.ts";
@@ -80,9 +80,9 @@ export interface SimulatedGatewayOptions {
   onFault: (error: unknown) => void;
   /** It is one of several on the folder, and hears of what the others change. */
   follows?: boolean;
-  onDispatch?: (subscription: Subscription, delivery: ClaimedDelivery, breaker: BreakerState | undefined) => void;
+  onDispatch?: (subscription: Subscription, delivery: ClaimedDelivery, mode: TargetMode | undefined) => void;
   onAttempt?: SchedulerOptions["onAttempt"];
-  onBreaker?: SchedulerOptions["onBreaker"];
+  onMode?: SchedulerOptions["onMode"];
   onSuspend?: SchedulerOptions["onSuspend"];
   broken?: BrokenParts | undefined;
 }
@@ -131,7 +131,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     ...local,
     send(deliveries, subscription, done) {
       for (const delivery of deliveries) {
-        options.onDispatch?.(subscription, delivery, scheduler.findBreaker(subscription.seq));
+        options.onDispatch?.(subscription, delivery, scheduler.findMode(subscription.seq));
       }
       local.send(deliveries, subscription, done);
     },
@@ -186,19 +186,21 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     clock,
     random,
     findSubscription: subscriptions.find,
-    findSavedBreaker: targets.findSaved,
+    findSavedState: targets.findSaved,
     findSharedTarget: targets.findShared,
     onIll: (target) => health.checkSoon(target),
     maxInFlight: options.maxInFlight,
     maxBodyBytes: options.maxBodyBytes,
     slots: broken?.slots,
     onAttempt: options.onAttempt,
-    onBreaker(subscription, change, breaker) {
-      options.onBreaker?.(subscription, change, breaker);
-      targets.save(subscription, breaker).catch(onFault);
+    onMode(subscription, change, target) {
+      options.onMode?.(subscription, change, target);
+      targets.saveMode(targets.of(subscription)).catch(onFault);
     },
-    onSuspend(subscription, reason, breaker) {
-      options.onSuspend?.(subscription, reason, breaker);
+    onFailing: () => undefined,
+    onState: (subscription, state) => void targets.saveState(subscription, state).catch(onFault),
+    onSuspend(subscription, reason, facts) {
+      options.onSuspend?.(subscription, reason, facts);
       subscriptions.suspend(subscription).catch(onFault);
     },
   });

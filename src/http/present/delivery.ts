@@ -1,6 +1,6 @@
 import { formatDeliveryId } from "../../domain/ids.ts";
 import { DEFAULT_KIND, type Subscription } from "../../domain/subscription.ts";
-import type { BreakerState } from "../../deliver/breaker.ts";
+import type { TargetMode } from "../../deliver/mode.ts";
 import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import type { AttemptRecord } from "../../store/port/lanes.ts";
 import type { StoredDelivery } from "../../store/port/reads.ts";
@@ -9,7 +9,7 @@ import { isoTime } from "./time.ts";
 /** Why a pending delivery waits is not written on a million rows: it follows from its subscription. */
 export interface HoldFacts {
   subscription: Subscription | undefined;
-  breaker: BreakerState | undefined;
+  mode: TargetMode | undefined;
 }
 
 export function presentDelivery(delivery: StoredDelivery, hold: HoldFacts) {
@@ -31,12 +31,12 @@ export function presentDelivery(delivery: StoredDelivery, hold: HoldFacts) {
   };
 }
 
-function holdReason(delivery: StoredDelivery, { subscription, breaker }: HoldFacts): string | null {
+function holdReason(delivery: StoredDelivery, { subscription, mode }: HoldFacts): string | null {
   if (delivery.state !== "pending") return null;
   if (subscription?.heldBecause !== undefined) return "unknown_kind";
   if (subscription?.status === "inactive") return "paused";
   if (subscription?.status === "suspended") return "suspended";
-  if (breaker?.isOpen === true) return breaker.forced === "QUEUE" ? "queue_mode" : "destination_down";
+  if (mode?.isOpen === true) return mode.forced === "QUEUE" ? "queue_mode" : "destination_down";
   return delivery.waitsForKey ? "ordering_key" : null;
 }
 

@@ -64,7 +64,7 @@ export interface RouteParts {
   logger: Logger;
   onServerError: NoteServerError;
   exports: ExportGate;
-  scheduler: Pick<Scheduler, "findBreaker" | "targets">;
+  scheduler: Pick<Scheduler, "findMode" | "targets">;
   status: Status;
   kinds: DestinationKinds;
   subscriptions: Subscriptions;
@@ -97,7 +97,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   const present = (delivery: StoredDelivery) =>
     presentDelivery(delivery, {
       subscription: subscriptions.find(delivery.subscriptionSeq),
-      breaker: scheduler.findBreaker(delivery.subscriptionSeq),
+      mode: scheduler.findMode(delivery.subscriptionSeq),
     });
   addOperationRoutes(app, {
     readiness: status.readiness,

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createBreakerState } from "../../../src/deliver/breaker.ts";
-import { createTarget } from "../../../src/deliver/target.ts";
+import { createTarget, createTargetCondition } from "../../../src/deliver/target.ts";
 import { DOWN, OK, refused, useDeliveryBench, type DeliveryBench } from "../../support/delivery-bench.ts";
 import { NOON, countOpen } from "../../support/store-fixtures.ts";
 
@@ -91,7 +90,7 @@ describe("what waits for a later try", () => {
   });
 
   it("goes also when it was another subscription of the same target whose delivery was taken", async () => {
-    const shared = createTarget(createBreakerState(NOON));
+    const shared = createTarget(createTargetCondition(NOON));
     const bench = await open({ findSharedTarget: () => shared });
     await bench.subscribe({ ...SLOW, name: "a", events: ["a"] });
     await bench.subscribe({ ...SLOW, name: "b", events: ["b"] });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createBreakerState } from "../../../src/deliver/breaker.ts";
 import { HEALTH } from "../../../src/deliver/health-watch.ts";
-import { createTarget, forceMode } from "../../../src/deliver/target.ts";
+import { createTarget, createTargetCondition, forceMode } from "../../../src/deliver/target.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 import { DEFAULT_RULES, type TargetRules } from "../../../src/domain/target.ts";
 import { DOWN, OK, refused, useDeliveryBench, type DeliveryBench } from "../../support/delivery-bench.ts";
@@ -367,7 +366,7 @@ describe("a mode that an operator sets", () => {
 describe("a target that several subscriptions share", () => {
   async function openShared(rules: Partial<TargetRules> = {}) {
     const state = { health: undefined as string | undefined };
-    const target = createTarget(createBreakerState(NOON), { ...DEFAULT_RULES, ...rules });
+    const target = createTarget(createTargetCondition(NOON), { ...DEFAULT_RULES, ...rules });
     const bench: DeliveryBench = await open({
       findSharedTarget: ({ sharedTarget }) => (sharedTarget === undefined ? undefined : target),
       check: (_, __, done) => void bench.time.after(1, () => done(state.health)),
@@ -389,8 +388,8 @@ describe("a target that several subscriptions share", () => {
     await bench.publishAll(ids(3, "b"), { type: "b" });
     await bench.move(100);
     expect(bench.sent.filter((id) => id.startsWith("b"))).toHaveLength(3);
-    expect(bench.scheduler.findBreaker(a.seq)).toBe(bench.scheduler.findBreaker(b.seq));
-    expect(bench.scheduler.findBreaker(other.seq)?.isOpen).toBe(false);
+    expect(bench.scheduler.findMode(a.seq)).toBe(bench.scheduler.findMode(b.seq));
+    expect(bench.scheduler.findMode(other.seq)?.isOpen).toBe(false);
   });
 
   it("is probed by one delivery at a time, and all flow again when it succeeds", async () => {

@@ -11,7 +11,7 @@ function claimed(eventSeq: number, attemptCount = 0): ClaimedDelivery {
 
 function start(file: InFlightFile, delivery: ClaimedDelivery): number {
   let at = -1;
-  file.start(delivery, (place) => (at = place));
+  file.start([delivery], ([place = -1]) => (at = place));
   return at;
 }
 
@@ -71,16 +71,27 @@ describe("the file of what is in flight", () => {
         (place) => readFileSync(path).subarray(place * 32).length >= 32 && readFileSync(path).readDoubleLE(place * 32),
       );
     const seen: unknown[] = [];
-    for (let n = 1; n <= 6; n++) file.start(claimed(n), (place) => seen.push([place, onDisk()]));
+    for (let n = 1; n <= 6; n++) file.start([claimed(n)], ([place]) => seen.push([place, onDisk()]));
     expect([seen, onDisk()]).toEqual([[], [0, 0, 0, 0, false, false]]);
     write();
     expect(seen).toEqual([0, 1, 2, 3, 4, 5].map((place) => [place, [1, 2, 3, 4, 5, 6]]));
     file.end(2);
     file.end(4);
-    file.start(claimed(7), (place) => seen.push(place));
+    file.start([claimed(7)], ([place]) => seen.push(place));
     write();
     expect([seen.at(-1), onDisk()]).toEqual([4, [1, 2, 3, 4, 7, 6]]);
     expect(faults).toEqual([]);
+  });
+
+  it("notes each delivery of a batch before any of them goes, and frees their places one by one", () => {
+    const file = open("f", 4);
+    const seen: (readonly number[])[] = [];
+    const batch = [claimed(1), claimed(2), claimed(3)];
+    file.start(batch, (places) => seen.push(places));
+    expect(seen).toEqual([[0, 1, 2]]);
+    file.end(1);
+    expect(start(file, claimed(4))).toBe(1);
+    expect(open("f").left.map(({ eventSeq }) => eventSeq)).toEqual([1, 4, 3]);
   });
 
   it("reads nothing from a file that is cut or foreign", () => {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { createBreakerState } from "../../../src/deliver/breaker.ts";
 import { createLane, type Lane } from "../../../src/deliver/lane.ts";
 import { createSlots, type Slots } from "../../../src/deliver/slots.ts";
+import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 
 /** One whose attempts do not take long. */
 function lane(seq: number, tenantId: string): Lane {
   const subscription = { seq, tenantId, rateLimitPerMinute: undefined, concurrency: 1 } as Subscription;
-  return createLane(subscription, { ...createBreakerState(0), attemptMs: 10 }, 0);
+  return createLane(subscription, { ...createSubscriptionState(0), attemptTime: { averageMs: 10 } }, 0);
 }
 
 function slowLane(seq: number, tenantId: string): Lane {
@@ -114,7 +114,7 @@ describe("the slots", () => {
     }
     expect(slots.inFlight).toBe(16);
     const fresh = slowLane(99, "a");
-    fresh.breaker.attemptMs = undefined;
+    fresh.state.attemptTime.averageMs = undefined;
     slots.enqueue(fresh);
     expect(takeNext(slots)).toBe(fresh);
   });
@@ -134,12 +134,5 @@ describe("the slots", () => {
       turned.inFlight--;
     }
     expect([slots.inFlight, takeNext(slots), takeNext(slots)]).toEqual([0, turned, undefined]);
-  });
-
-  it("say how much room there is for claims", () => {
-    const slots = createSlots(2);
-    expect(slots.claimRoom()).toBe(32);
-    slots.claimed += 33;
-    expect(slots.claimRoom()).toBe(-1);
   });
 });

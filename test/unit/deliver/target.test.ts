@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createBreakerState } from "../../../src/deliver/breaker.ts";
 import {
   createTarget,
+  createTargetCondition,
   forceMode,
   isHealthy,
   noteAnswered,
@@ -17,7 +17,7 @@ import { DEFAULT_RULES, type TargetRules } from "../../../src/domain/target.ts";
 const HEALTH = { kind: "http", url: "https://n8n.example/healthz" };
 
 function open(rules: Partial<TargetRules> = {}): Target {
-  return createTarget(createBreakerState(0), { ...DEFAULT_RULES, health: HEALTH, ...rules });
+  return createTarget(createTargetCondition(0), { ...DEFAULT_RULES, health: HEALTH, ...rules });
 }
 
 const ill = (target: Target, now = 1, isProbe = false) =>
@@ -119,6 +119,25 @@ describe("a target with a health check", () => {
   });
 });
 
+describe("a target without a health check", () => {
+  it("is in NORMAL with the first success, and starts slowly", () => {
+    const target = open({ health: undefined });
+    for (let at = 0; at < 3; at++) ill(target, 0);
+    expect(noteAnswered(target, 19_000)).toBe("closed");
+    expect(target).toMatchObject({ mode: { isOpen: false, failures: 0 } });
+    expect(target).toMatchObject({ pace: { perS: 5, rampUntil: 79_000, rampMaxPerS: 10 } });
+  });
+
+  it("starts with hardly twice the rate that it had before it was down, however long ago", () => {
+    const target = open({ health: undefined });
+    for (let ms = 0; ms <= 300_000; ms += 25) noteAnswered(target, ms);
+    for (let i = 0; i < 3; i++) ill(target, 303_000);
+    noteAnswered(target, 300_000 + 24 * 3_600_000);
+    expect(target.pace.rampMaxPerS).toBeGreaterThan(75);
+    expect(target.pace.rampMaxPerS).toBeLessThanOrEqual(80);
+  });
+});
+
 describe("a mode that is set by hand", () => {
   it("stays in QUEUE whatever succeeds, and tells the target's health all the same", () => {
     const target = open();
@@ -155,7 +174,7 @@ describe("a mode that is set by hand", () => {
     const target = open({ failuresToOpen: 1 });
     failCheck(target, 1);
     expect(forceMode(target, "NORMAL", 2)).toBe("closed");
-    expect(target.mode).toMatchObject({ isOpen: false, pace: { perS: 5, rampMaxPerS: 32 } });
+    expect(target).toMatchObject({ mode: { isOpen: false }, pace: { perS: 5, rampMaxPerS: 32 } });
     expect(forceMode(target, "NORMAL", 3)).toBeUndefined();
   });
 });

@@ -164,7 +164,7 @@ describe("credentials that are to be handed on", () => {
       },
       governor: { noteAwaited: () => undefined },
       router,
-      scheduler: { findBreaker: () => undefined, isBehind: () => false },
+      scheduler: { findMode: () => undefined, isBehind: () => false },
       subscriptions: { list: () => [subscription], find: () => subscription },
     };
     return { sealed, forwarding: createForwarding(options) };

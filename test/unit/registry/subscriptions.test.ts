@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createDestinationKinds } from "../../../src/deliver/senders/kinds.ts";
+import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
+import { createTarget, createTargetCondition } from "../../../src/deliver/target.ts";
+import { noteOthersFailed } from "../../../src/deliver/target-news.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import type { Subscription, SubscriptionInput } from "../../../src/domain/subscription.ts";
 import { createFailureNews } from "../../../src/manage/failure-news.ts";
@@ -23,6 +26,13 @@ import { createVirtualClock, createVirtualTime } from "../../support/virtual-clo
 
 const ALL = { limit: 9, cursor: undefined };
 const MANY = 501;
+
+/** What leads to a suspension that is told. */
+function failing() {
+  const target = createTarget(createTargetCondition(NOON));
+  noteOthersFailed(target.news);
+  return { target, deadInARow: 11 };
+}
 
 describe("subscriptions", () => {
   const folder = useFolder();
@@ -94,7 +104,7 @@ describe("subscriptions", () => {
       onRotation: () => undefined,
       onOverdue: () => undefined,
     });
-    const resume = createResume({ store, subscriptions, findBreaker: () => undefined, news });
+    const resume = createResume({ store, subscriptions, findMode: () => undefined, news });
     return { time, clock, registry, subscriptions, lanes, rotation, resume, news, added };
   }
 
@@ -185,9 +195,11 @@ describe("subscriptions", () => {
       });
     const before = await open(store);
     const made = await before.subscriptions.create(input("a"));
-    await targetsOf(before).save(made, { isOpen: true, failures: 7 } as never);
+    const state = createSubscriptionState(0);
+    Object.assign(state.ownTarget.mode, { isOpen: true, failures: 7 });
+    await targetsOf(before).saveState(made, state);
     const again = await open(store);
-    expect(targetsOf(again).findSaved(made.seq)).toMatchObject({ isOpen: true, failures: 7 });
+    expect(targetsOf(again).findSaved(made.seq)?.ownTarget.mode).toMatchObject({ isOpen: true, failures: 7 });
     expect(again.subscriptions.find(made.seq)?.version).toBe(made.version);
   });
 
@@ -199,7 +211,7 @@ describe("subscriptions", () => {
         status: "active",
         type: "webhook.suspended",
         run: ({ subscriptions, news }, one) =>
-          subscriptions.suspend(one, (draft, now) => news.suspended(draft, now, "x", { failedOthers: true } as never)),
+          subscriptions.suspend(one, (draft, now) => news.suspended(draft, now, "x", failing())),
       },
       {
         what: "a resumption",

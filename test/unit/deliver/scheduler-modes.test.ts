@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { BREAKER, createBreakerState, type BreakerState } from "../../../src/deliver/breaker.ts";
+import { MODE, type TargetMode } from "../../../src/deliver/mode.ts";
+import { createSubscriptionState, type SubscriptionState } from "../../../src/deliver/subscription-state.ts";
+import { createTarget, createTargetCondition } from "../../../src/deliver/target.ts";
 import { DOWN, gone, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
 import { NOON, countOpen } from "../../support/store-fixtures.ts";
 
@@ -8,6 +10,12 @@ const HOUR_MS = 3_600_000;
 const MANY_TRIES = { delays_s: Array.from({ length: 10_000 }, () => 1) };
 const open = useDeliveryBench();
 const ids = (count: number, name = "e") => Array.from({ length: count }, (_, i) => `${name}-${i}`);
+
+function savedWith(mode: Partial<TargetMode>): SubscriptionState {
+  const state = createSubscriptionState(NOON);
+  Object.assign(state.ownTarget.mode, mode);
+  return state;
+}
 
 describe("a destination that is down", () => {
   it("is spared after three failures in a row: one probe at a time, the others wait unspent", async () => {
@@ -18,7 +26,7 @@ describe("a destination that is down", () => {
     await bench.move(100);
     expect(bench.told).toEqual(["shop opened"]);
     expect(bench.sent).toHaveLength(3);
-    await bench.move(BREAKER.firstProbeMs * 1.2);
+    await bench.move(MODE.firstProbeMs * 1.2);
     expect(bench.sent).toHaveLength(4);
     const attempted = new Set(bench.sent);
     expect(attempted.size).toBe(4);
@@ -28,14 +36,13 @@ describe("a destination that is down", () => {
   });
 
   it("takes a quarter of the slots with its probes at most, however many are down", async () => {
-    const saved = new Map<number, BreakerState>();
-    const findSavedBreaker = (seq: number) => {
-      let breaker = saved.get(seq);
-      if (breaker === undefined)
-        saved.set(seq, (breaker = { ...createBreakerState(NOON), isOpen: true, openedAt: NOON }));
-      return breaker;
+    const saved = new Map<number, SubscriptionState>();
+    const findSavedState = (seq: number) => {
+      const state = saved.get(seq) ?? savedWith({ isOpen: true, openedAt: NOON });
+      saved.set(seq, state);
+      return state;
     };
-    const bench = await open({ maxInFlight: 40, findSavedBreaker });
+    const bench = await open({ maxInFlight: 40, findSavedState });
     for (const name of ids(50, "down")) await bench.subscribe({ name, events: ["down"] });
     await bench.publish({ id: "for all", type: "down" });
     expect(bench.flights).toHaveLength(10);
@@ -44,7 +51,7 @@ describe("a destination that is down", () => {
     for (const flight of bench.flights.slice()) await flight.answer(DOWN);
     await bench.move(60_000);
     expect(saved.size).toBe(50);
-    expect([...saved.values()].filter(({ failedProbes }) => failedProbes === 0)).toEqual([]);
+    expect([...saved.values()].filter(({ ownTarget }) => ownTarget.mode.failedProbes === 0)).toEqual([]);
   });
 
   it("is not probed sooner, nor twice, because of what was in flight when it went down", async () => {
@@ -56,13 +63,44 @@ describe("a destination that is down", () => {
     expect(bench.told).toEqual(["shop opened"]);
     const atOpening = bench.sent.length;
     for (const flight of before.slice(3, 5)) await flight.answer(DOWN);
-    await bench.move(BREAKER.firstProbeMs - 1);
+    await bench.move(MODE.firstProbeMs - 1);
     expect(bench.sent).toHaveLength(atOpening);
-    await bench.move(BREAKER.firstProbeMs * 0.2 + 1);
+    await bench.move(MODE.firstProbeMs * 0.2 + 1);
     expect(bench.sent).toHaveLength(atOpening + 1);
     for (const flight of before.slice(5)) await flight.answer(DOWN);
-    await bench.move(BREAKER.maxProbeMs * 2);
+    await bench.move(MODE.maxProbeMs * 2);
     expect(bench.sent).toHaveLength(atOpening + 1);
+  });
+
+  it("is probed by one at a time when another, which probes elsewhere, comes to share it", async () => {
+    const shared = createTarget(createTargetCondition(NOON));
+    const sharing = new Set(["b"]);
+    const bench = await open({ findSharedTarget: ({ name }) => (sharing.has(name) ? shared : undefined) });
+    const a = await bench.subscribe({ name: "a", events: ["a"], concurrency: 1 });
+    await bench.subscribe({ name: "b", events: ["b"], concurrency: 1 });
+    bench.answerWith(() => DOWN);
+    for (const type of ["a", "b"]) await bench.publishAll(ids(9, type), { type });
+    await bench.move(100);
+    bench.answerWith(undefined);
+    await bench.move(MODE.firstProbeMs * 1.2);
+    expect(bench.flights.map(({ subscription }) => subscription.name).toSorted()).toEqual(["a", "b"]);
+    sharing.add("a");
+    await bench.change(a, {});
+    await bench.flights.find(({ subscription }) => subscription.name === "a")?.answer(DOWN);
+    await bench.move(MODE.maxProbeMs * 2);
+    expect(bench.flights.map(({ subscription }) => subscription.name)).toEqual(["b"]);
+  });
+
+  it("is not remembered for a subscription that is deleted", async () => {
+    const bench = await open();
+    const subscription = await bench.subscribe({ concurrency: 1 });
+    bench.answerWith(() => DOWN);
+    await bench.publishAll(ids(5));
+    await bench.move(100);
+    expect([...bench.scheduler.lanes()].map(({ target }) => target.mode.isOpen)).toEqual([true]);
+    await bench.remove(subscription);
+    await bench.move(100);
+    expect([...bench.scheduler.lanes()]).toEqual([]);
   });
 
   it("gets what waited as soon as it is back, but slowly at first", async () => {
@@ -74,7 +112,7 @@ describe("a destination that is down", () => {
     await bench.publishAll(ids(1500));
     await bench.move(30_000);
     bench.answerWith(() => OK);
-    await bench.move(BREAKER.maxProbeMs * 0.6);
+    await bench.move(MODE.maxProbeMs * 0.6);
     expect(bench.told).toEqual(["shop opened", "shop closed"]);
     const atFirst = bench.sent.length;
     await bench.move(20_000);
@@ -99,7 +137,7 @@ describe("a destination that is down", () => {
     await bench.move(HOUR_MS);
     await bench.publishAll(ids(3000, "waits"));
     bench.answerWith(() => OK);
-    await bench.move(BREAKER.maxProbeMs * 1.2);
+    await bench.move(MODE.maxProbeMs * 1.2);
     const atFirst = bench.sent.length;
     await bench.move(10_000);
     const perS = (bench.sent.length - atFirst) / 10;
@@ -164,8 +202,8 @@ describe("a destination that is down", () => {
   });
 
   it("is remembered as down after a restart", async () => {
-    const saved = { ...createBreakerState(NOON), isOpen: true, failures: 3, openedAt: NOON, probeAt: NOON + 5_000 };
-    const bench = await open({ findSavedBreaker: () => saved });
+    const saved = savedWith({ isOpen: true, failures: 3, openedAt: NOON, probeAt: NOON + 5_000 });
+    const bench = await open({ findSavedState: () => saved });
     await bench.subscribe({ name: "shop" });
     bench.answerWith(() => OK);
     await bench.publishAll(ids(5));
