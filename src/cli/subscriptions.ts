@@ -10,11 +10,14 @@ interface SubscriptionAnswer {
   id: string;
   tenant_id: string;
   name: string;
-  url: string;
+  kind: string;
+  /** Of those of the kind http; others have a destination of their own. */
+  url?: string;
+  destination?: unknown;
   events: string[];
   event_filter: unknown;
   status: string;
-  format: string;
+  format?: string;
   timeout: number;
   rate_limit: number | null;
   concurrency: number;
@@ -47,7 +50,7 @@ const COLUMNS: readonly Column<SubscriptionAnswer>[] = [
   { heading: "TENANT", show: ({ tenant_id }) => tenant_id },
   { heading: "STATUS", show: ({ status }) => status },
   { heading: "EVENTS", show: ({ events }) => events.join(", ") },
-  { heading: "URL", show: ({ url }) => url },
+  { heading: "URL", show: ({ url, kind }) => url ?? `(${kind})` },
   { heading: "OPEN", show: ({ stats }) => String(stats.open_count) },
   { heading: "DEAD", show: ({ stats }) => String(stats.dead_count) },
   { heading: "SUCCESS 24H", show: ({ stats }) => formatRate(stats.success_rate_24h) },
@@ -188,10 +191,11 @@ function show(client: ApiClient, answer: ApiAnswer, flags: ClientFlags): void {
       ["description", one.description],
       ["tenant", one.tenant_id],
       ["status", one.status],
-      ["url", one.url],
+      ["url", one.url ?? null],
+      ["destination", one.destination === undefined ? null : `${one.kind} ${asText(one.destination)}`],
       ["events", one.events.join(", ")],
       ["filter", one.event_filter === null ? null : asText(one.event_filter)],
-      ["format", one.format],
+      ["format", one.format ?? null],
       ["ordered", one.ordered ? "by ordering key" : null],
       ["retries", describeRetries(one)],
       ["timeout", `${one.timeout} s`],

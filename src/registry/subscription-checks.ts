@@ -89,7 +89,7 @@ export function refuseOverQuota(quota: number | undefined, tenantId: string, use
   );
 }
 
-export function refuseOtherKind(input: SubscriptionInput, known: { kind?: string }): void {
+export function refuseOtherKind(input: { kind?: string }, known: { kind?: string }): void {
   const kind = known.kind ?? DEFAULT_KIND;
   if ((input.kind ?? DEFAULT_KIND) === kind) return;
   throw new PosthornError("invalid_field", `kind: it is ${kind}, for good. Make another subscription.`, {

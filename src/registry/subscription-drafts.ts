@@ -87,7 +87,6 @@ export function createSubscriptionDrafts(
 
   function update(draft: Draft, entry: KeptEntry, input: SubscriptionInput): Pending<KeptSubscription> {
     const kind = check(input, draft);
-    refuseOtherKind(input, entry.thing.settings);
     if (input.mode === "forward") refuseRival(input, listOthers(draft, entry));
     if (input.name !== entry.thing.name) refuseSameName(input.name, entry.tenantId, listOthers(draft, entry));
     const thing = build.fromInput(input, kind, { ...entry.thing, managedBy: "api" }, entry.thing);
@@ -123,6 +122,7 @@ export function createSubscriptionDrafts(
       });
     }
     refuseManaged(kept, entry);
+    refuseOtherKind(input, entry.thing.settings);
     const restored = restoreSecrets(input, entry, true);
     return { pending: update(draft, entry, { ...restored, tenant_id: tenantId }), isNew: false };
   }
@@ -130,6 +130,7 @@ export function createSubscriptionDrafts(
   function change(draft: Draft, of: SubscriptionRef, wish: SubscriptionChange, ifMatch?: string) {
     const entry = getMeant(draft, of, ifMatch);
     refuseManaged(kept, entry);
+    if (wish.kind !== undefined) refuseOtherKind(wish, entry.thing.settings);
     return update(draft, entry, mergeChange(entry.thing.settings, restoreSecrets(wish, entry, false)));
   }
 
@@ -138,9 +139,8 @@ export function createSubscriptionDrafts(
     const { settings } = thing;
     refuseUnknownKind(id, settings, options.kinds);
     const kind = options.kinds.findOf(settings) as DestinationKind;
-    const [wished, stored] = [settingsIn(given as SubscriptionInput, kind), settingsIn(settings, kind)];
-    // Where it says another kind, that is what is refused.
     if (kind.isFlat !== true && given.destination === undefined) return given;
+    const [wished, stored] = [settingsIn(given as SubscriptionInput, kind), settingsIn(settings, kind)];
     kind.secrets.refuseCarried(wished, stored, isWhole);
     return withSettings(given as SubscriptionInput, kind, kind.secrets.restore(wished, stored)) as Given &
       SubscriptionInput;
@@ -152,8 +152,8 @@ export function createSubscriptionDrafts(
     key: SubscriptionRef,
     entry: KeptEntry | undefined,
   ): KeptSubscription {
-    const kind = check(input, draft);
     if (entry !== undefined) refuseOtherKind(input, entry.thing.settings);
+    const kind = check(input, draft);
     // A status that an operator or a failing destination set stays; one that came back to the file starts anew.
     const returned = entry?.thing.managedBy === "former_config" ? { status: "active" as const } : {};
     const createdBy = entry === undefined ? "config" : entry.thing.createdBy;

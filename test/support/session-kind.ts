@@ -1,6 +1,5 @@
 /** A slow kind of destination with a state: it opens a session first, counts what it sends there, and can be asked how it is. */
 import { Type, type Static } from "typebox";
-import type { Timer } from "../../src/domain/clock.ts";
 import { keepOwnRecord, presentOwnRecord } from "../../src/deliver/senders/own-record.ts";
 import { secretSettings } from "../../src/deliver/senders/secret-settings.ts";
 import { ONE_BY_ONE, type Attempt, type DestinationKind } from "../../src/deliver/senders/sender.ts";
@@ -97,10 +96,8 @@ export function createSessionKind(name = "session"): { kind: DestinationKind; ho
           const startedAt = clock.wall();
           const startedNow = clock.now();
           const { timeoutMs, place } = attempt.subscription;
-          let timer: Timer | undefined;
           const end = (outcome: Outcome, session?: Session) => {
             if (!running.delete(abort)) return;
-            timer?.cancel();
             deadline.cancel();
             const record = keepOwnRecord(place, { session: session?.number ?? null, sent: session?.sent ?? 0 });
             done([{ outcome, startedAt, durationMs: clock.now() - startedNow, record }]);
@@ -111,7 +108,8 @@ export function createSessionKind(name = "session"): { kind: DestinationKind; ho
             end(failed(`no answer within ${timeoutMs} ms`, { result: "timeout" })),
           );
           if (host.mood === "hanging") return;
-          timer = clock.setTimer(clock.now() + STEP_MS, () => {
+          clock.setTimer(clock.now() + STEP_MS, () => {
+            if (!running.has(abort)) return;
             const { outcome, session } = answerOf(attempt);
             end(outcome, session);
           });

@@ -7,6 +7,7 @@ import type { Config } from "../../src/config/settings-tree.ts";
 import { startGateway, type Gateway } from "../../src/gateway.ts";
 import type { PartMakers } from "../../src/gateway/options.ts";
 import { createApiKey, toNewKeyChange, type Scope } from "../../src/registry/api-key.ts";
+import type { DestinationKind } from "../../src/deliver/senders/sender.ts";
 import type { SourceKind } from "../../src/receive/sources/source-kind.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
 import { createApiClient, until, type ApiClient } from "./api-client.ts";
@@ -37,7 +38,7 @@ export interface TestGateway extends ApiClient {
   /** Takes over another `posthorn.yaml` while it runs. */
   reload(yaml: string): Promise<void>;
   /** Ends it and starts it again on the same folder; the port stays. */
-  restart(change?: Pick<TestGatewayOptions, "yaml" | "env" | "broken">): Promise<void>;
+  restart(change?: Pick<TestGatewayOptions, "yaml" | "env" | "broken" | "destinationKinds">): Promise<void>;
   stop(): Promise<void>;
   /** Ends it, if that was not done, and removes its folder. */
   close(): Promise<void>;
@@ -52,6 +53,7 @@ export interface TestGatewayOptions {
   makers?: PartMakers;
   listenFd?: number;
   sourceKinds?: readonly SourceKind[];
+  destinationKinds?: readonly DestinationKind[];
   httpCloseMs?: number;
   /** Lays files into the data directory before the first start. */
   prepare?: (dataDir: string) => void;
@@ -111,6 +113,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       time,
       makers: { ...current.makers, ...breakPromises(current.broken ?? {}) },
       sourceKinds: current.sourceKinds,
+      destinationKinds: current.destinationKinds,
       httpCloseMs: current.httpCloseMs,
       onFatal: (error) => fatal.push(error),
     });

@@ -3,6 +3,7 @@ import { DEAD_REASONS, DELIVERY_STATES } from "../../domain/delivery.ts";
 import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import {
+  Anything,
   Count,
   Headers,
   IDEMPOTENCY_KEY,
@@ -30,8 +31,9 @@ export const Delivery = named(
       status: oneOf(DELIVERY_STATES),
       hold_reason: nullable(
         oneOf(
-          ["paused", "suspended", "destination_down", "queue_mode", "ordering_key", "throttled"],
-          "Why it waits; `queue_mode`: an operator said so; `throttled` is told only of a test",
+          ["paused", "suspended", "unknown_kind", "destination_down", "queue_mode", "ordering_key", "throttled"],
+          "Why it waits; `unknown_kind`: this release does not know the kind of its destination; `queue_mode`: an " +
+            "operator said so; `throttled` is told only of a test",
         ),
       ),
       generation: Type.Integer({ minimum: 1, description: "One more with every replay" }),
@@ -59,6 +61,7 @@ export const Attempt = named(
     response_code: nullable(Type.Integer()),
     response_headers: nullable(Headers),
     response_body: nullable(Type.String({ description: "Its first 8 KB" })),
+    record: Type.Optional(nullable(Anything)),
     error: nullable(Type.String()),
     trigger: oneOf(["first", "retry", "manual", "replay"]),
   }),

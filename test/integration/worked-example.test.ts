@@ -1,0 +1,51 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+import { JOURNAL } from "../support/journal-kind.ts";
+import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+
+const read = (path: string) => readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), "utf8");
+
+/** The code of CONTRIBUTING's example, by the file that it is to stand in. */
+function exampleOf(file: string): string {
+  const [, code = ""] = new RegExp(`\`${file}\`[^\n]*\n+\`\`\`ts\n([^]*?)\`\`\``).exec(read("CONTRIBUTING.md")) ?? [];
+  return code;
+}
+
+describe("the worked example of CONTRIBUTING", () => {
+  let folder: string | undefined;
+  let gateway: TestGateway | undefined;
+  afterEach(async () => {
+    await gateway?.close();
+    if (folder !== undefined) rmSync(folder, { recursive: true });
+  });
+
+  it("is the code that is tried out here", () => {
+    const here = read("test/support/journal-kind.ts")
+      .replaceAll('"../../src/domain/', '"../../../domain/')
+      .replaceAll('"../../src/deliver/senders/', '"../');
+    expect(exampleOf("src/deliver/senders/journal/kind.ts")).toBe(here);
+  });
+
+  it("is one folder, and one line in the list of kinds", () => {
+    const [listed = ""] = /^export const KINDS.*$/m.exec(read("src/deliver/senders/kinds.ts")) ?? [];
+    expect(exampleOf("src/deliver/senders/kinds.ts").trim()).toBe(listed.replace("];", ", JOURNAL];"));
+  });
+
+  it("delivers what is published to the new kind, and says what is wrong with its settings", async () => {
+    folder = mkdtempSync(join(tmpdir(), "posthorn-journal-"));
+    const path = join(folder, "journal");
+    gateway = await startTestGateway({ destinationKinds: [JOURNAL] });
+    const make = (name: string, destination: object) =>
+      gateway?.post("/api/v1/subscriptions", { name, kind: "journal", destination, events: ["order.*"] });
+    expect((await make("wrong", { path: "journal" }))?.json).toMatchObject({ status: 422, field: "destination.path" });
+    expect((await make("right", { path }))?.status).toBe(201);
+    await gateway.publish({ event_type: "order.created", event_id: "e1", payload: { total: 1 } });
+    await gateway.settled();
+    expect(readFileSync(path, "utf8")).toBe(`e1 ${Buffer.from('{"total":1}').toString("base64")}\n`);
+    const { attempts } = await gateway.deliveryOf("e1");
+    expect(attempts).toMatchObject([{ result: "success", url: `file:${path}`, record: { lines: 1 } }]);
+  });
+});
