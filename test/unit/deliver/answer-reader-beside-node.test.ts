@@ -57,6 +57,12 @@ const STRICTER: readonly Rule[] = [
     example: "HTTP/1.1 101 Switching\r\n\r\n",
   },
   {
+    name: "only one header says how long a body is",
+    problem: "it has two lengths",
+    isBroken: (text) => /transfer-encoding:/i.test(text) && /content-length:/i.test(text),
+    example: "HTTP/1.1 200 OK\r\ntransfer-encoding:\r\ncontent-length: 0\r\n\r\n",
+  },
+  {
     name: "what is chunked is nothing else, and once",
     problem: CODING,
     isBroken: (text) => /chunked/i.test(codingOf(text)) && !/^chunked$/i.test(codingOf(text)),
