@@ -82,8 +82,8 @@ function add(headers: Record<string, string>, { name, value }: Field): void {
 function withFraming(status: number, headers: Record<string, string>, isOld: boolean): AnswerHead | string {
   const coding = headers["transfer-encoding"];
   const length = headers["content-length"];
-  const connection = headers["connection"]?.toLowerCase() ?? "";
-  const keepsAlive = isOld ? /\bkeep-alive\b/.test(connection) : !/\bclose\b/.test(connection);
+  const connection = headers["connection"] ?? "";
+  const keepsAlive = isOld ? KEEPS_ALIVE.test(connection) : !CLOSES.test(connection);
   const keepAliveMs = parseKeepAlive(headers["keep-alive"]);
   const made = (framing: AnswerHead["framing"], bytes = 0): AnswerHead => ({
     status,
@@ -107,6 +107,8 @@ function withFraming(status: number, headers: Record<string, string>, isOld: boo
   return Number(length) === 0 ? made("none") : made("length", Number(length));
 }
 
+const KEEPS_ALIVE = /(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/i;
+const CLOSES = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 /** A list of names; without `chunked` the body ends with the connection. */
 const CODINGS = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:[ \t]*,[ \t]*[!#$%&'*+\-.^_`|~0-9A-Za-z]+)*$/;
 

@@ -54,6 +54,18 @@ describe("an answer is read", () => {
       "x",
       true,
     ],
+    [
+      "that speaks of a name which only ends like close",
+      "HTTP/1.1 200 OK\r\nconnection: not-close\r\ncontent-length: 1\r\n\r\nx",
+      "x",
+      true,
+    ],
+    [
+      "that is the last, among other words",
+      "HTTP/1.1 200 OK\r\nconnection: x\r\nconnection: y , Close\r\ncontent-length: 1\r\n\r\nx",
+      "x",
+      false,
+    ],
     ["that is the last", "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 1\r\n\r\nx", "x", false],
     [
       "after others with 1xx",
