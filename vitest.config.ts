@@ -46,6 +46,7 @@ const proofs: readonly Project[] = [
       "e2e/n8n-proxy",
       "simulation/engine",
       "simulation/outage",
+      "unit/deliver/answer-reader-beside-node",
     ],
     order: 1,
     maxWorkers: Math.max(2, allCores),

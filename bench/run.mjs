@@ -22,6 +22,7 @@ const FIGURES = {
   stored: async () => (await import("./figures/stored.mjs")).measureStored,
   search: async () => (await import("./figures/search.mjs")).measureSearch,
   retention: async () => (await import("./figures/retention.mjs")).measureRetention,
+  wire: async () => (await import("./figures/wire.mjs")).measureWire,
   routing: async () => (await import("./figures/routing.mjs")).measureRouting,
   failing: async () => (await import("./figures/failing.mjs")).measureFailing,
   forward: async () => (await import("./figures/forward.mjs")).measureForward,

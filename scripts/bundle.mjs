@@ -10,10 +10,13 @@ import { runScript } from "./run.mjs";
 /** Tests start gateways of it in processes of their own. */
 const FOR_TESTS = ["gateway", "cli/failure", "cli/heap", "config/load", "telemetry/logger"];
 const FOR_BENCH = [
+  "deliver/address-guard",
+  "deliver/http-client",
   "domain/dedupe-key",
   "domain/event-search",
   "domain/filter",
   "domain/ids",
+  "domain/system-clock",
   "route/router",
   "store/sqlite/open",
 ];

@@ -15,9 +15,11 @@ export const ELSEWHERE_FOLDER = "elsewhere/";
 const FORMAT = "posthorn-backup";
 const FORMAT_VERSION = 1;
 export const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
+/** Of a part, with its folders. */
+export const MAX_NAME_LENGTH = 255;
 
 const Part = Type.Object({
-  name: Type.String({ maxLength: 255 }),
+  name: Type.String({ maxLength: MAX_NAME_LENGTH }),
   bytes: Type.Integer({ minimum: 0 }),
   sha256: Type.String({ pattern: "^[0-9a-f]{64}$" }),
 });

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { closeSync, createReadStream, fsyncSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { extract, type Header } from "tar-stream";
 import { CommandFailure } from "../failure.ts";
-import { createByteReader, type ByteReader } from "./byte-reader.ts";
 import { MANIFEST, MAX_MANIFEST_BYTES, parseManifest, type Manifest, type Part } from "./manifest.ts";
-import { countPadding, decodeTarHeader, TAR_BLOCK_BYTES, type TarHeader } from "./tar-header.ts";
 
 export interface ArchiveToRead {
   file: string;
@@ -17,97 +18,96 @@ export interface ArchiveToRead {
   signal: AbortSignal;
 }
 
+type Entry = AsyncIterable<Buffer> & { header: Header };
+
 /** Unpacks an archive and believes nothing that it cannot check. Every file is on disk when it resolves. */
 export async function readArchive(archive: ArchiveToRead): Promise<Manifest> {
   const { file, folder, onManifest, onProgress, signal } = archive;
-  const input = createReadStream(file, { signal });
-  const unpacked = createGunzip();
-  input.on("error", (error) => unpacked.destroy(error));
-  input.pipe(unpacked);
+  const tar = extract();
+  const entries = (tar as AsyncIterable<unknown> as AsyncIterable<Entry>)[Symbol.asyncIterator]();
+  // What fails in it fails the entries too.
+  const unpacked = pipeline(createReadStream(file, { signal }), createGunzip(), tar).catch(() => undefined);
   try {
-    const bytes = createByteReader(unpacked as AsyncIterable<Buffer>);
-    const manifest = await readManifest(bytes);
+    const manifest = await readManifest(await nextEntry(entries, NO_TAR));
     onManifest(manifest);
     let done = 0;
     for (const part of manifest.parts) {
-      await readPart(bytes, part, folder, (length) => onProgress((done += length)));
+      const entry = await nextEntry(entries, "This is no whole backup: a header is damaged.");
+      await readPart(entry, part, folder, (length) => onProgress((done += length)));
     }
-    if ((await readHeader(bytes)) !== "end") throw new CommandFailure("The backup holds more than its manifest names.");
     // To the end, where the packed stream has its own checksum.
-    if (!(await bytes.drain())) throw new CommandFailure("Something follows the end of the backup.");
+    const more = await nextEntry(entries, "Something follows the end of the backup.");
+    if (more !== undefined) throw new CommandFailure("The backup holds more than its manifest names.");
     return manifest;
   } catch (error) {
     throw explain(file, error);
   } finally {
-    input.destroy();
-    unpacked.destroy();
+    tar.destroy();
+    await unpacked;
   }
 }
 
-async function readManifest(bytes: ByteReader): Promise<Manifest> {
-  const header = await readHeader(bytes);
-  if (header === "end" || header.name !== MANIFEST) {
+const NO_TAR = "This is no whole backup: it is no tar archive.";
+/** Of tar-stream, whose errors have no codes. */
+const UNEXPECTED_END = "Unexpected end of data";
+
+async function nextEntry(entries: AsyncIterator<Entry>, whenDamaged: string): Promise<Entry | undefined> {
+  const next = await entries.next().catch((error: NodeJS.ErrnoException) => {
+    const isOfTar = error.code === undefined && error.message !== UNEXPECTED_END;
+    throw isOfTar ? new CommandFailure(whenDamaged) : error;
+  });
+  if (next.done === true) return undefined;
+  const { name, type } = next.value.header;
+  if (type === "file") return next.value;
+  throw new CommandFailure(`This is no whole backup: ${JSON.stringify(name)} is not a plain file.`);
+}
+
+async function readManifest(entry: Entry | undefined): Promise<Manifest> {
+  if (entry === undefined) throw new Error(UNEXPECTED_END);
+  if (entry.header.name !== MANIFEST) {
     throw new CommandFailure(`This is no backup: it does not begin with ${MANIFEST}.`);
   }
-  if (header.bytes > MAX_MANIFEST_BYTES) throw new CommandFailure(`The backup's ${MANIFEST} is too large.`);
-  const text = (await takeAll(bytes, header.bytes)).toString("utf8");
-  await takeAll(bytes, countPadding(header.bytes));
-  return parseManifest(text);
+  if (entry.header.size > MAX_MANIFEST_BYTES) throw new CommandFailure(`The backup's ${MANIFEST} is too large.`);
+  return parseManifest(await text(entry));
 }
 
-async function readPart(bytes: ByteReader, part: Part, folder: string, onBytes: (length: number) => void) {
-  const header = await readHeader(bytes);
-  if (header === "end") throw new CommandFailure(`The backup ends before its part ${part.name}.`);
-  if (header.name !== part.name) {
+async function readPart(entry: Entry | undefined, part: Part, folder: string, onBytes: (length: number) => void) {
+  if (entry === undefined) throw new CommandFailure(`The backup ends before its part ${part.name}.`);
+  const { name, size } = entry.header;
+  if (name !== part.name) {
     throw new CommandFailure(
-      `The backup holds ${JSON.stringify(header.name)} where its manifest names ${JSON.stringify(part.name)}.`,
+      `The backup holds ${JSON.stringify(name)} where its manifest names ${JSON.stringify(part.name)}.`,
     );
   }
-  if (header.bytes !== part.bytes) {
-    throw new CommandFailure(`${part.name} has ${header.bytes} bytes, and ${part.bytes} by the manifest.`);
+  if (size !== part.bytes) {
+    throw new CommandFailure(`${part.name} has ${size} bytes, and ${part.bytes} by the manifest.`);
   }
   const path = join(folder, part.name);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const handle = openSync(path, "wx", 0o600);
   const hash = createHash("sha256");
   try {
-    const isWhole = await bytes.pass(part.bytes, (chunk) => {
+    for await (const chunk of entry) {
       hash.update(chunk);
       writeAll(handle, chunk);
       onBytes(chunk.length);
-    });
-    if (!isWhole) throw new CutOff();
+    }
     fsyncSync(handle);
   } finally {
     closeSync(handle);
   }
-  await takeAll(bytes, countPadding(part.bytes));
   if (hash.digest("hex") !== part.sha256) {
     throw new CommandFailure(`${part.name} does not have the SHA-256 that the manifest names: it was changed.`);
   }
-}
-
-async function readHeader(bytes: ByteReader): Promise<TarHeader | "end"> {
-  const header = decodeTarHeader(await takeAll(bytes, TAR_BLOCK_BYTES));
-  if (header !== "end" && "problem" in header) throw new CommandFailure(`This is no whole backup: ${header.problem}.`);
-  return header;
-}
-
-async function takeAll(bytes: ByteReader, count: number): Promise<Buffer> {
-  const taken = await bytes.take(count);
-  if (taken === undefined) throw new CutOff();
-  return taken;
 }
 
 function writeAll(handle: number, chunk: Buffer): void {
   for (let at = 0; at < chunk.length;) at += writeSync(handle, chunk, at);
 }
 
-class CutOff extends Error {}
-
 function explain(file: string, error: unknown): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  if (error instanceof CutOff || code === "Z_BUF_ERROR") {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (message === UNEXPECTED_END || code === "Z_BUF_ERROR") {
     return new CommandFailure(`${file} is cut off: its end is missing. Nothing was restored.`);
   }
   if (code === "ENOENT" || code === "EACCES" || code === "EISDIR") {

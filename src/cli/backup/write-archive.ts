@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
+import { pack, type Pack } from "tar-stream";
 import { CommandFailure } from "../failure.ts";
-import { MANIFEST, type Manifest, type Part } from "./manifest.ts";
-import { countPadding, encodeTarHeader, TAR_BLOCK_BYTES } from "./tar-header.ts";
+import { MANIFEST, MAX_NAME_LENGTH, type Manifest, type Part } from "./manifest.ts";
 
 /** What becomes a part of an archive: bytes at hand, or a file. */
 export interface PartSource {
@@ -33,42 +32,39 @@ export interface ArchiveToWrite {
 
 /** A gzipped tar that `tar xzf` can read: the manifest, then the parts in its order. */
 export async function writeArchive(archive: ArchiveToWrite): Promise<void> {
+  const tar = pack();
   const output = createWriteStream(archive.file, { flags: "wx", mode: 0o600, flush: true });
-  await pipeline(Readable.from(tarBlocks(archive)), createGzip({ level: 6 }), output, { signal: archive.signal });
+  const written = pipeline(tar, createGzip({ level: 6 }), output, { signal: archive.signal });
+  // What fails in it fails what is written too.
+  addParts(tar, archive).catch((error: Error) => tar.destroy(error));
+  await written;
 }
 
-async function* tarBlocks({ manifest, parts, wallMs, onProgress }: ArchiveToWrite): AsyncGenerator<Buffer> {
+async function addParts(tar: Pack, { manifest, parts, wallMs, onProgress }: ArchiveToWrite): Promise<void> {
+  const header = { mode: 0o600, mtime: new Date(wallMs) };
   const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
-  yield* tarFile(MANIFEST, text.length, wallMs, [text]);
+  tar.entry({ ...header, name: MANIFEST }, text);
   let written = 0;
   for (const { name, content } of parts) {
-    const bytes = manifest.parts.find((part) => part.name === name)?.bytes ?? 0;
-    const chunks: Iterable<Buffer> | AsyncIterable<Buffer> = Buffer.isBuffer(content)
-      ? [content]
-      : createReadStream(content.file, { highWaterMark: 256 * 1024 });
-    for await (const chunk of tarFile(name, bytes, wallMs, chunks)) {
-      written += chunk.length;
-      onProgress(written);
-      yield chunk;
+    const size = manifest.parts.find((part) => part.name === name)?.bytes ?? 0;
+    if (name.length > MAX_NAME_LENGTH) {
+      throw new CommandFailure(`The path ${name} is too long for a backup. Shorten it.`);
     }
+    const chunks = readWhole({ name, content }, size, (length) => onProgress((written += length)));
+    await pipeline(chunks, tar.entry({ ...header, name, size }));
   }
-  yield Buffer.alloc(2 * TAR_BLOCK_BYTES);
+  tar.finalize();
 }
 
-async function* tarFile(
-  name: string,
-  bytes: number,
-  wallMs: number,
-  chunks: Iterable<Buffer> | AsyncIterable<Buffer>,
-): AsyncGenerator<Buffer> {
-  const header = encodeTarHeader({ name, bytes, mode: 0o600, modifiedAtS: Math.floor(wallMs / 1000) });
-  if (header === undefined) throw new CommandFailure(`The path ${name} is too long for a backup. Shorten it.`);
-  yield header;
+async function* readWhole({ name, content }: PartSource, bytes: number, onBytes: (length: number) => void) {
   let sent = 0;
+  const chunks: Iterable<Buffer> | AsyncIterable<Buffer> = Buffer.isBuffer(content)
+    ? [content]
+    : createReadStream(content.file, { highWaterMark: 256 * 1024 });
   for await (const chunk of chunks) {
     sent += chunk.length;
+    onBytes(chunk.length);
     yield chunk;
   }
   if (sent !== bytes) throw new CommandFailure(`${name} changed while it was written. Try again.`);
-  yield Buffer.alloc(countPadding(bytes));
 }

@@ -26,15 +26,28 @@ export function parseAnswerHead(text: string): AnswerHead | string {
   for (let at = end + 2; at < text.length;) {
     const found = text.indexOf(LINE_END, at);
     const lineEnd = found < 0 ? text.length : found;
-    const colon = text.indexOf(":", at);
-    if (colon < 0 || colon > lineEnd) return "a header has no colon";
-    const name = text.slice(at, colon);
-    const value = withoutSpaces(text, colon + 1, lineEnd);
-    if (!isFieldName(name) || !isFieldValue(value)) return "a header has characters that are not allowed";
-    add(headers, name.toLowerCase(), value);
+    const field = parseField(text.slice(at, lineEnd));
+    if (typeof field === "string") return field;
+    add(headers, field);
     at = lineEnd + 2;
   }
   return withFraming(status, headers, text.charCodeAt(7) === ZERO);
+}
+
+export interface Field {
+  /** In lower case. */
+  readonly name: string;
+  readonly value: string;
+}
+
+/** A header, or a trailer. A problem is a text. */
+export function parseField(line: string): Field | string {
+  const colon = line.indexOf(":");
+  if (colon < 0) return "a header has no colon";
+  const name = line.slice(0, colon);
+  const value = withoutSpaces(line, colon + 1, line.length);
+  if (!isFieldName(name) || !isFieldValue(value)) return "a header has characters that are not allowed";
+  return { name: name.toLowerCase(), value };
 }
 
 const ZERO = 0x30;
@@ -60,7 +73,7 @@ function parseStatus(line: string): number | undefined {
   return Number(line.slice(9, 12));
 }
 
-function add(headers: Record<string, string>, name: string, value: string): void {
+function add(headers: Record<string, string>, { name, value }: Field): void {
   // Assigned, it would be taken for the prototype.
   if (name === "__proto__") return;
   headers[name] = Object.hasOwn(headers, name) ? `${headers[name]}, ${value}` : value;
@@ -69,15 +82,16 @@ function add(headers: Record<string, string>, name: string, value: string): void
 function withFraming(status: number, headers: Record<string, string>, isOld: boolean): AnswerHead | string {
   const coding = headers["transfer-encoding"];
   const length = headers["content-length"];
-  const connection = headers["connection"]?.toLowerCase() ?? "";
-  const keepsAlive = isOld ? /\bkeep-alive\b/.test(connection) : !/\bclose\b/.test(connection);
+  const connection = headers["connection"] ?? "";
+  const keepsAlive = isOld ? KEEPS_ALIVE.test(connection) : !CLOSES.test(connection);
   const keepAliveMs = parseKeepAlive(headers["keep-alive"]);
   const made = (framing: AnswerHead["framing"], bytes = 0): AnswerHead => ({
     status,
     headers,
     framing,
     length: bytes,
-    keepsAlive: keepsAlive && framing !== "close",
+    // RFC 9112 §6.1: with an old server's chunks the connection is not to be trusted again.
+    keepsAlive: keepsAlive && framing !== "close" && !(isOld && framing === "chunked"),
     keepAliveMs,
   });
   // Whoever stands between might believe one of them and we the other.
@@ -88,11 +102,13 @@ function withFraming(status: number, headers: Record<string, string>, isOld: boo
   const isCoding = coding === undefined || (isChunked ? coding.length === "chunked".length : CODINGS.test(coding));
   if (!isCoding) return "its transfer encoding is none";
   if (status < 200 || status === 204 || status === 304) return made("none");
-  if (coding !== undefined) return made(isChunked && !isOld ? "chunked" : "close");
+  if (coding !== undefined) return made(isChunked ? "chunked" : "close");
   if (length === undefined) return made("close");
-  return length === "0" ? made("none") : made("length", Number(length));
+  return Number(length) === 0 ? made("none") : made("length", Number(length));
 }
 
+const KEEPS_ALIVE = /(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/i;
+const CLOSES = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 /** A list of names; without `chunked` the body ends with the connection. */
 const CODINGS = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:[ \t]*,[ \t]*[!#$%&'*+\-.^_`|~0-9A-Za-z]+)*$/;
 

@@ -1,4 +1,4 @@
-import { type AnswerHead, parseAnswerHead } from "./answer-head.ts";
+import { type AnswerHead, parseAnswerHead, parseField } from "./answer-head.ts";
 
 /** Who gets an answer, piece by piece. From within any of these the reader may be told of the next answer. */
 export interface AnswerTaker {
@@ -12,6 +12,12 @@ export interface AnswerTaker {
 
 export type Reading = "going on" | { problem: string };
 
+const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
+const QUOTED = String.raw`"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"`;
+/** Of its extensions nothing is asked but that everybody finds the same end of them. */
+const CHUNK_SIZE = new RegExp(
+  `^([0-9A-Fa-f]{1,8})[ \\t]*(?:;[ \\t]*${TOKEN}[ \\t]*(?:=[ \\t]*(?:${TOKEN}|${QUOTED})[ \\t]*)?)*$`,
+);
 const HEAD_END = Buffer.from("\r\n\r\n", "latin1");
 const NEWLINE = 0x0a;
 const GOING_ON = "going on";
@@ -133,6 +139,7 @@ export class AnswerReader {
     }
     const head = this.#known;
     if (head.status === 101) return `${NOT_HTTP}: it wants to speak another protocol`;
+    if (head.status < 200 && !head.keepsAlive) return `${NOT_HTTP}: it ends before the answer that counts`;
     taker.takeHead(head);
     if (this.#taker !== taker || head.status < 200) return undefined;
     this.#keepsAlive = head.keepsAlive;
@@ -171,9 +178,11 @@ export class AnswerReader {
       if (line !== "") return `${NOT_HTTP}: a chunk is longer than it says`;
       this.#reads = "size";
     } else if (this.#reads === "trailers") {
-      if (line === "") this.#finish(taker, isAll && this.#keepsAlive);
+      const field = line === "" ? undefined : parseField(line);
+      if (typeof field === "string") return `${NOT_HTTP}: ${field}`;
+      if (field === undefined) this.#finish(taker, isAll && this.#keepsAlive);
     } else {
-      const size = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/.exec(line)?.[1];
+      const size = CHUNK_SIZE.exec(line)?.[1];
       if (size === undefined) return `${NOT_HTTP}: the size of a chunk is none`;
       this.#left = Number.parseInt(size, 16);
       this.#reads = this.#left === 0 ? "trailers" : "chunk";

@@ -45,6 +45,7 @@ describe("an answer is read", () => {
     ["with trailers", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nx-a: b\r\n\r\n", "x", true],
     ["without a body", "HTTP/1.1 204 No Content\r\n\r\n", "", true],
     ["with a length of nothing", "HTTP/1.1 200\r\ncontent-length: 0\r\n\r\n", "", true],
+    ["with a length of nothing in two digits", "HTTP/1.1 200 OK\r\ncontent-length: 00\r\n\r\n", "", true],
     ["up to the end of the connection", "HTTP/1.1 200 OK\r\n\r\nall of it", "all of it", false],
     ["of an old server", "HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\nx", "x", false],
     [
@@ -52,6 +53,18 @@ describe("an answer is read", () => {
       "HTTP/1.0 200 OK\r\nconnection: Keep-Alive\r\ncontent-length: 1\r\n\r\nx",
       "x",
       true,
+    ],
+    [
+      "that speaks of a name which only ends like close",
+      "HTTP/1.1 200 OK\r\nconnection: not-close\r\ncontent-length: 1\r\n\r\nx",
+      "x",
+      true,
+    ],
+    [
+      "that is the last, among other words",
+      "HTTP/1.1 200 OK\r\nconnection: x\r\nconnection: y , Close\r\ncontent-length: 1\r\n\r\nx",
+      "x",
+      false,
     ],
     ["that is the last", "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 1\r\n\r\nx", "x", false],
     [
@@ -62,6 +75,18 @@ describe("an answer is read", () => {
     ],
     ["with a length between spaces", "HTTP/1.1 200 OK\r\ncontent-length: \t 1 \t\r\n\r\nx", "x", true],
     ["with a coding between spaces", "HTTP/1.1 200 OK\r\ntransfer-encoding:\tchunked \r\n\r\n0 \r\n\r\n", "", true],
+    [
+      "in chunks with extensions",
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;a\r\nx\r\n1 ; a = "b;\\"" ;c=d\r\ny\r\n0;e\r\n\r\n',
+      "xy",
+      true,
+    ],
+    [
+      "in chunks of an old server",
+      "HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+      "x",
+      false,
+    ],
     ["in a coding that only its end ends", "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\nx", "x", false],
   ])("%s", (_, text, body, isClean) => {
     for (const got of [whole(text), byByte(text)]) expect(got).toMatchObject({ body, isClean, problem: undefined });
@@ -101,6 +126,16 @@ describe("an answer is read", () => {
     ["a size that ends with a bare line feed", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\nx\r\n"],
     ["chunks within another coding", "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n"],
     ["chunks within chunks", `HTTP/1.1 200 OK\r\n${"transfer-encoding: chunked\r\n".repeat(2)}\r\n0\r\n\r\n`],
+    ["an extension of nothing", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;\r\nx\r\n"],
+    ["an extension that does not end", 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;a="b\r\nx\r\n'],
+    ["a trailer without a colon", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx\r\n\r\n"],
+    ["a folded trailer", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx: a\r\n b\r\n\r\n"],
+    ["a trailer with a zero byte", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx: \0\r\n\r\n"],
+    ["a trailer with a bare carriage return", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\r\n\r\n"],
+    [
+      "a 1xx that closes",
+      "HTTP/1.1 103 Hints\r\nconnection: close\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+    ],
     ["a chunk extension with a zero byte", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;\0\r\nx\r\n"],
     ...["\xa0", "\x0b", "\x0c", "\x85", "\xad"].flatMap((space): [string, string][] => [
       [`${JSON.stringify(space)} before a length`, `HTTP/1.1 200 OK\r\ncontent-length:${space}1\r\n\r\nx`],

@@ -2,11 +2,13 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { gunzipSync, gzipSync } from "node:zlib";
+import * as fc from "fast-check";
+import { pack, type Header } from "tar-stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createManifest, isPartName, parseManifest, type Manifest } from "../../../../src/cli/backup/manifest.ts";
 import { readArchive } from "../../../../src/cli/backup/read-archive.ts";
-import { countPadding, encodeTarHeader } from "../../../../src/cli/backup/tar-header.ts";
 import { describePart, writeArchive, type PartSource } from "../../../../src/cli/backup/write-archive.ts";
 import { runCommand } from "../../../support/run-command.ts";
 
@@ -48,14 +50,14 @@ async function writeSample(): Promise<string> {
   return file;
 }
 
+type TarFile = readonly [name: string, content: Buffer];
+
 /** Any tar at all, with sound headers. */
-function packTar(files: readonly (readonly [name: string, content: Buffer])[]): Buffer {
-  const blocks = files.flatMap(([name, content]) => {
-    const header = encodeTarHeader({ name, bytes: content.length, mode: 0o600, modifiedAtS: 0 });
-    if (header === undefined) throw new Error("the name fits");
-    return [header, content, Buffer.alloc(countPadding(content.length))];
-  });
-  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
+async function packTar(files: readonly TarFile[], type: Header["type"] = "file"): Promise<Buffer> {
+  const tar = pack();
+  for (const [name, content] of files) tar.entry({ name, type }, type === "file" ? content : Buffer.alloc(0));
+  tar.finalize();
+  return gzipSync(await buffer(tar as AsyncIterable<unknown> as AsyncIterable<Buffer>));
 }
 
 function readInto(name: string, bytes?: Buffer): Promise<Manifest> {
@@ -83,6 +85,40 @@ describe("an archive", () => {
     expect(manifest.parts.map(({ sha256 }) => sha256)).toEqual([sha256(DATABASE), sha256(YAML)]);
   });
 
+  it("of the first release, whose tar was written otherwise, can be read", async () => {
+    const { parts } = await readInto("old", readFileSync(new URL("./written-by-0.1.tar.gz", import.meta.url)));
+    const contents = parts.map(({ name }) => readFileSync(join(folder, "old", name), "utf8"));
+    expect(contents).toEqual(["a database of some length\n".repeat(40), "port: ${PORT:-8080}\n", "{}\n"]);
+  });
+
+  it("keeps names of up to 255 characters, of any script, and is not written with a longer one", async () => {
+    const file = join(folder, "names.tar.gz");
+    const write = async (name: string) => {
+      const parts: PartSource[] = [
+        { name: "posthorn.db", content: YAML },
+        { name, content: YAML },
+      ];
+      const manifest = await describeParts(parts);
+      const { signal } = new AbortController();
+      await writeArchive({ file, manifest, parts, wallMs: 0, onProgress: () => undefined, signal });
+    };
+    const name = `config/${"größe/".repeat(39)}длина.json`;
+    await write(name);
+    await readInto("names", readFileSync(file));
+    expect(readFileSync(join(folder, "names", name)).equals(YAML)).toBe(true);
+    rmSync(file);
+    await expect(write(`${"x".repeat(250)}/y.json`)).rejects.toThrow(/is too long for a backup/);
+  });
+
+  it("is not written when a part is not as long as was said", async () => {
+    const parts: PartSource[] = [{ name: "posthorn.db", content: YAML }];
+    const manifest = await describeParts([{ name: "posthorn.db", content: DATABASE }]);
+    const file = join(folder, "changed.tar.gz");
+    const { signal } = new AbortController();
+    const written = writeArchive({ file, manifest, parts, wallMs: 0, onProgress: () => undefined, signal });
+    await expect(written).rejects.toThrow(/posthorn.db changed while it was written/);
+  });
+
   it("can be read by tar", async () => {
     const { exitCode, stdout } = await runCommand("tar", ["tzf", await writeSample()], folder);
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "manifest.json\nposthorn.db\nconfig/posthorn.yaml\n" });
@@ -95,6 +131,16 @@ describe("an archive", () => {
       await expect(readInto(`cut-${share}`, part), `${share} tenths`).rejects.toThrow(/is cut off/);
     }
     await expect(readInto("cut-last", whole.subarray(0, -1))).rejects.toThrow(/is cut off/);
+  });
+
+  it("is refused wherever it is cut off, also when it is packed anew", async () => {
+    const tar = gunzipSync(readFileSync(await writeSample()));
+    // What follows the last part is zeros.
+    const lastPart = tar.indexOf(YAML) + YAML.length - 1;
+    for (const at of [1, 511, 512, 513, 2048, 2560, 100_000, lastPart]) {
+      const cut = readInto(`cut-tar-${at}`, gzipSync(tar.subarray(0, at)));
+      await expect(cut, `byte ${at}`).rejects.toThrow(/is cut off|ends before its part/);
+    }
   });
 
   it("is refused with a byte of a part flipped, also when it is packed anew", async () => {
@@ -115,10 +161,40 @@ describe("an archive", () => {
     }
   });
 
+  it("is refused with a byte of a header flipped", async () => {
+    const tar = gunzipSync(readFileSync(await writeSample()));
+    const header = tar.indexOf("posthorn.db\0");
+    // The end of the checksum's own field says nothing.
+    const place = fc.nat(511).filter((at) => at < 148 || at >= 156);
+    let run = 0;
+    const flips = fc.asyncProperty(place, fc.integer({ min: 1, max: 255 }), async (at, by) => {
+      const changed = Buffer.from(tar);
+      changed[header + at] = ((changed[header + at] ?? 0) + by) % 256;
+      await expect(readInto(`header-${run++}`, gzipSync(changed))).rejects.toThrow(/a header is damaged/);
+    });
+    await fc.assert(flips, { numRuns: 50 });
+  });
+
+  it("is refused with a link or a folder in it, which could lead anywhere", async () => {
+    for (const type of ["link", "symlink", "directory", "fifo"] as const) {
+      const tar = await packTar([["manifest.json", YAML]], type);
+      await expect(readInto(type, tar)).rejects.toThrow(/"manifest.json\/?" is not a plain file/);
+    }
+  });
+
+  it("is refused when something follows its end", async () => {
+    const tar = gunzipSync(readFileSync(await writeSample()));
+    await expect(readInto("zeros", gzipSync(Buffer.concat([tar, Buffer.alloc(8192)])))).resolves.toBeDefined();
+    const more = Buffer.concat([tar, Buffer.alloc(8192, "x")]);
+    await expect(readInto("more", gzipSync(more))).rejects.toThrow(/Something follows the end/);
+  });
+
   it("is refused when it is something else", async () => {
     await expect(readInto("text", Buffer.from("hello"))).rejects.toThrow(/no backup/);
     await expect(readInto("packed text", gzipSync(Buffer.alloc(4096, "x")))).rejects.toThrow(/no tar archive/);
-    await expect(readInto("other tar", packTar([["readme", YAML]]))).rejects.toThrow(/does not begin with manifest/);
+    await expect(readInto("other tar", await packTar([["readme", YAML]]))).rejects.toThrow(
+      /does not begin with manifest/,
+    );
     await expect(readInto("missing")).rejects.toThrow(/cannot be read \(ENOENT\)/);
   });
 
@@ -126,21 +202,27 @@ describe("an archive", () => {
     const manifest = await describeParts([{ name: "posthorn.db", content: YAML }]);
     const head = ["manifest.json", Buffer.from(JSON.stringify(manifest))] as const;
     const good = ["posthorn.db", YAML] as const;
-    await expect(readInto("good", packTar([head, good]))).resolves.toEqual(manifest);
-    await expect(readInto("less", packTar([head]))).rejects.toThrow(/ends before its part posthorn.db/);
-    await expect(readInto("more", packTar([head, good, ["config/x", YAML]]))).rejects.toThrow(/more than its manifest/);
-    await expect(readInto("swapped", packTar([head, ["../evil", YAML]]))).rejects.toThrow(/where its manifest names/);
-    await expect(readInto("other size", packTar([head, ["posthorn.db", DATABASE]]))).rejects.toThrow(/by the manifest/);
+    await expect(readInto("good", await packTar([head, good]))).resolves.toEqual(manifest);
+    await expect(readInto("less", await packTar([head]))).rejects.toThrow(/ends before its part posthorn.db/);
+    await expect(readInto("more", await packTar([head, good, ["config/x", YAML]]))).rejects.toThrow(
+      /more than its manifest/,
+    );
+    await expect(readInto("swapped", await packTar([head, ["../evil", YAML]]))).rejects.toThrow(
+      /where its manifest names/,
+    );
+    await expect(readInto("other size", await packTar([head, ["posthorn.db", DATABASE]]))).rejects.toThrow(
+      /by the manifest/,
+    );
     const changed = Buffer.from(YAML);
     changed[0] = 0;
-    await expect(readInto("changed", packTar([head, ["posthorn.db", changed]]))).rejects.toThrow(/SHA-256/);
+    await expect(readInto("changed", await packTar([head, ["posthorn.db", changed]]))).rejects.toThrow(/SHA-256/);
   });
 
   it("writes nothing outside of its folder, whatever its manifest says", async () => {
     for (const [index, name] of ["../evil", "config/../../evil", "/tmp/evil", "config//evil"].entries()) {
       const db: PartSource = { name: "posthorn.db", content: YAML };
       const manifest = await describeParts([db, { name, content: YAML }]);
-      const tar = packTar([
+      const tar = await packTar([
         ["manifest.json", Buffer.from(JSON.stringify(manifest))],
         ["posthorn.db", YAML],
         [name, YAML],
