@@ -3,6 +3,7 @@ import { createGovernor } from "../deliver/governor.ts";
 import { createHealthCheck } from "../deliver/health-check.ts";
 import { createHealthWatch } from "../deliver/health-watch.ts";
 import { createScheduler, type SchedulerOptions } from "../deliver/scheduler.ts";
+import { createEndedEvents } from "../receive/pulled/ended-events.ts";
 import { createStatistics, type Statistics } from "../manage/statistics.ts";
 import { startUpkeep } from "../manage/upkeep.ts";
 import { createUtilization } from "../telemetry/utilization.ts";
@@ -28,10 +29,11 @@ export function openDelivery(
   const governor = createGovernor({ clock, readUtilization: createUtilization() });
   parts.add(() => governor.stop());
   const forwards = createForwards({ clock, onAnswer: metrics.countForward });
+  const endedEvents = createEndedEvents({ store, clock });
   const scheduler = createScheduler({
     governor,
     inFlight,
-    store,
+    store: endedEvents.watch(store),
     dispatch,
     clock,
     random,
@@ -75,7 +77,7 @@ export function openDelivery(
     onFault: logFault,
   });
   parts.add(() => upkeep.stop());
-  return { statistics, governor, forwards, scheduler, health, upkeep };
+  return { statistics, governor, forwards, endedEvents, scheduler, health, upkeep };
 }
 
 /** What is told and counted of each attempt. */
