@@ -78,14 +78,17 @@ async function openParts(start: Start) {
 
 /** What works from here on, in the order in which it is to stop, the last first. */
 function addRunning({ parts }: Start, made: Parts): { waitsMs: number } {
-  const { scheduler, modes, replayRunner, forwards, shutDown } = made;
+  const { scheduler, modes, replayRunner, forwards, pullers, shutDown } = made;
   // A start that fails waits for no delivery.
   const stopping = { waitsMs: 0 };
   parts.add(shutDown);
+  // Once no delivery is under way: those messages whose deliveries have ended need not come again.
+  parts.add(() => pullers.stop());
   parts.add(() => scheduler.stop(stopping.waitsMs));
   parts.add(() => modes.stop());
   parts.add(() => replayRunner.stop());
   parts.add(() => forwards.stop());
+  parts.add(() => pullers.stopTaking());
   return stopping;
 }
 
@@ -110,6 +113,7 @@ async function run({ config, logger, logFault, parts }: Start, made: Parts): Pro
   await made.jobs.start();
   await made.replayRunner.start();
   await made.validations.start();
+  made.pullers.start();
   void made.subscriptionLanes.resume().catch(logFault);
   const following = startFollowing({ registry, clock, onFault: logFault });
   parts.add(() => following.stop());

@@ -65,7 +65,8 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
   async function load(delivery: ClaimedDelivery, subscription: Subscription): Promise<Attempt | string> {
     const { event, eventSeq, request } = delivery;
     try {
-      const loaded = await store.reads.loadEvent(eventSeq);
+      const isAtHand = hasBody(event) && !lacksRequest(delivery, subscription);
+      const loaded = isAtHand ? undefined : await store.reads.loadEvent(eventSeq);
       const body = event.body ?? loaded?.body;
       if (body === undefined) return "the event's body was erased";
       const kept = lacksRequest(delivery, subscription) ? loaded?.request : request;

@@ -64,7 +64,7 @@ export interface SchedulerOptions
   extends
     Pick<TargetWatchOptions, "onMode" | "onIll">,
     Pick<SuspensionsOptions, "onSuspend" | "onFailing" | "onState"> {
-  store: Store;
+  store: Pick<Store, "lanes">;
   dispatch: Dispatch;
   clock: Clock;
   random: Random;

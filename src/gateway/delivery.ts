@@ -2,6 +2,7 @@ import { createForwards, type Forwards } from "../deliver/forwards.ts";
 import { createGovernor } from "../deliver/governor.ts";
 import { createHealthWatch } from "../deliver/health-watch.ts";
 import { createScheduler, type SchedulerOptions } from "../deliver/scheduler.ts";
+import { createEndedEvents } from "../receive/pulled/ended-events.ts";
 import { createStatistics, type Statistics } from "../manage/statistics.ts";
 import { startUpkeep } from "../manage/upkeep.ts";
 import { createUtilization } from "../telemetry/utilization.ts";
@@ -27,10 +28,11 @@ export function openDelivery(
   const governor = createGovernor({ clock, readUtilization: createUtilization() });
   parts.add(() => governor.stop());
   const forwards = createForwards({ clock, onAnswer: metrics.countForward });
+  const endedEvents = createEndedEvents({ store, clock });
   const scheduler = createScheduler({
     governor,
     inFlight,
-    store,
+    store: { lanes: endedEvents.watch(store.lanes) },
     dispatch,
     clock,
     random,
@@ -76,7 +78,7 @@ export function openDelivery(
     onFault: logFault,
   });
   parts.add(() => upkeep.stop());
-  return { statistics, governor, forwards, scheduler, health, upkeep };
+  return { statistics, governor, forwards, endedEvents, scheduler, health, upkeep };
 }
 
 /** What is told and counted of each attempt. */

@@ -1,9 +1,11 @@
 import { createFetchText } from "../deliver/fetch-text.ts";
+import { sparesDeliveries } from "../deliver/target.ts";
 import { openMirroredValidations } from "../manage/mirrored-validations.ts";
 import { openSmartsheet } from "../manage/smartsheet/open.ts";
 import { createBodyChecker } from "../receive/body-check.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../receive/publish-item.ts";
 import { createPublisher } from "../receive/publish.ts";
+import { createPullers, type Pullers, type PullersOptions } from "../receive/pulled/pullers.ts";
 import { createRequestLog } from "../receive/request-log.ts";
 import { createRequestReplays } from "../receive/request-replay.ts";
 import { createSchemaChecker } from "../receive/schema/schema-check.ts";
@@ -15,21 +17,28 @@ import { createWebhookReceiver } from "../receive/webhook.ts";
 import { openEventTypes } from "../registry/event-types.ts";
 import { openSources } from "../registry/sources.ts";
 import type { Acceptance } from "./acceptance.ts";
+import type { Capacity } from "./capacity.ts";
+import type { Delivery } from "./delivery.ts";
 import type { News } from "./news.ts";
 import type { Start } from "./options.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { Storage } from "./storage.ts";
+import type { Subscribers } from "./subscribers.ts";
 import type { Tenancy } from "./tenancy.ts";
 
 /** Where webhooks and events come from. */
 export type Receivers = Awaited<ReturnType<typeof openReceivers>>;
 
-export async function openReceivers(start: Start, made: Storage & Tenancy & Outgoing & Acceptance & News) {
-  const { store, clock, createId, ingest, forwarding } = made;
+export async function openReceivers(
+  start: Start,
+  made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Delivery & Acceptance & News,
+) {
+  const { store, clock, createId, ingest, forwarding, endedEvents } = made;
   const { accept } = ingest;
   const checks = await openChecks(start, made);
   const { bodies, schemas, validationChecker } = checks;
-  const { kinds, sources, smartsheet } = await openSourceKinds(start, made);
+  const late: { pullers?: Pullers } = {};
+  const { kinds, sources, smartsheet } = await openSourceKinds(start, made, () => late.pullers?.update());
   const log = createWebhookLog({ logRequest: createRequestLog(store.events.logRequest, clock.now), createId });
   const takeIn = createTakeIn({
     accept,
@@ -42,14 +51,38 @@ export async function openReceivers(start: Start, made: Storage & Tenancy & Outg
     validations: validationChecker,
   });
   const webhooks = createWebhookReceiver({ findSource: sources.find, kinds, takeIn, log });
+  const pullers = createPullers({
+    listSources: () => sources.list(undefined).map(({ source }) => source),
+    kinds,
+    takeIn,
+    log,
+    endedEvents,
+    store,
+    clock,
+    maxHeld: createHoldLimit(made),
+    onTrouble: ({ name }, error, what) => start.logger.warn({ source: name, error }, what),
+  });
+  late.pullers = pullers;
   const limits = { ...DEFAULT_PUBLISH_LIMITS, maxDepth: start.config.limits.maxDepth };
   return {
     ...checks,
     smartsheet,
     sources,
     webhooks,
+    pullers,
     requestReplays: createRequestReplays({ store, findSource: sources.find, webhooks, clock }),
     publisher: createPublisher({ accept, clock, createId, limits, schemas }),
+  };
+}
+
+/** How many messages of a queue may be held: none while nothing can be taken in or delivered. */
+function createHoldLimit({ findTrouble, targets }: Capacity & Subscribers): PullersOptions["maxHeld"] {
+  return ({ tenantId }, { target: name, maxUnacknowledged }) => {
+    if (findTrouble() !== undefined) return 0;
+    const known = name === undefined ? undefined : targets.list(tenantId).find((target) => target.name === name);
+    if (known?.state?.mode.isOpen !== true) return maxUnacknowledged;
+    // Where nothing else finds out whether it is back, one message does.
+    return sparesDeliveries(known.state) ? 0 : 1;
   };
 }
 
@@ -88,6 +121,7 @@ async function openChecks(
 async function openSourceKinds(
   { config, options, logger, logFault, parts }: Start,
   { store, clock, random, registry, secretBox, client, news, ownEvents }: Storage & Tenancy & Outgoing & News,
+  onChange: () => void,
 ) {
   const smartsheet = await openSmartsheet(
     { registry, secretBox, clock, random, logger, settings: config, onFault: logFault },
@@ -105,6 +139,7 @@ async function openSourceKinds(
     kinds,
     anySource: config.anySource,
     maxBytes: config.limits.maxBodyBytes,
+    onChange,
     onDisabled: news.sourceDisabled,
     onFault: logFault,
   });

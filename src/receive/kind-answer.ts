@@ -1,5 +1,5 @@
 import type { PosthornError } from "../domain/errors.ts";
-import type { KindAnswer, SourceKind } from "./sources/source-kind.ts";
+import type { KindAnswer, PushedSourceKind } from "./sources/source-kind.ts";
 import type { TakenEvent } from "./take-event.ts";
 
 /** What the sender of a request is told. */
@@ -14,7 +14,7 @@ export type WebhookResult =
 export type KindResult = WebhookResult | { kind: "split"; eventIds: readonly string[]; deliveries: number };
 
 /** The answer of a kind that has one of its own. What was refused, or failed by our own fault, is the same for all. */
-export function answerAs(kind: SourceKind, result: KindResult): WebhookResult {
+export function answerAs(kind: PushedSourceKind, result: KindResult): WebhookResult {
   switch (result.kind) {
     case "stored":
       if (kind.answer === undefined) return result;

@@ -7,7 +7,7 @@ import type { Forwarding } from "./forwarding.ts";
 import { isKept, toInvalidEvent } from "./invalid-event.ts";
 import { inVersion, type SchemaChecker } from "./schema/schema-check.ts";
 import { conclude } from "./soon.ts";
-import type { Reading } from "./sources/source-kind.ts";
+import type { Reading, SourceKind } from "./sources/source-kind.ts";
 import { isLegalType, isLetThrough } from "./webhook-event.ts";
 import type { WebhookRequest } from "./webhook-request.ts";
 import type { WellFormed } from "./well-formed.ts";
@@ -15,6 +15,7 @@ import type { WellFormed } from "./well-formed.ts";
 /** A request of which is known that it can be read. */
 export interface ReadRequest {
   readonly request: WebhookRequest;
+  readonly kind: SourceKind;
   readonly form: WellFormed;
   /** What the validation of its endpoint objects to, where its events are kept all the same. */
   readonly objection: PosthornError | undefined;
@@ -63,7 +64,7 @@ export function createTakeEvent({ accept, createId, schemas, forwarding }: TakeE
     accept(toInvalidEvent(event, error, createId), answer, []);
   }
 
-  return ({ request, form, objection }, event, done) => {
+  return ({ request, kind, form, objection }, event, done) => {
     const { source } = request;
     const unwanted = findUnwanted(source, event.type);
     if (unwanted !== undefined) return done({ kind: "ignored", cause: unwanted, eventId: undefined });
@@ -74,7 +75,7 @@ export function createTakeEvent({ accept, createId, schemas, forwarding }: TakeE
     conclude(
       () => schemas.check(type, versioned, form.kind === "json"),
       (checked) => keep(request, checked, done),
-      (error) => (isKept(source, error) ? keepInvalid(versioned, error, done) : done({ kind: "refused", error })),
+      (error) => (isKept(kind, error) ? keepInvalid(versioned, error, done) : done({ kind: "refused", error })),
     );
   };
 }

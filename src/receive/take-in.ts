@@ -48,12 +48,12 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
   }
 
   /** What its validation objects to; thrown where its sender is to be told. */
-  function findObjection(request: WebhookRequest, form: WellFormed): Soon<PosthornError | undefined> {
+  function findObjection(request: WebhookRequest, kind: SourceKind, form: WellFormed): Soon<PosthornError | undefined> {
     if (validations === undefined) return undefined;
     return orElse<PosthornError | undefined>(
       () => after(validations.check(request.source.name, request, form), () => undefined),
       (error) => {
-        if (isKept(request.source, error)) return error;
+        if (isKept(kind, error)) return error;
         throw error;
       },
     );
@@ -62,14 +62,14 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
   function read(request: WebhookRequest, kind: SourceKind): Soon<ReadRequest> {
     const { settings } = request.source;
     return after(checkBody(request), (form) =>
-      after(findObjection(request, form), (objection) =>
-        after(kind.events?.(request, settings, form), (reading) => ({ request, form, objection, reading })),
+      after(findObjection(request, kind, form), (objection) =>
+        after(kind.events?.(request, settings, form), (reading) => ({ request, kind, form, objection, reading })),
       ),
     );
   }
 
-  function takeOne(from: ReadRequest, kind: SourceKind, done: (result: KindResult) => void): void {
-    const { request, form, reading } = from;
+  function takeOne(from: ReadRequest, done: (result: KindResult) => void): void {
+    const { request, kind, form, reading } = from;
     conclude(
       () => toEvent(request, form, { read: reading?.events[0], replayKey: findReplayKey(request, kind) }),
       (event) =>
@@ -89,7 +89,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
       () => read(request, kind),
       (from) => {
         const { reading } = from;
-        if (reading === undefined || isSingle(reading)) takeOne(from, kind, done);
+        if (reading === undefined || isSingle(reading)) takeOne(from, done);
         else takeParts({ from, reading, toEvent, take, log }).then(done, refuse);
       },
       refuse,
@@ -103,7 +103,7 @@ function isSingle({ events, ignored = [] }: Reading): boolean {
 
 function findReplayKey(request: WebhookRequest, kind: SourceKind): string | undefined {
   const { source, keptAs } = request;
-  if (!source.refusesReplays || keptAs !== undefined) return undefined;
+  if (!source.refusesReplays || keptAs !== undefined || kind.pull !== undefined) return undefined;
   const mark = kind.replayMark?.(request, source.settings);
   return mark === undefined ? undefined : replayKey(source.name, mark);
 }

@@ -41,7 +41,7 @@ export function createWebhookEvents({ clock, createId }: WebhookEventOptions): T
     const { source, receivedAt } = request;
     const valueOf = (place: Place, field: string) => readPlace(place, field, request, form);
     const configuredId = source.idFrom === undefined ? undefined : valueOf(source.idFrom, "id");
-    const ownId = source.idFrom === undefined ? read?.id : undefined;
+    const ownId = source.idFrom === undefined ? findOwnId(request, read) : undefined;
     return {
       id: ownId ?? createId("evt"),
       givenId: ownId !== undefined,
@@ -59,7 +59,7 @@ export function createWebhookEvents({ clock, createId }: WebhookEventOptions): T
         source.orderingKeyFrom === undefined
           ? toKey(read?.orderingKey)
           : valueOf(source.orderingKeyFrom, "ordering_key"),
-      dedupeKey: read === undefined ? dedupeKeyOf(request, configuredId) : keyOfRead(source, read, configuredId),
+      dedupeKey: ownId === undefined ? findKey(request, read, configuredId) : publishKey(ownId),
       replayKey,
       contentType: read?.contentType ?? request.headers["content-type"],
       request: kept ?? keptOf(request),
@@ -92,10 +92,25 @@ function typeOf({ typeTemplate }: Source, { type }: ReadEvent): string {
   return typeTemplate === undefined ? type : typeTemplate.replaceAll("{type}", type);
 }
 
-function keyOfRead(source: Source, { id: ownId, identity }: ReadEvent, configuredId?: string): string | undefined {
-  // By this key an event is found by an id that the gateway has not made.
-  if (source.idFrom === undefined && ownId !== undefined) return publishKey(ownId);
-  const id = source.idFrom === undefined ? toKey(identity) : configuredId;
+/** What an event is called by its kind or its queue; by its key it is then found by that, too. */
+function findOwnId({ source, messageId }: WebhookRequest, read: ReadEvent | undefined): string | undefined {
+  if (read !== undefined) return read.id;
+  return messageId === undefined ? undefined : toMessageEventId(source.name, messageId);
+}
+
+/** The id of the event that a message makes, whenever it comes: a broker's ids may be anything, and as long. */
+export function toMessageEventId(source: string, messageId: string): string {
+  return `msg_${createHash("sha256").update(`${source}\0${messageId}`).digest("base64url")}`;
+}
+
+function findKey(
+  request: WebhookRequest,
+  read: ReadEvent | undefined,
+  configuredId: string | undefined,
+): string | undefined {
+  const { source } = request;
+  if (read === undefined) return dedupeKeyOf(request, configuredId);
+  const id = source.idFrom === undefined ? toKey(read.identity) : configuredId;
   return id === undefined ? undefined : webhookKey(source.name, id);
 }
 

@@ -7,6 +7,8 @@ export interface WebhookRequest extends ArrivedRequest {
   readonly remoteAddress: string;
   /** When it came first: another time than `receivedAt` only when it is taken in again. */
   readonly occurredAt: number;
+  /** What the queue calls the message that it came as. */
+  readonly messageId?: string | undefined;
   /** It is in the log already, as this, and is taken in again by hand. */
   readonly keptAs: string | undefined;
 }

@@ -5,7 +5,7 @@ import { admit } from "./admit.ts";
 import { answerAs, type KindResult, type WebhookResult } from "./kind-answer.ts";
 import { checkOpen, refuseMethod } from "./open-source.ts";
 import { after, conclude, type Soon } from "./soon.ts";
-import type { KindAnswer, SourceKind } from "./sources/source-kind.ts";
+import type { KindAnswer, PushedSourceKind, SourceKind } from "./sources/source-kind.ts";
 import type { TakeIn } from "./take-in.ts";
 import type { WebhookLog } from "./webhook-log.ts";
 import type { RequestHead, WebhookRequest } from "./webhook-request.ts";
@@ -33,7 +33,7 @@ export interface WebhookReceiverOptions {
 
 export function createWebhookReceiver({ findSource, kinds, takeIn, log }: WebhookReceiverOptions): WebhookReceiver {
   /** The answer to a handshake. Else it is known who sends: whoever cannot show that is refused. */
-  function meet(request: WebhookRequest, kind: SourceKind): Soon<KindAnswer | undefined> {
+  function meet(request: WebhookRequest, kind: PushedSourceKind): Soon<KindAnswer | undefined> {
     const loop = findLoop(readHops(request.headers));
     if (loop !== undefined) throw loop;
     const { source, method } = request;
@@ -44,14 +44,18 @@ export function createWebhookReceiver({ findSource, kinds, takeIn, log }: Webhoo
   }
 
   return {
-    open: (name, method, path) => checkOpen(name, findSource(name), method, path),
+    open(name, method, path) {
+      const source = checkOpen(name, findSource(name), method, path);
+      if (kinds.get(source.kind)?.pull === undefined) return source;
+      throw new PosthornError("unknown_source", `The source "${name}" takes messages from a queue, not webhooks.`);
+    },
     admit(head) {
       const { gate } = head.source;
       if (gate !== undefined) admit(head.source, gate, head);
     },
     receive(request, done) {
       const kind = kinds.get(request.source.kind);
-      if (kind === undefined) return done(log.refuse(request, unknownKind(request.source)));
+      if (kind === undefined || kind.pull !== undefined) return done(log.refuse(request, unknownKind(request.source)));
       conclude(
         () => meet(request, kind),
         (answer) => {

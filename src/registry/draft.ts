@@ -1,6 +1,13 @@
 import type { AcceptResult, NewDelivery, NewEvent } from "../store/port/event-log.ts";
 import type { NewReplay, ReplayRow } from "../store/port/jobs.ts";
-import type { KeptVersion, RecordChange, RecordExpectation, RecordGuard, WriteRequest, WriteResult } from "../store/port/records.ts";
+import type {
+  KeptVersion,
+  RecordChange,
+  RecordExpectation,
+  RecordGuard,
+  WriteRequest,
+  WriteResult,
+} from "../store/port/records.ts";
 import type { Collection, OpenCollection } from "./collection.ts";
 import type { Entry, LiveRecord } from "./resource.ts";
 

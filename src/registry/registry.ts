@@ -1,6 +1,13 @@
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
-import type { IdempotencyMark, RecordKey, RecordKind, Records, StoredRecord, WriteRefusal } from "../store/port/records.ts";
+import type {
+  IdempotencyMark,
+  RecordKey,
+  RecordKind,
+  Records,
+  StoredRecord,
+  WriteRefusal,
+} from "../store/port/records.ts";
 import { createCollection, newerFormat, type Collection, type OpenCollection } from "./collection.ts";
 import { createDraft, type Draft, type OpenDraft, type Pending } from "./draft.ts";
 import { createTurns } from "./in-turn.ts";

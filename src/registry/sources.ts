@@ -76,6 +76,8 @@ export interface SourcesOptions {
   /** Whether a name that nobody has declared takes webhooks, which belong to the tenant `default`. */
   anySource: boolean;
   maxBytes: number;
+  /** Some of them are others now. */
+  onChange?: (() => void) | undefined;
   /** It takes webhooks, and takes none any more when the draft is written. */
   onDisabled?: ((source: Source, reason: string, draft: Draft) => void) | undefined;
   onFault: (error: unknown) => void;
@@ -101,6 +103,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
     onChange(changes) {
       for (const { after } of changes) if (after !== undefined) undeclared.delete(after.id);
       later.notes?.schedule();
+      if (later.sources !== undefined) options.onChange?.();
     },
   });
   later.sources = sources;

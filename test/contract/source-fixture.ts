@@ -1,9 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { ArrivedRequest, KindAnswer, KindSettings, SourceKind } from "../../src/receive/sources/source-kind.ts";
+import type {
+  ArrivedRequest,
+  KindAnswer,
+  KindSettings,
+  PushedSourceKind,
+} from "../../src/receive/sources/source-kind.ts";
 
 /** How a provider signs, so that one suite can hold every kind of source to the same promises. */
 export interface SourceFixture {
-  readonly kind: SourceKind;
+  readonly kind: PushedSourceKind;
   readonly settings: KindSettings;
   /** A fresh signed request at this wall time. */
   sign(at: number, body?: Buffer): ArrivedRequest;

@@ -1,5 +1,6 @@
 // Gateways that break a promise, to show that the test of that promise can fail. Plain JavaScript, because gateways that
 // run as processes of their own load it too.
+import { randomUUID } from "node:crypto";
 
 /** What a gateway is started with to break them. */
 export function breakPromises({ synchronous, checkLargeBodiesOnLoop, ...ofEvents }) {
@@ -18,6 +19,8 @@ function breakIngest(ingest, { answerBeforeCommit, forgetDedupe, forgetHops, ign
   const spoil = (event) => ({
     ...event,
     ...(forgetDedupe === true && { dedupeKey: undefined, replayKey: undefined }),
+    // An id of its own is a key, too.
+    ...(forgetDedupe === true && event.givenId && { id: randomUUID() }),
     ...(forgetHops === true && { details: undefined }),
     ...(ignoreOrder === true && { orderingKey: event.id }),
   });

@@ -1,13 +1,13 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { Type } from "typebox";
 import { PosthornError } from "../../src/domain/errors.ts";
-import type { ArrivedRequest, Reading, SourceKind } from "../../src/receive/sources/source-kind.ts";
+import type { ArrivedRequest, Reading, PushedSourceKind } from "../../src/receive/sources/source-kind.ts";
 
 /**
  * A kind that uses every part of the port: `v1=<hex HMAC-SHA256 of time.body>` in `x-sample-signature`, the time in
  * `x-sample-time`, `GET ?challenge=` as its handshake, and bodies with one event or a list of them.
  */
-export const SAMPLE_KIND: SourceKind = {
+export const SAMPLE_KIND: PushedSourceKind = {
   name: "sample",
   needsSecret: true,
   options: Type.Object(

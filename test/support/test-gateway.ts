@@ -38,7 +38,7 @@ export interface TestGateway extends ApiClient {
   /** Takes over another `posthorn.yaml` while it runs. */
   reload(yaml: string): Promise<void>;
   /** Ends it and starts it again on the same folder; the port stays. */
-  restart(change?: Pick<TestGatewayOptions, "yaml" | "env" | "broken" | "destinationKinds">): Promise<void>;
+  restart(change?: Pick<TestGatewayOptions, "yaml" | "env" | "broken" | "makers" | "destinationKinds">): Promise<void>;
   stop(): Promise<void>;
   /** Ends it, if that was not done, and removes its folder. */
   close(): Promise<void>;

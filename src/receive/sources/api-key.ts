@@ -3,10 +3,10 @@ import { HEADER_SECRET } from "../../domain/secret-form.ts";
 import { textOption } from "./kind-options.ts";
 import { badSignature, getHeader } from "./signatures.ts";
 import { isSameSecret } from "../same-secret.ts";
-import type { KindSettings, SourceKind } from "./source-kind.ts";
+import type { KindSettings, PushedSourceKind } from "./source-kind.ts";
 
 /** A key in a header, as it is or after `Bearer`. Everything else is as with a generic source. */
-export const apiKey: SourceKind = {
+export const apiKey: PushedSourceKind = {
   name: "api-key",
   options: Type.Object(
     {

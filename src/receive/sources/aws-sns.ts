@@ -8,7 +8,7 @@ import { createCertificates, isPlainHttps } from "./certificates.ts";
 import { eventTypeOf, findTime, identityOf } from "./event-naming.ts";
 import { textsOption } from "./kind-options.ts";
 import { badSignature, findBase64 } from "./signatures.ts";
-import type { SourceKind } from "./source-kind.ts";
+import type { PushedSourceKind } from "./source-kind.ts";
 
 /** A message has at most 256 KB, and escapes may make it longer. */
 const MAX_BYTES = 1024 * 1024;
@@ -32,7 +32,7 @@ const ALGORITHMS: ReadonlyMap<string | undefined, string> = new Map([
  * docs.aws.amazon.com/sns, HTTPS endpoints: signed with a certificate of SNS itself. Any topic of any account has such
  * signatures, so only topics that are listed count. What confirms a subscription to one of them is confirmed.
  */
-export function createAwsSns({ fetchText }: { fetchText(url: string): Promise<string> }): SourceKind {
+export function createAwsSns({ fetchText }: { fetchText(url: string): Promise<string> }): PushedSourceKind {
   const certificates = createCertificates({
     fetchText,
     isTrusted: ({ hostname, pathname, search }) =>

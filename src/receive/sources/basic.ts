@@ -2,7 +2,7 @@ import { findKeyProblem } from "../../domain/key-bytes.ts";
 import { BLANK_END, BLANK_END_PROBLEM, encodeNew, type SecretForm } from "../../domain/secret-form.ts";
 import { badSignature, findBase64, getHeader } from "./signatures.ts";
 import { isSameSecret } from "../same-secret.ts";
-import type { SourceKind } from "./source-kind.ts";
+import type { PushedSourceKind } from "./source-kind.ts";
 
 const USER_AND_PASSWORD: SecretForm = {
   findProblem(secret) {
@@ -19,7 +19,7 @@ const USER_AND_PASSWORD: SecretForm = {
 };
 
 /** HTTP Basic. A secret is `user:password`. Everything else is as with a generic source. */
-export const basic: SourceKind = {
+export const basic: PushedSourceKind = {
   name: "basic",
   needsSecret: true,
   secretForm: () => USER_AND_PASSWORD,

@@ -9,7 +9,7 @@ import { ToleranceOption, findToleranceMs } from "./kind-options.ts";
 import { jsonAnswer } from "./plain-answer.ts";
 import { remember } from "./remember.ts";
 import { badSignature, checkTime, getHeader, getUnixSeconds } from "./signatures.ts";
-import type { ArrivedRequest, KindSettings, SourceKind } from "./source-kind.ts";
+import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";
 
 const MAX_PING_BYTES = 16 * 1024;
 const INTERACTIONS: ReadonlyMap<string | undefined, string> = new Map([
@@ -29,7 +29,7 @@ const PUBLIC_KEY: SecretForm = {
  * docs.discord.com/developers: webhook events and interactions, both signed (Ed25519) over the timestamp and the body.
  * The secret is the public key of the application. Discord tries wrong signatures out before it takes a URL.
  */
-export const discord: SourceKind = {
+export const discord: PushedSourceKind = {
   name: "discord",
   options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
   needsSecret: true,

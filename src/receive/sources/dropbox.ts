@@ -2,7 +2,7 @@ import { textSecret } from "../../domain/secret-form.ts";
 import { queryFields } from "./form-fields.ts";
 import { echoChallenge } from "./plain-answer.ts";
 import { getHeader, checkBodyHmac } from "./signatures.ts";
-import type { SourceKind } from "./source-kind.ts";
+import type { PushedSourceKind } from "./source-kind.ts";
 
 /** Dropbox makes the secrets of apps, and gives them 15 characters. */
 const APP_SECRET = textSecret(15);
@@ -11,7 +11,7 @@ const APP_SECRET = textSecret(15);
  * dropbox.com/developers/reference/webhooks. A notification says only whose files have changed, in the same words each
  * time: it has no identity, since a second one is news and not a repetition.
  */
-export const dropbox: SourceKind = {
+export const dropbox: PushedSourceKind = {
   name: "dropbox",
   needsSecret: true,
   secretForm: () => APP_SECRET,

@@ -1,5 +1,5 @@
 import { GENERIC_KIND } from "../../domain/source.ts";
-import type { SourceKind } from "./source-kind.ts";
+import type { PushedSourceKind } from "./source-kind.ts";
 
 /** Any sender: nothing is verified but what the source itself demands, and a request is one event. */
-export const GENERIC: SourceKind = { name: GENERIC_KIND, needsSecret: false };
+export const GENERIC: PushedSourceKind = { name: GENERIC_KIND, needsSecret: false };

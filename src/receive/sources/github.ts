@@ -3,7 +3,7 @@ import type { WellFormed } from "../well-formed.ts";
 import { eventTypeOf, identityOf } from "./event-naming.ts";
 import { findFieldStart, isForm } from "./form-fields.ts";
 import { afterPrefix, findHeader, getHeader, checkBodyHmac } from "./signatures.ts";
-import type { ArrivedRequest, SourceKind } from "./source-kind.ts";
+import type { ArrivedRequest, PushedSourceKind } from "./source-kind.ts";
 
 /** "Payloads are capped at 25 MB." What is too large for us is lost: GitHub never sends it again. */
 const MAX_BYTES = 25 * 1024 * 1024;
@@ -11,7 +11,7 @@ const MAX_BYTES = 25 * 1024 * 1024;
 const MAX_ACTION_BYTES = 256 * 1024;
 
 /** docs.github.com/en/webhooks: a redelivery has the same X-GitHub-Delivery. */
-export const github: SourceKind = {
+export const github: PushedSourceKind = {
   name: "github",
   needsSecret: true,
   maxBytes: MAX_BYTES,

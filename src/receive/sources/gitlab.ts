@@ -4,7 +4,7 @@ import { eventTypeOf, identityOf } from "./event-naming.ts";
 import { ToleranceOption } from "./kind-options.ts";
 import { badSignature, findHeader, getHeader } from "./signatures.ts";
 import { isSameSecret } from "../same-secret.ts";
-import type { ArrivedRequest, KindSettings, SourceKind } from "./source-kind.ts";
+import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";
 import { STANDARD_SECRET, verifyStandardRequest } from "./standard-webhooks.ts";
 
 /** What has more than 25 MB is not sent. */
@@ -21,7 +21,7 @@ const TOKEN: SecretForm = {
  * docs.gitlab.com/user/project/integrations/webhooks: a secret token, sent as it is, or a signing token (`whsec_…`),
  * which makes signatures of Standard Webhooks. With a signing token alone a mere token is not enough.
  */
-export const gitlab: SourceKind = {
+export const gitlab: PushedSourceKind = {
   name: "gitlab",
   options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
   needsSecret: true,

@@ -12,7 +12,7 @@ import {
   getHeader,
   isHmacOf,
 } from "./signatures.ts";
-import type { ArrivedRequest, KindSettings, SourceKind } from "./source-kind.ts";
+import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";
 
 const TOLERANCE_S = 300;
 const HEADER_NAME = "^[A-Za-z0-9-]{1,64}$";
@@ -28,7 +28,7 @@ function oneOf<Word extends string>(words: readonly Word[], description: string)
 }
 
 /** For whoever signs in a way that no other kind knows. Types and ids are read as a generic source reads them. */
-export const hmac: SourceKind = {
+export const hmac: PushedSourceKind = {
   name: "hmac",
   options: Type.Object(
     {

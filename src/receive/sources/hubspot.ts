@@ -5,7 +5,7 @@ import { eventTypeOf, findTimeInMs, identityOf, requireJson } from "./event-nami
 import { ToleranceOption, UrlOption, textOption, textsOption, toleranceMsOf } from "./kind-options.ts";
 import { partsOf, readParts, rootSpan } from "./parts.ts";
 import { badSignature, checkTime, findHeader, getHeader, isHmacOf, isSameText } from "./signatures.ts";
-import type { ArrivedRequest, KindSettings, ReadEvent, SourceKind } from "./source-kind.ts";
+import type { ArrivedRequest, KindSettings, ReadEvent, PushedSourceKind } from "./source-kind.ts";
 
 const TOLERANCE_S = 300;
 /** HubSpot signs these as they are, however the URL writes them. */
@@ -15,7 +15,7 @@ const WRITTEN_OUT = /%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi;
  * developers.hubspot.com, validating requests: v3. The older signatures are plain hashes, the first of them without a
  * word about where it was sent: they count only where `accept` says so.
  */
-export const hubspot: SourceKind = {
+export const hubspot: PushedSourceKind = {
   name: "hubspot",
   options: Type.Object(
     {

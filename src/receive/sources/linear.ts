@@ -3,12 +3,12 @@ import { scalarTextAt } from "../json-pointer.ts";
 import { eventTypeOf, findTime, findTimeInMs, identityOf, requireJson } from "./event-naming.ts";
 import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
 import { badSignature, checkTime, findHeader, getHeader, getHmacSecret } from "./signatures.ts";
-import type { SourceKind } from "./source-kind.ts";
+import type { PushedSourceKind } from "./source-kind.ts";
 
 const TOLERANCE_S = 60;
 
 /** linear.app/developers/webhooks: the time stands in the signed body, in milliseconds. */
-export const linear: SourceKind = {
+export const linear: PushedSourceKind = {
   name: "linear",
   options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
   needsSecret: true,

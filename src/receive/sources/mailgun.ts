@@ -4,7 +4,7 @@ import { eventTypeOf, findTime, identityOf, requireJson } from "./event-naming.t
 import { formFields, isForm } from "./form-fields.ts";
 import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
 import { badSignature, checkTime, getHmacSecret, getUnixSeconds } from "./signatures.ts";
-import type { ArrivedRequest, SourceKind } from "./source-kind.ts";
+import type { ArrivedRequest, PushedSourceKind } from "./source-kind.ts";
 
 /** It repeats what was not taken for eight hours. */
 const TOLERANCE_S = 86_400;
@@ -20,7 +20,7 @@ interface Signature {
  * documentation.mailgun.com: the signature stands in the body and covers only a time and a token, not the body. So the
  * token is what identifies an event: whoever sends one again with another body has sent a duplicate.
  */
-export const mailgun: SourceKind = {
+export const mailgun: PushedSourceKind = {
   name: "mailgun",
   options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
   needsSecret: true,

@@ -6,13 +6,13 @@ import { textOption } from "./kind-options.ts";
 import { echoChallenge } from "./plain-answer.ts";
 import { afterPrefix, getHeader, checkBodyHmac } from "./signatures.ts";
 import { isSameSecret } from "../same-secret.ts";
-import type { SourceKind } from "./source-kind.ts";
+import type { PushedSourceKind } from "./source-kind.ts";
 
 /** WhatsApp's have up to 3 MB. */
 const MAX_BYTES = 3 * 1024 * 1024;
 
 /** developers.facebook.com/docs/graph-api/webhooks: Facebook, Instagram, WhatsApp. Entries hold their time and ids. */
-export const meta: SourceKind = {
+export const meta: PushedSourceKind = {
   name: "meta",
   options: Type.Object(
     {

@@ -5,13 +5,13 @@ import { partsOfMember, readParts } from "./parts.ts";
 import { echoChallenge } from "./plain-answer.ts";
 import { badSignature } from "./signatures.ts";
 import { isSameSecret } from "../same-secret.ts";
-import type { ReadEvent, SourceKind } from "./source-kind.ts";
+import type { ReadEvent, PushedSourceKind } from "./source-kind.ts";
 
 /**
  * learn.microsoft.com/graph/change-notifications-overview. Nothing is signed: each notification repeats the
  * `clientState` of its subscription, which is the secret here.
  */
-export const microsoftGraph: SourceKind = {
+export const microsoftGraph: PushedSourceKind = {
   name: "microsoft-graph",
   needsSecret: true,
   handshakeMethods: ["GET", "POST"],

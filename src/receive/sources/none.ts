@@ -1,4 +1,4 @@
-import type { SourceKind } from "./source-kind.ts";
+import type { PushedSourceKind } from "./source-kind.ts";
 
 /** Nothing is verified: whoever knows the path may send. */
-export const none: SourceKind = { name: "none", needsSecret: false };
+export const none: PushedSourceKind = { name: "none", needsSecret: false };

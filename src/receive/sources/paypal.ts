@@ -5,7 +5,7 @@ import { createCertificates } from "./certificates.ts";
 import { eventTypeOf, findTime, identityOf, requireJson } from "./event-naming.ts";
 import { ToleranceOption, findToleranceMs, textOption } from "./kind-options.ts";
 import { badSignature, checkTime, findBase64, getHeader } from "./signatures.ts";
-import type { SourceKind } from "./source-kind.ts";
+import type { PushedSourceKind } from "./source-kind.ts";
 
 const HOST = /^(?:[a-z0-9-]+\.){1,4}paypal\.com$/;
 const CERTIFICATE_PATH = /^\/v1\/notifications\/certs\/[A-Za-z0-9._-]{1,128}$/;
@@ -14,7 +14,7 @@ const CERTIFICATE_PATH = /^\/v1\/notifications\/certs\/[A-Za-z0-9._-]{1,128}$/;
  * developer.paypal.com/api/rest/webhooks/rest, verified here: RSA over the transmission's id and time, the id of the
  * webhook and the checksum of the body. The checksum is no hash, which is PayPal's choice.
  */
-export function createPaypal({ fetchText }: { fetchText(url: string): Promise<string> }): SourceKind {
+export function createPaypal({ fetchText }: { fetchText(url: string): Promise<string> }): PushedSourceKind {
   const certificates = createCertificates({
     fetchText,
     isTrusted: ({ hostname, pathname, search }) =>

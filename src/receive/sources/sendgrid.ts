@@ -8,7 +8,7 @@ import { ToleranceOption, findToleranceMs } from "./kind-options.ts";
 import { partsOf, readParts, rootSpan } from "./parts.ts";
 import { remember } from "./remember.ts";
 import { badSignature, checkTime, findBase64, getHeader, getUnixSeconds } from "./signatures.ts";
-import type { ReadEvent, SourceKind } from "./source-kind.ts";
+import type { ReadEvent, PushedSourceKind } from "./source-kind.ts";
 
 const SIGNATURE = "x-twilio-email-event-webhook-signature";
 const TIMESTAMP = "x-twilio-email-event-webhook-timestamp";
@@ -23,7 +23,7 @@ const VERIFICATION_KEY: SecretForm = {
  * twilio.com/docs/sendgrid: the event webhook, signed with ECDSA over the timestamp and the body, which is a list of
  * events. The secret is the verification key.
  */
-export const sendgrid: SourceKind = {
+export const sendgrid: PushedSourceKind = {
   name: "sendgrid",
   options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
   needsSecret: true,

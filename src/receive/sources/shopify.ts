@@ -1,6 +1,6 @@
 import { eventTypeOf, findTime, identityOf } from "./event-naming.ts";
 import { findHeader, checkBodyHmac, badSignature } from "./signatures.ts";
-import type { ArrivedRequest, SourceKind } from "./source-kind.ts";
+import type { ArrivedRequest, PushedSourceKind } from "./source-kind.ts";
 
 /** It names no limit, and a product may have two thousand variants: some megabytes. */
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -9,7 +9,7 @@ const MAX_BYTES = 10 * 1024 * 1024;
  * shopify.dev/docs/apps/build/webhooks. The webhook id stays the same when a delivery is repeated; the event id is not
  * taken, because one act of a merchant may cause webhooks about several things.
  */
-export const shopify: SourceKind = {
+export const shopify: PushedSourceKind = {
   name: "shopify",
   needsSecret: true,
   maxBytes: MAX_BYTES,

@@ -5,13 +5,13 @@ import { formFields, isForm } from "./form-fields.ts";
 import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
 import { echoChallenge } from "./plain-answer.ts";
 import { afterPrefix, checkTime, getHeader, getHmacSecret, getUnixSeconds } from "./signatures.ts";
-import type { ArrivedRequest, KindSettings, ReadEvent, SourceKind } from "./source-kind.ts";
+import type { ArrivedRequest, KindSettings, ReadEvent, PushedSourceKind } from "./source-kind.ts";
 
 const TOLERANCE_S = 300;
 const MAX_CHALLENGE_BYTES = 16 * 1024;
 
 /** docs.slack.dev: the Events API, and forms of slash commands and interactions. */
-export const slack: SourceKind = {
+export const slack: PushedSourceKind = {
   name: "slack",
   options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
   needsSecret: true,

@@ -5,7 +5,7 @@ import { createHmacKey, type HmacKey } from "../../domain/hmac.ts";
 import { TEXT_SECRET } from "../../domain/secret-form.ts";
 import { readManifest, SMARTSHEET_KIND, type SmartsheetContext } from "../../domain/smartsheet.ts";
 import { findWebhookId, readCallback, readCallbackEvent, type Callback } from "./smartsheet-callback.ts";
-import type { ArrivedRequest, KindAnswer, KindSettings, ReadEvent, Reading, SourceKind } from "./source-kind.ts";
+import type { ArrivedRequest, KindAnswer, KindSettings, ReadEvent, Reading, PushedSourceKind } from "./source-kind.ts";
 
 const Options = Type.Object(
   {
@@ -39,7 +39,7 @@ const MAX_KEYS = 1000;
  * Smartsheet's callbacks: several changes in one request, none with an id of its own. Only an answer of exactly 200
  * counts; 202 makes Smartsheet disable the webhook.
  */
-export function createSmartsheetKind(context: SmartsheetContext): SourceKind {
+export function createSmartsheetKind(context: SmartsheetContext): PushedSourceKind {
   const keys = new Map<string, HmacKey>();
 
   function isSigned(body: Buffer, signature: Buffer, secret: string): boolean {

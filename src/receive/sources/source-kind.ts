@@ -4,10 +4,13 @@ import type { SecretForm } from "../../domain/secret-form.ts";
 import type { WellFormed } from "../well-formed.ts";
 
 /**
- * The port of a source kind: how a provider's requests are verified, answered, split into events and identified. Every
- * part is optional; what a kind leaves out is done as for a generic source.
+ * The port of a source kind: where events come from. A pushed one's sender comes to us by HTTP; of a pulled one we take
+ * messages from a queue. Both go the same way from there.
  */
-export interface SourceKind {
+export type SourceKind = PushedSourceKind | PulledSourceKind;
+
+/** Every part is optional; what a kind leaves out is done as for a generic source. */
+interface AnySourceKind {
   readonly name: string;
   /** What `options` of such a source may hold. Without it, nothing. */
   readonly options?: TObject | undefined;
@@ -22,12 +25,22 @@ export interface SourceKind {
    * again what was too large.
    */
   readonly maxBytes?: number | undefined;
-  /** Methods that the provider's handshake uses beside those of the source. */
-  readonly handshakeMethods?: readonly string[] | undefined;
   /** JSON Pointers whose scalars `events` finds in `texts`, as they stand in the body: no number goes through a float. */
   readonly pointers?: readonly (readonly string[])[] | undefined;
   /** Throws `invalid_field` unless a source of this kind can have it as its `manifest`. */
   checkManifest?(manifest: Readonly<Record<string, unknown>>): void;
+  /**
+   * What the request tells. Throws `unreadable_body` when it cannot be read. A promise is for what takes several turns
+   * of the event loop.
+   */
+  events?(request: ArrivedRequest, settings: KindSettings, form: WellFormed): Reading | Promise<Reading>;
+}
+
+/** How a provider's requests are verified, answered, split into events and identified. */
+export interface PushedSourceKind extends AnySourceKind {
+  readonly pull?: undefined;
+  /** Methods that the provider's handshake uses beside those of the source. */
+  readonly handshakeMethods?: readonly string[] | undefined;
   /** The answer to a request that only asks whether this is the right place; nothing is recorded. Comes first. */
   handshake?(request: ArrivedRequest, settings: KindSettings): KindAnswer | undefined;
   /** Throws or rejects with `bad_signature` unless the request is from whom it says; over the raw bytes. */
@@ -37,13 +50,67 @@ export interface SourceKind {
    * id, so that whoever has seen a request can send it again as another. Such sources may refuse that.
    */
   replayMark?(request: ArrivedRequest, settings: KindSettings): string;
-  /**
-   * What the request tells. Throws `unreadable_body` when it cannot be read. A promise is for what takes several turns
-   * of the event loop.
-   */
-  events?(request: ArrivedRequest, settings: KindSettings, form: WellFormed): Reading | Promise<Reading>;
   /** What the provider must be told. Without it: 200, and a body that says what became of the request. */
   answer?(outcome: KindOutcome): KindAnswer;
+}
+
+/** How messages are taken from a queue and settled. Without `events`, a message is one event. */
+export interface PulledSourceKind extends AnySourceKind {
+  readonly pull: {
+    readonly limits: PullLimits;
+    /** Rejects when the queue cannot be reached; it is asked again later. */
+    open(settings: KindSettings): Promise<Taker>;
+  };
+}
+
+/** What the broker's messages can be held to, as data. */
+export interface PullLimits {
+  /** How long a message is left with its taker before another may have it; undefined: as long as its taker lives. */
+  readonly holdMs: number | undefined;
+  /** Whether that can be made longer while it is held. */
+  readonly canRenew: boolean;
+}
+
+/**
+ * One queue. It connects again by itself: a call rejects while the broker is away, and what was taken over a connection
+ * that is lost comes again.
+ */
+export interface Taker {
+  /**
+   * At most so many. Waits for the first as long as the broker does that by itself, else none is there; none, too, when
+   * the signal ends it. What is taken comes again unless it is settled.
+   */
+  take(max: number, signal: AbortSignal): Promise<readonly PulledMessage[]>;
+  /** It never comes again once this has resolved. */
+  acknowledge(message: PulledMessage): Promise<void>;
+  /** It is given back, and comes again. */
+  retry(message: PulledMessage): Promise<void>;
+  /** It is laid aside with the reason, where people find it, and then never comes again. */
+  park(message: PulledMessage, reason: ParkReason): Promise<void>;
+  /** From now it is held as long as a message that was just taken. Rejects when another may have it already. */
+  renew(message: PulledMessage): Promise<void>;
+  /** How many wait in the queue; undefined when the broker does not say. */
+  depth(): Promise<number | undefined>;
+  /** What is held and not settled comes again. */
+  close(): Promise<void>;
+}
+
+export interface PulledMessage {
+  /** What the sender or the broker calls it, the same whenever it comes again; undefined where nobody does. */
+  readonly id: string | undefined;
+  readonly body: Buffer;
+  /** Its properties. Names in lower case; `content-type` among them. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** How often it was taken, this time included. */
+  readonly deliveryCount: number;
+  /** Wall clock, milliseconds; when it was put into the queue, where the broker says. */
+  readonly enqueuedAt?: number | undefined;
+}
+
+export interface ParkReason {
+  /** A code of `domain/errors.ts`, or `dead` or `max_deliveries`. */
+  readonly code: string;
+  readonly description: string;
 }
 
 /** A request as it came. Names of headers are in lower case. */

@@ -2,10 +2,10 @@ import { Type } from "typebox";
 import { eventTypeOf, findTime, identityOf, requireJson } from "./event-naming.ts";
 import { UrlOption, textOption } from "./kind-options.ts";
 import { getHeader, getHmacSecret } from "./signatures.ts";
-import type { SourceKind } from "./source-kind.ts";
+import type { PushedSourceKind } from "./source-kind.ts";
 
 /** developer.squareup.com/docs/webhooks: the URL as it is registered, and the body. */
-export const square: SourceKind = {
+export const square: PushedSourceKind = {
   name: "square",
   options: Type.Object({ url: UrlOption }, { additionalProperties: false }),
   needsSecret: true,

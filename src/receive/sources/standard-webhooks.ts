@@ -8,7 +8,7 @@ import { eventTypeOf, findTime, identityOf } from "./event-naming.ts";
 import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
 import { remember } from "./remember.ts";
 import { badSignature, checkTime, findBase64, findHeader, getUnixSeconds, isSameText } from "./signatures.ts";
-import type { ArrivedRequest, KindSettings, SourceKind } from "./source-kind.ts";
+import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";
 
 const TOLERANCE_S = 300;
 /** While keys are changed there are a few. */
@@ -31,7 +31,7 @@ export const STANDARD_SECRET: SecretForm = {
 };
 
 /** standardwebhooks.com, also with the headers of Svix. Secrets are `whsec_…` (v1) or public keys `whpk_…` (v1a). */
-export const standardWebhooks: SourceKind = {
+export const standardWebhooks: PushedSourceKind = {
   name: "standard-webhooks",
   options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
   needsSecret: true,

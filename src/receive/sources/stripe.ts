@@ -2,14 +2,14 @@ import { Type } from "typebox";
 import { eventTypeOf, findTime, identityOf, requireJson } from "./event-naming.ts";
 import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
 import { badSignature, checkTime, findHmacSecret, getHeader, getUnixSeconds } from "./signatures.ts";
-import type { SourceKind } from "./source-kind.ts";
+import type { PushedSourceKind } from "./source-kind.ts";
 
 const TOLERANCE_S = 300;
 /** While a secret is rolled Stripe signs with each of them; it has no more than a few. */
 const MAX_SIGNATURES = 10;
 
 /** docs.stripe.com/webhooks: `t=…,v1=…[,v1=…]`, the key is the whole `whsec_…` text. */
-export const stripe: SourceKind = {
+export const stripe: PushedSourceKind = {
   name: "stripe",
   options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
   needsSecret: true,

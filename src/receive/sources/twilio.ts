@@ -5,7 +5,7 @@ import { eventTypeOf, identityOf } from "./event-naming.ts";
 import { formFields, isForm, queryFields } from "./form-fields.ts";
 import { UrlOption, textOption } from "./kind-options.ts";
 import { badSignature, findHeader, getHeader, isHmacOf, isSameText } from "./signatures.ts";
-import type { ArrivedRequest, KindAnswer, SourceKind } from "./source-kind.ts";
+import type { ArrivedRequest, KindAnswer, PushedSourceKind } from "./source-kind.ts";
 
 const NO_REPLY: KindAnswer = {
   status: 200,
@@ -17,7 +17,7 @@ const NO_REPLY: KindAnswer = {
  * twilio.com/docs/usage/webhooks/webhooks-security: HMAC-SHA1 of the URL and the sorted fields of the form. What is no
  * form is covered by `bodySHA256` in the URL.
  */
-export const twilio: SourceKind = {
+export const twilio: PushedSourceKind = {
   name: "twilio",
   options: Type.Object({ url: UrlOption }, { additionalProperties: false }),
   needsSecret: true,

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { eventTypeOf, findTime, identityOf } from "./event-naming.ts";
 import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
 import { badSignature, checkTime, findHeader, getHeader, getHmacSecret } from "./signatures.ts";
-import type { SourceKind } from "./source-kind.ts";
+import type { PushedSourceKind } from "./source-kind.ts";
 
 const TOLERANCE_S = 300;
 
@@ -10,7 +10,7 @@ const TOLERANCE_S = 300;
  * developer.zendesk.com/documentation/webhooks/verifying: the timestamp (RFC 3339) and the body, nothing between them.
  * Events that were subscribed to say their type; what a trigger sends is written by its owner.
  */
-export const zendesk: SourceKind = {
+export const zendesk: PushedSourceKind = {
   name: "zendesk",
   options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
   needsSecret: true,

@@ -5,13 +5,13 @@ import { eventTypeOf, findTimeInMs, hashOf, requireJson } from "./event-naming.t
 import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
 import { jsonAnswer } from "./plain-answer.ts";
 import { afterPrefix, badSignature, checkTime, getHeader, getHmacSecret, getUnixSeconds } from "./signatures.ts";
-import type { ArrivedRequest, KindSettings, SourceKind } from "./source-kind.ts";
+import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";
 
 const TOLERANCE_S = 300;
 const MAX_CHALLENGE_BYTES = 16 * 1024;
 
 /** developers.zoom.us/docs/api/webhooks. There is no id; the body holds the time in milliseconds and is repeated as it is. */
-export const zoom: SourceKind = {
+export const zoom: PushedSourceKind = {
   name: "zoom",
   options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
   needsSecret: true,

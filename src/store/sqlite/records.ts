@@ -1,6 +1,20 @@
 import type { ReplayRow } from "../port/jobs.ts";
 import type { Page, PageOf } from "../port/reads.ts";
-import type { IdempotencyMark, RecordChange, RecordExpectation, RecordGuard, RecordKey, RecordKind, RecordSeries, RecordSet, RecordState, RecordVersion, StoredRecord, WriteRefusal, WriteRequest } from "../port/records.ts";
+import type {
+  IdempotencyMark,
+  RecordChange,
+  RecordExpectation,
+  RecordGuard,
+  RecordKey,
+  RecordKind,
+  RecordSeries,
+  RecordSet,
+  RecordState,
+  RecordVersion,
+  StoredRecord,
+  WriteRefusal,
+  WriteRequest,
+} from "../port/records.ts";
 import type { Accept } from "./accept.ts";
 import type { Stored } from "../commit/batch.ts";
 import type { Database, Statement } from "./connection.ts";

@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { createLocalDispatch, type LocalDispatchOptions } from "../../../src/deliver/local-dispatch.ts";
+import { createLocalDispatch } from "../../../src/deliver/local-dispatch.ts";
 import type { Attempt, AttemptReport, Sender } from "../../../src/deliver/senders/sender.ts";
 import { DELIVERED } from "../../../src/domain/outcome.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
+import type { LoadedEvent } from "../../../src/store/port/reads.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { recordOf } from "../../support/http-outcomes.ts";
 
 const SUBSCRIPTION = { seq: 1, kind: "batching", place: "batching:orders", mode: "queue" } as Subscription;
@@ -18,7 +20,7 @@ function claimed(eventSeq: number, body: Uint8Array | undefined = INLINE): Claim
 describe("sending from this process", () => {
   function open(
     report: (attempts: readonly Attempt[]) => readonly AttemptReport[] = reportAll,
-    store: Partial<LocalDispatchOptions["store"]> = {},
+    loadEvent: Store["reads"]["loadEvent"] = () => expect.unreachable("all is at hand"),
   ) {
     const batches: (readonly Attempt[])[] = [];
     const sender: Sender = {
@@ -31,11 +33,7 @@ describe("sending from this process", () => {
     };
     const dispatch = createLocalDispatch({
       senders: { find: (kind) => (kind === "batching" ? sender : undefined), close: sender.close },
-      store: {
-        loadBody: () => expect.unreachable("it is at hand"),
-        loadRequest: () => expect.unreachable("nothing is forwarded"),
-        ...store,
-      },
+      store: { reads: { loadEvent } as Store["reads"] },
       clock: createSystemClock(),
     });
     const send = (deliveries: readonly ClaimedDelivery[], subscription = SUBSCRIPTION) =>
@@ -65,11 +63,13 @@ describe("sending from this process", () => {
   });
 
   it("loads large bodies first; what cannot be loaded fails alone", async () => {
-    const loadBody = (eventSeq: number) => {
+    const loadEvent = (eventSeq: number) => {
+      if (eventSeq === 4) return expect.unreachable("it is at hand");
       if (eventSeq === 2) return Promise.resolve(undefined);
-      return eventSeq === 3 ? Promise.reject(new Error("the disk")) : Promise.resolve(Buffer.from("large"));
+      const loaded = { body: Buffer.from("large") } as unknown as LoadedEvent;
+      return eventSeq === 3 ? Promise.reject(new Error("the disk")) : Promise.resolve(loaded);
     };
-    const { send, batches } = open(reportAll, { loadBody });
+    const { send, batches } = open(reportAll, loadEvent);
     const unloaded = (seq: number) => ({ ...claimed(seq), event: { ...claimed(seq).event, body: undefined } });
     const reports = await send([unloaded(1), unloaded(2), unloaded(3), claimed(4)]);
     expect(idsOf(reports)).toEqual([

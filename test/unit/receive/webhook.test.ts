@@ -6,7 +6,7 @@ import type { Source } from "../../../src/domain/source.ts";
 import { toSource } from "../../../src/registry/source-settings.ts";
 import { createBodyChecker } from "../../../src/receive/body-check.ts";
 import { GENERIC } from "../../../src/receive/sources/generic.ts";
-import type { SourceKind } from "../../../src/receive/sources/source-kind.ts";
+import type { PushedSourceKind } from "../../../src/receive/sources/source-kind.ts";
 import type { WebhookResult } from "../../../src/receive/kind-answer.ts";
 import { createTakeIn, type RequestValidations } from "../../../src/receive/take-in.ts";
 import { createWebhookLog } from "../../../src/receive/webhook-log.ts";
@@ -19,7 +19,7 @@ import { SAMPLE_KIND } from "../../support/sample-kind.ts";
 
 const NOON = Date.UTC(2026, 10, 16, 12);
 /** Splits as the sample kind does, and verifies nothing. */
-const LIST: SourceKind = { ...SAMPLE_KIND, name: "list", verify: () => undefined };
+const LIST: PushedSourceKind = { ...SAMPLE_KIND, name: "list", verify: () => undefined };
 
 type Accept = (event: IncomingEvent, index: number) => IngestResult;
 
@@ -52,7 +52,7 @@ function openReceiver(accept: Accept, validations?: RequestValidations) {
   return { receive, accepted, logged, forNobody };
 }
 
-function sourceOf(kind: SourceKind): Source {
+function sourceOf(kind: PushedSourceKind): Source {
   const shown = { name: "shop", kind: kind.name };
   const state = { shown, auth: undefined, options: {}, pathToken: undefined, secrets: [], declaredSecrets: undefined };
   return toSource(state, kind, { maxBytes: 1000, declared: true });

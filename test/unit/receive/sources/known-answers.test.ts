@@ -3,7 +3,7 @@ import { github } from "../../../../src/receive/sources/github.ts";
 import { hubspot } from "../../../../src/receive/sources/hubspot.ts";
 import { sendgrid } from "../../../../src/receive/sources/sendgrid.ts";
 import { slack } from "../../../../src/receive/sources/slack.ts";
-import type { ArrivedRequest, KindSettings, SourceKind } from "../../../../src/receive/sources/source-kind.ts";
+import type { ArrivedRequest, KindSettings, PushedSourceKind } from "../../../../src/receive/sources/source-kind.ts";
 import { twilio } from "../../../../src/receive/sources/twilio.ts";
 import { codeOf } from "./read-kind.ts";
 
@@ -11,7 +11,7 @@ import { codeOf } from "./read-kind.ts";
 
 interface KnownAnswer {
   what: string;
-  kind: SourceKind;
+  kind: PushedSourceKind;
   settings: Omit<KindSettings, "source">;
   request: Partial<ArrivedRequest>;
 }

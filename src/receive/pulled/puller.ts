@@ -1,0 +1,146 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { Source } from "../../domain/source.ts";
+import type { PulledMessage, PulledSourceKind, Taker } from "../sources/source-kind.ts";
+import { handleMessage, type HandlingOptions } from "./handle-message.ts";
+import { backOffMs, pause } from "./pause.ts";
+import { readPullSettings, type PullSettings } from "./pull-options.ts";
+
+/** Takes the messages of one source's queue, and settles each when it is known what became of it. */
+export interface Puller {
+  /** Takes no new one. Those that it has go on. */
+  stopTaking(): void;
+  /** Resolves when each is settled or given back, and the queue is closed. */
+  stop(): Promise<void>;
+}
+
+export interface PullerOptions extends Omit<
+  HandlingOptions,
+  "settings" | "taker" | "limits" | "stopping" | "cut" | "onDelay"
+> {
+  source: Source;
+  kind: PulledSourceKind;
+  clock: Clock;
+  /** How many messages may be held now: fewer than the source says, or none, while something is wrong. */
+  maxHeld: (source: Source, settings: PullSettings) => number;
+  onTrouble: (source: Source, error: unknown, what: string) => void;
+}
+
+/** Why nothing could be taken may be over. */
+const LOOK_AGAIN_MS = 1000;
+/** For what is on its way to the disk when the gateway stops. */
+const CUT_AFTER_MS = 5000;
+
+export function startPuller(options: PullerOptions): Puller {
+  const { source, kind, clock, onTrouble } = options;
+  const { limits, open } = kind.pull;
+  const settings = readPullSettings(source.settings.options);
+  const taking = new AbortController();
+  const stopping = new AbortController();
+  const cut = new AbortController();
+  const handling = new Set<Promise<void>>();
+  let roomMade = new AbortController();
+  /** The call that waits for messages. */
+  let waiting = new AbortController();
+  /** Messages that wait until we can write again. */
+  let delayed = 0;
+
+  async function openTaker(): Promise<Taker | undefined> {
+    for (let failures = 1; !taking.signal.aborted; failures++) {
+      try {
+        return await open(source.settings);
+      } catch (error) {
+        if (failures === 1) onTrouble(source, error, "the queue of a source cannot be opened, trying again");
+        await pause(clock, backOffMs(failures), taking.signal);
+      }
+    }
+    return undefined;
+  }
+
+  async function takeAll(taker: Taker): Promise<void> {
+    let failures = 0;
+    while (!taking.signal.aborted) {
+      try {
+        const taken = await takeSome(taker);
+        failures = 0;
+        if (taken === 0) await pause(clock, settings.idleWaitMs, taking.signal);
+      } catch (error) {
+        if (++failures === 1) onTrouble(source, error, "no messages can be taken for a source, trying again");
+        await pause(clock, backOffMs(failures), taking.signal);
+      }
+    }
+  }
+
+  /** As many as there is room for; undefined when there is none. */
+  async function takeSome(taker: Taker): Promise<number | undefined> {
+    roomMade = new AbortController();
+    const room = findRoom();
+    if (room <= 0) {
+      await pause(clock, LOOK_AGAIN_MS, taking.signal, roomMade.signal);
+      return undefined;
+    }
+    waiting = new AbortController();
+    const stopWatching = watchRoom(waiting);
+    try {
+      const signal = AbortSignal.any([taking.signal, waiting.signal]);
+      const messages = await taker.take(Math.min(room, settings.batchSize), signal);
+      for (const message of messages) start(taker, message);
+      return waiting.signal.aborted ? undefined : messages.length;
+    } finally {
+      stopWatching();
+    }
+  }
+
+  function findRoom(): number {
+    return delayed > 0 ? 0 : options.maxHeld(source, settings) - handling.size;
+  }
+
+  /** A queue may be waited at for hours, and what was well then is not any more. */
+  function watchRoom(wait: AbortController): () => void {
+    const look = () => {
+      if (findRoom() <= 0) wait.abort();
+      else timer = clock.setTimer(clock.now() + LOOK_AGAIN_MS, look);
+    };
+    let timer = clock.setTimer(clock.now() + LOOK_AGAIN_MS, look);
+    return () => timer.cancel();
+  }
+
+  function start(taker: Taker, message: PulledMessage): void {
+    const signals = { stopping: stopping.signal, cut: cut.signal };
+    const handled = handleMessage(message, { ...options, ...signals, taker, limits, settings, onDelay }).catch(
+      (error: unknown) => onTrouble(source, error, "a message could not be settled and will come again"),
+    );
+    handling.add(handled);
+    void handled.then(() => {
+      handling.delete(handled);
+      roomMade.abort();
+    });
+  }
+
+  function onDelay(error: unknown, isOver: boolean): void {
+    if (!isOver && delayed === 0) onTrouble(source, error, "messages wait in their queue until they can be written");
+    delayed += isOver ? -1 : 1;
+    if (!isOver) waiting.abort();
+  }
+
+  async function run(): Promise<Taker | undefined> {
+    const taker = await openTaker();
+    if (taker !== undefined) await takeAll(taker);
+    return taker;
+  }
+
+  const running = run();
+  return {
+    stopTaking: () => taking.abort(),
+    async stop() {
+      taking.abort();
+      const taker = await running;
+      stopping.abort();
+      const done = new AbortController();
+      const settled = Promise.all(handling).then(() => done.abort());
+      await Promise.race([settled, pause(clock, CUT_AFTER_MS, done.signal)]);
+      cut.abort();
+      await settled;
+      await taker?.close().catch((error: unknown) => onTrouble(source, error, "the queue of a source was not closed"));
+    },
+  };
+}

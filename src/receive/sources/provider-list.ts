@@ -1,0 +1,25 @@
+/** Every kind of source but `generic` and `smartsheet`, one line each: the kind, or what makes it. */
+export { apiKey } from "./api-key.ts";
+export { createAwsSns } from "./aws-sns.ts";
+export { basic } from "./basic.ts";
+export { discord } from "./discord.ts";
+export { dropbox } from "./dropbox.ts";
+export { github } from "./github.ts";
+export { gitlab } from "./gitlab.ts";
+export { hmac } from "./hmac.ts";
+export { hubspot } from "./hubspot.ts";
+export { linear } from "./linear.ts";
+export { mailgun } from "./mailgun.ts";
+export { meta } from "./meta.ts";
+export { microsoftGraph } from "./microsoft-graph.ts";
+export { none } from "./none.ts";
+export { createPaypal } from "./paypal.ts";
+export { sendgrid } from "./sendgrid.ts";
+export { shopify } from "./shopify.ts";
+export { slack } from "./slack.ts";
+export { square } from "./square.ts";
+export { standardWebhooks } from "./standard-webhooks.ts";
+export { stripe } from "./stripe.ts";
+export { twilio } from "./twilio.ts";
+export { zendesk } from "./zendesk.ts";
+export { zoom } from "./zoom.ts";

@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import type { ParkReason, PulledSourceKind } from "../../src/receive/sources/source-kind.ts";
+import type { BrokenPromises } from "../support/broken-promises.mjs";
+import { PULLED_CHECKS } from "./pulled/checks.ts";
+
+/** What a kind brings along to be held to what every pulled source promises. */
+export interface PulledHarness {
+  /** `now` is the clock of the gateway that takes, for queues that have no time of their own. */
+  open(now: () => number): Promise<PulledPlace>;
+  /** Of the gateway that takes, to show that the checks can fail. */
+  broken?: BrokenPromises;
+}
+
+/** An empty queue. */
+export interface PulledPlace {
+  readonly kind: PulledSourceKind;
+  /** Of a source that takes from it. */
+  readonly options: Readonly<Record<string, unknown>>;
+  send(body: string | Buffer, message?: SentMessage): Promise<void>;
+  /** Messages that would come, or come again. */
+  countLeft(): Promise<number>;
+  countHeld(): Promise<number>;
+  listParked(): Promise<readonly { body: Buffer; reason: ParkReason }[]>;
+  /** Whoever holds messages has died: they come again. */
+  loseTakers(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface SentMessage {
+  id?: string | undefined;
+  headers?: Record<string, string>;
+}
+
+export function pulledSourceContract(name: string, harness: PulledHarness, limits: PulledSourceKind["pull"]["limits"]) {
+  describe(`a source of the kind ${name}`, () => {
+    const checks = PULLED_CHECKS.filter(({ appliesTo }) => appliesTo?.(limits) ?? true);
+    it.each(checks)("$name", async ({ run }) => expect(await run(harness)).toBeUndefined());
+  });
+}

@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import type { KindSettings, PulledMessage, PullLimits, Taker } from "../../src/receive/sources/source-kind.ts";
+import { createMemoryBroker } from "../support/memory-queue.ts";
+import { PULLED_CHECKS } from "./pulled/checks.ts";
+import { pulledSourceContract, type PulledHarness } from "./pulled-source-contract.ts";
+
+const RENEWING: PullLimits = { holdMs: 30_000, canRenew: true };
+const HOLDING: PullLimits = { holdMs: 1_800_000, canRenew: false };
+
+function memoryHarness(limits: PullLimits): PulledHarness {
+  return {
+    async open(now) {
+      const { kind, queue } = createMemoryBroker({ limits, now });
+      const { send, countLeft, countHeld, parked, loseTakers } = queue("orders");
+      return {
+        kind,
+        options: { queue: "orders", idle_wait_s: 1 },
+        send: async (body, message) => send(body, message),
+        countLeft: async () => countLeft(),
+        countHeld: async () => countHeld(),
+        listParked: async () => parked,
+        loseTakers: async () => loseTakers(),
+        close: async () => undefined,
+      };
+    },
+  };
+}
+
+pulledSourceContract("memory, which renews", memoryHarness(RENEWING), RENEWING);
+pulledSourceContract("memory, which cannot renew", memoryHarness(HOLDING), HOLDING);
+
+/** The same, with something wrong in what takes. */
+function withTaker(change: (taker: Taker) => Partial<Taker>): PulledHarness {
+  const harness = memoryHarness(RENEWING);
+  return {
+    async open(now) {
+      const place = await harness.open(now);
+      const { limits, open } = place.kind.pull;
+      const openBroken = async (settings: KindSettings) => {
+        const taker = await open(settings);
+        return { ...taker, ...change(taker) };
+      };
+      return { ...place, kind: { ...place.kind, pull: { limits, open: openBroken } } };
+    },
+  };
+}
+
+async function takeAndAcknowledge(taker: Taker, ...args: Parameters<Taker["take"]>) {
+  const taken = await taker.take(...args);
+  await Promise.all(taken.map(taker.acknowledge));
+  return taken;
+}
+
+/** Whoever gives a message another id whenever it comes cannot tell that it came before. */
+function nameAnew(taker: Taker): Partial<Taker> {
+  const known = new Map<PulledMessage, PulledMessage>();
+  const originalOf = (message: PulledMessage) => known.get(message) ?? message;
+  return {
+    async take(...args) {
+      const taken = await taker.take(...args);
+      return taken.map((message, index) => {
+        const named = { ...message, id: `${known.size}-${index}` };
+        known.set(named, message);
+        return named;
+      });
+    },
+    acknowledge: (message) => taker.acknowledge(originalOf(message)),
+    renew: (message) => taker.renew(originalOf(message)),
+  };
+}
+
+describe("the contract of pulled sources", () => {
+  const EAGER = withTaker((taker) => ({ take: (...args) => takeAndAcknowledge(taker, ...args) }));
+  const FORGETFUL = { ...memoryHarness(RENEWING), broken: { forgetDedupe: true } };
+  const PARKS_NOWHERE = withTaker(({ acknowledge }) => ({ park: acknowledge }));
+  const LOSES = withTaker(({ acknowledge }) => ({ retry: acknowledge }));
+  const HASTY = { ...memoryHarness(RENEWING), broken: { answerBeforeCommit: true } };
+  const GREEDY = withTaker((taker) => ({ take: (_, signal) => taker.take(100, signal) }));
+  const SLEEPY = withTaker(() => ({ renew: () => Promise.resolve() }));
+
+  const RENAMING = withTaker(nameAnew);
+
+  it.each<[promise: RegExp, wrong: string, harness: PulledHarness]>([
+    [/on disk and not before/, "answers before the commit", HASTY],
+    [/on disk and not before/, "acknowledges what it takes", EAGER],
+    [/taker died/, "forgets ids", FORGETFUL],
+    [/same message once/, "forgets ids", FORGETFUL],
+    [/neither acknowledges nor parks/, "acknowledges what it takes", EAGER],
+    [/must mend/, "parks nowhere", PARKS_NOWHERE],
+    [/no more messages than it may/, "takes as many as it likes", GREEDY],
+    [/every delivery of its event has ended/, "acknowledges what it takes", EAGER],
+    [/a delivery of its event is dead/, "parks nowhere", PARKS_NOWHERE],
+    [/delivers it once/, "names messages anew", RENAMING],
+    [/renews what it holds/, "does not renew", SLEEPY],
+    [/at a stop/, "loses what it gives back", LOSES],
+  ])("fails what breaks %s: it %s", async (promise, _, harness) => {
+    const check = PULLED_CHECKS.find(({ name }) => promise.test(name));
+    await expect(check?.run(harness)).rejects.toThrow(/^expected/);
+  });
+});

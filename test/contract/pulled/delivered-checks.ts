@@ -1,0 +1,198 @@
+import { expect } from "vitest";
+import { until } from "../../support/api-client.ts";
+import { openSinkServer } from "../../support/sink-server.ts";
+import type { PulledCheck } from "./checks.ts";
+import { turns, withPullingGateway, type PullingOptions } from "./gateway.ts";
+
+const JSON_TYPE = { "content-type": "application/json" };
+const DELIVERED: PullingOptions = { source: { acknowledge: "delivered" } };
+
+/** A destination that answers when it is told to. */
+function createGate(): { opened: Promise<void>; open: () => void } {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open };
+}
+
+/** `acknowledge: delivered`. */
+export const DELIVERED_CHECKS: readonly PulledCheck[] = [
+  {
+    name: "where it is asked to, keeps a message in its queue until every delivery of its event has ended",
+    run: (harness) =>
+      withPullingGateway(harness, DELIVERED, async ({ place, gateway, sink }) => {
+        const gate = createGate();
+        const slow = await openSinkServer({ answer: { status: 200, after: gate.opened } });
+        try {
+          await gateway.subscribe({ name: "slow", url: slow.url });
+          await place.send("{}", { id: "a", headers: JSON_TYPE });
+          await Promise.all([sink.received(1), slow.received(1)]);
+          await until(async () => (await gateway.deliveries("status=delivered")).length === 1);
+          await turns();
+          expect(await place.countLeft()).toBe(1);
+          gate.open();
+          await until(async () => (await place.countLeft()) === 0);
+          expect(await gateway.deliveries("status=delivered")).toHaveLength(2);
+        } finally {
+          await slow.close();
+        }
+      }),
+  },
+  {
+    name: "parks a message when a delivery of its event is dead, and acknowledges it when it was cancelled",
+    run: (harness) =>
+      withPullingGateway(harness, DELIVERED, async ({ place, gateway, sink }) => {
+        sink.answerWith({ status: 400 });
+        await place.send('"dead"', { id: "a", headers: JSON_TYPE });
+        await until(async () => (await place.countLeft()) === 0);
+        expect(await place.listParked()).toMatchObject([{ reason: { code: "dead" } }]);
+        sink.answerWith({ status: 503 });
+        await place.send('"cancelled"', { id: "b", headers: JSON_TYPE });
+        await until(async () => (await gateway.deliveries("status=pending")).length === 1);
+        const [delivery] = await gateway.deliveries("status=pending");
+        await gateway.post(`/api/v1/deliveries/${delivery?.id}/cancel`);
+        await until(async () => {
+          gateway.moveClock(1000);
+          return (await place.countLeft()) === 0;
+        });
+        expect(await place.listParked()).toHaveLength(1);
+      }),
+  },
+  {
+    name: "goes on with the event of a message that comes again, and delivers it once",
+    run: (harness) =>
+      withPullingGateway(harness, DELIVERED, async ({ place, gateway, sink, accepts, listEvents }) => {
+        const gate = createGate();
+        sink.answerWith({ status: 200, after: gate.opened });
+        await place.send("{}", { id: "a", headers: JSON_TYPE });
+        await sink.received(1);
+        await place.loseTakers();
+        await until(() => accepts.calls === 2);
+        gate.open();
+        await until(async () => {
+          gateway.moveClock(1000);
+          return (await place.countLeft()) === 0;
+        });
+        expect([sink.requests.length, (await listEvents()).length, await place.listParked()]).toEqual([1, 1, []]);
+      }),
+  },
+  {
+    name: "acknowledges a message that comes again after its event was delivered, also after a restart",
+    run: (harness) =>
+      withPullingGateway(harness, { ...DELIVERED, mode: "lost after" }, async (pulling) => {
+        const { place, gateway, sink, accepts, restart } = pulling;
+        await place.send("{}", { id: "a", headers: JSON_TYPE });
+        await until(() => accepts.calls === 1);
+        accepts.mode = "good";
+        await restart();
+        await until(async () => (await place.countLeft()) === 0);
+        await gateway.settled();
+        expect([sink.requests.length, await place.listParked()]).toEqual([1, []]);
+      }),
+  },
+  {
+    name: "renews what it holds, however long that takes",
+    appliesTo: ({ canRenew, holdMs }) => canRenew && holdMs !== undefined,
+    run: (harness) =>
+      withPullingGateway(harness, DELIVERED, async ({ place, gateway, sink, accepts }) => {
+        const holdMs = place.kind.pull.limits.holdMs ?? 0;
+        sink.answerWith({ status: 503 });
+        await gateway.request("PATCH", `/api/v1/subscriptions/${await idOf(gateway)}`, {
+          body: JSON.stringify({ status: "inactive" }),
+          headers: JSON_TYPE,
+        });
+        await place.send("{}", { id: "a", headers: JSON_TYPE });
+        await until(() => accepts.calls === 1);
+        for (let passed = 0; passed < 5 * holdMs; passed += holdMs / 8) {
+          gateway.moveClock(holdMs / 8);
+          await turns();
+          expect(await place.countHeld()).toBe(1);
+        }
+        expect(accepts.calls).toBe(1);
+        sink.answerWith({ status: 200 });
+        await gateway.post(`/api/v1/subscriptions/${await idOf(gateway)}/resume`);
+        await until(async () => {
+          gateway.moveClock(holdMs / 8);
+          await turns();
+          return (await place.countLeft()) === 0;
+        });
+      }),
+  },
+  {
+    name: "gives back what it cannot hold any longer, and goes on with it when it comes again",
+    appliesTo: ({ canRenew }) => !canRenew,
+    run: (harness) =>
+      withPullingGateway(
+        harness,
+        { source: { acknowledge: "delivered", hold_max_s: 10 } },
+        async ({ place, gateway, sink, accepts, listEvents }) => {
+          const gate = createGate();
+          sink.answerWith({ status: 200, after: gate.opened });
+          await place.send("{}", { id: "a", headers: JSON_TYPE });
+          await sink.received(1);
+          gateway.moveClock(11_000);
+          await until(() => accepts.calls === 2);
+          gate.open();
+          await until(async () => {
+            gateway.moveClock(1000);
+            return (await place.countLeft()) === 0;
+          });
+          expect([sink.requests.length, (await listEvents()).length]).toEqual([1, 1]);
+        },
+      ),
+  },
+  {
+    name: "takes no more than one while its target is in QUEUE",
+    run: (harness) =>
+      withPullingGateway(
+        harness,
+        { source: { acknowledge: "delivered", target: "all" } },
+        async ({ place, gateway, sink, restart, stop }) => {
+          sink.answerWith({ status: 503 });
+          const inQueue = async () => (await gateway.get("/status")).json["mode"] === "QUEUE";
+          for (let n = 0; !(await inQueue()); n++) {
+            await place.send("{}", { id: `first-${n}`, headers: JSON_TYPE });
+            gateway.moveClock(2000);
+            await turns();
+          }
+          await restart();
+          for (let n = 0; n < 5; n++) await place.send("{}", { id: `late-${n}`, headers: JSON_TYPE });
+          for (let look = 0; look < 5; look++) {
+            gateway.moveClock(1000);
+            await turns();
+          }
+          expect(await inQueue()).toBe(true);
+          expect(await place.countHeld()).toBeLessThanOrEqual(1);
+          await stop();
+        },
+      ),
+  },
+  {
+    name: "gives back at a stop what has not ended, and acknowledges what ended while it stopped",
+    run: (harness) =>
+      withPullingGateway(harness, DELIVERED, async ({ place, gateway, sink, restart, stop }) => {
+        const gate = createGate();
+        sink.answerWith(({ body }) =>
+          body.toString() === "1" ? { status: 200, after: gate.opened } : { status: 503 },
+        );
+        await place.send("1", { id: "one", headers: JSON_TYPE });
+        await place.send("2", { id: "two", headers: JSON_TYPE });
+        await sink.received(2);
+        const stopped = stop();
+        gate.open();
+        await stopped;
+        expect([await place.countLeft(), await place.countHeld()]).toEqual([1, 0]);
+        sink.answerWith({ status: 200 });
+        await restart();
+        await until(async () => {
+          gateway.moveClock(1000);
+          return (await place.countLeft()) === 0;
+        });
+        expect(sink.requests.filter(({ body }) => body.toString() === "1")).toHaveLength(1);
+      }),
+  },
+];
+
+async function idOf(gateway: { get(path: string): Promise<{ json: Record<string, unknown> }> }): Promise<string> {
+  const { json } = await gateway.get("/api/v1/subscriptions");
+  return (json["data"] as { id: string; name: string }[]).find(({ name }) => name === "all")?.id ?? "";
+}
