@@ -63,8 +63,9 @@ describe("sending from this process", () => {
   });
 
   it("loads large bodies first; what cannot be loaded fails alone", async () => {
+    const loadedSeqs: number[] = [];
     const loadEvent = (eventSeq: number) => {
-      if (eventSeq === 4) return expect.unreachable("it is at hand");
+      loadedSeqs.push(eventSeq);
       if (eventSeq === 2) return Promise.resolve(undefined);
       const loaded = { body: Buffer.from("large") } as unknown as LoadedEvent;
       return eventSeq === 3 ? Promise.reject(new Error("the disk")) : Promise.resolve(loaded);
@@ -79,6 +80,7 @@ describe("sending from this process", () => {
       '{"id":"e4"}',
     ]);
     expect(batches.map((batch) => batch.map(({ event }) => String(event.body)))).toEqual([["large", "inline"]]);
+    expect(loadedSeqs).toEqual([1, 2, 3]);
     expect(reports[1]?.outcome).toMatchObject({ kind: "failed", result: "error", says: "nothing" });
   });
 
