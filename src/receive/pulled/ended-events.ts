@@ -8,8 +8,8 @@ import { pause } from "./pause.ts";
 export interface EndedEvents {
   /** The same lanes, with what is settled there told to those who wait. */
   watch(lanes: Lanes): Lanes;
-  /** Undefined when the signal came first. What was deleted after its time had ended before. */
-  whenEnded(event: AwaitedEvent, signal: AbortSignal): Promise<"delivered" | "dead" | undefined>;
+  /** Undefined when a signal came first. What was deleted after its time had ended before. */
+  whenEnded(event: AwaitedEvent, signals: readonly AbortSignal[]): Promise<"delivered" | "dead" | undefined>;
 }
 
 export interface AwaitedEvent {
@@ -60,11 +60,11 @@ export function createEndedEvents({ store, clock }: EndedEventsOptions): EndedEv
         });
       },
     }),
-    async whenEnded({ id, tenantId, deliveries }, signal) {
+    async whenEnded({ id, tenantId, deliveries }, signals) {
       let notice = new AbortController();
       let unlisten: (() => void) | undefined;
       try {
-        for (let isLast = false; ; isLast = signal.aborted) {
+        for (let isLast = false; ; isLast = signals.some(({ aborted }) => aborted)) {
           notice = new AbortController();
           const event = await find(id, tenantId);
           if (event === undefined) return "delivered";
@@ -75,7 +75,7 @@ export function createEndedEvents({ store, clock }: EndedEventsOptions): EndedEv
             // Once more: what ended just before was told to nobody.
             continue;
           }
-          await pause(clock, LOOK_EVERY_MS, signal, notice.signal);
+          await pause(clock, LOOK_EVERY_MS, notice.signal, ...signals);
         }
       } finally {
         unlisten?.();

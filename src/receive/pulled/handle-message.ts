@@ -30,8 +30,9 @@ export interface HandlingOptions {
   stopping: AbortSignal;
   /** Not even what is on its way to the disk. */
   cut: AbortSignal;
-  /** It waits because of our own trouble; `isOver` when it does no longer. */
-  onDelay: (error: unknown, isOver: boolean) => void;
+  /** It waits because of our own trouble; what is returned is called when it does no longer. */
+  onDelay: (error: unknown) => () => void;
+  onTrouble: (source: Source, error: unknown, what: string) => void;
 }
 
 type Settlement = { kind: "acknowledge" | "retry" | "leave" } | { kind: "park"; reason: ParkReason };
@@ -61,23 +62,46 @@ function settle(message: PulledMessage, taker: Taker, settlement: Settlement): P
 }
 
 async function decide(message: PulledMessage, hold: Hold, options: HandlingOptions): Promise<Settlement> {
-  const { clock, settings, onDelay, stopping } = options;
+  const { source, clock, settings, stopping, onTrouble } = options;
   const reason = await findParkReason(message, options);
   if (reason !== undefined) return { kind: "park", reason };
-  for (let failures = 1; ; failures++) {
-    const judged = await takeMessage(message, hold, options);
-    if (judged === undefined) return giveBack(hold);
-    if (judged.kind === "unwanted") return { kind: "acknowledge" };
-    if (judged.kind === "park") return judged;
-    if (judged.kind === "stored") {
+  const judged = await takeUntilWritten(message, hold, options);
+  switch (judged?.kind) {
+    case "stored":
       // Who has no id cannot be met again: nothing would tell that it was stored already.
       if (!settings.isUntilDelivered || message.id === undefined) return { kind: "acknowledge" };
       return waitForEnd(judged, hold, options);
+    case "unwanted":
+      return { kind: "acknowledge" };
+    case "park":
+      return judged;
+    case "give-back":
+      onTrouble(source, judged.error, "a message could not be read by a mistake of ours, and is given back");
+      await pause(clock, backOffMs(message.deliveryCount), hold.signal, stopping);
+      return giveBack(hold);
+    case undefined:
+      return giveBack(hold);
+  }
+}
+
+/** Again and again while we cannot write, as long as it may be held; undefined when that is over. */
+async function takeUntilWritten(
+  message: PulledMessage,
+  hold: Hold,
+  options: HandlingOptions,
+): Promise<Exclude<Judgement, { kind: "wait" }> | undefined> {
+  const { clock, onDelay, stopping } = options;
+  let endDelay: (() => void) | undefined;
+  try {
+    for (let failures = 1; ; failures++) {
+      const judged = await takeMessage(message, hold, options);
+      if (judged?.kind !== "wait") return judged;
+      endDelay ??= onDelay(judged.error);
+      await pause(clock, backOffMs(failures), hold.signal, stopping);
+      if (hold.signal.aborted || stopping.aborted) return undefined;
     }
-    onDelay(judged.error, false);
-    await pause(clock, backOffMs(failures), hold.signal, stopping);
-    onDelay(judged.error, true);
-    if (hold.signal.aborted || stopping.aborted || judged.kind === "give-back") return giveBack(hold);
+  } finally {
+    endDelay?.();
   }
 }
 
@@ -142,9 +166,10 @@ async function waitForEnd(
   hold: Hold,
   { source, endedEvents, stopping }: HandlingOptions,
 ): Promise<Settlement> {
-  const over = AbortSignal.any([hold.signal, stopping]);
   const { tenantId } = source;
-  const endings = await Promise.all(eventIds.map((id) => endedEvents.whenEnded({ id, tenantId, deliveries }, over)));
+  const endings = await Promise.all(
+    eventIds.map((id) => endedEvents.whenEnded({ id, tenantId, deliveries }, [hold.signal, stopping])),
+  );
   if (endings.includes(undefined)) return giveBack(hold);
   const dead = eventIds.filter((_, index) => endings[index] === "dead");
   if (dead.length === 0) return { kind: "acknowledge" };

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Clock, Timer } from "../../domain/clock.ts";
 import type { PulledMessage, PullLimits, Taker } from "../sources/source-kind.ts";
 
@@ -25,6 +26,8 @@ const GIVE_BACK_AFTER = 0.9;
 export function holdMessage(message: PulledMessage, { taker, limits, maxMs, clock }: HoldOptions): Hold {
   const { holdMs = Number.POSITIVE_INFINITY, canRenew } = limits;
   const over = new AbortController();
+  // Each of its events listens to it.
+  setMaxListeners(0, over.signal);
   let timer: Timer | undefined;
   let isLost = false;
   let isEnded = false;

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Clock } from "../../domain/clock.ts";
 import type { Source } from "../../domain/source.ts";
 import type { PulledMessage, PulledSourceKind, Taker } from "../sources/source-kind.ts";
@@ -22,7 +23,6 @@ export interface PullerOptions extends Omit<
   clock: Clock;
   /** How many messages may be held now: fewer than the source says, or none, while something is wrong. */
   maxHeld: (source: Source, settings: PullSettings) => number;
-  onTrouble: (source: Source, error: unknown, what: string) => void;
 }
 
 /** Why nothing could be taken may be over. */
@@ -37,6 +37,8 @@ export function startPuller(options: PullerOptions): Puller {
   const taking = new AbortController();
   const stopping = new AbortController();
   const cut = new AbortController();
+  // Each message listens to them.
+  setMaxListeners(0, stopping.signal, cut.signal);
   const handling = new Set<Promise<void>>();
   let roomMade = new AbortController();
   /** The call that waits for messages. */
@@ -79,12 +81,12 @@ export function startPuller(options: PullerOptions): Puller {
       return undefined;
     }
     waiting = new AbortController();
+    const { signal } = waiting;
     const stopWatching = watchRoom(waiting);
     try {
-      const signal = AbortSignal.any([taking.signal, waiting.signal]);
       const messages = await taker.take(Math.min(room, settings.batchSize), signal);
       for (const message of messages) start(taker, message);
-      return waiting.signal.aborted ? undefined : messages.length;
+      return signal.aborted ? undefined : messages.length;
     } finally {
       stopWatching();
     }
@@ -116,10 +118,15 @@ export function startPuller(options: PullerOptions): Puller {
     });
   }
 
-  function onDelay(error: unknown, isOver: boolean): void {
-    if (!isOver && delayed === 0) onTrouble(source, error, "messages wait in their queue until they can be written");
-    delayed += isOver ? -1 : 1;
-    if (!isOver) waiting.abort();
+  function onDelay(error: unknown): () => void {
+    if (delayed++ === 0) onTrouble(source, error, "messages wait until they can be written");
+    waiting.abort();
+    return () => delayed--;
+  }
+
+  function stopTaking(): void {
+    taking.abort();
+    waiting.abort();
   }
 
   async function run(): Promise<Taker | undefined> {
@@ -130,9 +137,9 @@ export function startPuller(options: PullerOptions): Puller {
 
   const running = run();
   return {
-    stopTaking: () => taking.abort(),
+    stopTaking,
     async stop() {
-      taking.abort();
+      stopTaking();
       const taker = await running;
       stopping.abort();
       const done = new AbortController();
