@@ -51,6 +51,10 @@ const DIRECTIONS = [
   })),
 ];
 
+/** What a folder here holds is known to nobody but it and the list of kinds. */
+const KIND_OF_DESTINATION = /^deliver\/senders\/[^/]+\//;
+const KINDS_OF_DESTINATIONS = "deliver/senders/kinds.ts";
+
 const OUTGOING = ["cli/api-client.ts"];
 const SOCKETS = ["deliver/guarded-connect.ts", "deliver/proxy-tunnel.ts"];
 const SERVERS = ["http/", "cli/sink.ts"];
@@ -92,6 +96,10 @@ function complaintsAbout(file, source) {
 function wrongDirection(file, { specifier }) {
   const target = posix.normalize(posix.join(posix.dirname(file), specifier));
   if (target.startsWith("..")) return [`imports ${specifier}, which is outside of src/`];
+  const [kind] = KIND_OF_DESTINATION.exec(target) ?? [];
+  if (kind !== undefined && file !== KINDS_OF_DESTINATIONS && !covers(kind, file)) {
+    return [`imports ${target}: only ${KINDS_OF_DESTINATIONS} knows a kind of destination`];
+  }
   const rule = DIRECTIONS.find(({ from }) => covers(from, file));
   if (rule === undefined) return ["has no line in the table of scripts/check-imports.mjs: say what it may import"];
   if ([rule.from, ...rule.may].some((allowed) => covers(allowed, target))) return [];
