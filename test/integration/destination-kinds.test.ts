@@ -61,6 +61,20 @@ describe("a kind of destination", () => {
     expect(delivered.map((one) => one.event_id).toSorted()).toEqual(["e1", "e2", "e4", "e5"]);
   });
 
+  it("gets what waited as one batch, and one of that may be refused alone", async () => {
+    await start();
+    const path = `/api/v1/subscriptions/${idOf(await make(BATCHING))}`;
+    await gateway.post(`${path}/pause`, {});
+    queue.answer = (eventId) => (eventId === "e3" ? refusedByQueue("e3 is not for this queue") : undefined);
+    const ids = ["e1", "e2", "e3", "e4", "e5"];
+    await Promise.all(ids.map((id) => publish(id)));
+    await gateway.post(`${path}/resume`, {});
+    await gateway.settled();
+    expect(queue.batches.map((batch) => batch.toSorted())).toEqual([ids]);
+    expect((await gateway.deadLetters()).map((one) => one.event_id)).toEqual(["e3"]);
+    expect(await gateway.deliveries("status=delivered")).toHaveLength(4);
+  });
+
   it("is tried again when it says when, and its attempts keep a record of its own", async () => {
     await start();
     await make({ ...BATCHING, retry_policy: { delays_s: [1] } });

@@ -26,7 +26,7 @@ const gateway = await startGateway(config, {
   logger,
   onFatal: () => process.exit(1),
   // Threads would start from a build, which there is none of.
-  makers: { openStore: (open) => (options) => open({ ...options, thread: false }) },
+  makers: { openStore: (open) => (url, options) => open(url, { ...options, thread: false }) },
 });
 
 async function request(method, path, headers, body) {
