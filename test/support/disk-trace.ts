@@ -30,28 +30,36 @@ const TEXT = /"(?<hex>(?:\\x[0-9a-f]{2})*)"/g;
 
 export async function readDiskTrace(file: string, folder: string): Promise<DiskOp[]> {
   const ops: DiskOp[] = [];
-  const unfinished = new Map<string, string>();
+  const unfinished = new Map<string, { path: string; ops: readonly DiskOp[] }>();
   for await (const line of createInterface({
     input: createReadStream(file, "latin1"),
     crlfDelay: Number.POSITIVE_INFINITY,
   })) {
-    const begun = LINE.exec(line)?.groups;
-    if (begun !== undefined) {
-      const { thread = "", call = "", args = "", result } = begun;
+    const entered = LINE.exec(line)?.groups;
+    if (entered !== undefined) {
+      const { thread = "", call = "", args = "", result } = entered;
       if (result?.startsWith("-") === true) continue;
       const path = pathOf(call, args);
       if (path !== undefined && !path.startsWith(folder)) continue;
-      ops.push(...begin(call, args, path));
-      if (result === undefined) unfinished.set(thread, path ?? "");
-      else if (isSync(call)) ops.push({ kind: "sync ends", path: path ?? "" });
+      const begun = begin(call, args, path);
+      if (result === undefined) {
+        // Whether a file was opened, made or removed is known at the end of the call only: it may have failed.
+        const isKnownLater = call === "openat" || call === "mkdir" || call === "rename" || call === "unlink";
+        unfinished.set(thread, { path: path ?? "", ops: isKnownLater ? begun : [] });
+        if (isKnownLater) continue;
+      }
+      ops.push(...begun);
+      if (result !== undefined && isSync(call)) ops.push({ kind: "sync ends", path: path ?? "" });
       continue;
     }
     const resumed = RESUMED.exec(line)?.groups;
     if (resumed === undefined) continue;
     const { thread = "", call = "", result = "" } = resumed;
-    const path = unfinished.get(thread);
+    const { path = "", ops: known = [] } = unfinished.get(thread) ?? {};
     unfinished.delete(thread);
-    if (isSync(call) && result === "0" && path !== undefined && path !== "") ops.push({ kind: "sync ends", path });
+    if (result.startsWith("-")) continue;
+    ops.push(...known);
+    if (isSync(call) && path !== "") ops.push({ kind: "sync ends", path });
   }
   return ops;
 }
