@@ -45,15 +45,19 @@ export interface TakeEventOptions {
 }
 
 export function createTakeEvent({ accept, createId, schemas, forwarding }: TakeEventOptions): TakeEvent {
-  function keep({ source, headers }: WebhookRequest, draft: IncomingEvent, done: (part: Part) => void): void {
-    const event = forwarding?.keepCredentials(draft, headers) ?? draft;
+  function keep({ request, kind }: ReadRequest, draft: IncomingEvent, done: (part: Part) => void): void {
+    const event = forwarding?.keepCredentials(draft, request.headers) ?? draft;
     accept(event, (result) => {
       if (result.kind === "duplicate" && result.isReplay === true) {
         return done({ kind: "ignored", cause: "replayed", eventId: result.eventId });
       }
-      if (result.kind !== "stored" || result.forward === undefined || forwarding === undefined) return done(result);
-      const { kind, eventId, deliveries, forward } = result;
-      forwarding.wait(event, forward, source, (isForwarded) => done({ kind, eventId, deliveries, isForwarded }));
+      // Nobody waits for what becomes of a message.
+      if (result.kind !== "stored" || forwarding === undefined || kind.pull !== undefined) return done(result);
+      const { eventId, deliveries, forward } = result;
+      if (forward === undefined) return done(result);
+      forwarding.wait(event, forward, request.source, (isForwarded) =>
+        done({ kind: "stored", eventId, deliveries, isForwarded }),
+      );
     });
   }
 
@@ -64,17 +68,18 @@ export function createTakeEvent({ accept, createId, schemas, forwarding }: TakeE
     accept(toInvalidEvent(event, error, createId), answer, []);
   }
 
-  return ({ request, kind, form, objection }, event, done) => {
+  return (from, event, done) => {
+    const { request, kind, form, objection } = from;
     const { source } = request;
     const unwanted = findUnwanted(source, event.type);
     if (unwanted !== undefined) return done({ kind: "ignored", cause: unwanted, eventId: undefined });
     if (objection !== undefined) return keepInvalid(event, objection, done);
     const type = schemas.find(event.type);
-    if (type === undefined) return keep(request, event, done);
+    if (type === undefined) return keep(from, event, done);
     const versioned = inVersion(type, event);
     conclude(
       () => schemas.check(type, versioned, form.kind === "json"),
-      (checked) => keep(request, checked, done),
+      (checked) => keep(from, checked, done),
       (error) => (isKept(kind, error) ? keepInvalid(versioned, error, done) : done({ kind: "refused", error })),
     );
   };

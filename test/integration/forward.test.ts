@@ -59,6 +59,8 @@ describe("forwarding a webhook while its sender waits", () => {
     expect(request?.headers).not.toHaveProperty("cookie");
     expect(request?.headers).not.toHaveProperty("authorization");
     expect(request?.headers["x-webhook-signature"]).toBe(verifySeed(secret, Buffer.from(body)));
+    // The answer does not wait until the attempt is recorded.
+    await gateway.settled();
     const delivery = await gateway.deliveryOf(String(answer.json["event_id"]));
     expect(delivery.attempts[0]).toMatchObject({ url: `${target.url}/hook/orders/eu/7?x=%20&y=*` });
     expect(delivery.attempts[0]?.["request_headers"]).toMatchObject({ "x-shop": "berlin" });

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { PulledSourceKind } from "../../src/receive/sources/source-kind.ts";
 import { until } from "../support/api-client.ts";
 import { createMemoryBroker } from "../support/memory-queue.ts";
+import { openSinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 const LIMITS = { holdMs: 30_000, canRenew: true };
@@ -78,6 +79,19 @@ describe("a source that takes messages from a queue", () => {
       return unsteady.queue("away").countLeft() + unsteady.queue("deaf").countLeft() === 0;
     });
     expect(told().filter((line) => line.startsWith("away"))).toHaveLength(1);
+  });
+
+  it("waits for no forward: nobody else does", async () => {
+    const { broker, gateway, declare } = await open();
+    const sink = await openSinkServer({ answer: "hang" });
+    await gateway.subscribe({ name: "forward", url: sink.url, mode: "forward" });
+    await declare("orders", { queue: "orders" });
+    const goOn = gateway.holdClock();
+    broker.queue("orders").send("{}", { id: "a", headers: JSON_TYPE });
+    await until(() => broker.queue("orders").countLeft() === 0);
+    expect(await sink.received(1)).toHaveLength(1);
+    goOn();
+    await sink.close();
   });
 
   it("is another when it is changed: it takes from its new queue, and no more from the old one", async () => {
