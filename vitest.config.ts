@@ -81,7 +81,7 @@ export default defineConfig({
     pool: "forks",
     // Most files need the same modules: a worker that has loaded them keeps them.
     isolate: false,
-    globalSetup: ["test/support/fresh-build.mjs"],
+    globalSetup: ["test/support/fresh-build.mjs", "test/support/services/provider.ts"],
     execArgv: ["--import", new URL("./test/support/typescript-threads.mjs", import.meta.url).href],
     // Only what hangs is cut off, whatever else the machine does.
     testTimeout: PATIENCE_MS[PROOF_SIZE],

@@ -27,8 +27,8 @@ const THREAD = /-thread\.ts$/;
 const CHUNKS = "chunks";
 const LICENCES = "THIRD-PARTY-LICENCES.txt";
 
-/** Stay packages: those with parts that are no JavaScript, and one that only some users install. */
-const PACKAGES = [/^@photostructure\/sqlite/, /^libxml2-wasm/, /^smartsheet/];
+/** Stay packages: those with parts that are no JavaScript, and those that only some users install. */
+const PACKAGES = [/^@photostructure\/sqlite/, /^libxml2-wasm/, /^smartsheet/, /^@azure\//];
 /** Fastify loads them only where it is given no compilers of our own, and for `inject`. */
 const NEVER_LOADED = ["@fastify/ajv-compiler", "@fastify/fast-json-stringify-compiler", "light-my-request"];
 

@@ -47,6 +47,7 @@ function formatClientTable(): string[] {
 
 export function renderConfigDocs(): string {
   const {
+    connections,
     event_types: eventTypes,
     sources,
     subscriptions,
@@ -82,6 +83,14 @@ export function renderConfigDocs(): string {
       ...formatSettingsTable(prefix, settings),
       "",
     ]),
+    "## Connections",
+    "",
+    `\`connections\` is a list; names are unique per kind. ${connections?.description}.`,
+    "The settings under Brokers give the connections `default`, and come before what is declared under that name.",
+    "Packages of Azure are installed by whoever needs them; a missing one is named.",
+    "",
+    ...formatFieldsTable(connections),
+    "",
     "## Declared sources",
     "",
     `\`sources\` is a list. ${sources?.description}.`,

@@ -1,4 +1,4 @@
-import { memberSpans } from "../receive/json-members.ts";
+import { memberSpans } from "../domain/json-members.ts";
 import { readAnswer, type ApiAnswer } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
 import { DELIVERY_COLUMNS, type DeliveryAnswer } from "./deliveries.ts";

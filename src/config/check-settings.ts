@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { parseUrl } from "../domain/parse-url.ts";
+import { checkDefaultConnections } from "./connections.ts";
 import { findAt, setAt, SETTINGS } from "./settings-tree.ts";
 import { describeValue } from "./mask.ts";
 import { parseStoreUrl } from "./store-url.ts";
@@ -20,6 +21,7 @@ export function checkSettings(tree: Tree, cwd: string, complain: Complain): void
   checkStoreUrl(tree, cwd, complain);
   checkPublicUrl(tree, complain);
   checkEgressProxy(tree, complain);
+  checkDefaultConnections(tree, complain);
   if (/bot/i.test(String(tree["user_agent"]))) {
     complain("user_agent", "must not contain `bot`, which many firewalls refuse; choose another name");
   }

@@ -8,6 +8,7 @@ import {
   checkDeclaredTenants,
 } from "./check-declared.ts";
 import { checkDeclaredEventTypes, readEventTypesDir } from "./declared-event-types.ts";
+import { checkDeclaredConnections } from "./connections.ts";
 import { checkSettings } from "./check-settings.ts";
 import type { Environment } from "./environment.ts";
 import type { JsonSchema } from "./expected.ts";
@@ -24,7 +25,10 @@ export const DEFAULT_FILE = "posthorn.yaml";
 /** Top-level settings by their camelCase names, as a command line gives them. */
 export type Flags = {
   readonly [
-    Name in Exclude<keyof Config, "eventTypes" | "limits" | "sources" | "subscriptions" | "targets" | "tenants">
+    Name in Exclude<
+      keyof Config,
+      "connections" | "eventTypes" | "limits" | "sources" | "subscriptions" | "targets" | "tenants"
+    >
   ]?: string | number | boolean | undefined;
 };
 
@@ -80,6 +84,7 @@ export function loadConfig(input: LoadInput): LoadedConfig {
     const place = findPlace(file, [list, index, ...field.split(/[.[\]]+/).filter((key) => key !== "")]);
     report({ place: place ?? list, path: `${list}[${index}].${field}`, message });
   };
+  checkDeclaredConnections(tree["connections"] as unknown[], complainOf("connections"));
   resolveManifestPaths(tree["sources"], dirname(resolve(input.cwd, input.file ?? DEFAULT_FILE)));
   checkDeclaredSources(tree["sources"] as unknown[], complainOf("sources"));
   checkDeclaredTargets(tree["targets"] as unknown[], complainOf("targets"));
@@ -123,19 +128,15 @@ function readConfigFile({ file, env, cwd }: LoadInput, report: Report): LocatedM
 }
 
 function applyDefaults(origins: Map<string, Origin>): Record<string, unknown> {
-  const tree: Record<string, unknown> = {
-    event_types: [],
-    sources: [],
-    subscriptions: [],
-    targets: [],
-    tenants: [],
-  };
+  const tree: Record<string, unknown> = {};
   for (const { path, keys, schema } of SETTINGS) {
     if (schema.default !== undefined) setAt(tree, keys, structuredClone(schema.default));
     origins.set(path, { from: "default", place: undefined });
   }
-  for (const list of ["event_types", "sources", "subscriptions", "targets", "tenants"])
+  for (const list of ["connections", "event_types", "sources", "subscriptions", "targets", "tenants"]) {
+    tree[list] = [];
     origins.set(list, { from: "default", place: undefined });
+  }
   return tree;
 }
 

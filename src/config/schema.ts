@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchema } from "typebox";
+import { ConnectionInput } from "../domain/connection.ts";
 import { EventTypeInput } from "../domain/event-type.ts";
 import { SourceInput } from "../domain/source.ts";
 import { SubscriptionSchema } from "../deliver/senders/subscription-schema.ts";
@@ -197,6 +198,47 @@ const destinations = {
   }),
 };
 
+const brokers = {
+  amqp_url: Type.Optional(
+    Type.String({
+      env: "POSTHORN_AMQP_URL",
+      secret: true,
+      minLength: 1,
+      maxLength: 4096,
+      description: "RabbitMQ of the connection `default`: `amqps://user:password@host:5671/vhost`",
+    }),
+  ),
+  servicebus_connection_string: Type.Optional(
+    Type.String({
+      env: "AZURE_SERVICEBUS_CONNECTION_STRING",
+      secret: true,
+      minLength: 1,
+      maxLength: 4096,
+      description: "Azure Service Bus of the connection `default`",
+    }),
+  ),
+  storage_connection_string: Type.Optional(
+    Type.String({
+      env: "AZURE_STORAGE_CONNECTION_STRING",
+      secret: true,
+      minLength: 1,
+      maxLength: 4096,
+      description: "Azure Storage, with its queues and blobs, of the connection `default`",
+    }),
+  ),
+  message_key: Type.Optional(
+    Type.String({
+      env: "POSTHORN_MESSAGE_KEY",
+      secret: true,
+      pattern: "^[\\x21-\\x7e]{32,512}$",
+      hint: "give at least 32 random characters, as `openssl rand -base64 32` prints them",
+      description:
+        "Encrypts credentials among forwarded headers in messages, for a gateway at the other end that has the same " +
+        "key; without one they are left out",
+    }),
+  ),
+};
+
 const smartsheet = {
   smartsheet_access_token: Type.Optional(
     Type.String({
@@ -268,10 +310,16 @@ export const Settings = Type.Object(
     ...keys,
     ...receiving,
     ...destinations,
+    ...brokers,
     ...smartsheet,
     ...operation,
     limits: Limits,
     retention: Retention,
+    connections: Type.Array(ConnectionInput, {
+      default: [],
+      maxItems: 100,
+      description: "Brokers that sources take from and subscriptions publish to",
+    }),
     sources: Type.Array(SourceInput, {
       default: [],
       maxItems: 10_000,
@@ -323,6 +371,7 @@ export const SETTING_GROUPS: readonly { title: string; prefix: string; settings:
   { title: "Keys", prefix: "", settings: keys },
   { title: "Receiving", prefix: "", settings: receiving },
   { title: "Destinations", prefix: "", settings: destinations },
+  { title: "Brokers", prefix: "", settings: brokers },
   { title: "Smartsheet", prefix: "", settings: smartsheet },
   { title: "Operation", prefix: "", settings: operation },
   { title: "Retention", prefix: "retention.", settings: Retention.properties },

@@ -1,6 +1,7 @@
 import { settingsIn, withSettings } from "../deliver/senders/kind-settings.ts";
 import { createDestinationKinds } from "../deliver/senders/kinds.ts";
 import { isCredentialHeader } from "../domain/credential-header.ts";
+import type { ConnectionInput } from "../domain/connection.ts";
 import type { SourceInput } from "../domain/source.ts";
 import type { SubscriptionInput } from "../domain/subscription.ts";
 import type { TargetInput } from "../domain/target.ts";
@@ -15,6 +16,7 @@ export function showConfig(config: Config, origins: Origins, options: { json: bo
     const shown = schema.secret === true && typeof value === "string" ? maskSecret(value) : value;
     return { path, value: shown ?? null, origin: getOrigin(origins, path) };
   });
+  const connections = config.connections.map(maskConnection);
   const sources = config.sources.map(maskSource);
   const subscriptions = config.subscriptions.map(maskSubscription);
   const targets = config.targets.map(maskTarget);
@@ -29,13 +31,14 @@ export function showConfig(config: Config, origins: Origins, options: { json: bo
 
   if (options.json) {
     const settings = Object.fromEntries(rows.map(({ path, value, origin }) => [path, { value, ...origin }]));
-    const declared = { sources, subscriptions, targets, tenants: config.tenants, event_types: eventTypes };
+    const declared = { connections, sources, subscriptions, targets, tenants: config.tenants, event_types: eventTypes };
     return JSON.stringify({ settings, ...declared }, null, 2);
   }
   const width = Math.max(...rows.map(({ path }) => path.length));
   return [
     ...rows.map(({ path, value, origin }) => `${path.padEnd(width)}  ${formatValue(value)}  (${formatOrigin(origin)})`),
     ...formatDeclared("tenants", tenants, getOrigin(origins, "tenants")),
+    ...formatDeclared("connections", connections, getOrigin(origins, "connections")),
     ...formatDeclared("sources", sources, getOrigin(origins, "sources")),
     ...formatDeclared("event_types", eventTypes, getOrigin(origins, "event_types")),
     ...formatDeclared("targets", targets, getOrigin(origins, "targets")),
@@ -66,6 +69,15 @@ function formatDeclared(title: string, items: readonly Record<string, unknown>[]
     return `  ${String(name)}  ${facts.join("  ")}`;
   });
   return [`${title}: ${items.length}  (${formatOrigin(origin)})`, ...lines];
+}
+
+function maskConnection(connection: ConnectionInput): Record<string, unknown> {
+  const shown: Record<string, unknown> = { ...connection };
+  if (connection.url !== undefined) shown["url"] = maskSecret(connection.url);
+  if (connection.connection_string !== undefined) {
+    shown["connection_string"] = maskSecret(connection.connection_string);
+  }
+  return shown;
 }
 
 function maskSource(source: SourceInput): Record<string, unknown> {

@@ -43,6 +43,7 @@ const ROWS = {
   too_many_requests: { status: 429, title: "Too many requests" },
   quota_exceeded: { status: 429, title: "The tenant has used up its quota" },
   internal_error: { status: 500, title: "The gateway made a mistake" },
+  broker_failed: { status: 502, title: "The broker refused or did not answer" },
   smartsheet_failed: { status: 502, title: "Smartsheet refused or did not answer" },
   loop: { status: 508, title: "The event goes round in a loop" },
   unavailable: { status: 503, title: "The gateway cannot take this now" },

@@ -1,4 +1,4 @@
-import { elementSpans, findMember, readString, skipSpace, trimEnd, type Span } from "./json-members.ts";
+import { elementSpans, findMember, readString, skipSpace, trimEnd, type Span } from "../domain/json-members.ts";
 import { bomLength } from "./unreadable.ts";
 
 /**

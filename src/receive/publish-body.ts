@@ -1,5 +1,5 @@
 import { PosthornError } from "../domain/errors.ts";
-import { elementSpans, memberSpans, skipSpace, type Span } from "./json-members.ts";
+import { elementSpans, memberSpans, skipSpace, type Span } from "../domain/json-members.ts";
 import { checkJsonText } from "./json-text.ts";
 import { DEFAULT_PUBLISH_LIMITS, type PublishItem, type PublishLimits } from "./publish-item.ts";
 import { createDraft, findRule, PUBLISH_FIELDS, type RuleFault } from "./publish-rules.ts";

@@ -1,5 +1,5 @@
 import { PRIORITIES } from "../domain/event.ts";
-import { readString, type Span } from "./json-members.ts";
+import { readString, type Span } from "../domain/json-members.ts";
 import type { PublishItem, PublishLimits } from "./publish-item.ts";
 import { MAX_UNIX_SECONDS, PLAIN_TEXT_PATTERN, PUBLISH_DEFAULTS, TEXT_RULES } from "./publish-schema.ts";
 import type { PublishInput, TextRule } from "./publish-schema.ts";

@@ -1,5 +1,5 @@
 import { PosthornError } from "../../domain/errors.ts";
-import { elementSpans, findMember, skipSpace, trimEnd, type Span } from "../json-members.ts";
+import { elementSpans, findMember, skipSpace, trimEnd, type Span } from "../../domain/json-members.ts";
 import { bomLength } from "../unreadable.ts";
 import type { ReadEvent, Reading } from "./source-kind.ts";
 

@@ -1,5 +1,13 @@
 import { hash } from "node:crypto";
-import { elementSpans, findMember, memberSpans, readString, skipSpace, trimEnd, type Span } from "../json-members.ts";
+import {
+  elementSpans,
+  findMember,
+  memberSpans,
+  readString,
+  skipSpace,
+  trimEnd,
+  type Span,
+} from "../../domain/json-members.ts";
 import { findRfc3339 } from "../rfc3339.ts";
 import { bomLength } from "../unreadable.ts";
 

@@ -17,7 +17,7 @@ describe("the documentation of the settings", () => {
     expect(new Set(names).size).toBe(SETTINGS.length);
     const docs = renderConfigDocs();
     for (const { path, schema } of SETTINGS) {
-      expect(schema.env).toMatch(/^(POSTHORN_[A-Z_]+|SMARTSHEET_[A-Z_]+|VALIDATION_MODE)$/);
+      expect(schema.env).toMatch(/^(POSTHORN_[A-Z_]+|AZURE_[A-Z_]+|SMARTSHEET_[A-Z_]+|VALIDATION_MODE)$/);
       expect(docs).toContain(`| \`${path}\` | \`${schema.env}\``);
       expect(docs).toContain(String(schema.description));
     }
@@ -31,7 +31,7 @@ describe("the documentation of the settings", () => {
 
   it("has an example environment that changes nothing when its lines are used as they are", () => {
     const lines =
-      readFileSync(`${ROOT}.env.example`, "utf8").match(/^#(POSTHORN_|SMARTSHEET_|VALIDATION_MODE).*$/gm) ?? [];
+      readFileSync(`${ROOT}.env.example`, "utf8").match(/^#(POSTHORN_|AZURE_|SMARTSHEET_|VALIDATION_MODE).*$/gm) ?? [];
     expect(lines).toHaveLength(SETTINGS.length);
     const env = Object.fromEntries(lines.map((line) => line.slice(1).split("=", 2)));
     const file = "posthorn.example.yaml";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { elementSpans, memberSpans } from "../../../src/receive/json-members.ts";
+import { elementSpans, memberSpans } from "../../../src/domain/json-members.ts";
 
 const space = fc.constantFrom("", " ", "\n", "\t \r\n");
 

@@ -1,0 +1,145 @@
+import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
+import type { Clock } from "../../domain/clock.ts";
+import {
+  PARK_DESCRIPTION,
+  PARK_REASON,
+  type MessageProperty,
+  type QueueTaker,
+  type Settled,
+  type TakenMessage,
+  type TakerOptions,
+} from "../broker.ts";
+import { BrokerFault, closedFault } from "../broker-fault.ts";
+import { createBell } from "../bell.ts";
+import type { Reconnecting } from "../reconnecting.ts";
+import { toChannelFault } from "./amqp-fault.ts";
+import { openAmqpPublisher } from "./amqp-publisher.ts";
+
+interface AmqpTakerOptions extends TakerOptions {
+  link: Reconnecting<ChannelModel>;
+  clock: Clock;
+}
+
+/** RabbitMQ pushes: prefetch is what may be unsettled, and what has come and was not asked for yet waits here. */
+export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
+  const { link, clock, queue, parkTo } = options;
+  const waiting: TakenMessage[] = [];
+  const bell = createBell(clock);
+  const graveyard = openAmqpPublisher({ exchange: parkTo.destination, link });
+  let opening: Promise<Channel> | undefined;
+  let isClosed = false;
+
+  async function consume(): Promise<Channel> {
+    const channel = await (await link.whenOpen()).createChannel();
+    let fault: BrokerFault | undefined;
+    channel.on("error", (error) => (fault = toChannelFault(error)));
+    channel.on("close", () => forget());
+    try {
+      await channel.prefetch(options.maxUnacknowledged);
+      await channel.consume(queue, (message) => {
+        // Null says that the queue was deleted; the next try to consume from it tells so.
+        if (message === null) void channel.close().catch(() => undefined);
+        else waiting.push(toTaken(channel, message));
+        bell.ring();
+      });
+    } catch (error) {
+      forget();
+      throw fault ?? toChannelFault(error);
+    }
+    return channel;
+  }
+
+  /** What waits here belonged to the channel: the broker hands it out again. */
+  function forget(): void {
+    opening = undefined;
+    waiting.length = 0;
+    bell.ring();
+  }
+
+  function toTaken(channel: Channel, message: ConsumeMessage): TakenMessage {
+    const { fields, properties, content } = message;
+    const headers = readScalars(properties.headers ?? {});
+    const attempt = (settle: () => void): Settled => {
+      try {
+        settle();
+        return "settled";
+      } catch {
+        return "lost";
+      }
+    };
+    return {
+      id: readText(properties.messageId),
+      body: content,
+      contentType: readText(properties.contentType),
+      subject: fields.routingKey,
+      sessionId: undefined,
+      properties: headers,
+      deliveryCount: countDeliveries(headers, fields.redelivered),
+      renew: undefined,
+      acknowledge: async () => attempt(() => channel.ack(message)),
+      retry: async () => attempt(() => channel.nack(message, false, true)),
+      async park(reason, description) {
+        const outcome = await graveyard.publish({
+          id: readText(properties.messageId) ?? "",
+          body: content,
+          contentType: readText(properties.contentType),
+          subject: parkTo.subject,
+          sessionId: undefined,
+          correlationId: readText(properties.correlationId),
+          timestamp: clock.wall(),
+          properties: { ...headers, [PARK_REASON]: reason, [PARK_DESCRIPTION]: description },
+        });
+        if (outcome.outcome === "failed") throw outcome.fault;
+        if (outcome.outcome === "unroutable") {
+          throw new BrokerFault(
+            "not_found",
+            `Nothing is bound to ${parkTo.destination} for ${parkTo.subject}, so that a message cannot be parked. ` +
+              "Make it with `posthorn queue declare`.",
+          );
+        }
+        return attempt(() => channel.ack(message));
+      },
+    };
+  }
+
+  return {
+    async take(max, waitMs) {
+      if (isClosed) throw closedFault();
+      opening ??= consume();
+      await opening.catch((error: unknown) => {
+        opening = undefined;
+        throw error;
+      });
+      if (waiting.length === 0) await bell.wait(waitMs);
+      return waiting.splice(0, max);
+    },
+    async close() {
+      isClosed = true;
+      waiting.length = 0;
+      bell.ring();
+      const channel = await opening?.catch(() => undefined);
+      await channel?.close().catch(() => undefined);
+      await graveyard.close();
+    },
+  };
+}
+
+function countDeliveries(headers: Readonly<Record<string, MessageProperty>>, isRedelivered: boolean): number {
+  // Only quorum queues count; a classic one says no more than that it is not the first time.
+  const before = headers["x-delivery-count"];
+  if (typeof before === "number") return before + 1;
+  return isRedelivered ? 2 : 1;
+}
+
+function readText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Tables and lists (such as `x-death`) are RabbitMQ's own and no properties of the message. */
+function readScalars(headers: Readonly<Record<string, unknown>>): Record<string, MessageProperty> {
+  const isScalar = (value: unknown) => ["string", "number", "boolean"].includes(typeof value);
+  return Object.fromEntries(Object.entries(headers).filter(([, value]) => isScalar(value))) as Record<
+    string,
+    MessageProperty
+  >;
+}

@@ -1,0 +1,143 @@
+import type { Channel, ChannelModel } from "amqplib";
+import type { BrokerFault } from "../broker-fault.ts";
+import { describeDifferences, isPresent } from "./declared-arguments.ts";
+import { toChannelFault } from "./amqp-fault.ts";
+
+/** The exchanges and queues of a bus, under a namespace. */
+export interface AmqpTopology {
+  namespace: string;
+  queueType: "quorum" | "classic";
+  /** Queues that something takes from; others are left to those who do. */
+  notifications: readonly ("email" | "sms")[];
+}
+
+export interface ExchangeWish {
+  thing: "exchange";
+  name: string;
+  type: string;
+  arguments: Readonly<Record<string, string | number>>;
+}
+
+export interface QueueWish {
+  thing: "queue";
+  name: string;
+  arguments: Readonly<Record<string, string | number>>;
+}
+
+interface BindingWish {
+  queue: string;
+  exchange: string;
+  key: string;
+}
+
+interface Wishes {
+  exchanges: ExchangeWish[];
+  queues: QueueWish[];
+  bindings: BindingWish[];
+}
+
+const FAILED_KEY = "webhook.failed";
+
+function wishesOf({ namespace, queueType, notifications }: AmqpTopology, serverVersion: string): Wishes {
+  const exchange = (name: string, type: string): ExchangeWish => ({
+    thing: "exchange",
+    name: `${namespace}.${name}`,
+    type,
+    arguments: {},
+  });
+  const queue = (name: string, more: Record<string, string>): QueueWish => ({
+    thing: "queue",
+    name,
+    arguments: { ...typeArguments(queueType, serverVersion), ...more },
+  });
+  const names = notifications.map((name) => `notification.${name}`);
+  return {
+    exchanges: [exchange("events", "topic"), exchange("webhooks", "direct"), exchange("dlx", "direct")],
+    queues: [
+      queue("webhook.delivery", {
+        "x-dead-letter-exchange": `${namespace}.dlx`,
+        "x-dead-letter-routing-key": FAILED_KEY,
+      }),
+      queue("webhook.failed", {}),
+      ...names.map((name) => queue(name, {})),
+    ],
+    bindings: [
+      { queue: "webhook.delivery", exchange: `${namespace}.webhooks`, key: "webhook.*" },
+      { queue: "webhook.delivery", exchange: `${namespace}.events`, key: "#" },
+      { queue: "webhook.delivery", exchange: `${namespace}.delayed`, key: "webhook.retry" },
+      { queue: "webhook.failed", exchange: `${namespace}.dlx`, key: FAILED_KEY },
+      ...names.map((name) => ({ queue: name, exchange: `${namespace}.events`, key: name })),
+    ],
+  };
+}
+
+/** A classic queue is declared without its type, as other programs declare it. */
+function typeArguments(queueType: AmqpTopology["queueType"], serverVersion: string): Record<string, string | number> {
+  if (queueType === "classic") return {};
+  // Since 4.0 the broker would drop or park what was handed out 20 times; that is the gateway's to decide.
+  const countsByItself = Number.parseInt(serverVersion, 10) >= 4;
+  return { "x-queue-type": "quorum", ...(countsByItself && { "x-delivery-limit": -1 }) };
+}
+
+export async function declareTopology(
+  model: ChannelModel,
+  topology: AmqpTopology,
+  connect: () => Promise<ChannelModel>,
+): Promise<void> {
+  const { exchanges, queues, bindings } = wishesOf(topology, versionOf(model));
+  await declareDelayed(`${topology.namespace}.delayed`, model, connect);
+  await onChannel(model, async (channel) => {
+    for (const one of exchanges) await channel.assertExchange(one.name, one.type, { durable: true });
+    for (const one of queues) await channel.assertQueue(one.name, { durable: true, arguments: one.arguments });
+    for (const one of bindings) await channel.bindQueue(one.queue, one.exchange, one.key);
+  });
+}
+
+/**
+ * With the plugin for delayed messages where RabbitMQ has it, else direct. RabbitMQ closes the whole connection when it
+ * does not know the type of an exchange; so that is asked on one of its own.
+ */
+async function declareDelayed(name: string, model: ChannelModel, connect: () => Promise<ChannelModel>): Promise<void> {
+  if (await isPresent(model, { thing: "exchange", name })) return;
+  const own = await connect();
+  const closed = new Promise((resolve) => own.once("close", resolve));
+  own.on("error", () => undefined);
+  try {
+    const channel = await own.createChannel();
+    channel.on("error", () => undefined);
+    await channel.assertExchange(name, "x-delayed-message", {
+      durable: true,
+      arguments: { "x-delayed-type": "direct" },
+    });
+  } catch {
+    await onChannel(model, (channel) => channel.assertExchange(name, "direct", { durable: true }));
+  }
+  await own.close().catch(() => undefined);
+  await closed;
+}
+
+/** AMQP lets nobody read bindings: whether they are there only `declare` makes sure of. */
+export async function checkTopology(model: ChannelModel, topology: AmqpTopology): Promise<string[]> {
+  const { exchanges, queues } = wishesOf(topology, versionOf(model));
+  const differences: string[] = [];
+  const delayed = { thing: "exchange", name: `${topology.namespace}.delayed` } as const;
+  if (!(await isPresent(model, delayed))) differences.push(`exchange ${delayed.name} is missing`);
+  for (const wish of [...exchanges, ...queues]) differences.push(...(await describeDifferences(model, wish)));
+  return differences;
+}
+
+function versionOf(model: ChannelModel): string {
+  return model.connection.serverProperties.version;
+}
+
+async function onChannel(model: ChannelModel, act: (channel: Channel) => Promise<unknown>): Promise<void> {
+  const channel = await model.createChannel();
+  let fault: BrokerFault | undefined;
+  channel.on("error", (error) => (fault = toChannelFault(error)));
+  try {
+    await act(channel);
+    await channel.close();
+  } catch (error) {
+    throw fault ?? toChannelFault(error);
+  }
+}

@@ -1,0 +1,142 @@
+import type { ServiceBusAdministrationClient, ServiceBusSender } from "@azure/service-bus";
+import type { Clock, Random } from "../../domain/clock.ts";
+import type { BrokerConnection, BrokerLimits, OutgoingMessage, Publisher } from "../broker.ts";
+import { closedFault, type BrokerFault } from "../broker-fault.ts";
+import { withDeadline } from "../deadline.ts";
+import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
+import { describeNamespace, openNamespace, type BusNamespace, type OpenNamespace } from "./bus-namespace.ts";
+import { toBusFault } from "./bus-fault.ts";
+import { checkBusQueue, declareBusQueue, type BusQueueWish } from "./bus-queue-settings.ts";
+import { openBusTaker } from "./bus-taker.ts";
+
+export interface BusConnection extends BrokerConnection {
+  /** Makes the queue if it is missing. Rejects with a BrokerFault when it is there and different. */
+  declare(wish: BusQueueWish): Promise<void>;
+  /** What is missing or different, a sentence each. */
+  check(wish: BusQueueWish): Promise<string[]>;
+}
+
+export interface BusConnectionOptions {
+  namespace: BusNamespace;
+  clock: Clock;
+  random: Pick<Random, "next">;
+}
+
+/** A namespace that may be used; every use tells how it is. */
+export interface BusLink extends Reconnecting<OpenNamespace> {
+  /** What went wrong with the namespace or one queue; the connection is lost when it was that. */
+  noteFault(handle: OpenNamespace, error: unknown): BrokerFault;
+}
+
+/** Of the Standard tier, with room for what AMQP adds. The service renews locks for as long as it is asked to. */
+const LIMITS: BrokerLimits = {
+  maxMessageBytes: 256 * 1024 - 8 * 1024,
+  canRenew: true,
+  longestHoldMs: 5 * 60_000,
+  canDelayRetry: false,
+};
+
+/** The package waits for a minute where a connection that was lost is not there again. */
+const SEND_WITHIN_MS = 15_000;
+
+export function createBusConnection(options: BusConnectionOptions): BusConnection {
+  const { clock } = options;
+  const place = describeNamespace(options.namespace);
+  const reconnecting = createReconnecting<OpenNamespace>({
+    clock,
+    random: options.random,
+    // The package connects when something is sent or taken: the first use tells.
+    open: async () => ({ handle: await openNamespace(options.namespace), isProven: false }),
+    shut: ({ client }) => client.close(),
+  });
+  const link: BusLink = {
+    ...reconnecting,
+    noteFault(handle, error) {
+      const fault = toBusFault(error, place);
+      if (fault.isOfConnection) reconnecting.lose(handle, fault);
+      else reconnecting.prove(handle);
+      return fault;
+    },
+  };
+  const open = new Set<{ close(): Promise<void> }>();
+
+  async function administer<Result>(act: (client: ServiceBusAdministrationClient) => Promise<Result>): Promise<Result> {
+    const { administration } = await link.get();
+    try {
+      return await act(administration);
+    } catch (error) {
+      // Whoever may send and take may lack the right to manage: that says nothing about the connection.
+      throw toBusFault(error, place);
+    }
+  }
+
+  function remember<Part extends { close(): Promise<void> }>(part: Part): Part {
+    open.add(part);
+    return part;
+  }
+
+  return {
+    limits: LIMITS,
+    state: () => link.state(),
+    openTaker: (taker) => remember(openBusTaker({ ...taker, link, clock })),
+    openPublisher: (queue) => remember(openBusPublisher(queue, link, clock)),
+    async depth(queue) {
+      const { activeMessageCount } = await administer((client) => client.getQueueRuntimeProperties(queue));
+      // Those that are held are among them.
+      return { ready: activeMessageCount, held: 0 };
+    },
+    declare: (wish) => administer((client) => declareBusQueue(client, wish)),
+    check: (wish) => administer((client) => checkBusQueue(client, wish)),
+    async close() {
+      await Promise.all([...open].map((part) => part.close()));
+      await link.close();
+    },
+  };
+}
+
+function openBusPublisher(queue: string, link: BusLink, clock: Clock): Publisher {
+  let current: { handle: OpenNamespace; sender: ServiceBusSender } | undefined;
+  let isClosed = false;
+
+  function senderOf(handle: OpenNamespace): ServiceBusSender {
+    if (current?.handle !== handle) current = { handle, sender: handle.client.createSender(queue) };
+    return current.sender;
+  }
+
+  return {
+    async publish(message) {
+      if (isClosed) return { outcome: "failed", fault: closedFault(), mayHaveArrived: false };
+      let handle: OpenNamespace;
+      try {
+        handle = await link.get();
+      } catch (error) {
+        return { outcome: "failed", fault: error as BrokerFault, mayHaveArrived: false };
+      }
+      try {
+        await withDeadline(senderOf(handle).sendMessages(toBusMessage(message)), SEND_WITHIN_MS, clock);
+        link.prove(handle);
+        return { outcome: "confirmed" };
+      } catch (error) {
+        const fault = link.noteFault(handle, error);
+        return { outcome: "failed", fault, mayHaveArrived: fault.kind === "unreachable" };
+      }
+    },
+    async close() {
+      isClosed = true;
+      await current?.sender.close();
+    },
+  };
+}
+
+function toBusMessage(message: OutgoingMessage) {
+  return {
+    // A Buffer goes out as it is; anything else the package would write as JSON.
+    body: Buffer.from(message.body.buffer, message.body.byteOffset, message.body.byteLength),
+    messageId: message.id,
+    applicationProperties: { ...message.properties },
+    ...(message.contentType !== undefined && { contentType: message.contentType }),
+    ...(message.subject !== undefined && { subject: message.subject }),
+    ...(message.sessionId !== undefined && { sessionId: message.sessionId }),
+    ...(message.correlationId !== undefined && { correlationId: message.correlationId }),
+  };
+}

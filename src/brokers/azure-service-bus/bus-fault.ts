@@ -1,0 +1,54 @@
+import { BrokerFault, findNetworkTrouble, firstLine } from "../broker-fault.ts";
+
+/** What the package rejects with: over AMQP with words, over HTTP with a status too. */
+interface BusError extends Error {
+  code?: string;
+  statusCode?: number;
+}
+
+const UNREACHABLE: readonly unknown[] = ["ServiceCommunicationProblem", "ServiceTimeout", "ServiceBusy"];
+const WRONG: readonly unknown[] = ["UnauthorizedAccess", "UnauthorizedRequestError"];
+const MISSING: readonly unknown[] = ["MessagingEntityNotFound", "MessageEntityNotFoundError"];
+
+/** `place` is the namespace's host. */
+export function toBusFault(error: unknown, place: string): BrokerFault {
+  if (error instanceof BrokerFault) return error;
+  // Of several tries; the last one tells how it is now.
+  if (error instanceof AggregateError) return toBusFault(error.errors.at(-1), place);
+  const { code, statusCode, name } = (error ?? {}) as BusError;
+  const trouble = findNetworkTrouble(error);
+  if (code === "MessageLockLost" || code === "SessionLockLost") {
+    return new BrokerFault("lost", `Azure Service Bus at ${place} has given the message to somebody else.`);
+  }
+  if (
+    WRONG.includes(code) ||
+    statusCode === 401 ||
+    statusCode === 403 ||
+    /(?:Credential\w*|Authentication)Error$/.test(name)
+  ) {
+    return new BrokerFault(
+      "wrong_credentials",
+      `Azure Service Bus at ${place} refuses the credentials; correct the connection string, or give the identity the ` +
+        "right to send, listen and (for declare, check and depth) manage.",
+    );
+  }
+  if (MISSING.includes(code) || statusCode === 404) {
+    return new BrokerFault(
+      "not_found",
+      `Azure Service Bus at ${place} has no such queue: ${firstLine(error)} Make it with \`posthorn queue declare\`.`,
+    );
+  }
+  if (code === "MessageSizeExceeded") {
+    return new BrokerFault("too_large", `Azure Service Bus at ${place} does not take messages of this size.`);
+  }
+  if (trouble !== undefined || UNREACHABLE.includes(code) || isOfClosedLink(error)) {
+    const why = trouble ?? (firstLine(error) || "it does not answer");
+    return new BrokerFault("unreachable", `Azure Service Bus at ${place} cannot be reached: ${why}.`);
+  }
+  return new BrokerFault("refused", `Azure Service Bus at ${place} refuses: ${firstLine(error)}`);
+}
+
+/** The client was closed under whoever used it, because the connection was lost. It says so in words only. */
+export function isOfClosedLink(error: unknown): boolean {
+  return error instanceof Error && /(?:link|connection|receiver|sender|session).* closed/is.test(error.message);
+}

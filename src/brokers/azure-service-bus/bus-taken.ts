@@ -1,0 +1,68 @@
+import type { ServiceBusReceivedMessage, ServiceBusReceiver } from "@azure/service-bus";
+import { PARK_DESCRIPTION, PARK_REASON, type MessageProperty, type Settled, type TakenMessage } from "../broker.ts";
+import type { BusLink } from "./bus-connection.ts";
+import { isOfClosedLink } from "./bus-fault.ts";
+import type { OpenNamespace } from "./bus-namespace.ts";
+
+interface Received {
+  receiver: ServiceBusReceiver;
+  message: ServiceBusReceivedMessage;
+  renew(): Promise<unknown>;
+  /** Makes room for the next. */
+  release(): void;
+  link: BusLink;
+  handle: OpenNamespace;
+}
+
+export function toTaken({ receiver, message, renew, release, link, handle }: Received): TakenMessage {
+  async function attempt(act: () => Promise<unknown>): Promise<Settled> {
+    try {
+      await act();
+      return "settled";
+    } catch (error) {
+      // A message can only be settled over the link that brought it, which may have been closed for itself alone.
+      if (isOfClosedLink(error)) return "lost";
+      const fault = link.noteFault(handle, error);
+      if (fault.kind === "lost") return "lost";
+      throw fault;
+    }
+  }
+  const settle = (act: () => Promise<unknown>) => attempt(act).finally(release);
+
+  return {
+    id: message.messageId === undefined ? undefined : String(message.messageId),
+    body: readBody(message.body),
+    contentType: message.contentType,
+    subject: message.subject,
+    sessionId: message.sessionId,
+    properties: readProperties(message),
+    // The service counts those before.
+    deliveryCount: (message.deliveryCount ?? 0) + 1,
+    acknowledge: () => settle(() => receiver.completeMessage(message)),
+    retry: () => settle(() => receiver.abandonMessage(message)),
+    renew: () => attempt(renew),
+    park: (reason, description) =>
+      settle(() =>
+        receiver.deadLetterMessage(message, { deadLetterReason: reason, deadLetterErrorDescription: description }),
+      ),
+  };
+}
+
+/** Others may send a body that is no bytes but a value of AMQP. */
+function readBody(body: unknown): Buffer {
+  if (Buffer.isBuffer(body)) return body;
+  if (body instanceof Uint8Array) return Buffer.from(body);
+  return Buffer.from(typeof body === "string" ? body : (JSON.stringify(body) ?? ""), "utf8");
+}
+
+function readProperties(message: ServiceBusReceivedMessage): Record<string, MessageProperty> {
+  const properties: Record<string, MessageProperty> = {};
+  for (const [name, value] of Object.entries(message.applicationProperties ?? {})) {
+    if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") properties[name] = value;
+  }
+  if (message.deadLetterReason !== undefined) properties[PARK_REASON] = message.deadLetterReason;
+  if (message.deadLetterErrorDescription !== undefined) {
+    properties[PARK_DESCRIPTION] = message.deadLetterErrorDescription;
+  }
+  return properties;
+}

@@ -1,0 +1,48 @@
+import { BrokerFault, findNetworkTrouble, firstLine } from "../broker-fault.ts";
+
+/** What Azure Storage's packages reject with. */
+interface RestError extends Error {
+  statusCode?: number;
+  code?: string;
+}
+
+/** `place` is the account's address. */
+export function toStorageFault(error: unknown, place: string): BrokerFault {
+  if (error instanceof BrokerFault) return error;
+  const { statusCode, code } = error as RestError;
+  const trouble = findNetworkTrouble(error);
+  if (code === "MessageNotFound" || code === "PopReceiptMismatch") {
+    return new BrokerFault("lost", `Azure Storage at ${place} has given the message to somebody else.`);
+  }
+  if (trouble !== undefined) {
+    return new BrokerFault("unreachable", `Azure Storage at ${place} cannot be reached: ${trouble}.`);
+  }
+  if (statusCode === 401 || statusCode === 403) {
+    return new BrokerFault(
+      "wrong_credentials",
+      `Azure Storage at ${place} refuses the credentials (${code ?? statusCode}); correct the connection string, or ` +
+        "give the identity the right to use the account's queues and blobs.",
+    );
+  }
+  if (statusCode === 404) {
+    return new BrokerFault(
+      "not_found",
+      `Azure Storage at ${place} has no such thing (${code ?? "404"}). Make it with \`posthorn queue declare\`.`,
+    );
+  }
+  if (statusCode === 413) {
+    return new BrokerFault("too_large", `Azure Storage at ${place} does not take messages of this size.`);
+  }
+  if (statusCode === undefined || statusCode >= 500) {
+    const why = isCredentialTrouble(error) ? "wrong_credentials" : "unreachable";
+    return new BrokerFault(why, `Azure Storage at ${place} does not answer as it should: ${firstLine(error)}`);
+  }
+  return new BrokerFault("refused", `Azure Storage at ${place} refuses: ${firstLine(error)}`);
+}
+
+/** `DefaultAzureCredential` found nobody to be. */
+function isCredentialTrouble(error: unknown): boolean {
+  return (
+    error instanceof Error && /Credential(?:Unavailable|Authentication)?Error$|AuthenticationError$/.test(error.name)
+  );
+}

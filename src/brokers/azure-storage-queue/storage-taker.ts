@@ -1,0 +1,124 @@
+import type { DequeuedMessageItem } from "@azure/storage-queue";
+import type { Clock } from "../../domain/clock.ts";
+import { createBell } from "../bell.ts";
+import type { QueueTaker, Settled, TakenMessage, TakerOptions } from "../broker.ts";
+import { BrokerFault, closedFault } from "../broker-fault.ts";
+import type { StorageCall } from "./storage-connection.ts";
+import { decodeText, readParked, writeParked } from "./storage-text.ts";
+
+interface StorageTakerOptions extends TakerOptions {
+  clock: Clock;
+  call: StorageCall;
+  callWhenOpen: StorageCall;
+}
+
+/** The service's own limit for one request. */
+const MAX_BATCH = 32;
+const SHORTEST_POLL_MS = 100;
+
+/** Asks again and again: at once while there is something, and less and less often while there is not. */
+export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
+  const { clock, queue, call, callWhenOpen, parkTo } = options;
+  const bell = createBell(clock);
+  const holdS = Math.ceil(options.holdMs / 1000);
+  let held = 0;
+  let pollMs = SHORTEST_POLL_MS;
+  let isClosed = false;
+
+  async function receive(max: number): Promise<TakenMessage[]> {
+    const wanted = Math.min(max, MAX_BATCH, options.maxUnacknowledged - held);
+    if (wanted < 1) return [];
+    const { receivedMessageItems } = await callWhenOpen((service) =>
+      service.getQueueClient(queue).receiveMessages({ numberOfMessages: wanted, visibilityTimeout: holdS }),
+    );
+    held += receivedMessageItems.length;
+    return receivedMessageItems.map(toTaken);
+  }
+
+  function toTaken(item: DequeuedMessageItem): TakenMessage {
+    const { text, properties } = readParked(item.messageText);
+    // Every answer brings a new one, and only the newest opens.
+    let receipt = item.popReceipt;
+    let isHeld = true;
+
+    function release(): void {
+      if (isHeld) held--;
+      isHeld = false;
+      bell.ring();
+    }
+
+    async function hide(forS: number): Promise<Settled> {
+      const answer = await ifNotLost(() =>
+        call((service) => service.getQueueClient(queue).updateMessage(item.messageId, receipt, undefined, forS)),
+      );
+      if (answer === undefined) return "lost";
+      receipt = answer.popReceipt ?? receipt;
+      return "settled";
+    }
+
+    async function acknowledge(): Promise<Settled> {
+      const answer = await ifNotLost(() =>
+        call((service) => service.getQueueClient(queue).deleteMessage(item.messageId, receipt)),
+      ).finally(release);
+      return answer === undefined ? "lost" : "settled";
+    }
+
+    return {
+      id: item.messageId,
+      body: decodeText(text),
+      contentType: undefined,
+      subject: undefined,
+      sessionId: undefined,
+      properties,
+      deliveryCount: item.dequeueCount,
+      acknowledge,
+      renew: () => hide(holdS),
+      retry: (delayMs = 0) => hide(Math.ceil(delayMs / 1000)).finally(release),
+      async park(reason, description) {
+        await call((service) =>
+          service
+            .getQueueClient(parkTo.destination)
+            .sendMessage(writeParked(text, reason, description), { messageTimeToLive: -1 }),
+        );
+        return acknowledge();
+      },
+    };
+  }
+
+  return {
+    async take(max, waitMs) {
+      const until = clock.now() + waitMs;
+      for (;;) {
+        if (isClosed) throw closedFault();
+        const taken = await receive(max).catch(ignoreLostConnection);
+        if (taken.length > 0) {
+          pollMs = SHORTEST_POLL_MS;
+          return taken;
+        }
+        const leftMs = until - clock.now();
+        if (leftMs <= 0) return [];
+        await bell.wait(Math.min(pollMs, leftMs));
+        pollMs = Math.min(pollMs * 2, Math.max(waitMs, SHORTEST_POLL_MS));
+      }
+    },
+    async close() {
+      isClosed = true;
+      bell.ring();
+    },
+  };
+}
+
+/** The next call waits until it is back. */
+function ignoreLostConnection(error: unknown): [] {
+  if (error instanceof BrokerFault && error.isOfConnection) return [];
+  throw error;
+}
+
+async function ifNotLost<Answer>(act: () => Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof BrokerFault && error.kind === "lost") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,73 @@
+import { PosthornError } from "../domain/errors.ts";
+
+export type FaultKind =
+  | "unreachable"
+  | "wrong_credentials"
+  | "missing_package"
+  | "not_found"
+  | "different"
+  | "too_large"
+  /** The message was held for too long: somebody else may have it. */
+  | "lost"
+  | "closed"
+  | "refused";
+
+/**
+ * What went wrong with a broker, in one line that names what to do. It has no cause: errors of the packages hold whole
+ * requests, with their credentials.
+ */
+export class BrokerFault extends PosthornError {
+  readonly kind: FaultKind;
+
+  constructor(kind: FaultKind, message: string) {
+    super("broker_failed", message, { details: { fault: kind } });
+    this.kind = kind;
+  }
+
+  /** Of the connection and not of one queue or message. */
+  get isOfConnection(): boolean {
+    return this.kind === "unreachable" || this.kind === "wrong_credentials" || this.kind === "missing_package";
+  }
+}
+
+export function closedFault(): BrokerFault {
+  return new BrokerFault("closed", "The connection to the broker is closed.");
+}
+
+const NETWORK_CODES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nobody listens there",
+  ECONNRESET: "it cut the connection",
+  EPIPE: "it cut the connection",
+  ENOTFOUND: "there is no such host",
+  EAI_AGAIN: "its name cannot be resolved now",
+  ETIMEDOUT: "it does not answer",
+  EHOSTUNREACH: "there is no way to that host",
+  ENETUNREACH: "there is no way to that network",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is signed by itself",
+  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is signed by an unknown authority",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate cannot be verified",
+};
+
+/** In words, when an error is one of the network; errors are often wrapped in others. */
+export function findNetworkTrouble(error: unknown): string | undefined {
+  for (let one: unknown = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++) {
+    const { code, errors } = one as Error & { code?: unknown; errors?: unknown[] };
+    // Some packages put a code of their own there, and the network's into the text.
+    const known = [code, /\b(E[A-Z]{4,}):/.exec(one.message)?.[1]].find((text) =>
+      Object.hasOwn(NETWORK_CODES, String(text)),
+    );
+    if (known !== undefined) return NETWORK_CODES[String(known)];
+    if (Array.isArray(errors)) {
+      const inner = errors.map(findNetworkTrouble).find((text) => text !== undefined);
+      if (inner !== undefined) return inner;
+    }
+  }
+  return undefined;
+}
+
+/** One line, however many a package wrote. */
+export function firstLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.split("\n")[0]?.slice(0, 300) ?? "";
+}

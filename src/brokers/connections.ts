@@ -1,0 +1,72 @@
+import type { Clock, Random } from "../domain/clock.ts";
+import type { BrokerKind, ConnectionInput } from "../domain/connection.ts";
+import { createAmqpConnection, type AmqpConnection } from "./amqp/amqp-connection.ts";
+import { createBusConnection, type BusConnection } from "./azure-service-bus/bus-connection.ts";
+import type { StorageAccount } from "./azure-storage-queue/storage-account.ts";
+import { createStorageConnection, type StorageConnection } from "./azure-storage-queue/storage-connection.ts";
+import type { BrokerConnection, ConnectionState } from "./broker.ts";
+
+export interface ConnectionOf {
+  amqp: AmqpConnection;
+  "azure-service-bus": BusConnection;
+  "azure-storage-queue": StorageConnection;
+}
+
+/** The connections of this process: one for each that is configured, shared by all sources and senders that name it. */
+export interface Connections {
+  find<Kind extends BrokerKind>(kind: Kind, name: string): ConnectionOf[Kind] | undefined;
+  /** Where bodies lie that are too large for a queue of it. */
+  findAccount(name: string): StorageAccount | undefined;
+  list(): { kind: BrokerKind; name: string; state: ConnectionState }[];
+  close(): Promise<void>;
+}
+
+export interface ConnectionsOptions {
+  connections: readonly ConnectionInput[];
+  /** As operators of a broker see who is connected. */
+  label: string;
+  clock: Clock;
+  random: Pick<Random, "next">;
+}
+
+export function createConnections({ connections, label, clock, random }: ConnectionsOptions): Connections {
+  const all = connections.map((input) => ({ input, connection: create(input) }));
+
+  function create(input: ConnectionInput): BrokerConnection {
+    switch (input.kind) {
+      case "amqp":
+        return createAmqpConnection({ url: input.url ?? "", label, clock, random });
+      case "azure-service-bus": {
+        const { namespace, connection_string: connectionString = "" } = input;
+        const where = namespace === undefined ? { connectionString } : { namespace };
+        return createBusConnection({ namespace: where, clock, random });
+      }
+      case "azure-storage-queue":
+        return createStorageConnection({ account: toAccount(input), clock, random });
+    }
+  }
+
+  function find(kind: BrokerKind, name: string) {
+    return all.find(({ input }) => input.kind === kind && input.name === name);
+  }
+
+  return {
+    find: <Kind extends BrokerKind>(kind: Kind, name: string) =>
+      find(kind, name)?.connection as ConnectionOf[Kind] | undefined,
+    findAccount(name) {
+      const found = find("azure-storage-queue", name);
+      return found && toAccount(found.input);
+    },
+    list: () => all.map(({ input: { kind, name }, connection }) => ({ kind, name, state: connection.state() })),
+    async close() {
+      await Promise.all(all.map(({ connection }) => connection.close()));
+    },
+  };
+}
+
+function toAccount({
+  account_url: accountUrl,
+  connection_string: connectionString = "",
+}: ConnectionInput): StorageAccount {
+  return accountUrl === undefined ? { connectionString } : { accountUrl };
+}

@@ -1,0 +1,111 @@
+import { Type, type Static } from "typebox";
+import { parseUrl } from "./parse-url.ts";
+
+/** A connection to a broker, by which sources take from it and subscriptions publish to it. */
+
+/** The one that sources and subscriptions mean when they name none. */
+export const DEFAULT_CONNECTION = "default";
+
+export const ConnectionInput = Type.Object(
+  {
+    name: Type.String({
+      pattern: "^[a-z0-9][a-z0-9_-]{0,63}$",
+      description: `Unique per kind; \`${DEFAULT_CONNECTION}\` is meant where none is named`,
+    }),
+    kind: Type.Union([Type.Literal("amqp"), Type.Literal("azure-service-bus"), Type.Literal("azure-storage-queue")], {
+      description: "The kind of broker",
+    }),
+    url: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 4096,
+        secret: true,
+        description: "For `amqp`: `amqps://user:password@host:5671/vhost`",
+      }),
+    ),
+    connection_string: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 4096,
+        secret: true,
+        description: "For the kinds of Azure, as its portal shows it",
+      }),
+    ),
+    namespace: Type.Optional(
+      Type.String({
+        pattern: "^[A-Za-z0-9.-]{1,253}$",
+        description:
+          "For `azure-service-bus`, instead of a connection string: `NAME.servicebus.windows.net`, with the identity " +
+          "that `DefaultAzureCredential` finds",
+      }),
+    ),
+    account_url: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 2048,
+        description:
+          "For `azure-storage-queue`, instead of a connection string: `https://NAME.queue.core.windows.net`, with the " +
+          "identity that `DefaultAzureCredential` finds",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type ConnectionInput = Static<typeof ConnectionInput>;
+export type BrokerKind = ConnectionInput["kind"];
+
+/** What each kind is reached by: one of these. */
+const ADDRESSES = {
+  amqp: ["url"],
+  "azure-service-bus": ["connection_string", "namespace"],
+  "azure-storage-queue": ["connection_string", "account_url"],
+} as const satisfies Record<BrokerKind, readonly (keyof ConnectionInput)[]>;
+
+type Address = (typeof ADDRESSES)[BrokerKind][number];
+
+/** What is wrong with the company of its fields, and with each of them. Repeats no value: they hold passwords. */
+export function checkConnectionInput(input: ConnectionInput): { field: Address; message: string }[] {
+  const wanted: readonly Address[] = ADDRESSES[input.kind];
+  const given = Object.values(ADDRESSES)
+    .flat()
+    .filter((field) => input[field] !== undefined);
+  const foreign = given.find((field) => !wanted.includes(field));
+  if (foreign !== undefined) {
+    return [{ field: foreign, message: `is not for ${input.kind}; give ${wanted.join(" or ")}` }];
+  }
+  const [field, second] = new Set(given);
+  if (field === undefined) return [{ field: wanted[0] ?? "url", message: `give ${wanted.join(" or ")}` }];
+  if (second !== undefined) return [{ field: second, message: `given together with ${field}; give only one of them` }];
+  const message = findAddressProblem(input.kind, field, input[field] ?? "");
+  return message === undefined ? [] : [{ field, message }];
+}
+
+/** Also of what the environment gives for the default connections. */
+export function findAddressProblem(kind: BrokerKind, field: Address, text: string): string | undefined {
+  switch (field) {
+    case "url": {
+      const protocol = parseUrl(text)?.protocol;
+      if (protocol === "amqp:" || protocol === "amqps:") return undefined;
+      return "is not the URL of RabbitMQ; write for example amqps://user:password@host:5671/vhost";
+    }
+    case "account_url": {
+      const url = parseUrl(text);
+      const isPlain = url?.username === "" && url.search === "" && url.hash === "";
+      if (url?.protocol === "https:" && isPlain) return undefined;
+      return "is not the address of an account; write for example https://NAME.queue.core.windows.net";
+    }
+    case "connection_string":
+      return findConnectionStringProblem(kind, text);
+    case "namespace":
+      return undefined;
+  }
+}
+
+function findConnectionStringProblem(kind: BrokerKind, text: string): string | undefined {
+  if (kind === "azure-service-bus") {
+    const isBus = /(?:^|;)\s*Endpoint\s*=\s*sb:\/\//i.test(text);
+    return isBus ? undefined : "is not one of Azure Service Bus, which has Endpoint=sb://NAME.servicebus.windows.net/";
+  }
+  const isStorage = /(?:^|;)\s*(?:AccountName|QueueEndpoint|UseDevelopmentStorage)\s*=/i.test(text);
+  return isStorage ? undefined : "is not one of Azure Storage, which has an AccountName";
+}

@@ -1,0 +1,269 @@
+import { randomUUID } from "node:crypto";
+import { afterEach, describe, expect, it, type TestContext } from "vitest";
+import {
+  PARK_DESCRIPTION,
+  PARK_REASON,
+  type BrokerConnection,
+  type OutgoingMessage,
+  type QueueTaker,
+  type TakenMessage,
+  type TakerOptions,
+} from "../../src/brokers/broker.ts";
+import { skipBecause } from "../support/skip.ts";
+
+/** What every kind of broker promises to sources and senders, on a real one. */
+export interface BrokerWorld {
+  connect(): BrokerConnection;
+  /** To a broker that is there, with a password or key that is wrong. */
+  connectWithWrongCredentials(): BrokerConnection;
+  /** To where nobody listens. */
+  connectToNobody(): BrokerConnection;
+  /** An empty queue that nobody else uses. */
+  makeQueue(connection: BrokerConnection): Promise<BrokerQueue>;
+  /** Some of the time for which a message is held is over, where that is told to a test server. */
+  passSome(): void;
+}
+
+export interface BrokerQueue {
+  name: string;
+  publishTo: { destination: string; subject: string };
+  parkTo: { destination: string; subject: string };
+  /** What takes from where parked messages are. */
+  parkedQueue: string;
+}
+
+const ODD_BODY = Buffer.from([0, 1, 2, 0xff, 0xfe, 0x0a, 0x22, 0x7b, 0xc3, 0x28]);
+const WAIT_MS = 60_000;
+const HOLD_MS = 3_000;
+
+export function brokerContract(name: string, openWorld: (context: TestContext) => Promise<BrokerWorld>): void {
+  describe(`${name} as a broker`, () => {
+    const open: { close(): Promise<void> }[] = [];
+
+    afterEach(async () => {
+      await Promise.all(open.splice(0).map((one) => one.close()));
+    });
+
+    interface Ready {
+      world: BrokerWorld;
+      connection: BrokerConnection;
+      queue: BrokerQueue;
+      take(options?: Partial<TakerOptions>): QueueTaker;
+      publish(...bodies: (string | Buffer)[]): Promise<void>;
+    }
+
+    async function prepare(context: TestContext): Promise<Ready> {
+      const world = await openWorld(context);
+      const connection = world.connect();
+      open.push(connection);
+      const queue = await world.makeQueue(connection);
+      const publisher = connection.openPublisher(queue.publishTo.destination);
+      return {
+        world,
+        connection,
+        queue,
+        take: (options) => connection.openTaker(takerOptions(queue, options)),
+        async publish(...bodies) {
+          for (const body of bodies) {
+            const outcome = await publisher.publish(toMessage(body, queue.publishTo.subject));
+            expect(outcome).toEqual({ outcome: "confirmed" });
+          }
+        },
+      };
+    }
+
+    it("brings a message byte for byte, once it is acknowledged no more", async (context) => {
+      const { connection, queue, take, publish } = await prepare(context);
+      await publish(ODD_BODY);
+      const taker = take();
+
+      const [message] = await taker.take(10, WAIT_MS);
+      expect(message?.body).toEqual(ODD_BODY);
+      expect(message?.deliveryCount).toBe(1);
+      expect(await message?.acknowledge()).toBe("settled");
+      expect(await taker.take(10, 0)).toEqual([]);
+      await expect.poll(async () => (await connection.depth(queue.name)).ready).toBe(0);
+      expect(connection.state()).toEqual({ state: "connected" });
+    });
+
+    it("brings what is to be tried again, and counts it", async (context) => {
+      const { take, publish } = await prepare(context);
+      await publish("again");
+      const taker = take();
+
+      const [first] = await taker.take(1, WAIT_MS);
+      expect(await first?.retry()).toBe("settled");
+      const [second] = await taker.take(1, WAIT_MS);
+      expect(second?.body.toString()).toBe("again");
+      expect(second?.deliveryCount).toBe(2);
+      await second?.acknowledge();
+    });
+
+    it("parks a message with its reason, unchanged, and goes on with the next", async (context) => {
+      const { connection, queue, take, publish } = await prepare(context);
+      await publish(ODD_BODY, "the next");
+      const taker = take();
+
+      const messages = await takeSome(taker, 2);
+      const [bad] = messages.filter(({ body }) => body.equals(ODD_BODY));
+      expect(await bad?.park("unknown_version", 'The message says "v": 9.')).toBe("settled");
+      const [good] = messages.filter(({ body }) => body.toString() === "the next");
+      await good?.acknowledge();
+
+      const parked = connection.openTaker(takerOptions({ ...queue, name: queue.parkedQueue }));
+      const [found] = await takeSome(parked, 1);
+      expect(found?.body).toEqual(ODD_BODY);
+      expect(found?.properties).toMatchObject({
+        [PARK_REASON]: "unknown_version",
+        [PARK_DESCRIPTION]: 'The message says "v": 9.',
+      });
+      await found?.acknowledge();
+    });
+
+    it("brings again what a taker held when its connection ended", async (context) => {
+      const { world, queue, take, publish } = await prepare(context);
+      const other = world.connect();
+      const first = other.openTaker(takerOptions(queue));
+      await publish("held");
+      const [held] = await first.take(1, WAIT_MS);
+      await other.close();
+
+      const taker = take();
+      let again: TakenMessage | undefined;
+      while (again === undefined) {
+        world.passSome();
+        [again] = await taker.take(1, 100);
+      }
+      expect(again.body.toString()).toBe("held");
+      expect(await again.acknowledge()).toBe("settled");
+      expect(await held?.acknowledge().catch(() => "lost")).toBe("lost");
+    });
+
+    it("keeps a message hidden for as long as it is renewed, where it can be", async (context) => {
+      const { world, connection, take, publish } = await prepare(context);
+      if (!connection.limits.canRenew) skipBecause(context, `${name} cannot renew`);
+      await publish("renewed", "left alone");
+      const taker = take();
+      const messages = await takeSome(taker, 2);
+      const renewed = messages.find(({ body }) => body.toString() === "renewed");
+
+      let again: TakenMessage | undefined;
+      while (again === undefined) {
+        expect(await renewed?.renew?.()).toBe("settled");
+        world.passSome();
+        [again] = await taker.take(1, 100);
+      }
+      expect(again.body.toString()).toBe("left alone");
+      expect(await renewed?.acknowledge()).toBe("settled");
+      const [old] = messages.filter(({ body }) => body.toString() === "left alone");
+      expect(await old?.acknowledge()).toBe("lost");
+      await again.acknowledge();
+    });
+
+    it("holds no more than it may", async (context) => {
+      const { take, publish } = await prepare(context);
+      await publish("1", "2", "3", "4");
+      const taker = take({ maxUnacknowledged: 2 });
+
+      const held = await takeSome(taker, 2);
+      expect(await taker.take(10, 0)).toEqual([]);
+      await held[0]?.acknowledge();
+      const next = await taker.take(10, WAIT_MS);
+      expect(next).toHaveLength(1);
+      for (const message of [...held.slice(1), ...next]) await message.acknowledge();
+      for (const message of await takeSome(taker, 1)) await message.acknowledge();
+    });
+
+    it("tells how many messages a queue has", async (context) => {
+      const { connection, queue, publish } = await prepare(context);
+      await publish("1", "2", "3");
+      await expect.poll(async () => (await connection.depth(queue.name)).ready).toBe(3);
+    });
+
+    it("says that a queue is missing, and takes from it once it is there", async (context) => {
+      const { connection, queue } = await prepare(context);
+      await expect(connection.depth(`${queue.name}-not-there`)).rejects.toMatchObject({ kind: "not_found" });
+      const taker = connection.openTaker(takerOptions({ ...queue, name: `${queue.name}-not-there` }));
+      await expect(taker.take(1, WAIT_MS)).rejects.toMatchObject({
+        kind: "not_found",
+        message: expect.stringContaining("posthorn queue declare") as string,
+      });
+    });
+
+    it("says in one line that credentials are wrong, and shows none of them", async (context) => {
+      const world = await openWorld(context);
+      const connection = world.connectWithWrongCredentials();
+      open.push(connection);
+      const outcome = await connection.openPublisher("anything").publish(toMessage("x", "x"));
+      expect(outcome).toMatchObject({ outcome: "failed", fault: { kind: "wrong_credentials" } });
+      expect(connection.state()).toMatchObject({ state: "failed", fault: { kind: "wrong_credentials" } });
+      const text = JSON.stringify(connection.state()) + messageOf(connection);
+      expect(messageOf(connection)).not.toContain("\n");
+      expect(text).not.toContain("wrong-secret");
+    });
+
+    it("says in one line that the broker cannot be reached, and keeps trying", async (context) => {
+      const world = await openWorld(context);
+      const connection = world.connectToNobody();
+      open.push(connection);
+      expect(connection.state()).toEqual({ state: "unused" });
+      const outcome = await connection.openPublisher("anything").publish(toMessage("x", "x"));
+      expect(outcome).toMatchObject({ outcome: "failed", fault: { kind: "unreachable" } });
+      expect(connection.state()).toMatchObject({ state: "failed", retryAt: expect.any(Number) as number });
+      expect(messageOf(connection)).toMatch(/^[^\n]* cannot be reached: nobody listens there\.$/);
+    });
+
+    it("ends whoever waits when it is closed", async (context) => {
+      const { connection, take } = await prepare(context);
+      const taker = take();
+      const waiting = taker.take(1, 10 * WAIT_MS).catch((error: unknown) => error);
+      await connection.close();
+      const ended = await waiting;
+      expect(Array.isArray(ended) ? ended : (ended as { kind: string }).kind).toEqual(
+        Array.isArray(ended) ? [] : "closed",
+      );
+      await expect(taker.take(1, WAIT_MS)).rejects.toMatchObject({ kind: "closed" });
+    });
+  });
+}
+
+function takerOptions(queue: BrokerQueue, options: Partial<TakerOptions> = {}): TakerOptions {
+  return {
+    queue: queue.name,
+    maxUnacknowledged: 10,
+    holdMs: HOLD_MS,
+    parkTo: queue.parkTo,
+    sessions: false,
+    ...options,
+  };
+}
+
+export function toMessage(
+  body: string | Buffer,
+  subject: string,
+  more: Partial<OutgoingMessage> = {},
+): OutgoingMessage {
+  return {
+    id: randomUUID(),
+    body: Buffer.from(body),
+    contentType: "application/octet-stream",
+    subject,
+    sessionId: undefined,
+    correlationId: undefined,
+    timestamp: Date.now(),
+    properties: { event_type: "order.created" },
+    ...more,
+  };
+}
+
+/** As many as that, in as many calls as it takes. */
+export async function takeSome(taker: QueueTaker, count: number): Promise<TakenMessage[]> {
+  const taken: TakenMessage[] = [];
+  while (taken.length < count) taken.push(...(await taker.take(count - taken.length, WAIT_MS)));
+  return taken;
+}
+
+function messageOf(connection: BrokerConnection): string {
+  const state = connection.state();
+  return state.state === "failed" ? state.fault.message : "";
+}

@@ -1,0 +1,111 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createAmqpConnection, type AmqpConnection } from "../../../src/brokers/amqp/amqp-connection.ts";
+import type { Published, TakerOptions } from "../../../src/brokers/broker.ts";
+import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
+import { createSystemClock } from "../../../src/domain/system-clock.ts";
+import { takeSome, toMessage } from "../../contract/broker-contract.ts";
+import { until } from "../../support/api-client.ts";
+import { startRabbitMq, type RabbitMq } from "../../support/services/rabbitmq.ts";
+import { skipWithoutService } from "../../support/skip.ts";
+
+let broker: RabbitMq | undefined;
+let connection: AmqpConnection;
+const namespace = "outage";
+const taking: TakerOptions = {
+  queue: "webhook.delivery",
+  maxUnacknowledged: 500,
+  holdMs: 60_000,
+  parkTo: { destination: `${namespace}.dlx`, subject: "webhook.failed" },
+  sessions: false,
+};
+
+beforeAll(async () => {
+  broker = await startRabbitMq();
+});
+
+afterAll(async () => {
+  await broker?.close();
+});
+
+beforeEach(async (context) => {
+  if (broker === undefined) skipWithoutService(context, "RabbitMQ");
+  connection = createAmqpConnection({
+    url: broker.url(),
+    label: "test",
+    clock: createSystemClock(),
+    random: createSeededRandom(1),
+  });
+  await connection.declare({ namespace, queueType: "quorum", notifications: [] });
+});
+
+afterEach(async () => {
+  await connection.close();
+});
+
+describe("a broker that is killed and comes back", () => {
+  it("has lost nothing that it confirmed, and what it did not confirm failed as a value", async () => {
+    const publisher = connection.openPublisher(`${namespace}.events`);
+    const confirmed: string[] = [];
+    const failed: Published[] = [];
+    const ended = new AbortController();
+    async function publishOnAndOn(): Promise<void> {
+      while (!ended.signal.aborted) {
+        const message = toMessage("x", "order.created", { id: randomUUID() });
+        const published = await publisher.publish(message);
+        if (published.outcome === "confirmed") {
+          confirmed.push(message.id);
+        } else {
+          failed.push(published);
+          await until(() => connection.state().state === "connected");
+        }
+      }
+    }
+    const publishing = Promise.all(Array.from({ length: 20 }, publishOnAndOn));
+    await expect.poll(() => confirmed.length).toBeGreaterThan(200);
+
+    await broker?.kill();
+    await expect.poll(() => connection.state().state).toBe("failed");
+    const before = confirmed.length;
+    await broker?.start();
+    await expect.poll(() => confirmed.length).toBeGreaterThan(before + 200);
+    expect(connection.state()).toEqual({ state: "connected" });
+    ended.abort();
+    await publishing;
+
+    expect(failed.length).toBeGreaterThan(0);
+    expect(failed.every((one) => one.outcome === "failed" && one.fault.kind === "unreachable")).toBe(true);
+
+    const wanted = new Set(confirmed);
+    const taker = connection.openTaker(taking);
+    while (wanted.size > 0) {
+      for (const message of await taker.take(100, 60_000)) {
+        wanted.delete(message.id ?? "");
+        await message.acknowledge();
+      }
+    }
+    expect(wanted.size).toBe(0);
+  });
+
+  it("hands out again what was held, to the same taker, and does not take the old word for it", async () => {
+    const publisher = connection.openPublisher("");
+    const taker = connection.openTaker(taking);
+    const id = randomUUID();
+    expect(await publisher.publish(toMessage("held", "webhook.delivery", { id }))).toEqual({ outcome: "confirmed" });
+    let held = await takeSome(taker, 1);
+    while (held[0]?.id !== id) {
+      await held[0]?.acknowledge();
+      held = await takeSome(taker, 1);
+    }
+
+    const waiting = taker.take(1, 600_000);
+    await broker?.stop();
+    await broker?.start();
+    let [again] = await waiting;
+    while (again === undefined) [again] = await taker.take(1, 600_000);
+    expect(again.id).toBe(id);
+    expect(again.deliveryCount).toBeGreaterThan(1);
+    expect(await held[0]?.acknowledge()).toBe("lost");
+    expect(await again.acknowledge()).toBe("settled");
+  });
+});

@@ -1,0 +1,71 @@
+// Azurite, Microsoft's emulator of Azure Storage, on ports of its own.
+import type { ChildProcess } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { findFreePort } from "../free-port.ts";
+import { endService, startService, untilListening } from "./child-service.ts";
+
+export interface Azurite {
+  connectionString: string;
+  /** Writes what it holds to its folder first. */
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+  /** Again, on the same ports, with what it wrote when it was stopped; after `kill` some of that may be missing. */
+  start(): Promise<void>;
+  /** Stops it and deletes what it wrote. */
+  close(): Promise<void>;
+}
+
+const PROGRAM = fileURLToPath(new URL("../../../node_modules/azurite/dist/src/azurite.js", import.meta.url));
+/** The same for everybody: Microsoft publishes it. */
+const ACCOUNT = "devstoreaccount1";
+const KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+
+/** Undefined where it is not installed. */
+export async function startAzurite(): Promise<Azurite | undefined> {
+  if (!existsSync(PROGRAM)) return undefined;
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-azurite-"));
+  const [blobPort, queuePort, tablePort] = [await findFreePort(), await findFreePort(), await findFreePort()];
+  const args = [
+    PROGRAM,
+    "--silent",
+    "--skipApiVersionCheck",
+    "--disableTelemetry",
+    `--location=${folder}`,
+    `--blobPort=${blobPort}`,
+    `--queuePort=${queuePort}`,
+    `--tablePort=${tablePort}`,
+  ];
+  let child: ChildProcess | undefined;
+
+  async function start(): Promise<void> {
+    child = startService(process.execPath, args);
+    for (const port of [blobPort, queuePort]) await untilListening(port, child, () => "");
+  }
+
+  async function end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    if (child !== undefined) await endService(child, signal);
+    child = undefined;
+  }
+
+  await start();
+  const url = (port: number) => `http://127.0.0.1:${port}/${ACCOUNT}`;
+  return {
+    connectionString: [
+      "DefaultEndpointsProtocol=http",
+      `AccountName=${ACCOUNT}`,
+      `AccountKey=${KEY}`,
+      `BlobEndpoint=${url(blobPort)}`,
+      `QueueEndpoint=${url(queuePort)}`,
+    ].join(";"),
+    stop: () => end("SIGTERM"),
+    kill: () => end("SIGKILL"),
+    start,
+    async close() {
+      await end("SIGKILL");
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}

@@ -1,0 +1,50 @@
+// Starts the services that test files share, when the first of them asks, and ends them with the run. Test files run in
+// processes of their own: they ask by HTTP on loopback, and shared.ts is who asks.
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { startAzurite, type Azurite } from "./azurite.ts";
+import { startRabbitMq, type RabbitMq } from "./rabbitmq.ts";
+
+/** Where the provider of this run listens, for the processes of the run. */
+export const PROVIDER_VARIABLE = "POSTHORN_TEST_SERVICES";
+
+/** Each file that asks gets one of its own, because names of queues are fixed in parts. */
+const VHOSTS = Array.from({ length: 24 }, (_, index) => `test-${index}`);
+
+/** Vitest calls this for each of its projects; all of them are one run. */
+export async function setup(): Promise<(() => Promise<void>) | undefined> {
+  if (process.env[PROVIDER_VARIABLE] !== undefined) return undefined;
+  let rabbitMq: Promise<RabbitMq | undefined> | undefined;
+  let azurite: Promise<Azurite | undefined> | undefined;
+  let vhosts = 0;
+
+  async function provide(service: string): Promise<string | undefined> {
+    if (service === "/azurite") return (await (azurite ??= startAzurite()))?.connectionString;
+    const node = await (rabbitMq ??= startRabbitMq(VHOSTS));
+    return node?.url(VHOSTS[vhosts++ % VHOSTS.length]);
+  }
+
+  const server = createServer((request, response) => {
+    provide(request.url ?? "").then(
+      (address) => answer(response, address === undefined ? 404 : 200, address ?? ""),
+      (error: unknown) => answer(response, 500, String(error)),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  server.unref();
+  process.env[PROVIDER_VARIABLE] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return async () => {
+    await closeServer(server);
+    await (await rabbitMq)?.close();
+    await (await azurite)?.close();
+    delete process.env[PROVIDER_VARIABLE];
+  };
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { connection: "close" }).end(text);
+}
+
+function closeServer(server: Server): Promise<unknown> {
+  return new Promise((resolve) => server.close(resolve));
+}

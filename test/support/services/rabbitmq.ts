@@ -1,0 +1,113 @@
+// A RabbitMQ node of a test's own, with everything it writes in a temporary folder: to be stopped, killed and started
+// again. Tests that only need one use that of the whole run (shared.ts).
+import type { ChildProcess } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, openSync, closeSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { installPackage } from "../debian.ts";
+import { findFreePort } from "../free-port.ts";
+import { endService, startService, untilListening } from "./child-service.ts";
+
+export interface RabbitMq {
+  /** Of the first virtual host if none is named. */
+  url(vhost?: string): string;
+  /** As an operator does it: everything durable is kept, and connections are told. */
+  stop(): Promise<void>;
+  /** Without a word to anybody. */
+  kill(): Promise<void>;
+  /** Again, on the same port, with what was kept. */
+  start(): Promise<void>;
+  /** Stops it and deletes what it wrote. */
+  close(): Promise<void>;
+}
+
+/** Debian's wrapper in PATH insists on root or the user rabbitmq; the server itself runs as anybody. */
+const SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server";
+const USER = "guest";
+const PASSWORD = "guest";
+
+/** Undefined where RabbitMQ is neither installed nor can be. */
+export async function startRabbitMq(vhosts: readonly string[] = ["test"]): Promise<RabbitMq | undefined> {
+  if (!existsSync(SERVER) && !(installPackage("rabbitmq-server") && existsSync(SERVER))) return undefined;
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-rabbitmq-"));
+  const [port, distPort, epmdPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
+  const env = prepareFolder(folder, { port, distPort, epmdPort, vhosts });
+  // Started here and not by the node, which would leave it behind.
+  const epmd = startService("epmd", ["-port", String(epmdPort), "-address", "127.0.0.1"]);
+  let server: ChildProcess | undefined;
+
+  async function start(): Promise<void> {
+    const log = openSync(join(folder, "output.log"), "a");
+    server = startService(SERVER, [], { env, output: log });
+    closeSync(log);
+    await untilListening(port, server, () => readFileSync(join(folder, "output.log"), "utf8"));
+  }
+
+  async function end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    if (server !== undefined) await endService(server, signal);
+    server = undefined;
+  }
+
+  const rabbitMq: RabbitMq = {
+    url: (vhost = vhosts[0] ?? "/") => `amqp://${USER}:${PASSWORD}@127.0.0.1:${port}/${encodeURIComponent(vhost)}`,
+    stop: () => end("SIGTERM"),
+    kill: () => end("SIGKILL"),
+    start,
+    async close() {
+      await end("SIGKILL");
+      await endService(epmd, "SIGKILL");
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+  try {
+    await untilListening(epmdPort, epmd, () => "");
+    await start();
+  } catch (error) {
+    await rabbitMq.close();
+    throw error;
+  }
+  return rabbitMq;
+}
+
+interface Place {
+  port: number;
+  distPort: number;
+  epmdPort: number;
+  vhosts: readonly string[];
+}
+
+function prepareFolder(folder: string, { port, distPort, epmdPort, vhosts }: Place): NodeJS.ProcessEnv {
+  const definitions = join(folder, "definitions.json");
+  const config = join(folder, "rabbitmq.conf");
+  const plugins = join(folder, "enabled_plugins");
+  writeFileSync(
+    definitions,
+    JSON.stringify({
+      users: [{ name: USER, password: PASSWORD, tags: "administrator", limits: {} }],
+      vhosts: vhosts.map((name) => ({ name })),
+      permissions: vhosts.map((vhost) => ({ user: USER, vhost, configure: ".*", write: ".*", read: ".*" })),
+    }),
+  );
+  writeFileSync(
+    config,
+    [`listeners.tcp.local = 127.0.0.1:${port}`, `load_definitions = ${definitions}`, "log.console.level = error"].join(
+      "\n",
+    ),
+  );
+  writeFileSync(plugins, "[].");
+  mkdirSync(join(folder, "home"));
+  return {
+    PATH: process.env["PATH"],
+    HOME: join(folder, "home"),
+    RABBITMQ_NODENAME: `posthorn-${port}@localhost`,
+    RABBITMQ_DIST_PORT: String(distPort),
+    ERL_EPMD_PORT: String(epmdPort),
+    ERL_EPMD_ADDRESS: "127.0.0.1",
+    RABBITMQ_MNESIA_BASE: join(folder, "mnesia"),
+    RABBITMQ_LOG_BASE: join(folder, "log"),
+    RABBITMQ_ENABLED_PLUGINS_FILE: plugins,
+    RABBITMQ_CONFIG_FILE: config,
+    // One scheduler that does not spin: tests share the machine.
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: "+S 1:1 +sbwt none -kernel inet_dist_use_interface {127,0,0,1}",
+  };
+}
