@@ -73,6 +73,8 @@ export function createTargets(options: TargetsOptions): Targets {
   const { shared, store, clock } = options;
   /** How each shared one is, by the number of its record. */
   const states = new Map<number, Target>();
+  // It was saved before: a pace that it was held to has had time since, whenever somebody asks for it first.
+  const openedAt = clock.now();
   /** What was saved of each subscription's own, as it was read. */
   const saved = new Map<number, { text: string; state: SubscriptionState }>();
 
@@ -211,7 +213,7 @@ export function createTargets(options: TargetsOptions): Targets {
       if (text === undefined) return undefined;
       const known = saved.get(seq);
       if (known?.text === text) return known.state;
-      const state = parseSubscription(text, clock.now());
+      const state = parseSubscription(text, openedAt);
       saved.set(seq, { text, state });
       return state;
     },

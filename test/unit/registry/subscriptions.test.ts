@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createDestinationKinds } from "../../../src/deliver/senders/kinds.ts";
+import { paceAllows } from "../../../src/deliver/pace.ts";
 import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
 import { createTarget, createTargetCondition } from "../../../src/deliver/target.ts";
 import { noteOthersFailed } from "../../../src/deliver/target-news.ts";
@@ -197,9 +198,15 @@ describe("subscriptions", () => {
     const made = await before.subscriptions.create(input("a"));
     const state = createSubscriptionState(0);
     Object.assign(state.ownTarget.mode, { isOpen: true, failures: 7 });
+    Object.assign(state.ownTarget.pace, { perS: 5, tokens: 0 });
     await targetsOf(before).saveState(made, state);
     const again = await open(store);
-    expect(targetsOf(again).findSaved(made.seq)?.ownTarget.mode).toMatchObject({ isOpen: true, failures: 7 });
+    const targets = targetsOf(again);
+    // Whenever it is asked for first: a pace that it was held to has had time since the start.
+    again.time.moveTo(again.clock.now() + 10_000);
+    const saved = targets.findSaved(made.seq) ?? createSubscriptionState(0);
+    expect(saved.ownTarget.mode).toMatchObject({ isOpen: true, failures: 7 });
+    expect(paceAllows(saved.ownTarget.pace, again.clock.now())).toBeGreaterThan(0);
     expect(again.subscriptions.find(made.seq)?.version).toBe(made.version);
   });
 
