@@ -5,7 +5,7 @@ import { dirname, join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseSync } from "oxc-parser";
 
-const PORTS = ["store/store.ts", "store/port/", "store/read-all.ts", "queue/queue.ts", "deliver/senders/sender.ts"];
+const PORTS = ["store/store.ts", "store/port/", "store/read-all.ts", "deliver/senders/sender.ts"];
 
 /**
  * The first line whose `from` fits a file decides which files of src/ it may import (its own `from` always).
@@ -22,7 +22,6 @@ const DIRECTIONS = [
   { from: "store/commit/", may: ["domain/", "store/store.ts", "store/port/"] },
   { from: "store/sqlite/", may: ["domain/", "store/store.ts", "store/port/", "store/commit/"] },
   { from: "store/postgres/", may: ["domain/", "store/store.ts", "store/port/", "store/commit/"] },
-  { from: "queue/", may: ["domain/"] },
   { from: "brokers/", may: ["domain/"] },
   { from: "deliver/senders/sender.ts", may: ["domain/", "deliver/senders/services.ts"] },
   { from: "deliver/senders/", may: ["domain/", "deliver/http-client.ts", "deliver/connection-terms.ts", "brokers/"] },
@@ -41,7 +40,6 @@ const DIRECTIONS = [
       "config/",
       "telemetry/",
       "store/",
-      "queue/",
       "brokers/",
       "receive/",
       "route/",

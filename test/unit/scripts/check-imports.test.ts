@@ -12,7 +12,7 @@ const VIOLATIONS: [file: string, source: string, complaint: string][] = [
   ["store/store.ts", `import type { X } from "../deliver/lane.ts";`, "imports deliver/lane.ts: store/store.ts may"],
   ["store/sqlite/a.ts", `import { x } from "../../manage/status.ts";`, "imports manage/status.ts: store/sqlite/ may"],
   ["store/postgres/a.ts", `import { x } from "../sqlite/accept.ts";`, "imports store/sqlite/accept.ts"],
-  ["queue/a.ts", `import { x } from "../store/store.ts";`, "imports store/store.ts: queue/ may import domain/"],
+  ["brokers/a.ts", `import { x } from "../store/store.ts";`, "imports store/store.ts: brokers/ may import domain/"],
   ["deliver/senders/sender.ts", `import type { X } from "../lane.ts";`, "imports deliver/lane.ts"],
   [
     "deliver/senders/a.ts",
