@@ -46,7 +46,7 @@ const proofs: readonly Project[] = [
       "e2e/n8n-proxy",
       "simulation/engine",
       "simulation/outage",
-      "unit/deliver/answer-reader-beside-node",
+      "unit/deliver/wire/answer-reader-beside-node",
     ],
     order: 1,
     maxWorkers: Math.max(2, allCores),

@@ -10,8 +10,8 @@ import { runScript } from "./run.mjs";
 /** Tests start gateways of it in processes of their own. */
 const FOR_TESTS = ["gateway", "cli/failure", "cli/heap", "config/load", "telemetry/logger"];
 const FOR_BENCH = [
-  "deliver/address-guard",
-  "deliver/http-client",
+  "deliver/wire/address-guard",
+  "deliver/wire/http-client",
   "domain/dedupe-key",
   "domain/event-search",
   "domain/filter",

@@ -24,13 +24,23 @@ const DIRECTIONS = [
   { from: "store/postgres/", may: ["domain/", "store/store.ts", "store/port/", "store/commit/"] },
   { from: "brokers/", may: ["domain/"] },
   { from: "deliver/senders/sender.ts", may: ["domain/", "deliver/senders/services.ts"] },
-  { from: "deliver/senders/", may: ["domain/", "deliver/http-client.ts", "deliver/connection-terms.ts", "brokers/"] },
-  { from: "receive/", may: ["domain/", "telemetry/", "route/", "deliver/", "brokers/", ...PORTS] },
+  {
+    from: "deliver/senders/",
+    may: ["domain/", "deliver/wire/http-client.ts", "deliver/wire/connection-terms.ts", "brokers/"],
+  },
+  { from: "receive/", may: ["plugins/", "domain/", "telemetry/", "route/", "deliver/", "brokers/", ...PORTS] },
   { from: "route/", may: ["domain/", "telemetry/", "deliver/", ...PORTS] },
   { from: "deliver/", may: ["domain/", "telemetry/", ...PORTS] },
   { from: "registry/", may: ["domain/", "telemetry/", "route/", "deliver/", ...PORTS] },
-  { from: "manage/", may: ["domain/", "telemetry/", "route/", "deliver/", "registry/", ...PORTS] },
-  { from: "http/", may: ["domain/", "telemetry/", "receive/", "route/", "deliver/", "registry/", "manage/", ...PORTS] },
+  { from: "operate/", may: ["domain/", "telemetry/", "route/", "deliver/", "registry/", ...PORTS] },
+  {
+    from: "plugins/",
+    may: ["domain/", "telemetry/", "receive/", "route/", "deliver/", "registry/", "operate/", "http/", ...PORTS],
+  },
+  {
+    from: "http/",
+    may: ["domain/", "telemetry/", "receive/", "route/", "deliver/", "registry/", "operate/", "plugins/", ...PORTS],
+  },
   { from: "cli/", may: [""] },
   ...["gateway.ts", "gateway/"].map((from) => ({
     from,
@@ -45,7 +55,8 @@ const DIRECTIONS = [
       "route/",
       "deliver/",
       "registry/",
-      "manage/",
+      "operate/",
+      "plugins/",
       "http/",
     ],
   })),
@@ -56,27 +67,27 @@ const KIND_OF_DESTINATION = /^deliver\/senders\/[^/]+\//;
 const KINDS_OF_DESTINATIONS = "deliver/senders/kinds.ts";
 
 const OUTGOING = ["cli/api-client.ts"];
-const SOCKETS = ["deliver/guarded-connect.ts", "deliver/proxy-tunnel.ts"];
+const SOCKETS = ["deliver/wire/guarded-connect.ts", "deliver/wire/proxy-tunnel.ts"];
 const SERVERS = ["http/", "cli/sink.ts"];
 
 /** Packages, and names of packages, that only some files may import. Types are free. */
 const RESERVED = [
-  { package: "undici", only: OUTGOING, why: "everything that leaves goes through deliver/http-client.ts" },
+  { package: "undici", only: OUTGOING, why: "everything that leaves goes through deliver/wire/http-client.ts" },
   { package: /^node:https?$/, names: ["createServer", "Server"], only: SERVERS, why: "only http/ and the sink listen" },
   {
     package: /^node:https?$/,
     names: ["request", "get", "Agent", "globalAgent", "ClientRequest", "*"],
     only: OUTGOING,
-    why: "everything that leaves goes through deliver/http-client.ts",
+    why: "everything that leaves goes through deliver/wire/http-client.ts",
   },
   {
     package: /^node:(?:net|tls)$/,
     names: ["connect", "createConnection", "Socket", "TLSSocket", "*"],
     // In domain/ for another reason.
     only: [...SOCKETS, "domain/"],
-    why: "every socket is opened by deliver/guarded-connect.ts",
+    why: "every socket is opened by deliver/wire/guarded-connect.ts",
   },
-  { package: "node:http2", only: [], why: "everything that leaves goes through deliver/http-client.ts" },
+  { package: "node:http2", only: [], why: "everything that leaves goes through deliver/wire/http-client.ts" },
   { package: "node:process", names: ["env", "*"], only: ["config/"], why: "only config/ reads the environment" },
   { package: "@photostructure/sqlite", only: ["store/sqlite/"], why: "only the driver knows its database" },
   { package: "pg", only: ["store/postgres/"], why: "only the driver knows its database" },

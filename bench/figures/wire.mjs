@@ -1,6 +1,6 @@
 import { buildConnector, Pool } from "undici";
-import { createAddressGuard } from "../../dist/deliver/address-guard.js";
-import { openHttpClient } from "../../dist/deliver/http-client.js";
+import { createAddressGuard } from "../../dist/deliver/wire/address-guard.js";
+import { openHttpClient } from "../../dist/deliver/wire/http-client.js";
 import { createSystemClock } from "../../dist/domain/system-clock.js";
 import { createBody } from "../children/stamp.mjs";
 import { BODY_BYTES, CONNECTIONS, TURNS_PER_ROUND } from "../plan.mjs";

@@ -5,7 +5,7 @@ import { loadConfig, type LoadInput } from "../config/load.ts";
 import { VERSION } from "../config/version.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Gateway } from "../gateway.ts";
-import { writePrivateFile } from "../manage/key-files.ts";
+import { writePrivateFile } from "../registry/key-files.ts";
 import { endEarlyThreads, startThreadsEarly } from "../store/sqlite/thread-starts.ts";
 import { createLogger, type Logger } from "../telemetry/logger.ts";
 import { ADMIN_KEY_FILE } from "./connect.ts";

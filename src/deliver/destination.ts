@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { PosthornError } from "../domain/errors.ts";
 import { parseUrl } from "../domain/parse-url.ts";
-import { type AddressGuard, PRIVATE_SETTING } from "./address-guard.ts";
+import { type AddressGuard, PRIVATE_SETTING } from "./wire/address-guard.ts";
 
 /** What a user may write as a destination: rules on the URL and on the headers sent with every attempt. */
 

@@ -1,8 +1,8 @@
-import { createBulkReplays } from "../manage/bulk-replays.ts";
-import { createReplayRunner } from "../manage/replay-runner.ts";
-import { createReplays } from "../manage/replays.ts";
-import { createResume } from "../manage/resume.ts";
-import { createTestDeliveries } from "../manage/test-delivery.ts";
+import { createBulkReplays } from "../operate/replays/bulk-replays.ts";
+import { createReplayRunner } from "../operate/replays/replay-runner.ts";
+import { createReplays } from "../operate/replays/replays.ts";
+import { createResume } from "../operate/resume.ts";
+import { createTestDeliveries } from "../operate/test-delivery.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";

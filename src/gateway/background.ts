@@ -1,9 +1,9 @@
 import { ageOf } from "../domain/retention.ts";
-import { createGatewayJobs, END_OVERLAPS } from "../manage/gateway-jobs.ts";
-import { createHeldJob } from "../manage/held-deliveries.ts";
-import { createJobs, type Jobs } from "../manage/jobs.ts";
-import { createPruneJobs } from "../manage/prune-jobs.ts";
-import { createSecretRotation } from "../manage/secret-rotation.ts";
+import { createGatewayJobs, END_OVERLAPS } from "../operate/gateway-jobs.ts";
+import { createHeldJob } from "../operate/held-deliveries.ts";
+import { createJobs, type Jobs } from "../operate/jobs.ts";
+import { createPruneJobs } from "../operate/prune-jobs.ts";
+import { createSecretRotation } from "../operate/secret-rotation.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
 import type { News } from "./news.ts";

@@ -1,5 +1,5 @@
 import { PosthornError } from "../domain/errors.ts";
-import { openDiskWatch } from "../manage/disk-watch.ts";
+import { openDiskWatch } from "../operate/disk-watch.ts";
 import { watchLoopLag } from "../telemetry/loop-lag.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { createWork, findOverload } from "../telemetry/overload.ts";

@@ -1,10 +1,10 @@
 import { createForwards, type Forwards } from "../deliver/forwards.ts";
-import { createGovernor } from "../deliver/governor.ts";
-import { createHealthWatch } from "../deliver/health-watch.ts";
+import { createGovernor } from "../deliver/lanes/governor.ts";
+import { createHealthWatch } from "../deliver/targets/health-watch.ts";
 import { createScheduler, type SchedulerOptions } from "../deliver/scheduler.ts";
 import { createEndedEvents } from "../receive/pulled/ended-events.ts";
-import { createStatistics, type Statistics } from "../manage/statistics.ts";
-import { startUpkeep } from "../manage/upkeep.ts";
+import { createStatistics, type Statistics } from "../operate/statistics.ts";
+import { startUpkeep } from "../operate/upkeep.ts";
 import { createUtilization } from "../telemetry/utilization.ts";
 import type { Capacity } from "./capacity.ts";
 import type { MutualParts } from "./mutual-parts.ts";

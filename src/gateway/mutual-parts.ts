@@ -1,14 +1,14 @@
 import type { Scheduler } from "../deliver/scheduler.ts";
-import type { HealthWatch } from "../deliver/health-watch.ts";
-import type { BulkReplays } from "../manage/bulk-replays.ts";
-import type { FailureNews } from "../manage/failure-news.ts";
-import type { ModeNews } from "../manage/mode-news.ts";
-import type { ReplayRunner } from "../manage/replay-runner.ts";
-import type { Resume } from "../manage/resume.ts";
-import type { SubscriptionLanes } from "../manage/subscription-lanes.ts";
-import type { TestDeliveries } from "../manage/test-delivery.ts";
+import type { HealthWatch } from "../deliver/targets/health-watch.ts";
+import type { BulkReplays } from "../operate/replays/bulk-replays.ts";
+import type { FailureNews } from "../operate/failure-events.ts";
+import type { ModeNews } from "../operate/mode-events.ts";
+import type { ReplayRunner } from "../operate/replays/replay-runner.ts";
+import type { Resume } from "../operate/resume.ts";
+import type { SubscriptionLanes } from "../operate/subscription-lanes.ts";
+import type { TestDeliveries } from "../operate/test-delivery.ts";
 import type { Forwarding } from "../receive/forwarding.ts";
-import type { Subscriptions } from "../registry/subscriptions.ts";
+import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
 
 /** Parts that call each other: what a part calls that is made after it, it finds here. */
 export interface MutualParts {

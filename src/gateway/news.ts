@@ -1,6 +1,6 @@
-import { createFailureNews } from "../manage/failure-news.ts";
-import { createModeNews } from "../manage/mode-news.ts";
-import { createOwnEvents } from "../manage/own-events.ts";
+import { createFailureNews } from "../operate/failure-events.ts";
+import { createModeNews } from "../operate/mode-events.ts";
+import { createOwnEvents } from "../operate/own-events.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";

@@ -2,7 +2,7 @@ import type { Config } from "../config/settings-tree.ts";
 import type { DestinationKind } from "../deliver/senders/sender.ts";
 import type { PosthornError } from "../domain/errors.ts";
 import type { SystemClockOptions } from "../domain/system-clock.ts";
-import type { createBodyChecker } from "../receive/body-check.ts";
+import type { createBodyChecker } from "../receive/text/body-check.ts";
 import type { SourceKind } from "../receive/sources/source-kind.ts";
 import type { createIngest } from "../route/ingest.ts";
 import type { openStore } from "../store/open.ts";

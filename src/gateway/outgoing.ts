@@ -1,13 +1,13 @@
 import { networkInterfaces } from "node:os";
-import { createAddressGuard } from "../deliver/address-guard.ts";
+import { createAddressGuard } from "../deliver/wire/address-guard.ts";
 import { parseDestination } from "../deliver/destination.ts";
-import { openHttpClient } from "../deliver/http-client.ts";
+import { openHttpClient } from "../deliver/wire/http-client.ts";
 import { createLocalDispatch } from "../deliver/local-dispatch.ts";
-import { createOwnUrls } from "../deliver/own-urls.ts";
-import { parseEgressProxy } from "../deliver/proxy-tunnel.ts";
+import { createOwnUrls } from "../deliver/wire/own-urls.ts";
+import { parseEgressProxy } from "../deliver/wire/proxy-tunnel.ts";
 import { createDestinationKinds } from "../deliver/senders/kinds.ts";
 import { openSenders } from "../deliver/senders/open-senders.ts";
-import { createRequestCredentials } from "../manage/request-credentials.ts";
+import { createRequestCredentials } from "../registry/request-credentials.ts";
 import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";
 import type { Tenancy } from "./tenancy.ts";

@@ -1,8 +1,8 @@
 import { VERSION } from "../config/version.ts";
 import { createExportGate } from "../http/export-gate.ts";
 import { addRoutes } from "../http/routes/add-routes.ts";
-import { reportRetention } from "../manage/retention.ts";
-import { createStatus } from "../manage/status.ts";
+import { reportRetention } from "../operate/retention.ts";
+import { createStatus } from "../operate/status.ts";
 import type { Acts } from "./acts.ts";
 import type { Background } from "./background.ts";
 import type { Capacity } from "./capacity.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { getDatabasePath } from "../config/store-url.ts";
-import { openInFlightFile } from "../deliver/in-flight-file.ts";
+import { openInFlightFile } from "../deliver/lanes/in-flight-file.ts";
 import { createIdSource } from "../domain/ids.ts";
 import { createSystemClock, createSystemRandom } from "../domain/system-clock.ts";
 import { prepareDataDir } from "../store/sqlite/data-dir.ts";

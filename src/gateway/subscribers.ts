@@ -1,6 +1,6 @@
-import { createSubscriptionLanes } from "../manage/subscription-lanes.ts";
-import { createTargets } from "../manage/targets.ts";
-import { openSubscriptions } from "../registry/subscriptions.ts";
+import { createSubscriptionLanes } from "../operate/subscription-lanes.ts";
+import { createTargets } from "../operate/targets.ts";
+import { openSubscriptions } from "../registry/subscriptions/subscriptions.ts";
 import { openSharedTargets } from "../registry/targets.ts";
 import { createRouter } from "../route/router.ts";
 import { createEventWarning } from "../telemetry/event-warning.ts";

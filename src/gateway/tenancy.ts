@@ -1,6 +1,6 @@
-import { loadOrCreateMasterKey } from "../manage/key-files.ts";
-import { createQuotaGate } from "../manage/quotas.ts";
-import { createRetentionTimes } from "../manage/retention.ts";
+import { loadOrCreateMasterKey } from "../registry/key-files.ts";
+import { createQuotaGate } from "../operate/quotas.ts";
+import { createRetentionTimes } from "../operate/retention.ts";
 import { openKeys } from "../registry/keys.ts";
 import { createRegistry } from "../registry/registry.ts";
 import { createSecretBox } from "../registry/secret-box.ts";

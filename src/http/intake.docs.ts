@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { PublishInput } from "../receive/publish-schema.ts";
+import { PublishInput } from "../receive/publish/publish-schema.ts";
 import type { DocumentedRoute } from "./openapi/documented-routes.ts";
 import { EXAMPLE } from "./openapi/examples.ts";
 import { Count, closed, named, oneOf, type AreaDocs, type OperationDocs } from "./openapi/operation-docs.ts";

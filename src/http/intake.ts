@@ -5,7 +5,7 @@ import { findLoop, readHops } from "../domain/hops.ts";
 import { GENERIC_KIND, type Source } from "../domain/source.ts";
 import { allows, type Caller } from "../registry/keys.ts";
 import { withoutPathToken } from "../receive/path-token.ts";
-import type { PublishResult, Publisher } from "../receive/publish.ts";
+import type { PublishResult, Publisher } from "../receive/publish/publish.ts";
 import type { KindAnswer } from "../receive/sources/source-kind.ts";
 import type { WebhookResult } from "../receive/kind-answer.ts";
 import type { WebhookReceiver } from "../receive/webhook.ts";

@@ -10,7 +10,7 @@ import { conclude } from "./soon.ts";
 import type { Reading, SourceKind } from "./sources/source-kind.ts";
 import { isLegalType, isLetThrough } from "./webhook-event.ts";
 import type { WebhookRequest } from "./webhook-request.ts";
-import type { WellFormed } from "./well-formed.ts";
+import type { WellFormed } from "./text/well-formed.ts";
 
 /** A request of which is known that it can be read. */
 export interface ReadRequest {

@@ -1,6 +1,6 @@
 import { replayKey } from "../domain/dedupe-key.ts";
 import type { PosthornError } from "../domain/errors.ts";
-import type { BodyChecker } from "./body-check.ts";
+import type { BodyChecker } from "./text/body-check.ts";
 import { isKept } from "./invalid-event.ts";
 import type { KindResult } from "./kind-answer.ts";
 import { after, conclude, orElse, type Soon } from "./soon.ts";
@@ -10,7 +10,7 @@ import { takeParts } from "./take-parts.ts";
 import { createWebhookEvents, type WebhookEventOptions } from "./webhook-event.ts";
 import type { WebhookLog } from "./webhook-log.ts";
 import type { WebhookRequest } from "./webhook-request.ts";
-import type { WellFormed } from "./well-formed.ts";
+import type { WellFormed } from "./text/well-formed.ts";
 
 /**
  * From a request whose sender is known to what became of it: well-formed, validated, read, and each of its events taken

@@ -10,7 +10,7 @@ import type { IncomingEvent } from "../route/incoming-event.ts";
 import { describeRequest } from "./describe-request.ts";
 import type { ReadEvent } from "./sources/source-kind.ts";
 import type { WebhookRequest } from "./webhook-request.ts";
-import type { WellFormed } from "./well-formed.ts";
+import type { WellFormed } from "./text/well-formed.ts";
 
 const MAX_KEY_LENGTH = 255;
 // Control characters and lone surrogates: text that would not come back as it went in.

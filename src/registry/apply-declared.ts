@@ -1,9 +1,9 @@
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import { describeForwardOverlaps } from "../domain/forward-rules.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import type { EventTypes } from "./event-types.ts";
-import type { Sources } from "./sources.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+import type { EventTypes } from "./event-types/event-types.ts";
+import type { Sources } from "./sources/sources.ts";
+import type { Subscriptions } from "./subscriptions/subscriptions.ts";
 import type { SharedTargets } from "./targets.ts";
 import type { Tenants } from "./tenants.ts";
 

@@ -1,6 +1,6 @@
 import type { PosthornError } from "../domain/errors.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { Governor } from "../deliver/governor.ts";
+import type { Governor } from "../deliver/lanes/governor.ts";
 import type { AcceptResult } from "../store/port/event-log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Work } from "../telemetry/overload.ts";

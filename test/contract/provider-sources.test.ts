@@ -5,7 +5,7 @@ import { Value } from "typebox/value";
 import { PosthornError } from "../../src/domain/errors.ts";
 import { EVENT_TYPE_PATTERN } from "../../src/domain/event.ts";
 import { isGatewayEventType } from "../../src/domain/pattern.ts";
-import { createBodyChecker } from "../../src/receive/body-check.ts";
+import { createBodyChecker } from "../../src/receive/text/body-check.ts";
 import { createProviderKinds } from "../../src/receive/sources/providers.ts";
 import type { ArrivedRequest, KindSettings, Reading } from "../../src/receive/sources/source-kind.ts";
 import { SIGNED_AT, type SourceFixture } from "./source-fixture.ts";

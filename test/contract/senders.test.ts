@@ -1,5 +1,5 @@
-import { openHttpClient } from "../../src/deliver/http-client.ts";
-import { createAddressGuard } from "../../src/deliver/address-guard.ts";
+import { openHttpClient } from "../../src/deliver/wire/http-client.ts";
+import { createAddressGuard } from "../../src/deliver/wire/address-guard.ts";
 import { HTTP } from "../../src/deliver/senders/http/kind.ts";
 import type { SenderServices } from "../../src/deliver/senders/services.ts";
 import type { DestinationKind } from "../../src/deliver/senders/sender.ts";

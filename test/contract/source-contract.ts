@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { PosthornError } from "../../src/domain/errors.ts";
-import { createBodyChecker } from "../../src/receive/body-check.ts";
+import { createBodyChecker } from "../../src/receive/text/body-check.ts";
 import type { SourceFixture } from "./source-fixture.ts";
 import type { ArrivedRequest, Reading } from "../../src/receive/sources/source-kind.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSystemRandom } from "../../src/domain/system-clock.ts";
 import { createSecret } from "../../src/domain/signature.ts";
-import { loadOrCreateMasterKey } from "../../src/manage/key-files.ts";
+import { loadOrCreateMasterKey } from "../../src/registry/key-files.ts";
 import { createSecretBox } from "../../src/registry/secret-box.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";

@@ -3,7 +3,7 @@ import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createSecretBox } from "../../src/registry/secret-box.ts";
-import { writeState } from "../../src/registry/source-settings.ts";
+import { writeState } from "../../src/registry/sources/source-settings.ts";
 import { insertRecord } from "../support/insert-record.ts";
 import { openCliFolder, type CliFolder } from "../support/run-cli.ts";
 import { PROJECT_ROOT } from "../support/sample-checkout.ts";

@@ -2,16 +2,16 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { parseUrl } from "../../src/domain/parse-url.ts";
-import { type AddressGuard, createAddressGuard } from "../../src/deliver/address-guard.ts";
+import { type AddressGuard, createAddressGuard } from "../../src/deliver/wire/address-guard.ts";
 import { parseDestination } from "../../src/deliver/destination.ts";
-import type { Lookup } from "../../src/deliver/names/name-lookup.ts";
+import type { Lookup } from "../../src/deliver/wire/names/name-lookup.ts";
 import {
   type HttpClient,
   type HttpClientOptions,
   type HttpResult,
   openHttpClient,
-} from "../../src/deliver/http-client.ts";
-import { parseEgressProxy } from "../../src/deliver/proxy-tunnel.ts";
+} from "../../src/deliver/wire/http-client.ts";
+import { parseEgressProxy } from "../../src/deliver/wire/proxy-tunnel.ts";
 import { createSystemClock } from "../../src/domain/system-clock.ts";
 import { PATIENCE_MS } from "../support/api-client.ts";
 import { type ConnectProxy, openConnectProxy } from "../support/connect-proxy.ts";

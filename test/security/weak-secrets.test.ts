@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SourceInput } from "../../src/domain/source.ts";
 import { createSecretBox } from "../../src/registry/secret-box.ts";
-import { writeState, type SourceState } from "../../src/registry/source-settings.ts";
+import { writeState, type SourceState } from "../../src/registry/sources/source-settings.ts";
 import { insertRecord } from "../support/insert-record.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { NO_BASE64, NO_HEX, NO_SECRETS } from "../support/weak-secrets.ts";

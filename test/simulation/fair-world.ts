@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Slots } from "../../src/deliver/slots.ts";
+import type { Slots } from "../../src/deliver/lanes/slots.ts";
 import { ONE_BY_ONE, type Attempt, type Sender } from "../../src/deliver/senders/sender.ts";
 import { DELIVERED, type Outcome } from "../../src/domain/outcome.ts";
 import type { Subscription, SubscriptionInput } from "../../src/domain/subscription.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Subscription } from "../../src/domain/subscription.ts";
-import { firstCursor, formatCursor } from "../../src/manage/replay-cursor.ts";
-import { createReplayRunner } from "../../src/manage/replay-runner.ts";
+import { firstCursor, formatCursor } from "../../src/operate/replays/replay-cursor.ts";
+import { createReplayRunner } from "../../src/operate/replays/replay-runner.ts";
 import type { NewReplay } from "../../src/store/port/jobs.ts";
 import { OK, useDeliveryBench, type DeliveryBench } from "../support/delivery-bench.ts";
 import { count, report } from "../support/report.ts";

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { HttpClient } from "../../src/deliver/http-client.ts";
+import type { HttpClient } from "../../src/deliver/wire/http-client.ts";
 import { parseHeaderBlock } from "../../src/domain/header-block.ts";
 import { openHttpSender } from "../../src/deliver/senders/http/sender.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
-import { createGatewayJobs, END_OVERLAPS } from "../../src/manage/gateway-jobs.ts";
-import { createJobs, type Jobs } from "../../src/manage/jobs.ts";
-import { createOwnEvents } from "../../src/manage/own-events.ts";
-import { createSecretRotation, type SecretRotation } from "../../src/manage/secret-rotation.ts";
+import { createGatewayJobs, END_OVERLAPS } from "../../src/operate/gateway-jobs.ts";
+import { createJobs, type Jobs } from "../../src/operate/jobs.ts";
+import { createOwnEvents } from "../../src/operate/own-events.ts";
+import { createSecretRotation, type SecretRotation } from "../../src/operate/secret-rotation.ts";
 import { createChance } from "../support/chance.ts";
 import { findSeedSecret, officialsAccept, type Received } from "../support/official-verifiers.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";

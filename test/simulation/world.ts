@@ -3,7 +3,7 @@ import { PosthornError } from "../../src/domain/errors.ts";
 import type { Subscription, SubscriptionInput } from "../../src/domain/subscription.ts";
 import type { IngestResult } from "../../src/route/fan-out.ts";
 import type { DeliveryKey } from "../../src/store/port/lanes.ts";
-import type { PublishAnswer } from "../../src/receive/publish.ts";
+import type { PublishAnswer } from "../../src/receive/publish/publish.ts";
 import type { SentEvent } from "../support/accounting.ts";
 import type { Chance } from "../support/chance.ts";
 import {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { EventContent } from "../../domain/event.ts";
-import type { HttpClient } from "../http-client.ts";
+import type { HttpClient } from "../wire/http-client.ts";
 
 /** What the gateway has for those who send. */
 export interface SenderServices {

@@ -1,7 +1,7 @@
 import { publicKeyOf } from "../../domain/ed25519.ts";
 import { findOverlapEnd, type SigningKeys } from "../../domain/signing-keys.ts";
 import type { Subscription } from "../../domain/subscription.ts";
-import type { RotationPlan } from "../../manage/secret-rotation.ts";
+import type { RotationPlan } from "../../operate/secret-rotation.ts";
 import { isoTime } from "./time.ts";
 
 /** How far a rotation is. Never a secret: the answers that may show one add it. */

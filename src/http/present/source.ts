@@ -1,7 +1,7 @@
 import { MASK } from "../../domain/mask.ts";
 import type { SourceSecret } from "../../domain/source-secrets.ts";
-import { isCredentialOption } from "../../registry/source-settings.ts";
-import type { SourceRecord } from "../../registry/source-record.ts";
+import { isCredentialOption } from "../../registry/sources/source-settings.ts";
+import type { SourceRecord } from "../../registry/sources/source-record.ts";
 import { isoTime } from "./time.ts";
 
 /** The one mapping of a source to the wire. Never a secret: the answers that may show one add it. */

@@ -1,4 +1,4 @@
-import type { Figures, Summary, Window } from "../../manage/statistics.ts";
+import type { Figures, Summary, Window } from "../../operate/statistics.ts";
 import type { DeliveryCounters } from "../../store/port/reads.ts";
 import { isoTime } from "./time.ts";
 

@@ -2,7 +2,7 @@ import type { Subscription } from "../../domain/subscription.ts";
 import { publicKeyOf } from "../../domain/ed25519.ts";
 import type { Settings } from "../../registry/sealed-settings.ts";
 import type { DeliveryCounters } from "../../store/port/reads.ts";
-import type { Summary } from "../../manage/statistics.ts";
+import type { Summary } from "../../operate/statistics.ts";
 import { presentCounters, presentSummary } from "./statistics.ts";
 import { isoTime } from "./time.ts";
 

@@ -1,5 +1,5 @@
-import type { TargetFacts } from "../../manage/target-facts.ts";
-import type { KnownTarget } from "../../manage/targets.ts";
+import type { TargetFacts } from "../../operate/target-facts.ts";
+import type { KnownTarget } from "../../operate/targets.ts";
 import { DEFAULT_RULES } from "../../domain/target.ts";
 
 /** The one mapping of a target to the wire. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { EventType } from "../../domain/event-type.ts";
-import type { EventTypes } from "../../registry/event-types.ts";
+import type { EventTypes } from "../../registry/event-types/event-types.ts";
 import { nextTurn, prepare, sendPrepared, type Prepared } from "../prepared.ts";
 import { CATALOG_POLICY, writeCatalog } from "../present/catalog.ts";
 

@@ -9,9 +9,9 @@ import {
   type EventType,
 } from "../../domain/event-type.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../../domain/event.ts";
-import { exportOpenApi } from "../../manage/event-types-export.ts";
-import { readOpenApi } from "../../manage/event-types-import.ts";
-import type { EventTypes } from "../../registry/event-types.ts";
+import { exportOpenApi } from "../../registry/event-types/event-types-export.ts";
+import { readOpenApi } from "../../registry/event-types/event-types-import.ts";
+import type { EventTypes } from "../../registry/event-types/event-types.ts";
 import type { Entry } from "../../registry/resource.ts";
 import { readIfMatch, sendEntry } from "../conditional.ts";
 import { readOnce } from "../read-once.ts";

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { SEARCH_BUDGET_MS } from "../../domain/event-search.ts";
-import type { Replays } from "../../manage/replays.ts";
+import type { Replays } from "../../operate/replays/replays.ts";
 import type { StoredDelivery, StoredEvent } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
 import { presentBody, presentEvent } from "../present/event.ts";

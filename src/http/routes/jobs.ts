@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { Jobs, KnownJob } from "../../manage/jobs.ts";
+import type { Jobs, KnownJob } from "../../operate/jobs.ts";
 import type { JobRun } from "../../store/port/jobs.ts";
 import { isoTime } from "../present/time.ts";
 

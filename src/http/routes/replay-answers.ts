@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { PosthornError } from "../../domain/errors.ts";
 import { stableId } from "../../domain/ids.ts";
 import type { ReplayFilter, ReplayKind } from "../../domain/replay.ts";
-import type { BulkReplays } from "../../manage/bulk-replays.ts";
+import type { BulkReplays } from "../../operate/replays/bulk-replays.ts";
 import { readIdempotencyKey } from "../idempotency-key.ts";
 import { presentReplay } from "../present/replay.ts";
 

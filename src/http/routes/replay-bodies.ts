@@ -3,7 +3,7 @@ import { DEAD_REASONS } from "../../domain/delivery.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../../domain/event.ts";
 import { RECOVER_INCLUDES } from "../../domain/replay.ts";
 
-/** What may be asked for in bulk. Which filters fit which kind, `manage/bulk-replays.ts` knows. */
+/** What may be asked for in bulk. Which filters fit which kind, `operate/replays/bulk-replays.ts` knows. */
 
 const time = (description: string) => Type.Optional(Type.String({ format: "date-time", description }));
 const text = (description: string) =>

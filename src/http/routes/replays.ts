@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { REPLAY_STATUSES, type ReplayFilter } from "../../domain/replay.ts";
-import type { BulkReplays } from "../../manage/bulk-replays.ts";
+import type { BulkReplays } from "../../operate/replays/bulk-replays.ts";
 import { presentReplay } from "../present/replay.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 import { DeadLetterPurge, DeliveryCancel, ReplayStart, SubscriptionRecover } from "./replay-bodies.ts";

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
-import type { Sources } from "../../registry/sources.ts";
+import type { Sources } from "../../registry/sources/sources.ts";
 import type { Caller } from "../../registry/keys.ts";
 import type { ReplayedRequest, RequestReplays } from "../../receive/request-replay.ts";
 import { REQUEST_OUTCOMES } from "../../store/port/event-log.ts";

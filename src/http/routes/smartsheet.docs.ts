@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { WEBHOOK_STATES } from "../../manage/smartsheet/webhook-states.ts";
+import { WEBHOOK_STATES } from "../../plugins/smartsheet/webhook-states.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import { closed, nullable, oneOf, type AreaDocs } from "../openapi/operation-docs.ts";
 

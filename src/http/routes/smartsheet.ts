@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
-import type { CleanedWebhook, RegisteredSheet, SmartsheetAdmin } from "../../manage/smartsheet/admin.ts";
-import type { JudgedWebhook } from "../../manage/smartsheet/webhook-states.ts";
+import type { CleanedWebhook, RegisteredSheet, SmartsheetAdmin } from "../../plugins/smartsheet/admin.ts";
+import type { JudgedWebhook } from "../../plugins/smartsheet/webhook-states.ts";
 
 /** What is done with the access token of the whole gateway is for its operator. */
 const OPERATOR = { scope: "admin", unbound: true } as const;

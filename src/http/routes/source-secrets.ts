@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
-import type { SourceRecord } from "../../registry/source-record.ts";
-import type { Sources } from "../../registry/sources.ts";
+import type { SourceRecord } from "../../registry/sources/source-record.ts";
+import type { Sources } from "../../registry/sources/sources.ts";
 import { sendEntry } from "../conditional.ts";
 import { presentSource } from "../present/source.ts";
 import { readMeant } from "./sources.ts";

@@ -3,8 +3,8 @@ import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { SharedSettings, type Subscription } from "../../domain/subscription.ts";
 import type { Caller } from "../../registry/keys.ts";
-import type { SecretRotation } from "../../manage/secret-rotation.ts";
-import type { Subscriptions } from "../../registry/subscriptions.ts";
+import type { SecretRotation } from "../../operate/secret-rotation.ts";
+import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import { presentRotation, presentSecrets } from "../present/secret.ts";
 
 const MAX_OVERLAP_S = 31_536_000;

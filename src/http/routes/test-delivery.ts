@@ -3,8 +3,8 @@ import { Type } from "typebox";
 import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import { TEST_EVENT_TYPE } from "../../domain/pattern.ts";
-import type { Subscriptions } from "../../registry/subscriptions.ts";
-import type { TestDeliveries } from "../../manage/test-delivery.ts";
+import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
+import type { TestDeliveries } from "../../operate/test-delivery.ts";
 import type { StoredDelivery } from "../../store/port/reads.ts";
 import { presentAttempt } from "../present/delivery.ts";
 

@@ -4,8 +4,8 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { VALIDATION_LIMITS, type Validation } from "../../domain/validation.ts";
-import type { Validations } from "../../manage/validations.ts";
-import type { BodyChecker } from "../../receive/body-check.ts";
+import type { Validations } from "../../operate/validations/validations.ts";
+import type { BodyChecker } from "../../receive/text/body-check.ts";
 import type { ValidationChecker } from "../../receive/validation/validation-check.ts";
 import { readBytes, readEndpoint, takeBytes, VALIDATIONS_PATH, type EndpointParams } from "./validations.ts";
 

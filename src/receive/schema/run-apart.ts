@@ -1,5 +1,5 @@
 import { PosthornError } from "../../domain/errors.ts";
-import { createThreadLines } from "../thread-lines.ts";
+import { createThreadLines } from "../threads/thread-lines.ts";
 import type { SchemaCall, SchemaReply } from "./thread-calls.ts";
 
 /** Runs schemas in threads: large payloads, large schemas, and the first look at any schema. */

@@ -1,7 +1,7 @@
 import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
-import { announceReady } from "../thread-seat.ts";
-import { bomLength } from "../unreadable.ts";
+import { announceReady } from "../threads/thread-seat.ts";
+import { bomLength } from "../text/unreadable.ts";
 import { compilePayloadSchema, TooManySteps, type PayloadSchema } from "./payload-schema.ts";
 import { SchemaFault } from "./schema-fault.ts";
 import { TOO_LONG, type SchemaCall, type SchemaReply } from "./thread-calls.ts";

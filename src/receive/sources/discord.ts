@@ -2,7 +2,7 @@ import { verify as verifySignature } from "node:crypto";
 import { Type } from "typebox";
 import { findHexBytes } from "../../domain/key-bytes.ts";
 import type { SecretForm } from "../../domain/secret-form.ts";
-import { scalarTextAt } from "../json-pointer.ts";
+import { scalarTextAt } from "../text/json-pointer.ts";
 import { findEd25519Key } from "./ed25519-key.ts";
 import { eventTypeOf, findTime, hashOf, identityOf, requireJson } from "./event-naming.ts";
 import { ToleranceOption, findToleranceMs } from "./kind-options.ts";

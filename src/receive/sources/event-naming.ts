@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { EVENT_TYPE_MAX_LENGTH } from "../../domain/event.ts";
 import { PosthornError } from "../../domain/errors.ts";
-import { findRfc3339 } from "../rfc3339.ts";
-import type { WellFormed } from "../well-formed.ts";
+import { findRfc3339 } from "../publish/rfc3339.ts";
+import type { WellFormed } from "../text/well-formed.ts";
 import { remember } from "./remember.ts";
 
 /** How providers' names and ids become those of events. */

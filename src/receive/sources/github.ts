@@ -1,5 +1,5 @@
-import { scalarTextAt } from "../json-pointer.ts";
-import type { WellFormed } from "../well-formed.ts";
+import { scalarTextAt } from "../text/json-pointer.ts";
+import type { WellFormed } from "../text/well-formed.ts";
 import { eventTypeOf, identityOf } from "./event-naming.ts";
 import { findFieldStart, isForm } from "./form-fields.ts";
 import { afterPrefix, findHeader, getHeader, checkBodyHmac } from "./signatures.ts";

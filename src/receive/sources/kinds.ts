@@ -1,8 +1,8 @@
 import type { Clock } from "../../domain/clock.ts";
-import type { SmartsheetContext } from "../../domain/smartsheet.ts";
+import type { SmartsheetContext } from "../../plugins/smartsheet/webhook.ts";
 import { GENERIC } from "./generic.ts";
 import { createProviderKinds } from "./providers.ts";
-import { createSmartsheetKind } from "./smartsheet.ts";
+import { createSmartsheetKind } from "../../plugins/smartsheet/source-kind.ts";
 import type { SourceKind } from "./source-kind.ts";
 
 /** What kinds may ask of the gateway. */

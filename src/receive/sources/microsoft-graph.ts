@@ -1,4 +1,4 @@
-import { scalarTextAt } from "../json-pointer.ts";
+import { scalarTextAt } from "../text/json-pointer.ts";
 import { eventTypeOf, identityOf, requireJson } from "./event-naming.ts";
 import { queryFields } from "./form-fields.ts";
 import { partsOfMember, readParts } from "./parts.ts";

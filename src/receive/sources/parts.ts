@@ -1,6 +1,6 @@
 import { PosthornError } from "../../domain/errors.ts";
 import { elementSpans, findMember, skipSpace, trimEnd, type Span } from "../../domain/json-members.ts";
-import { bomLength } from "../unreadable.ts";
+import { bomLength } from "../text/unreadable.ts";
 import type { ReadEvent, Reading } from "./source-kind.ts";
 
 /** Cuts a request that tells of several events into their bytes, as they were sent. */

@@ -2,7 +2,7 @@ import { createPublicKey, verify as verifySignature, type KeyObject } from "node
 import { Type } from "typebox";
 import { findBase64Bytes } from "../../domain/key-bytes.ts";
 import type { SecretForm } from "../../domain/secret-form.ts";
-import { scalarTextAt } from "../json-pointer.ts";
+import { scalarTextAt } from "../text/json-pointer.ts";
 import { eventTypeOf, findTime, hashOf, identityOf, requireJson } from "./event-naming.ts";
 import { ToleranceOption, findToleranceMs } from "./kind-options.ts";
 import { partsOf, readParts, rootSpan } from "./parts.ts";

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { scalarTextAt } from "../json-pointer.ts";
+import { scalarTextAt } from "../text/json-pointer.ts";
 import { eventTypeOf, findTime, hashOf, identityOf } from "./event-naming.ts";
 import { formFields, isForm } from "./form-fields.ts";
 import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";

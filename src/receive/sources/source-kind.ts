@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { TObject } from "typebox";
 import type { SecretForm } from "../../domain/secret-form.ts";
-import type { WellFormed } from "../well-formed.ts";
+import type { WellFormed } from "../text/well-formed.ts";
 
 /**
  * The port of a source kind: where events come from. A pushed one's sender comes to us by HTTP; of a pulled one we take

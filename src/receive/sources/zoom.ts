@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { createHmac } from "node:crypto";
-import { scalarTextAt } from "../json-pointer.ts";
+import { scalarTextAt } from "../text/json-pointer.ts";
 import { eventTypeOf, findTimeInMs, hashOf, requireJson } from "./event-naming.ts";
 import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
 import { jsonAnswer } from "./plain-answer.ts";

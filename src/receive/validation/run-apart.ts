@@ -1,6 +1,6 @@
 import { PosthornError } from "../../domain/errors.ts";
 import type { Validation } from "../../domain/validation.ts";
-import { createThreadLines } from "../thread-lines.ts";
+import { createThreadLines } from "../threads/thread-lines.ts";
 import type { ApartRequest, ValidationCall, ValidationReply, ValidationThreadOptions } from "./thread-calls.ts";
 
 /** Compiles and runs validations in threads, in a line for each validation. */

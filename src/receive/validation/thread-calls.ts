@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { ValidationFormat } from "../../domain/validation.ts";
-import type { Refusal } from "../body-check.ts";
+import type { Refusal } from "../text/body-check.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
 
 /** What the thread gets at its start. */

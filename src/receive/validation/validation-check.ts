@@ -4,10 +4,10 @@ import { DEFAULT_ENDPOINT, type Validation, type ValidationMode } from "../../do
 import { parseQuery } from "../../route/filter-facts.ts";
 import { createCompileQueue, type Compilable } from "../schema/compile-soon.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
-import { Overdue } from "../thread-seat.ts";
-import { bomLength } from "../unreadable.ts";
+import { Overdue } from "../threads/thread-seat.ts";
+import { bomLength } from "../text/unreadable.ts";
 import type { RequestValidations } from "../take-in.ts";
-import type { WellFormed } from "../well-formed.ts";
+import type { WellFormed } from "../text/well-formed.ts";
 import type { JsonValidation } from "./json-validation.ts";
 import { createApartValidator, type ApartReply } from "./run-apart.ts";
 import type { ApartRequest } from "./thread-calls.ts";

@@ -5,8 +5,8 @@ import { VALIDATION_LIMITS } from "../../domain/validation.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
 import { SchemaFault } from "../schema/schema-fault.ts";
 import { TOO_LONG } from "../schema/thread-calls.ts";
-import { outlineXml, type XmlParts } from "../xml-outline.ts";
-import { loadXmlReader, type XmlReader } from "../xml-text.ts";
+import { outlineXml, type XmlParts } from "../text/xml-outline.ts";
+import { loadXmlReader, type XmlReader } from "../text/xml-text.ts";
 
 /** XML Schemas, by libxml2. Nothing is loaded from anywhere: no network, no files, no document type. */
 export interface XsdEngine {

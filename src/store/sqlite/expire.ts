@@ -1,7 +1,7 @@
 import { ENDED, STATE } from "../../domain/delivery.ts";
 import type { Deaths } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
-import { toDeaths, type DyingRow } from "./deaths.ts";
+import { toDeaths, type DyingRow } from "./dead-deliveries.ts";
 import type { KeyFollower, Moves } from "./move.ts";
 
 /** How many end in one transaction. */

@@ -2,7 +2,7 @@ import { MAX_RANK_OFFSET_MS, STATE } from "../../domain/delivery.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import type { LaneChange, LaneChanged, WhichRetries } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
-import { toDeaths, type DyingRow } from "./deaths.ts";
+import { toDeaths, type DyingRow } from "./dead-deliveries.ts";
 import { EARLY, stateOf, type DeliveryRow, type Moves } from "./move.ts";
 import { SENDING_ROWS } from "./sending-rows.ts";
 

@@ -4,7 +4,7 @@ import { matchesPattern, parsePattern } from "../../domain/pattern.ts";
 import type { EventFilter, EventPage, SearchPage, StoredEvent } from "../port/reads.ts";
 import type { Statement } from "./connection.ts";
 import { BLOCK_EVENTS, blockOf } from "./event-blocks.ts";
-import { createSieves, type Sieve } from "./search-sieves.ts";
+import { createSieves, type Sieve } from "./search-filters.ts";
 
 /** How many events one statement reads. Fewer with their bodies, of which each has up to 16 KB here. */
 const EVENTS_AT_ONCE = 256;

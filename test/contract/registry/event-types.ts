@@ -1,4 +1,4 @@
-import { openEventTypes } from "../../../src/registry/event-types.ts";
+import { openEventTypes } from "../../../src/registry/event-types/event-types.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import type { ResourceCase } from "../registry-contract.ts";
 

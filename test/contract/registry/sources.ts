@@ -1,6 +1,6 @@
 import { createSystemRandom } from "../../../src/domain/system-clock.ts";
 import { createSecretBox } from "../../../src/registry/secret-box.ts";
-import { openSources } from "../../../src/registry/sources.ts";
+import { openSources } from "../../../src/registry/sources/sources.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 import type { ResourceCase } from "../registry-contract.ts";

@@ -5,7 +5,7 @@ import { stableId } from "../../../src/domain/ids.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 import type { Entry } from "../../../src/registry/resource.ts";
 import { createSecretBox } from "../../../src/registry/secret-box.ts";
-import { openSubscriptions } from "../../../src/registry/subscriptions.ts";
+import { openSubscriptions } from "../../../src/registry/subscriptions/subscriptions.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 import type { ResourceCase } from "../registry-contract.ts";

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { createSmartsheetKind } from "../../../src/receive/sources/smartsheet.ts";
+import { createSmartsheetKind } from "../../../src/plugins/smartsheet/source-kind.ts";
 import type { ArrivedRequest } from "../../../src/receive/sources/source-kind.ts";
 import type { SourceFixture } from "../source-fixture.ts";
 

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { writeBusEvent, type BusEvent } from "../../../src/brokers/event-message.ts";
 import { PosthornError } from "../../../src/domain/errors.ts";
-import { parsePublishBody } from "../../../src/receive/publish-body.ts";
-import type { PublishItem } from "../../../src/receive/publish-item.ts";
+import { parsePublishBody } from "../../../src/receive/publish/publish-body.ts";
+import type { PublishItem } from "../../../src/receive/publish/publish-item.ts";
 
 /** As the seed's own Python writes them. */
 const LINES = readFileSync(new URL("../../support/dairy-events.ndjson", import.meta.url), "utf8")

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { loadConfig } from "../../../src/config/load.ts";
-import { parseEgressProxy } from "../../../src/deliver/proxy-tunnel.ts";
+import { parseEgressProxy } from "../../../src/deliver/wire/proxy-tunnel.ts";
 import { PosthornError } from "../../../src/domain/errors.ts";
 
 function load(yaml: string, env: Record<string, string> = {}) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createAddressGuard } from "../../../src/deliver/address-guard.ts";
+import { createAddressGuard } from "../../../src/deliver/wire/address-guard.ts";
 import { parseDestination } from "../../../src/deliver/destination.ts";
 
 const closed = { allowHttp: false, guard: createAddressGuard({ allowPrivate: false }) };

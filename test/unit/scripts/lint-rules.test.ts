@@ -6,7 +6,7 @@ import { openSampleFolder, PROJECT_ROOT, type SampleCheckout } from "../../suppo
 
 const VIOLATIONS: [rule: string, file: string, source: string][] = [
   ["no-process-env", "src/deliver/environment.ts", `export const port = process.env["PORT"];`],
-  ["no-restricted-globals", "src/manage/call.ts", `export const answer = await fetch("http://127.0.0.1/");`],
+  ["no-restricted-globals", "src/operate/call.ts", `export const answer = await fetch("http://127.0.0.1/");`],
   ["no-default-export", "src/route/default.ts", `export default 1;`],
   ["no-explicit-any", "src/route/any.ts", `export const x: any = 1;`],
   ["eqeqeq", "src/route/equal.ts", `export const same = (a: number, b: number): boolean => a == b;`],
@@ -26,7 +26,7 @@ const VIOLATIONS: [rule: string, file: string, source: string][] = [
 
 const ALLOWED: [file: string, source: string][] = [
   ["src/config/environment.ts", `export const port = process.env["PORT"];`],
-  ["src/deliver/http-client.ts", `export const answer = await fetch("http://127.0.0.1/");`],
+  ["src/deliver/wire/http-client.ts", `export const answer = await fetch("http://127.0.0.1/");`],
   ["test/unit/a.test.ts", `export const answer = await fetch(String(process.env["URL"]));`],
 ];
 

@@ -1,5 +1,5 @@
 import type { HealthAddress } from "../../../domain/target-presets.ts";
-import type { HttpClient, HttpResult } from "../../http-client.ts";
+import type { HttpClient, HttpResult } from "../../wire/http-client.ts";
 
 /** Calls `done` once, with what is wrong or with undefined. */
 type HttpHealthCheck = (health: HealthAddress, owner: string, done: (error: string | undefined) => void) => void;

@@ -3,8 +3,8 @@ import type { Clock } from "../../../domain/clock.ts";
 import type { DestinationAuth } from "./auth.ts";
 import { type HeaderBlock, headerLine } from "../../../domain/header-block.ts";
 import type { HttpDestination } from "./settings.ts";
-import { type ConnectionTerms, createConnectionTerms, createTokenTerms } from "../../connection-terms.ts";
-import type { HttpClient, HttpRequest, HttpResult } from "../../http-client.ts";
+import { type ConnectionTerms, createConnectionTerms, createTokenTerms } from "../../wire/connection-terms.ts";
+import type { HttpClient, HttpRequest, HttpResult } from "../../wire/http-client.ts";
 import type { OAuth2Tokens, TokenAnswer, TokenClient } from "./oauth2-tokens.ts";
 
 /** What a subscription's `auth` and `allowed_ips` mean for its requests. */

@@ -7,7 +7,7 @@ import { blocked, failedHere, tooLarge, type Outcome } from "../../../domain/out
 import { createSigner, type Signer } from "../../../domain/signature.ts";
 import type { Subscription } from "../../../domain/subscription.ts";
 import type { HealthAddress } from "../../../domain/target-presets.ts";
-import type { HttpResponse, HttpResult } from "../../http-client.ts";
+import type { HttpResponse, HttpResult } from "../../wire/http-client.ts";
 import { ONE_BY_ONE, type Attempt, type AttemptReport, type Sender } from "../sender.ts";
 import type { SenderServices } from "../services.ts";
 import { buildAttemptHeaders } from "./attempt-headers.ts";

@@ -1,6 +1,6 @@
-import { findBodyKind } from "../../../../src/receive/content-type.ts";
+import { findBodyKind } from "../../../../src/receive/text/content-type.ts";
 import type { ArrivedRequest, KindSettings, Reading, SourceKind } from "../../../../src/receive/sources/source-kind.ts";
-import { checkJsonBody } from "../../../../src/receive/well-formed.ts";
+import { checkJsonBody } from "../../../../src/receive/text/well-formed.ts";
 
 /** What a kind reads out of a request, as the receiver asks it to. */
 export function readRequest(kind: SourceKind, request: ArrivedRequest, settings: KindSettings): Reading {

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Validation, ValidationFormat } from "../../../../src/domain/validation.ts";
-import { createBodyChecker } from "../../../../src/receive/body-check.ts";
+import { createBodyChecker } from "../../../../src/receive/text/body-check.ts";
 import { createValidationChecker } from "../../../../src/receive/validation/validation-check.ts";
 import { until } from "../../../support/api-client.ts";
-import type { WellFormed } from "../../../../src/receive/well-formed.ts";
+import type { WellFormed } from "../../../../src/receive/text/well-formed.ts";
 
 const checker = createValidationChecker({ mode: "permissive" });
 const strict = createValidationChecker({ mode: "strict", deadlineMs: 600_000 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createHealthCheck } from "../../../../../src/deliver/senders/http/health-check.ts";
-import type { HttpRequest, HttpResult } from "../../../../../src/deliver/http-client.ts";
+import type { HttpRequest, HttpResult } from "../../../../../src/deliver/wire/http-client.ts";
 
 const ADDRESS = { kind: "http", url: "https://n8n.example/healthz/readiness", otherUrl: "https://n8n.example/healthz" };
 

@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { createAddressGuard } from "../../../../../src/deliver/address-guard.ts";
-import { type HttpClientOptions, openHttpClient } from "../../../../../src/deliver/http-client.ts";
+import { createAddressGuard } from "../../../../../src/deliver/wire/address-guard.ts";
+import { type HttpClientOptions, openHttpClient } from "../../../../../src/deliver/wire/http-client.ts";
 import { openHttpSender } from "../../../../../src/deliver/senders/http/sender.ts";
 import { buildPayload } from "../../../../../src/deliver/senders/http/payload.ts";
 import type { Attempt, AttemptReport, Sender } from "../../../../../src/deliver/senders/sender.ts";

@@ -1,0 +1,98 @@
+import type { Subscription } from "../../domain/subscription.ts";
+import type { ClaimedDelivery } from "../../store/port/lanes.ts";
+import type { Dispatch } from "../dispatch.ts";
+import type { GiveBack } from "./give-back.ts";
+import type { InFlightMarks } from "./in-flight-file.ts";
+import type { Lane } from "./lane.ts";
+import { noteSent } from "./lane-gates.ts";
+import type { ReadyDeliveries } from "./ready-deliveries.ts";
+import { noteBegun } from "../targets/round.ts";
+import type { RunningAttempt } from "./running-attempt.ts";
+import type { AttemptReport } from "../senders/sender.ts";
+import type { Slots } from "./slots.ts";
+import type { Target } from "../targets/target.ts";
+
+/** Begins attempts, and frees what they hold when they end: a slot each, whatever their size. */
+export interface Attempts {
+  /** Whether one more may be a probe: where thousands are down, they must not take all slots. */
+  readonly mayProbe: boolean;
+  /** Begins one with what is ready; nothing when all of that has expired. */
+  begin(lane: Lane, subscription: Subscription, now: number): void;
+  /** The same for the first that is ready, to find out whether its target is back. */
+  beginProbe(lane: Lane, subscription: Subscription, now: number): void;
+}
+
+export interface AttemptsOptions {
+  dispatch: Pick<Dispatch, "send">;
+  inFlight: Pick<InFlightMarks, "start">;
+  slots: Slots;
+  ready: ReadyDeliveries;
+  giveBack: Pick<GiveBack, "some">;
+  maxProbes: number;
+  onEnd: (attempt: RunningAttempt, reports: readonly AttemptReport[]) => void;
+}
+
+export function createAttempts(options: AttemptsOptions): Attempts {
+  const { dispatch, inFlight, slots, ready, giveBack, maxProbes, onEnd } = options;
+  let probes = 0;
+
+  /** What expired while it waited here is found in the table, and becomes a dead letter. */
+  function takeBatch(lane: Lane, size: number, now: number): ClaimedDelivery[] {
+    const batch: ClaimedDelivery[] = [];
+    let expired: ClaimedDelivery[] | undefined;
+    while (batch.length < size) {
+      const delivery = ready.takeFirst(lane);
+      if (delivery === undefined) break;
+      const { expiresAt } = delivery;
+      if (expiresAt === undefined || expiresAt > now) batch.push(delivery);
+      else (expired ??= []).push(delivery);
+    }
+    lane.readySince = undefined;
+    if (expired !== undefined) giveBack.some(lane, expired);
+    return batch;
+  }
+
+  function send(lane: Lane, sentBy: Subscription, deliveries: ClaimedDelivery[], now: number, probed?: Target): void {
+    const { round } = lane;
+    noteSent(lane, now);
+    if (round !== undefined) noteBegun(round);
+    if (lane.inFlight === 0) lane.heardAt = now;
+    lane.inFlight++;
+    lane.unsettled += deliveries.length;
+    slots.occupy(lane);
+    const attempt: RunningAttempt = { lane, deliveries, sentBy, probed, round, places: [] };
+    inFlight.start(deliveries, (places) => {
+      attempt.places = places;
+      dispatch.send(deliveries, sentBy, (reports) => end(attempt, reports));
+    });
+  }
+
+  function end(attempt: RunningAttempt, reports: readonly AttemptReport[]): void {
+    const { lane, probed } = attempt;
+    lane.inFlight--;
+    slots.vacate(lane);
+    if (probed !== undefined) {
+      probed.isProbing = false;
+      probes--;
+    }
+    onEnd(attempt, reports);
+  }
+
+  return {
+    get mayProbe() {
+      return probes < maxProbes;
+    },
+    begin(lane, subscription, now) {
+      const batch = takeBatch(lane, lane.limits.maxBatch, now);
+      if (batch.length > 0) send(lane, subscription, batch, now);
+    },
+    beginProbe(lane, subscription, now) {
+      const batch = takeBatch(lane, 1, now);
+      if (batch.length === 0) return;
+      // Before: what is answered within the call must find it.
+      lane.target.isProbing = true;
+      probes++;
+      send(lane, subscription, batch, now, lane.target);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { DueRetries } from "./due-retries.ts";
+import type { Lane } from "./lane.ts";
+import type { Target } from "../targets/target.ts";
+
+/**
+ * What waits for a later try need not, once its destination takes something again. It comes little by little, and once
+ * only: what fails again when it was brought forward waits for the time that its schedule says.
+ */
+export interface EarlyRetries {
+  /** A delivery of the lane waits for its next try. */
+  noteMissed(lane: Lane): void;
+  /** The lane's destination took something. */
+  noteTaken(lane: Lane): void;
+}
+
+export interface EarlyRetriesOptions {
+  clock: Clock;
+  dueRetries: Pick<DueRetries, "some">;
+  /** All that send to a target. */
+  lanesOf: (target: Target) => readonly Lane[];
+}
+
+const EVERY_MS = 1000;
+/** In each step, where less was taken in the second before. */
+const MIN_AT_ONCE = 10;
+const MAX_AT_ONCE = 500;
+
+export function createEarlyRetries({ clock, dueRetries, lanesOf }: EarlyRetriesOptions): EarlyRetries {
+  function step(target: Target): void {
+    target.earlyTimer = undefined;
+    const { mode, pace } = target;
+    // Who fails again in the meantime is left alone; the next success begins anew.
+    if (mode.isOpen || mode.failures > 0) return;
+    target.hasMissed = false;
+    target.earlyAt = clock.now() + EVERY_MS;
+    const taken = pace.good + pace.goodBefore;
+    const limit = Math.min(MAX_AT_ONCE, Math.max(MIN_AT_ONCE, taken));
+    for (const lane of lanesOf(target)) if (lane.hasMissed) bringForward(lane, limit);
+  }
+
+  function bringForward(lane: Lane, limit: number): void {
+    lane.hasMissed = false;
+    dueRetries.some(lane, { onlyFresh: true, limit }, (count) => {
+      if (count < limit) return;
+      noteMissed(lane);
+      noteTaken(lane);
+    });
+  }
+
+  function noteMissed(lane: Lane): void {
+    lane.hasMissed = true;
+    lane.target.hasMissed = true;
+  }
+
+  function noteTaken({ target }: Lane): void {
+    if (!target.hasMissed || target.earlyTimer !== undefined) return;
+    if (target.earlyAt <= clock.now()) return step(target);
+    target.earlyTimer = clock.setTimer(target.earlyAt, () => step(target));
+  }
+
+  return { noteMissed, noteTaken };
+}

@@ -1,0 +1,41 @@
+import type { Clock } from "../../domain/clock.ts";
+import { isBusy, type Lane } from "./lane.ts";
+
+/** The end of a scheduler: nothing new is sent, and what is under way has a while to end. */
+export interface Stopping {
+  readonly isStopping: boolean;
+  begin(): void;
+  /** Something that was under way may have been the last. */
+  noteEnded(): void;
+  /** Resolves when nothing is in flight, claimed or on its way to the store, or when time is over. */
+  wait(deadlineMs: number): Promise<void>;
+}
+
+export function createStopping(clock: Clock, lanes: () => Iterable<Lane>): Stopping {
+  let isStopping = false;
+  let onQuiet: (() => void) | undefined;
+
+  function isQuiet(): boolean {
+    for (const lane of lanes()) if (isBusy(lane)) return false;
+    return true;
+  }
+
+  return {
+    get isStopping() {
+      return isStopping;
+    },
+    begin() {
+      isStopping = true;
+    },
+    noteEnded() {
+      if (isStopping && isQuiet()) onQuiet?.();
+    },
+    async wait(deadlineMs) {
+      if (isQuiet()) return;
+      await new Promise<void>((resolve) => {
+        onQuiet = resolve;
+        clock.setTimer(clock.now() + deadlineMs, resolve);
+      });
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { DueRetries } from "../lanes/due-retries.ts";
+import type { Lane } from "../lanes/lane.ts";
+
+/**
+ * Sources that a target does not know, although it is well: n8n answers 404 for a workflow that is not active. What
+ * comes from such a source waits for a success of that source, and holds nobody else up.
+ */
+export interface MissingSources {
+  /** The target does not know the source. Returns how long to wait before it is asked again. */
+  noteMiss(subscriptionSeq: number, source: string, error: string): number;
+  /** Something of the source was taken. */
+  noteTaken(lane: Lane, source: string): void;
+  /** The target is back: all may be asked again. */
+  wake(lane: Lane): void;
+  list(subscriptionSeq: number): readonly MissingSource[];
+}
+
+export interface MissingSource {
+  source: string;
+  /** In scheduling time. */
+  since: number;
+  nextTryAt: number;
+  error: string;
+}
+
+export interface MissingSourcesOptions {
+  clock: Clock;
+  dueRetries: Pick<DueRetries, "some">;
+}
+
+/** It may only just be starting: asked again soon at first, each after the one before. */
+const QUICK_MS = [5_000, 15_000, 30_000, 60_000];
+const EVERY_MS = 300_000;
+/** Where many wait, so many in a second are asked about at most. */
+const PER_MS = 1 / 1000;
+const MAX_MS = 3_600_000;
+
+interface Missing extends MissingSource {
+  /** Those of the last while, and when they began to be counted. */
+  misses: number;
+  countedFrom: number;
+}
+
+export function createMissingSources({ clock, dueRetries }: MissingSourcesOptions): MissingSources {
+  const lanes = new Map<number, Map<string, Missing>>();
+
+  function bringForward(lane: Lane, source: string): void {
+    dueRetries.some(lane, { keptOf: source }, (count) => {
+      if (count > 0 && lanes.get(lane.seq)?.has(source) !== true) bringForward(lane, source);
+    });
+  }
+
+  function forget(seq: number, source: string): boolean {
+    const sources = lanes.get(seq);
+    if (sources?.delete(source) !== true) return false;
+    if (sources.size === 0) lanes.delete(seq);
+    return true;
+  }
+
+  return {
+    noteMiss(seq, source, error) {
+      const now = clock.now();
+      const sources = lanes.get(seq) ?? new Map<string, Missing>();
+      lanes.set(seq, sources);
+      const known = sources.get(source);
+      const one = known ?? { source, since: now, nextTryAt: now, error, misses: 0, countedFrom: now };
+      if (now - one.countedFrom >= EVERY_MS) {
+        one.misses = 0;
+        one.countedFrom = now;
+      }
+      one.misses++;
+      one.error = error;
+      const delayMs = Math.min(MAX_MS, Math.max(waitAfter(now - one.since), one.misses / PER_MS));
+      // The soonest of those that wait.
+      one.nextTryAt = one.nextTryAt > now ? Math.min(one.nextTryAt, now + delayMs) : now + delayMs;
+      sources.set(source, one);
+      return delayMs;
+    },
+    noteTaken(lane, source) {
+      if (lanes.size > 0 && forget(lane.seq, source)) bringForward(lane, source);
+    },
+    wake(lane) {
+      const sources = lanes.get(lane.seq);
+      lanes.delete(lane.seq);
+      for (const source of sources?.keys() ?? []) bringForward(lane, source);
+    },
+    list: (seq) => [...(lanes.get(seq)?.values() ?? [])],
+  };
+}
+
+function waitAfter(missingForMs: number): number {
+  let at = 0;
+  for (const quickMs of QUICK_MS) {
+    // Jitter makes each wait longer, never shorter.
+    if (missingForMs < at + quickMs) return quickMs;
+    at += quickMs;
+  }
+  return EVERY_MS;
+}

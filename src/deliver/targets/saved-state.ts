@@ -1,0 +1,55 @@
+import type { Suspension } from "../../domain/suspension.ts";
+import { loadPace, type Pace } from "./pace.ts";
+import { createMode } from "./mode.ts";
+import { createSuspensionState } from "./suspension-state.ts";
+import type { SubscriptionState } from "./subscription-state.ts";
+import { createTarget, type TargetCondition } from "./target.ts";
+import { createTargetNews } from "./target-changes.ts";
+
+/**
+ * What is known of targets and subscriptions, as the state of their records: one JSON object for all of it. What an
+ * earlier version did not know is as in a new one.
+ */
+
+interface Saved extends Readonly<Record<string, unknown>> {
+  pace?: Partial<Pace>;
+  attemptMs?: number;
+  suspension?: Suspension;
+  /** Of versions that knew no more of a pace. */
+  averagePerS?: number;
+}
+
+export function formatTarget({ mode, pace, news }: TargetCondition): string {
+  return JSON.stringify({ ...mode, pace, ...news });
+}
+
+export function formatSubscription({ ownTarget, suspension, attemptTime }: SubscriptionState): string {
+  const { mode, pace, news } = ownTarget;
+  const { cause, ...counts } = suspension;
+  return JSON.stringify({ ...mode, pace, ...news, ...counts, suspension: cause, attemptMs: attemptTime.averageMs });
+}
+
+export function parseTarget(text: string, now: number): TargetCondition {
+  return toCondition(JSON.parse(text) as Saved, now);
+}
+
+export function parseSubscription(text: string, now: number): SubscriptionState {
+  const saved = JSON.parse(text) as Saved;
+  return {
+    ownTarget: createTarget(toCondition(saved, now)),
+    suspension: { ...fill(createSuspensionState(), saved), cause: saved.suspension },
+    attemptTime: { averageMs: saved.attemptMs },
+  };
+}
+
+function toCondition(saved: Saved, now: number): TargetCondition {
+  const { averagePerS = 0 } = saved;
+  const pace = loadPace(saved.pace ?? { usualPerS: averagePerS, averagePerS }, now);
+  return { mode: fill(createMode(), saved), pace, news: fill(createTargetNews(), saved) };
+}
+
+/** Takes over what is saved of a part. */
+function fill<Part extends object>(part: Part, saved: Saved): Part {
+  const names = Object.keys(part).filter((name) => name in saved);
+  return Object.assign(part, Object.fromEntries(names.map((name) => [name, saved[name]])));
+}

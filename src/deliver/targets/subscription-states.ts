@@ -1,0 +1,105 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { Subscription } from "../../domain/subscription.ts";
+import type { Suspension } from "../../domain/suspension.ts";
+import { DEFAULT_RULES } from "../../domain/target.ts";
+import type { BatchLimits } from "../senders/sender.ts";
+import { endHold } from "./suspension-state.ts";
+import { createLane, type Lane } from "../lanes/lane.ts";
+import { beginAnew, type TargetMode } from "./mode.ts";
+import type { Rounds } from "./rounds.ts";
+import { createSubscriptionState, type SubscriptionState } from "./subscription-state.ts";
+import { createTarget, type Target } from "./target.ts";
+import { noteOthersTaken } from "./target-changes.ts";
+
+/** What is known of each subscription and of what it sends to; it outlives the lanes. */
+export interface SubscriptionStates {
+  of(subscription: Subscription): SubscriptionState;
+  targetOf(subscription: Subscription): Target;
+  createLane(subscription: Subscription): Lane;
+  /** The mode of what a subscription sends to. */
+  findMode(subscription: Subscription | undefined, seq: number): TargetMode | undefined;
+  /** Why it was suspended, as far as is known. */
+  findSuspension(seq: number): Suspension | undefined;
+  /** It may have been given another target, or other rules. */
+  retarget(lane: Lane, subscription: Subscription): void;
+  /** Sending goes on after a pause or a suspension. */
+  resume(lane: Lane): void;
+  forget(seq: number): void;
+}
+
+export interface SubscriptionStatesOptions {
+  clock: Clock;
+  limitsOf: (subscription: Subscription) => BatchLimits;
+  rounds: Pick<Rounds, "join" | "leave">;
+  findSavedState?: ((subscriptionSeq: number) => SubscriptionState | undefined) | undefined;
+  findSharedTarget?: ((subscription: Subscription) => Target | undefined) | undefined;
+}
+
+export function createSubscriptionStates(options: SubscriptionStatesOptions): SubscriptionStates {
+  const { clock, rounds, findSavedState, findSharedTarget } = options;
+  const states = new Map<number, SubscriptionState>();
+
+  function of({ seq, targetRules = DEFAULT_RULES }: Subscription): SubscriptionState {
+    const known = states.get(seq);
+    if (known !== undefined) return known;
+    const state = findSavedState?.(seq) ?? createSubscriptionState(clock.now());
+    state.ownTarget.rules = targetRules;
+    states.set(seq, state);
+    return state;
+  }
+
+  function targetOf(subscription: Subscription): Target {
+    return findSharedTarget?.(subscription) ?? of(subscription).ownTarget;
+  }
+
+  function find(seq: number): SubscriptionState | undefined {
+    return states.get(seq) ?? findSavedState?.(seq);
+  }
+
+  return {
+    of,
+    targetOf,
+    createLane(subscription) {
+      const lane = createLane(subscription, of(subscription), clock.now(), targetOf(subscription));
+      lane.limits = options.limitsOf(subscription);
+      if (subscription.status !== "active") lane.state.suspension.isHeld = true;
+      rounds.join(lane);
+      return lane;
+    },
+    findMode(subscription, seq) {
+      const shared = subscription && findSharedTarget?.(subscription);
+      return (shared ?? find(seq)?.ownTarget)?.mode;
+    },
+    findSuspension: (seq) => find(seq)?.suspension.cause,
+    retarget(lane, subscription) {
+      const { state } = lane;
+      const { targetRules = DEFAULT_RULES } = subscription;
+      const shared = findSharedTarget?.(subscription);
+      if (shared === undefined && lane.target === state.ownTarget) {
+        lane.target.rules = targetRules;
+        return;
+      }
+      if (shared === lane.target) return;
+      rounds.leave(lane);
+      // Its own begins anew: what was seen of it before it was shared counts no more.
+      if (shared === undefined) state.ownTarget = createTarget(state.ownTarget, targetRules);
+      lane.target = shared ?? state.ownTarget;
+      rounds.join(lane);
+    },
+    resume({ state, target }) {
+      const { suspension, ownTarget } = state;
+      if (suspension.isHeld) {
+        const now = clock.now();
+        if (ownTarget.mode.isOpen) ownTarget.mode.failedProbes = 0;
+        // The destination gets its whole time again, also where others share it.
+        beginAnew(ownTarget.mode, now);
+        beginAnew(target.mode, now);
+        noteOthersTaken(ownTarget.news);
+      }
+      endHold(suspension);
+    },
+    forget(seq) {
+      states.delete(seq);
+    },
+  };
+}

@@ -1,0 +1,232 @@
+import type { Timer } from "../../domain/clock.ts";
+import { DEFAULT_RULES, type Mode, type TargetRules } from "../../domain/target.ts";
+import {
+  closeMode,
+  createMode,
+  forgetFailures,
+  MODE,
+  noteFailure,
+  noteSuccess,
+  openMode,
+  type Failure,
+  type ModeChange,
+  type TargetMode,
+} from "./mode.ts";
+import { createPace, noteBad, noteGood, noteLimited, startRamp, stopMeasuring, type Pace } from "./pace.ts";
+import type { Round } from "./round.ts";
+import { createTargetNews, type TargetNews } from "./target-changes.ts";
+
+/** How a target is, as it is kept over a restart. */
+export interface TargetCondition {
+  readonly mode: TargetMode;
+  /** How fast it is sent to while it is not in QUEUE. */
+  readonly pace: Pace;
+  readonly news: TargetNews;
+}
+
+/** What subscriptions send to, as it is now: one for several that share it, or a subscription's own. */
+export interface Target extends TargetCondition {
+  rules: TargetRules;
+  /** A delivery is on its way to find out whether it is back. */
+  isProbing: boolean;
+  /** What the last health check found, when there was one. */
+  check: { at: number; error: string | undefined } | undefined;
+  /** Successful checks in a row while it is in QUEUE. */
+  successes: number;
+  /** A check failed since it came into QUEUE: those who waited for a later try need not, once it is back. */
+  wasIll: boolean;
+  /** Since the first of these successes, all that waited was tried once. */
+  isTried: boolean;
+  /** Since then: whether it took one of them, and how many it failed at. */
+  isTaking: boolean;
+  failedTries: number;
+  /** What is sent although it is in QUEUE. */
+  round: Round | undefined;
+  /** One of its lanes has what waits for a later try; when some of that may next be brought forward. */
+  hasMissed: boolean;
+  earlyAt: number;
+  earlyTimer: Timer | undefined;
+}
+
+const SLOW_START_MIN_PER_S = 10;
+
+export function createTargetCondition(now: number): TargetCondition {
+  return { mode: createMode(), pace: createPace(now), news: createTargetNews() };
+}
+
+export function createTarget({ mode, pace, news }: TargetCondition, rules: TargetRules = DEFAULT_RULES): Target {
+  return {
+    mode,
+    pace,
+    news,
+    rules,
+    isProbing: false,
+    check: undefined,
+    successes: 0,
+    wasIll: false,
+    isTried: false,
+    isTaking: false,
+    failedTries: 0,
+    round: undefined,
+    hasMissed: false,
+    earlyAt: 0,
+    earlyTimer: undefined,
+  };
+}
+
+/** In QUEUE no delivery is risked to find out whether it is back: a check does that, or an operator decides. */
+export function sparesDeliveries({ mode, rules }: Target): boolean {
+  return mode.forced === "QUEUE" || rules.health !== undefined;
+}
+
+/** Whether its health, as far as it is known, is good. */
+export function isHealthy(target: Target): boolean {
+  const { mode, rules, check } = target;
+  // Whatever it says of itself.
+  if (mode.isOpen && isFailingAtAll(target)) return false;
+  if (check !== undefined && rules.health !== undefined) return check.error === undefined;
+  return !mode.isOpen || (mode.forced === "QUEUE" && mode.failures < rules.failuresToOpen);
+}
+
+/** A delivery was answered. */
+export function noteAnswered(target: Target, now: number): ModeChange {
+  const { mode } = target;
+  noteGood(target.pace, now);
+  if (!mode.isOpen || !sparesDeliveries(target)) {
+    const change = noteSuccess(mode, now);
+    if (change === "closed") startSlowly(target, now, SLOW_START_MIN_PER_S);
+    return change;
+  }
+  mode.tookAt = now;
+  target.isTaking = true;
+  if (mode.forced === "QUEUE") forgetFailures(mode);
+  return undefined;
+}
+
+/** It was too much for the destination, which is well: less is sent, but nothing is kept. */
+export function noteTooMuch(
+  { mode, pace }: Target,
+  now: number,
+  error: string,
+  retryAfterMs: number | undefined,
+): void {
+  mode.lastError = error;
+  noteLimited(pace, now, retryAfterMs);
+}
+
+/** A delivery failed, and nobody knows whose fault it is. */
+export function noteUnclear(target: Target, now: number, error: string): void {
+  const { mode } = target;
+  if (mode.isOpen) target.failedTries++;
+  mode.lastError = error;
+  noteBad(target.pace, now, 0);
+}
+
+/** A delivery failed, and it is the destination's fault. */
+export function noteIll(target: Target, { now, error, jitter, isProbe }: Failure): ModeChange {
+  const { mode } = target;
+  if (mode.isOpen) target.failedTries++;
+  noteBad(target.pace, now, mode.failures + 1);
+  const change = noteFailure(mode, { now, error, jitter, isProbe, failuresToOpen: failuresToOpen(target) });
+  if (change === "opened") beginQueue(target, now);
+  return mode.forced === "QUEUE" ? undefined : change;
+}
+
+export function noteCheckFailed(target: Target, failure: Omit<Failure, "isProbe">): ModeChange {
+  target.mode.failedChecks++;
+  const change = noteIll(target, { ...failure, isProbe: true });
+  forgetTries(target);
+  target.wasIll = true;
+  return change;
+}
+
+/** `recovering`: the first success in QUEUE. */
+export function noteCheckSucceeded(target: Target, now: number): "recovering" | "closed" | undefined {
+  const { mode } = target;
+  if (!mode.isOpen || mode.forced === "QUEUE") {
+    mode.failures -= Math.min(mode.failures, mode.failedChecks);
+    mode.failedChecks = 0;
+    if (mode.failures === 0 && !mode.isOpen) mode.lastError = undefined;
+    return undefined;
+  }
+  if (target.successes === 0) target.failedTries = 0;
+  target.successes++;
+  if (target.successes > 1) return closeIfBack(target, now);
+  mode.failedProbes = 0;
+  return closeIfBack(target, now) ?? "recovering";
+}
+
+/** What was seen before nobody looked counts no more. */
+export function beginChecks(target: Target): void {
+  target.successes = 0;
+  target.isTried = false;
+}
+
+/** For a while at most what it is used to, and a little more: not for long when it was away for a moment only. */
+export function startSlowly({ mode, pace }: Target, now: number, minPerS: number, awayMs = mode.awayMs): void {
+  startRamp(pace, now, { awayMs, relapses: mode.relapses, minPerS });
+}
+
+/** All that waited was tried once since the first success. */
+export function noteTried(target: Target, now: number): "closed" | undefined {
+  if (!target.mode.isOpen || target.successes === 0) return undefined;
+  target.isTried = true;
+  return closeIfBack(target, now);
+}
+
+/** Undefined when that is its mode already. `auto` leaves it to the target what becomes of it. */
+export function forceMode(target: Target, to: Mode | "auto", now: number): "opened" | "closed" | undefined {
+  const { mode, rules } = target;
+  const wasForced = mode.forced;
+  mode.forced = to === "auto" ? undefined : to;
+  if (to === "QUEUE") {
+    if (mode.isOpen) return undefined;
+    openMode(mode, now, "an operator said so", 0);
+    beginQueue(target, now);
+    return "opened";
+  }
+  if (!mode.isOpen) return undefined;
+  if (to === "auto" && (wasForced !== "QUEUE" || mode.failures >= rules.failuresToOpen)) {
+    mode.probeAt = now;
+    return undefined;
+  }
+  forgetFailures(mode);
+  closeMode(mode, now, to === "auto" ? "no operator says otherwise any more" : "an operator said so");
+  startSlowly(target, now, rules.batchSize);
+  return "closed";
+}
+
+function failuresToOpen({ mode, rules }: Target): number {
+  return mode.forced === "NORMAL" ? Number.POSITIVE_INFINITY : rules.failuresToOpen;
+}
+
+function beginQueue(target: Target, now: number): void {
+  stopMeasuring(target.pace, now);
+  forgetTries(target);
+}
+
+function forgetTries(target: Target): void {
+  target.successes = 0;
+  target.isTried = false;
+  target.isTaking = false;
+  target.failedTries = 0;
+  target.wasIll = false;
+}
+
+/**
+ * Its health is good, and it takes nothing all the same. A few that fail among nothing else say little: one event that
+ * fails for ever must not keep it in QUEUE for days.
+ */
+function isFailingAtAll({ isTaking, failedTries }: Target): boolean {
+  return !isTaking && failedTries >= MODE.failuresToOpen;
+}
+
+function closeIfBack(target: Target, now: number): "closed" | undefined {
+  const { mode, rules, successes } = target;
+  if (mode.forced === "QUEUE" || rules.health === undefined) return undefined;
+  if (!target.isTried || successes < rules.successesToClose || isFailingAtAll(target)) return undefined;
+  forgetFailures(mode);
+  const times = rules.successesToClose === 1 ? "once" : `${rules.successesToClose} times`;
+  closeMode(mode, now, `its health was good ${times} in a row, and all that waited was tried`);
+  return "closed";
+}

@@ -1,0 +1,259 @@
+import { constants } from "node:crypto";
+import type { LookupAddress } from "node:dns";
+import { connect as connectTcp, isIP, type LookupFunction, type OnReadOpts, type Socket } from "node:net";
+import { connect as connectTls, createSecureContext, type ConnectionOptions, type SecureContext } from "node:tls";
+import { isAllowedIp } from "../../domain/allowed-ips.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { AddressGuard } from "./address-guard.ts";
+import { BLOCKED, codedError, CONNECT_TIMEOUT, LOOKUP_FAULT, PROXY_FAULT } from "./coded-error.ts";
+import type { ConnectionTerms } from "./connection-terms.ts";
+import { findAddressProblem } from "../destination.ts";
+import type { Asking, Lookup } from "./names/name-lookup.ts";
+import { type EgressProxy, openTunnel } from "./proxy-tunnel.ts";
+
+/** Opens sockets to addresses that the guard allows, and to no others. Calls `done` once, and never at once. */
+export type GuardedConnect = (to: Peer, done: (error: Error | null, made: Connected | null) => void) => Connecting;
+
+export interface Peer {
+  protocol: string;
+  hostname: string;
+  port: number;
+  /** The tenant that it is for: a look-up of its name is counted for it. */
+  owner: string;
+  /** What its connections must fulfil beyond what the guard says. */
+  terms: ConnectionTerms | undefined;
+  /** Where the TLS session of the last connection is kept, so that the next handshake is short. */
+  tls: { session?: Buffer };
+  /** Gets what comes in, in a buffer that is used again for the next. */
+  onRead: (bytes: Buffer) => void;
+}
+
+export interface Connected {
+  socket: Socket;
+  /** Of the destination, also where the socket leads to a proxy. */
+  address: string;
+}
+
+export interface Connecting {
+  /** Gives up, at whatever stage it is. */
+  destroy(): void;
+}
+
+export interface GuardedConnectOptions {
+  guard: AddressGuard;
+  clock: Clock;
+  timeoutMs: number;
+  lookup: Lookup;
+  /** Certificates to trust instead of the usual ones. */
+  ca?: string | undefined;
+  /** All connections lead through it; the guard judges the destination all the same. */
+  proxy?: EgressProxy | undefined;
+}
+
+/** With several addresses, how long each but the last has. */
+const ADDRESS_TIMEOUT_MS = 1000;
+/** How many addresses of a name are asked for at a proxy that cannot reach the first. */
+const MAX_TUNNEL_TRIES = 3;
+
+/** Whatever is read lies here until `onRead` returns: a buffer for each read would be most of what a request allocates. */
+const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
+
+function onread({ onRead }: Peer): OnReadOpts {
+  const callback = (length: number) => {
+    onRead(readBuffer.subarray(0, length));
+    return true;
+  };
+  return { buffer: readBuffer, callback };
+}
+
+export function createGuardedConnect(options: GuardedConnectOptions): GuardedConnect {
+  const { guard, clock, timeoutMs, lookup, ca, proxy } = options;
+  let context: SecureContext | undefined;
+
+  /** One forbidden address spoils the answer: whoever mixes them in would only have to wait for a lucky try. */
+  function judge(to: Peer, addresses: readonly LookupAddress[]): LookupAddress[] | Error {
+    for (const { address } of addresses) {
+      const problem = findAddressProblem(address, to.port, guard);
+      if (problem !== undefined)
+        return codedError(BLOCKED, isIP(to.hostname) > 0 ? problem : `${to.hostname}: ${problem}`);
+    }
+    const ranges = to.terms?.allowedIps;
+    if (ranges === undefined) return [...addresses];
+    // A destination may have addresses of both families where the list names one: the others are not used.
+    const allowed = addresses.filter(({ address }) => isAllowedIp(address, ranges));
+    if (allowed.length > 0) return allowed;
+    const found = addresses.map(({ address }) => address).join(", ");
+    return codedError(
+      BLOCKED,
+      `${to.hostname} leads to ${found}, which allowed_ips of the subscription does not hold.`,
+    );
+  }
+
+  /** What was cached is judged again, each time. */
+  function resolve(to: Peer, done: (error: Error | null, addresses: LookupAddress[]) => void): Asking | void {
+    return lookup(to.hostname, to.owner, (error, addresses) => {
+      if (error !== null || addresses.length === 0) {
+        return done(error ?? codedError("ENOTFOUND", `${to.hostname} has no address.`), []);
+      }
+      const judged = judge(to, addresses);
+      if (judged instanceof Error) done(judged, []);
+      else done(null, judged);
+    });
+  }
+
+  /** One for all connections without terms of their own: it takes longer to make than to connect. */
+  function usualContext(): SecureContext {
+    return (context ??= createSecureContext({
+      // A destination could ask for one handshake after another for as long as an attempt lasts.
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+      ...(ca === undefined ? {} : { ca }),
+    }));
+  }
+
+  function tlsOptions(to: Peer): ConnectionOptions {
+    return {
+      host: to.hostname,
+      servername: isIP(to.hostname) > 0 ? "" : to.hostname,
+      ALPNProtocols: ["http/1.1"],
+      secureContext: to.terms?.secureContext() ?? usualContext(),
+      ...(to.tls.session === undefined ? {} : { session: to.tls.session }),
+    };
+  }
+
+  return (to, done) => {
+    const { hostname: host, port } = to;
+    const isTls = to.protocol === "https:";
+    let current: Socket | undefined;
+    let isDone = false;
+    let waitsForProxy = false;
+    let asking: Asking | void;
+    let isLookingUp = false;
+    const timer = clock.setTimer(clock.now() + timeoutMs, () => {
+      if (isLookingUp) fail(codedError(LOOKUP_FAULT, `the host name was not looked up within ${timeoutMs} ms`));
+      else if (waitsForProxy) fail(codedError(PROXY_FAULT, `egress proxy: no way through it within ${timeoutMs} ms`));
+      else fail(codedError(CONNECT_TIMEOUT, `no connection within ${timeoutMs} ms`));
+    });
+
+    function fail(error: Error): void {
+      if (isDone) return;
+      isDone = true;
+      timer.cancel();
+      asking?.cancel();
+      current?.destroy();
+      done(error, null);
+    }
+
+    function succeed(socket: Socket, address: string): void {
+      if (isDone) return;
+      isDone = true;
+      timer.cancel();
+      done(null, { socket, address });
+    }
+
+    function watch(socket: Socket): void {
+      current = socket;
+      socket.on("error", fail);
+      socket.once("close", () => fail(codedError("ECONNRESET", "closed while connecting")));
+    }
+
+    function secure(socket: Socket, addressOf: () => string): void {
+      socket.once("secureConnect", () => succeed(socket, addressOf()));
+      socket.on("session", (session: Buffer) => (to.tls.session = session));
+    }
+
+    function lookUp(found: (error: Error | null, addresses: LookupAddress[]) => void): void {
+      isLookingUp = true;
+      asking = resolve(to, (error, addresses) => {
+        isLookingUp = false;
+        found(error, addresses);
+      });
+    }
+
+    function connectDirectly(): void {
+      const target = {
+        host,
+        port,
+        lookup: toSocketLookup(lookUp),
+        autoSelectFamily: true,
+        autoSelectFamilyAttemptTimeout: ADDRESS_TIMEOUT_MS,
+        noDelay: true,
+        keepAlive: true,
+        keepAliveInitialDelay: 60_000,
+        onread: onread(to),
+      };
+      const socket = isTls ? connectTls({ ...target, ...tlsOptions(to) }) : connectTcp(target);
+      const addressOf = () => socket.remoteAddress ?? "";
+      watch(socket);
+      socket.once("connect", () => {
+        // Reset already: there is no address any more, and nothing to be refused.
+        if (socket.remoteAddress === undefined) return fail(codedError("ECONNRESET", "closed while connecting"));
+        const judged = judge(to, [{ address: addressOf(), family: 0 }]);
+        if (judged instanceof Error) fail(judged);
+        else if (!isTls) succeed(socket, addressOf());
+      });
+      if (isTls) secure(socket, addressOf);
+    }
+
+    function connectThrough(through: EgressProxy, addresses: readonly LookupAddress[]): void {
+      const [first, ...others] = addresses;
+      if (isDone || first === undefined) return;
+      const { address } = first;
+      waitsForProxy = true;
+      const proxyLookup = toSocketLookup(
+        (found) => void lookup(through.host, "", (error, all) => found(error, [...all])),
+      );
+      const tunnel = openTunnel(through, { address, port, lookup: proxyLookup }, (error) => {
+        if (isDone) return;
+        if (error !== null) {
+          if (others.length === 0) fail(error);
+          else connectThrough(through, others);
+          return;
+        }
+        waitsForProxy = false;
+        watch(tunnel);
+        if (!isTls) {
+          succeed(tunnel, address);
+          tunnel.on("data", to.onRead);
+          return;
+        }
+        const socket = connectTls({ socket: tunnel, ...tlsOptions(to) });
+        watch(socket);
+        socket.on("data", to.onRead);
+        secure(socket, () => address);
+      });
+      current = tunnel;
+    }
+
+    // Node does not look up literals, so that they must be judged before there is a socket.
+    const literal = isIP(host) > 0 ? [{ address: host, family: isIP(host) }] : undefined;
+    const judged = literal === undefined ? undefined : judge(to, literal);
+    if (judged instanceof Error) setImmediate(fail, judged);
+    else if (proxy === undefined) connectDirectly();
+    else if (judged !== undefined) connectThrough(proxy, judged);
+    else {
+      lookUp((error, addresses) => {
+        if (error === null) connectThrough(proxy, addresses.slice(0, MAX_TUNNEL_TRIES));
+        else fail(error);
+      });
+    }
+    return {
+      destroy() {
+        current?.destroy();
+        if (!isDone) setImmediate(fail, codedError("ECONNRESET", "closed while connecting"));
+      },
+    };
+  };
+}
+
+/** As sockets want it: they ask once, for all addresses or for one. */
+function toSocketLookup(
+  lookUp: (found: (error: Error | null, addresses: LookupAddress[]) => void) => void,
+): LookupFunction {
+  return (_, { all }, done) =>
+    lookUp((error, addresses) => {
+      const [first] = addresses;
+      if (error !== null || first === undefined) done(error ?? codedError("ENOTFOUND", "no address"), []);
+      else if (all === true) done(null, addresses);
+      else done(null, first.address, first.family);
+    });
+}

@@ -1,0 +1,197 @@
+import type { FailureFacts } from "../deliver/targets/suspensions.ts";
+import type { Target } from "../deliver/targets/target.ts";
+import { takeClosingNews, takeOpeningNews } from "../deliver/targets/target-changes.ts";
+import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { DeadReason } from "../domain/delivery.ts";
+import { formatDeliveryId } from "../domain/ids.ts";
+import type { Source } from "../domain/source.ts";
+import { parseUrl } from "../domain/parse-url.ts";
+import type { Subscription, SubscriptionStatus } from "../domain/subscription.ts";
+import type { Draft } from "../registry/draft.ts";
+import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement } from "../store/port/lanes.ts";
+import type { OwnEvent, OwnEvents } from "./own-events.ts";
+import type { KnownTarget } from "./targets.ts";
+
+/**
+ * Tells tenants what goes wrong with their subscriptions and sources, as events of the gateway itself. That one of these
+ * could not be delivered is told to nobody: it would be the cause of the next.
+ */
+export interface FailureNews {
+  /** Told with the change, as is `resumed`. */
+  suspended(draft: Draft, subscription: Subscription, reason: string, facts: FailureFacts): void;
+  failing(subscription: Subscription, facts: FailureFacts): void;
+  resumed(draft: Draft, subscription: Subscription, from: SubscriptionStatus, held: HeldNews): void;
+  /** It is in mode QUEUE, or in NORMAL again. */
+  modeChanged(
+    known: Pick<KnownTarget, "name" | "tenantId" | "declared" | "subscriptions">,
+    target: Pick<Target, "mode" | "news">,
+  ): void;
+  died(subscription: Subscription, delivery: Pick<ClaimedDelivery, "event">, settlement: Settlement): void;
+  /** Those that died without an attempt. */
+  diedUnsent(deaths: readonly DeadDelivery[]): void;
+  /** Told with the change itself. */
+  sourceDisabled(source: Pick<Source, "name" | "tenantId" | "status">, reason: string, draft: Draft): void;
+  /** Until then everything that is told alone is kept back: nobody could be told yet. */
+  start(): void;
+}
+
+/** What became of the deliveries that were held. */
+export interface HeldNews {
+  held: "deliver" | "skip";
+  skipped: number;
+}
+
+interface Death extends DeliveryKey {
+  eventId: string;
+  eventType: string;
+  reason: DeadReason | undefined;
+  error: string | undefined;
+  attemptCount: number;
+}
+
+export interface FailureNewsOptions {
+  ownEvents: OwnEvents;
+  clock: Clock;
+  findSubscription: (seq: number) => Subscription | undefined;
+}
+
+export function createFailureNews({ ownEvents, clock, findSubscription }: FailureNewsOptions): FailureNews {
+  let waiting: OwnEvent[] | undefined = [];
+
+  function tell(event: OwnEvent): void {
+    if (waiting === undefined) void ownEvents.publishOwn(event);
+    else waiting.push(event);
+  }
+
+  function tellDeath(subscription: Subscription, death: Death): void {
+    tell({
+      type: "webhook.delivery_dead",
+      tenantId: subscription.tenantId,
+      causedBy: death.eventType,
+      onlyIfWanted: true,
+      data: {
+        delivery_id: formatDeliveryId(death.eventSeq, death.subscriptionSeq),
+        event_id: death.eventId,
+        event_type: death.eventType,
+        webhook_id: subscription.id,
+        subscription_id: subscription.id,
+        name: subscription.name,
+        reason: death.reason ?? null,
+        last_error: death.error ?? null,
+        attempts: death.attemptCount,
+      },
+    });
+  }
+
+  return {
+    suspended(draft, subscription, reason, facts) {
+      if (!facts.target.news.failedOthers) return;
+      ownEvents.tellWith(draft, {
+        type: "webhook.suspended",
+        tenantId: subscription.tenantId,
+        data: {
+          webhook_id: subscription.id,
+          reason,
+          action_required: "Review and reactivate webhook",
+          ...describe(subscription),
+          ...describeFailures(facts, clock.now()),
+        },
+      });
+    },
+
+    failing(subscription, facts) {
+      const { mode, news } = facts.target;
+      if (!news.failedOthers) return;
+      const { suspension = DEFAULT_SUSPENSION } = subscription;
+      tell({
+        type: "webhook.failing",
+        tenantId: subscription.tenantId,
+        data: {
+          webhook_id: subscription.id,
+          reason: mode.isOpen ? "it cannot be reached" : "its deliveries die one after the other",
+          action_required: "Repair the destination before the webhook is suspended",
+          ...describe(subscription),
+          ...describeFailures(facts, clock.now()),
+          suspended_after_dead: suspension.afterDead ?? null,
+          suspended_after_down_s: suspension.afterMs === undefined ? null : suspension.afterMs / 1000,
+        },
+      });
+    },
+
+    resumed(draft, subscription, from, { held, skipped }) {
+      ownEvents.tellWith(draft, {
+        type: "webhook.resumed",
+        tenantId: subscription.tenantId,
+        data: {
+          webhook_id: subscription.id,
+          previous_status: from,
+          held,
+          skipped_deliveries: skipped,
+          ...describe(subscription),
+        },
+      });
+    },
+
+    modeChanged({ name, tenantId, declared, subscriptions }, { mode, news }) {
+      const isNews = mode.isOpen ? takeOpeningNews(news) : takeClosingNews(news);
+      if (!isNews) return;
+      const [now, before] = mode.isOpen ? ["QUEUE", "NORMAL"] : ["NORMAL", "QUEUE"];
+      const [owner] = declared === undefined ? subscriptions : [];
+      tell({
+        type: "gateway.mode_changed",
+        tenantId,
+        data: {
+          target: name,
+          webhook_id: owner?.id ?? null,
+          mode: now,
+          previous_mode: before,
+          since: new Date(clock.wall()).toISOString(),
+          reason: mode.reason ?? null,
+          forced: mode.forced !== undefined,
+          failures: mode.failures,
+          url_host: owner === undefined ? null : hostOf(owner),
+        },
+      });
+    },
+
+    died(subscription, { event }, { eventSeq, subscriptionSeq, attemptNumber, deadReason, attempt }) {
+      const key = { eventSeq, subscriptionSeq, eventId: event.id, eventType: event.type };
+      tellDeath(subscription, { ...key, reason: deadReason, error: attempt.error, attemptCount: attemptNumber });
+    },
+
+    diedUnsent(deaths) {
+      for (const death of deaths) {
+        const subscription = findSubscription(death.subscriptionSeq);
+        if (subscription !== undefined) tellDeath(subscription, { ...death, error: undefined });
+      }
+    },
+
+    sourceDisabled({ name, tenantId, status }, reason, draft) {
+      ownEvents.tellWith(draft, { type: "source.disabled", tenantId, data: { source: name, status, reason } });
+    },
+
+    start() {
+      const kept = waiting ?? [];
+      waiting = undefined;
+      kept.forEach(tell);
+    },
+  };
+}
+
+/** Never more of the address than its host: a path or a query may hold a token. */
+function describe(subscription: Subscription) {
+  return { name: subscription.name, url_host: hostOf(subscription) };
+}
+
+function hostOf({ place }: Subscription): string | null {
+  return parseUrl(place)?.host ?? null;
+}
+
+function describeFailures({ target: { mode }, deadInARow }: FailureFacts, now: number) {
+  return {
+    dead_in_a_row: deadInARow,
+    down_for_s: mode.isOpen ? Math.max(0, Math.round((now - mode.openedAt) / 1000)) : 0,
+    last_error: mode.lastError ?? null,
+  };
+}

@@ -1,0 +1,60 @@
+import type { TargetMode } from "../deliver/targets/mode.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { DeadDelivery } from "../store/port/lanes.ts";
+import type { Store } from "../store/store.ts";
+import type { PeriodicJob } from "./jobs.ts";
+import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
+
+export interface HeldJobOptions {
+  store: Pick<Store, "lanes">;
+  subscriptions: Pick<Subscriptions, "list" | "heldSince">;
+  findMode: (subscriptionSeq: number) => TargetMode | undefined;
+  clock: Clock;
+  maxHeldMs: number;
+  onDeaths: (deaths: readonly DeadDelivery[]) => void;
+  /** Another of the same ordering key may go now. */
+  onMovedUp: (subscriptionSeq: number) => void;
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * What a paused, suspended or unreachable subscription holds for too long becomes a dead letter, which can be seen and
+ * replayed. Time counts from when a delivery was due and from when it began to be held, whichever is later: neither
+ * what is to be delivered later nor an old backlog that was paused a moment ago is given up.
+ */
+export function createHeldJob(options: HeldJobOptions): PeriodicJob {
+  const { store, clock, maxHeldMs } = options;
+
+  /** Those that have been held long enough for anything of theirs to be given up. */
+  function findHeld(before: number): number[] {
+    return options.subscriptions
+      .list(undefined)
+      .filter((subscription) => {
+        const mode = options.findMode(subscription.seq);
+        const downSince = mode?.isOpen === true ? mode.openedAt : Number.POSITIVE_INFINITY;
+        return (options.subscriptions.heldSince(subscription) ?? downSince) <= before;
+      })
+      .map(({ seq }) => seq);
+  }
+
+  return {
+    name: "give-up-held",
+    description: "Makes dead letters of deliveries that were held for too long",
+    everyMs: HOUR_MS,
+    async run({ shouldStop }) {
+      const before = clock.now() - maxHeldMs;
+      let dead = 0;
+      for (const seq of findHeld(before)) {
+        for (let isDone = false; !isDone && !shouldStop();) {
+          const step = await store.lanes.changeLane(seq, { act: "give_up_held", dueBefore: before });
+          if (step.movedUp === true) options.onMovedUp(seq);
+          if (step.deaths !== undefined) options.onDeaths(step.deaths);
+          dead += step.changed;
+          isDone = step.changed === 0;
+        }
+      }
+      return { summary: { dead } };
+    },
+  };
+}

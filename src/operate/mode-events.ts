@@ -1,0 +1,95 @@
+import type { HealthWatch } from "../deliver/targets/health-watch.ts";
+import type { FailureFacts } from "../deliver/targets/suspensions.ts";
+import type { Target } from "../deliver/targets/target.ts";
+import type { Clock, Timer } from "../domain/clock.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { FailureNews } from "./failure-events.ts";
+import type { KnownTarget, Targets } from "./targets.ts";
+
+/** What follows when a target comes into another mode, whoever found it out: it is logged, counted, told and saved. */
+export interface ModeNews {
+  /** An attempt of a subscription told something. */
+  noted(subscription: Subscription, change: "opened" | "closed"): void;
+  failing(subscription: Subscription, facts: FailureFacts): void;
+  /** A health check told something. */
+  found(target: Target, change: "opened" | "closed"): void;
+  /** Of which the caller saves what changed. */
+  changed(known: KnownTarget & { state: Target }, change: "opened" | "closed"): void;
+  /** The targets that are checked are looked up anew, once for all changes of a moment. */
+  watchSoon(): void;
+  start(): void;
+  stop(): void;
+}
+
+export interface ModeNewsOptions {
+  targets: Targets;
+  news: Pick<FailureNews, "modeChanged" | "failing">;
+  metrics: Pick<Metrics, "countModeChange">;
+  health: HealthWatch;
+  clock: Clock;
+  logger: Logger;
+  /** What these subscriptions were to send is kept for later. */
+  onQueueing?: ((subscriptions: readonly Subscription[]) => void) | undefined;
+  onFault: (error: unknown) => void;
+}
+
+export function createModeNews(options: ModeNewsOptions): ModeNews {
+  const { targets, news, metrics, health, clock, logger, onFault } = options;
+  let timer: Timer | undefined;
+  let isStarted = false;
+
+  function changed(known: KnownTarget & { state: Target }, change: "opened" | "closed"): void {
+    const { state, declared, subscriptions } = known;
+    const { mode } = state;
+    const [owner] = declared === undefined ? subscriptions : [];
+    const facts = owner === undefined ? { target: known.name } : { subscription: owner.name, url: owner.place };
+    const why = { ...facts, reason: mode.reason, ...(mode.forced !== undefined && { forced: mode.forced }) };
+    if (mode.forced !== undefined) logger.warn(why, "mode is set by hand");
+    else if (change === "opened") logger.warn(why, "destination is down, queueing");
+    else logger.info(why, "destination is back");
+    metrics.countModeChange(known, mode.isOpen ? "QUEUE" : "NORMAL");
+    news.modeChanged(known, state);
+    if (mode.isOpen) options.onQueueing?.(subscriptions);
+    watchSoon();
+  }
+
+  function watchSoon(): void {
+    if (!isStarted || timer !== undefined) return;
+    timer = clock.setTimer(clock.now(), () => {
+      timer = undefined;
+      health.watch(targets.listChecked());
+    });
+  }
+
+  return {
+    changed,
+    watchSoon,
+    noted(subscription, change) {
+      const known = targets.of(subscription);
+      if (known.state !== undefined) changed({ ...known, state: known.state }, change);
+      targets.saveMode(known).catch(onFault);
+    },
+    failing(subscription, facts) {
+      const { name, place } = subscription;
+      logger.warn({ subscription: name, url: place }, "subscription will be suspended unless its deliveries succeed");
+      news.failing(subscription, facts);
+    },
+    found(target, change) {
+      const known = targets.findKnown(target);
+      if (known === undefined) return;
+      changed({ ...known, state: target }, change);
+      targets.saveMode({ ...known, state: target }).catch(onFault);
+    },
+    start() {
+      isStarted = true;
+      health.watch(targets.listChecked());
+    },
+    stop() {
+      isStarted = false;
+      timer?.cancel();
+      health.stop();
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { Subscription } from "../../domain/subscription.ts";
+import { asksFor, letsThrough } from "../../route/wants.ts";
+import type { FoundDelivery, NewReplay, ReplayItem, ReplayWalk } from "../../store/port/jobs.ts";
+import type { Store } from "../../store/store.ts";
+import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
+
+/** What of that which a walk finds is to be changed, and how. */
+export interface ReplaySelection {
+  /** `subscriptionSeq`: only the lane of this one, apart from the others. */
+  walkOf(replay: Walked, subscriptionSeq?: number): ReplayWalk;
+  /** `impossible`: its subscription is gone. */
+  select(replay: Walked, found: readonly FoundDelivery[]): Promise<{ items: ReplayItem[]; impossible: number }>;
+}
+
+export type Walked = Pick<NewReplay, "kind" | "filter" | "tenantId" | "subscriptionSeq" | "upToSeq">;
+
+export interface ReplaySelectionOptions {
+  store: Pick<Store, "reads">;
+  subscriptions: Pick<Subscriptions, "find">;
+  clock: Clock;
+}
+
+const OVER = { dead_letters: "dead", purge: "dead", events: "ended", recover: "events", cancel: "open" } as const;
+
+export function createReplaySelection({ store, subscriptions, clock }: ReplaySelectionOptions): ReplaySelection {
+  async function isWanted(subscription: Subscription, { eventSeq, type }: FoundDelivery): Promise<boolean> {
+    if (!asksFor(subscription, type)) return false;
+    if (subscription.filter === undefined) return true;
+    const event = await store.reads.loadEvent(eventSeq);
+    return event !== undefined && letsThrough(subscription, event);
+  }
+
+  return {
+    walkOf({ kind, filter, tenantId, subscriptionSeq, upToSeq }, lane) {
+      const since = filter.since === undefined ? undefined : Date.parse(filter.since);
+      const until = filter.until === undefined ? undefined : Date.parse(filter.until);
+      const { event_type: type, source, reason } = filter;
+      const shared = { upToSeq, tenantId, type, source, reason, since, until, now: clock.now() };
+      // A walk over the events of one subscription looks at no delivery of the others.
+      if (kind === "recover" || (kind === "events" && lane !== undefined)) {
+        const include =
+          kind === "recover" ? (filter.include ?? "failed") : subscriptionSeq === undefined ? "had" : "any";
+        return { ...shared, over: "events", subscriptionSeq: lane, include };
+      }
+      const isPending = filter.status === "pending";
+      return { ...shared, over: OVER[kind], subscriptionSeq: lane ?? subscriptionSeq, isPending };
+    },
+
+    async select({ kind }, found) {
+      const items: ReplayItem[] = [];
+      let impossible = 0;
+      for (const one of found) {
+        const { eventSeq, subscriptionSeq, isMissing } = one;
+        const subscription = subscriptions.find(subscriptionSeq);
+        const isEnd = kind === "cancel" || kind === "purge";
+        if (subscription === undefined && !isEnd) {
+          impossible++;
+          continue;
+        }
+        if (subscription !== undefined && isMissing && !(await isWanted(subscription, one))) continue;
+        const maxAgeMs = subscription?.maxAgeMs;
+        items.push({
+          eventSeq,
+          subscriptionSeq,
+          isMissing,
+          ordered: subscription?.ordered ?? false,
+          expiresAt: maxAgeMs === undefined ? undefined : clock.now() + maxAgeMs,
+        });
+      }
+      return { items, impossible };
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import type { Clock } from "../../domain/clock.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import { orThrow } from "../../domain/refusal.ts";
+import type { Subscription } from "../../domain/subscription.ts";
+import type { DeliveryKey } from "../../store/port/lanes.ts";
+import type { StoredDelivery, StoredEvent } from "../../store/port/reads.ts";
+import { readAll } from "../../store/read-all.ts";
+import type { Store } from "../../store/store.ts";
+import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
+
+/** What people do to single deliveries. */
+export interface Replays {
+  retry(key: DeliveryKey): Promise<StoredDelivery>;
+  cancel(key: DeliveryKey): Promise<StoredDelivery>;
+  /** Opens one that has ended again. */
+  replay(key: DeliveryKey): Promise<StoredDelivery>;
+  /** To every subscription that had it, or to the one named, whether it had it or not. */
+  replayEvent(event: StoredEvent, subscriptionId: string | undefined): Promise<readonly StoredDelivery[]>;
+}
+
+export interface ReplaysOptions {
+  store: Store;
+  subscriptions: Subscriptions;
+  clock: Clock;
+  onDue: (subscription: Subscription) => void;
+  onCancelled: (key: DeliveryKey) => void;
+}
+
+export function createReplays({ store, subscriptions, clock, onDue, onCancelled }: ReplaysOptions): Replays {
+  async function find(key: DeliveryKey): Promise<StoredDelivery> {
+    const delivery = await store.reads.findDelivery(key);
+    if (delivery === undefined) throw new PosthornError("not_found", "There is no such delivery.");
+    return delivery;
+  }
+
+  function getSubscription(seq: number): Subscription {
+    const subscription = subscriptions.find(seq);
+    if (subscription === undefined)
+      throw new PosthornError("conflict", "The subscription of this delivery was deleted.");
+    return subscription;
+  }
+
+  async function replay(eventSeq: number, subscription: Subscription): Promise<StoredDelivery> {
+    const key = { eventSeq, subscriptionSeq: subscription.seq };
+    const { maxAgeMs, ordered } = subscription;
+    const expiresAt = maxAgeMs === undefined ? undefined : clock.now() + maxAgeMs;
+    orThrow(await store.lanes.change(key, { act: "replay", ordered, expiresAt }));
+    onDue(subscription);
+    return find(key);
+  }
+
+  function listDeliveries(eventSeq: number): Promise<StoredDelivery[]> {
+    return readAll((page) => store.reads.listDeliveries({ eventSeq }, page));
+  }
+
+  return {
+    async retry(key) {
+      const subscription = getSubscription(key.subscriptionSeq);
+      orThrow(await store.lanes.change(key, { act: "retry" }));
+      onDue(subscription);
+      return find(key);
+    },
+    async cancel(key) {
+      orThrow(await store.lanes.change(key, { act: "cancel" }));
+      onCancelled(key);
+      const subscription = subscriptions.find(key.subscriptionSeq);
+      // The next of its ordering key may go now.
+      if (subscription !== undefined) onDue(subscription);
+      return find(key);
+    },
+    replay: ({ eventSeq, subscriptionSeq }) => replay(eventSeq, getSubscription(subscriptionSeq)),
+    async replayEvent(event, subscriptionId) {
+      if (subscriptionId !== undefined) {
+        return [await replay(event.seq, subscriptions.getById(subscriptionId, event.tenantId))];
+      }
+      const replayed: StoredDelivery[] = [];
+      for (const delivery of await listDeliveries(event.seq)) {
+        const subscription = subscriptions.find(delivery.subscriptionSeq);
+        if (subscription === undefined || delivery.state === "pending" || delivery.state === "sending") continue;
+        replayed.push(await replay(event.seq, subscription));
+      }
+      return replayed;
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import type { TargetMode } from "../deliver/targets/mode.ts";
+import { PosthornError } from "../domain/errors.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import { checkIfMatch } from "../registry/if-match.ts";
+import type { Store } from "../store/store.ts";
+import type { FailureNews } from "./failure-events.ts";
+import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
+
+/** Sending goes on after a pause or a suspension; what was held meanwhile is delivered, or skipped. */
+export interface Resume {
+  /**
+   * With `skip`, what is held is cancelled first and the subscription becomes active last. So a crash in between leaves
+   * it as it was, with less held; nothing that was to be skipped is ever sent, and the same call goes on with the rest.
+   * What arrives while it skips is newer than the call, and is delivered.
+   */
+  resume(subscription: Subscription, held: "deliver" | "skip", ifMatch?: string): Promise<Resumed>;
+}
+
+export interface Resumed {
+  subscription: Subscription;
+  skipped: number;
+}
+
+export interface ResumeOptions {
+  store: Pick<Store, "lanes">;
+  subscriptions: Pick<Subscriptions, "find" | "setStatus">;
+  findMode: (subscriptionSeq: number) => TargetMode | undefined;
+  news: Pick<FailureNews, "resumed">;
+}
+
+export function createResume(options: ResumeOptions): Resume {
+  const { store, subscriptions, findMode, news } = options;
+
+  /** One that is active holds something only while its destination is down. */
+  function isHolding({ seq, status }: Subscription): boolean {
+    return status !== "active" || findMode(seq)?.isOpen === true;
+  }
+
+  async function skipHeld(seq: number): Promise<number> {
+    let total = 0;
+    let upTo: number | undefined;
+    for (;;) {
+      const step = await store.lanes.changeLane(seq, { act: "skip_held", upTo });
+      upTo = step.upTo;
+      total += step.changed;
+      if (step.changed === 0) return total;
+    }
+  }
+
+  return {
+    async resume(subscription, held, ifMatch) {
+      const { seq, id } = subscription;
+      // Before anything is skipped; judged again with the change.
+      checkIfMatch(ifMatch, subscription);
+      const skipped = held === "skip" && isHolding(subscription) ? await skipHeld(seq) : 0;
+      const current = subscriptions.find(seq);
+      if (current === undefined) throw new PosthornError("not_found", `There is no subscription ${id}.`);
+      if (current.status === "active") return { subscription: current, skipped };
+      const resumed = await subscriptions.setStatus(current, "active", {
+        ifMatch,
+        tell: (draft, paused) => news.resumed(draft, paused, paused.status, { held, skipped }),
+      });
+      return { subscription: resumed, skipped };
+    },
+  };
+}

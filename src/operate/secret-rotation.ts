@@ -1,0 +1,188 @@
+import type { Clock, Random } from "../domain/clock.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { createSecret, decodeSecret } from "../domain/signature.ts";
+import {
+  confirmRotation,
+  endOverlap,
+  findOverlapEnd,
+  retireReplaced,
+  startRotation,
+  type SigningKeys,
+} from "../domain/signing-keys.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import { letsThrough } from "../route/wants.ts";
+import { toIncomingEvent, type OwnEvents } from "./own-events.ts";
+import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
+
+/** New secrets for subscriptions, without a moment in which a receiver cannot verify. */
+export interface SecretRotation {
+  /** Resolves to the new secret. */
+  rotate(subscription: Subscription, wish?: RotationWish): Promise<string>;
+  confirm(subscription: Subscription, options: { retire: boolean }): Promise<void>;
+  retire(subscription: Subscription): Promise<void>;
+  /** Retires what is due; says how many, and when the next is due. */
+  endOverlaps(): Promise<{ ended: number; nextEndAt: number | undefined }>;
+  /** Begins a rotation wherever a secret is too old and somebody is told; warns of the others. Says how many of each. */
+  rotateOld(shouldStop: () => boolean): Promise<{ rotated: number; overdue: number }>;
+  plan(subscription: Subscription): RotationPlan;
+}
+
+/** `automatic`: by itself, at its age. `manual`: only by its owner. `overdue`: the same, and it is too old. */
+export type RotationPlan = "automatic" | "manual" | "overdue";
+
+export interface RotationWish {
+  secret?: string | undefined;
+  /** Default: 14 days. */
+  overlapMs?: number | undefined;
+  force?: boolean | undefined;
+}
+
+export interface SecretRotationOptions {
+  subscriptions: Pick<Subscriptions, "list" | "keysOf" | "changeKeys">;
+  ownEvents: Pick<OwnEvents, "tellWith">;
+  clock: Clock;
+  random: Random;
+  /** 0 switches rotation by age off. */
+  rotateAfterMs: number;
+  /** An overlap was begun. */
+  onOverlap: (endsAt: number) => Promise<void>;
+  onRotation: (subscription: Subscription, trigger: RotationTrigger) => void;
+  /** Secrets that are too old, and whose owners nobody would tell of new ones. */
+  onOverdue: (subscriptions: readonly Subscription[]) => void;
+}
+
+export type RotationTrigger = "manual" | "automatic";
+
+const NEWS = "webhook.secret_rotating" as const;
+const DEFAULT_OVERLAP_MS = 14 * 86_400_000;
+
+export function createSecretRotation(options: SecretRotationOptions): SecretRotation {
+  const { subscriptions, ownEvents, clock, random } = options;
+
+  async function rotate(subscription: Subscription, wish: RotationWish, trigger: RotationTrigger): Promise<string> {
+    const { secret = createSecret(random), overlapMs = DEFAULT_OVERLAP_MS, force = false } = wish;
+    decodeSecret(secret);
+    let endsAt: number | undefined;
+    const rotated = await subscriptions.changeKeys(subscription, (known, current, draft) => {
+      const now = clock.now();
+      const keys = startRotation(known, { secret, overlapMs, force }, now);
+      endsAt = findOverlapEnd(keys);
+      ownEvents.tellWith(draft, describe(current, keys, now, trigger));
+      return keys;
+    });
+    if (endsAt !== undefined) await options.onOverlap(endsAt);
+    options.onRotation(rotated, trigger);
+    return secret;
+  }
+
+  /** What is paused is rotated when it is back: its owner could not see the overlap pass. */
+  function isRotatable(subscription: Subscription, keys: SigningKeys): boolean {
+    if (options.rotateAfterMs === 0 || subscription.status !== "active") return false;
+    // A secret that stands in the configuration file is changed there.
+    return subscription.managedBy !== "config" || keys.declared === undefined;
+  }
+
+  function isTooOld(keys: SigningKeys): boolean {
+    const [secret] = keys.secrets;
+    if (secret === undefined || findOverlapEnd(keys) !== undefined) return false;
+    return clock.now() - secret.createdAt >= options.rotateAfterMs;
+  }
+
+  /**
+   * Who hears of a rotation: active subscriptions of the tenant that ask for the news by name. With `webhook.*` one may
+   * mean what comes in; a contact counts once something is sent to it.
+   */
+  function listListeners(tenantId: string): readonly Subscription[] {
+    return subscriptions.list(tenantId).filter(({ status, events }) => status === "active" && events.includes(NEWS));
+  }
+
+  function isTold(subscription: Subscription, keys: SigningKeys, listeners: readonly Subscription[]): boolean {
+    if (listeners.length === 0) return false;
+    const news = toIncomingEvent(describe(subscription, keys, clock.now(), "automatic"), clock, "");
+    return listeners.some((listener) => letsThrough(listener, news));
+  }
+
+  function plan(subscription: Subscription): RotationPlan {
+    const keys = subscriptions.keysOf(subscription);
+    if (!isRotatable(subscription, keys)) return "manual";
+    if (isTold(subscription, keys, listListeners(subscription.tenantId))) return "automatic";
+    return isTooOld(keys) ? "overdue" : "manual";
+  }
+
+  return {
+    rotate: (subscription, wish = {}) => rotate(subscription, wish, "manual"),
+    async confirm(subscription, { retire }) {
+      await subscriptions.changeKeys(subscription, (keys) => {
+        const confirmed = confirmRotation(keys);
+        return retire ? retireReplaced(confirmed) : confirmed;
+      });
+    },
+    async retire(subscription) {
+      await subscriptions.changeKeys(subscription, retireReplaced);
+    },
+    async endOverlaps() {
+      let ended = 0;
+      let nextEndAt: number | undefined;
+      for (const subscription of subscriptions.list(undefined)) {
+        const endsAt = findOverlapEnd(subscriptions.keysOf(subscription));
+        if (endsAt === undefined) continue;
+        if (endsAt > clock.now()) {
+          nextEndAt = Math.min(nextEndAt ?? endsAt, endsAt);
+          continue;
+        }
+        await subscriptions.changeKeys(subscription, (keys) => endOverlap(keys, clock.now()));
+        ended++;
+      }
+      return { ended, nextEndAt };
+    },
+    async rotateOld(shouldStop) {
+      const overdue: Subscription[] = [];
+      /** By tenant: one may have very many subscriptions. */
+      const listeners = new Map<string, readonly Subscription[]>();
+      let rotated = 0;
+      for (const subscription of subscriptions.list(undefined)) {
+        if (shouldStop()) break;
+        const keys = subscriptions.keysOf(subscription);
+        if (!isRotatable(subscription, keys) || !isTooOld(keys)) continue;
+        const { tenantId } = subscription;
+        const known = listeners.get(tenantId) ?? listListeners(tenantId);
+        listeners.set(tenantId, known);
+        if (!isTold(subscription, keys, known)) {
+          overdue.push(subscription);
+          continue;
+        }
+        try {
+          await rotate(subscription, {}, "automatic");
+          rotated++;
+        } catch (error) {
+          if (!wasOvertaken(error)) throw error;
+        }
+      }
+      if (overdue.length > 0) options.onOverdue(overdue);
+      return { rotated, overdue: overdue.length };
+    },
+    plan,
+  };
+}
+
+/** By its owner, who deleted or rotated it while others had their turn. */
+function wasOvertaken(error: unknown): boolean {
+  return error instanceof PosthornError && (error.code === "not_found" || error.code === "conflict");
+}
+
+function describe(subscription: Subscription, keys: SigningKeys, now: number, trigger: RotationTrigger) {
+  const { id, tenantId, name, signatureHeader } = subscription;
+  return {
+    type: NEWS,
+    tenantId,
+    data: {
+      webhook_id: id,
+      name,
+      trigger,
+      rotated_at: new Date(now).toISOString(),
+      overlap_ends_at: new Date(findOverlapEnd(keys) ?? now).toISOString(),
+      signature_header: signatureHeader,
+      action_required: "Fetch the new secret and verify with it before the overlap ends",
+    },
+  };
+}

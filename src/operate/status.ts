@@ -1,0 +1,162 @@
+import type { Scheduler } from "../deliver/scheduler.ts";
+import type { ErrorCode, PosthornError } from "../domain/errors.ts";
+import type { DeliveryCounters } from "../store/port/reads.ts";
+import type { Store } from "../store/store.ts";
+import type { LoopLag } from "../telemetry/loop-lag.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { DiskWatch } from "./disk-watch.ts";
+import type { RetentionReport } from "./retention.ts";
+import type { Sources } from "../registry/sources/sources.ts";
+import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
+import { describeTarget, type TargetFacts } from "./target-facts.ts";
+import type { Targets } from "./targets.ts";
+
+/** What the gateway says about itself. */
+export interface Status {
+  /** Ready means that the next request is taken; `trouble` says why it would not be. */
+  readiness(): { trouble: PosthornError | undefined; report: object };
+  /** Of the whole gateway, or of what belongs to one tenant. */
+  status(tenantId: string | undefined): Promise<object>;
+  metrics(): Promise<{ text: string; contentType: string }>;
+}
+
+export interface StatusOptions {
+  store: Store;
+  scheduler: Scheduler;
+  subscriptions: Subscriptions;
+  targets: Pick<Targets, "list">;
+  sources: Pick<Sources, "list">;
+  disk: DiskWatch;
+  loopLag: LoopLag;
+  metrics: Metrics;
+  findTrouble: () => PosthornError | undefined;
+  reportRetention: (tenantId: string | undefined) => Promise<RetentionReport>;
+}
+
+/** Beyond this many, only targets in trouble are listed. */
+const MAX_LISTED_TARGETS = 1000;
+const MAX_LISTED_SOURCES = 100;
+
+const SHOWN_TROUBLE: Partial<Record<ErrorCode, string>> = { shutting_down: "stopping", overloaded: "overloaded" };
+
+export function createStatus(options: StatusOptions): Status {
+  const { store, scheduler, subscriptions, disk, loopLag, metrics } = options;
+
+  function describeTargets(rows: readonly DeliveryCounters[], tenantId: string | undefined): TargetFacts[] {
+    const open = new Map(rows.map((row) => [row.subscriptionSeq, openOf(row)]));
+    return options.targets.list(tenantId).map((known) => describeTarget(known, open));
+  }
+
+  /** What a target that is well does not know: n8n's workflows that are not active. */
+  function describeMissing(tenantId: string | undefined) {
+    return subscriptions.list(tenantId).flatMap((subscription) =>
+      scheduler.missingSources(subscription.seq).map(({ source, since, nextTryAt, error }) => ({
+        source,
+        subscription: subscription.name,
+        since: new Date(since).toISOString(),
+        next_try_at: new Date(nextTryAt).toISOString(),
+        last_error: error,
+      })),
+    );
+  }
+
+  function describeSuspended(tenantId: string | undefined) {
+    const suspended = subscriptions.list(tenantId).filter(({ status }) => status === "suspended");
+    return suspended.map(({ id, name, seq, heldBecause }) => {
+      const { at, reason } = scheduler.findSuspension(seq) ?? {};
+      const since = at === undefined ? null : new Date(at).toISOString();
+      return { id, subscription: name, since, reason: heldBecause ?? reason ?? null };
+    });
+  }
+
+  return {
+    readiness() {
+      const trouble = options.findTrouble();
+      return {
+        // A full disk is for people to mend: what sends traffic elsewhere would find no better gateway.
+        trouble: trouble?.code === "store_full" ? undefined : trouble,
+        report: {
+          status: trouble === undefined ? "ok" : (SHOWN_TROUBLE[trouble.code] ?? "degraded"),
+          store: { driver: store.info.driver, version: store.info.version, sync_mode: store.info.syncMode },
+          queue: { driver: "local" },
+          disk: { status: disk.isLow ? "low" : "ok", free_bytes: disk.freeBytes },
+        },
+      };
+    },
+
+    async status(tenantId) {
+      const { deliveries } = await store.reads.loadCounters();
+      const rows = tenantId === undefined ? deliveries : deliveries.filter((row) => row.tenantId === tenantId);
+      const all = describeTargets(rows, tenantId);
+      const suspended = describeSuspended(tenantId);
+      const troubled = all.filter(({ mode, health }) => mode === "QUEUE" || health === "error");
+      const listed = all.length <= MAX_LISTED_TARGETS ? all : troubled.slice(0, MAX_LISTED_TARGETS);
+      const weak = options.sources.list(tenantId).filter(({ source }) => source.weakness !== undefined);
+      const isLocked = weak.some(({ source }) => source.gate?.isLocked === true);
+      return {
+        mode: all.some(({ mode }) => mode === "QUEUE") ? "QUEUE" : "NORMAL",
+        queue_length: rows.reduce((sum, row) => sum + openOf(row), 0),
+        last_error: all.find(({ lastError }) => lastError !== null)?.lastError ?? null,
+        health: isLocked || suspended.length > 0 || all.some(({ health }) => health === "error") ? "error" : "ok",
+        targets: listed.map((target) => ({
+          name: target.name,
+          mode: target.mode,
+          since: target.since,
+          reason: target.reason,
+          health: target.health,
+          queue_length: target.queueLength,
+          failures: target.failures,
+          last_error: target.lastError,
+          rate_per_s: target.ratePerS,
+        })),
+        sources: weak.slice(0, MAX_LISTED_SOURCES).map(({ source }) => ({
+          name: source.name,
+          health: source.gate?.isLocked === true ? "error" : "ok",
+          reason: source.weakness,
+        })),
+        suspended: suspended.slice(0, MAX_LISTED_TARGETS),
+        missing_sources: describeMissing(tenantId).slice(0, MAX_LISTED_TARGETS),
+        retention: presentRetentionReport(await options.reportRetention(tenantId)),
+      };
+    },
+
+    async metrics() {
+      const counters = await store.reads.loadCounters();
+      const retention = await options.reportRetention(undefined);
+      const text = await metrics.scrape({
+        openDeliveries: counters.deliveries.reduce((sum, row) => sum + openOf(row), 0),
+        deadLetters: counters.deliveries.reduce((sum, row) => sum + row.deadLetters, 0),
+        activeSubscriptions: subscriptions.list(undefined).filter(({ status }) => status === "active").length,
+        inFlight: scheduler.inFlight,
+        destinationsDown: [...scheduler.lanes()].filter(({ target }) => target.mode.isOpen).length,
+        freeDiskBytes: disk.freeBytes,
+        loopLagMs: loopLag.lagMs,
+        dueEvents: retention.dueEvents ?? 0,
+        retentionBehindS: retention.behindS ?? 0,
+        imbalance: await store.reads.findImbalance(),
+        targets: describeTargets(counters.deliveries, undefined),
+      });
+      return { text, contentType: metrics.contentType };
+    },
+  };
+}
+
+function presentRetentionReport(report: RetentionReport) {
+  const { lastRun } = report;
+  const isoOrNull = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+  return {
+    days: report.days,
+    oldest_event_at: isoOrNull(report.oldestEventAt),
+    due_events: report.dueEvents,
+    complete_until: isoOrNull(report.completeUntil),
+    behind_s: report.behindS,
+    remaining_s: report.remainingS,
+    running: report.isRunning,
+    last_run_at: isoOrNull(lastRun?.startedAt ?? null),
+    last_result: lastRun?.result ?? null,
+  };
+}
+
+function openOf(row: DeliveryCounters | undefined): number {
+  return row === undefined ? 0 : row.created - row.delivered - row.dead - row.cancelled;
+}

@@ -1,0 +1,243 @@
+import { rateAt } from "../deliver/targets/pace.ts";
+import { formatSubscription, formatTarget, parseSubscription, parseTarget } from "../deliver/targets/saved-state.ts";
+import type { Scheduler } from "../deliver/scheduler.ts";
+import { createTarget, createTargetCondition, forceMode, type Target } from "../deliver/targets/target.ts";
+import type { SubscriptionState } from "../deliver/targets/subscription-state.ts";
+import { noteOthersFailed } from "../deliver/targets/target-changes.ts";
+import type { Clock } from "../domain/clock.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
+import type { ManagedBy, Subscription } from "../domain/subscription.ts";
+import { toTargetRules, type Mode, type TargetInput } from "../domain/target.ts";
+import { findHealth, findPreset } from "../domain/target-presets.ts";
+import type { Change, Entry } from "../registry/resource.ts";
+import type { SharedTarget, SharedTargets } from "../registry/targets.ts";
+import type { Store } from "../store/store.ts";
+import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
+
+/** What subscriptions send to: those that the configuration declares for several, and each other one's own. */
+export interface Targets {
+  /** The one that a subscription shares with others. */
+  findShared(subscription: Subscription): Target | undefined;
+  /** The declared ones first, then those that are a subscription's own, by age. */
+  list(tenantId: string | undefined): readonly KnownTarget[];
+  /** By name; its own also by the id of the subscription. */
+  get(name: string, tenantId: string | undefined): KnownTarget;
+  /** Of what a subscription sends to. */
+  of(subscription: Subscription): KnownTarget;
+  findKnown(target: Target): KnownTarget | undefined;
+  /** `auto`: the target's health decides again. On disk when it resolves. */
+  force(known: KnownTarget, mode: Mode | "auto"): Promise<void>;
+  /** Those of its subscriptions that go on by themselves now that it is well. */
+  listResumable(target: Target): readonly Subscription[];
+  /** Those with a health check that somebody sends to, or would, each with its tenant. */
+  listChecked(): ReadonlyMap<Target, string>;
+  /** What is known of it, of a shared one or a subscription's own. */
+  saveMode(known: KnownTarget): Promise<void>;
+  saveState(subscription: Subscription, state: SubscriptionState): Promise<void>;
+  /** What was known of a subscription and its own destination before the start. */
+  findSaved(subscriptionSeq: number): SubscriptionState | undefined;
+  /** What was set of shared ones is different now. */
+  take(changes: readonly Change<SharedTarget>[]): void;
+  /** As it is with what was set of it. */
+  known(entry: Entry<SharedTarget>): KnownTarget;
+}
+
+export interface KnownTarget {
+  tenantId: string;
+  name: string;
+  /** What was set of one that may be shared; undefined when it is a subscription's own. */
+  declared: TargetInput | undefined;
+  /** Of what was set: how it is does not make another one. */
+  version: number | undefined;
+  managedBy: ManagedBy;
+  subscriptions: readonly Subscription[];
+  /** Undefined when nothing was ever sent to it. */
+  state: Target | undefined;
+  /** What it is held to; undefined when nothing holds it back. */
+  ratePerS: number | undefined;
+}
+
+export interface TargetsOptions {
+  shared: Pick<SharedTargets, "find" | "list">;
+  store: Pick<Store, "records">;
+  clock: Clock;
+  subscriptions: () => Pick<Subscriptions, "list" | "findState">;
+  scheduler: () => Pick<Scheduler, "targetOf" | "stateOf" | "findMode" | "findSuspension" | "targets">;
+  onMode: (known: KnownTarget & { state: Target }, change: "opened" | "closed") => void;
+  /** What is checked may have changed. */
+  onChange: () => void;
+}
+
+export function createTargets(options: TargetsOptions): Targets {
+  const { shared, store, clock } = options;
+  /** How each shared one is, by the number of its record. */
+  const states = new Map<number, Target>();
+  // It was saved before: a pace that it was held to has had time since, whenever somebody asks for it first.
+  const openedAt = clock.now();
+  /** What was saved of each subscription's own, as it was read. */
+  const saved = new Map<number, { text: string; state: SubscriptionState }>();
+
+  function stateOf({ seq, state: text, thing }: Entry<SharedTarget>): Target {
+    const known = states.get(seq);
+    if (known !== undefined) return known;
+    const now = clock.now();
+    const condition = text === undefined ? createTargetCondition(now) : parseTarget(text, now);
+    const state = createTarget(condition, rulesOf(thing.input));
+    states.set(seq, state);
+    return state;
+  }
+
+  function findEntry({ sharedTarget, tenantId }: Subscription): Entry<SharedTarget> | undefined {
+    return sharedTarget === undefined ? undefined : shared.find(sharedTarget, tenantId);
+  }
+
+  function findShared(subscription: Subscription): Target | undefined {
+    const entry = findEntry(subscription);
+    return entry && stateOf(entry);
+  }
+
+  function listUsers(name: string, tenantId: string): Subscription[] {
+    const all = options.subscriptions().list(tenantId);
+    return all.filter(({ sharedTarget }) => sharedTarget === name);
+  }
+
+  function knownShared(entry: Entry<SharedTarget>): KnownTarget {
+    const { id: name, version, thing } = entry;
+    const { tenantId, input: declared, managedBy } = thing;
+    const subscriptions = listUsers(name, tenantId);
+    const state = stateOf(entry);
+    return { tenantId, name, declared, version, managedBy, subscriptions, state, ratePerS: rateOf(state) };
+  }
+
+  function knownOwn(subscription: Subscription): KnownTarget {
+    const { tenantId, name, managedBy, targetRules } = subscription;
+    const scheduler = options.scheduler();
+    const isKnown = targetRules !== undefined || scheduler.findMode(subscription.seq) !== undefined;
+    const state = isKnown ? scheduler.targetOf(subscription) : undefined;
+    const own = { declared: undefined, version: undefined, subscriptions: [subscription] };
+    return { tenantId, name, ...own, managedBy, state, ratePerS: rateOf(state) };
+  }
+
+  function rateOf(state: Target | undefined): number | undefined {
+    if (state === undefined || state.mode.isOpen) return undefined;
+    const perS = rateAt(state.pace, clock.now());
+    return perS === Number.POSITIVE_INFINITY ? undefined : perS;
+  }
+
+  function isResumable({ seq, status, suspension = DEFAULT_SUSPENSION }: Subscription): boolean {
+    if (status !== "suspended" || !suspension.resumesWhenHealthy) return false;
+    return options.scheduler().findSuspension(seq)?.isOutOfReach === true;
+  }
+
+  function of(subscription: Subscription): KnownTarget {
+    const entry = findEntry(subscription);
+    return entry === undefined ? knownOwn(subscription) : knownShared(entry);
+  }
+
+  function list(tenantId: string | undefined): KnownTarget[] {
+    const declared = shared.list().filter((entry) => tenantId === undefined || entry.tenantId === tenantId);
+    const own = options
+      .subscriptions()
+      .list(tenantId)
+      .filter((subscription) => findEntry(subscription) === undefined);
+    return [...declared.map(knownShared), ...own.map(knownOwn)];
+  }
+
+  function saveState({ seq }: Subscription, state: SubscriptionState): Promise<void> {
+    return store.records.noteStates([{ seq, state: formatSubscription(state) }]);
+  }
+
+  async function saveMode({ name, tenantId, declared, subscriptions, state }: KnownTarget): Promise<void> {
+    if (state === undefined) return;
+    const entry = declared && shared.find(name, tenantId);
+    if (entry !== undefined) return store.records.noteStates([{ seq: entry.seq, state: formatTarget(state) }]);
+    const [owner] = subscriptions;
+    if (owner !== undefined) await saveState(owner, options.scheduler().stateOf(owner));
+  }
+
+  return {
+    findShared,
+    list,
+    of,
+    saveMode,
+    get(name, tenantId) {
+      const all = list(tenantId);
+      const isOwn = ({ declared, subscriptions }: KnownTarget) =>
+        declared === undefined && subscriptions[0]?.id === name;
+      const found = all.find(isOwn) ?? findOnly(all, name);
+      if (found === undefined) throw new PosthornError("not_found", `There is no target ${name}.`);
+      return found;
+    },
+    findKnown(target) {
+      const entry = shared.list().find(({ seq }) => states.get(seq) === target);
+      if (entry !== undefined) return knownShared(entry);
+      const owner = options
+        .subscriptions()
+        .list(undefined)
+        .find((one) => one.targetRules !== undefined && options.scheduler().targetOf(one) === target);
+      return owner === undefined ? undefined : knownOwn(owner);
+    },
+    async force(known, mode) {
+      const [owner] = known.subscriptions;
+      const state = known.state ?? (owner && options.scheduler().targetOf(owner));
+      if (state === undefined) return;
+      const change = forceMode(state, mode, clock.now());
+      if (change !== undefined) {
+        // Whoever forces it wants it known.
+        noteOthersFailed(state.news);
+        options.onMode({ ...known, state }, change);
+      }
+      options.scheduler().targets.refresh(state);
+      if (change === "closed") options.scheduler().targets.hasten(state);
+      options.onChange();
+      await saveMode({ ...known, state });
+    },
+    listResumable(target) {
+      const resumable = options.subscriptions().list(undefined).filter(isResumable);
+      return resumable.filter((one) => options.scheduler().targetOf(one) === target);
+    },
+    listChecked() {
+      const checked = new Map<Target, string>();
+      for (const subscription of options.subscriptions().list(undefined)) {
+        if (subscription.status !== "active" && !isResumable(subscription)) continue;
+        if (subscription.targetRules === undefined && subscription.sharedTarget === undefined) continue;
+        const target = options.scheduler().targetOf(subscription);
+        if (target.rules.health !== undefined) checked.set(target, subscription.tenantId);
+      }
+      return checked;
+    },
+    saveState,
+    findSaved(seq) {
+      const text = options.subscriptions().findState(seq);
+      if (text === undefined) return undefined;
+      const known = saved.get(seq);
+      if (known?.text === text) return known.state;
+      const state = parseSubscription(text, openedAt);
+      saved.set(seq, { text, state });
+      return state;
+    },
+    take(changes) {
+      for (const { before, after } of changes) {
+        if (after !== undefined) stateOf(after).rules = rulesOf(after.thing.input);
+        else if (before !== undefined) states.delete(before.seq);
+      }
+    },
+    known: knownShared,
+  };
+}
+
+/** Tenants may have targets of the same name; a declared one goes before a subscription of that name. */
+function findOnly(all: readonly KnownTarget[], name: string): KnownTarget | undefined {
+  const [first, ...others] = all.filter((one) => one.name === name);
+  const rival = others.find(({ tenantId }) => tenantId !== first?.tenantId);
+  if (rival === undefined) return first;
+  throw new PosthornError(
+    "conflict",
+    `Several tenants have a target ${name}: ${first?.tenantId}, ${rival.tenantId}. Say which with tenant_id.`,
+  );
+}
+
+function rulesOf(input: TargetInput) {
+  return toTargetRules(input, findHealth(input.health_url, findPreset(input.preset), input.url));
+}

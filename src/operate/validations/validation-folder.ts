@@ -1,0 +1,126 @@
+import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { isEndpoint, VALIDATION_FORMATS, VALIDATION_LIMITS } from "../../domain/validation.ts";
+import type { ValidationFile } from "../../registry/validations.ts";
+
+/** The folder where validations can be edited by hand: `orders.json`, `orders.xsd`. */
+export interface ValidationFolder {
+  /** Undefined when there is no folder. Throws when it cannot be read. */
+  look(): Promise<FolderLook | undefined>;
+  /** Undefined when there is no such file. */
+  read(file: ValidationFile): Promise<Uint8Array | undefined>;
+  /** On disk when it resolves: seen whole or not at all. Makes the folder. */
+  write(file: ValidationFile, document: Uint8Array): Promise<void>;
+  remove(file: ValidationFile): Promise<void>;
+  nameOf(file: ValidationFile): string;
+}
+
+export interface FolderLook {
+  /** Another one after the folder was replaced, by a mount for instance. */
+  identity: string;
+  /** By name, each with what changes when it is written. Undefined: it is there, and nothing is known of it. */
+  files: ReadonlyMap<string, { file: ValidationFile; signature: string | undefined }>;
+  /** Names that mean no endpoint. */
+  strangers: readonly string[];
+}
+
+const NAME = /^(.*)\.([a-z]+)$/;
+
+export function createValidationFolder(path: string): ValidationFolder {
+  const nameOf = ({ endpoint, format }: ValidationFile) => `${endpoint}.${format}`;
+  const pathOf = (file: ValidationFile) => join(path, nameOf(file));
+
+  return {
+    nameOf,
+    async look() {
+      const folder = await findStats(path);
+      if (folder === undefined) return undefined;
+      const files = new Map<string, { file: ValidationFile; signature: string | undefined }>();
+      const strangers: string[] = [];
+      for (const name of await readdir(path)) {
+        const file = toFile(name);
+        if (file === "stranger") strangers.push(name);
+        if (typeof file === "string") continue;
+        files.set(name, { file, signature: await signatureOf(join(path, name)) });
+      }
+      return { identity: `${folder.dev}:${folder.ino}`, files, strangers };
+    },
+    async read(file) {
+      try {
+        const { size } = await stat(pathOf(file));
+        // Enough of it to be found too large.
+        if (size > VALIDATION_LIMITS.maxBytes) return new Uint8Array(VALIDATION_LIMITS.maxBytes + 1);
+        return new Uint8Array(await readFile(pathOf(file)));
+      } catch (error) {
+        if (isMissing(error)) return undefined;
+        throw error;
+      }
+    },
+    async write(file, document) {
+      const target = pathOf(file);
+      const made = await mkdir(path, { recursive: true });
+      if (made !== undefined) await sync(dirname(made));
+      const temporary = join(path, `.${nameOf(file)}.${process.pid}.tmp`);
+      try {
+        const handle = await open(temporary, "w");
+        try {
+          await handle.writeFile(document);
+          await handle.sync();
+        } finally {
+          await handle.close();
+        }
+        await rename(temporary, target);
+      } catch (error) {
+        await rm(temporary, { force: true }).catch(() => undefined);
+        throw error;
+      }
+      await sync(path);
+    },
+    async remove(file) {
+      if ((await findStats(pathOf(file))) === undefined) return;
+      await rm(pathOf(file), { force: true });
+      await sync(path);
+    },
+  };
+}
+
+/** Hidden files are somebody's own affair: editors and mounts have many. */
+function toFile(name: string): ValidationFile | "stranger" | "hidden" {
+  if (name.startsWith(".")) return "hidden";
+  const [, endpoint = "", ending] = NAME.exec(name) ?? [];
+  const format = VALIDATION_FORMATS.find((one) => one === ending);
+  if (format === undefined) return "hidden";
+  return isEndpoint(endpoint) ? { endpoint, format } : "stranger";
+}
+
+async function signatureOf(path: string): Promise<string | undefined> {
+  try {
+    const { mtimeMs, ctimeMs, size, ino } = await stat(path);
+    return `${mtimeMs}:${ctimeMs}:${size}:${ino}`;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function findStats(path: string) {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOENT";
+}
+
+async function sync(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

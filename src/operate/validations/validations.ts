@@ -1,0 +1,177 @@
+import { PosthornError } from "../../domain/errors.ts";
+import { VALIDATION_FORMATS, type ValidationFormat } from "../../domain/validation.ts";
+import { createTurns } from "../../registry/in-turn.ts";
+import type { Entry } from "../../registry/resource.ts";
+import {
+  hashOf,
+  notFound,
+  openStoredValidations,
+  seriesOf,
+  type EndedValidation,
+  type LiveValidation,
+  type PutValidation,
+  type StoredValidations,
+  type StoredValidationsOptions,
+  type ValidationFile,
+  type ValidationInput,
+  type ValidationVersion,
+} from "../../registry/validations.ts";
+
+/** What webhooks must be like, by endpoint, together with a folder where it can be edited. */
+export interface Validations extends Pick<StoredValidations, "list" | "versions" | "latestVersion"> {
+  /** The one in force; JSON before XSD, unless a format is asked for. */
+  get(endpoint: string, format: ValidationFormat | undefined): LiveValidation;
+  /** Not a version that is a deletion. */
+  getVersion(endpoint: string, version: number): Promise<ValidationVersion & { document: Uint8Array; hash: string }>;
+  /** In force when it resolves; the one before stays where this cannot be used. The same again makes no version. */
+  put(input: ValidationInput, ifMatch?: string): Promise<PutVersion>;
+  /** Both formats unless one is named. */
+  remove(endpoint: string, format: ValidationFormat | undefined, by: string, ifMatch?: string): Promise<void>;
+  /** An earlier document comes back as a new version. */
+  rollBack(endpoint: string, version: number, by: string, ifMatch?: string): Promise<PutVersion>;
+  /**
+   * A file is new or was edited; `read` finds nothing where it is gone again. Resolves to undefined when it is in force
+   * now, else to the reason why it is not. At the first look a file may be older than what the store has.
+   */
+  takeFile(file: ValidationFile, read: () => Promise<Uint8Array | undefined>, look: "first" | "later"): Promise<Taken>;
+  /** A file was deleted, if it is still not there. */
+  loseFile(file: ValidationFile, isGone: () => Promise<boolean>): Promise<void>;
+  /** A file that should be there is written. */
+  restoreFile(file: ValidationFile): Promise<void>;
+}
+
+type Taken = string | undefined;
+
+export interface PutVersion extends Pick<PutValidation, "latestVersion"> {
+  /** Of the document. */
+  version: number;
+}
+
+export interface ValidationsOptions extends StoredValidationsOptions {
+  /** Writes the file of a version, or removes it; false when that could not be done. */
+  mirror: (version: ValidationFile & { document: Uint8Array | undefined }) => Promise<boolean>;
+}
+
+/** Who is said to have made a version that came by a file. */
+const FOLDER = "folder";
+
+export async function openValidations(options: ValidationsOptions): Promise<Validations> {
+  const { store, mirror } = options;
+  const stored = await openStoredValidations(options);
+  /** The states that were noted since the entries were read, by the number of the record. */
+  const noted = new Map<number, string>();
+  // So that the files are written in the order of the versions.
+  const inTurn = createTurns();
+
+  const isMirrored = ({ seq, state, thing }: Entry<LiveValidation>) => isNoted(noted.get(seq) ?? state, thing.version);
+
+  async function noteMirrored({ seq, thing }: Entry<LiveValidation>): Promise<void> {
+    const state = stateOf(thing.version);
+    await store.records.noteStates([{ seq, state }]);
+    noted.set(seq, state);
+  }
+
+  function noteRemoved({ endpoint, version }: EndedValidation): Promise<void> {
+    return store.records.noteStates([{ series: seriesOf(endpoint), number: version, state: stateOf(version) }]);
+  }
+
+  async function writeOut(entry: Entry<LiveValidation>): Promise<void> {
+    if (await mirror(entry.thing)) await noteMirrored(entry);
+  }
+
+  async function removeFile(ended: EndedValidation): Promise<void> {
+    if (await mirror({ ...ended, document: undefined })) await noteRemoved(ended);
+  }
+
+  async function writeNew({ entry, latestVersion }: PutValidation): Promise<PutVersion> {
+    if (!isMirrored(entry)) await writeOut(entry);
+    return { version: entry.thing.version, latestVersion };
+  }
+
+  /** What the store has could not be written to the folder, and the file is from before. */
+  async function replaceOld(file: ValidationFile, hash: string): Promise<boolean> {
+    const entry = stored.find(file);
+    if (entry !== undefined && isMirrored(entry)) return false;
+    const { latest, isKnown } = await stored.lookUp(file, hash);
+    if (!isKnown || latest === undefined) return false;
+    if (entry !== undefined) {
+      await writeOut(entry);
+      return true;
+    }
+    if (isNoted(latest.state, latest.version)) return false;
+    await removeFile(latest);
+    return true;
+  }
+
+  return {
+    list: stored.list,
+    versions: stored.versions,
+    latestVersion: stored.latestVersion,
+    get(endpoint, format) {
+      const formats = format === undefined ? VALIDATION_FORMATS : [format];
+      const found = formats.map((one) => stored.find({ endpoint, format: one })).find((one) => one !== undefined);
+      if (found === undefined) throw notFound(endpoint, format);
+      return found.thing;
+    },
+    async getVersion(endpoint, version) {
+      const found = await stored.findVersion(endpoint, version);
+      if (found?.document !== undefined && found.hash !== undefined) {
+        return { ...found, document: found.document, hash: found.hash };
+      }
+      const what = found === undefined ? "There is no" : "Nothing is left in";
+      throw new PosthornError("not_found", `${what} version ${version} of the validation of ${endpoint}.`);
+    },
+    put: (input, ifMatch) => inTurn(async () => writeNew(await stored.put(input, ifMatch))),
+    remove: (endpoint, format, by, ifMatch) =>
+      inTurn(async () => {
+        for (const ended of await stored.remove(endpoint, format, by, ifMatch)) await removeFile(ended);
+      }),
+    rollBack: (endpoint, version, by, ifMatch) =>
+      inTurn(async () => writeNew(await stored.rollBack(endpoint, version, by, ifMatch))),
+    takeFile: (file, read, look) =>
+      inTurn(async () => {
+        const document = await read();
+        if (document === undefined) return undefined;
+        const hash = hashOf(document);
+        const known = stored.find(file);
+        if (known?.thing.hash === hash) {
+          if (!isMirrored(known)) await noteMirrored(known);
+          return undefined;
+        }
+        if (look === "first" && (await replaceOld(file, hash))) return undefined;
+        try {
+          await noteMirrored((await stored.put({ ...file, document, by: FOLDER })).entry);
+          return undefined;
+        } catch (error) {
+          return readRefusal(error);
+        }
+      }),
+    loseFile: (file, isGone) =>
+      inTurn(async () => {
+        if (stored.find(file) === undefined || !(await isGone())) return;
+        for (const ended of await stored.remove(file.endpoint, file.format, FOLDER)) await noteRemoved(ended);
+      }),
+    restoreFile: (file) =>
+      inTurn(async () => {
+        const entry = stored.find(file);
+        if (entry !== undefined) await writeOut(entry);
+      }),
+  };
+}
+
+/** Says that the folder holds this version. */
+function stateOf(version: number): string {
+  return JSON.stringify({ mirrored: version });
+}
+
+function isNoted(state: string | undefined, version: number): boolean {
+  return state !== undefined && (JSON.parse(state) as { mirrored?: number }).mirrored === version;
+}
+
+/** What is not well-formed is one more way of being broken, for a file. */
+function readRefusal(error: unknown): string {
+  if (!(error instanceof PosthornError)) throw error;
+  if (error.code === "unreadable_body") return `cannot be read: ${error.message}`;
+  if (error.code === "invalid_validation") return String(error.details?.["reason"]);
+  throw error;
+}

@@ -1,0 +1,137 @@
+import type { Clock, Random } from "../../domain/clock.ts";
+import {
+  ENABLED,
+  explainStatus,
+  SMARTSHEET_KIND,
+  type SmartsheetContext,
+  type WebhookStatusChange,
+} from "./webhook.ts";
+import type { Logger } from "../../telemetry/logger.ts";
+import type { PeriodicJob } from "../../operate/jobs.ts";
+import type { OwnEvents } from "../../operate/own-events.ts";
+import type { SecretBox } from "../../registry/secret-box.ts";
+import type { Registry } from "../../registry/registry.ts";
+import type { Sources } from "../../registry/sources/sources.ts";
+import { createSmartsheetAdmin, type SmartsheetAdmin, type SmartsheetSource } from "./admin.ts";
+import { createSmartsheetClient } from "./client.ts";
+import { openManifests } from "./manifests.ts";
+import { openWebhookRegistry } from "./webhook-registry.ts";
+
+/** All that the gateway has for Smartsheet beside the kind of source itself. */
+export interface Smartsheet {
+  context: SmartsheetContext;
+  admin: SmartsheetAdmin;
+  auditJob: PeriodicJob;
+  /** So that the log tells of a broken one before the first callback comes. */
+  readManifests(): void;
+  close(): void;
+}
+
+export interface SmartsheetOptions {
+  registry: Registry;
+  secretBox: SecretBox;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  settings: SmartsheetSettings;
+  onFault: (error: unknown) => void;
+}
+
+/** What is there only after this. */
+export interface SmartsheetUsers {
+  sources: Pick<Sources, "list" | "find">;
+  ownEvents: Pick<OwnEvents, "publishOwn">;
+}
+
+export interface SmartsheetSettings {
+  readonly smartsheetAccessToken?: string | undefined;
+  readonly smartsheetApiHost?: string | undefined;
+  readonly publicUrl?: string | undefined;
+  readonly userAgent: string;
+}
+
+const AUDIT_EVERY_MS = 3_600_000;
+/** Of webhooks that were not registered here only the latest are remembered. */
+const MAX_REMEMBERED = 10_000;
+
+export async function openSmartsheet(options: SmartsheetOptions, getUsers: () => SmartsheetUsers): Promise<Smartsheet> {
+  const { clock, random, logger, settings } = options;
+  const { smartsheetAccessToken: accessToken, smartsheetApiHost: apiHost, publicUrl, userAgent } = settings;
+  const webhooks = await openWebhookRegistry(options);
+  const manifests = openManifests({
+    clock,
+    onBroken: (path, reason) => logger.warn({ path, reason }, "a manifest is broken, the last good one counts"),
+    onLoaded: (path, sheets) => logger.info({ path, sheets }, "a manifest was read"),
+  });
+  const statuses = new Map<string, string>();
+
+  /** Tells it once, however often it is heard. */
+  async function noteStatus({ source, webhookId, sheetId, status }: Omit<WebhookStatusChange, "at">): Promise<void> {
+    const key = `${source}/${webhookId}`;
+    const known = webhooks.list(source).find((one) => one.webhookId === webhookId);
+    if ((statuses.get(key) ?? known?.status) === status) return;
+    if (statuses.size >= MAX_REMEMBERED) statuses.clear();
+    statuses.set(key, status);
+    const saved = webhooks.setStatus(source, webhookId, status).catch(options.onFault);
+    await Promise.all([saved, tellStatus({ source, webhookId, sheetId, status })]);
+  }
+
+  async function tellStatus({ source, webhookId, sheetId, status }: Omit<WebhookStatusChange, "at">): Promise<void> {
+    const facts = { source, webhook_id: webhookId, sheet_id: sheetId, status };
+    if (status === ENABLED) return logger.info(facts, "Smartsheet's webhook is enabled");
+    // One that was just made is not disabled.
+    if (status === "NEW_NOT_VERIFIED") return;
+    const reason = `Smartsheet's webhook ${webhookId} on the sheet ${sheetId} is ${status}: ${explainStatus(status)}`;
+    logger.warn(facts, "Smartsheet has disabled a webhook and sends none of its events");
+    const { sources, ownEvents } = getUsers();
+    const tenantId = sources.find(source)?.tenantId;
+    if (tenantId === undefined) return;
+    const data = { source, status: "disabled", reason };
+    // Where callbacks are not signed, anybody may say so as often as he likes.
+    await ownEvents.publishOwn({ type: "source.disabled", tenantId, data, onlyIfWanted: true });
+  }
+
+  function listSources(): SmartsheetSource[] {
+    const known = getUsers()
+      .sources.list(undefined)
+      .map(({ source }) => source);
+    const ours = known.filter(({ kind }) => kind === SMARTSHEET_KIND);
+    return ours.map(({ name, pathToken, settings: { manifest } }) => ({ name, pathToken, manifest }));
+  }
+
+  const client =
+    accessToken === undefined ? undefined : createSmartsheetClient({ accessToken, apiHost, clock, random, userAgent });
+  const admin = createSmartsheetAdmin({
+    client,
+    registry: webhooks,
+    listSources,
+    findSheets: manifests.find,
+    publicUrl,
+    onStatus: (change) => void noteStatus(change),
+    onMissing: (source, sheets) => logger.warn({ source, sheets }, "sheets of the manifest have no webhook; register"),
+  });
+
+  return {
+    context: { findSheets: manifests.find, findWebhooks: webhooks.find, noteStatus },
+    admin,
+    auditJob: {
+      name: "audit-smartsheet",
+      description: "Looks at Smartsheet's webhooks and enables again those that a failure has disabled",
+      everyMs: AUDIT_EVERY_MS,
+      run: async ({ shouldStop }) => ({ summary: await admin.audit(shouldStop) }),
+    },
+    readManifests() {
+      for (const { manifest } of listSources()) {
+        try {
+          if (manifest !== undefined) manifests.find(manifest);
+        } catch {
+          // It is in the log.
+        }
+      }
+    },
+    close() {
+      manifests.close();
+      client?.close();
+    },
+  };
+}

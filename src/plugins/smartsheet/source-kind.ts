@@ -1,0 +1,215 @@
+import { timingSafeEqual } from "node:crypto";
+import { Type } from "typebox";
+import { PosthornError } from "../../domain/errors.ts";
+import { createHmacKey, type HmacKey } from "../../domain/hmac.ts";
+import { TEXT_SECRET } from "../../domain/secret-form.ts";
+import { readManifest, SMARTSHEET_KIND, type SmartsheetContext } from "./webhook.ts";
+import { findWebhookId, readCallback, readCallbackEvent, type Callback } from "./callback.ts";
+import type {
+  ArrivedRequest,
+  KindAnswer,
+  KindSettings,
+  ReadEvent,
+  Reading,
+  PushedSourceKind,
+} from "../../receive/sources/source-kind.ts";
+
+const Options = Type.Object(
+  {
+    ordering: Type.Optional(
+      Type.Union([Type.Literal("sheet"), Type.Literal("row")], {
+        default: "sheet",
+        description: "What an ordered subscription keeps in order: all of a sheet, or each row apart",
+      }),
+    ),
+    ignore_change_agents: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 512 }), {
+        maxItems: 100,
+        description: "Changes that were made with one of these in `Smartsheet-Change-Agent` are the app's own",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const JSON_TYPE = "application/json";
+const MAX_CHALLENGE_BYTES = 64 * 1024;
+/** A UUID today. It goes back in a header. */
+const CHALLENGE = /^[\x21-\x7e]{1,256}$/;
+const STATUS = /^[A-Z][A-Z_]{0,63}$/;
+const SIGNATURE = /^[0-9a-fA-F]{1,64}$/;
+/** To read so many events takes the loop 3 ms. */
+const STEP = 500;
+const MAX_KEYS = 1000;
+
+/**
+ * Smartsheet's callbacks: several changes in one request, none with an id of its own. Only an answer of exactly 200
+ * counts; 202 makes Smartsheet disable the webhook.
+ */
+export function createSmartsheetKind(context: SmartsheetContext): PushedSourceKind {
+  const keys = new Map<string, HmacKey>();
+
+  function isSigned(body: Buffer, signature: Buffer, secret: string): boolean {
+    let key = keys.get(secret);
+    if (key === undefined) {
+      if (keys.size >= MAX_KEYS) keys.clear();
+      key = createHmacKey(Buffer.from(secret));
+      keys.set(secret, key);
+    }
+    return timingSafeEqual(Buffer.from(key.digest("", body, "hex"), "latin1"), signature);
+  }
+
+  /** Each registered webhook signs with a secret of its own. */
+  function listSecrets({ source, secrets }: KindSettings, body: Buffer): readonly string[] {
+    const registered = context.findWebhooks(source)?.secrets;
+    if (registered === undefined || registered.size === 0) return secrets;
+    const webhookId = findWebhookId(body);
+    const own = webhookId === undefined ? undefined : registered.get(webhookId);
+    if (own !== undefined) return [...own, ...secrets];
+    // Nobody may make the gateway hash megabytes once for each sheet.
+    return body.length > MAX_CHALLENGE_BYTES ? secrets : [...secrets, ...[...registered.values()].flat()];
+  }
+
+  /** Whether there is anything to verify with, be it not for this callback. */
+  function needsSignature({ source, secrets }: KindSettings): boolean {
+    return secrets.length > 0 || (context.findWebhooks(source)?.secrets.size ?? 0) > 0;
+  }
+
+  function readEvents(request: ArrivedRequest, settings: KindSettings, callback: Callback): Reading | Promise<Reading> {
+    const spans = callback.events ?? [];
+    if (spans.length === 0) return ignore(callback.events === undefined ? "invalid" : "no_events");
+    const { manifest } = settings;
+    if (manifest !== undefined && !context.findSheets(manifest).has(callback.scopeId)) return ignore("unknown_context");
+    const events: ReadEvent[] = [];
+    const ignored: { cause: string }[] = [];
+    const byRow = settings.options["ordering"] === "row";
+    const own = settings.options["ignore_change_agents"] as readonly string[] | undefined;
+
+    const readSome = (from: number, to: number): void => {
+      for (let at = from; at < to; at++) {
+        const span = spans[at];
+        const event = span === undefined ? undefined : readCallbackEvent(request.body, span, callback, settings.source);
+        if (event === undefined) {
+          ignored.push({ cause: "invalid" });
+        } else if (own !== undefined && isOwn(event.changeAgent, own)) {
+          ignored.push({ cause: "own_change" });
+        } else {
+          events.push({
+            type: `smartsheet.${event.name}`,
+            id: event.eventId,
+            identity: event.eventId,
+            orderingKey: (byRow ? event.rowId : undefined) ?? callback.scopeId,
+            occurredAt: event.occurredAt,
+            body: Buffer.from(event.json),
+            contentType: JSON_TYPE,
+          });
+        }
+      }
+    };
+    const reading = { events, ignored };
+    if (spans.length <= STEP) {
+      readSome(0, spans.length);
+      return reading;
+    }
+    return readInTurns(spans.length, readSome).then(() => reading);
+  }
+
+  /** What the webhook itself is like is no change of a sheet: the gateway tells it by `source.disabled`, or not at all. */
+  async function readStatus(
+    { receivedAt }: ArrivedRequest,
+    { source }: KindSettings,
+    { webhookId, scopeId: sheetId }: Callback,
+    status: string,
+  ): Promise<Reading> {
+    await context.noteStatus({ source, webhookId, sheetId, status, at: receivedAt });
+    return ignore("webhook_status");
+  }
+
+  return {
+    name: SMARTSHEET_KIND,
+    options: Options,
+    needsSecret: false,
+    secretForm: () => TEXT_SECRET,
+    only: ["row.*", "attachment.*"],
+    checkManifest: (manifest) => void readManifest(manifest),
+
+    handshake(request, settings) {
+      const challenge = request.headers["smartsheet-hook-challenge"];
+      if (challenge === undefined) return undefined;
+      if (request.body.length > MAX_CHALLENGE_BYTES) {
+        throw new PosthornError("too_large", `A challenge has at most ${MAX_CHALLENGE_BYTES} bytes.`);
+      }
+      if (typeof challenge !== "string" || !CHALLENGE.test(challenge)) {
+        throw new PosthornError("bad_request", "Smartsheet-Hook-Challenge must be 1 to 256 printable characters.");
+      }
+      const registered = context.findWebhooks(settings.source)?.secrets;
+      const webhookId = findWebhookId(request.body);
+      if (registered !== undefined && (webhookId === undefined || !registered.has(webhookId))) {
+        throw new PosthornError(
+          "unknown_webhook",
+          `The webhook ${webhookId ?? "without an id"} was not registered for the source "${settings.source}".`,
+        );
+      }
+      return {
+        status: 200,
+        headers: { "content-type": JSON_TYPE, "smartsheet-hook-response": challenge },
+        body: JSON.stringify({ smartsheetHookResponse: challenge }),
+      };
+    },
+
+    verify(request, settings) {
+      if (!needsSignature(settings)) return;
+      const given = request.headers["smartsheet-hmac-sha256"];
+      if (typeof given !== "string" || !SIGNATURE.test(given)) {
+        throw new PosthornError("bad_signature", "Smartsheet-Hmac-SHA256 is missing or is no hexadecimal HMAC.");
+      }
+      // Smartsheet's own sample drops leading zeros.
+      const signature = Buffer.from(given.toLowerCase().padStart(64, "0"), "latin1");
+      for (const secret of listSecrets(settings, request.body)) {
+        if (isSigned(request.body, signature, secret)) return;
+      }
+      throw new PosthornError("bad_signature", "Smartsheet-Hmac-SHA256 does not fit the body and any live secret.");
+    },
+
+    events(request, settings, form) {
+      if (form.kind !== "json") {
+        throw new PosthornError("unreadable_body", "A callback of Smartsheet is JSON. Send it as application/json.");
+      }
+      const callback = readCallback(request.body);
+      if (callback === undefined) return ignore("invalid");
+      const { newStatus } = callback;
+      if (newStatus !== undefined) {
+        return STATUS.test(newStatus) ? readStatus(request, settings, callback, newStatus) : ignore("invalid");
+      }
+      return readEvents(request, settings, callback);
+    },
+
+    answer(outcome): KindAnswer {
+      const said =
+        outcome.kind === "accepted"
+          ? { status: "queued", events: outcome.eventIds.length }
+          : outcome.kind === "duplicate"
+            ? { status: "duplicate", event_id: outcome.eventId }
+            : { status: "ignored", cause: outcome.cause };
+      return { status: 200, headers: { "content-type": JSON_TYPE }, body: JSON.stringify(said) };
+    },
+  };
+}
+
+/** A callback of two megabytes may hold ten thousand events: others have a turn in between. */
+async function readInTurns(count: number, readSome: (from: number, to: number) => void): Promise<void> {
+  for (let from = 0; from < count; from += STEP) {
+    if (from > 0) await new Promise(setImmediate);
+    readSome(from, Math.min(count, from + STEP));
+  }
+}
+
+function ignore(cause: string): Reading {
+  return { events: [], ignored: [{ cause }] };
+}
+
+/** A list with commas: each app on the way may add its name. */
+function isOwn(changeAgent: string | undefined, own: readonly string[]): boolean {
+  if (changeAgent === undefined) return false;
+  return changeAgent.split(",").some((name) => own.includes(name.trim()));
+}

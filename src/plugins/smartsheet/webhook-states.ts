@@ -1,0 +1,124 @@
+import { ENABLED, explainStatus, type SheetNames } from "./webhook.ts";
+import type { RemoteWebhook } from "./client.ts";
+import type { KnownWebhook } from "./webhook-registry.ts";
+
+/** What each of Smartsheet's webhooks is to a source. */
+export const WEBHOOK_STATES = [
+  "active",
+  "disabled",
+  "duplicate",
+  "unlisted",
+  "ended",
+  "stale",
+  "gone",
+  "foreign",
+] as const;
+/**
+ * - `active`, `disabled`: calls this source, or would
+ * - `duplicate`: calls this source for a sheet that an older one calls it for already, so Smartsheet leaves it out
+ * - `unlisted`: calls this source for a sheet that is not in its manifest
+ * - `ended`: calls this source no more and never will: a new one must be made
+ * - `stale`: was registered here, and calls another address
+ * - `gone`: was registered here, and Smartsheet knows it no more
+ * - `foreign`: somebody else's
+ */
+export type WebhookState = (typeof WEBHOOK_STATES)[number];
+
+export interface JudgedWebhook {
+  webhookId: string;
+  name: string | undefined;
+  sheetId: string;
+  sheetName: string | undefined;
+  callbackUrl: string | undefined;
+  state: WebhookState;
+  /** As Smartsheet names it; undefined when it knows the webhook no more. */
+  status: string | undefined;
+  reason: string | undefined;
+  lastCallbackAt: string | undefined;
+  remote: RemoteWebhook | undefined;
+}
+
+export interface Judgement {
+  webhooks: readonly JudgedWebhook[];
+  /** Sheets of the manifest that no webhook calls this source for. */
+  missing: readonly { sheetId: string; sheetName: string }[];
+}
+
+const ENDED = "DISABLED_APP_REVOKED";
+
+export function judgeWebhooks(
+  remotes: readonly RemoteWebhook[],
+  known: readonly KnownWebhook[],
+  sheets: SheetNames | undefined,
+  callbackUrl: string,
+): Judgement {
+  const registered = new Set(known.map(({ webhookId }) => webhookId));
+  const chosen = chooseWebhooks(remotes, callbackUrl);
+
+  function stateOf(remote: RemoteWebhook): WebhookState {
+    if (!isFor(remote, callbackUrl)) return registered.has(remote.id) ? "stale" : "foreign";
+    if (sheets !== undefined && !sheets.has(remote.scopeId)) return "unlisted";
+    if (remote.status === ENDED) return "ended";
+    if (chosen.get(remote.scopeId) !== remote) return "duplicate";
+    return remote.status === ENABLED ? "active" : "disabled";
+  }
+
+  const webhooks = remotes.map((remote): JudgedWebhook => ({
+    webhookId: remote.id,
+    name: remote.name,
+    sheetId: remote.scopeId,
+    sheetName: sheets?.get(remote.scopeId),
+    callbackUrl: remote.callbackUrl,
+    state: stateOf(remote),
+    status: remote.status,
+    reason: explainRemote(remote),
+    lastCallbackAt: remote.lastCallbackAt,
+    remote,
+  }));
+  const atSmartsheet = new Set(remotes.map(({ id }) => id));
+  for (const { webhookId, sheetId } of known) {
+    if (atSmartsheet.has(webhookId)) continue;
+    const sheetName = sheets?.get(sheetId);
+    webhooks.push({ ...GONE, webhookId, sheetId, sheetName });
+  }
+  const isMissing = ([sheetId]: readonly [string, string]) => !chosen.has(sheetId);
+  const missing = [...(sheets ?? [])].filter(isMissing).map(([sheetId, sheetName]) => ({ sheetId, sheetName }));
+  return { webhooks, missing };
+}
+
+const GONE = {
+  name: undefined,
+  callbackUrl: undefined,
+  state: "gone",
+  status: undefined,
+  reason: "Smartsheet knows it no more",
+  lastCallbackAt: undefined,
+  remote: undefined,
+} as const;
+
+function explainRemote({ status, disabledDetails }: RemoteWebhook): string | undefined {
+  const reason = explainStatus(status);
+  return reason === undefined || disabledDetails === undefined ? reason : `${reason} (${disabledDetails})`;
+}
+
+function isFor({ scope, callbackUrl }: RemoteWebhook, ours: string): boolean {
+  return scope === "sheet" && callbackUrl === ours;
+}
+
+/** Of several for one sheet Smartsheet calls the oldest that is enabled. */
+function chooseWebhooks(remotes: readonly RemoteWebhook[], callbackUrl: string): Map<string, RemoteWebhook> {
+  const chosen = new Map<string, RemoteWebhook>();
+  for (const remote of remotes) {
+    if (!isFor(remote, callbackUrl) || remote.status === ENDED) continue;
+    const rival = chosen.get(remote.scopeId);
+    if (rival === undefined || isBetter(remote, rival)) chosen.set(remote.scopeId, remote);
+  }
+  return chosen;
+}
+
+function isBetter(one: RemoteWebhook, other: RemoteWebhook): boolean {
+  const isEnabled = one.status === ENABLED;
+  if (isEnabled !== (other.status === ENABLED)) return isEnabled;
+  const [made, madeOther] = [Date.parse(one.createdAt ?? ""), Date.parse(other.createdAt ?? "")];
+  return made === madeOther || Number.isNaN(made + madeOther) ? Number(one.id) < Number(other.id) : made < madeOther;
+}

@@ -1,0 +1,58 @@
+import { PosthornError } from "../../domain/errors.ts";
+import { elementSpans, memberSpans, skipSpace, type Span } from "../../domain/json-members.ts";
+import { checkJsonText } from "../text/json-text.ts";
+import { DEFAULT_PUBLISH_LIMITS, type PublishItem, type PublishLimits } from "./publish-item.ts";
+import { createDraft, findRule, PUBLISH_FIELDS, type RuleFault } from "./publish-rules.ts";
+import { bomLength } from "../text/unreadable.ts";
+
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+
+export interface PublishBody {
+  batch: boolean;
+  /** In the order of the request; one that is not valid is an error in its place and does not touch its neighbours. */
+  items: readonly (PublishItem | PosthornError)[];
+}
+
+export function parsePublishBody(body: Buffer, limits: PublishLimits = DEFAULT_PUBLISH_LIMITS): PublishBody {
+  const whole = { start: skipSpace(body, bomLength(body)), end: body.length };
+  const batch = body[whole.start] === OPEN_BRACKET;
+  // Counted first: whoever sends too many need not wait until each of them is read.
+  const spans = batch ? elementSpans(body, whole.start, whole.end, limits.maxItems + 1) : [whole];
+  if (spans.length > limits.maxItems) {
+    throw new PosthornError(
+      "too_large",
+      `The batch has more than ${limits.maxItems} events. Publish them in several requests.`,
+      { details: { max_items: limits.maxItems } },
+    );
+  }
+  checkJsonText(body, limits.maxDepth);
+  return { batch, items: spans.map((span, index) => parseItem(body, span, limits, batch ? { index } : undefined)) };
+}
+
+function parseItem(
+  body: Buffer,
+  { start, end }: Span,
+  limits: PublishLimits,
+  details: { index: number } | undefined,
+): PublishItem | PosthornError {
+  const refuse = (field: string | undefined, message: string, code: RuleFault["code"] = "invalid_field") =>
+    new PosthornError(code, message, { field, details });
+
+  if (body[start] !== OPEN_BRACE)
+    return refuse(undefined, "An event must be a JSON object with event_type and payload.");
+  const draft = createDraft();
+  for (const [name, span] of memberSpans(body, start, end)) {
+    const rule = findRule(name);
+    if (rule === undefined) {
+      const field = name.slice(0, 60);
+      return refuse(field, `${JSON.stringify(field)} is not a field of an event. Use ${PUBLISH_FIELDS.join(", ")}.`);
+    }
+    const fault = rule(draft, body, span, limits);
+    if (fault !== undefined) return refuse(name, `${name} ${fault.message}`, fault.code);
+  }
+  const { eventType, payload } = draft;
+  if (eventType === undefined) return refuse("event_type", "event_type is missing. Say what happened.");
+  if (payload === undefined) return refuse("payload", "payload is missing. Send a JSON object.");
+  return { ...draft, eventType, payload };
+}

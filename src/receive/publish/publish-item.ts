@@ -1,0 +1,31 @@
+import type { Priority } from "../../domain/event.ts";
+
+/** One event as its producer published it. */
+export interface PublishItem {
+  eventType: string;
+  /** The bytes of the payload as they stand in the request; they share its memory. */
+  payload: Buffer;
+  eventId: string | undefined;
+  eventVersion: string;
+  source: string;
+  sourceId: string | undefined;
+  tenantId: string | undefined;
+  userId: string | undefined;
+  sessionId: string | undefined;
+  /** Unix milliseconds, like the two below. */
+  timestamp: number | undefined;
+  priority: Priority;
+  orderingKey: string | undefined;
+  deliverAt: number | undefined;
+  expiresAt: number | undefined;
+  /** JSON text of an object, as it stands in the request. */
+  metadata: string | undefined;
+}
+
+export interface PublishLimits {
+  maxItems: number;
+  maxPayloadBytes: number;
+  maxDepth: number;
+}
+
+export const DEFAULT_PUBLISH_LIMITS: PublishLimits = { maxItems: 1000, maxPayloadBytes: 1_048_576, maxDepth: 128 };

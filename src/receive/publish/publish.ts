@@ -1,0 +1,150 @@
+import type { Clock } from "../../domain/clock.ts";
+import { publishKey } from "../../domain/dedupe-key.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import { hopsDetail } from "../../domain/hops.ts";
+import { isGatewayEventType } from "../../domain/pattern.ts";
+import { DEFAULT_TENANT } from "../../domain/event.ts";
+import type { IngestResult } from "../../route/fan-out.ts";
+import type { IncomingEvent } from "../../route/incoming-event.ts";
+import type { Accept } from "../../route/ingest.ts";
+import { parsePublishBody } from "./publish-body.ts";
+import type { PublishItem, PublishLimits } from "./publish-item.ts";
+import type { SchemaChecker } from "../schema/schema-check.ts";
+import { orElse, type Soon } from "../soon.ts";
+
+/** One answer per published event, in the order given. */
+export type PublishResult = IngestResult | { kind: "refused"; error: PosthornError };
+
+export interface Publisher {
+  /** `done` is called once, when every event that could be accepted is on disk. */
+  publish(body: Buffer, by: PublishedBy, done: (results: PublishAnswer) => void): void;
+}
+
+export interface PublishedBy {
+  boundTenant?: string | undefined;
+  /** Gateways that what it tells of has passed; none when it comes from nobody's delivery. */
+  hops?: number | undefined;
+}
+
+export interface PublishAnswer {
+  isBatch: boolean;
+  results: readonly PublishResult[];
+}
+
+export interface PublisherOptions {
+  accept: Accept;
+  clock: Clock;
+  createId: (prefix: "evt") => string;
+  limits: PublishLimits;
+  schemas: Pick<SchemaChecker, "find" | "check">;
+}
+
+export function createPublisher({ accept, clock, createId, limits, schemas }: PublisherOptions): Publisher {
+  function toEvent(item: PublishItem, { boundTenant, hops = 0 }: PublishedBy): IncomingEvent {
+    if (boundTenant !== undefined && item.tenantId !== undefined && item.tenantId !== boundTenant) {
+      throw new PosthornError("forbidden", `This key is bound to the tenant ${boundTenant}; leave tenant_id out.`, {
+        field: "tenant_id",
+      });
+    }
+    if (isGatewayEventType(item.eventType)) {
+      throw new PosthornError(
+        "invalid_field",
+        `${item.eventType} is a type of the gateway's own events. Choose another.`,
+        {
+          field: "event_type",
+        },
+      );
+    }
+    const wall = clock.wall();
+    const now = clock.now();
+    return {
+      id: item.eventId ?? createId("evt"),
+      givenId: item.eventId !== undefined,
+      type: item.eventType,
+      version: item.eventVersion,
+      source: item.source,
+      tenantId: boundTenant ?? item.tenantId ?? DEFAULT_TENANT,
+      priority: item.priority,
+      origin: "publish",
+      occurredAt: item.timestamp ?? wall,
+      receivedAt: wall,
+      // Others' times are wall times; scheduling has its own, which does not jump.
+      dueAt: item.deliverAt === undefined ? now : Math.max(now, now + item.deliverAt - wall),
+      expiresAt: item.expiresAt === undefined ? undefined : now + item.expiresAt - wall,
+      orderingKey: item.orderingKey,
+      dedupeKey: item.eventId === undefined ? undefined : publishKey(item.eventId),
+      replayKey: undefined,
+      contentType: "application/json",
+      request: undefined,
+      details: describe(item, hops),
+      body: item.payload,
+      fanOutCursor: undefined,
+    };
+  }
+
+  function toChecked(item: PublishItem | PosthornError, by: PublishedBy): Soon<IncomingEvent> {
+    if (item instanceof PosthornError) throw item;
+    const event = toEvent(item, by);
+    const type = schemas.find(event.type);
+    return type === undefined ? event : schemas.check(type, event, true);
+  }
+
+  return {
+    publish(body, by, done) {
+      const { batch, items } = parsePublishBody(body, limits);
+      const results: PublishResult[] = [];
+      let waiting = items.length;
+      const answer = (index: number, result: PublishResult) => {
+        results[index] = result;
+        if (--waiting === 0) done({ isBatch: batch, results });
+      };
+      const take = (index: number, checked: IncomingEvent | PosthornError) => {
+        if (checked instanceof PosthornError) answer(index, { kind: "refused", error: checked });
+        else accept(checked, (result) => answer(index, result));
+      };
+      /** In the order given, also where one must be compared with its schema in a thread: the others wait for it. */
+      const takeFrom = (first: number): void => {
+        for (let index = first; index < items.length; index++) {
+          const item = items[index] as PublishItem | PosthornError;
+          const checked = orElse<IncomingEvent | PosthornError>(() => toChecked(item, by), knownError);
+          if (checked instanceof Promise) {
+            void checked.then((known) => {
+              take(index, known);
+              takeFrom(index + 1);
+            });
+            return;
+          }
+          take(index, checked);
+        }
+      };
+      if (waiting === 0) return done({ isBatch: batch, results });
+      takeFrom(0);
+    },
+  };
+}
+
+function knownError(error: unknown): PosthornError {
+  if (error instanceof PosthornError) return error;
+  return new PosthornError("internal_error", "The event could not be checked.", { cause: error });
+}
+
+/** What the publisher said beyond what the engine needs, as JSON; metadata stays the text that it was. */
+function describe(item: PublishItem, hops: number): string | undefined {
+  const parts: string[] = [];
+  const add = (name: string, value: string | undefined) => {
+    if (value !== undefined) parts.push(`"${name}":${value}`);
+  };
+  add("source_id", quote(item.sourceId));
+  add("user_id", quote(item.userId));
+  add("session_id", quote(item.sessionId));
+  add("deliver_at", item.deliverAt === undefined ? undefined : String(item.deliverAt));
+  add("expires_at", item.expiresAt === undefined ? undefined : String(item.expiresAt));
+  add("metadata", item.metadata);
+  const first = hopsDetail(hops);
+  if (parts.length === 0) return first;
+  return first === undefined ? `{${parts.join(",")}}` : `${first.slice(0, -1)},${parts.join(",")}}`;
+}
+
+function quote(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : JSON.stringify(text);
+}

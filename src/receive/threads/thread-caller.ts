@@ -1,0 +1,78 @@
+import { Worker } from "node:worker_threads";
+import { PosthornError } from "../../domain/errors.ts";
+
+/** Calls into a thread that is started when it is first needed, and again after it was lost. */
+export interface ThreadCaller<Call extends object, Reply> {
+  /** Rejects with `overloaded` when too much is waiting already, with `unavailable` when the thread was lost. */
+  call(call: Call, byteLength: number, transferred?: readonly ArrayBuffer[]): Promise<Reply>;
+  close(): Promise<void>;
+}
+
+export interface ThreadCallerOptions {
+  thread: URL;
+  /** What is said of those who come too many, and of those whom the thread took with it. */
+  overloaded: string;
+  lost: string;
+  maxWaitingBytes?: number | undefined;
+}
+
+interface Waiting<Reply> {
+  byteLength: number;
+  resolve: (reply: Reply) => void;
+  reject: (error: PosthornError) => void;
+}
+
+/** Unless it is said: a second or two of the worst that can be sent. */
+const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+
+/** The thread answers each call once, with its `id`, in any order. */
+export function createThreadCaller<Call extends object, Reply extends { id: number }>(
+  options: ThreadCallerOptions,
+): ThreadCaller<Call, Reply> {
+  const { maxWaitingBytes = MAX_WAITING_BYTES } = options;
+  const waiting = new Map<number, Waiting<Reply>>();
+  let thread: Worker | undefined;
+  let waitingBytes = 0;
+  let lastId = 0;
+
+  function take(id: number): Waiting<Reply> | undefined {
+    const call = waiting.get(id);
+    if (call !== undefined) waitingBytes -= call.byteLength;
+    waiting.delete(id);
+    return call;
+  }
+
+  function start(): Worker {
+    const started = new Worker(options.thread);
+    started.unref();
+    started.on("message", (reply: Reply) => take(reply.id)?.resolve(reply));
+    // It may run out of memory: that is no fault of those who wait, and the next call starts it again.
+    const lose = (): void => {
+      if (thread === started) thread = undefined;
+      for (const id of waiting.keys()) {
+        take(id)?.reject(new PosthornError("unavailable", options.lost, { retryAfterS: 5 }));
+      }
+    };
+    started.on("error", lose);
+    started.on("exit", lose);
+    return started;
+  }
+
+  return {
+    call(call, byteLength, transferred = []) {
+      if (waitingBytes + byteLength > maxWaitingBytes && waiting.size > 0) {
+        return Promise.reject(new PosthornError("overloaded", options.overloaded, { retryAfterS: 1 }));
+      }
+      return new Promise((resolve, reject) => {
+        const id = ++lastId;
+        waiting.set(id, { byteLength, resolve, reject });
+        waitingBytes += byteLength;
+        thread ??= start();
+        thread.postMessage({ ...call, id }, transferred);
+      });
+    },
+    async close() {
+      await thread?.terminate();
+    },
+  };
+}

@@ -1,0 +1,137 @@
+import { Worker, type MessagePort, type ResourceLimits } from "node:worker_threads";
+import { PosthornError } from "../../domain/errors.ts";
+import { findOwnTaskId, readWorkedMs } from "./thread-clock.ts";
+
+/** A place for one thread, which is started when it is needed, ended when it takes too long, and started again. */
+export interface ThreadSeat<Call, Reply> {
+  /**
+   * One call at a time. Rejects with `Overdue` after the deadline, with `unavailable` when the thread was lost twice, by
+   * running out of memory for instance.
+   */
+  send(call: Call, deadlineMs: number): Promise<Reply>;
+  /** Ends the thread; the next call starts another. */
+  stop(): void;
+  /** Resolves when every thread that it had has ended. */
+  close(): Promise<void>;
+}
+
+export interface ThreadOptions {
+  /** It calls `announceReady` when it has loaded, then answers each call once. */
+  thread: URL;
+  workerData?: unknown;
+  resourceLimits: ResourceLimits;
+}
+
+export class Overdue extends Error {
+  override readonly name = "Overdue";
+}
+
+interface Ready {
+  readonly isReady: true;
+  readonly taskId: number | undefined;
+}
+
+interface Pending<Call, Reply> {
+  call: Call;
+  deadlineMs: number;
+  tries: number;
+  resolve: (reply: Reply) => void;
+  reject: (error: Error) => void;
+}
+
+const MAX_TRIES = 2;
+/** How many times its deadline a call may take by the wall, while its thread gets nothing to work with. */
+const PATIENCE = 10;
+
+/** By the thread: from now on the deadline of a call counts. */
+export function announceReady(port: Pick<MessagePort, "postMessage">): void {
+  port.postMessage({ isReady: true, taskId: findOwnTaskId() } satisfies Ready);
+}
+
+export function createThreadSeat<Call, Reply extends object>(options: ThreadOptions): ThreadSeat<Call, Reply> {
+  let thread: Worker | undefined;
+  let ready: Ready | undefined;
+  let current: Pending<Call, Reply> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let ending: Promise<unknown> = Promise.resolve();
+
+  function start(): Worker {
+    const { workerData, resourceLimits } = options;
+    const started = new Worker(options.thread, { workerData, resourceLimits });
+    started.unref();
+    ready = undefined;
+    started.on("message", (message: Reply | Ready) => {
+      if (thread !== started) return;
+      if (!("isReady" in message)) return end((one) => one.resolve(message));
+      ready = message;
+      if (current !== undefined) watch(current, message);
+    });
+    const lose = (): void => {
+      if (thread !== started) return;
+      thread = undefined;
+      // It may have ended by itself just when the call came.
+      if (current !== undefined && current.tries < MAX_TRIES) return post(current);
+      end((one) => one.reject(new PosthornError("unavailable", "It could not be checked now.", { retryAfterS: 5 })));
+    };
+    started.on("error", lose);
+    started.on("exit", lose);
+    return started;
+  }
+
+  function post(one: Pending<Call, Reply>): void {
+    clearTimeout(timer);
+    one.tries++;
+    thread ??= start();
+    thread.postMessage(one.call);
+    if (ready !== undefined) watch(one, ready);
+  }
+
+  /** Half of the deadline by the wall, the other half by what the thread works: nearly all calls end before a look. */
+  function watch({ deadlineMs }: Pending<Call, Reply>, { taskId }: Ready): void {
+    const halfMs = deadlineMs / 2;
+    const lastLookAt = performance.now() + deadlineMs * PATIENCE;
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const before = readWorkedMs(taskId);
+      const look = (): void => {
+        const now = readWorkedMs(taskId);
+        const leftMs = before === undefined || now === undefined ? 0 : halfMs - (now - before);
+        if (leftMs <= 0 || performance.now() >= lastLookAt) return giveUp();
+        timer = setTimeout(look, Math.ceil(leftMs));
+      };
+      timer = setTimeout(look, halfMs);
+    }, halfMs);
+  }
+
+  function giveUp(): void {
+    stop();
+    end((one) => one.reject(new Overdue("It takes too long.")));
+  }
+
+  function end(settle: (one: Pending<Call, Reply>) => void): void {
+    clearTimeout(timer);
+    const ended = current;
+    current = undefined;
+    if (ended !== undefined) settle(ended);
+  }
+
+  function stop(): void {
+    const stopped = thread;
+    thread = undefined;
+    if (stopped !== undefined) ending = Promise.all([ending, stopped.terminate()]);
+  }
+
+  return {
+    send: (call, deadlineMs) =>
+      new Promise((resolve, reject) => {
+        current = { call, deadlineMs, tries: 0, resolve, reject };
+        post(current);
+      }),
+    stop,
+    async close() {
+      clearTimeout(timer);
+      stop();
+      await ending;
+    },
+  };
+}

@@ -1,0 +1,336 @@
+import type { Clock } from "../../domain/clock.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import {
+  checkEventTypeInput,
+  compareVersions,
+  MAX_VERSIONS,
+  type EventType,
+  type EventTypeChange,
+  type EventTypeInput,
+  type EventTypeVersion,
+  type EventTypeVersionContent,
+} from "../../domain/event-type.ts";
+import type { ManagedBy } from "../../domain/subscription.ts";
+import { declare, refuseManaged } from "../declared.ts";
+import type { Draft, Pending } from "../draft.ts";
+import { checkIfMatch } from "../if-match.ts";
+import type { Entry, Resource, LiveRecord } from "../resource.ts";
+import type { Made, Once, Registry } from "../registry.ts";
+
+/** The event types. One registry of them for the whole gateway. */
+export interface EventTypes {
+  find(name: string): Entry<EventType> | undefined;
+  get(name: string): Entry<EventType>;
+  /** By name; the same list as long as nothing changes. */
+  list(): readonly EventType[];
+  /** Refuses a name that is taken. */
+  create(input: EventTypeInput, once?: Once): Promise<Made<EventType>>;
+  /** Makes it, or puts this in its place. */
+  put(input: EventTypeInput, ifMatch?: string): Promise<{ entry: Entry<EventType>; isNew: boolean }>;
+  change(name: string, change: EventTypeChange, ifMatch?: string): Promise<Entry<EventType>>;
+  putVersion(
+    name: string,
+    version: string,
+    content: EventTypeVersionContent,
+    ifMatch?: string,
+  ): Promise<Entry<EventType>>;
+  removeVersion(name: string, version: string, ifMatch?: string): Promise<Entry<EventType>>;
+  remove(name: string, ifMatch?: string): Promise<void>;
+  /** All of them or none. What is not said of a known type stays as it is; versions are added. */
+  import(inputs: readonly EventTypeInput[], options: { dryRun: boolean }): Promise<ImportPlan>;
+  /** Takes over what the configuration declares, all or nothing; says which left it. */
+  applyDeclared(declared: readonly EventTypeInput[]): Promise<{ left: readonly string[] }>;
+}
+
+export interface ImportPlan {
+  created: readonly string[];
+  updated: readonly string[];
+  unchanged: readonly string[];
+}
+
+export interface EventTypesOptions {
+  registry: Registry;
+  clock: Pick<Clock, "wall">;
+  /** Why a schema cannot be used or does not allow its example. */
+  examine: (schema: object, example: unknown) => Promise<{ part: "schema" | "example"; message: string } | undefined>;
+  onChange: (types: readonly EventType[]) => void;
+}
+
+const MAX_EVENT_TYPES = 10_000;
+const MAX_EXAMPLE_BYTES = 64 * 1024;
+
+export async function openEventTypes(options: EventTypesOptions): Promise<EventTypes> {
+  const { registry, clock, examine, onChange } = options;
+  const byName = new Map<string, EventType>();
+  let sorted: readonly EventType[] = [];
+
+  const types = await registry.open<EventType>({
+    ...EVENT_TYPES,
+    onChange(changes) {
+      for (const { before, after } of changes) {
+        if (after !== undefined) byName.set(after.id, after.thing);
+        else if (before !== undefined) byName.delete(before.id);
+      }
+      announce();
+    },
+  });
+  if (sorted.length === 0) announce();
+
+  function announce(): void {
+    sorted = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    onChange(sorted);
+  }
+
+  /** Before anything else is done with it: what is nested too deep cannot even be compared. */
+  function refuseWrong(input: EventTypeInput): void {
+    const [problem] = checkEventTypeInput(input);
+    if (problem !== undefined) throw invalid(problem.field, problem.message);
+  }
+
+  async function examineVersions(input: EventTypeInput, known: EventType | undefined): Promise<void> {
+    const before = new Map(known?.versions.map((one) => [one.version, one]));
+    for (const [index, { version, schema, example }] of (input.versions ?? []).entries()) {
+      const place = `versions[${index}]`;
+      if (JSON.stringify(example ?? null).length > MAX_EXAMPLE_BYTES) {
+        throw invalid(`${place}.example`, `is larger than ${MAX_EXAMPLE_BYTES / 1024} KB`);
+      }
+      const same = before.get(version);
+      if (same !== undefined && isSame(same.schema, schema) && isSame(same.example, example)) continue;
+      const fault = await examine(schema, example);
+      if (fault !== undefined) throw invalid(`${place}.${fault.part}`, fault.message);
+    }
+  }
+
+  async function build(
+    input: EventTypeInput,
+    known: Entry<EventType> | undefined,
+    managedBy: ManagedBy,
+  ): Promise<EventType> {
+    refuseWrong(input);
+    await examineVersions(input, known?.thing);
+    return toEventType(input, known?.thing, managedBy, clock.wall());
+  }
+
+  function refuseTooMany(draft: Draft, added: number): void {
+    if (added === 0) return;
+    const { length } = draft.list(types);
+    if (length + added <= MAX_EVENT_TYPES) return;
+    throw new PosthornError("conflict", `There are ${length} event types; ${MAX_EVENT_TYPES} are the most.`);
+  }
+
+  async function put(draft: Draft, input: EventTypeInput): Promise<Pending<EventType>> {
+    const known = draft.find(types, input.name);
+    refuseManaged(types, known);
+    refuseTooMany(draft, known === undefined ? 1 : 0);
+    return draft.put(types, await build(input, known, "api"));
+  }
+
+  /** Changes one that is there, as its owner would say it. */
+  async function changeInput(
+    name: string,
+    ifMatch: string | undefined,
+    toChanged: (current: EventTypeInput) => EventTypeInput,
+  ): Promise<Entry<EventType>> {
+    const pending = await registry.change(types, (draft) => {
+      const known = draft.get(types, name);
+      checkIfMatch(ifMatch, known);
+      return put(draft, toChanged(toInput(known.thing)));
+    });
+    return pending.entry;
+  }
+
+  return {
+    find: types.find,
+    get: types.get,
+    list: () => sorted,
+    create: (input, once) =>
+      registry.make(types, once, (draft) => {
+        if (draft.find(types, input.name) === undefined) return put(draft, input);
+        throw new PosthornError("conflict", `There is an event type ${input.name} already. Change that one.`);
+      }),
+    async put(input, ifMatch) {
+      const { pending, isNew } = await registry.change(types, async (draft) => {
+        const known = draft.find(types, input.name);
+        checkIfMatch(ifMatch, known);
+        return { pending: await put(draft, input), isNew: known === undefined };
+      });
+      return { entry: pending.entry, isNew };
+    },
+    change: (name, change, ifMatch) =>
+      changeInput(name, ifMatch, (current) => {
+        const merged = { ...current, ...change };
+        // Whoever makes it active again need not take the time away.
+        if (merged.status !== "deprecated" && change.deprecated_at === undefined) delete merged.deprecated_at;
+        return merged;
+      }),
+    putVersion: (name, version, content, ifMatch) =>
+      changeInput(name, ifMatch, (current) => {
+        const others = (current.versions ?? []).filter((one) => one.version !== version);
+        if (others.length >= MAX_VERSIONS) {
+          throw new PosthornError("conflict", `${name} has ${MAX_VERSIONS} versions, the most. Delete one first.`);
+        }
+        return { ...current, versions: [...others, { version, ...content }] };
+      }),
+    removeVersion: (name, version, ifMatch) =>
+      changeInput(name, ifMatch, (current) => {
+        const versions = (current.versions ?? []).filter((one) => one.version !== version);
+        if (versions.length === current.versions?.length) {
+          throw new PosthornError("not_found", `The event type ${name} has no version ${version}.`);
+        }
+        return { ...current, versions };
+      }),
+    remove: (name, ifMatch) =>
+      registry.change(types, (draft) => {
+        const known = draft.get(types, name);
+        checkIfMatch(ifMatch, known);
+        refuseManaged(types, known);
+        draft.remove(types, name);
+      }),
+    import: (inputs, { dryRun }) =>
+      registry.change(types, async (draft) => {
+        const built: EventType[] = [];
+        const plan = { created: [] as string[], updated: [] as string[], unchanged: [] as string[] };
+        for (const input of inputs) {
+          const { name } = input;
+          refuseWrong(input);
+          const known = draft.find(types, name);
+          const merged = known === undefined ? input : mergeImport(toInput(known.thing), input);
+          if (known !== undefined && isSameInput(known.thing, merged)) {
+            plan.unchanged.push(name);
+            continue;
+          }
+          refuseManaged(types, known);
+          built.push(await build(merged, known, "api").catch((error: unknown) => throwNamed(error, name)));
+          (known === undefined ? plan.created : plan.updated).push(name);
+        }
+        refuseTooMany(draft, dryRun ? 0 : plan.created.length);
+        if (!dryRun) for (const type of built) draft.put(types, type);
+        return plan;
+      }),
+    applyDeclared: (declared) =>
+      registry.change(types, async (draft) => {
+        const things = declared.map((input) => ({
+          id: input.name,
+          build: (known: Entry<EventType> | undefined) =>
+            build(input, known, "config").catch((error: unknown) => throwDeclared(error, input.name)),
+        }));
+        const left = await declare(draft, types, things, toFormer);
+        refuseTooMany(draft, declared.filter(({ name }) => types.find(name) === undefined).length);
+        return { left: left.map(({ id }) => id).sort() };
+      }),
+  };
+}
+
+const EVENT_TYPES: Resource<EventType> = {
+  kind: "event_type",
+  noun: "event type",
+  format: 1,
+  read: fromRecord,
+  // What the record itself says is left out.
+  write: (type) => ({ data: JSON.stringify({ ...type, name: undefined, createdAt: undefined, updatedAt: undefined }) }),
+  keyOf: ({ name }) => ({ id: name }),
+};
+
+/** It stays known and refuses nobody: it may have left the file by mistake. */
+function toFormer(type: EventType): EventType {
+  return { ...type, enforce: false, managedBy: "former_config" };
+}
+
+function toEventType(
+  input: EventTypeInput,
+  known: EventType | undefined,
+  managedBy: ManagedBy,
+  wall: number,
+): EventType {
+  const status = input.status ?? "active";
+  const versions = (input.versions ?? []).map(({ version, schema, example }): EventTypeVersion => {
+    const before = known?.versions.find((one) => one.version === version);
+    const isKept = before !== undefined && isSame(before.schema, schema);
+    return { version, schema, example, createdAt: isKept ? before.createdAt : wall };
+  });
+  const given = input.deprecated_at === undefined ? undefined : Date.parse(input.deprecated_at);
+  return {
+    name: input.name,
+    description: input.description,
+    producer: input.producer,
+    consumers: input.consumers ?? [],
+    status,
+    deprecatedAt: status === "deprecated" ? (given ?? known?.deprecatedAt ?? wall) : undefined,
+    replacedBy: input.replaced_by,
+    enforce: input.enforce ?? true,
+    versions: versions.sort((a, b) => compareVersions(a.version, b.version)),
+    managedBy,
+    createdAt: known?.createdAt ?? wall,
+    updatedAt: wall,
+  };
+}
+
+/** The way back: what a user would have to say to get this type. */
+function toInput(type: EventType): EventTypeInput {
+  return {
+    name: type.name,
+    ...(type.description !== undefined && { description: type.description }),
+    ...(type.producer !== undefined && { producer: type.producer }),
+    consumers: [...type.consumers],
+    status: type.status,
+    ...(type.deprecatedAt !== undefined && { deprecated_at: new Date(type.deprecatedAt).toISOString() }),
+    ...(type.replacedBy !== undefined && { replaced_by: type.replacedBy }),
+    enforce: type.enforce,
+    versions: type.versions.map(({ version, schema, example }) => ({
+      version,
+      schema,
+      ...(example !== undefined && { example }),
+    })),
+  };
+}
+
+function mergeImport(current: EventTypeInput, imported: EventTypeInput): EventTypeInput {
+  const versions = new Map((current.versions ?? []).map((one) => [one.version, one]));
+  for (const one of imported.versions ?? []) versions.set(one.version, one);
+  const merged = { ...current, ...imported, versions: [...versions.values()] };
+  if (merged.status !== "deprecated" && imported.deprecated_at === undefined) delete merged.deprecated_at;
+  return merged;
+}
+
+type Kept = Omit<EventType, "name" | "createdAt" | "updatedAt">;
+
+function fromRecord({ id, data, createdAt, updatedAt }: LiveRecord): EventType {
+  const kept = JSON.parse(data) as Kept;
+  return {
+    name: id,
+    description: kept.description,
+    producer: kept.producer,
+    consumers: kept.consumers,
+    status: kept.status,
+    deprecatedAt: kept.deprecatedAt,
+    replacedBy: kept.replacedBy,
+    enforce: kept.enforce,
+    versions: kept.versions,
+    managedBy: kept.managedBy,
+    createdAt,
+    updatedAt,
+  };
+}
+
+function isSameInput(known: EventType, merged: EventTypeInput): boolean {
+  return isSame(toInput(known), toInput(toEventType(merged, known, known.managedBy, 0)));
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function invalid(field: string, message: string): PosthornError {
+  return new PosthornError("invalid_field", `${field} ${message}.`, { field });
+}
+
+function throwNamed(error: unknown, name: string): never {
+  if (!(error instanceof PosthornError)) throw error;
+  const { code, message, field } = error;
+  throw new PosthornError(code, `${name}: ${message}`, { field, details: { event_type: name } });
+}
+
+function throwDeclared(error: unknown, name: string): never {
+  if (!(error instanceof PosthornError) || error.code !== "invalid_field") throw error;
+  throw new PosthornError("config_invalid", `The declared event type ${name} is not valid: ${error.message}`);
+}

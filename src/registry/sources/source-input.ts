@@ -1,0 +1,192 @@
+import { Value } from "typebox/value";
+import type { Clock, Random } from "../../domain/clock.ts";
+import { MASK } from "../../domain/mask.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import { GENERIC_KIND, type SourceInput, type SourceKindRules } from "../../domain/source.ts";
+import type { SecretForm } from "../../domain/secret-form.ts";
+import { checkSourceInput } from "../../domain/source-rules.ts";
+import { setSecrets } from "../../domain/source-secrets.ts";
+import type { FieldProblem } from "../../domain/subscription-rules.ts";
+import { checkPathToken, checkSecrets, checkToken, secretFormOf } from "./source-doors.ts";
+import { isCredentialOption, type SourceState } from "./source-settings.ts";
+
+/** Null takes a setting away that has no other word for nothing. */
+export type SourceChange = Partial<Omit<SourceInput, "name" | "tenant_id" | Removable>> & {
+  [Name in Removable]?: SourceInput[Name] | null;
+};
+
+const REMOVABLE = ["event_type", "id_from", "ordering_key_from", "priority_from"] as const;
+type Removable = (typeof REMOVABLE)[number];
+
+/** From what somebody gives to what is kept, and back. */
+export interface SourceInputs {
+  /** Throws `invalid_field` unless it can be taken over. */
+  check(input: SourceInput, known: SourceState | undefined): void;
+  /** For a secret that is added to those of a source. */
+  checkSecret(secret: string, known: SourceState): void;
+  toState(input: SourceInput, known: SourceState | undefined): SourceState;
+  /** The same for the configuration, which says its secrets again at each start. */
+  toDeclaredState(input: SourceInput, known: SourceState | undefined): SourceState;
+  /** What is set now with a change of it; secrets and path token only where the change has them. */
+  merge(state: SourceState, change: SourceChange): SourceInput;
+  /** In the form of its kind. Throws `invalid_field` where only the provider can make one. */
+  newSecret(known: SourceState): string;
+  newSecretId(): string;
+}
+
+export interface SourceInputsOptions {
+  clock: Pick<Clock, "wall">;
+  random: Random;
+  kinds: ReadonlyMap<string, SourceKindRules>;
+}
+
+export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions): SourceInputs {
+  const encode = (bytes: number, encoding: "hex" | "base64" | "base64url") =>
+    Buffer.from(random.bytes(bytes)).toString(encoding);
+  const newSecretId = () => `sec_${encode(9, "hex")}`;
+
+  function check(input: SourceInput, known: SourceState | undefined): void {
+    const [problem] = [
+      ...checkSourceInput(input),
+      ...checkKind(input, known),
+      ...checkMasked(input, known),
+      ...checkTokens(input, known),
+    ];
+    if (problem !== undefined) throw invalid(problem);
+  }
+
+  function checkKind(input: SourceInput, known: SourceState | undefined): FieldProblem[] {
+    const name = input.kind ?? GENERIC_KIND;
+    const kind = kinds.get(name);
+    if (kind === undefined) {
+      return [{ field: "kind", message: `"${name}" is not known; there are ${[...kinds.keys()].sort().join(", ")}` }];
+    }
+    const secrets = input.secrets ?? known?.secrets ?? [];
+    const options = restoreOptions(input.options, known);
+    const problems = [...checkOptions(kind, options), ...checkTheirForm(input, known, secretFormOf(kind, options))];
+    if (typeof input.manifest === "object" && input.manifest !== null) kind.checkManifest?.(input.manifest);
+    if (kind.needsSecret && secrets.length === 0) {
+      problems.push({ field: "secrets", message: `a source of the kind ${name} verifies with a secret; give it` });
+    }
+    if (input.refuse_replays === true && kind.replayMark === undefined) {
+      const able = [...kinds.values()].filter(({ replayMark }) => replayMark !== undefined).map((one) => one.name);
+      const message = `a request of the kind ${name} cannot be told by its signature; this is for ${able.sort().join(", ")}`;
+      problems.push({ field: "refuse_replays", message });
+    }
+    return problems;
+  }
+
+  /** What was taken over before and is no worse than it was may stay: its source says so, and is locked. */
+  function checkTheirForm({ secrets }: SourceInput, known: SourceState | undefined, form: SecretForm): FieldProblem[] {
+    if (secrets !== undefined || known === undefined) return checkSecrets(form, secrets ?? []);
+    const before = secretFormOf(kindOf(known), known.options);
+    const good = known.secrets.map(({ secret }) => secret).filter((one) => before.findProblem(one) === undefined);
+    const [problem] = checkSecrets(form, good);
+    if (problem === undefined) return [];
+    return [{ field: "secrets", message: `one that is stored ${problem.message}. Give them anew` }];
+  }
+
+  function kindOf({ shown }: SourceState): SourceKindRules | undefined {
+    return kinds.get(shown.kind ?? GENERIC_KIND);
+  }
+
+  function build(input: SourceInput, known: SourceState | undefined): SourceState {
+    check(input, known);
+    const { secrets: given, auth, path_token: pathToken, options, ...shown } = input;
+    const times = { now: clock.wall(), createId: newSecretId };
+    return {
+      shown,
+      auth: auth === undefined || auth === null ? undefined : { ...auth, token: tokenOf(auth, known) },
+      options: restoreOptions(options, known),
+      pathToken: toPathToken(pathToken, known?.pathToken),
+      secrets: given === undefined ? (known?.secrets ?? []) : setSecrets(known?.secrets ?? [], given, times),
+      declaredSecrets: known?.declaredSecrets,
+    };
+  }
+
+  function toPathToken(given: SourceInput["path_token"], known: string | undefined): string | undefined {
+    if (given === undefined || given === MASK) return known;
+    if (given === true) return known ?? encode(24, "base64url");
+    return typeof given === "string" ? given : undefined;
+  }
+
+  return {
+    check,
+    checkSecret(secret, known) {
+      const [problem] = [
+        ...checkSourceInput({ name: "any", secrets: [secret] }),
+        ...checkSecrets(secretFormOf(kindOf(known), known.options), [secret]),
+      ];
+      if (problem !== undefined) throw invalid({ field: "secret", message: problem.message });
+    },
+    toState: build,
+    toDeclaredState(input, known) {
+      const { secrets } = input;
+      const isSame = JSON.stringify(secrets) === JSON.stringify(known?.declaredSecrets);
+      if (known === undefined || !isSame) return { ...build(input, known), declaredSecrets: secrets };
+      const { secrets: _, ...rest } = input;
+      return build(rest, known);
+    },
+    merge({ shown, auth, options }, change) {
+      const merged = { ...shown, options: { ...options }, ...(auth && { auth }), ...change };
+      for (const name of REMOVABLE) if (merged[name] === null) delete merged[name];
+      return merged as SourceInput;
+    },
+    newSecret(known) {
+      const made = secretFormOf(kindOf(known), known.options).create(random, known.secrets[0]?.secret);
+      if (made !== undefined) return made;
+      const message = `only the provider can make one of the kind ${known.shown.kind}; give it`;
+      throw invalid({ field: "secret", message });
+    },
+    newSecretId,
+  };
+}
+
+function checkOptions(kind: SourceKindRules, options: Readonly<Record<string, unknown>>): FieldProblem[] {
+  if (kind.options === undefined) {
+    const [first] = Object.keys(options);
+    return first === undefined ? [] : [{ field: `options.${first}`, message: `the kind ${kind.name} has no options` }];
+  }
+  const [error] = Value.Errors(kind.options, options);
+  if (error === undefined) return [];
+  const path = error.instancePath.split("/").slice(1);
+  const params = error.params as { requiredProperties?: string[]; additionalProperties?: string[] };
+  const [member] = params.requiredProperties ?? params.additionalProperties ?? [];
+  const field = ["options", ...path, ...(member === undefined ? [] : [member])].join(".");
+  return [{ field, message: error.message }];
+}
+
+/** Somebody sends back what he was shown: a masked value stands for the one that is stored. */
+function restoreOptions(
+  given: SourceInput["options"] = {},
+  known: SourceState | undefined,
+): Readonly<Record<string, unknown>> {
+  const restored = Object.entries(given).map(([name, value]): [string, unknown] => {
+    const isMasked = value === MASK && isCredentialOption(name);
+    return [name, isMasked ? (known?.options[name] ?? value) : value];
+  });
+  return Object.fromEntries(restored);
+}
+
+function tokenOf({ token }: { token: string }, known: SourceState | undefined): string {
+  return token === MASK ? (known?.auth?.token ?? token) : token;
+}
+
+function checkMasked({ auth, path_token: pathToken }: SourceInput, known: SourceState | undefined): FieldProblem[] {
+  const message = `${MASK} is how a stored value is shown; give it anew`;
+  const problems: FieldProblem[] = [];
+  if (auth?.token === MASK && known?.auth === undefined) problems.push({ field: "auth.token", message });
+  if (pathToken === MASK && known?.pathToken === undefined) problems.push({ field: "path_token", message });
+  return problems;
+}
+
+/** Those that are stored are judged where the source is made from them. */
+function checkTokens({ auth, path_token: pathToken }: SourceInput, known: SourceState | undefined): FieldProblem[] {
+  const isKept = auth?.token === MASK || auth?.token === known?.auth?.token;
+  const path = typeof pathToken === "string" && pathToken !== MASK ? pathToken : undefined;
+  return [...checkToken(isKept ? undefined : auth?.token), ...checkPathToken(path)];
+}
+
+function invalid({ field, message }: FieldProblem): PosthornError {
+  return new PosthornError("invalid_field", `${field}: ${message}`, { field });
+}

@@ -1,0 +1,56 @@
+import type { Clock, Timer } from "../../domain/clock.ts";
+import type { Records } from "../../store/port/records.ts";
+import type { Entry } from "../resource.ts";
+import { writeUse, type SourceRecord } from "./source-record.ts";
+
+/** What is done for sources from time to time. */
+export interface SourceNotes {
+  /** Something has changed that may end sooner than the next look. */
+  schedule(): void;
+  stop(): Promise<void>;
+}
+
+export interface SourceNotesOptions {
+  records: Pick<Records, "noteStates">;
+  clock: Clock;
+  list: () => readonly Entry<SourceRecord>[];
+  endOverlaps: () => Promise<void>;
+  onFault: (error: unknown) => void;
+}
+
+/** When the last request came is told to the store this late: no webhook waits for it. */
+const EVERY_MS = 30_000;
+
+export function startSourceNotes({ records, clock, list, endOverlaps, onFault }: SourceNotesOptions): SourceNotes {
+  const written = new Map(list().map(({ seq, thing }) => [seq, thing.source.lastRequestAt]));
+  let timer: Timer | undefined;
+  let isStopped = false;
+
+  async function write(): Promise<void> {
+    const uses = list().map(({ seq, thing }) => ({ seq, at: thing.source.lastRequestAt }));
+    const news = uses.filter(({ seq, at }) => at > (written.get(seq) ?? 0));
+    if (news.length === 0) return;
+    await records.noteStates(news.map(({ seq, at }) => ({ seq, state: writeUse(at) })));
+    for (const { seq, at } of news) written.set(seq, at);
+  }
+
+  function schedule(): void {
+    timer?.cancel();
+    if (isStopped) return;
+    const wall = clock.wall();
+    const ends = list().flatMap(({ thing }) => thing.state.secrets.map(({ endsAt }) => (endsAt ?? Infinity) - wall));
+    timer = clock.setTimer(clock.now() + Math.max(0, Math.min(EVERY_MS, ...ends)), () => {
+      Promise.all([write(), endOverlaps()]).catch(onFault).finally(schedule);
+    });
+  }
+
+  schedule();
+  return {
+    schedule,
+    async stop() {
+      isStopped = true;
+      timer?.cancel();
+      await write().catch(onFault);
+    },
+  };
+}

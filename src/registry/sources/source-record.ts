@@ -1,0 +1,67 @@
+import type { Clock } from "../../domain/clock.ts";
+import { GENERIC_KIND, type Source, type SourceKindRules } from "../../domain/source.ts";
+import { endSecrets } from "../../domain/source-secrets.ts";
+import type { ManagedBy } from "../../domain/subscription.ts";
+import type { Resource } from "../resource.ts";
+import type { SecretBox } from "../secret-box.ts";
+import { readState, toSource, writeState, type SourceState } from "./source-settings.ts";
+
+/** A declared source, with what its owner set. */
+export interface SourceRecord {
+  readonly source: Source;
+  readonly state: SourceState;
+  readonly managedBy: ManagedBy;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface SourceKindOptions {
+  clock: Pick<Clock, "wall">;
+  secretBox: SecretBox;
+  kinds: ReadonlyMap<string, SourceKindRules>;
+  maxBytes: number;
+  /** When the last request came, as far as this process knows: the store is told later. */
+  findLastRequestAt: (name: string) => number | undefined;
+}
+
+export interface SourceRecords {
+  readonly resource: Resource<SourceRecord>;
+  toRecord(state: SourceState, managedBy: ManagedBy): SourceRecord;
+}
+
+/** How sources are written down, and read. */
+export function createSourceRecords(options: SourceKindOptions): SourceRecords {
+  const { clock, secretBox, kinds, maxBytes, findLastRequestAt } = options;
+
+  function build(state: SourceState, managedBy: ManagedBy, createdAt: number, updatedAt: number): SourceRecord {
+    const live = { ...state, secrets: endSecrets(state.secrets, clock.wall()) };
+    const source = toSource(live, kinds.get(state.shown.kind ?? GENERIC_KIND), { maxBytes, declared: true });
+    return { source, state: live, managedBy, createdAt, updatedAt };
+  }
+
+  return {
+    resource: {
+      kind: "source",
+      noun: "source",
+      format: 1,
+      read({ id, data, state: use, createdAt, updatedAt }) {
+        const { state, managedBy } = readState(id, data, secretBox);
+        const record = build(state, managedBy, createdAt, updatedAt);
+        record.source.lastRequestAt = findLastRequestAt(id) ?? readUse(use);
+        return record;
+      },
+      write: ({ state, managedBy }) => ({ data: writeState(state, managedBy, secretBox) }),
+      // A name is one for the whole gateway: senders know nothing of tenants.
+      keyOf: ({ state }) => ({ id: state.shown.name }),
+    },
+    toRecord: (state, managedBy) => build(state, managedBy, clock.wall(), clock.wall()),
+  };
+}
+
+export function writeUse(lastRequestAt: number): string {
+  return JSON.stringify({ lastRequestAt });
+}
+
+function readUse(use: string | undefined): number {
+  return use === undefined ? 0 : (JSON.parse(use) as { lastRequestAt: number }).lastRequestAt;
+}

@@ -1,0 +1,153 @@
+import { parseAllowedIps } from "../../domain/allowed-ips.ts";
+import { isCredentialHeader } from "../../domain/credential-header.ts";
+import { DEFAULT_TENANT } from "../../domain/event.ts";
+import { parsePointer } from "../../domain/json-pointer.ts";
+import { parsePattern } from "../../domain/pattern.ts";
+import {
+  GENERIC_KIND,
+  type HiddenTexts,
+  type Place,
+  type Source,
+  type SourceGate,
+  type SourceInput,
+  type SourceKindRules,
+} from "../../domain/source.ts";
+import type { SourceSecret } from "../../domain/source-secrets.ts";
+import type { ManagedBy } from "../../domain/subscription.ts";
+import type { SecretBox } from "../secret-box.ts";
+import { judgeDoors } from "./source-doors.ts";
+
+/** What a user set, and how it is written down: what opens a door is sealed. */
+
+/** Without what is sealed or has a place of its own. */
+type Shown = Omit<SourceInput, "secrets" | "auth" | "path_token" | "options">;
+
+export interface SourceState {
+  shown: Shown;
+  auth: { header: string; token: string } | undefined;
+  options: Readonly<Record<string, unknown>>;
+  pathToken: string | undefined;
+  secrets: readonly SourceSecret[];
+  /** What the configuration said last: secrets that were rotated since stay while it says the same. */
+  declaredSecrets: readonly string[] | undefined;
+}
+
+/** What a record of a source says beside its name. */
+interface StoredSettings extends Omit<Shown, "name"> {
+  managedBy: ManagedBy;
+  /** Base64 of a sealed `Hidden`; absent when there is nothing to hide. */
+  sealed?: string;
+}
+
+type Hidden = Pick<SourceState, "auth" | "options" | "pathToken" | "secrets" | "declaredSecrets">;
+
+export function writeState(state: SourceState, managedBy: ManagedBy, box: SecretBox): string {
+  const { shown, ...hidden } = state;
+  const { name: _, ...rest } = shown;
+  const isPlain =
+    hidden.auth === undefined &&
+    hidden.pathToken === undefined &&
+    hidden.secrets.length === 0 &&
+    Object.keys(hidden.options).length === 0;
+  if (isPlain) return JSON.stringify({ ...rest, managedBy } satisfies StoredSettings);
+  const sealed = Buffer.from(box.seal(JSON.stringify(hidden satisfies Hidden), ownerOf(shown))).toString("base64");
+  return JSON.stringify({ ...rest, managedBy, sealed } satisfies StoredSettings);
+}
+
+export function readState(name: string, text: string, box: SecretBox): { state: SourceState; managedBy: ManagedBy } {
+  const { sealed, managedBy, ...rest } = JSON.parse(text) as StoredSettings;
+  const shown = { ...rest, name };
+  if (sealed === undefined) {
+    const nothing = { auth: undefined, options: {}, pathToken: undefined, secrets: [], declaredSecrets: undefined };
+    return { state: { shown, ...nothing }, managedBy };
+  }
+  const hidden = JSON.parse(box.open(Buffer.from(sealed, "base64"), ownerOf(shown))) as Hidden;
+  const state = {
+    shown,
+    auth: hidden.auth,
+    options: hidden.options,
+    pathToken: hidden.pathToken,
+    secrets: hidden.secrets.map((one) => ({ ...one, endsAt: one.endsAt })),
+    declaredSecrets: hidden.declaredSecrets,
+  };
+  return { state, managedBy };
+}
+
+function ownerOf({ tenant_id: tenantId = DEFAULT_TENANT, name }: Pick<Shown, "tenant_id" | "name">): string {
+  return `${tenantId}/source/${name}`;
+}
+
+export interface SourceDefaults {
+  maxBytes: number;
+  declared: boolean;
+}
+
+/** As the receiver uses it. */
+export function toSource(state: SourceState, kind: SourceKindRules | undefined, defaults: SourceDefaults): Source {
+  const { shown, auth, options, pathToken } = state;
+  const places = [shown.id_from, shown.ordering_key_from, shown.priority_from].map(parsePlace);
+  const [idFrom, orderingKeyFrom, priorityFrom] = places;
+  const bodyPlaces = places.filter((place) => place?.in === "body").map(({ pointer }) => pointer);
+  const only = shown.only ?? kind?.only;
+  const { secrets, weakness, isLocked } = judgeDoors(state, kind);
+  return {
+    name: shown.name,
+    kind: shown.kind ?? GENERIC_KIND,
+    tenantId: shown.tenant_id ?? DEFAULT_TENANT,
+    status: shown.status ?? "active",
+    maxBytes: shown.max_bytes ?? Math.max(defaults.maxBytes, kind?.maxBytes ?? 0),
+    methods: shown.methods ?? ["POST"],
+    handshakeMethods: kind?.handshakeMethods,
+    eventType: (shown.event_type ?? "webhook.{source}").replaceAll("{source}", shown.name),
+    typeTemplate: shown.event_type?.replaceAll("{source}", shown.name),
+    idFrom,
+    orderingKeyFrom,
+    priorityFrom,
+    pointers: [...(kind?.pointers ?? []), ...bodyPlaces],
+    only: only?.map(parsePattern),
+    answerWithinMs: typeof shown.answer_within === "number" ? shown.answer_within * 1000 : undefined,
+    gate: toGate(shown, auth, isLocked),
+    refusesReplays: shown.refuse_replays === true && kind?.replayMark !== undefined,
+    pathToken,
+    hidden: toHidden(state),
+    settings: { source: shown.name, secrets, options, manifest: shown.manifest ?? undefined },
+    weakness,
+    declared: defaults.declared,
+    lastRequestAt: 0,
+  };
+}
+
+function toGate(
+  { allowed_ips: ips, content_types: types }: Shown,
+  auth: SourceState["auth"],
+  isLocked: boolean,
+): SourceGate | undefined {
+  if (!isLocked && !Array.isArray(ips) && !Array.isArray(types) && auth === undefined) return undefined;
+  return {
+    isLocked,
+    allowedIps: Array.isArray(ips) ? parseAllowedIps(ips) : undefined,
+    contentTypes: Array.isArray(types) ? types.map((type) => type.toLowerCase()) : undefined,
+    auth: auth === undefined ? undefined : { header: auth.header.toLowerCase(), token: auth.token },
+  };
+}
+
+function toHidden({ auth, pathToken, options, secrets }: SourceState): HiddenTexts | undefined {
+  const ofOptions = Object.entries(options).flatMap(([name, value]) =>
+    isCredentialOption(name) && typeof value === "string" && value !== "" ? [value] : [],
+  );
+  const texts = [...secrets.map(({ secret }) => secret), ...ofOptions];
+  if (auth !== undefined) texts.push(auth.token);
+  if (pathToken !== undefined) texts.push(pathToken);
+  return texts.length === 0 ? undefined : { header: auth?.header.toLowerCase(), texts };
+}
+
+/** Whether a kind's setting is a secret by its name; the name of a header is none. */
+export function isCredentialOption(name: string): boolean {
+  return isCredentialHeader(name) && !name.endsWith("_header");
+}
+
+function parsePlace(text: string | undefined): Place | undefined {
+  if (text === undefined) return undefined;
+  const [where, rest] = [text.slice(0, text.indexOf(":")), text.slice(text.indexOf(":") + 1)];
+  return where === "header" ? { in: "header", name: rest.toLowerCase() } : { in: "body", pointer: parsePointer(rest) };
+}

@@ -1,0 +1,317 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Clock, Random } from "../../domain/clock.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import { DEFAULT_TENANT } from "../../domain/event.ts";
+import { isGatewayEventType } from "../../domain/pattern.ts";
+import {
+  SOURCE_NAME_PATTERN,
+  type Source,
+  type SourceInput,
+  type SourceKindRules,
+  type SourceStatus,
+} from "../../domain/source.ts";
+import { endSecrets, retireSecret, rotateSecret, type SourceSecret } from "../../domain/source-secrets.ts";
+import type { ManagedBy } from "../../domain/subscription.ts";
+import type { Records } from "../../store/port/records.ts";
+import type { Collection } from "../collection.ts";
+import { declare, refuseManaged } from "../declared.ts";
+import type { Draft, Pending } from "../draft.ts";
+import { checkIfMatch } from "../if-match.ts";
+import type { Entry } from "../resource.ts";
+import type { Made, Once, Registry } from "../registry.ts";
+import type { SecretBox } from "../secret-box.ts";
+import { createSourceInputs, type SourceChange } from "./source-input.ts";
+import { startSourceNotes, type SourceNotes } from "./source-notes.ts";
+import { createSourceRecords, type SourceRecord } from "./source-record.ts";
+import { refuseClash, refuseForeign, refuseOtherTenant, refusePath, refuseTakeover } from "./source-refusals.ts";
+import { toSource, type SourceState } from "./source-settings.ts";
+
+/** Where webhooks come from: the declared ones, and any other name while the `*` source is on. */
+export interface Sources {
+  find(name: string): Source | undefined;
+  /** By name. */
+  list(tenantId: string | undefined): readonly SourceRecord[];
+  /** One that was declared, by API or in the file. */
+  get(name: string, tenantId: string | undefined): Entry<SourceRecord>;
+  create(input: SourceInput, by?: { tenantId?: string | undefined }, once?: Once): Promise<Made<SourceRecord>>;
+  /** All that is set becomes what is given; secrets and the path token stay when none is given. */
+  put(input: SourceInput, meant?: Meant): Promise<{ entry: Entry<SourceRecord>; isNew: boolean }>;
+  /** What is not given stays. */
+  change(name: string, change: SourceChange, meant?: Meant): Promise<Entry<SourceRecord>>;
+  setStatus(name: string, status: SourceStatus, meant?: Meant): Promise<Entry<SourceRecord>>;
+  /** The new secret is current at once; those before it count until the overlap ends. */
+  rotateSecret(
+    name: string,
+    rotation: SourceRotation,
+    meant?: Meant,
+  ): Promise<{ entry: Entry<SourceRecord>; secret: string }>;
+  retireSecret(name: string, secretId: string, meant?: Meant): Promise<Entry<SourceRecord>>;
+  remove(name: string, meant?: Meant): Promise<void>;
+  /** Throws `config_invalid` for the first one that cannot be taken over. */
+  checkDeclared(declared: readonly SourceInput[]): void;
+  /** Takes over what the configuration declares, all or nothing; says which left it. */
+  applyDeclared(declared: readonly SourceInput[]): Promise<{ left: readonly string[] }>;
+  /** Writes down what was only noted. */
+  stop(): Promise<void>;
+}
+
+/** Who means which: what another tenant has is not there, and a change is made in the version that it names. */
+export interface Meant {
+  tenantId?: string | undefined;
+  ifMatch?: string | undefined;
+}
+
+export interface SourceRotation {
+  secret?: string | undefined;
+  overlapMs: number;
+}
+
+export interface SourcesOptions {
+  registry: Registry;
+  records: Pick<Records, "noteStates">;
+  clock: Clock;
+  random: Random;
+  secretBox: SecretBox;
+  kinds: ReadonlyMap<string, SourceKindRules>;
+  /** Whether a name that nobody has declared takes webhooks, which belong to the tenant `default`. */
+  anySource: boolean;
+  maxBytes: number;
+  /** Some of them are others now. */
+  onChange?: (() => void) | undefined;
+  /** It takes webhooks, and takes none any more when the draft is written. */
+  onDisabled?: ((source: Source, reason: string, draft: Draft) => void) | undefined;
+  onFault: (error: unknown) => void;
+}
+
+const NAME = new RegExp(SOURCE_NAME_PATTERN);
+/** Names that only the `*` source answers to are remembered, up to a bound. */
+const MAX_REMEMBERED = 1000;
+const MAX_SOURCES = 10_000;
+
+export async function openSources(options: SourcesOptions): Promise<Sources> {
+  const { registry, clock, random, kinds, anySource, maxBytes, onDisabled } = options;
+  const undeclared = new Map<string, Source>();
+  const inputs = createSourceInputs({ clock, random, kinds });
+  /** Not there yet while the kind is opened. */
+  const later: { sources?: Collection<SourceRecord>; notes?: SourceNotes } = {};
+  const { resource, toRecord } = createSourceRecords({
+    ...options,
+    findLastRequestAt: (name) => later.sources?.find(name)?.thing.source.lastRequestAt,
+  });
+  const sources = await registry.open<SourceRecord>({
+    ...resource,
+    onChange(changes) {
+      for (const { after } of changes) if (after !== undefined) undeclared.delete(after.id);
+      later.notes?.schedule();
+      if (later.sources !== undefined) options.onChange?.();
+    },
+  });
+  later.sources = sources;
+  const notes = (later.notes = startSourceNotes({ ...options, list: sources.list, endOverlaps }));
+
+  function put(draft: Draft, state: SourceState, managedBy: ManagedBy, reason: string): Pending<SourceRecord> {
+    const before = draft.find(sources, state.shown.name)?.thing;
+    if (managedBy === "api") refusePath(state.shown.manifest, before?.state.shown.manifest);
+    const record = toRecord(state, managedBy);
+    tellDisabled(draft, before, record, reason);
+    return draft.put(sources, record);
+  }
+
+  function tellDisabled(draft: Draft, before: SourceRecord | undefined, after: SourceRecord, reason: string): void {
+    if (before?.source.status === "active" && after.source.status !== "active") {
+      onDisabled?.(after.source, reason, draft);
+    }
+  }
+
+  /** Those that a rotation replaced and whose time is over. */
+  async function endOverlaps(): Promise<void> {
+    const hasEnded = ({ thing: { state } }: Entry<SourceRecord>) =>
+      endSecrets(state.secrets, clock.wall()) !== state.secrets;
+    const ended = sources.list().filter(hasEnded);
+    if (ended.length === 0) return;
+    await registry.change(sources, (draft) => {
+      for (const { id } of ended) {
+        const known = draft.find(sources, id);
+        if (known === undefined || !hasEnded(known)) continue;
+        const { state, managedBy } = known.thing;
+        put(draft, { ...state, secrets: endSecrets(state.secrets, clock.wall()) }, managedBy, "");
+      }
+    });
+  }
+
+  function get(name: string, tenantId: string | undefined): Entry<SourceRecord> {
+    return refuseForeign(sources.get(name), tenantId);
+  }
+
+  function getMeant(draft: Draft, name: string, { tenantId, ifMatch }: Meant): Entry<SourceRecord> {
+    const known = refuseForeign(draft.get(sources, name), tenantId);
+    checkIfMatch(ifMatch, known);
+    return known;
+  }
+
+  function insert(draft: Draft, input: SourceInput, tenantId: string | undefined): Pending<SourceRecord> {
+    if (anySource) refuseTakeover(input.name, tenantId);
+    const { length } = draft.list(sources);
+    if (length >= MAX_SOURCES) {
+      throw new PosthornError("conflict", `There are ${length} sources; ${MAX_SOURCES} are the most.`);
+    }
+    return put(draft, inputs.toState(input, undefined), "api", "");
+  }
+
+  /** Of one that is there, whoever owns it. */
+  async function changeState(
+    name: string,
+    meant: Meant,
+    toChanged: (known: Entry<SourceRecord>) => { state: SourceState; reason: string },
+  ): Promise<Entry<SourceRecord>> {
+    const pending = await registry.change(sources, (draft) => {
+      const known = getMeant(draft, name, meant);
+      const { state, reason } = toChanged(known);
+      return put(draft, state, known.thing.managedBy, reason);
+    });
+    return pending.entry;
+  }
+
+  function changeSecrets(
+    name: string,
+    meant: Meant,
+    toChanged: (known: SourceRecord) => readonly SourceSecret[],
+  ): Promise<Entry<SourceRecord>> {
+    return changeState(name, meant, ({ thing }) => ({
+      state: { ...thing.state, secrets: toChanged(thing) },
+      reason: "",
+    }));
+  }
+
+  function buildDeclared(draft: Draft, input: SourceInput, known: SourceRecord | undefined): SourceRecord {
+    refuseClash(known);
+    // What an operator set stays; one that came back to the file starts anew.
+    const status = input.status ?? (known?.managedBy === "config" ? known.source.status : "active");
+    const state = orConfigInvalid(input, () => inputs.toDeclaredState({ ...input, status }, known?.state));
+    if (known?.managedBy === "config" && isSame(known.state, state)) return known;
+    const record = toRecord(state, "config");
+    tellDisabled(draft, known, record, `the configuration says so: ${status}`);
+    return record;
+  }
+
+  /** Its senders get 503 and try again: nothing is lost if it left the file by mistake. */
+  function toFormer(draft: Draft, known: SourceRecord): SourceRecord {
+    const shown = { ...known.state.shown, status: "paused" as const };
+    const former = toRecord({ ...known.state, shown }, "former_config");
+    tellDisabled(draft, known, former, "it left the configuration");
+    return former;
+  }
+
+  return {
+    find(name) {
+      const known = sources.find(name)?.thing.source;
+      if (known !== undefined || !anySource || sources.hasNewer(name)) return known;
+      const remembered = undeclared.get(name);
+      if (remembered !== undefined || !NAME.test(name)) return remembered;
+      const source = toSource(inputs.toState({ name }, undefined), undefined, { maxBytes, declared: false });
+      // Nobody may speak for the gateway by choosing a name.
+      if (isGatewayEventType(source.eventType)) return undefined;
+      if (undeclared.size >= MAX_REMEMBERED) undeclared.clear();
+      undeclared.set(name, source);
+      return source;
+    },
+    list: (tenantId) =>
+      sources
+        .list()
+        .map(({ thing }) => thing)
+        .filter(({ source }) => tenantId === undefined || source.tenantId === tenantId)
+        .sort((a, b) => (a.source.name < b.source.name ? -1 : 1)),
+    get,
+    async create(input, { tenantId } = {}, once) {
+      const made = await registry.make(sources, once, (draft) => {
+        if (draft.find(sources, input.name) === undefined) return insert(draft, input, tenantId);
+        throw new PosthornError("conflict", `The name ${input.name} is taken. Choose another.`);
+      });
+      // Somebody else may have taken the name since.
+      if (made.entry.thing.source.tenantId === (input.tenant_id ?? DEFAULT_TENANT)) return made;
+      throw new PosthornError("conflict", "What this Idempotency-Key made was deleted since; use a new one.");
+    },
+    async put(input, { tenantId, ifMatch } = {}) {
+      const { pending, isNew } = await registry.change(sources, (draft) => {
+        const known = draft.find(sources, input.name);
+        if (known !== undefined) refuseForeign(known, tenantId);
+        checkIfMatch(ifMatch, known);
+        if (known === undefined) return { pending: insert(draft, input, tenantId), isNew: true };
+        const { source, state } = known.thing;
+        refuseOtherTenant(input.tenant_id, source.tenantId);
+        refuseManaged(sources, known);
+        const kept = inputs.toState({ ...input, tenant_id: source.tenantId }, state);
+        return { pending: put(draft, kept, "api", said(input.status)), isNew: false };
+      });
+      return { entry: pending.entry, isNew };
+    },
+    async change(name, change, meant = {}) {
+      const pending = await registry.change(sources, (draft) => {
+        const known = getMeant(draft, name, meant);
+        refuseManaged(sources, known);
+        const { state, source } = known.thing;
+        const merged = { ...inputs.merge(state, change), tenant_id: source.tenantId };
+        return put(draft, inputs.toState(merged, state), "api", said(change.status));
+      });
+      return pending.entry;
+    },
+    setStatus: (name, status, meant = {}) =>
+      changeState(name, meant, ({ thing: { state } }) => ({
+        state: { ...state, shown: { ...state.shown, status } },
+        reason: said(status),
+      })),
+    async rotateSecret(name, { secret: given, overlapMs }, meant = {}) {
+      let secret = "";
+      const entry = await changeSecrets(name, meant, ({ state }) => {
+        secret = given ?? inputs.newSecret(state);
+        inputs.checkSecret(secret, state);
+        return rotateSecret(state.secrets, secret, overlapMs, { now: clock.wall(), createId: inputs.newSecretId });
+      });
+      return { entry, secret };
+    },
+    retireSecret: (name, secretId, meant = {}) =>
+      changeSecrets(name, meant, ({ state, source }) => {
+        const secrets = retireSecret(state.secrets, secretId);
+        if (secrets.length > 0 || kinds.get(source.kind)?.needsSecret !== true) return secrets;
+        throw new PosthornError("conflict", `${secretId} is the last secret of ${name}. Rotate it instead.`);
+      }),
+    remove: (name, meant = {}) =>
+      registry.change(sources, (draft) => {
+        refuseManaged(sources, getMeant(draft, name, meant));
+        draft.remove(sources, name);
+      }),
+    checkDeclared(given) {
+      for (const input of given) {
+        orConfigInvalid(input, () => inputs.check(input, sources.find(input.name)?.thing.state));
+      }
+    },
+    applyDeclared: (given) =>
+      registry.change(sources, async (draft) => {
+        const things = given.map((input) => ({
+          id: input.name,
+          build: (known: Entry<SourceRecord> | undefined) => buildDeclared(draft, input, known?.thing),
+        }));
+        const left = await declare(draft, sources, things, (known) => toFormer(draft, known));
+        return { left: left.map(({ id }) => id) };
+      }),
+    stop: notes.stop,
+  };
+}
+
+function said(status: SourceStatus | undefined): string {
+  return `somebody set it to ${status ?? "active"}`;
+}
+
+function orConfigInvalid<Result>({ name }: SourceInput, run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof PosthornError) || error.code !== "invalid_field") throw error;
+    throw new PosthornError("config_invalid", `The declared source ${name} is not valid: ${error.message}`);
+  }
+}
+
+/** As it would be written: whatever order it is given in. */
+function isSame(one: SourceState, other: SourceState): boolean {
+  return isDeepStrictEqual(JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(other)));
+}

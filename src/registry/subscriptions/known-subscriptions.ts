@@ -1,0 +1,101 @@
+import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
+import type { Subscription } from "../../domain/subscription.ts";
+import { isPresetName } from "../../domain/target-presets.ts";
+import type { TargetInput } from "../../domain/target.ts";
+import type { Change, Entry } from "../resource.ts";
+import type { Settings } from "../sealed-settings.ts";
+import type { KeptSubscription } from "./subscription-record.ts";
+import { toSubscription } from "./to-subscription.ts";
+
+/** Subscriptions as those who route and deliver read them, each made of its record and of the target that it names. */
+export interface KnownSubscriptions {
+  find(seq: number): Subscription | undefined;
+  findById(id: string, tenantId: string | undefined): Subscription | undefined;
+  /** By age; the same list as long as nothing changes. */
+  list(tenantId: string | undefined): readonly Subscription[];
+  /** The same one for the same entry. */
+  derive(entry: KeptEntry): Subscription;
+  /** As it would be with this in its place. */
+  deriveWith(entry: KeptEntry, thing: KeptSubscription): Subscription;
+  take(change: Change<KeptSubscription>): SubscriptionChanged;
+  /** Makes those anew that name a target. */
+  retarget(entries: readonly KeptEntry[]): SubscriptionChanged[];
+}
+
+export type KeptEntry = Entry<KeptSubscription>;
+
+/** One that was made has no `before`, one that was deleted no `after`. */
+export interface SubscriptionChanged {
+  readonly before: Subscription | undefined;
+  readonly after: Subscription | undefined;
+}
+
+export type FindTarget = (name: string, tenantId: string) => TargetInput | undefined;
+
+export function createKnownSubscriptions(
+  kinds: DestinationKinds,
+  findTarget: FindTarget | undefined,
+): KnownSubscriptions {
+  const derived = new WeakMap<KeptEntry, Subscription>();
+  const bySeq = new Map<number, Subscription>();
+  const byId = new Map<string, Subscription>();
+  let listed: readonly Subscription[] | undefined;
+
+  function remember(entry: KeptEntry): Subscription {
+    const subscription = derive(entry);
+    bySeq.set(entry.seq, subscription);
+    byId.set(entry.id, subscription);
+    listed = undefined;
+    return subscription;
+  }
+
+  function forget({ seq, id }: KeptEntry): void {
+    bySeq.delete(seq);
+    byId.delete(id);
+    listed = undefined;
+  }
+
+  function derive(entry: KeptEntry): Subscription {
+    let subscription = derived.get(entry);
+    if (subscription === undefined) derived.set(entry, (subscription = deriveWith(entry, entry.thing)));
+    return subscription;
+  }
+
+  function deriveWith(entry: KeptEntry, thing: KeptSubscription): Subscription {
+    const { target } = thing.settings;
+    const shared = namesTarget(thing.settings) ? findTarget?.(target as string, entry.tenantId) : undefined;
+    return toSubscription(entry, thing, shared, kinds);
+  }
+
+  function listAll(): readonly Subscription[] {
+    return (listed ??= [...bySeq.values()].sort((a, b) => a.seq - b.seq));
+  }
+
+  return {
+    find: (seq) => bySeq.get(seq),
+    findById(id, tenantId) {
+      const subscription = byId.get(id);
+      return tenantId === undefined || tenantId === subscription?.tenantId ? subscription : undefined;
+    },
+    list: (tenantId) => (tenantId === undefined ? listAll() : listAll().filter((one) => one.tenantId === tenantId)),
+    derive,
+    deriveWith,
+    take({ before, after }) {
+      const known = before && bySeq.get(before.seq);
+      if (after === undefined && before !== undefined) forget(before);
+      return { before: known, after: after && remember(after) };
+    },
+    retarget: (entries) =>
+      entries
+        .filter(({ thing }) => namesTarget(thing.settings))
+        .map((entry) => {
+          const before = bySeq.get(entry.seq);
+          derived.delete(entry);
+          return { before, after: remember(entry) };
+        }),
+  };
+}
+
+function namesTarget({ target }: Settings): boolean {
+  return target !== undefined && target !== null && !isPresetName(target);
+}

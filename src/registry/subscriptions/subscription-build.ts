@@ -1,0 +1,104 @@
+import type { DestinationKind } from "../../deliver/senders/sender.ts";
+import type { Clock, Random } from "../../domain/clock.ts";
+import { applyKeyInput, type SigningKeys } from "../../domain/signing-keys.ts";
+import type { SharedSettings, SubscriptionInput, SubscriptionStatus } from "../../domain/subscription.ts";
+import type { Settings } from "../sealed-settings.ts";
+import type { SecretBox } from "../secret-box.ts";
+import { sealSigningKeys, sealSubscriptionSettings, type KeptSubscription } from "./subscription-record.ts";
+
+export type SubscriptionChange = Partial<SubscriptionInput>;
+
+type Facts = Pick<KeptSubscription, "id" | "tenantId" | "managedBy" | "createdBy">;
+
+/** What a subscription becomes, as it is to be kept. */
+export interface SubscriptionBuild {
+  /** The known one itself, where the input says nothing else. */
+  fromInput(input: SubscriptionInput, kind: DestinationKind, facts: Facts, known?: KeptSubscription): KeptSubscription;
+  withStatus(known: KeptSubscription, status: SubscriptionStatus): KeptSubscription;
+  withKeys(known: KeptSubscription, keys: SigningKeys): KeptSubscription;
+  /** It has left the configuration: its deliveries are held, because that may be a mistake. */
+  toFormer(known: KeptSubscription): KeptSubscription;
+  /** With settings that are sealed anew. */
+  seal(known: KeptSubscription, kind: DestinationKind): KeptSubscription;
+}
+
+export function createSubscriptionBuild(options: {
+  clock: Clock;
+  random: Random;
+  secretBox: SecretBox;
+}): SubscriptionBuild {
+  const { clock, random, secretBox } = options;
+
+  function heldSince(status: SubscriptionStatus, known: KeptSubscription | undefined): number | undefined {
+    return status === "active" ? undefined : (known?.heldSince ?? clock.wall());
+  }
+
+  function withStatus(known: KeptSubscription, status: SubscriptionStatus): KeptSubscription {
+    return { ...known, status, heldSince: heldSince(status, known) };
+  }
+
+  return {
+    fromInput(input, kind, { id, tenantId, managedBy, createdBy }, known) {
+      const { secret: _, status = known?.status ?? "active", ...settings } = input;
+      const isDeclared = managedBy === "config";
+      const keys = applyKeyInput(known?.keys, input, { random, now: clock.now(), isDeclared });
+      const hasSameSettings = known !== undefined && isSameSettings(known.settings, settings);
+      if (hasSameSettings && keys === known.keys && status === known.status && managedBy === known.managedBy) {
+        return known;
+      }
+      const owner = { id, tenantId };
+      return {
+        ...owner,
+        name: input.name,
+        status,
+        settings,
+        keys,
+        managedBy,
+        createdBy,
+        heldSince: heldSince(status, known),
+        sealed: {
+          settings: hasSameSettings
+            ? known.sealed.settings
+            : sealSubscriptionSettings(settings, kind, secretBox, owner),
+          keys: keys === known?.keys ? known.sealed.keys : sealSigningKeys(keys, secretBox, owner),
+        },
+      };
+    },
+    withStatus,
+    withKeys: (known, keys) => ({
+      ...known,
+      keys,
+      sealed: { ...known.sealed, keys: sealSigningKeys(keys, secretBox, known) },
+    }),
+    toFormer: (known) => ({ ...withStatus(known, "inactive"), managedBy: "former_config" }),
+    seal: (known, kind) => ({
+      ...known,
+      sealed: { ...known.sealed, settings: sealSubscriptionSettings(known.settings, kind, secretBox, known) },
+    }),
+  };
+}
+
+/** One way to retry at a time: a change of the one takes the other away. */
+export function mergeChange(current: Settings, change: SubscriptionChange): SubscriptionInput {
+  const merged: SharedSettings = { ...current, ...change };
+  if (change.destination !== undefined) merged.destination = { ...current.destination, ...change.destination };
+  if (change.retry_policy !== undefined && change.retry_count === undefined && change.retry_interval === undefined) {
+    delete merged.retry_count;
+    delete merged.retry_interval;
+  }
+  if (change.retry_policy === undefined && (change.retry_count ?? change.retry_interval) !== undefined) {
+    delete merged.retry_policy;
+  }
+  return merged;
+}
+
+/** In whatever order: what was sealed comes back behind the rest. */
+function isSameSettings(one: Settings, other: Settings): boolean {
+  const textOf = (settings: Settings) =>
+    JSON.stringify(
+      Object.entries(settings)
+        .filter(([, value]) => value !== undefined)
+        .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    );
+  return textOf(one) === textOf(other);
+}

@@ -1,0 +1,108 @@
+import { checkKindSettings, describeUnknownKind, fieldOf, settingsIn } from "../../deliver/senders/kind-settings.ts";
+import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
+import type { DestinationKind } from "../../deliver/senders/sender.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import { DEFAULT_TENANT } from "../../domain/event.ts";
+import { findForwardRival } from "../../domain/forward-rules.ts";
+import { DEFAULT_KIND, type Subscription, type SubscriptionInput } from "../../domain/subscription.ts";
+import { checkSharedSettings } from "../../domain/subscription-rules.ts";
+import { type TargetInput, THRESHOLDS } from "../../domain/target.ts";
+import { isPresetName } from "../../domain/target-presets.ts";
+import type { Draft } from "../draft.ts";
+
+export interface SubscriptionCheckOptions {
+  kinds: DestinationKinds;
+  /** Refuses settings of a destination that may not be used from here. */
+  refuseDestination: (kind: DestinationKind, settings: object) => void;
+  /** A target that several subscriptions share; with a draft, it must be the same when that is written. */
+  findTarget?: ((name: string, tenantId: string, draft?: Draft) => TargetInput | undefined) | undefined;
+}
+
+/** Throws for what cannot be a subscription, whatever others there are; answers the kind of its destination. */
+export function createSubscriptionCheck(
+  options: SubscriptionCheckOptions,
+): (input: SubscriptionInput, draft: Draft) => DestinationKind {
+  const { kinds } = options;
+
+  function checkTarget(input: SubscriptionInput, kind: DestinationKind, draft: Draft): void {
+    const { target, tenant_id: tenantId = DEFAULT_TENANT } = input;
+    if (target === undefined || target === null || isPresetName(target)) return;
+    if (options.findTarget?.(target, tenantId, draft) === undefined) {
+      throw new PosthornError(
+        "invalid_field",
+        `target: "${target}" is neither n8n nor a target of ${tenantId}. Make it first, with POST /api/v1/targets.`,
+        { field: "target" },
+      );
+    }
+    const field = findHealthSetting(input, kind) ?? THRESHOLDS.find((name) => input[name] !== undefined);
+    if (field === undefined) return;
+    throw new PosthornError("invalid_field", `${field}: ${target} is shared; set it there, for all who send to it.`, {
+      field,
+    });
+  }
+
+  return (input, draft) => {
+    const [problem] = [...checkSharedSettings(input), ...checkKindSettings(input, kinds)];
+    if (problem !== undefined) {
+      throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}`, { field: problem.field });
+    }
+    const kind = kinds.findOf(input) as DestinationKind;
+    options.refuseDestination(kind, settingsIn(input, kind));
+    checkTarget(input, kind, draft);
+    return kind;
+  };
+}
+
+function findHealthSetting(input: SubscriptionInput, kind: DestinationKind): string | undefined {
+  const settings = new Map<string, unknown>(Object.entries(settingsIn(input, kind)));
+  const set = kind.healthSettings?.find((name) => (settings.get(name) ?? null) !== null);
+  return set === undefined ? undefined : fieldOf(set, kind);
+}
+
+type Other = Pick<Subscription, "id" | "name">;
+
+export function refuseSameName(name: string, tenantId: string, others: readonly Other[]): void {
+  if (!others.some((one) => one.name === name)) return;
+  throw new PosthornError(
+    "conflict",
+    `The tenant ${tenantId} already has a subscription named "${name}". Choose another name.`,
+  );
+}
+
+export function refuseRival(input: SubscriptionInput, others: readonly Subscription[]): void {
+  const rival = findForwardRival(input, others);
+  if (rival === undefined) return;
+  throw new PosthornError(
+    "conflict",
+    `mode: the subscription "${rival.name}" (${rival.id}) forwards some of these events already, and a source waits ` +
+      "for one only. Choose other patterns, or let one of the two queue.",
+    { field: "mode", details: { subscription_id: rival.id } },
+  );
+}
+
+export function refuseOverQuota(quota: number | undefined, tenantId: string, used: number): void {
+  if (quota === undefined || used < quota) return;
+  throw new PosthornError(
+    "subscription_quota",
+    `The tenant ${tenantId} may have ${quota} subscriptions and has ${used}. Delete one, or raise its quota.`,
+    { details: { quota, used } },
+  );
+}
+
+export function refuseOtherKind(input: { kind?: string }, known: { kind?: string }): void {
+  const kind = known.kind ?? DEFAULT_KIND;
+  if ((input.kind ?? DEFAULT_KIND) === kind) return;
+  throw new PosthornError("invalid_field", `kind: it is ${kind}, for good. Make another subscription.`, {
+    field: "kind",
+  });
+}
+
+/** It was written by a release that knows more kinds, which may mean something else by what it says. */
+export function refuseUnknownKind(id: string, settings: { kind?: string }, kinds: DestinationKinds): void {
+  if (kinds.findOf(settings) !== undefined) return;
+  throw new PosthornError(
+    "newer_format",
+    `The subscription ${id} stays as it is: ${describeUnknownKind(settings.kind ?? DEFAULT_KIND, kinds)}. Change it ` +
+      "with the release that made it.",
+  );
+}

@@ -1,0 +1,182 @@
+import { settingsIn, withSettings } from "../../deliver/senders/kind-settings.ts";
+import type { DestinationKind } from "../../deliver/senders/sender.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import { DEFAULT_TENANT } from "../../domain/event.ts";
+import { stableId } from "../../domain/ids.ts";
+import type { Subscription, SubscriptionInput, SubscriptionStatus } from "../../domain/subscription.ts";
+import type { Collection } from "../collection.ts";
+import { refuseManaged, type DeclaredThing } from "../declared.ts";
+import type { Draft, Pending } from "../draft.ts";
+import { checkIfMatch } from "../if-match.ts";
+import type { KeptEntry, KnownSubscriptions } from "./known-subscriptions.ts";
+import { mergeChange, type SubscriptionBuild, type SubscriptionChange } from "./subscription-build.ts";
+import {
+  createSubscriptionCheck,
+  refuseOtherKind,
+  refuseOverQuota,
+  refuseRival,
+  refuseSameName,
+  refuseUnknownKind,
+  type SubscriptionCheckOptions,
+} from "./subscription-checks.ts";
+import type { KeptSubscription } from "./subscription-record.ts";
+
+/** What somebody wants a subscription to be, judged by all others and put into the draft. */
+export interface SubscriptionDrafts {
+  add(draft: Draft, input: SubscriptionInput, made: Maker): Pending<KeptSubscription>;
+  change(draft: Draft, of: SubscriptionRef, change: SubscriptionChange, ifMatch?: string): Pending<KeptSubscription>;
+  put(draft: Draft, id: string, input: SubscriptionInput, terms: PutTerms): PutPending;
+  /** Refuses one that is not there, or not in the version that is meant. */
+  getMeant(draft: Draft, of: SubscriptionRef, ifMatch: string | undefined): KeptEntry;
+  toDeclared(draft: Draft, input: SubscriptionInput): DeclaredThing<KeptSubscription>;
+}
+
+export type SubscriptionRef = Pick<Subscription, "id" | "tenantId">;
+
+interface Maker {
+  id: string;
+  createdBy: string | undefined;
+}
+
+export interface PutTerms {
+  boundTo?: string | undefined;
+  createdBy?: string | undefined;
+  ifMatch?: string | undefined;
+}
+
+export interface PutPending {
+  pending: Pending<KeptSubscription>;
+  isNew: boolean;
+}
+
+export interface SubscriptionDraftsOptions extends SubscriptionCheckOptions {
+  /** How many the tenant may have; undefined without a limit. */
+  findQuota?: ((draft: Draft, tenantId: string) => number | undefined) | undefined;
+  /** A change of its settings makes it active again. */
+  onResumed?: ((draft: Draft, subscription: Subscription, from: SubscriptionStatus) => void) | undefined;
+}
+
+export function createSubscriptionDrafts(
+  options: SubscriptionDraftsOptions,
+  kept: Collection<KeptSubscription>,
+  known: KnownSubscriptions,
+  build: SubscriptionBuild,
+): SubscriptionDrafts {
+  const check = createSubscriptionCheck(options);
+
+  /** What the tenant has beside this one. */
+  function listOthers(draft: Draft, { id, tenantId }: SubscriptionRef): Subscription[] {
+    const others = draft.list(kept, tenantId).filter((entry) => entry.id !== id);
+    return others.map(known.derive);
+  }
+
+  function add(draft: Draft, input: SubscriptionInput, { id, createdBy }: Maker): Pending<KeptSubscription> {
+    const tenantId = input.tenant_id ?? DEFAULT_TENANT;
+    const same = draft.find(kept, id, tenantId);
+    const kind = check(input, draft);
+    const isOther = (one: SubscriptionRef) => one.id === id && one.tenantId !== tenantId;
+    if (same !== undefined || draft.list(kept).some(isOther) || kept.listDeleted().some(isOther)) {
+      throw new PosthornError("conflict", `The id ${id} is taken. Choose another.`);
+    }
+    const others = listOthers(draft, { id, tenantId });
+    refuseRival(input, others);
+    refuseSameName(input.name, tenantId, others);
+    refuseOverQuota(options.findQuota?.(draft, tenantId), tenantId, others.length);
+    return draft.put(kept, build.fromInput(input, kind, { id, tenantId, managedBy: "api", createdBy }));
+  }
+
+  function update(draft: Draft, entry: KeptEntry, input: SubscriptionInput): Pending<KeptSubscription> {
+    const kind = check(input, draft);
+    if (input.mode === "forward") refuseRival(input, listOthers(draft, entry));
+    if (input.name !== entry.thing.name) refuseSameName(input.name, entry.tenantId, listOthers(draft, entry));
+    const thing = build.fromInput(input, kind, { ...entry.thing, managedBy: "api" }, entry.thing);
+    tellResumed(draft, entry, thing);
+    return draft.put(kept, thing);
+  }
+
+  function tellResumed(draft: Draft, entry: KeptEntry, thing: KeptSubscription): void {
+    const { status } = entry.thing;
+    if (status === "active" || thing.status !== "active") return;
+    options.onResumed?.(draft, known.deriveWith(entry, thing), status);
+  }
+
+  function getMeant(draft: Draft, { id, tenantId }: SubscriptionRef, ifMatch: string | undefined): KeptEntry {
+    const entry = draft.get(kept, id, tenantId);
+    checkIfMatch(ifMatch, entry);
+    return entry;
+  }
+
+  function put(draft: Draft, id: string, input: SubscriptionInput, { boundTo, createdBy, ifMatch }: PutTerms) {
+    const found = draft.list(kept).find((one) => one.id === id);
+    if (found === undefined) {
+      checkIfMatch(ifMatch, undefined);
+      return { pending: add(draft, input, { id, createdBy }), isNew: true };
+    }
+    // Another tenant's is not found, here as everywhere.
+    if (boundTo !== undefined && found.tenantId !== boundTo) throw noSubscription(id);
+    const entry = getMeant(draft, found, ifMatch);
+    const { tenantId } = entry;
+    if ((input.tenant_id ?? tenantId) !== tenantId) {
+      throw new PosthornError("invalid_field", `tenant_id: it belongs to ${tenantId}, for good.`, {
+        field: "tenant_id",
+      });
+    }
+    refuseManaged(kept, entry);
+    refuseOtherKind(input, entry.thing.settings);
+    const restored = restoreSecrets(input, entry, true);
+    return { pending: update(draft, entry, { ...restored, tenant_id: tenantId }), isNew: false };
+  }
+
+  function change(draft: Draft, of: SubscriptionRef, wish: SubscriptionChange, ifMatch?: string) {
+    const entry = getMeant(draft, of, ifMatch);
+    refuseManaged(kept, entry);
+    if (wish.kind !== undefined) refuseOtherKind(wish, entry.thing.settings);
+    return update(draft, entry, mergeChange(entry.thing.settings, restoreSecrets(wish, entry, false)));
+  }
+
+  /** What was shown masked and is sent back stands for what is stored, as long as it goes to the same place. */
+  function restoreSecrets<Given extends SubscriptionChange>(given: Given, { id, thing }: KeptEntry, isWhole: boolean) {
+    const { settings } = thing;
+    refuseUnknownKind(id, settings, options.kinds);
+    const kind = options.kinds.findOf(settings) as DestinationKind;
+    if (kind.isFlat !== true && given.destination === undefined) return given;
+    const [wished, stored] = [settingsIn(given as SubscriptionInput, kind), settingsIn(settings, kind)];
+    kind.secrets.refuseCarried(wished, stored, isWhole);
+    return withSettings(given as SubscriptionInput, kind, kind.secrets.restore(wished, stored)) as Given &
+      SubscriptionInput;
+  }
+
+  function buildDeclared(
+    draft: Draft,
+    input: SubscriptionInput,
+    key: SubscriptionRef,
+    entry: KeptEntry | undefined,
+  ): KeptSubscription {
+    if (entry !== undefined) refuseOtherKind(input, entry.thing.settings);
+    const kind = check(input, draft);
+    // A status that an operator or a failing destination set stays; one that came back to the file starts anew.
+    const returned = entry?.thing.managedBy === "former_config" ? { status: "active" as const } : {};
+    const createdBy = entry === undefined ? "config" : entry.thing.createdBy;
+    const facts = { ...key, managedBy: "config" as const, createdBy };
+    const thing = build.fromInput({ ...returned, ...input }, kind, facts, entry?.thing);
+    if (entry !== undefined) tellResumed(draft, entry, thing);
+    return thing;
+  }
+
+  return {
+    add,
+    change,
+    put,
+    getMeant,
+    toDeclared(draft, input) {
+      const tenantId = input.tenant_id ?? DEFAULT_TENANT;
+      const id = stableId("sub", `${tenantId}\0${input.name}`);
+      refuseSameName(input.name, tenantId, listOthers(draft, { id, tenantId }));
+      return { id, tenantId, build: (entry) => buildDeclared(draft, input, { id, tenantId }, entry) };
+    },
+  };
+}
+
+export function noSubscription(id: string): PosthornError {
+  return new PosthornError("not_found", `There is no subscription ${id}.`);
+}

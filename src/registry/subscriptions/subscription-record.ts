@@ -1,0 +1,93 @@
+import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
+import type { DestinationKind } from "../../deliver/senders/sender.ts";
+import { formatSigningKeys, parseSigningKeys, type SigningKeys } from "../../domain/signing-keys.ts";
+import type { ManagedBy, SubscriptionStatus } from "../../domain/subscription.ts";
+import type { Change, Resource, LiveRecord } from "../resource.ts";
+import { openSettings, sealSettings, type Settings, type StoredSettings } from "../sealed-settings.ts";
+import type { SecretBox } from "../secret-box.ts";
+
+/** A subscription as its record keeps it. */
+export interface KeptSubscription {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly name: string;
+  readonly status: SubscriptionStatus;
+  /** What its owner set. */
+  readonly settings: Settings;
+  readonly keys: SigningKeys;
+  readonly managedBy: ManagedBy;
+  /** The id of the key that made it; undefined for one from before there was this. */
+  readonly createdBy: string | undefined;
+  /** In wall time; undefined for one that is active. */
+  readonly heldSince: number | undefined;
+  /** As they are stored. No two seals are the same, so what stays as it was keeps its own. */
+  readonly sealed: { readonly settings: StoredSettings; readonly keys: Uint8Array };
+}
+
+type Owner = Pick<KeptSubscription, "tenantId" | "id">;
+
+/** What stands in `data`; the keys are in `blob`. */
+interface Data extends Pick<KeptSubscription, "name" | "status" | "managedBy"> {
+  settings: StoredSettings;
+  createdBy?: string | null | undefined;
+  heldSince?: number | null | undefined;
+}
+
+export function createSubscriptionResource(
+  secretBox: SecretBox,
+  kinds: DestinationKinds,
+  onChange: (changes: readonly Change<KeptSubscription>[]) => Promise<void>,
+): Resource<KeptSubscription> {
+  return {
+    kind: "subscription",
+    noun: "subscription",
+    format: 1,
+    remembersDeleted: true,
+    read: (record) => fromRecord(record, secretBox, kinds),
+    write({ name, status, managedBy, createdBy, heldSince, sealed }) {
+      const data: Data = { name, status, settings: sealed.settings, managedBy, createdBy, heldSince };
+      return { data: JSON.stringify(data), blob: sealed.keys };
+    },
+    keyOf: ({ tenantId, id }) => ({ tenantId, id }),
+    onChange,
+  };
+}
+
+export function sealSubscriptionSettings(
+  settings: Settings,
+  kind: DestinationKind,
+  box: SecretBox,
+  owner: Owner,
+): StoredSettings {
+  return sealSettings(settings, kind, box, ownerOf(owner));
+}
+
+export function sealSigningKeys(keys: SigningKeys, box: SecretBox, owner: Owner): Uint8Array {
+  return box.seal(formatSigningKeys(keys), ownerOf(owner));
+}
+
+function fromRecord(
+  { tenantId, id, data, blob, createdAt }: LiveRecord,
+  box: SecretBox,
+  kinds: DestinationKinds,
+): KeptSubscription {
+  const { name, status, managedBy, settings, createdBy, heldSince } = JSON.parse(data) as Data;
+  const owner = ownerOf({ tenantId, id });
+  const keys = blob ?? new Uint8Array();
+  return {
+    id,
+    tenantId,
+    name,
+    status,
+    settings: openSettings(settings, kinds.findOf(settings), box, owner),
+    keys: parseSigningKeys(box.open(keys, owner), createdAt),
+    managedBy,
+    createdBy: createdBy ?? undefined,
+    heldSince: heldSince ?? undefined,
+    sealed: { settings, keys },
+  };
+}
+
+function ownerOf({ tenantId, id }: Owner): string {
+  return `subscription/${tenantId}/${id}`;
+}

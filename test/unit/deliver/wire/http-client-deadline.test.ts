@@ -1,0 +1,86 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { createAddressGuard } from "../../../../src/deliver/wire/address-guard.ts";
+import { type HttpResult, openHttpClient } from "../../../../src/deliver/wire/http-client.ts";
+import { createSystemClock } from "../../../../src/domain/system-clock.ts";
+import { createMovableTime } from "../../../support/movable-time.ts";
+import { openSinkServer, type SinkAnswer, type SinkServer } from "../../../support/sink-server.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const opened: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close();
+});
+
+interface Scene {
+  sink: SinkServer;
+  post(timeoutMs: number, path?: string): Promise<HttpResult>;
+  moveOn(byMs: number): void;
+}
+
+/** A client with a clock that is moved. */
+async function open(answer: SinkAnswer): Promise<Scene> {
+  const sink = await openSinkServer({ answer });
+  const time = createMovableTime();
+  const client = openHttpClient({
+    guard: createAddressGuard({ allowPrivate: ["127.0.0.1/32"] }),
+    allowHttp: true,
+    clock: createSystemClock(time),
+    connectionsPerHost: 1,
+  });
+  opened.push(sink, client);
+  return {
+    sink,
+    moveOn: time.moveOn,
+    post: (timeoutMs, path = "/") =>
+      new Promise((resolve) => {
+        client.request(
+          { method: "POST", url: sink.url + path, headers: {}, body: Buffer.from("{}"), timeoutMs },
+          resolve,
+        );
+      }),
+  };
+}
+
+/** What was written by one end in this process is read by the other end soon: in one of the next turns of the loop. */
+async function turns(): Promise<void> {
+  for (let n = 0; n < 50; n++) await new Promise(setImmediate);
+}
+
+describe("the deadline", () => {
+  it.each<SinkAnswer>(["hang", "drip headers", "drip body"])(
+    "ends an answer that does not come: %s",
+    async (answer) => {
+      const { sink, post, moveOn } = await open(answer);
+      let isOver = false;
+      const waiting = post(HOUR_MS);
+      void waiting.then(() => (isOver = true));
+      await sink.received(1);
+      moveOn(HOUR_MS - MINUTE_MS);
+      await turns();
+      expect(isOver).toBe(false);
+      moveOn(MINUTE_MS);
+      const result = await waiting;
+      expect(result).toMatchObject({ kind: "timed_out", address: "127.0.0.1" });
+      expect("response" in result && result.response?.status).toBe(answer === "drip body" ? 200 : undefined);
+      await expect.poll(() => sink.open()).toBe(0);
+    },
+  );
+
+  it("covers the wait for a connection and all hops", async () => {
+    const { sink, post, moveOn } = await open("hang");
+    const [first, second] = [post(2 * HOUR_MS), post(HOUR_MS)];
+    await sink.received(1);
+    moveOn(HOUR_MS);
+    expect((await second).kind).toBe("timed_out");
+    moveOn(HOUR_MS);
+    expect((await first).kind).toBe("timed_out");
+    expect(sink.requests).toHaveLength(1);
+    sink.answerWith(({ path }) => (path === "/slow" ? "hang" : { redirectTo: "/slow" }));
+    const redirected = post(HOUR_MS, "/a");
+    await sink.received(3);
+    moveOn(HOUR_MS);
+    expect(await redirected).toMatchObject({ kind: "timed_out" });
+  });
+});
