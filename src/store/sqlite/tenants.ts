@@ -29,11 +29,9 @@ export function createTenantReads(prepare: (sql: string) => Statement) {
         select t.value as tenantId,
           (select count(*) from records s
             where s.kind = 'subscription' and s.tenant_id = t.value and s.deleted_at is null) as subscriptions,
-          coalesce(o.open, 0) as openDeliveries,
-          coalesce((select e.stored_bytes from event_counters e where e.tenant_id = t.value), 0) as storedBytes
-        from json_each(?1) t left join (
-          select tenant_id, sum(created - delivered - dead - cancelled) as open from counters group by tenant_id
-        ) o on o.tenant_id = t.value`).all(JSON.stringify(ids));
+          coalesce(sum(c.created - c.delivered - c.dead - c.cancelled), 0) as openDeliveries,
+          coalesce(sum(c.stored_bytes), 0) as storedBytes
+        from json_each(?1) t left join counters c on c.tenant_id = t.value group by t.key`).all(JSON.stringify(ids));
     },
   };
 }
