@@ -11,12 +11,12 @@ import { createEventIds } from "./event-ids.ts";
 import { readLastSeq } from "./event-numbers.ts";
 import type { Moves } from "./move.ts";
 import type { SendingWalk } from "./sending-rows.ts";
-import type { Memory } from "./transactions.ts";
+import type { TransactionPart } from "./transactions.ts";
 
 /** Larger bodies stand apart, so that reading events does not drag them along. */
 const INLINE_BODY_BYTES = 16_384;
 
-export interface Accept extends Memory {
+export interface Accept extends TransactionPart {
   accept(event: NewEvent, deliveries: readonly NewDelivery[], wall: number): Stored;
   /** Whether it was born as being sent; undefined when the event already had it. */
   insertDelivery(to: DeliveryTarget, delivery: NewDelivery, createdAt: number): boolean | undefined;

@@ -1,5 +1,5 @@
 import type { Database } from "./connection.ts";
-import { createTenantBirth } from "./tenants.ts";
+import { createTenantInsert } from "./tenants.ts";
 
 export type DeliveryCounter = "created" | "delivered" | "dead" | "cancelled" | "attempts" | "failures";
 export type EventCounter = "accepted" | "unmatched" | "duplicates";
@@ -57,7 +57,7 @@ export function createCounterDeltas(db: Database): CounterDeltas {
   const updateEvent = db.prepare(`
     update counters set ${addEach([...EVENT_COUNTERS, "stored_bytes"])} where tenant_id = ?1 and subscription_seq = ?2`);
   const selectTenant = db.prepare(`select ${TENANT_OF} as id`);
-  const giveBirth = createTenantBirth(db);
+  const insertTenant = createTenantInsert(db);
   /** Those that have a row: most do, and an update costs a third of what an upsert costs. */
   const knownTenants = new Set<string>();
   const tenantsOf = new Map<number, string>();
@@ -73,7 +73,7 @@ export function createCounterDeltas(db: Database): CounterDeltas {
 
   function makeTenant(tenantId: string, wall: number): void {
     makeRow.get(tenantId, EVENTS_ROW);
-    giveBirth(tenantId, wall);
+    insertTenant(tenantId, wall);
     if (knownTenants.size >= MAX_KNOWN_TENANTS) knownTenants.clear();
     knownTenants.add(tenantId);
   }

@@ -1,7 +1,7 @@
 import { STATE } from "../../domain/delivery.ts";
 import { readLastSeq } from "./event-numbers.ts";
 import type { Database } from "./connection.ts";
-import type { Memory } from "./transactions.ts";
+import type { TransactionPart } from "./transactions.ts";
 
 /** In `meta`. What is being sent of this event and later ones is found by a walk, and needs no row in an index. */
 const WALKED_FROM = "sending_from";
@@ -21,7 +21,7 @@ const NEW_ROWS = 1024;
 const STEP_ROWS = 2048;
 
 /** Keeps the place from where such a walk must begin. */
-export interface SendingWalk extends Required<Memory> {
+export interface SendingWalk extends Required<TransactionPart> {
   /** What is claimed of this event and of earlier ones is to be listed: the walk has passed them. */
   readonly passedSeq: number;
   noteNewRow(): void;

@@ -2,7 +2,7 @@ import type { TenantUsage } from "../port/reads.ts";
 import type { Database, Statement } from "./connection.ts";
 
 /** Inserts a tenant that nobody has configured where there is none of that id; under a version of its own if none is given. */
-export function createTenantBirth(db: Database): (id: string, at: number, version?: number) => void {
+export function createTenantInsert(db: Database): (id: string, at: number, version?: number) => void {
   const find = db.prepare(
     "select 1 from records where kind = 'tenant' and tenant_id = '' and id = ? and deleted_at is null",
   );
