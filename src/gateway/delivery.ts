@@ -1,7 +1,8 @@
 import { createForwards, type Forwards } from "../deliver/forwards.ts";
 import { createGovernor } from "../deliver/lanes/governor.ts";
 import { createHealthWatch } from "../deliver/targets/health-watch.ts";
-import { createScheduler, type SchedulerOptions } from "../deliver/scheduler.ts";
+import { createScheduler } from "../deliver/scheduler.ts";
+import type { SchedulerOptions } from "../deliver/scheduler-parts.ts";
 import { createEndedEvents } from "../receive/pulled/ended-events.ts";
 import { createStatistics, type Statistics } from "../operate/statistics.ts";
 import { startUpkeep } from "../operate/upkeep.ts";
