@@ -230,22 +230,28 @@ export function openConnections(options: ConnectionsOptions): Connections {
     return false;
   }
 
-  /** Opens what the pool's waiters need and may have. */
-  function serve(pool: Pool): void {
-    while (pool.waiting.has(pool.mayServe)) {
-      const hasRoomAtHost = makeRoomAtHost(pool.host);
-      if (!hasRoomAtHost || !makeRoom()) {
-        if (pool.open === 0 && !pool.isStarved) {
-          pool.isStarved = true;
-          (hasRoomAtHost ? starved : pool.host.starved).push(pool);
-        }
-        return;
-      }
-      const waiter = pool.waiting.take(pool.mayServe);
-      if (waiter !== undefined) give(openSlot(pool, waiter.owner), waiter);
+  /** Opens one for the next of the pool's waiters who may have it; whether it could. */
+  function serveNext(pool: Pool): boolean {
+    if (!pool.waiting.has(pool.mayServe)) {
+      if (!pool.waiting.isEmpty) pool.host.holdsBack = true;
+      forgetUnused(pool);
+      return false;
     }
-    if (!pool.waiting.isEmpty) pool.host.holdsBack = true;
-    forgetUnused(pool);
+    const hasRoomAtHost = makeRoomAtHost(pool.host);
+    if (hasRoomAtHost && makeRoom()) {
+      const waiter = pool.waiting.take(pool.mayServe) as Waiter;
+      give(openSlot(pool, waiter.owner), waiter);
+      return true;
+    }
+    if (pool.open === 0 && !pool.isStarved) {
+      pool.isStarved = true;
+      (hasRoomAtHost ? starved : pool.host.starved).push(pool);
+    }
+    return false;
+  }
+
+  function serve(pool: Pool): void {
+    while (serveNext(pool));
   }
 
   /** One of its connections is used no more: that may be what they waited for. */
@@ -265,16 +271,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
 
   function serveOne(pool: Pool): void {
     pool.isStarved = false;
-    const waiter = pool.waiting.take(pool.mayServe);
-    if (waiter === undefined) {
-      if (!pool.waiting.isEmpty) pool.host.holdsBack = true;
-      return forgetUnused(pool);
-    }
-    const hasRoomAtHost = makeRoomAtHost(pool.host);
-    if (hasRoomAtHost && makeRoom()) return give(openSlot(pool, waiter.owner), waiter);
-    pool.waiting.putBack(waiter);
-    pool.isStarved = true;
-    (hasRoomAtHost ? starved : pool.host.starved).push(pool);
+    serveNext(pool);
   }
 
   function forgetUnused(pool: Pool): void {
