@@ -6,7 +6,7 @@ import type { SchedulerOptions } from "../deliver/scheduler-parts.ts";
 import { createEndedEvents } from "../receive/pulled/ended-events.ts";
 import { createStatistics, type Statistics } from "../operate/statistics.ts";
 import { startUpkeep } from "../operate/upkeep.ts";
-import { createUtilization } from "../telemetry/utilization.ts";
+import { createUtilization } from "../telemetry/loop-lag.ts";
 import type { Capacity } from "./capacity.ts";
 import type { MutualParts } from "./mutual-parts.ts";
 import type { Start } from "./options.ts";

@@ -230,28 +230,30 @@ export function openConnections(options: ConnectionsOptions): Connections {
     return false;
   }
 
-  /** Opens one for the next of the pool's waiters who may have it; whether it could. */
-  function serveNext(pool: Pool): boolean {
+  /** Opens one for the next of the pool's waiters who may have it. */
+  function serveNext(pool: Pool): "served" | "nobody" | "no room" {
     if (!pool.waiting.has(pool.mayServe)) {
       if (!pool.waiting.isEmpty) pool.host.holdsBack = true;
       forgetUnused(pool);
-      return false;
+      return "nobody";
     }
-    const hasRoomAtHost = makeRoomAtHost(pool.host);
-    if (hasRoomAtHost && makeRoom()) {
-      const waiter = pool.waiting.take(pool.mayServe) as Waiter;
-      give(openSlot(pool, waiter.owner), waiter);
-      return true;
-    }
-    if (pool.open === 0 && !pool.isStarved) {
-      pool.isStarved = true;
-      (hasRoomAtHost ? starved : pool.host.starved).push(pool);
-    }
-    return false;
+    if (!makeRoomAtHost(pool.host) || !makeRoom()) return "no room";
+    const waiter = pool.waiting.take(pool.mayServe) as Waiter;
+    give(openSlot(pool, waiter.owner), waiter);
+    return "served";
   }
 
   function serve(pool: Pool): void {
-    while (serveNext(pool));
+    let result = serveNext(pool);
+    while (result === "served") result = serveNext(pool);
+    // With one of its own, it is served when that becomes free.
+    if (result === "no room" && pool.open === 0) starve(pool);
+  }
+
+  function starve(pool: Pool): void {
+    if (pool.isStarved) return;
+    pool.isStarved = true;
+    (pool.host.open < perHost ? starved : pool.host.starved).push(pool);
   }
 
   /** One of its connections is used no more: that may be what they waited for. */
@@ -271,7 +273,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
 
   function serveOne(pool: Pool): void {
     pool.isStarved = false;
-    serveNext(pool);
+    if (serveNext(pool) === "no room") starve(pool);
   }
 
   function forgetUnused(pool: Pool): void {
