@@ -101,7 +101,7 @@ async function run({ config, logger, logFault, parts }: Start, made: Parts): Pro
   }
   await made.takeOver(config);
   warnWeakSources(made, logger);
-  made.smartsheet.readManifests();
+  made.plugins.start();
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
   // Before the first delivery: what ended while the gateway was down signs no more.

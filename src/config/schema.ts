@@ -6,6 +6,7 @@ import { SubscriptionSchema } from "../deliver/senders/subscription-schema.ts";
 import { TargetInput } from "../domain/target.ts";
 import { TenantInput } from "../domain/tenant.ts";
 import { Limits, Retention } from "./limits.ts";
+import { PLUGINS } from "../plugins/plugins.ts";
 import { VERSION } from "./version.ts";
 
 /** Every setting is written down here once: type, default, environment name, validation and documentation. */
@@ -239,26 +240,8 @@ const brokers = {
   ),
 };
 
-const smartsheet = {
-  smartsheet_access_token: Type.Optional(
-    Type.String({
-      env: "SMARTSHEET_ACCESS_TOKEN",
-      secret: true,
-      pattern: "^[\\x21-\\x7e]{8,256}$",
-      hint: "give the token as Smartsheet shows it",
-      description: "Access token of the account whose webhooks `posthorn smartsheet` manages",
-    }),
-  ),
-  smartsheet_api_host: Type.Optional(
-    Type.String({
-      env: "SMARTSHEET_API_HOST",
-      minLength: 1,
-      maxLength: 2048,
-      defaultText: "`https://api.smartsheet.com/2.0/`",
-      description: "Where Smartsheet's interface is; in Europe `https://api.smartsheet.eu/2.0/`",
-    }),
-  ),
-};
+/** Of no type: each plugin alone reads its own. */
+const pluginSettings: object = Object.assign({}, ...PLUGINS.map(({ settings }) => settings.properties));
 
 const operation = {
   role: Type.Literal("all", {
@@ -311,7 +294,7 @@ export const Settings = Type.Object(
     ...receiving,
     ...destinations,
     ...brokers,
-    ...smartsheet,
+    ...pluginSettings,
     ...operation,
     limits: Limits,
     retention: Retention,
@@ -372,7 +355,7 @@ export const SETTING_GROUPS: readonly { title: string; prefix: string; settings:
   { title: "Receiving", prefix: "", settings: receiving },
   { title: "Destinations", prefix: "", settings: destinations },
   { title: "Brokers", prefix: "", settings: brokers },
-  { title: "Smartsheet", prefix: "", settings: smartsheet },
+  ...PLUGINS.map(({ settings: { title, properties } }) => ({ title, prefix: "", settings: properties })),
   { title: "Operation", prefix: "", settings: operation },
   { title: "Retention", prefix: "retention.", settings: Retention.properties },
   { title: "Limits", prefix: "limits.", settings: Limits.properties },

@@ -24,7 +24,7 @@ export function openBackground(
   made: Storage & Capacity & Tenancy & Subscribers & Delivery & News & Receivers,
 ) {
   const { config, logFault, parts } = start;
-  const { store, clock, random, metrics, retention, subscriptions, scheduler, news, smartsheet } = made;
+  const { store, clock, random, metrics, retention, subscriptions, scheduler, news, plugins } = made;
   const rotation = openRotation(start, made, () => jobs);
   const jobs: Jobs = createJobs({
     store,
@@ -48,13 +48,13 @@ export function openBackground(
         onDeaths: news.diedUnsent,
         onMovedUp: scheduler.refresh,
       }),
-      smartsheet.auditJob,
+      ...plugins.jobs,
     ],
     onFault: logFault,
   });
   parts.add(() => jobs.stop());
   // Before the jobs: one of them may wait for its answer.
-  parts.add(() => smartsheet.close());
+  parts.add(() => plugins.close());
   return { rotation, jobs };
 }
 

@@ -1,7 +1,6 @@
 import { createFetchText } from "../deliver/wire/fetch-text.ts";
 import { sparesDeliveries } from "../deliver/targets/target.ts";
 import { openMirroredValidations } from "../operate/validations/mirrored-validations.ts";
-import { openSmartsheet } from "../plugins/smartsheet/open.ts";
 import { createBodyChecker } from "../receive/text/body-check.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../receive/publish/publish-item.ts";
 import { createPublisher } from "../receive/publish/publish.ts";
@@ -20,6 +19,7 @@ import type { Acceptance } from "./acceptance.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
 import type { News } from "./news.ts";
+import { openPlugins } from "./plugins.ts";
 import type { Start } from "./options.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { Storage } from "./storage.ts";
@@ -38,7 +38,7 @@ export async function openReceivers(
   const checks = await openChecks(start, made);
   const { bodies, schemas, validationChecker } = checks;
   const late: { pullers?: Pullers } = {};
-  const { kinds, sources, smartsheet } = await openSourceKinds(start, made, () => late.pullers?.update());
+  const { kinds, sources, plugins } = await openSourceKinds(start, made, () => late.pullers?.update());
   const log = createWebhookLog({ logRequest: createRequestLog(store.events.logRequest, clock.now), createId });
   const takeIn = createTakeIn({
     accept,
@@ -66,7 +66,7 @@ export async function openReceivers(
   const limits = { ...DEFAULT_PUBLISH_LIMITS, maxDepth: start.config.limits.maxDepth };
   return {
     ...checks,
-    smartsheet,
+    plugins,
     sources,
     webhooks,
     pullers,
@@ -118,18 +118,12 @@ async function openChecks(
   return { bodies, schemas, eventTypes, validationChecker, validations };
 }
 
-async function openSourceKinds(
-  { config, options, logger, logFault, parts }: Start,
-  { store, clock, random, registry, secretBox, client, news, ownEvents }: Storage & Tenancy & Outgoing & News,
-  onChange: () => void,
-) {
-  const smartsheet = await openSmartsheet(
-    { registry, secretBox, clock, random, logger, settings: config, onFault: logFault },
-    () => ({ sources, ownEvents }),
-  );
-  parts.add(() => smartsheet.close());
-  const services = { clock, fetchText: createFetchText(client), smartsheet: smartsheet.context };
-  const kinds = createSourceKinds(services, options.sourceKinds);
+async function openSourceKinds(start: Start, made: Storage & Tenancy & Outgoing & News, onChange: () => void) {
+  const { config, options, logFault, parts } = start;
+  const { store, clock, random, registry, secretBox, client, news } = made;
+  const plugins = await openPlugins(start, made, () => sources);
+  const services = { clock, fetchText: createFetchText(client) };
+  const kinds = createSourceKinds(services, [...plugins.sourceKinds, ...(options.sourceKinds ?? [])]);
   const sources = await openSources({
     registry,
     records: store.records,
@@ -144,5 +138,5 @@ async function openSourceKinds(
     onFault: logFault,
   });
   parts.add(() => sources.stop());
-  return { kinds, sources, smartsheet };
+  return { kinds, sources, plugins };
 }

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
-import { createTokenBucket } from "../deliver/token-bucket.ts";
+import { createTokenBucket } from "../domain/token-bucket.ts";
 import { createApiKey, hashApiKey, KEYS, type ApiKey, type Scope } from "./api-key.ts";
 import type { Draft, Pending } from "./draft.ts";
 import { checkIfMatch } from "./if-match.ts";

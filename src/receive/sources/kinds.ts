@@ -1,8 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
-import type { SmartsheetContext } from "../../plugins/smartsheet/webhook.ts";
 import { GENERIC } from "./generic.ts";
 import { createProviderKinds } from "./providers.ts";
-import { createSmartsheetKind } from "../../plugins/smartsheet/source-kind.ts";
 import type { SourceKind } from "./source-kind.ts";
 
 /** What kinds may ask of the gateway. */
@@ -10,14 +8,12 @@ export interface SourceKindServices {
   clock: Clock;
   /** The body of a document behind an https address, through the guarded client; rejects with `unavailable`. */
   fetchText: (url: string) => Promise<string>;
-  smartsheet: SmartsheetContext;
 }
 
 /** Every kind of source, one line each. */
 const FACTORIES: readonly ((services: SourceKindServices) => readonly SourceKind[])[] = [
   () => [GENERIC],
   createProviderKinds,
-  ({ smartsheet }) => [createSmartsheetKind(smartsheet)],
 ];
 
 export function createSourceKinds(

@@ -6,7 +6,7 @@ export interface ProviderServices {
   fetchText(url: string): Promise<string>;
 }
 
-/** Every kind of source but `generic` and `smartsheet`. */
+/** Every kind of source but `generic`. */
 export function createProviderKinds(services: ProviderServices): readonly PushedSourceKind[] {
   return Object.values(list).map((kind) => (typeof kind === "function" ? kind(services) : kind));
 }
