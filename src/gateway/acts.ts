@@ -6,7 +6,7 @@ import { createTestDeliveries } from "../operate/test-delivery.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
-import type { News } from "./news.ts";
+import type { OwnEventParts } from "./own-events.ts";
 import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";
 import type { Subscribers } from "./subscribers.ts";
@@ -19,9 +19,9 @@ const BUSY_LAG_MS = 50;
 
 export function openActs(
   { logger, logFault }: Start,
-  made: Storage & Capacity & Subscribers & Delivery & Acceptance & News,
+  made: Storage & Capacity & Subscribers & Delivery & Acceptance & OwnEventParts,
 ) {
-  const { store, clock, createId, loopLag, subscriptions, scheduler, ingest, news } = made;
+  const { store, clock, createId, loopLag, subscriptions, scheduler, ingest, failureEvents } = made;
   const touched = {
     store,
     subscriptions,
@@ -42,6 +42,6 @@ export function openActs(
     replayRunner,
     bulkReplays: createBulkReplays({ store, subscriptions, runner: replayRunner, clock, createId }),
     tests: createTestDeliveries({ store, accept: ingest.accept, clock, createId }),
-    resume: createResume({ store, subscriptions, findMode: scheduler.findMode, news }),
+    resume: createResume({ store, subscriptions, findMode: scheduler.findMode, failureEvents }),
   };
 }

@@ -6,7 +6,7 @@ import { createPruneJobs } from "../operate/prune-jobs.ts";
 import { createSecretRotation } from "../operate/secret-rotation.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
-import type { News } from "./news.ts";
+import type { OwnEventParts } from "./own-events.ts";
 import type { Start } from "./options.ts";
 import type { Receivers } from "./receivers.ts";
 import type { Storage } from "./storage.ts";
@@ -21,10 +21,10 @@ const MAX_NAMED = 20;
 
 export function openBackground(
   start: Start,
-  made: Storage & Capacity & Tenancy & Subscribers & Delivery & News & Receivers,
+  made: Storage & Capacity & Tenancy & Subscribers & Delivery & OwnEventParts & Receivers,
 ) {
   const { config, logFault, parts } = start;
-  const { store, clock, random, metrics, retention, subscriptions, scheduler, news, plugins } = made;
+  const { store, clock, random, metrics, retention, subscriptions, scheduler, failureEvents, plugins } = made;
   const rotation = openRotation(start, made, () => jobs);
   const jobs: Jobs = createJobs({
     store,
@@ -45,7 +45,7 @@ export function openBackground(
         findMode: scheduler.findMode,
         clock,
         maxHeldMs: config.heldMaxDays * 86_400_000,
-        onDeaths: news.diedUnsent,
+        onDead: failureEvents.diedUnsent,
         onMovedUp: scheduler.refresh,
       }),
       ...plugins.jobs,
@@ -60,7 +60,7 @@ export function openBackground(
 
 function openRotation(
   { config, logger }: Start,
-  { clock, random, subscriptions, ownEvents }: Storage & Subscribers & News,
+  { clock, random, subscriptions, ownEvents }: Storage & Subscribers & OwnEventParts,
   getJobs: () => Jobs,
 ) {
   return createSecretRotation({

@@ -2,7 +2,7 @@ import { toCamelCase } from "../config/settings-tree.ts";
 import type { OpenPlugin, Plugin, PluginGateway } from "../plugins/plugin.ts";
 import { PLUGINS } from "../plugins/plugins.ts";
 import type { Sources } from "../registry/sources/sources.ts";
-import type { News } from "./news.ts";
+import type { OwnEventParts } from "./own-events.ts";
 import type { Start } from "./options.ts";
 import { createPartStack } from "./part-stack.ts";
 import type { Storage } from "./storage.ts";
@@ -16,7 +16,7 @@ export interface Plugins extends Pick<OpenPlugin, "sourceKinds" | "jobs" | "addR
 
 export async function openPlugins(
   { config, options, logger, logFault: onFault, parts }: Start,
-  { registry, secretBox, clock, random, ownEvents }: Storage & Tenancy & News,
+  { registry, secretBox, clock, random, ownEvents }: Storage & Tenancy & OwnEventParts,
   sources: () => Sources,
 ): Promise<Plugins> {
   const { publicUrl, userAgent } = config;

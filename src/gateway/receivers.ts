@@ -18,7 +18,7 @@ import { openSources } from "../registry/sources/sources.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
-import type { News } from "./news.ts";
+import type { OwnEventParts } from "./own-events.ts";
 import { openPlugins } from "./plugins.ts";
 import type { Start } from "./options.ts";
 import type { Outgoing } from "./outgoing.ts";
@@ -31,7 +31,7 @@ export type Receivers = Awaited<ReturnType<typeof openReceivers>>;
 
 export async function openReceivers(
   start: Start,
-  made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Delivery & Acceptance & News,
+  made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Delivery & Acceptance & OwnEventParts,
 ) {
   const { store, clock, createId, ingest, forwarding, endedEvents } = made;
   const { accept } = ingest;
@@ -89,7 +89,7 @@ function createHoldLimit({ findTrouble, targets }: Capacity & Subscribers): Pull
 /** What is asked of bodies before they are taken in. */
 async function openChecks(
   { config, options, logger, parts }: Start,
-  { store, clock, registry, ownEvents }: Storage & Tenancy & News,
+  { store, clock, registry, ownEvents }: Storage & Tenancy & OwnEventParts,
 ) {
   const create = options.makers?.createBodyChecker?.(createBodyChecker) ?? createBodyChecker;
   const bodies = create({ maxDepth: config.limits.maxDepth });
@@ -118,9 +118,9 @@ async function openChecks(
   return { bodies, schemas, eventTypes, validationChecker, validations };
 }
 
-async function openSourceKinds(start: Start, made: Storage & Tenancy & Outgoing & News, onChange: () => void) {
+async function openSourceKinds(start: Start, made: Storage & Tenancy & Outgoing & OwnEventParts, onChange: () => void) {
   const { config, options, logFault, parts } = start;
-  const { store, clock, random, registry, secretBox, client, news } = made;
+  const { store, clock, random, registry, secretBox, client, failureEvents } = made;
   const plugins = await openPlugins(start, made, () => sources);
   const services = { clock, fetchText: createFetchText(client) };
   const kinds = createSourceKinds(services, [...plugins.sourceKinds, ...(options.sourceKinds ?? [])]);
@@ -134,7 +134,7 @@ async function openSourceKinds(start: Start, made: Storage & Tenancy & Outgoing 
     anySource: config.anySource,
     maxBytes: config.limits.maxBodyBytes,
     onChange,
-    onDisabled: news.sourceDisabled,
+    onDisabled: failureEvents.sourceDisabled,
     onFault: logFault,
   });
   parts.add(() => sources.stop());

@@ -53,7 +53,7 @@ export interface SecretRotationOptions {
 
 export type RotationTrigger = "manual" | "automatic";
 
-const NEWS = "webhook.secret_rotating" as const;
+const ROTATING = "webhook.secret_rotating" as const;
 const DEFAULT_OVERLAP_MS = 14 * 86_400_000;
 
 export function createSecretRotation(options: SecretRotationOptions): SecretRotation {
@@ -89,17 +89,19 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
   }
 
   /**
-   * Who hears of a rotation: active subscriptions of the tenant that ask for the news by name. With `webhook.*` one may
+   * Who hears of a rotation: active subscriptions of the tenant that ask for that event by name. With `webhook.*` one may
    * mean what comes in; a contact counts once something is sent to it.
    */
   function listListeners(tenantId: string): readonly Subscription[] {
-    return subscriptions.list(tenantId).filter(({ status, events }) => status === "active" && events.includes(NEWS));
+    return subscriptions
+      .list(tenantId)
+      .filter(({ status, events }) => status === "active" && events.includes(ROTATING));
   }
 
   function isTold(subscription: Subscription, keys: SigningKeys, listeners: readonly Subscription[]): boolean {
     if (listeners.length === 0) return false;
-    const news = toIncomingEvent(describe(subscription, keys, clock.now(), "automatic"), clock, "");
-    return listeners.some((listener) => letsThrough(listener, news));
+    const event = toIncomingEvent(describe(subscription, keys, clock.now(), "automatic"), clock, "");
+    return listeners.some((listener) => letsThrough(listener, event));
   }
 
   function plan(subscription: Subscription): RotationPlan {
@@ -173,7 +175,7 @@ function wasOvertaken(error: unknown): boolean {
 function describe(subscription: Subscription, keys: SigningKeys, now: number, trigger: RotationTrigger) {
   const { id, tenantId, name, signatureHeader } = subscription;
   return {
-    type: NEWS,
+    type: ROTATING,
     tenantId,
     data: {
       webhook_id: id,

@@ -13,7 +13,7 @@ export interface UpkeepOptions {
   /** Lanes where the end of an expired delivery lets another one go. */
   onMovedUp: (subscriptionSeq: number) => void;
   /** Deliveries whose time was over. */
-  onDeaths?: ((deaths: readonly DeadDelivery[]) => void) | undefined;
+  onDead?: ((dead: readonly DeadDelivery[]) => void) | undefined;
   onFault: (error: unknown) => void;
   everyMs?: number | undefined;
 }
@@ -21,14 +21,14 @@ export interface UpkeepOptions {
 const EVERY_MS = 5000;
 
 export function startUpkeep(options: UpkeepOptions): Upkeep {
-  const { store, clock, onMovedUp, onDeaths, onFault, everyMs = EVERY_MS } = options;
+  const { store, clock, onMovedUp, onDead, onFault, everyMs = EVERY_MS } = options;
   let timer: Timer | undefined;
   let isStopped = false;
 
   async function round(): Promise<void> {
     for (let isDone = false; !isDone;) {
       const { expired, movedUp, deaths } = await store.lanes.expire();
-      if (deaths !== undefined) onDeaths?.(deaths);
+      if (deaths !== undefined) onDead?.(deaths);
       movedUp.forEach((seq) => onMovedUp(seq));
       isDone = expired === 0;
     }

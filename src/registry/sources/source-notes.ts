@@ -28,10 +28,10 @@ export function startSourceNotes({ records, clock, list, endOverlaps, onFault }:
 
   async function write(): Promise<void> {
     const uses = list().map(({ seq, thing }) => ({ seq, at: thing.source.lastRequestAt }));
-    const news = uses.filter(({ seq, at }) => at > (written.get(seq) ?? 0));
-    if (news.length === 0) return;
-    await records.noteStates(news.map(({ seq, at }) => ({ seq, state: writeUse(at) })));
-    for (const { seq, at } of news) written.set(seq, at);
+    const later = uses.filter(({ seq, at }) => at > (written.get(seq) ?? 0));
+    if (later.length === 0) return;
+    await records.noteStates(later.map(({ seq, at }) => ({ seq, state: writeUse(at) })));
+    for (const { seq, at } of later) written.set(seq, at);
   }
 
   function schedule(): void {

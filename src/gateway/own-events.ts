@@ -1,5 +1,5 @@
-import { createFailureNews } from "../operate/failure-events.ts";
-import { createModeNews } from "../operate/mode-events.ts";
+import { createFailureEvents } from "../operate/failure-events.ts";
+import { createModeEvents } from "../operate/mode-events.ts";
 import { createOwnEvents } from "../operate/own-events.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Capacity } from "./capacity.ts";
@@ -9,15 +9,18 @@ import type { Storage } from "./storage.ts";
 import type { Subscribers } from "./subscribers.ts";
 
 /** What the gateway tells of itself. */
-export type News = ReturnType<typeof openNews>;
+export type OwnEventParts = ReturnType<typeof openOwnEvents>;
 
-export function openNews({ logger, logFault }: Start, made: Storage & Capacity & Subscribers & Delivery & Acceptance) {
+export function openOwnEvents(
+  { logger, logFault }: Start,
+  made: Storage & Capacity & Subscribers & Delivery & Acceptance,
+) {
   const { clock, createId, metrics, router, targets, subscriptions, forwards, health, ingest } = made;
   const ownEvents = createOwnEvents({ ingest, clock, createId, router, onFault: logFault });
-  const news = createFailureNews({ ownEvents, clock, findSubscription: subscriptions.find });
-  const modes = createModeNews({
+  const failureEvents = createFailureEvents({ ownEvents, clock, findSubscription: subscriptions.find });
+  const modes = createModeEvents({
     targets,
-    news,
+    failureEvents,
     metrics,
     health,
     clock,
@@ -25,5 +28,5 @@ export function openNews({ logger, logFault }: Start, made: Storage & Capacity &
     onQueueing: (waiting) => waiting.forEach(({ seq }) => forwards.giveUp(seq)),
     onFault: logFault,
   });
-  return { ownEvents, news, modes };
+  return { ownEvents, failureEvents, modes };
 }
