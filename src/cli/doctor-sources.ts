@@ -66,9 +66,6 @@ function findWeakSources(
 /** Only their rules are asked for: nothing is received here. */
 async function listKinds(): Promise<ReadonlyMap<string, SourceKind>> {
   const plugged = await Promise.all(PLUGINS.map((plugin) => plugin.loadSourceKinds()));
-  const services = {
-    clock: createSystemClock(),
-    fetchText: () => Promise.reject(new Error("nothing is fetched here")),
-  };
+  const services = { fetchText: () => Promise.reject(new Error("nothing is fetched here")) };
   return createSourceKinds(services, plugged.flat());
 }

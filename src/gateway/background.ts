@@ -1,9 +1,8 @@
 import { ageOf } from "../domain/retention.ts";
-import { createGatewayJobs, END_OVERLAPS } from "../operate/gateway-jobs.ts";
+import { createGatewayJobs, createSecretRotation, END_OVERLAPS } from "../operate/secret-rotation.ts";
 import { createHeldJob } from "../operate/held-deliveries.ts";
 import { createJobs, type Jobs } from "../operate/jobs.ts";
 import { createPruneJobs } from "../operate/prune-jobs.ts";
-import { createSecretRotation } from "../operate/secret-rotation.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
 import type { OwnEventParts } from "./own-events.ts";

@@ -5,13 +5,12 @@ import { createBodyChecker } from "../receive/text/body-check.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../receive/publish/publish-item.ts";
 import { createPublisher } from "../receive/publish/publish.ts";
 import { createPullers, type Pullers, type PullersOptions } from "../receive/pulled/pullers.ts";
-import { createRequestLog } from "../receive/request-log.ts";
+import { createRequestLog, createWebhookLog } from "../receive/webhook-log.ts";
 import { createRequestReplays } from "../receive/request-replay.ts";
 import { createSchemaChecker } from "../receive/schema/schema-check.ts";
 import { createSourceKinds } from "../receive/sources/kinds.ts";
 import { createTakeIn } from "../receive/take-in.ts";
 import { createValidationChecker } from "../receive/validation/validation-check.ts";
-import { createWebhookLog } from "../receive/webhook-log.ts";
 import { createWebhookReceiver } from "../receive/webhook.ts";
 import { openEventTypes } from "../registry/event-types/event-types.ts";
 import { openSources } from "../registry/sources/sources.ts";
@@ -122,8 +121,10 @@ async function openSourceKinds(start: Start, made: Storage & Tenancy & Outgoing 
   const { config, options, logFault, parts } = start;
   const { store, clock, random, registry, secretBox, client, failureEvents } = made;
   const plugins = await openPlugins(start, made, () => sources);
-  const services = { clock, fetchText: createFetchText(client) };
-  const kinds = createSourceKinds(services, [...plugins.sourceKinds, ...(options.sourceKinds ?? [])]);
+  const kinds = createSourceKinds({ fetchText: createFetchText(client) }, [
+    ...plugins.sourceKinds,
+    ...(options.sourceKinds ?? []),
+  ]);
   const sources = await openSources({
     registry,
     records: store.records,

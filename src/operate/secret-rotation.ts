@@ -10,9 +10,10 @@ import {
   type SigningKeys,
 } from "../domain/signing-keys.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import { letsThrough } from "../route/wants.ts";
-import { toIncomingEvent, type OwnEvents } from "./own-events.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
+import { letsThrough } from "../route/wants.ts";
+import type { PeriodicJob } from "./jobs.ts";
+import { toIncomingEvent, type OwnEvents } from "./own-events.ts";
 
 /** New secrets for subscriptions, without a moment in which a receiver cannot verify. */
 export interface SecretRotation {
@@ -187,4 +188,31 @@ function describe(subscription: Subscription, keys: SigningKeys, now: number, tr
       action_required: "Fetch the new secret and verify with it before the overlap ends",
     },
   };
+}
+
+/** What the gateway does by itself, again and again. */
+export const END_OVERLAPS = "end-overlaps";
+const ROTATE_SECRETS = "rotate-secrets";
+
+const DAY_MS = 86_400_000;
+
+export function createGatewayJobs(parts: { rotation: SecretRotation }): PeriodicJob[] {
+  const { rotation } = parts;
+  return [
+    {
+      name: ROTATE_SECRETS,
+      description: "Gives subscriptions whose secret is too old a new one beside it, where somebody is told",
+      everyMs: DAY_MS,
+      run: async ({ shouldStop }) => ({ summary: await rotation.rotateOld(shouldStop) }),
+    },
+    {
+      name: END_OVERLAPS,
+      description: "Retires the old secrets of rotations whose overlap is over",
+      everyMs: DAY_MS,
+      async run() {
+        const { ended, nextEndAt } = await rotation.endOverlaps();
+        return { summary: { ended }, nextRunAt: nextEndAt };
+      },
+    },
+  ];
 }

@@ -12,7 +12,7 @@ export { linear } from "./linear.ts";
 export { mailgun } from "./mailgun.ts";
 export { meta } from "./meta.ts";
 export { microsoftGraph } from "./microsoft-graph.ts";
-export { none } from "./none.ts";
+export { none } from "./generic.ts";
 export { createPaypal } from "./paypal.ts";
 export { sendgrid } from "./sendgrid.ts";
 export { shopify } from "./shopify.ts";

@@ -9,14 +9,10 @@ import { createSourceKinds } from "../../../../src/receive/sources/kinds.ts";
 import { standardWebhooks } from "../../../../src/receive/sources/standard-webhooks.ts";
 import { PROVIDER_FIXTURES } from "../../../contract/sources/all.ts";
 import { arrive, settingsOf } from "../../../contract/source-fixture.ts";
-import { createVirtualClock, createVirtualTime } from "../../../support/virtual-clock.ts";
 import { NO_BASE64, NO_HEX, NO_SECRETS } from "../../../support/weak-secrets.ts";
 
 const random = createSystemRandom();
-const services = {
-  clock: createVirtualClock(createVirtualTime(0)),
-  fetchText: () => Promise.reject(new Error("nothing is fetched here")),
-};
+const services = { fetchText: () => Promise.reject(new Error("nothing is fetched here")) };
 const plugged = await Promise.all(PLUGINS.map((plugin) => plugin.loadSourceKinds()));
 const kinds = createSourceKinds(services, plugged.flat());
 const withSecrets = [...kinds.values()].filter(
