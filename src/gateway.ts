@@ -16,7 +16,7 @@ import { openStorage } from "./gateway/storage.ts";
 import { openSubscribers } from "./gateway/subscribers.ts";
 import { openTenancy } from "./gateway/tenancy.ts";
 import { applyDeclared, type Declared } from "./registry/apply-declared.ts";
-import { startFollowing } from "./registry/follow.ts";
+import { startFollowing } from "./registry/registry.ts";
 
 export type { GatewayOptions } from "./gateway/options.ts";
 

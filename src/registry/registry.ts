@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
+import { startRounds, type Rounds } from "../domain/rounds.ts";
 import type {
   IdempotencyMark,
   RecordKey,
@@ -242,4 +243,17 @@ class KeyUsed extends Error {
     super("the Idempotency-Key is used");
     this.mark = mark;
   }
+}
+
+/** While nothing changes this costs one look at an index. */
+export const FOLLOW_EVERY_MS = 2000;
+
+/** Reads what other processes have changed, again and again. */
+export function startFollowing(options: {
+  registry: Pick<Registry, "follow">;
+  clock: Clock;
+  onFault: (error: unknown) => void;
+}): Rounds {
+  const { registry, clock, onFault } = options;
+  return startRounds({ clock, everyMs: FOLLOW_EVERY_MS, run: () => registry.follow(), onFault });
 }

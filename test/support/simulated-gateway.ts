@@ -21,7 +21,7 @@ import { startUpkeep } from "../../src/operate/upkeep.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../../src/receive/publish/publish-item.ts";
 import { createPublisher, type Publisher } from "../../src/receive/publish/publish.ts";
 import { createSchemaChecker } from "../../src/receive/schema/schema-check.ts";
-import { startFollowing } from "../../src/registry/follow.ts";
+import { startFollowing } from "../../src/registry/registry.ts";
 import { createRegistry } from "../../src/registry/registry.ts";
 import { openSharedTargets, type SharedTargets } from "../../src/registry/targets.ts";
 import { createFanOut, type FanOut } from "../../src/route/fan-out.ts";
