@@ -5,7 +5,6 @@ import { openBackground } from "./gateway/background.ts";
 import { openCapacity } from "./gateway/capacity.ts";
 import { openDelivery } from "./gateway/delivery.ts";
 import { createLateParts } from "./gateway/mutual-parts.ts";
-import { openOwnEvents } from "./gateway/own-events.ts";
 import type { GatewayOptions, Start } from "./gateway/options.ts";
 import { openOutgoing } from "./gateway/outgoing.ts";
 import { createPartStack } from "./gateway/part-stack.ts";
@@ -62,8 +61,7 @@ async function openParts(start: Start) {
   const wanted = { ...reaching, ...(await openSubscribers(start, reaching, later)) };
   const delivering = { ...wanted, ...openDelivery(start, wanted, later) };
   const accepting = { ...delivering, ...openAcceptance(start, delivering) };
-  const telling = { ...accepting, ...openOwnEvents(start, accepting) };
-  const acting = { ...telling, ...openActs(start, telling) };
+  const acting = { ...accepting, ...openActs(start, accepting) };
   fill(acting);
   const receiving = { ...acting, ...(await openReceivers(start, acting)) };
   // Whatever comes after it is closed before the listener.

@@ -6,7 +6,6 @@ import { createTestDeliveries } from "../operate/test-delivery.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
-import type { OwnEventParts } from "./own-events.ts";
 import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";
 import type { Subscribers } from "./subscribers.ts";
@@ -17,10 +16,7 @@ export type Acts = ReturnType<typeof openActs>;
 /** A loop that is later than this has more urgent things to do than replays. */
 const BUSY_LAG_MS = 50;
 
-export function openActs(
-  { logger, logFault }: Start,
-  made: Storage & Capacity & Subscribers & Delivery & Acceptance & OwnEventParts,
-) {
+export function openActs({ logger, logFault }: Start, made: Storage & Capacity & Subscribers & Delivery & Acceptance) {
   const { store, clock, createId, loopLag, subscriptions, scheduler, ingest, failureEvents } = made;
   const touched = {
     store,

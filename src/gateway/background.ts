@@ -5,7 +5,7 @@ import { createJobs, type Jobs } from "../operate/jobs.ts";
 import { createPruneJobs } from "../operate/prune-jobs.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
-import type { OwnEventParts } from "./own-events.ts";
+import type { Acceptance } from "./acceptance.ts";
 import type { Start } from "./options.ts";
 import type { Receivers } from "./receivers.ts";
 import type { Storage } from "./storage.ts";
@@ -20,7 +20,7 @@ const MAX_NAMED = 20;
 
 export function openBackground(
   start: Start,
-  made: Storage & Capacity & Tenancy & Subscribers & Delivery & OwnEventParts & Receivers,
+  made: Storage & Capacity & Tenancy & Subscribers & Delivery & Acceptance & Receivers,
 ) {
   const { config, logFault, parts } = start;
   const { store, clock, random, metrics, retention, subscriptions, scheduler, failureEvents, plugins } = made;
@@ -59,7 +59,7 @@ export function openBackground(
 
 function openRotation(
   { config, logger }: Start,
-  { clock, random, subscriptions, ownEvents }: Storage & Subscribers & OwnEventParts,
+  { clock, random, subscriptions, ownEvents }: Storage & Subscribers & Acceptance,
   getJobs: () => Jobs,
 ) {
   return createSecretRotation({

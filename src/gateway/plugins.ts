@@ -2,7 +2,7 @@ import { toCamelCase } from "../config/settings-tree.ts";
 import type { OpenPlugin, Plugin, PluginGateway } from "../plugins/plugin.ts";
 import { PLUGINS } from "../plugins/plugins.ts";
 import type { Sources } from "../registry/sources/sources.ts";
-import type { OwnEventParts } from "./own-events.ts";
+import type { Acceptance } from "./acceptance.ts";
 import type { Start } from "./options.ts";
 import { createPartStack } from "./part-stack.ts";
 import type { Storage } from "./storage.ts";
@@ -16,7 +16,7 @@ export interface Plugins extends Pick<OpenPlugin, "sourceKinds" | "jobs" | "addR
 
 export async function openPlugins(
   { config, options, logger, logFault: onFault, parts }: Start,
-  { registry, secretBox, clock, random, ownEvents }: Storage & Tenancy & OwnEventParts,
+  { registry, secretBox, clock, random, ownEvents }: Storage & Tenancy & Acceptance,
   sources: () => Sources,
 ): Promise<Plugins> {
   const { publicUrl, userAgent } = config;

@@ -17,7 +17,6 @@ import { openSources } from "../registry/sources/sources.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
-import type { OwnEventParts } from "./own-events.ts";
 import { openPlugins } from "./plugins.ts";
 import type { Start } from "./options.ts";
 import type { Outgoing } from "./outgoing.ts";
@@ -30,7 +29,7 @@ export type Receivers = Awaited<ReturnType<typeof openReceivers>>;
 
 export async function openReceivers(
   start: Start,
-  made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Delivery & Acceptance & OwnEventParts,
+  made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Delivery & Acceptance,
 ) {
   const { store, clock, createId, ingest, forwarding, endedEvents } = made;
   const { accept } = ingest;
@@ -88,7 +87,7 @@ function createHoldLimit({ findTrouble, targets }: Capacity & Subscribers): Pull
 /** What is asked of bodies before they are taken in. */
 async function openChecks(
   { config, options, logger, parts }: Start,
-  { store, clock, registry, ownEvents }: Storage & Tenancy & OwnEventParts,
+  { store, clock, registry, ownEvents }: Storage & Tenancy & Acceptance,
 ) {
   const create = options.makers?.createBodyChecker?.(createBodyChecker) ?? createBodyChecker;
   const bodies = create({ maxDepth: config.limits.maxDepth });
@@ -117,7 +116,7 @@ async function openChecks(
   return { bodies, schemas, eventTypes, validationChecker, validations };
 }
 
-async function openSourceKinds(start: Start, made: Storage & Tenancy & Outgoing & OwnEventParts, onChange: () => void) {
+async function openSourceKinds(start: Start, made: Storage & Tenancy & Outgoing & Acceptance, onChange: () => void) {
   const { config, options, logFault, parts } = start;
   const { store, clock, random, registry, secretBox, client, failureEvents } = made;
   const plugins = await openPlugins(start, made, () => sources);

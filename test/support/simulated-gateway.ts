@@ -271,7 +271,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
       health.stop();
       await scheduler.stop(deadlineMs);
       await fanOut.settled();
-      upkeep.stop();
+      await upkeep.stop();
       await store.close();
       inFlight.close();
       life.state = "dead";
