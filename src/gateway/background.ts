@@ -1,5 +1,5 @@
 import { ageOf } from "../domain/retention.ts";
-import { createGatewayJobs, createSecretRotation, END_OVERLAPS } from "../operate/secret-rotation.ts";
+import { createRotationJobs, createSecretRotation, END_OVERLAPS } from "../operate/secret-rotation.ts";
 import { createHeldJob } from "../operate/held-deliveries.ts";
 import { createJobs, type Jobs } from "../operate/jobs.ts";
 import { createPruneJobs } from "../operate/prune-jobs.ts";
@@ -30,7 +30,7 @@ export function openBackground(
     clock,
     runner: Buffer.from(random.bytes(8)).toString("hex"),
     jobs: [
-      ...createGatewayJobs({ rotation }),
+      ...createRotationJobs(rotation),
       ...createPruneJobs({
         store,
         clock,

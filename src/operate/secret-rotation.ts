@@ -55,7 +55,8 @@ export interface SecretRotationOptions {
 export type RotationTrigger = "manual" | "automatic";
 
 const ROTATING = "webhook.secret_rotating" as const;
-const DEFAULT_OVERLAP_MS = 14 * 86_400_000;
+const DAY_MS = 86_400_000;
+const DEFAULT_OVERLAP_MS = 14 * DAY_MS;
 
 export function createSecretRotation(options: SecretRotationOptions): SecretRotation {
   const { subscriptions, ownEvents, clock, random } = options;
@@ -190,17 +191,12 @@ function describe(subscription: Subscription, keys: SigningKeys, now: number, tr
   };
 }
 
-/** What the gateway does by itself, again and again. */
 export const END_OVERLAPS = "end-overlaps";
-const ROTATE_SECRETS = "rotate-secrets";
 
-const DAY_MS = 86_400_000;
-
-export function createGatewayJobs(parts: { rotation: SecretRotation }): PeriodicJob[] {
-  const { rotation } = parts;
+export function createRotationJobs(rotation: SecretRotation): PeriodicJob[] {
   return [
     {
-      name: ROTATE_SECRETS,
+      name: "rotate-secrets",
       description: "Gives subscriptions whose secret is too old a new one beside it, where somebody is told",
       everyMs: DAY_MS,
       run: async ({ shouldStop }) => ({ summary: await rotation.rotateOld(shouldStop) }),

@@ -5,7 +5,7 @@ import { openHttpSender } from "../../src/deliver/senders/http/sender.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import {
-  createGatewayJobs,
+  createRotationJobs,
   createSecretRotation,
   END_OVERLAPS,
   type SecretRotation,
@@ -116,7 +116,7 @@ describe("months of automatic rotation", () => {
       });
       const store = watchCalls(gateway.store, { state: "alive", calls, tell: (run) => run() });
       const runner = String(time.elapsedMs);
-      const jobs = createJobs({ store, clock, runner, jobs: createGatewayJobs({ rotation }), onFault });
+      const jobs = createJobs({ store, clock, runner, jobs: createRotationJobs(rotation), onFault });
       await rotation.endOverlaps();
       await jobs.start();
       return {

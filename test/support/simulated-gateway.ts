@@ -261,7 +261,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     },
     async kill() {
       life.state = "dead";
-      upkeep.stop();
+      void upkeep.stop();
       // The disk keeps what was on its way to it; nobody hears of it.
       await opened.close();
       inFlight.close();
