@@ -1,4 +1,4 @@
-import { Type, type TObject, type TProperties, type TSchema } from "typebox";
+import { Type, type Static, type TObject, type TProperties, type TSchema } from "typebox";
 import type { ErrorCode } from "../../domain/errors.ts";
 
 /** What a route's own `schema` cannot say of it: what it answers, and an example that a test runs on a real gateway. */
@@ -66,6 +66,28 @@ export function nullable<Schema extends TSchema>(schema: Schema) {
 export function oneOf<const Value extends string>(values: readonly Value[], description?: string) {
   return Type.Enum([...values], description === undefined ? {} : { description });
 }
+
+/** With what it looks like, in the example too. */
+export function text(example: string, description?: string) {
+  return Type.String({ ...(description !== undefined && { description }), examples: [example] });
+}
+
+/** Null in the example. */
+export function textOrNull(description?: string) {
+  return nullable(Type.String(description === undefined ? {} : { description }));
+}
+
+/** What a presenter makes for an answer that is described so. */
+export type AnswerOf<Schema extends TSchema> = Answer<Static<Schema>>;
+type Answer<Value> = Value extends readonly (infer Item)[]
+  ? readonly Answer<Item>[]
+  : Value extends object
+    ? {
+        readonly [Name in keyof Value]: object extends Pick<Value, Name>
+          ? Answer<Value[Name]> | undefined
+          : Answer<Value[Name]>;
+      }
+    : Value;
 
 export const Time = Type.String({ format: "date-time" });
 export const Count = Type.Integer({ minimum: 0 });

@@ -3,6 +3,16 @@ import { LATENCY_ERROR } from "../../domain/latency-histogram.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import { Count, Time, closed, named, nullable, type AreaDocs } from "../openapi/operation-docs.ts";
 
+/** What `presentCounters` shows. */
+export const CounterDocs = {
+  delivery_count: Type.Integer({ minimum: 0, description: "Attempts" }),
+  success_count: Count,
+  failure_count: Count,
+  last_delivery: nullable(Time),
+  open_count: Count,
+  dead_count: Count,
+};
+
 const figures = {
   attempt_count: Count,
   success_count: Count,
@@ -57,12 +67,7 @@ export const STATISTICS_DOCS: AreaDocs = {
           "SubscriptionStatistics",
           closed({
             subscription_id: Type.String(),
-            delivery_count: Type.Integer({ minimum: 0, description: "Attempts" }),
-            success_count: Count,
-            failure_count: Count,
-            last_delivery: nullable(Time),
-            open_count: Count,
-            dead_count: Count,
+            ...CounterDocs,
             ...windows,
           }),
         ),
