@@ -19,10 +19,12 @@ export interface OperationDocs {
 }
 
 export interface AnswerDocs {
-  status: number;
+  /** 200 when not given. */
+  status?: number;
   description: string;
   /** Objects in it are closed (`closed`), so that a test finds what is shown and not described. None: no body. */
   schema?: TSchema;
+  /** Made of the schema when not given (`exampleOf`). */
   example?: unknown;
   /** `application/json` when not given. */
   contentType?: string;
@@ -72,6 +74,11 @@ export function text(example: string, description?: string) {
   return Type.String({ ...(description !== undefined && { description }), examples: [example] });
 }
 
+/** With what it may be in the example. */
+export function count(example: number, description?: string) {
+  return Type.Integer({ minimum: 0, ...(description !== undefined && { description }), examples: [example] });
+}
+
 /** Null in the example. */
 export function textOrNull(description?: string) {
   return nullable(Type.String(description === undefined ? {} : { description }));
@@ -112,6 +119,7 @@ export function pageSchema(item: TSchema) {
   });
 }
 
-export function pageExample(...items: readonly unknown[]) {
-  return { data: items, next_cursor: null };
+/** An example of the list is one of the item. */
+export function page(item: TSchema, description: string): AnswerDocs {
+  return { description, schema: pageSchema(item) };
 }

@@ -5,8 +5,7 @@ import {
   IDEMPOTENCY_KEY,
   IF_MATCH,
   closed,
-  pageExample,
-  pageSchema,
+  page,
   type AnswerDocs,
   type OperationDocs,
 } from "./operation-docs.ts";
@@ -39,7 +38,7 @@ export function resourceDocs(of: ResourceDocs): Record<string, OperationDocs> {
   const { path, key: params, schema, example = exampleOf(schema), refusals } = of;
   const [key = ""] = Object.keys(params);
   const one = `${path}/:${key}`;
-  const shown = { status: 200, schema, example, headers: ETAG };
+  const shown = { schema, example, headers: ETAG };
   const made = { status: 201, description: "Made", schema, headers: ETAG, ...of.made };
   const changing = { params, headers: IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
   const gone = {
@@ -48,9 +47,9 @@ export function resourceDocs(of: ResourceDocs): Record<string, OperationDocs> {
     schema: closed({ [key]: Type.String() }),
     example: of.remove.params ?? params,
   };
-  const page = { status: 200, description: "", schema: pageSchema(schema), example: pageExample(example) };
+  const list = { ...page(schema, ""), example: { data: [example], next_cursor: null } };
   return {
-    [`GET ${path}`]: join({ query: { limit: 20 }, answer: page }, of.list),
+    [`GET ${path}`]: join({ query: { limit: 20 }, answer: list }, of.list),
     [`POST ${path}`]: join(
       { headers: IDEMPOTENCY_KEY, answer: made, errors: ["conflict", "idempotency_key_reused"] },
       of.make,

@@ -50,14 +50,14 @@ function withoutNull(schema: Json): Json {
 
 /**
  * What it may look like: the first of its `examples`, else the first, the least or nothing of what it may be. Of the
- * members that may be missing an object has those with examples.
+ * members that may be missing an object has those with examples; a list of objects has one of them.
  */
 export function exampleOf(schema: TSchema): Json {
   return toExample(schema as Json, "") as Json;
 }
 
 function toExample(schema: Json, at: string): unknown {
-  const { examples, type, properties, required = [], format, minimum = 0 } = schema;
+  const { examples, type, items, properties, required = [], format, minimum = 0 } = schema;
   if (Array.isArray(examples)) return examples[0];
   if ("const" in schema) return schema["const"];
   if (Array.isArray(schema["enum"])) return schema["enum"][0];
@@ -72,7 +72,7 @@ function toExample(schema: Json, at: string): unknown {
         .map(([name, member]) => [name, toExample(member, `${at}.${name}`)]),
     );
   }
-  if (type === "array") return [];
+  if (type === "array") return (items as Json)["type"] === "object" ? [toExample(items as Json, `${at}[]`)] : [];
   if (type === "boolean") return false;
   if (type === "integer" || type === "number") return minimum;
   if (format === "date-time") return EXAMPLE.time;

@@ -10,6 +10,7 @@ import {
   closed,
   named,
   nullable,
+  text,
   type AreaDocs,
 } from "../openapi/operation-docs.ts";
 import { resourceDocs } from "../openapi/resource-docs.ts";
@@ -29,7 +30,12 @@ export const EventType = named(
     ...shownFields(EventTypeInput),
     deprecated_at: nullable(Time),
     versions: Type.Array(
-      closed({ version: Type.String(), schema: Anything, example: Type.Unknown(), created_at: Time }),
+      closed({
+        version: text("1.0"),
+        schema: Type.With(Anything, { examples: [schema] }),
+        example: Type.Unknown({ examples: [example] }),
+        created_at: Time,
+      }),
     ),
     managed_by: ManagedByDocs,
     created_at: Time,
@@ -37,10 +43,7 @@ export const EventType = named(
   }),
 );
 
-const EVENT_TYPE = {
-  ...exampleOf(EventType),
-  versions: [{ version: "1.0", schema, example, created_at: EXAMPLE.time }],
-};
+const EVENT_TYPE = exampleOf(EventType);
 const facts = { description: "A customer has placed an order", producer: "shop" };
 const given = { ...facts, versions: [{ version: "1.0", schema, example }] };
 
@@ -53,7 +56,7 @@ const OPENAPI = {
 };
 
 const params = { name: EXAMPLE.eventType };
-const shown = { status: 200, schema: EventType, example: EVENT_TYPE, headers: ETAG };
+const shown = { schema: EventType, example: EVENT_TYPE, headers: ETAG };
 const change = ["managed_by_config", "precondition_failed"] as const;
 
 export const EVENT_TYPE_DOCS: AreaDocs = {
@@ -64,7 +67,6 @@ export const EVENT_TYPE_DOCS: AreaDocs = {
       path: "/api/v1/event-types",
       key: params,
       schema: EventType,
-      example: EVENT_TYPE,
       made: { description: "Registered" },
       refusals: ["managed_by_config"],
       list: { answer: { description: "By name" } },
@@ -79,7 +81,6 @@ export const EVENT_TYPE_DOCS: AreaDocs = {
     }),
     "GET /api/v1/event-types/export": {
       answer: {
-        status: 200,
         description: "OpenAPI 3.1, each event type a webhook",
         schema: Type.Object(
           { openapi: Type.String(), info: Anything, jsonSchemaDialect: Type.String(), webhooks: Anything },
@@ -93,7 +94,6 @@ export const EVENT_TYPE_DOCS: AreaDocs = {
       query: { dry_run: true },
       request: OPENAPI,
       answer: {
-        status: 200,
         description: "What has changed, or would change",
         schema: closed({
           dry_run: Type.Boolean(),
@@ -121,7 +121,6 @@ export const EVENT_TYPE_DOCS: AreaDocs = {
     "GET /catalog": {
       description: "A page for partners; there when the setting `catalog_public` is on.",
       answer: {
-        status: 200,
         description: "The registry",
         schema: Type.String(),
         contentType: "text/html",

@@ -80,7 +80,7 @@ export const Subscription = named(
 
 const SUBSCRIPTION = { ...exampleOf(Subscription), ...exampleOf(closed(Object.fromEntries(flat))) };
 const params = { id: EXAMPLE.subscription };
-const shown = { status: 200, schema: Subscription, headers: ETAG };
+const shown = { schema: Subscription, headers: ETAG };
 const refusals = ["managed_by_config", "conflict"] as const;
 const acted = { params, headers: IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
 const request = { name: EXAMPLE.newName, url: EXAMPLE.destination, events: ["order.*"] };
@@ -119,7 +119,6 @@ export const SUBSCRIPTION_DOCS: AreaDocs = {
       },
       remove: {
         answer: {
-          status: 200,
           description: "Its open deliveries are cancelled",
           schema: closed({
             id: Type.String(),

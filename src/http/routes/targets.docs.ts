@@ -8,7 +8,6 @@ import {
   named,
   nullable,
   oneOf,
-  pageExample,
   textOrNull,
   type AreaDocs,
 } from "../openapi/operation-docs.ts";
@@ -64,7 +63,7 @@ export const TARGET_DOCS: AreaDocs = {
         query: {},
         answer: {
           description: "The declared ones first, then those that are a subscription's own",
-          example: pageExample(TARGET),
+          example: { data: [TARGET], next_cursor: null },
         },
       },
       make: {
@@ -91,7 +90,6 @@ export const TARGET_DOCS: AreaDocs = {
       params: { name: EXAMPLE.subscription },
       request: { mode: "QUEUE" },
       answer: {
-        status: 200,
         description: "As it is now",
         schema: Target,
         example: { ...TARGET, mode: "QUEUE", forced: "QUEUE", since: EXAMPLE.time, reason: "an operator said so" },
