@@ -5,22 +5,23 @@ import { addConfig, addDoctor, addSink, addStart } from "./gateway-commands.ts";
 import type { Resource } from "./resources/resource.ts";
 import { addSmartsheetCommands } from "./smartsheet-commands.ts";
 
-/** What `posthorn --help` lists, in that order. */
-export interface TopCommand {
-  readonly name: string;
+/** One of those that `posthorn --help` lists, in that order. */
+interface TopCommand {
   /** With all that the help of Posthorn itself says of it. */
   add(program: Command): void;
-  /** The rest, before it is asked for help or run: schemas take longer to load than a start should wait. */
+  /** Of a group that is filled later. */
+  readonly name?: string;
+  /** Before it is asked for help or run: its schemas take longer to load than a start should wait. */
   fill?(command: Command): Promise<void>;
 }
 
 export const COMMANDS: readonly TopCommand[] = [
-  { name: "start", add: addStart },
-  { name: "sink", add: addSink },
-  { name: "config", add: addConfig },
-  { name: "doctor", add: addDoctor },
-  { name: "status", add: addStatus },
-  { name: "send", add: addSend },
+  { add: addStart },
+  { add: addSink },
+  { add: addConfig },
+  { add: addDoctor },
+  { add: addStatus },
+  { add: addSend },
   group("events", "list events, show one, replay one", () => import("./resources/events.ts")),
   group("deliveries", "list deliveries, show one, retry or cancel one", () => import("./resources/deliveries.ts")),
   group(
@@ -56,10 +57,10 @@ export const COMMANDS: readonly TopCommand[] = [
     "owners of subscriptions, sources and keys, with their quotas",
     () => import("./resources/tenants.ts"),
   ),
-  { name: "smartsheet", add: addSmartsheetCommands },
+  { add: addSmartsheetCommands },
   group("keys", "API keys", () => import("./resources/keys.ts")),
-  { name: "backup", add: addBackup },
-  { name: "restore", add: addRestore },
+  { add: addBackup },
+  { add: addRestore },
   group(
     "validations",
     "what the webhooks of an endpoint must be like: list, put, try out, bring back",

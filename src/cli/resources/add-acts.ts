@@ -5,7 +5,7 @@ import { addClientOptions } from "../client-commands.ts";
 import { connect } from "../connect.ts";
 import { usageFailure } from "../failure.ts";
 import { print } from "../output.ts";
-import { toFacts, type Row } from "./fields.ts";
+import { toFacts, wholeOf, type Row } from "./fields.ts";
 import { readFlags, type Flag } from "./flags.ts";
 import { PAGE, printList } from "./list.ts";
 import { placeOf, type Act, type Call, type Resource } from "./resource.ts";
@@ -62,14 +62,19 @@ function usualMethod(name: string, act: Act): string {
 
 const IN_ITS_PLACE = ["show", "update", "delete"];
 
-async function runAct(resource: Resource, name: string, act: Act, call: Call): Promise<void> {
+/** Where it is asked for. */
+export function requestOf(resource: Resource, name: string, act: Act, call: Call): { method: string; path: string } {
   const isOfAll = name === "list" || name === "create";
   const below = IN_ITS_PLACE.includes(name) ? "" : `/${name}`;
   const path = act.path?.(call) ?? (isOfAll ? resource.path : placeOf(resource, call.args[0], below));
+  return { method: typeof act.method === "function" ? act.method(call) : usualMethod(name, act), path };
+}
+
+async function runAct(resource: Resource, name: string, act: Act, call: Call): Promise<void> {
+  const { method, path } = requestOf(resource, name, act, call);
   if (isListing(name, act)) {
     return printList(await connect(call.flags), path, call, act.columns ?? resource.columns ?? []);
   }
-  const method = typeof act.method === "function" ? act.method(call) : usualMethod(name, act);
   const body = act.body === undefined ? bodyOf(method, call) : act.body(call);
   const client = await connect(call.flags);
   const first = await send(client, method, path, { ...call, body });
@@ -110,7 +115,7 @@ function tellAnswer(resource: Resource, name: string, act: Act, { call, client, 
   else if (act.tell !== undefined) act.tell(row, call);
   else if (name === "delete") print(`${key}: deleted`);
   else {
-    print(toFacts(resource.facts ?? [], row));
+    print(toFacts(wholeOf(row, resource.facts ?? [], resource.hidden ?? []), row));
     resource.more?.(row, text);
   }
   act.judge?.(row, call);

@@ -1,6 +1,6 @@
 import { DELIVERY_STATES } from "../../domain/delivery.ts";
 import { formatFacts, print, shorten } from "../output.ts";
-import { ago, asText, at, because, ms, toTable, type Field, type Row } from "./fields.ts";
+import { ago, asText, because, ms, toTable, type Field, type Row } from "./fields.ts";
 import { flag, OF_TENANT } from "./flags.ts";
 import type { Resource } from "./resource.ts";
 
@@ -46,13 +46,11 @@ export const RESOURCE: Resource = {
     ["delivery", "id"],
     ["event", "event_id event_type", because],
     ["subscription", "subscription_id"],
-    ["tenant", "tenant_id"],
     ["status", ...STATUS],
-    ["created", "created_at", at],
     ["next attempt", "next_attempt_at", ago],
     ["completed", "completed_at", ago],
-    ["last error", "last_error"],
   ],
+  hidden: ["attempts"],
   more(row) {
     const attempts = row["attempts"] as Row[];
     const last = asText(attempts.at(-1)?.["response_body"]) ?? "";

@@ -41,9 +41,6 @@ export const RESOURCE: Resource = {
   ],
   facts: [
     ["event type", "name"],
-    ["description", "description"],
-    ["producer", "producer"],
-    ["consumers", "consumers"],
     [
       "status",
       "status deprecated_at",
@@ -53,9 +50,7 @@ export const RESOURCE: Resource = {
           .map(asText)
           .join(" since "),
     ],
-    ["replaced by", "replaced_by"],
     ["enforced", "enforce versions", describeEnforcement],
-    ["managed by", "managed_by"],
     ["changed", "updated_at", ago],
   ],
   more(row) {

@@ -3,7 +3,7 @@ import { memberSpans } from "../../domain/json-members.ts";
 import { countOf, print } from "../output.ts";
 import { readTime } from "../read-value.ts";
 import { DELIVERY_COLUMNS } from "./deliveries.ts";
-import { ago, asText, at, bytes, toTable, type Format, type Row } from "./fields.ts";
+import { ago, asText, bytes, toTable, type Format, type Row } from "./fields.ts";
 import { flag, OF_TENANT } from "./flags.ts";
 import type { Call, Resource } from "./resource.ts";
 
@@ -30,14 +30,8 @@ export const RESOURCE: Resource = {
     ["event", "event_id"],
     ["type", "event_type event_version", ([type, version]) => `${asText(type)} (version ${asText(version)})`],
     ["status", ...STATUS],
-    ["source", "source"],
-    ["tenant", "tenant_id"],
-    ["priority", "priority"],
-    ["ordering key", "ordering_key"],
-    ["received", "received_at", at],
-    ["content type", "content_type"],
-    ["size", "size", bytes],
   ],
+  hidden: ["headers", "deliveries", "payload", "payload_base64"],
   more(row, text) {
     if (deliveriesOf(row).length > 0) print(`\n${toTable(DELIVERY_COLUMNS, deliveriesOf(row))}`);
     print(`\n${findPayload(text)}`);

@@ -23,6 +23,27 @@ export function toFacts(fields: readonly Field[], row: Row): string {
   return formatFacts(fields.map((field) => [field[0], showField(field, row, wallMs)]));
 }
 
+/**
+ * All members in the order of the answer, so that what the gateway begins to tell is shown without a word here. Of
+ * `fields` are those that say it in another way: each stands where the first of its members does.
+ */
+export function wholeOf(row: Row, fields: readonly Field[], hidden: readonly string[]): readonly Field[] {
+  const parts = fields.map((field) => field[1].split(" ").map((path) => path.split(".")[0] ?? ""));
+  const told = new Set([...parts.flat(), ...hidden]);
+  return Object.keys(row).flatMap((name) => {
+    if (!told.has(name)) return [byName(name)];
+    return fields.filter((_, index) => parts[index]?.[0] === name);
+  });
+}
+
+/** A name ends in what its value is. */
+function byName(name: string): Field {
+  const [, stem = name, end = ""] = /^(\w+)_(at|id|s|ms)$/.exec(name) ?? [];
+  const isBytes = name === "size" || name.endsWith("_bytes");
+  const format = isBytes ? bytes : { at, s: seconds, ms }[end];
+  return [stem.replaceAll("_", " "), name, format ?? plain];
+}
+
 function showField([, members, format = plain]: Field, row: Row, wallMs: number): string | undefined {
   const text = format(
     members.split(" ").map((path) => pick(row, path)),
@@ -38,6 +59,8 @@ export function pick(row: Row, path: string): unknown {
 export function asText(value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined;
   if (Array.isArray(value)) return value.map(asText).join(", ");
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "object" && Object.keys(value).length === 0) return undefined;
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
@@ -67,5 +90,5 @@ export const because: Format = ([value, ...reasons]) => {
 /** Names with their values. */
 export const pairs: Format = ([object]) =>
   Object.entries((object ?? {}) as Row)
-    .map(([name, value]) => `${name}=${asText(value)}`)
+    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(", ");

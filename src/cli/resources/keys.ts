@@ -2,7 +2,7 @@ import { SCOPES } from "../../registry/api-key.ts";
 import { runCreateKey, type KeyWish } from "../create-key.ts";
 import { print } from "../output.ts";
 import { readEnd } from "../read-value.ts";
-import { ago, asText, at } from "./fields.ts";
+import { ago, asText } from "./fields.ts";
 import { flag, OF_TENANT } from "./flags.ts";
 import type { Resource } from "./resource.ts";
 
@@ -21,12 +21,7 @@ export const RESOURCE: Resource = {
   ],
   facts: [
     ["key", "id"],
-    ["name", "name"],
     ["begins", "prefix"],
-    ["scopes", "scopes"],
-    ["tenant", "tenant_id"],
-    ["status", "status"],
-    ["created", "created_at", at],
     ["expires", "expires_at"],
     ["revoked", "revoked_at"],
   ],

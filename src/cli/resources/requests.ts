@@ -18,7 +18,6 @@ export const RESOURCE: Resource = {
   key: "id",
   facts: [
     ["request", "id"],
-    ["source", "source"],
     ["received", "received_at remote_address", ([time, from], wallMs) => `${at([time], wallMs)} from ${asText(from)}`],
     [
       "what",
@@ -35,6 +34,7 @@ export const RESOURCE: Resource = {
     ["new events", "replay_event_ids"],
     ["now", "result.outcome result.cause", because],
   ],
+  hidden: ["headers"],
   acts: {
     show: { help: "show a request and what became of it" },
     replay: {

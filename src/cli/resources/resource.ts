@@ -9,7 +9,10 @@ export interface Resource {
   /** What one of them goes by: the name of its argument. */
   readonly key: string;
   readonly columns?: readonly Field[];
+  /** What is shown of one in another way than its name and its value tell. */
   readonly facts?: readonly Field[];
+  /** Members that are not among the facts. */
+  readonly hidden?: readonly string[];
   /** Printed below the facts; `text` is the answer as it came. */
   more?(row: Row, text: string): void;
   /** By their names, in the order of the help. */

@@ -133,19 +133,12 @@ export const RESOURCE: Resource = {
   ],
   facts: [
     ["subscription", "id"],
-    ["name", "name"],
-    ["description", "description"],
-    ["tenant", "tenant_id"],
-    ["status", "status"],
-    ["url", "url"],
     [
       "destination",
       "destination kind",
       ([settings, kind]) => (settings === undefined ? undefined : `${asText(kind)} ${asText(settings)}`),
     ],
-    ["events", "events"],
     ["filter", "event_filter"],
-    ["format", "format"],
     ["ordered", "ordered", ([isOrdered]) => (isOrdered === true ? "by ordering key" : undefined)],
     RETRIES,
     ["timeout", "timeout", seconds],
@@ -160,7 +153,6 @@ export const RESOURCE: Resource = {
       "created_at created_by",
       ([time, by], wallMs) => [at([time], wallMs), asText(by)].filter(Boolean).join(" by "),
     ],
-    ["managed by", "managed_by"],
     ["attempts", "stats.delivery_count stats.failure_count", attempts],
     ["last delivery", "stats.last_delivery", ago],
     [
@@ -173,7 +165,6 @@ export const RESOURCE: Resource = {
     ],
     ["open", "stats.open_count"],
     ["dead letters", "stats.dead_count"],
-    ["secret", "secret"],
   ],
   acts: {
     list: {

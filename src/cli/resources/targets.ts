@@ -35,17 +35,11 @@ export const RESOURCE: Resource = {
   ],
   facts: [
     ["target", "name"],
-    ["tenant", "tenant_id"],
     ["subscriptions", "subscriptions shared", ([ids, isShared]) => (isShared === true ? asText(ids) : undefined)],
     ["mode", "mode forced", MODE],
     ["since", "since", at],
-    ["reason", "reason"],
-    ["health", "health"],
-    ["health url", "health_url"],
     ["checked", "checked_at", ago],
     ["waiting", "queue_length", ([count]) => countOf(Number(count), "delivery", "deliveries")],
-    ["failures", "failures"],
-    ["last error", "last_error"],
   ],
   acts: {
     list: { help: "list targets, those that several share first", flags: [OF_TENANT] },

@@ -1,6 +1,6 @@
 import { TenantSettings } from "../../domain/tenant.ts";
 import { formatBytes } from "../output.ts";
-import { ago, at, type Field, type Format } from "./fields.ts";
+import { ago, type Field, type Format } from "./fields.ts";
 import { FILE, IDEMPOTENCY_KEY, IF_MATCH } from "./flags.ts";
 import type { Resource } from "./resource.ts";
 import { flagsOf, type Exceptions } from "./schema-flags.ts";
@@ -43,10 +43,7 @@ export const RESOURCE: Resource = {
   ],
   facts: [
     ["tenant", "id"],
-    ["name", "name"],
     ["contact", "contact_email"],
-    ["status", "status"],
-    ["managed by", "managed_by"],
     ["subscriptions", ...USE.subscriptions],
     ["open deliveries", ...USE.open],
     ["stored", ...USE.stored],
@@ -56,7 +53,6 @@ export const RESOURCE: Resource = {
       ([most]) => (most === null ? undefined : `at most ${String(most)}`),
     ],
     KEPT,
-    ["created", "created_at", at],
   ],
   acts: {
     list: { help: "list tenants by id, with what they use" },
