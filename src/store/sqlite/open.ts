@@ -34,9 +34,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     synchronous: options.synchronous,
     dedupeHorizonMs: options.dedupeHorizonMs,
     hashKeyHex: randomBytes(32).toString("hex"),
+    storeId: `str_${randomBytes(16).toString("hex")}`,
   };
   const { writer, holder, reader } = thread ? await openThreads(writerOptions) : openLocally(writerOptions);
-  const clock = createClock(writer.info.lastKnownNow);
+  const { storeId, version, syncMode, lastKnownNow } = writer.info;
+  const clock = createClock(lastKnownNow);
   const commits = createGroupCommit({ port: writer, clock, onFatal: options.onFatal });
   let closing: Promise<void> | undefined;
 
@@ -66,7 +68,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 
   return {
-    info: { driver: "sqlite", version: writer.info.version, syncMode: writer.info.syncMode },
+    info: { id: storeId, driver: "sqlite", version, syncMode },
     limits: BATCH_LIMITS,
     clock,
 
