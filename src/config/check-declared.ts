@@ -4,9 +4,11 @@ import { createDestinationKinds } from "../deliver/senders/kinds.ts";
 import { SubscriptionSchema } from "../deliver/senders/subscription-schema.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import { findForwardRival } from "../domain/forward-rules.ts";
+import { checkHold } from "../domain/hold-rules.ts";
+import { fixedInterval } from "../domain/retry-policy.ts";
 import { SourceInput } from "../domain/source.ts";
 import { checkSourceInput } from "../domain/source-rules.ts";
-import type { SubscriptionInput } from "../domain/subscription.ts";
+import type { RetryPolicySpec, SubscriptionInput } from "../domain/subscription.ts";
 import { checkSharedSettings } from "../domain/subscription-rules.ts";
 import { TargetInput } from "../domain/target.ts";
 import { isPresetName } from "../domain/target-presets.ts";
@@ -27,6 +29,29 @@ export function checkDeclaredSources(items: readonly unknown[], complain: Compla
 
     for (const { field, message } of checkSourceInput(item)) complain(index, field, message);
   }
+}
+
+/** A message that stays in its queue until it is delivered is held for as long as that may take. */
+export function checkDeclaredHolds(
+  sources: readonly unknown[],
+  subscriptions: readonly unknown[],
+  complain: Complain,
+): void {
+  for (const [index, source] of sources.entries()) {
+    if (!Value.Check(SourceInput, source)) continue;
+    const { options = {}, tenant_id: tenantId = DEFAULT_TENANT } = source;
+    const retried = subscriptions.flatMap((one) => {
+      if (!isSubscription(one) || (one.tenant_id ?? DEFAULT_TENANT) !== tenantId) return [];
+      const isMeant = [one.target, one.name].includes(options["target"] as string);
+      return isMeant ? [{ name: one.name, retryPolicy: retryPolicyOf(one) }] : [];
+    });
+    for (const { field, message } of checkHold(options, retried)) complain(index, field, message);
+  }
+}
+
+function retryPolicyOf(input: SubscriptionInput): RetryPolicySpec {
+  const { retry_policy: policy = "standard", retry_count: count, retry_interval: intervalS } = input;
+  return count === undefined && intervalS === undefined ? policy : fixedInterval(count ?? 3, intervalS ?? 60);
 }
 
 export function checkDeclaredTargets(items: readonly unknown[], complain: Complain): void {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { PosthornError } from "../domain/errors.ts";
 import {
+  checkDeclaredHolds,
   checkDeclaredSources,
   checkDeclaredSubscriptions,
   checkDeclaredTargets,
@@ -93,6 +94,7 @@ export function loadConfig(input: LoadInput): LoadedConfig {
     complainOf("subscriptions"),
     tree["targets"] as unknown[],
   );
+  checkDeclaredHolds(tree["sources"] as unknown[], tree["subscriptions"] as unknown[], complainOf("sources"));
   checkDeclaredTenants(tree["tenants"] as unknown[], complainOf("tenants"));
   const inFiles = readEventTypesDir(findEventTypesDir(tree, input, origins), report);
   checkDeclaredEventTypes(tree["event_types"] as unknown[], inFiles, complainOf("event_types"), report);

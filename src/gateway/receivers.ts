@@ -1,5 +1,8 @@
 import { createFetchText } from "../deliver/wire/fetch-text.ts";
 import { sparesDeliveries } from "../deliver/targets/target.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { DEFAULT_TENANT } from "../domain/event.ts";
+import { checkHold } from "../domain/hold-rules.ts";
 import { openMirroredValidations } from "../operate/validations/mirrored-validations.ts";
 import { openSmartsheet } from "../plugins/smartsheet/open.ts";
 import { createBodyChecker } from "../receive/text/body-check.ts";
@@ -126,10 +129,10 @@ async function openChecks(
 
 async function openSourceKinds(
   { config, options, logger, logFault, parts }: Start,
-  made: Storage & Tenancy & Brokers & Outgoing & News,
+  made: Storage & Tenancy & Brokers & Outgoing & Subscribers & News,
   onChange: () => void,
 ) {
-  const { store, clock, random, registry, secretBox, client, news, ownEvents, connections } = made;
+  const { store, clock, random, registry, secretBox, client, news, ownEvents, connections, targets } = made;
   const smartsheet = await openSmartsheet(
     { registry, secretBox, clock, random, logger, settings: config, onFault: logFault },
     () => ({ sources, ownEvents }),
@@ -147,6 +150,14 @@ async function openSourceKinds(
     anySource: config.anySource,
     maxBytes: config.limits.maxBodyBytes,
     onChange,
+    checkPulled({ tenant_id: tenantId = DEFAULT_TENANT }, given) {
+      const all = targets.list(tenantId);
+      const meant =
+        given["target"] === undefined && all.length === 1 ? all[0] : all.find(({ name }) => name === given["target"]);
+      const [problem] = checkHold(given, meant?.subscriptions ?? []);
+      if (problem === undefined) return;
+      throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });
+    },
     onDisabled: news.sourceDisabled,
     onFault: logFault,
   });

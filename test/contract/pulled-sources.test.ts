@@ -34,7 +34,7 @@ function withTaker(change: (taker: Taker) => Partial<Taker>): PulledHarness {
   const harness = memoryHarness(RENEWING);
   return {
     async open(now) {
-      const place = await harness.open(now);
+      const place = await harness.open(now, undefined);
       const { limits, open } = place.kind.pull;
       const openBroken = async (settings: KindSettings) => {
         const taker = await open(settings);

@@ -49,10 +49,18 @@ const GatewayStatus = named(
     sources: Type.Array(
       closed({
         name: Type.String(),
-        health: oneOf(["ok", "error"], "`error`: nobody can be verified, and every sender gets 401"),
-        reason: Type.String({ description: "Which of its secrets do not count, and why" }),
+        health: oneOf(
+          ["ok", "error"],
+          "`error`: nobody can be verified, and every sender gets 401; or nothing can be taken from its queue",
+        ),
+        reason: Type.String({
+          description: "Which of its secrets do not count, and why; or what is wrong with its queue",
+        }),
       }),
-      { description: "Only those with a secret or token that can be guessed: from a version that took it" },
+      {
+        description:
+          "Only those with a secret or token that can be guessed, from a version that took it; and those whose queue cannot be taken from",
+      },
     ),
     connections: Type.Array(
       closed({
@@ -124,7 +132,7 @@ export const OPERATION_DOCS: AreaDocs = {
       answer: {
         status: 200,
         description:
-          "`QUEUE` and `error` if any target is; `error` also if a subscription is suspended, a source can verify nobody or a broker is away",
+          "`QUEUE` and `error` if any target is; `error` also if a subscription is suspended, a source can verify nobody or take nothing from its queue, or a broker is away",
         schema: GatewayStatus,
         example: {
           mode: "NORMAL",
