@@ -7,6 +7,7 @@ import { TargetInput } from "../domain/target.ts";
 import { TenantInput } from "../domain/tenant.ts";
 import { Limits, Retention } from "./limits.ts";
 import { optionalText, withVariables } from "./setting-schema.ts";
+import { PLUGINS } from "../plugins/plugins.ts";
 import { VERSION } from "./version.ts";
 
 /** Every setting is written down here once: type, default, validation and documentation. */
@@ -179,26 +180,8 @@ const brokers = {
   }),
 };
 
-const smartsheet = {
-  smartsheet_access_token: Type.Optional(
-    Type.String({
-      env: "SMARTSHEET_ACCESS_TOKEN",
-      secret: true,
-      pattern: "^[\\x21-\\x7e]{8,256}$",
-      hint: "give the token as Smartsheet shows it",
-      description: "Access token of the account whose webhooks `posthorn smartsheet` manages",
-    }),
-  ),
-  smartsheet_api_host: Type.Optional(
-    Type.String({
-      env: "SMARTSHEET_API_HOST",
-      minLength: 1,
-      maxLength: 2048,
-      defaultText: "`https://api.smartsheet.com/2.0/`",
-      description: "Where Smartsheet's interface is; in Europe `https://api.smartsheet.eu/2.0/`",
-    }),
-  ),
-};
+/** Of no type: each plugin alone reads its own. */
+const pluginSettings: object = Object.assign({}, ...PLUGINS.map(({ settings }) => settings.properties));
 
 const operation = {
   role: Type.Literal("all", {
@@ -249,9 +232,9 @@ export const Settings = Type.Object(
       ...receiving,
       ...destinations,
       ...brokers,
-      ...smartsheet,
       ...operation,
     }),
+    ...pluginSettings,
     limits: Limits,
     retention: Retention,
     connections: Type.Array(ConnectionInput, {
@@ -288,7 +271,7 @@ export const SETTING_GROUPS: readonly { title: string; prefix: string; settings:
   { title: "Receiving", prefix: "", settings: receiving },
   { title: "Destinations", prefix: "", settings: destinations },
   { title: "Brokers", prefix: "", settings: brokers },
-  { title: "Smartsheet", prefix: "", settings: smartsheet },
+  ...PLUGINS.map(({ settings: { title, properties } }) => ({ title, prefix: "", settings: properties })),
   { title: "Operation", prefix: "", settings: operation },
   { title: "Retention", prefix: "retention.", settings: Retention.properties },
   { title: "Limits", prefix: "limits.", settings: Limits.properties },

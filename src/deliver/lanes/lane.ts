@@ -5,7 +5,7 @@ import type { Round } from "../targets/rounds.ts";
 import { ONE_BY_ONE, type BatchLimits } from "../senders/sender.ts";
 import type { SubscriptionState } from "../targets/subscription-states.ts";
 import type { Target } from "../targets/target.ts";
-import { createTokenBucket, type TokenBucket } from "../token-bucket.ts";
+import { createTokenBucket, type TokenBucket } from "../../domain/token-bucket.ts";
 
 /** The open deliveries of one subscription: what of them is in memory, and what keeps the rest waiting. */
 export interface Lane {

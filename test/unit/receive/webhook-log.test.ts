@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createRequestLog } from "../../../src/receive/request-log.ts";
+import { createRequestLog } from "../../../src/receive/webhook-log.ts";
 import type { LoggedRequest } from "../../../src/store/port/event-log.ts";
 import { newRequest } from "../../support/store-fixtures.ts";
 

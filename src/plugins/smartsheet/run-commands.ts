@@ -1,8 +1,8 @@
-import { readAnswer, type ApiClient } from "./api-client.ts";
-import { connect, type ClientFlags } from "./connect.ts";
-import { CommandFailure } from "./failure.ts";
-import { countOf, formatAgo, formatTable, note, print, printJson } from "./output.ts";
-import { openProgress } from "./progress.ts";
+import { readAnswer, type ApiClient } from "../../cli/api-client.ts";
+import { connect, type ClientFlags } from "../../cli/connect.ts";
+import { CommandFailure } from "../../cli/failure.ts";
+import { countOf, formatAgo, formatTable, note, print, printJson } from "../../cli/output.ts";
+import { openProgress } from "../../cli/progress.ts";
 
 interface SmartsheetFlags extends ClientFlags {
   source?: string;

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createTokenBucket } from "../../../src/deliver/token-bucket.ts";
+import { createTokenBucket } from "../../../src/domain/token-bucket.ts";
 
 describe("a token bucket", () => {
   it("holds one second's worth, and at least one token", () => {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
-import type { CleanedWebhook, RegisteredSheet, SmartsheetAdmin } from "../../plugins/smartsheet/admin.ts";
-import type { JudgedWebhook } from "../../plugins/smartsheet/webhook-states.ts";
+import type { CleanedWebhook, RegisteredSheet, SmartsheetAdmin } from "./admin.ts";
+import type { JudgedWebhook } from "./webhook-states.ts";
 
 /** What is done with the access token of the whole gateway is for its operator. */
 const OPERATOR = { scope: "admin", unbound: true } as const;
@@ -35,12 +35,12 @@ const CleanupBody = Type.Object(
   { additionalProperties: false },
 );
 
-export function addSmartsheetRoutes(app: FastifyInstance, { smartsheet }: { smartsheet: SmartsheetAdmin }): void {
+export function addSmartsheetRoutes(app: FastifyInstance, admin: SmartsheetAdmin): void {
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     "/api/v1/smartsheet/webhooks",
     { config: OPERATOR, schema: { summary: "List Smartsheet's webhooks", querystring: ListQuery } },
     async ({ query }) => {
-      const { source, callbackUrl, webhooks, missing } = await smartsheet.list(query.source);
+      const { source, callbackUrl, webhooks, missing } = await admin.list(query.source);
       return {
         source,
         callback_url: callbackUrl,
@@ -54,7 +54,7 @@ export function addSmartsheetRoutes(app: FastifyInstance, { smartsheet }: { smar
     "/api/v1/smartsheet/webhooks/register",
     { config: OPERATOR, schema: { summary: "Register the sheets of a manifest at Smartsheet", body: RegisterBody } },
     async ({ body }) => {
-      const { source, callbackUrl, sheets } = await smartsheet.register(body?.source, body?.sheet_ids);
+      const { source, callbackUrl, sheets } = await admin.register(body?.source, body?.sheet_ids);
       return { source, callback_url: callbackUrl, sheets: sheets.map(presentSheet) };
     },
   );
@@ -64,7 +64,7 @@ export function addSmartsheetRoutes(app: FastifyInstance, { smartsheet }: { smar
     { config: OPERATOR, schema: { summary: "Remove Smartsheet's webhooks that are of no use", body: CleanupBody } },
     async ({ body }) => {
       const options = { dryRun: body?.dry_run === true };
-      const { source, callbackUrl, dryRun, webhooks } = await smartsheet.cleanup(body?.source, options);
+      const { source, callbackUrl, dryRun, webhooks } = await admin.cleanup(body?.source, options);
       return { source, callback_url: callbackUrl, dry_run: dryRun, webhooks: webhooks.map(presentCleaned) };
     },
   );

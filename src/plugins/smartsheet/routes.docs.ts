@@ -1,11 +1,14 @@
 import { Type } from "typebox";
-import { WEBHOOK_STATES } from "../../plugins/smartsheet/webhook-states.ts";
-import { EXAMPLE } from "../openapi/examples.ts";
-import { closed, nullable, oneOf, type AreaDocs } from "../openapi/operation-docs.ts";
+import { WEBHOOK_STATES } from "./webhook-states.ts";
+import { EXAMPLE } from "../../http/openapi/examples.ts";
+import { closed, nullable, oneOf, type AreaDocs } from "../../http/openapi/operation-docs.ts";
 
 const Text = Type.String();
-const SHEET = { sheet_id: EXAMPLE.sheet, sheet_name: "Purchase orders" };
-const OURS = { source: EXAMPLE.smartsheetSource, callback_url: "https://hooks.example.com/webhook/smartsheet" };
+/** A source of the kind, with this sheet in its manifest. */
+export const SMARTSHEET_EXAMPLE = { source: "smartsheet", sheet: "4509506114742148" } as const;
+const { source, sheet } = SMARTSHEET_EXAMPLE;
+const SHEET = { sheet_id: sheet, sheet_name: "Purchase orders" };
+const OURS = { source, callback_url: "https://hooks.example.com/webhook/smartsheet" };
 const WEBHOOK = "4503604829677444";
 const LEFT_OVER = "4503604829677440";
 
@@ -15,7 +18,7 @@ export const SMARTSHEET_DOCS: AreaDocs = {
   operations: {
     "GET /api/v1/smartsheet/webhooks": {
       description: "All that the access token shows, each with what it is to the source.",
-      query: { source: EXAMPLE.smartsheetSource },
+      query: { source },
       answer: {
         status: 200,
         description: "The webhooks, and the sheets of the manifest that have none",
@@ -60,7 +63,7 @@ export const SMARTSHEET_DOCS: AreaDocs = {
       description:
         "For every sheet: makes a webhook unless there is one, keeps its secret, enables it, and says whether that " +
         "worked. Needs POSTHORN_PUBLIC_URL, where Smartsheet sends its challenge meanwhile.",
-      request: { source: EXAMPLE.smartsheetSource },
+      request: { source },
       answer: {
         status: 200,
         description: "What became of each sheet",
@@ -89,7 +92,7 @@ export const SMARTSHEET_DOCS: AreaDocs = {
       description:
         "Removes duplicates, and webhooks that were registered here and call another address, a sheet that left the " +
         "manifest, or nobody ever again. Those of others stay.",
-      request: { source: EXAMPLE.smartsheetSource, dry_run: true },
+      request: { source, dry_run: true },
       answer: {
         status: 200,
         description: "What became of each, or would",
@@ -113,7 +116,7 @@ export const SMARTSHEET_DOCS: AreaDocs = {
           webhooks: [
             {
               webhook_id: LEFT_OVER,
-              sheet_id: EXAMPLE.sheet,
+              sheet_id: sheet,
               state: "duplicate",
               outcome: "would_remove",
               error: null,

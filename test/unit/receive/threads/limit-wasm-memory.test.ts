@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { limitWasmMemory } from "../../../../src/receive/validation/limit-wasm-memory.ts";
+import { limitWasmMemory } from "../../../../src/receive/threads/limit-wasm-memory.ts";
 
 interface Memory {
   grow(pages: number): number;

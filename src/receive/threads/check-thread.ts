@@ -5,18 +5,17 @@ import { VALIDATION_LIMITS } from "../../domain/validation.ts";
 import { hasTooManyParts, parseQuery } from "../../route/filter-facts.ts";
 import { findBodyKind } from "../text/content-type.ts";
 import { checkJsonText } from "../text/json-text.ts";
-import { TooManySteps, type Mismatch } from "../schema/payload-schema.ts";
-import { SchemaFault } from "../schema/schema-fault.ts";
-import { TOO_LONG } from "../schema/thread-calls.ts";
-import { announceReady } from "../threads/thread-seat.ts";
+import { compilePayloadSchema, TooManySteps, type Mismatch } from "../schema/payload-schema.ts";
+import { SchemaFault, TOO_LONG } from "../schema/schema-fault.ts";
 import { bomLength } from "../text/unreadable.ts";
-import { compileJsonValidation } from "./json-validation.ts";
+import { compileJsonValidation } from "../validation/json-validation.ts";
+import { loadXsdEngine, type XsdEngine } from "../validation/xsd.ts";
+import type { ApartRequest, CheckCall, CheckReply, CheckThreadOptions } from "./check-apart.ts";
 import { limitWasmMemory } from "./limit-wasm-memory.ts";
-import type { ApartRequest, ValidationCall, ValidationReply, ValidationThreadOptions } from "./thread-calls.ts";
-import { loadXsdEngine, type XsdEngine } from "./xsd.ts";
+import { announceReady } from "./thread-seat.ts";
 
 const port = parentPort;
-if (port === null) throw new Error("validation-thread.ts is started as a thread");
+if (port === null) throw new Error("check-thread.ts is started as a thread");
 
 // Only Linux has priorities for threads. Who writes monstrous schemas must not slow down those who do not.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
@@ -27,7 +26,7 @@ const STEPS_PER_BYTE = 8;
 const MAX_STEPS = 16_000_000;
 /** Each takes up to a hundred bytes of memory when it is built. */
 const MAX_PARTS = 3_000_000;
-const MAX_COMPILED = 100;
+const MAX_COMPILED = 200;
 const memory = limitWasmMemory();
 
 interface Compiled {
@@ -38,7 +37,8 @@ interface Compiled {
 const compiled = new Map<string, Compiled>();
 let engine: XsdEngine | undefined;
 
-async function compile(format: ValidationCall["format"], document: Buffer, isAccepted: boolean): Promise<Compiled> {
+async function compile(format: CheckCall["format"], document: Buffer, isAccepted: boolean): Promise<Compiled> {
+  if (format === "schema") return compileSchema(document, isAccepted);
   if (format === "json") return compileJson(document, isAccepted);
   const xsd = (engine ??= await loadXsdEngine()).compile(document);
   return {
@@ -64,6 +64,11 @@ function compileJson(document: Buffer, trusted: boolean): Compiled {
   };
 }
 
+function compileSchema(document: Buffer, trusted: boolean): Compiled {
+  const schema = compilePayloadSchema(toText(document), { trusted });
+  return { check: ({ body }) => schema.check(JSON.parse(toText(toBuffer(body))), MAX_STEPS) };
+}
+
 function checkDocument(bytes: Buffer): void {
   const { maxDepth } = VALIDATION_LIMITS;
   try {
@@ -74,7 +79,7 @@ function checkDocument(bytes: Buffer): void {
   }
 }
 
-async function answer(call: ValidationCall): Promise<ValidationReply> {
+async function answer(call: CheckCall): Promise<CheckReply> {
   const key = `${call.format} ${call.hash}`;
   let known = compiled.get(key);
   if (known === undefined) {
@@ -96,7 +101,7 @@ function keep(key: string, one: Compiled): void {
   compiled.set(key, one);
 }
 
-function toReply(error: unknown): ValidationReply {
+function toReply(error: unknown): CheckReply {
   if (memory.isExhausted()) return { exhausted: true };
   if (error instanceof SchemaFault) return { fault: error.message };
   if (error instanceof TooManySteps) return { mismatches: [{ path: "", message: TOO_LONG }] };
@@ -115,8 +120,8 @@ function toText(bytes: Buffer): string {
   return bytes.toString("utf8", bomLength(bytes));
 }
 
-if ((workerData as ValidationThreadOptions).readsXml) engine = await loadXsdEngine();
-port.on("message", (call: ValidationCall) => {
+if ((workerData as CheckThreadOptions).readsXml) engine = await loadXsdEngine();
+port.on("message", (call: CheckCall) => {
   void answer(call)
     .catch(toReply)
     .then((reply) => {
