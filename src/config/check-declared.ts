@@ -84,8 +84,9 @@ function checkList<Item>(
   const complain = complainOf(list);
   const seen = new Map<string, number>();
   const before: Item[] = [];
-  for (const [index, item] of (lists[list] as unknown[]).entries()) {
-    if (!isOf<Item>(schema, item)) continue;
+  for (const [index, given] of (lists[list] as unknown[]).entries()) {
+    if (!Value.Check(schema, given)) continue;
+    const item = given as Item;
     const key = JSON.stringify(keyOf(item));
     const first = seen.get(key);
     const [field = ""] = unique.split(";");
@@ -95,10 +96,6 @@ function checkList<Item>(
     before.push(item);
   }
   return before;
-}
-
-function isOf<Item>(schema: TSchema, item: unknown): item is Item {
-  return Value.Check(schema, item);
 }
 
 const kinds = createDestinationKinds();
