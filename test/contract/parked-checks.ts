@@ -101,31 +101,27 @@ export function checkParked(name: string, prepare: (context: TestContext) => Pro
   });
 
   it("requeues to where it came from, as it was", async (context) => {
-    const { parked, park, take, publish } = await prepareParked(context);
+    const { parked, take, publish } = await prepareParked(context);
     const taker = take();
-    await publish("as it was");
-    const [before] = await takeSome(taker, 1);
-    await before?.retry();
-    const [again] = await takeSome(taker, 1);
-    await again?.park("dead", "It could not be delivered.");
-    await park(["left", "corrupt"], ["first", "dead"]).catch(() => undefined);
-    await expect.poll(() => parked.count()).toBe(3);
+    await publish("as it was", "left");
+    const [first, second] = await takeSome(taker, 2);
+    const [before, left] = first?.body.toString() === "left" ? [second, first] : [first, second];
+    await before?.park("dead", "It could not be delivered.");
+    await left?.park("corrupt", "It cannot be read.");
+    await expect.poll(() => parked.count()).toBe(2);
 
-    expect(await requeueParked(parked, { reason: "dead" })).toEqual({
-      requeued: 2,
-      withoutOrigin: 0,
-      isCutOff: false,
-    });
-    const messages = await takeSome(taker, 2);
-    const after = messages.find(({ body }) => body.toString() === "as it was");
+    const requeued = await requeueParked(parked, { reason: "dead" });
+    expect(requeued).toEqual({ requeued: 1, withoutOrigin: 0, isCutOff: false });
+    const [after] = await takeSome(taker, 1);
+    expect(after?.body.toString()).toBe("as it was");
     expect(after).toMatchObject({
       contentType: before?.contentType,
       subject: before?.subject,
       ...(parked.limits.keepsId && { id: before?.id }),
     });
     expect(Object.keys(after?.properties ?? {}).filter((property) => /reason|description/i.test(property))).toEqual([]);
-    for (const message of messages) await message.acknowledge();
-    expect(bodiesOf((await listParked(parked, {}, WHOLE)).messages)).toEqual(["left"]);
+    await after?.acknowledge();
+    await expect.poll(async () => bodiesOf((await listParked(parked, {}, WHOLE)).messages)).toEqual(["left"]);
   });
 
   it("requeues a second time what was parked again", async (context) => {

@@ -91,6 +91,7 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
         queue,
         link,
         clock,
+        openOwn: () => openNamespace(options.namespace),
         count: async () =>
           (await administer((client) => client.getQueueRuntimeProperties(queue))).deadLetterMessageCount,
       }),

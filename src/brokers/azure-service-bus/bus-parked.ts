@@ -21,6 +21,8 @@ interface BusParkedOptions {
   queue: string;
   link: BusLink;
   clock: Clock;
+  /** A namespace of the caller's own, to be closed by it. */
+  openOwn(): Promise<OpenNamespace>;
   /** Those who may not manage the namespace are told so. */
   count(): Promise<number>;
 }
@@ -52,12 +54,13 @@ export function openBusParked(options: BusParkedOptions): ParkedQueue {
     limits: LIMITS,
     count,
     peek: (max, after) =>
-      use(async (handle) => {
-        const receiver = openReceiver(handle);
+      use(async () => {
+        // The package goes on, for all that use one client, where the last peek ended: a new one begins at the oldest.
+        const own = await options.openOwn();
         try {
-          return await peekAll(receiver, Math.min(max, LIMITS.looksAt), after, queue);
+          return await peekAll(openReceiver(own), Math.min(max, LIMITS.looksAt), after, queue);
         } finally {
-          await receiver.close();
+          await own.client.close();
         }
       }),
     openWalk: () => openWalk(queue, use, openReceiver),
