@@ -66,6 +66,7 @@ export const PARK_QUEUE = "x-posthorn-queue";
 /** What a message was called before it was parked and requeued: a broker may insist on another name for the copy. */
 export const FIRST_ID = "x-posthorn-id";
 export const FIRST_SUBJECT = "x-posthorn-subject";
+export const FIRST_EXCHANGE = "x-posthorn-exchange";
 
 /** `lost`: somebody else may have it by now, because it was held for too long or the connection was lost. */
 export type Settled = "settled" | "lost";

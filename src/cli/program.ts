@@ -7,6 +7,7 @@ import { describeFailure, EXIT_USAGE, findExitCode } from "./failure.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { note } from "./output.ts";
 import type { SinkFlags } from "./sink.ts";
+import { addQueueCommands } from "./queue-commands.ts";
 import { addSourceCommands } from "./source-commands.ts";
 import { addSubscriptionCommands } from "./subscription-commands.ts";
 import { addReplayCommands } from "./replay-commands.ts";
@@ -61,6 +62,7 @@ Examples:
   addKeyCommands(program);
   addBackupCommands(program);
   addValidationCommands(program);
+  addQueueCommands(program);
   return program;
 }
 

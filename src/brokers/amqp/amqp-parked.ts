@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ChannelModel, ConfirmChannel, GetMessage, MessageProperties } from "amqplib";
-import { FIRST_SUBJECT, PARK_DESCRIPTION, PARK_QUEUE, PARK_REASON } from "../broker.ts";
+import { FIRST_EXCHANGE, FIRST_SUBJECT, PARK_DESCRIPTION, PARK_QUEUE, PARK_REASON } from "../broker.ts";
 import { BrokerFault } from "../broker-fault.ts";
 import {
   MAX_LOOK_BYTES,
@@ -67,8 +67,7 @@ function openWalk({ parkedIn }: ParkedPlace, link: Reconnecting<ChannelModel>): 
     return {
       ...shown,
       async copyBack() {
-        const headers = withoutParking(message.properties.headers ?? {}, shown.subject);
-        await publish(channel, shown.cameFrom ?? "", message, headers);
+        await publish(channel, shown.cameFrom ?? "", message, withoutParking(message.properties.headers ?? {}));
       },
       async remove() {
         try {
@@ -164,6 +163,7 @@ function givenOf(properties: MessageProperties): object {
 /** The last time that RabbitMQ itself moved it. */
 interface Death {
   queue?: unknown;
+  exchange?: unknown;
   reason?: unknown;
   "routing-keys"?: unknown[];
   time?: { value?: unknown };
@@ -171,7 +171,7 @@ interface Death {
 
 function toParked({ content, properties }: GetMessage): ParkedMessage {
   const headers: Readonly<Record<string, unknown>> = properties.headers ?? {};
-  const [death = {}] = Array.isArray(headers["x-death"]) ? (headers["x-death"] as Death[]) : [];
+  const death = findDeath(headers);
   const id = readText(properties.messageId);
   return {
     key: id ?? `sha256_${createHash("sha256").update(content).digest("base64url")}`,
@@ -188,16 +188,27 @@ function toParked({ content, properties }: GetMessage): ParkedMessage {
   };
 }
 
+function findDeath(headers: Readonly<Record<string, unknown>>): Death {
+  const [death = {}] = Array.isArray(headers["x-death"]) ? (headers["x-death"] as Death[]) : [];
+  return death;
+}
+
 function readTime(seconds: unknown): number | undefined {
   return typeof seconds === "number" ? seconds * 1000 : undefined;
 }
 
 const OF_PARKING = [PARK_QUEUE, PARK_REASON, PARK_DESCRIPTION, "x-delivery-count"];
 
-/** As it was before, but that it comes by another way: its routing key is the queue's name now. */
-function withoutParking(headers: Readonly<Record<string, unknown>>, subject: string | undefined) {
+/** As it was before, with how it came: now its routing key is the queue's name, and its exchange none. */
+function withoutParking(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const death = findDeath(headers);
+  const [subject, exchange] = [readText(death["routing-keys"]?.[0]), readText(death.exchange)];
   const kept = Object.entries(headers).filter(
     ([name]) => !OF_PARKING.includes(name) && !/^x-(?:(?:first|last)-)?death(?:-|$)/.test(name),
   );
-  return { ...Object.fromEntries(kept), ...(subject !== undefined && { [FIRST_SUBJECT]: subject }) };
+  return {
+    ...(subject !== undefined && { [FIRST_SUBJECT]: subject }),
+    ...(exchange !== undefined && { [FIRST_EXCHANGE]: exchange }),
+    ...Object.fromEntries(kept),
+  };
 }

@@ -1,6 +1,7 @@
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
 import type { Clock } from "../../domain/clock.ts";
 import {
+  FIRST_EXCHANGE,
   FIRST_SUBJECT,
   PARK_DESCRIPTION,
   PARK_QUEUE,
@@ -91,6 +92,7 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
           timestamp: clock.wall(),
           properties: {
             [FIRST_SUBJECT]: fields.routingKey,
+            [FIRST_EXCHANGE]: fields.exchange,
             ...headers,
             [PARK_QUEUE]: queue,
             [PARK_REASON]: reason,

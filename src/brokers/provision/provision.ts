@@ -70,7 +70,7 @@ async function check(wish: Wish, { connections, inputs, ask }: ProvisionOptions)
     case "amqp": {
       const differences = await known(connections.find("amqp", wish.connection), wish).check(wish.topology);
       const input = inputs.find(({ kind, name }) => kind === "amqp" && name === wish.connection);
-      const bindings = await checkBindings(input ?? { kind: "amqp", name: "" }, wish.topology, ask);
+      const bindings = await checkBindings(input ?? { kind: "amqp", name: "" }, wish.topology, differences, ask);
       return {
         differences: [...differences, ...bindings.differences],
         unchecked: [...bindings.unchecked, CONSUMER_TIMEOUT],
