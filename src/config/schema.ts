@@ -318,7 +318,7 @@ export const Settings = Type.Object(
     connections: Type.Array(ConnectionInput, {
       default: [],
       maxItems: 100,
-      description: "Brokers for sources and destinations of queue kinds, which this release does not have yet",
+      description: "Brokers for sources and destinations of queue kinds",
     }),
     sources: Type.Array(SourceInput, {
       default: [],

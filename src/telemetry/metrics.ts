@@ -1,5 +1,6 @@
 import { Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import { createCounter, createHistogram } from "./meters.ts";
+import { createQueueGauges, type ConnectionValues } from "./queue-gauges.ts";
 import { createTargetGauges } from "./target-gauges.ts";
 
 /** The numbers of the gateway, by the seeds' names and its own. */
@@ -20,7 +21,9 @@ export interface Metrics {
   countForward(isForwarded: boolean, tookMs: number): void;
   countModeChange(target: { tenantId: string; name: string }, mode: string): void;
   /** Everything in Prometheus' text form, with what is read rather than counted. */
-  scrape(values: GaugeValues & { targets?: readonly TargetValues[] }): Promise<string>;
+  scrape(
+    values: GaugeValues & { targets?: readonly TargetValues[]; connections?: readonly ConnectionValues[] },
+  ): Promise<string>;
 }
 
 export interface AttemptFacts {
@@ -127,6 +130,7 @@ export function createMetrics(): Metrics {
   };
 
   const targets = createTargetGauges(registry);
+  const queues = createQueueGauges(registry);
   const modeChanges = createCounter(registry, {
     name: "posthorn_mode_changes_total",
     help: "How often targets came into a mode",
@@ -172,6 +176,7 @@ export function createMetrics(): Metrics {
     countModeChange: ({ tenantId, name }, mode) => void modeCounts(`${tenantId}\0${name}`)(mode).value++,
     async scrape(values) {
       targets.set(values.targets ?? []);
+      queues.setConnections(values.connections ?? []);
       for (const [name, one] of Object.entries(gauges)) one.set(values[name as keyof GaugeValues]);
       return registry.metrics();
     },

@@ -1,6 +1,6 @@
 import type { ServiceBusAdministrationClient, ServiceBusSender } from "@azure/service-bus";
 import type { Clock, Random } from "../../domain/clock.ts";
-import type { BrokerConnection, BrokerLimits, OutgoingMessage, Publisher } from "../broker.ts";
+import type { BrokerConnection, BrokerLimits, ConnectionState, OutgoingMessage, Publisher } from "../broker.ts";
 import { closedFault, type BrokerFault } from "../broker-fault.ts";
 import { withDeadline } from "../deadline.ts";
 import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
@@ -21,6 +21,7 @@ export interface BusConnectionOptions {
   namespace: BusNamespace;
   clock: Clock;
   random: Pick<Random, "next">;
+  onState?: ((state: ConnectionState) => void) | undefined;
 }
 
 /** A namespace that may be used; every use tells how it is. */
@@ -46,6 +47,7 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
   const reconnecting = createReconnecting<OpenNamespace>({
     clock,
     random: options.random,
+    onState: options.onState,
     // The package connects when something is sent or taken: the first use tells.
     open: async () => ({ handle: await openNamespace(options.namespace), isProven: false }),
     shut: ({ client }) => client.close(),

@@ -4,6 +4,11 @@ import { Count, Time, closed, named, nullable, oneOf, type AreaDocs } from "../o
 
 const Alive = closed({ status: oneOf(["ok"]) });
 
+const ConnectionState = oneOf(
+  ["unused", "connecting", "connected", "failed"],
+  "`unused` until something takes from it or sends to it",
+);
+
 const Readiness = named(
   "Readiness",
   closed({
@@ -11,6 +16,9 @@ const Readiness = named(
     store: closed({ driver: Type.String(), version: Type.String(), sync_mode: Type.String() }),
     queue: closed({ driver: Type.String() }),
     disk: closed({ status: oneOf(["ok", "low"]), free_bytes: Count }),
+    connections: Type.Array(closed({ kind: Type.String(), name: Type.String(), state: ConnectionState }), {
+      description: "To brokers",
+    }),
   }),
 );
 
@@ -45,6 +53,16 @@ const GatewayStatus = named(
         reason: Type.String({ description: "Which of its secrets do not count, and why" }),
       }),
       { description: "Only those with a secret or token that can be guessed: from a version that took it" },
+    ),
+    connections: Type.Array(
+      closed({
+        kind: Type.String(),
+        name: Type.String(),
+        state: ConnectionState,
+        reason: nullable(Type.String({ description: "Why it is away, and what to do" })),
+        next_try_at: nullable(Time),
+      }),
+      { description: "To brokers; none with a key that is bound to a tenant" },
     ),
     suspended: Type.Array(
       closed({
@@ -85,6 +103,7 @@ const readiness = {
   store: { driver: "sqlite", version: "3.53.0", sync_mode: "FULL" },
   queue: { driver: "local" },
   disk: { status: "ok", free_bytes: 83_958_673_408 },
+  connections: [{ kind: "amqp", name: "default", state: "connected" }],
 };
 const erp = { name: "ERP", mode: "NORMAL", since: null, reason: null, health: "ok" };
 
@@ -96,7 +115,7 @@ export const OPERATION_DOCS: AreaDocs = {
     "GET /livez": alive,
     "GET /readyz": {
       description:
-        "Ready means that the next request is taken. A degraded gateway (its disk is low) still answers 200.",
+        "Ready means that the next request is taken. A degraded gateway (its disk is low, or a broker is away) still answers 200.",
       answer: { status: 200, description: "It takes requests", schema: Readiness, example: readiness },
       otherAnswers: [{ status: 503, description: "It is stopping or overloaded", schema: Readiness }],
     },
@@ -105,7 +124,7 @@ export const OPERATION_DOCS: AreaDocs = {
       answer: {
         status: 200,
         description:
-          "`QUEUE` and `error` if any target is; `error` also if a subscription is suspended or a source can verify nobody",
+          "`QUEUE` and `error` if any target is; `error` also if a subscription is suspended, a source can verify nobody or a broker is away",
         schema: GatewayStatus,
         example: {
           mode: "NORMAL",
@@ -114,6 +133,7 @@ export const OPERATION_DOCS: AreaDocs = {
           health: "ok",
           targets: [{ ...erp, queue_length: 0, failures: 0, last_error: null, rate_per_s: null }],
           sources: [],
+          connections: [],
           suspended: [],
           missing_sources: [],
           retention: {
