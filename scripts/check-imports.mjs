@@ -39,7 +39,7 @@ const DIRECTIONS = [
   },
   {
     from: "http/",
-    may: ["domain/", "telemetry/", "receive/", "route/", "deliver/", "registry/", "operate/", "plugins/", ...PORTS],
+    may: ["domain/", "telemetry/", "receive/", "route/", "deliver/", "registry/", "operate/", "plugins/", "brokers/parked/", ...PORTS],
   },
   { from: "cli/", may: [""] },
   ...["gateway.ts", "gateway/"].map((from) => ({

@@ -24,6 +24,7 @@ interface Used {
   connection: string;
   queue: string | undefined;
   exchange: string | undefined;
+  namespace: string | undefined;
   sessions: boolean | undefined;
 }
 
@@ -61,13 +62,15 @@ function readUse({ settings, isOrdered }: BrokerUse): Used {
     connection: text("connection") ?? DEFAULT_CONNECTION,
     queue: text("queue")?.replace(DEAD_LETTERS, ""),
     exchange: text("exchange"),
+    namespace: text("namespace"),
     // Who only sends leaves the choice to who takes, unless order is wanted.
     sessions: typeof sessions === "boolean" ? sessions : isOrdered === true ? true : undefined,
   };
 }
 
 function toTopology({ topology = {} }: ConnectionInput, used: readonly Used[]): AmqpTopology {
-  const { namespace = DEFAULT_NAMESPACE, queue_type: queueType = DEFAULT_QUEUE_TYPE } = topology;
+  const named = used.find((one) => one.namespace !== undefined)?.namespace;
+  const { namespace = named ?? DEFAULT_NAMESPACE, queue_type: queueType = DEFAULT_QUEUE_TYPE } = topology;
   const queues = unique(used.map(({ queue }) => queue));
   const exchanges = unique(used.map(({ exchange }) => exchange));
   const own = OWN_EXCHANGES.map((name) => `${namespace}.${name}`);

@@ -28,6 +28,9 @@ export const EXAMPLE = {
   /** Of the kind `smartsheet`, with this sheet in its manifest. */
   smartsheetSource: "smartsheet",
   sheet: "4509506114742148",
+  /** Takes from a queue of a broker; one of its messages is parked. */
+  queueSource: "orders-queue",
+  parkedMessage: "1",
   /** Made by API, with a secret, a token and a path token. */
   ownSource: "partner-hooks",
   /** Made by API; nobody sends to it. */
