@@ -155,6 +155,14 @@ export type SharedSettings = Static<typeof SharedSettings>;
 /** All that a user may set: beside what is shared, the settings of a kind that has them there. */
 export type SubscriptionInput = SharedSettings & Readonly<Record<string, unknown>>;
 
+/** Parts of an event that only some senders look at. */
+export interface NeededParts {
+  /** The request that it came with. */
+  readonly request: boolean;
+  /** What else its publisher said. */
+  readonly details: boolean;
+}
+
 /** A subscription as the engine uses it: defaults filled in, the secret in clear, in memory only. */
 export interface Subscription {
   /** The store's own number for it; the key of its lane. */
@@ -170,6 +178,8 @@ export interface Subscription {
   destination: unknown;
   /** Where it goes, in one line for the log: a URL, for most. Outsiders are told its host at most. */
   place: string;
+  /** Where that is an exchange or a queue: what came from there is not sent back. */
+  queuePlace?: string | undefined;
   events: readonly string[];
   filter: Filter | undefined;
   status: SubscriptionStatus;
@@ -194,6 +204,8 @@ export interface Subscription {
   suspension?: SuspensionRules | undefined;
   /** `forward`: the first attempt is awaited by the sender, and its request is handed on. */
   mode?: "queue" | "forward" | undefined;
+  /** What its sender needs of an event beyond its content. */
+  needs?: NeededParts | undefined;
   /** Credentials of a webhook's request that it hands on: headers by their names, in lower case. */
   credentials?: readonly string[] | undefined;
   /** The name of the target that it shares with others. */

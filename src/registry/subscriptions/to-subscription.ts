@@ -33,6 +33,7 @@ export function toSubscription(
     kind,
     destination: prepared.destination,
     place: prepared.place,
+    queuePlace: prepared.queuePlace,
     events: input.events,
     filter: toFilter(input.event_filter),
     // What nobody here can send is kept for a release that can.
@@ -51,6 +52,7 @@ export function toSubscription(
     maxAgeMs: input.max_age_s === undefined || input.max_age_s === null ? undefined : input.max_age_s * 1000,
     suspension: toSuspensionRules(input, hasHealthCheck(prepared, shared)),
     mode: input.mode ?? "queue",
+    needs: prepared.needs,
     credentials: prepared.credentials,
     sharedTarget: shared?.name,
     targetRules: shared === undefined ? ownRules(input, prepared.health) : undefined,
