@@ -114,7 +114,13 @@ describe("queues that a configuration wants", () => {
   it("says what it could not compare, and shows no password", async (context) => {
     const url = rabbitMq?.url() ?? skipWithoutService(context, "RabbitMQ");
     const inputs: ConnectionInput[] = [
-      { name: "default", kind: "amqp", url, management_url: "http://u:p4ssword@127.0.0.1:1" },
+      {
+        name: "default",
+        kind: "amqp",
+        url,
+        management_url: "http://u:p4ssword@127.0.0.1:1",
+        topology: { namespace: "smart_dairy", queue_type: "classic" },
+      },
     ];
     await provision(inputs, async (all) => {
       const [result] = await all(checkWish);
