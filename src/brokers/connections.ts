@@ -74,6 +74,14 @@ export function createConnections({ connections, label, clock, random, onState }
   };
 }
 
+/** Where nothing is taken or sent. */
+export const NO_CONNECTIONS: Connections = {
+  find: () => undefined,
+  findAccount: () => undefined,
+  list: () => [],
+  close: async () => undefined,
+};
+
 function toAccount({
   account_url: accountUrl,
   connection_string: connectionString = "",

@@ -1,3 +1,4 @@
+import { NO_CONNECTIONS } from "../brokers/connections.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config/settings-tree.ts";
@@ -72,5 +73,6 @@ function listKinds(): ReadonlyMap<string, SourceKind> {
       findWebhooks: () => undefined,
       noteStatus: () => Promise.resolve(),
     },
+    connections: NO_CONNECTIONS,
   });
 }

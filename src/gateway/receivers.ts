@@ -17,6 +17,8 @@ import { createWebhookReceiver } from "../receive/webhook.ts";
 import { openEventTypes } from "../registry/event-types/event-types.ts";
 import { openSources } from "../registry/sources/sources.ts";
 import type { Acceptance } from "./acceptance.ts";
+import type { Acts } from "./acts.ts";
+import type { Brokers } from "./brokers.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
 import type { News } from "./news.ts";
@@ -31,9 +33,9 @@ export type Receivers = Awaited<ReturnType<typeof openReceivers>>;
 
 export async function openReceivers(
   start: Start,
-  made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Delivery & Acceptance & News,
+  made: Storage & Capacity & Tenancy & Brokers & Outgoing & Subscribers & Delivery & Acceptance & News & Acts,
 ) {
-  const { store, clock, createId, ingest, forwarding, endedEvents } = made;
+  const { store, clock, createId, ingest, forwarding, endedEvents, replays } = made;
   const { accept } = ingest;
   const checks = await openChecks(start, made);
   const { bodies, schemas, validationChecker } = checks;
@@ -58,6 +60,8 @@ export async function openReceivers(
     log,
     endedEvents,
     store,
+    reopen: replays.reopenByMessage,
+    maxDepth: start.config.limits.maxDepth,
     clock,
     maxHeld: createHoldLimit(made),
     onTrouble: ({ name }, error, what) => start.logger.warn({ source: name, error }, what),
@@ -77,9 +81,11 @@ export async function openReceivers(
 
 /** How many messages of a queue may be held: none while nothing can be taken in or delivered. */
 function createHoldLimit({ findTrouble, targets }: Capacity & Subscribers): PullersOptions["maxHeld"] {
-  return ({ tenantId }, { target: name, maxUnacknowledged }) => {
+  return ({ tenantId }, { target: name, maxUnacknowledged, isUntilDelivered }) => {
     if (findTrouble() !== undefined) return 0;
-    const known = name === undefined ? undefined : targets.list(tenantId).find((target) => target.name === name);
+    const all = name === undefined && !isUntilDelivered ? [] : targets.list(tenantId);
+    // Who names none means the only one.
+    const known = name === undefined && all.length === 1 ? all[0] : all.find((target) => target.name === name);
     if (known?.state?.mode.isOpen !== true) return maxUnacknowledged;
     // Where nothing else finds out whether it is back, one message does.
     return sparesDeliveries(known.state) ? 0 : 1;
@@ -120,15 +126,16 @@ async function openChecks(
 
 async function openSourceKinds(
   { config, options, logger, logFault, parts }: Start,
-  { store, clock, random, registry, secretBox, client, news, ownEvents }: Storage & Tenancy & Outgoing & News,
+  made: Storage & Tenancy & Brokers & Outgoing & News,
   onChange: () => void,
 ) {
+  const { store, clock, random, registry, secretBox, client, news, ownEvents, connections } = made;
   const smartsheet = await openSmartsheet(
     { registry, secretBox, clock, random, logger, settings: config, onFault: logFault },
     () => ({ sources, ownEvents }),
   );
   parts.add(() => smartsheet.close());
-  const services = { clock, fetchText: createFetchText(client), smartsheet: smartsheet.context };
+  const services = { clock, fetchText: createFetchText(client), smartsheet: smartsheet.context, connections };
   const kinds = createSourceKinds(services, options.sourceKinds);
   const sources = await openSources({
     registry,

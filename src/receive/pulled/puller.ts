@@ -33,7 +33,7 @@ const CUT_AFTER_MS = 5000;
 export function startPuller(options: PullerOptions): Puller {
   const { source, kind, clock, onTrouble } = options;
   const { limits, open } = kind.pull;
-  const settings = readPullSettings(source.settings.options);
+  const settings = readPullSettings(source.settings.options, kind.pull.defaults);
   const taking = new AbortController();
   const stopping = new AbortController();
   const cut = new AbortController();
@@ -77,6 +77,8 @@ export function startPuller(options: PullerOptions): Puller {
     roomMade = new AbortController();
     const room = findRoom();
     if (room <= 0) {
+      // Not only because its hands are full: others may have them meanwhile.
+      if (findLimit() < settings.maxUnacknowledged) await taker.rest();
       await pause(clock, LOOK_AGAIN_MS, taking.signal, roomMade.signal);
       return undefined;
     }
@@ -93,7 +95,11 @@ export function startPuller(options: PullerOptions): Puller {
   }
 
   function findRoom(): number {
-    return delayed > 0 ? 0 : options.maxHeld(source, settings) - handling.size;
+    return findLimit() - handling.size;
+  }
+
+  function findLimit(): number {
+    return delayed > 0 ? 0 : options.maxHeld(source, settings);
   }
 
   /** A queue may be waited at for hours, and what was well then is not any more. */

@@ -1,5 +1,10 @@
+import type { Connections } from "../../brokers/connections.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { SmartsheetContext } from "../../plugins/smartsheet/webhook.ts";
+import { AMQP } from "./amqp.ts";
+import { AZURE_SERVICE_BUS } from "./azure-service-bus.ts";
+import { AZURE_STORAGE_QUEUE } from "./azure-storage-queue.ts";
+import { createBrokerKind } from "./broker-kind.ts";
 import { GENERIC } from "./generic.ts";
 import { createProviderKinds } from "./providers.ts";
 import { createSmartsheetKind } from "../../plugins/smartsheet/source-kind.ts";
@@ -11,6 +16,7 @@ export interface SourceKindServices {
   /** The body of a document behind an https address, through the guarded client; rejects with `unavailable`. */
   fetchText: (url: string) => Promise<string>;
   smartsheet: SmartsheetContext;
+  connections: Connections;
 }
 
 /** Every kind of source, one line each. */
@@ -18,6 +24,8 @@ const FACTORIES: readonly ((services: SourceKindServices) => readonly SourceKind
   () => [GENERIC],
   createProviderKinds,
   ({ smartsheet }) => [createSmartsheetKind(smartsheet)],
+  ({ connections }) =>
+    [AMQP, AZURE_SERVICE_BUS, AZURE_STORAGE_QUEUE].map((spec) => createBrokerKind(spec, connections)),
 ];
 
 export function createSourceKinds(

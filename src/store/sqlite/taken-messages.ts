@@ -16,6 +16,10 @@ type Reopen = (key: DeliveryKey, delivery: ReopenedDelivery) => void;
 /** What becomes of messages, for the writer. */
 export function createMessageWrites(db: Database, at: Readonly<BatchTime>, reopen: Reopen) {
   const settle = db.prepare("update taken_messages set state = ?2, settled_at = ?3 where event_seq = ?1");
+  // Also of one of which nothing was noted: it may be put back.
+  const insertParked = db.prepare(
+    `insert into taken_messages (event_seq, state, generation, settled_at) values (?, ${MESSAGE_STATE.parked}, 1, ?)`,
+  );
   const select = db.prepare("select state, generation from taken_messages where event_seq = ?");
   const selectEvent = db.prepare("select 1 from events where seq = ?");
   const write = db.prepare(
@@ -24,7 +28,10 @@ export function createMessageWrites(db: Database, at: Readonly<BatchTime>, reope
 
   return {
     settleMessage(eventSeq: number, how: Exclude<TakenMessage["state"], "held">): void {
-      settle.run(eventSeq, MESSAGE_STATE[how], at.wall);
+      const { changes } = settle.run(eventSeq, MESSAGE_STATE[how], at.wall);
+      if (how === "parked" && changes === 0 && selectEvent.get(eventSeq) !== undefined) {
+        insertParked.run(eventSeq, at.wall);
+      }
     },
 
     reopenByMessage(eventSeq: number, message: ReopeningMessage, deliveries: readonly ReopenedDelivery[]): boolean {

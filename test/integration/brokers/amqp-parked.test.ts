@@ -79,7 +79,12 @@ describe("messages that RabbitMQ itself moved", () => {
       sessions: false,
     });
     const [taken] = await taker.take(1, 60_000);
-    expect(taken).toMatchObject({ id: "m-1", subject: "order.created", properties: { tenant_id: "7" } });
+    expect(taken).toMatchObject({
+      id: "m-1",
+      subject: "order.created",
+      exchange: `${work}.events`,
+      properties: { tenant_id: "7" },
+    });
     await taken?.acknowledge();
     await taker.close();
   });

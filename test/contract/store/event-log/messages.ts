@@ -55,8 +55,10 @@ export function messagesContract(harness: StoreHarness): void {
       expect(await store.reads.findMessage(held)).toEqual({ state: "held", generation: 3 });
       await store.events.settleMessage(held, "acknowledged");
       expect(await store.reads.findMessage(held)).toEqual({ state: "acknowledged", generation: 3 });
-      await store.events.settleMessage(plain, "parked");
+      await store.events.settleMessage(plain, "acknowledged");
       expect(await store.reads.findMessage(plain)).toBeUndefined();
+      await store.events.settleMessage(plain, "parked");
+      expect(await store.reads.findMessage(plain)).toEqual({ state: "parked", generation: 1 });
     });
 
     it("opens the event's deliveries again for a higher generation, once", async () => {

@@ -1,5 +1,6 @@
 import { createHmac, createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { NO_CONNECTIONS } from "../../../../src/brokers/connections.ts";
 import { createSystemRandom } from "../../../../src/domain/system-clock.ts";
 import { findEd25519Key } from "../../../../src/receive/sources/ed25519-key.ts";
 import { hmac } from "../../../../src/receive/sources/hmac.ts";
@@ -16,6 +17,7 @@ const kinds = createSourceKinds({
   clock: createVirtualClock(createVirtualTime(0)),
   fetchText: () => Promise.reject(new Error("nothing is fetched here")),
   smartsheet: { findSheets: () => new Map(), findWebhooks: () => undefined, noteStatus: () => Promise.resolve() },
+  connections: NO_CONNECTIONS,
 });
 const withSecrets = [...kinds.values()].filter(
   ({ needsSecret, secretForm }) => needsSecret || secretForm !== undefined,
