@@ -174,7 +174,10 @@ export function checkParked(name: string, prepare: (context: TestContext) => Pro
 
   it("says that there is no queue of parked messages", async (context) => {
     const { connection, queue } = await prepareParked(context);
-    const none = connection.openParked({ queue: `${queue.name}-not-there`, parkedIn: `${queue.parkedQueue}-not-there` });
+    const none = connection.openParked({
+      queue: `${queue.name}-not-there`,
+      parkedIn: `${queue.parkedQueue}-not-there`,
+    });
     await expect(none.count()).rejects.toMatchObject({ kind: "not_found" });
     await expect(listParked(none, {}, WHOLE)).rejects.toMatchObject({ kind: "not_found" });
     await expect(requeueParked(none, {})).rejects.toMatchObject({ kind: "not_found" });

@@ -42,10 +42,7 @@ interface Wishes {
 
 const FAILED_KEY = "webhook.failed";
 
-function wishesOf(
-  { namespace, queueType, notifications, queues = [] }: AmqpTopology,
-  serverVersion: string,
-): Wishes {
+function wishesOf({ namespace, queueType, notifications, queues = [] }: AmqpTopology, serverVersion: string): Wishes {
   const exchange = (name: string, type: string): ExchangeWish => ({
     thing: "exchange",
     name: `${namespace}.${name}`,

@@ -100,11 +100,7 @@ async function findNumber(receiver: ServiceBusReceiver, after: string) {
 
 type Use = <Result>(act: (handle: OpenNamespace) => Promise<Result>) => Promise<Result>;
 
-function openWalk(
-  queue: string,
-  use: Use,
-  openReceiver: (handle: OpenNamespace) => ServiceBusReceiver,
-): ParkedWalk {
+function openWalk(queue: string, use: Use, openReceiver: (handle: OpenNamespace) => ServiceBusReceiver): ParkedWalk {
   const held = new Set<ServiceBusReceivedMessage>();
   let opened: { handle: OpenNamespace; receiver: ServiceBusReceiver } | undefined;
 

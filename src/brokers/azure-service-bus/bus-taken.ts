@@ -1,5 +1,12 @@
 import type { ServiceBusReceivedMessage, ServiceBusReceiver } from "@azure/service-bus";
-import { FIRST_ID, PARK_DESCRIPTION, PARK_REASON, type MessageProperty, type Settled, type TakenMessage } from "../broker.ts";
+import {
+  FIRST_ID,
+  PARK_DESCRIPTION,
+  PARK_REASON,
+  type MessageProperty,
+  type Settled,
+  type TakenMessage,
+} from "../broker.ts";
 import type { BusLink } from "./bus-connection.ts";
 import { isOfClosedLink } from "./bus-fault.ts";
 import type { OpenNamespace } from "./bus-namespace.ts";

@@ -49,9 +49,7 @@ export function listWishes(connections: readonly ConnectionInput[], uses: readon
       const sessions = used.map((one) => one.sessions).find((one) => one !== undefined) ?? false;
       return { kind: "azure-service-bus", ...placeOf(used), sessions };
     }),
-    ...byQueue(usedOf("azure-storage-queue")).map(
-      (used): Wish => ({ kind: "azure-storage-queue", ...placeOf(used) }),
-    ),
+    ...byQueue(usedOf("azure-storage-queue")).map((used): Wish => ({ kind: "azure-storage-queue", ...placeOf(used) })),
   ];
 }
 

@@ -59,7 +59,10 @@ function listUses({ sources, subscriptions }: Config): BrokerUse[] {
   ];
 }
 
-function describe(act: "declare" | "check", { kind, connection, what, differences, unchecked, error }: Provision): string {
+function describe(
+  act: "declare" | "check",
+  { kind, connection, what, differences, unchecked, error }: Provision,
+): string {
   const place = `${kind} ${connection}`;
   const lines = [
     ...(error === undefined ? [] : [`fail  ${place}: ${error}`]),
