@@ -79,6 +79,7 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
         name: subscription.name,
         reason: death.reason ?? null,
         last_error: death.error ?? null,
+        error: death.error ?? death.reason ?? null,
         attempts: death.attemptCount,
       },
     });
