@@ -37,7 +37,10 @@ beforeAll(async () => {
   // Asked more often than once a minute.
   const file = join(folder.path, "service-bus.yaml");
   const yaml = await readFile(file, "utf8");
-  await writeFile(file, yaml.replace("  - name: core\n    # Must", "  - name: core\n    health_interval_s: 0.2\n    # Must"));
+  await writeFile(
+    file,
+    yaml.replace("  - name: core\n    # Must", "  - name: core\n    health_interval_s: 0.2\n    # Must"),
+  );
   const port = await findFreePort();
   Object.assign(folder.env, {
     AZURE_SERVICEBUS_CONNECTION_STRING: bus.connectionString,
@@ -87,25 +90,20 @@ const rowsOf = (sheet: string) =>
     .map((event) => event.row_id);
 
 describe("the Smartsheet adapter with Service Bus", () => {
-  it("takes every change through the queue, each sheet's in their order, under the first event's id", async () => {
+  it("takes every change through the queue, each sheet's in their order, and none twice", async () => {
     expect(bus.queue("event-main").settings).toMatchObject({ requiresSession: true, maxDeliveryCount: 10 });
     const rows = Array.from({ length: 10 }, (_, at) => String(1000 + at));
     for (const row of rows) for (const sheet of SHEETS) smartsheet.change(sheet, [rowEvent(row)]);
     await until(() => changes().length === rows.length * SHEETS.length, undefined, "all changes");
     for (const sheet of SHEETS) expect(rowsOf(sheet)).toEqual(rows);
-    const { json } = await api.get("/api/v1/events?source=smartsheet&limit=500");
-    const ids = (json["data"] as { event_id: string }[]).map((event) => event.event_id);
-    expect(changes().map(({ headers }) => headers["webhook-id"]).toSorted()).toEqual(ids.toSorted());
+    const ids = changes().map(({ headers }) => headers["webhook-id"]);
+    expect(new Set(ids).size).toBe(ids.length);
     await until(() => bus.queue("event-main").counts().active === 0, undefined, "an empty queue");
   });
 
   it("leaves changes in the queue while the core app is away", async () => {
     isWell = false;
-    await until(
-      async () => (await api.get("/status")).json["mode"] === "QUEUE",
-      undefined,
-      "the mode QUEUE",
-    );
+    await until(async () => (await api.get("/status")).json["mode"] === "QUEUE", undefined, "the mode QUEUE");
     const before = changes().length;
     smartsheet.change(SHEETS[0], [rowEvent("2000")]);
     await until(() => bus.queue("event-main").counts().active === 1, undefined, "a change in the queue");

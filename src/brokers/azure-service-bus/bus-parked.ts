@@ -1,4 +1,4 @@
-import type { ServiceBusReceivedMessage, ServiceBusReceiver } from "@azure/service-bus";
+import type { ServiceBusReceivedMessage, ServiceBusReceiver, ServiceBusSender } from "@azure/service-bus";
 import type { Clock } from "../../domain/clock.ts";
 import { FIRST_ID, PARK_DESCRIPTION, PARK_REASON, type Settled } from "../broker.ts";
 import { BrokerFault } from "../broker-fault.ts";
@@ -102,21 +102,13 @@ type Use = <Result>(act: (handle: OpenNamespace) => Promise<Result>) => Promise<
 
 function openWalk(queue: string, use: Use, openReceiver: (handle: OpenNamespace) => ServiceBusReceiver): ParkedWalk {
   const held = new Set<ServiceBusReceivedMessage>();
-  let opened: { handle: OpenNamespace; receiver: ServiceBusReceiver } | undefined;
+  let opened: { handle: OpenNamespace; receiver: ServiceBusReceiver; sender: ServiceBusSender } | undefined;
 
   function hold(message: ServiceBusReceivedMessage, receiver: ServiceBusReceiver): HeldParked {
     held.add(message);
     return {
       ...toParked(message, queue),
-      copyBack: () =>
-        use(async ({ client }) => {
-          const sender = client.createSender(queue);
-          try {
-            await sender.sendMessages(toCopy(message));
-          } finally {
-            await sender.close();
-          }
-        }),
+      copyBack: () => use(async () => opened?.sender.sendMessages(toCopy(message))),
       async remove(): Promise<Settled> {
         held.delete(message);
         try {
@@ -134,7 +126,7 @@ function openWalk(queue: string, use: Use, openReceiver: (handle: OpenNamespace)
     next: (max) =>
       use(async (handle) => {
         // Over the link that brought them alone they can be settled.
-        opened ??= { handle, receiver: openReceiver(handle) };
+        opened ??= { handle, receiver: openReceiver(handle), sender: handle.client.createSender(queue) };
         const { receiver } = opened;
         const messages = await receiver.receiveMessages(max, { maxWaitTimeInMs: NOTHING_AFTER_MS });
         return messages.map((message) => hold(message, receiver));
@@ -144,6 +136,7 @@ function openWalk(queue: string, use: Use, openReceiver: (handle: OpenNamespace)
       // What cannot be given back now comes back when its lock ends.
       for (const message of held) await receiver?.abandonMessage(message).catch(() => undefined);
       await receiver?.close().catch(() => undefined);
+      await opened?.sender.close().catch(() => undefined);
     },
   };
 }

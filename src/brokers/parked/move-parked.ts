@@ -1,4 +1,4 @@
-import type { HeldParked, ParkedMessage, ParkedQueue, ParkedWalk } from "./parked.ts";
+import { MAX_LOOK_BYTES, type HeldParked, type ParkedMessage, type ParkedQueue } from "./parked.ts";
 
 /** Acts on parked messages, for every kind of broker: each with how far it came. */
 
@@ -25,7 +25,7 @@ export interface Requeued {
 export type Purged = { purged: number; isCutOff: boolean } | { current: number };
 
 /** In one walk: they are held meanwhile, and locks end. */
-export const MAX_WALK = 1000;
+const MAX_WALK = 500;
 const STEP = 32;
 
 function fits({ reason, keys }: ParkedFilter, message: ParkedMessage): boolean {
@@ -57,73 +57,53 @@ export async function findParked(queue: ParkedQueue, key: string): Promise<Parke
 
 /**
  * First into the queue that it came from, then out of this one: whoever is interrupted in between leaves a message twice
- * and never none.
+ * and never none. All are held before the first goes back: what is parked again meanwhile is not seen again here.
  */
 export async function requeueParked(queue: ParkedQueue, filter: ParkedFilter): Promise<Requeued> {
-  const result: Requeued = { requeued: 0, withoutOrigin: 0, isCutOff: false };
-  result.isCutOff = await walk(queue, async (message) => {
-    if (!fits(filter, message)) return;
-    if (message.cameFrom === undefined) {
-      result.withoutOrigin++;
-      return;
+  return onHeld(queue, filter, async (found, isCutOff) => {
+    const able = found.filter(({ cameFrom }) => cameFrom !== undefined);
+    for (const message of able) {
+      await message.copyBack();
+      await message.remove();
     }
-    await message.copyBack();
-    await message.remove();
-    result.requeued++;
+    return { requeued: able.length, withoutOrigin: found.length - able.length, isCutOff };
   });
-  return result;
 }
 
-/** Deletes nothing unless there are as many as `count` says. */
+/** Deletes nothing unless there are as many as `count` says. No broker counts by reason: what is held is counted then. */
 export async function purgeParked(queue: ParkedQueue, filter: ParkedFilter, count: number): Promise<Purged> {
-  return isFiltering(filter) ? purgeFiltered(queue, filter, count) : purgeAll(queue, count);
-}
-
-async function purgeAll(queue: ParkedQueue, count: number): Promise<Purged> {
-  const current = await queue.count();
-  if (current !== count) return { current };
-  let purged = 0;
-  const isCutOff = await walk(queue, async (message) => {
-    if (purged === count) return;
-    if ((await message.remove()) === "settled") purged++;
-  });
-  return { purged, isCutOff };
-}
-
-/** No broker counts by reason; but what is held while it is counted is exactly what is deleted then. */
-async function purgeFiltered(queue: ParkedQueue, filter: ParkedFilter, count: number): Promise<Purged> {
-  const found: HeldParked[] = [];
-  return onWalk(queue, async (opened) => {
-    const isCutOff = await step(opened, async (message) => {
-      if (fits(filter, message)) found.push(message);
-    });
-    if (found.length !== count) return { current: found.length };
+  const current = isFiltering(filter) ? undefined : await queue.count();
+  if (current !== undefined && current !== count) return { current };
+  return onHeld(queue, filter, async (found, isCutOff) => {
+    if (current === undefined && found.length !== count) return { current: found.length };
     let purged = 0;
-    for (const message of found) if ((await message.remove()) === "settled") purged++;
+    for (const message of found.slice(0, count)) if ((await message.remove()) === "settled") purged++;
     return { purged, isCutOff };
   });
 }
 
-async function walk(queue: ParkedQueue, act: (message: HeldParked) => Promise<void>): Promise<boolean> {
-  return onWalk(queue, (opened) => step(opened, act));
-}
-
-async function onWalk<Result>(queue: ParkedQueue, act: (opened: ParkedWalk) => Promise<Result>): Promise<Result> {
-  const opened = queue.openWalk();
+/** With those that fit, from the oldest on; true when there may be more of them. */
+async function onHeld<Result>(
+  queue: ParkedQueue,
+  filter: ParkedFilter,
+  act: (found: readonly HeldParked[], isCutOff: boolean) => Promise<Result>,
+): Promise<Result> {
+  const walk = queue.openWalk();
   try {
-    return await act(opened);
+    const found: HeldParked[] = [];
+    let [seen, bytes] = [0, 0];
+    let isEnded = false;
+    while (!isEnded && seen < MAX_WALK && bytes < MAX_LOOK_BYTES) {
+      const messages = await walk.next(Math.min(STEP, MAX_WALK - seen));
+      isEnded = messages.length === 0;
+      seen += messages.length;
+      for (const message of messages) {
+        bytes += message.body.length;
+        if (fits(filter, message)) found.push(message);
+      }
+    }
+    return await act(found, !isEnded);
   } finally {
-    await opened.close();
+    await walk.close();
   }
-}
-
-/** True when it ended at its limit. */
-async function step(opened: ParkedWalk, act: (message: HeldParked) => Promise<void>): Promise<boolean> {
-  for (let seen = 0; seen < MAX_WALK;) {
-    const messages = await opened.next(Math.min(STEP, MAX_WALK - seen));
-    if (messages.length === 0) return false;
-    for (const message of messages) await act(message);
-    seen += messages.length;
-  }
-  return true;
 }

@@ -81,14 +81,16 @@ export async function runShowParked(source: string, id: string, flags: ParkedFla
 
 export async function runRequeueParked(source: string, flags: ParkedFlags): Promise<void> {
   const client = await connect(flags);
+  const { count } = readAnswer(client, await client.get(placeOf(source), { limit: 1 })) as ListAnswer;
   const total = { requeued: 0, without_origin: 0 };
-  for (;;) {
+  // What goes back may be parked again at once: never more than there were.
+  do {
     const answer = await act(client, placeOf(source, "/requeue"), toSelection(flags));
     const { requeued, without_origin: stuck, complete } = answer as typeof total & { complete: boolean };
     total.requeued += requeued;
     total.without_origin = stuck;
     if (complete || requeued === 0) break;
-  }
+  } while (total.requeued < (count ?? 0));
   if (flags.json === true) return print(JSON.stringify(total));
   print(`${countOf(total.requeued, "message")} requeued`);
   if (total.without_origin > 0) {

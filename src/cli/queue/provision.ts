@@ -70,7 +70,7 @@ function describe(
     ...unchecked.map((text) => `?     ${place}: ${text}`),
   ];
   const isWell = error === undefined && differences.length === 0;
-  if (isWell) lines.unshift(`ok    ${place}: ${what} ${act === "declare" ? "are there now" : "are as wanted"}`);
+  if (isWell) lines.unshift(`ok    ${place}: ${act === "declare" ? "there is" : "as wanted:"} ${what}`);
   return lines.join("\n");
 }
 

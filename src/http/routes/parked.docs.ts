@@ -85,7 +85,7 @@ export const PARKED_DOCS: AreaDocs = {
     "POST /api/v1/sources/:name/parked/requeue": {
       description:
         "Each is first put into the queue that it came from and then taken out here: interrupted in between it is in " +
-        "both, and never in none. At most 1,000 in one call; `complete` tells whether there may be more.",
+        "both, and never in none. At most 500 in one call; `complete` tells whether there may be more.",
       params,
       request: { reason: "invalid" },
       answer: {
