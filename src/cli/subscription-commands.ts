@@ -81,6 +81,7 @@ function addSettings(command: Command): Command {
     .option("--file <path>", "settings as JSON or yaml, - for standard input; flags go before it")
     .option("--to <url>", "where deliveries are sent")
     .option("--events <pattern...>", "which event types: * is one word, # any number of words")
+    .option("--sources <pattern...>", "of which sources, by patterns of their names; or none for all")
     .option("--filter <json>", "which of these events: JSON, @FILE, or none")
     .addOption(new Option("--format <format>", "what is sent").choices(["auto", "envelope", "raw", "cloudevents"]))
     .option("-H, --header <name: value...>", "sent with every attempt; these replace all that were set; or none")

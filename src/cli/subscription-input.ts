@@ -9,6 +9,7 @@ export interface SubscriptionFlags {
   name?: string;
   to?: string;
   events?: string[];
+  sources?: string[];
   filter?: string;
   format?: string;
   header?: string[];
@@ -46,6 +47,7 @@ export function readSubscriptionInput(flags: SubscriptionFlags): Record<string, 
     name: flags.name,
     url: flags.to,
     events: flags.events,
+    sources: flags.sources?.join() === "none" ? null : flags.sources,
     event_filter: readFilter(flags.filter),
     format: flags.format,
     headers: flags.header?.join() === "none" ? null : readPairs("--header", flags.header, /^([^:\s]+):\s*(.*)$/s),

@@ -17,7 +17,8 @@ const CONTROL = /[\p{Cc}\p{Cs}]/u;
 export function checkSharedSettings(input: SharedSettings): FieldProblem[] {
   return [
     ...checkText(input),
-    ...checkPatterns(input.events),
+    ...checkPatterns("events", input.events),
+    ...checkPatterns("sources", input.sources ?? []),
     ...checkFilter(input.event_filter),
     ...checkRetry(input),
     ...checkSecret(input.secret),
@@ -50,14 +51,14 @@ function checkLabels(labels: Readonly<Record<string, string>>): FieldProblem[] {
   });
 }
 
-function checkPatterns(patterns: readonly string[]): FieldProblem[] {
+function checkPatterns(field: string, patterns: readonly string[]): FieldProblem[] {
   return patterns.flatMap((pattern, index) => {
     try {
       parsePattern(pattern);
       return [];
     } catch (error) {
       if (!(error instanceof PosthornError)) throw error;
-      return [{ field: `events[${index}]`, message: error.message }];
+      return [{ field: `${field}[${index}]`, message: error.message }];
     }
   });
 }

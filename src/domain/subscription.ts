@@ -45,6 +45,12 @@ export const SharedSettings = Type.Object(
       maxItems: 200,
       description: "Topic patterns: `*` is one word, `#` any number of words; a lone `*` means everything",
     }),
+    sources: Type.Optional(
+      Type.Union(
+        [Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 200 }), Type.Null()],
+        { default: null, description: "Patterns of the names of sources whose events are meant; null for all" },
+      ),
+    ),
     event_filter: Type.Optional(
       Type.Union(
         [Type.Record(Type.String(), Type.Unknown()), Type.String({ maxLength: FILTER_LIMITS.maxLength }), Type.Null()],
@@ -181,6 +187,8 @@ export interface Subscription {
   /** Where that is an exchange or a queue: what came from there is not sent back. */
   queuePlace?: string | undefined;
   events: readonly string[];
+  /** Patterns of the names of sources; all of them when not given. */
+  sources?: readonly string[] | undefined;
   filter: Filter | undefined;
   status: SubscriptionStatus;
   /** Why nothing is sent whatever its status is: this release does not know its kind. */

@@ -50,6 +50,7 @@ export function openOutgoing(
     findOwnUrlProblem: ownUrls.findProblem,
     openCredentials: credentials.open,
     connections,
+    messageKey: config.messageKey,
     origin: store.info.id,
     warn: ({ name }, reason) => logger.warn({ subscription: name, reason }, "deliveries reach nobody"),
   });

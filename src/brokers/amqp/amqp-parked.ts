@@ -13,6 +13,7 @@ import {
 } from "../parked/parked.ts";
 import type { Reconnecting } from "../reconnecting.ts";
 import { toChannelFault } from "./amqp-fault.ts";
+import { closeAmqp } from "./close-amqp.ts";
 import { readScalars, readText } from "./amqp-taker.ts";
 
 const LIMITS: ParkedLimits = { looksAt: 1000, canPage: true, countsLooks: true, keepsId: true };
@@ -30,7 +31,7 @@ export function openAmqpParked(place: ParkedPlace, link: Reconnecting<ChannelMod
     async count() {
       const channel = await openChannel(link);
       const { messageCount } = await channel.checkQueue(place.parkedIn).catch(throwFault);
-      await channel.close();
+      await closeAmqp(channel);
       return messageCount;
     },
     async peek(max, after) {
@@ -97,7 +98,7 @@ function openWalk({ parkedIn }: ParkedPlace, link: Reconnecting<ChannelModel>): 
       if (channel === undefined) return;
       try {
         for (const message of held) await giveBack(channel, parkedIn, message);
-        await channel.close();
+        await closeAmqp(channel);
       } catch {
         // The channel is gone, and with it what it held: RabbitMQ has that back.
       }

@@ -17,6 +17,8 @@ export interface SenderServices {
   openCredentials: OpenCredentials;
   /** To brokers. They outlive the senders. */
   connections: Connections;
+  /** Encrypts credentials in messages, where a destination has no key of its own. */
+  messageKey?: string | undefined;
   /** The id of this store, for messages to say where they come from. */
   origin: string;
   /** For the operator: something is not as its owner may think. */

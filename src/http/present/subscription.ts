@@ -25,6 +25,7 @@ export function presentSubscription(
     kind: subscription.kind,
     ...destination,
     events: subscription.events,
+    sources: subscription.sources ?? null,
     event_filter: settings.event_filter ?? null,
     status: subscription.status,
     ...(subscription.heldBecause !== undefined && { held_reason: subscription.heldBecause }),

@@ -44,6 +44,7 @@ const Subscription = named(
         Type.Record(Type.String(), Type.Unknown(), { description: "Of kinds whose settings do not stand beside it" }),
       ),
       events: Type.Array(Type.String()),
+      sources: nullable(Type.Array(Type.String(), { description: "Patterns of names of sources; null for all" })),
       event_filter: nullable(Type.Union([Anything, Type.String()])),
       status: oneOf(SUBSCRIPTION_STATUSES),
       held_reason: Type.Optional(
@@ -106,6 +107,7 @@ const SUBSCRIPTION = {
   kind: "http",
   url: EXAMPLE.destination,
   events: ["order.*"],
+  sources: null,
   event_filter: null,
   status: "active",
   format: "auto",

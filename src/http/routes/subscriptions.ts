@@ -61,6 +61,22 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
   const get = (request: FastifyRequest) =>
     subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
 
+  /** For whoever changes it. */
+  function getMine(request: FastifyRequest): Subscription {
+    const subscription = get(request);
+    refuseTenant(subscription, request.caller?.tenantId);
+    return subscription;
+  }
+
+  /** What reaches a broker is the operator's to configure. */
+  function refuseTenant(input: Pick<SubscriptionInput, "kind">, bound: string | undefined): void {
+    if (bound === undefined || !subscriptions.isForOperators(input)) return;
+    throw new PosthornError(
+      "forbidden",
+      `Destinations of the kind ${input.kind} are for keys that are bound to no tenant; this one is bound to ${bound}.`,
+    );
+  }
+
   async function present(subscription: Subscription) {
     const { deliveries } = await store.reads.loadCounters();
     const counters = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === subscription.seq);
@@ -98,6 +114,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
   /** A tenant's key sets its own tenant and no other. */
   function ofTenant(body: SubscriptionInput, bound: string | undefined): SubscriptionInput {
     if (bound === undefined) return body;
+    refuseTenant(body, bound);
     if (body.tenant_id !== undefined && body.tenant_id !== bound) {
       throw new PosthornError("forbidden", `This key is bound to the tenant ${bound}; leave tenant_id out.`);
     }
@@ -160,14 +177,14 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     "/api/v1/subscriptions/:id",
     { config: { scope: "admin" }, schema: { summary: "Change a subscription", body: SubscriptionChange } },
     async (request, reply) =>
-      sendSaved(reply, await subscriptions.change(get(request), request.body, readIfMatch(request))),
+      sendSaved(reply, await subscriptions.change(getMine(request), request.body, readIfMatch(request))),
   );
 
   app.delete(
     "/api/v1/subscriptions/:id",
     { config: { scope: "admin" }, schema: { summary: "Delete a subscription" } },
     async (request) => {
-      const subscription = get(request);
+      const subscription = getMine(request);
       const { cancelled, jobId } = await remove(subscription, readIfMatch(request));
       return { id: subscription.id, cancelled_deliveries: cancelled, job_id: jobId ?? null };
     },
@@ -177,7 +194,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     "/api/v1/subscriptions/:id/pause",
     { config: { scope: "admin" }, schema: { summary: "Pause a subscription" } },
     async (request, reply) =>
-      send(reply, await subscriptions.setStatus(get(request), "inactive", { ifMatch: readIfMatch(request) })),
+      send(reply, await subscriptions.setStatus(getMine(request), "inactive", { ifMatch: readIfMatch(request) })),
   );
 
   app.post<{ Body: Static<typeof ResumeBody> | undefined }>(
@@ -191,7 +208,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     },
     async (request, reply) => {
       const { subscription, skipped } = await resume(
-        get(request),
+        getMine(request),
         request.body?.held ?? "deliver",
         readIfMatch(request),
       );

@@ -35,6 +35,7 @@ export function toSubscription(
     place: prepared.place,
     queuePlace: prepared.queuePlace,
     events: input.events,
+    sources: input.sources ?? undefined,
     filter: toFilter(input.event_filter),
     // What nobody here can send is kept for a release that can.
     status: known === undefined && status === "active" ? "suspended" : status,

@@ -2,6 +2,8 @@ import { findMember } from "../../../domain/json-members.ts";
 
 /** What the publisher of an event said beyond what the engine needs. */
 export interface EventDetails {
+  /** What it is called where it came in first, if that was elsewhere. */
+  originEventId?: string | undefined;
   sourceId?: string | undefined;
   userId?: string | undefined;
   sessionId?: string | undefined;
@@ -18,6 +20,7 @@ export function readDetails(text: string | undefined): EventDetails {
   if (text === undefined) return NONE;
   const given = JSON.parse(text) as Record<string, unknown>;
   return {
+    originEventId: textOf(given["origin_event_id"]),
     sourceId: textOf(given["source_id"]),
     userId: textOf(given["user_id"]),
     sessionId: textOf(given["session_id"]),

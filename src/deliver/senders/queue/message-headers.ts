@@ -20,7 +20,7 @@ const MAX_LENGTH = 16_384;
 export type ChooseHeaders = (kept: Partial<KeptRequest>, attempt: Attempt, eventId: string) => MessageHeaders;
 
 export function createHeaderChooser(
-  { forwardHeaders, messageKey }: QueueDestination,
+  { forwardHeaders, messageKey }: Pick<QueueDestination, "forwardHeaders" | "messageKey">,
   openCredentials: OpenCredentials,
 ): ChooseHeaders {
   const isChosen = createHeaderChoice(forwardHeaders);

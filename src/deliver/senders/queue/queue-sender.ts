@@ -13,7 +13,7 @@ import type { SenderServices } from "../services.ts";
 import { readDetails } from "./event-details.ts";
 import { createLargeBodies, nameBody, noConnection } from "./large-bodies.ts";
 import { createHeaderChooser, type ChooseHeaders } from "./message-headers.ts";
-import { DEFAULT_CONNECTION, type QueueDestination } from "./settings.ts";
+import { DEFAULT_CONNECTION, refuseUnsealed, type CommonSettings, type QueueDestination } from "./settings.ts";
 import { faultOutcome, toOutcome } from "./to-outcome.ts";
 import { toMessage, writeEvent, type WriteFacts } from "./write-event.ts";
 
@@ -68,7 +68,8 @@ export function openQueueSender<Destination extends QueueDestination>(
   function chooserOf(subscription: Subscription): ChooseHeaders {
     let choose = choosers.get(subscription);
     if (choose === undefined) {
-      choose = createHeaderChooser(destinationOf(subscription), services.openCredentials);
+      const { forwardHeaders, messageKey = services.messageKey } = destinationOf(subscription);
+      choose = createHeaderChooser({ forwardHeaders, messageKey }, services.openCredentials);
       choosers.set(subscription, choose);
     }
     return choose;
@@ -93,8 +94,8 @@ export function openQueueSender<Destination extends QueueDestination>(
     const address = spec.address(destination, attempt);
     if (typeof address === "string") return { outcome: refused(address, { result: "blocked" }), facts: {} };
     const connection = getConnection(destination);
-    const eventId = event.id;
     const details = readDetails(attempt.details);
+    const eventId = details.originEventId ?? event.id;
     const facts: WriteFacts = {
       details,
       eventId,
@@ -198,11 +199,10 @@ export function openQueueSender<Destination extends QueueDestination>(
       });
     },
     refuse(settings) {
-      const { connection = DEFAULT_CONNECTION, claim_check: claim } = settings as {
-        connection?: string;
-        claim_check?: { connection?: string } | null;
-      };
+      const given = settings as CommonSettings;
+      const { connection = DEFAULT_CONNECTION, claim_check: claim } = given;
       refuseUnknown(spec.kind, connection, "destination.connection", connections.find(spec.kind, connection));
+      refuseUnsealed(given, services.messageKey);
       if (claim === undefined || claim === null) return;
       const { connection: account = DEFAULT_CONNECTION } = claim;
       const field = "destination.claim_check.connection";

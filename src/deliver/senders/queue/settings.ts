@@ -1,5 +1,5 @@
 import { Type, type Static, type TProperties } from "typebox";
-import { isCredentialHeader } from "../../../domain/credential-header.ts";
+import { PosthornError } from "../../../domain/errors.ts";
 import { MASK } from "../../../domain/mask.ts";
 import type { FieldProblem } from "../../../domain/subscription-rules.ts";
 import type { PreparedDestination } from "../sender.ts";
@@ -34,7 +34,9 @@ const QUEUE_SETTINGS = {
     Type.String({
       minLength: 16,
       maxLength: 1024,
-      description: "With `message`: what credentials among the headers are encrypted with; the far gateway has it too",
+      description:
+        "With `message`: what credentials among the headers are encrypted with; the far gateway has it too. The " +
+        "gateway's own when it is left out",
     }),
   ),
 };
@@ -63,7 +65,7 @@ export function queueSettings<More extends TProperties>(more: More) {
 }
 
 const CommonSettings = queueSettings({ claim_check: CLAIM_CHECK });
-type CommonSettings = Static<typeof CommonSettings>;
+export type CommonSettings = Static<typeof CommonSettings>;
 
 /** As the sender uses it. */
 export interface QueueDestination {
@@ -85,14 +87,25 @@ export function checkQueueSettings(settings: CommonSettings): FieldProblem[] {
       .map(([field]) => ({ field, message: `is for the format message, and this one is ${format}` }));
   }
   return (headers ?? []).flatMap((name, index) => {
-    const problem = findForwardedHeaderProblem(name) ?? findUnsealed(name, key);
+    const problem = findForwardedHeaderProblem(name);
     return problem === undefined ? [] : [{ field: `forward_headers[${index}]`, message: problem }];
   });
 }
 
-function findUnsealed(name: string, key: string | undefined): string | undefined {
-  if (key !== undefined || !isCredentialHeader(name)) return undefined;
-  return `${name} is a credential, and nobody on the way may read it; give a message_key, or leave it out`;
+/** Nobody on the way may read them: without a key they would be left out. */
+export function refuseUnsealed(
+  settings: Pick<CommonSettings, "forward_headers" | "message_key">,
+  key: string | undefined,
+): void {
+  const [name] = namedCredentials(settings.forward_headers?.map((one) => one.toLowerCase()));
+  if (name === undefined || (settings.message_key ?? key) !== undefined) return;
+  const field = "destination.forward_headers";
+  throw new PosthornError(
+    "invalid_field",
+    `${field}: ${name} is a credential, and goes through a broker only encrypted. Give a message_key, here or for the ` +
+      "whole gateway, or leave it out.",
+    { field },
+  );
 }
 
 export function toQueueDestination(settings: CommonSettings, place: string): QueueDestination {
