@@ -5,6 +5,7 @@ import { BrokerFault, closedFault } from "../broker-fault.ts";
 import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
 import { describeNamespace, openNamespace, type BusNamespace, type OpenNamespace } from "./bus-namespace.ts";
 import { toBusFault } from "./bus-fault.ts";
+import { openBusParked } from "./bus-parked.ts";
 import { checkBusQueue, declareBusQueue, type BusQueueWish } from "./bus-queue-settings.ts";
 import { openBusTaker } from "./bus-taker.ts";
 
@@ -86,6 +87,15 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
       // Those that are held are among them.
       return { ready: activeMessageCount, held: 0 };
     },
+    openParked: ({ queue }) =>
+      openBusParked({
+        queue,
+        link,
+        clock,
+        openOwn: () => openNamespace(options.namespace),
+        count: async () =>
+          (await administer((client) => client.getQueueRuntimeProperties(queue))).deadLetterMessageCount,
+      }),
     declare: (wish) => administer((client) => declareBusQueue(client, wish)),
     check: (wish) => administer((client) => checkBusQueue(client, wish)),
     async close() {
