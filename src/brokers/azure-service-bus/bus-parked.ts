@@ -2,7 +2,7 @@ import type { ServiceBusReceivedMessage, ServiceBusReceiver, ServiceBusSender } 
 import type { Clock } from "../../domain/clock.ts";
 import { FIRST_ID, PARK_DESCRIPTION, PARK_REASON, type Settled } from "../broker.ts";
 import { BrokerFault } from "../broker-fault.ts";
-import { withDeadline } from "../bus-connection.ts";
+import { withDeadline } from "./bus-fault.ts";
 import {
   MAX_LOOK_BYTES,
   type HeldParked,
