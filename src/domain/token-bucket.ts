@@ -13,11 +13,11 @@ export interface TokenBucket {
 /** Forgives rounding, so that a lane never wakes a moment too early for ever. */
 const ROUNDING = 0.0005;
 
-/** Full at first, or `empty`: then not even the first second gives more than the rate. */
-export function createTokenBucket(perSecond: number, now: number, burst?: number, start?: "empty"): TokenBucket {
+/** Full at first. */
+export function createTokenBucket(perSecond: number, now: number, burst?: number): TokenBucket {
   let rate = perSecond;
   const size = () => burst ?? Math.max(1, rate);
-  let tokens = start === "empty" ? 0 : size();
+  let tokens = size();
   let filledAt = now;
 
   function fill(at: number): void {

@@ -1,11 +1,12 @@
 import { createForwards, type Forwards } from "../deliver/forwards.ts";
 import { createGovernor } from "../deliver/lanes/governor.ts";
 import { createHealthWatch } from "../deliver/targets/health-watch.ts";
-import { createScheduler, type SchedulerOptions } from "../deliver/scheduler.ts";
+import { createScheduler } from "../deliver/scheduler.ts";
+import type { SchedulerOptions } from "../deliver/scheduler-parts.ts";
 import { createEndedEvents } from "../receive/pulled/ended-events.ts";
 import { createStatistics, type Statistics } from "../operate/statistics.ts";
 import { startUpkeep } from "../operate/upkeep.ts";
-import { createUtilization } from "../telemetry/utilization.ts";
+import { createUtilization } from "../telemetry/loop-lag.ts";
 import type { Capacity } from "./capacity.ts";
 import type { MutualParts } from "./mutual-parts.ts";
 import type { Start } from "./options.ts";

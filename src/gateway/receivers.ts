@@ -1,4 +1,4 @@
-import { createFetchText } from "../deliver/wire/fetch-text.ts";
+import { createFetchText } from "../deliver/wire/http-client.ts";
 import { sparesDeliveries } from "../deliver/targets/target.ts";
 import { openMirroredValidations } from "../operate/validations/mirrored-validations.ts";
 import { createBodyChecker } from "../receive/text/body-check.ts";

@@ -1,6 +1,6 @@
 import type { FailureFacts } from "../deliver/targets/suspensions.ts";
 import type { Target } from "../deliver/targets/target.ts";
-import { takeClosingNews, takeOpeningNews } from "../deliver/targets/target-changes.ts";
+import { takeClosingNotice, takeOpeningNotice } from "../deliver/targets/mode.ts";
 import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { DeadReason } from "../domain/delivery.ts";
@@ -25,7 +25,7 @@ export interface FailureEvents {
   /** It is in mode QUEUE, or in NORMAL again. */
   modeChanged(
     known: Pick<KnownTarget, "name" | "tenantId" | "declared" | "subscriptions">,
-    target: Pick<Target, "mode" | "news">,
+    target: Pick<Target, "mode" | "notices">,
   ): void;
   died(subscription: Subscription, delivery: Pick<ClaimedDelivery, "event">, settlement: Settlement): void;
   /** Those that died without an attempt. */
@@ -86,7 +86,7 @@ export function createFailureEvents({ ownEvents, clock, findSubscription }: Fail
 
   return {
     suspended(draft, subscription, reason, facts) {
-      if (!facts.target.news.failedOthers) return;
+      if (!facts.target.notices.failedOthers) return;
       ownEvents.tellWith(draft, {
         type: "webhook.suspended",
         tenantId: subscription.tenantId,
@@ -101,8 +101,8 @@ export function createFailureEvents({ ownEvents, clock, findSubscription }: Fail
     },
 
     failing(subscription, facts) {
-      const { mode, news } = facts.target;
-      if (!news.failedOthers) return;
+      const { mode, notices } = facts.target;
+      if (!notices.failedOthers) return;
       const { suspension = DEFAULT_SUSPENSION } = subscription;
       tell({
         type: "webhook.failing",
@@ -133,8 +133,8 @@ export function createFailureEvents({ ownEvents, clock, findSubscription }: Fail
       });
     },
 
-    modeChanged({ name, tenantId, declared, subscriptions }, { mode, news }) {
-      const isToTell = mode.isOpen ? takeOpeningNews(news) : takeClosingNews(news);
+    modeChanged({ name, tenantId, declared, subscriptions }, { mode, notices }) {
+      const isToTell = mode.isOpen ? takeOpeningNotice(notices) : takeClosingNotice(notices);
       if (!isToTell) return;
       const [now, before] = mode.isOpen ? ["QUEUE", "NORMAL"] : ["NORMAL", "QUEUE"];
       const [owner] = declared === undefined ? subscriptions : [];

@@ -7,7 +7,8 @@ import { createHealthWatch, type HealthCheck } from "../../src/deliver/targets/h
 import { openInFlightFile } from "../../src/deliver/lanes/in-flight-file.ts";
 import { createLocalDispatch } from "../../src/deliver/local-dispatch.ts";
 import type { TargetMode } from "../../src/deliver/targets/mode.ts";
-import { createScheduler, type Scheduler, type SchedulerOptions } from "../../src/deliver/scheduler.ts";
+import { createScheduler, type Scheduler } from "../../src/deliver/scheduler.ts";
+import type { SchedulerOptions } from "../../src/deliver/scheduler-parts.ts";
 import type { Slots } from "../../src/deliver/lanes/slots.ts";
 import { createDestinationKinds } from "../../src/deliver/senders/kinds.ts";
 import type { Sender } from "../../src/deliver/senders/sender.ts";

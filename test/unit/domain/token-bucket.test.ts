@@ -16,11 +16,6 @@ describe("a token bucket", () => {
     expect(bucket.fullAt(90_000)).toBe(90_000);
   });
 
-  it("may begin empty, and then gives the rate from its first second on", () => {
-    const bucket = createTokenBucket(10, 0, undefined, "empty");
-    expect([bucket.available(0), bucket.readyAt(0), bucket.available(1000)]).toEqual([0, 100, 10]);
-  });
-
   it("says when the next token is there", () => {
     const bucket = createTokenBucket(0.5, 0);
     bucket.take(0);

@@ -5,7 +5,7 @@ import {
   noteDead,
   noteDelivered,
   noteStillOpen,
-} from "../../../../src/deliver/targets/suspension-state.ts";
+} from "../../../../src/deliver/targets/suspensions.ts";
 
 describe("how near a subscription is to its suspension", () => {
   it("is too long in QUEUE after as long as is said, and half of that is told once", () => {
