@@ -6,8 +6,8 @@ import { SubscriptionSchema } from "../deliver/senders/subscription-schema.ts";
 import { TargetInput } from "../domain/target.ts";
 import { TenantInput } from "../domain/tenant.ts";
 import { Limits, Retention } from "./limits.ts";
-import { PLUGINS } from "../plugins/plugins.ts";
 import { optionalText, withVariables } from "./setting-schema.ts";
+import { PLUGINS } from "../plugins/plugins.ts";
 import { VERSION } from "./version.ts";
 
 /** Every setting is written down here once: type, default, validation and documentation. */
@@ -232,9 +232,9 @@ export const Settings = Type.Object(
       ...receiving,
       ...destinations,
       ...brokers,
-      ...pluginSettings,
       ...operation,
     }),
+    ...pluginSettings,
     limits: Limits,
     retention: Retention,
     connections: Type.Array(ConnectionInput, {

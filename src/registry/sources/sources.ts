@@ -6,6 +6,7 @@ import { isGatewayEventType } from "../../domain/pattern.ts";
 import {
   SOURCE_NAME_PATTERN,
   type Source,
+  type SourceChange,
   type SourceInput,
   type SourceKindRules,
   type SourceStatus,
@@ -20,7 +21,7 @@ import { checkIfMatch } from "../if-match.ts";
 import type { Entry } from "../resource.ts";
 import type { Made, Once, Put, Registry } from "../registry.ts";
 import type { SecretBox } from "../secret-box.ts";
-import { createSourceInputs, type SourceChange } from "./source-input.ts";
+import { createSourceInputs } from "./source-input.ts";
 import { startSourceNotes, type SourceNotes } from "./source-notes.ts";
 import { createSourceRecords, type SourceRecord } from "./source-record.ts";
 import { refuseClash, refuseForeign, refuseOtherTenant, refusePath, refuseTakeover } from "./source-refusals.ts";
