@@ -95,6 +95,7 @@ const DIRECTIONS = [
     from: "cli/doctor-sources.ts",
     may: [
       "cli/",
+      "brokers/connections.ts",
       "config/settings-tree.ts",
       "domain/",
       "plugins/plugins.ts",

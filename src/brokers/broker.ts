@@ -51,6 +51,11 @@ export interface QueueTaker {
    * queue itself; the next call tries again.
    */
   take(max: number, waitMs: number): Promise<TakenMessage[]>;
+  /**
+   * Gives back what was not handed out yet, and brings nothing until the next `take`, of which a broker that pushes
+   * brings no more than that asks for at first. What was handed out can still be settled.
+   */
+  rest(): Promise<void>;
   /** Gives back what was not handed out yet. */
   close(): Promise<void>;
 }
@@ -70,6 +75,8 @@ export interface TakenMessage {
   readonly contentType: string | undefined;
   /** Routing key or subject. */
   readonly subject: string | undefined;
+  /** Where it was published to, where that is not the queue. */
+  readonly exchange?: string | undefined;
   readonly sessionId: string | undefined;
   readonly properties: Readonly<Record<string, MessageProperty>>;
   /** How often it was handed out, this time included, as far as the broker counts that. */

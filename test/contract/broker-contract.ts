@@ -174,6 +174,30 @@ export function brokerContract(name: string, openWorld: (context: TestContext) =
       for (const message of await takeSome(taker, 1)) await message.acknowledge();
     });
 
+    it("gives back what it did not hand out when it rests, settles the rest, and goes on with as many as it is asked for", async (context) => {
+      const { connection, queue, take, publish } = await prepare(context);
+      await publish("1", "2", "3", "4");
+      const taker = take();
+      const [first] = await taker.take(1, WAIT_MS);
+      await taker.rest();
+      await taker.rest();
+      const other = connection.openTaker(takerOptions(queue));
+      const given = await takeSome(other, 3);
+      expect(await first?.acknowledge()).toBe("settled");
+      for (const message of given) await message.retry();
+      await other.close();
+
+      const [second] = await takeSome(taker, 1);
+      const others = connection.openTaker(takerOptions(queue));
+      const left = await takeSome(others, 2);
+      for (const message of [...left, ...(second === undefined ? [] : [second])]) {
+        expect(await message.acknowledge()).toBe("settled");
+      }
+      await others.close();
+      await publish("5", "6");
+      for (const message of await takeSome(taker, 2)) expect(await message.acknowledge()).toBe("settled");
+    });
+
     it("tells how many messages a queue has", async (context) => {
       const { connection, queue, publish } = await prepare(context);
       await publish("1", "2", "3");

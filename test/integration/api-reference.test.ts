@@ -33,7 +33,10 @@ beforeAll(async () => {
   smartsheet = await startExampleSmartsheet();
   const sources = `sources: [{ name: theirs, tenant_id: acme-1 }, ${smartsheet.source}]`;
   const yaml = `catalog_public: true\nany_source: false\n${sources}\n${smartsheet.settings}`;
-  [gateway, sink] = await Promise.all([startTestGateway({ yaml }), openSinkServer({ answer: { status: 400 } })]);
+  [gateway, sink] = await Promise.all([
+    startTestGateway({ yaml, env: { AMQP_URL: "amqp://127.0.0.1:1/" } }),
+    openSinkServer({ answer: { status: 400 } }),
+  ]);
   const client = gateway.as(await gateway.createKey(["admin"], "acme-1"));
   owner = { client, operator: gateway, tenant: "acme-1", source: "theirs", sinkUrl: sink.url };
   await gateway.webhook("theirs", "{broken");

@@ -1,6 +1,6 @@
 import type { ChannelModel } from "amqplib";
 import type { Clock, Random } from "../../domain/clock.ts";
-import type { BrokerConnection, BrokerLimits } from "../broker.ts";
+import type { BrokerConnection, BrokerLimits, ConnectionState } from "../broker.ts";
 import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
 import { toChannelFault, toConnectionFault } from "./amqp-fault.ts";
 import { openAmqpPublisher } from "./amqp-publisher.ts";
@@ -20,6 +20,7 @@ export interface AmqpConnectionOptions {
   label: string;
   clock: Clock;
   random: Pick<Random, "next">;
+  onState?: ((state: ConnectionState) => void) | undefined;
 }
 
 /** RabbitMQ's own default since 3.8 is 128 MB, 16 MB since 4.0; its consumer timeout is 30 minutes. */
@@ -46,6 +47,7 @@ export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnec
   const link: Reconnecting<ChannelModel> = createReconnecting({
     clock,
     random: options.random,
+    onState: options.onState,
     async shut(model) {
       if (!broken.has(model)) await model.close();
     },

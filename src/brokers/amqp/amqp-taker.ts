@@ -20,38 +20,73 @@ interface AmqpTakerOptions extends TakerOptions {
   clock: Clock;
 }
 
+interface Consumer {
+  channel: Channel;
+  tag: string;
+  prefetch: number;
+}
+
 /** RabbitMQ pushes: prefetch is what may be unsettled, and what has come and was not asked for yet waits here. */
 export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
   const { link, clock, queue, parkTo } = options;
   const waiting: TakenMessage[] = [];
   const bell = createBell(clock);
+  const faults = new WeakMap<Channel, BrokerFault>();
   const graveyard = openAmqpPublisher({ exchange: parkTo.destination, link });
-  let opening: Promise<Channel> | undefined;
+  let opened: Promise<Channel> | undefined;
+  let consuming: Promise<Consumer> | undefined;
+  let hasRested = false;
   let isClosed = false;
 
-  async function consume(): Promise<Channel> {
+  function open(): Promise<Channel> {
+    const opening = openChannel(() => forget(opening));
+    return opening;
+  }
+
+  async function openChannel(onClose: () => void): Promise<Channel> {
     const channel = await (await link.whenOpen()).createChannel();
-    let fault: BrokerFault | undefined;
-    channel.on("error", (error) => (fault = toChannelFault(error)));
-    channel.on("close", () => forget());
-    try {
-      await channel.prefetch(options.maxUnacknowledged);
-      await channel.consume(queue, (message) => {
-        // Null says that the queue was deleted; the next try to consume from it tells so.
-        if (message === null) void channel.close().catch(() => undefined);
-        else waiting.push(toTaken(channel, message));
-        bell.ring();
-      });
-    } catch (error) {
-      forget();
-      throw fault ?? toChannelFault(error);
-    }
+    channel.on("error", (error) => faults.set(channel, toChannelFault(error)));
+    channel.on("close", onClose);
     return channel;
   }
 
+  async function consume(prefetch: number): Promise<Consumer> {
+    const opening = (opened ??= open());
+    let channel: Channel | undefined;
+    try {
+      channel = await opening;
+      const from: Channel = channel;
+      await channel.prefetch(prefetch);
+      const { consumerTag: tag } = await channel.consume(queue, (message) => {
+        // Null says that the queue was deleted; the next try to consume from it tells so.
+        if (message === null) void from.close().catch(() => undefined);
+        else waiting.push(toTaken(from, message));
+        bell.ring();
+      });
+      return { channel, tag, prefetch };
+    } catch (error) {
+      forget(opening);
+      throw (channel && faults.get(channel)) ?? toChannelFault(error);
+    }
+  }
+
+  async function rest(): Promise<void> {
+    const ended = consuming;
+    if (ended === undefined) return;
+    consuming = undefined;
+    hasRested = true;
+    const consumer = await ended.catch(() => undefined);
+    await consumer?.channel.cancel(consumer.tag).catch(() => undefined);
+    // Some may have come before the broker knew.
+    await Promise.all(waiting.splice(0).map((message) => message.retry()));
+    bell.ring();
+  }
+
   /** What waits here belonged to the channel: the broker hands it out again. */
-  function forget(): void {
-    opening = undefined;
+  function forget(channel: Promise<Channel>): void {
+    if (opened !== channel) return;
+    opened = undefined;
+    consuming = undefined;
     waiting.length = 0;
     bell.ring();
   }
@@ -72,6 +107,7 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
       body: content,
       contentType: readText(properties.contentType),
       subject: fields.routingKey,
+      exchange: fields.exchange === "" ? undefined : fields.exchange,
       sessionId: undefined,
       properties: headers,
       deliveryCount: countDeliveries(headers, fields.redelivered),
@@ -105,19 +141,23 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
   return {
     async take(max, waitMs) {
       if (isClosed) throw closedFault();
-      opening ??= consume();
-      await opening.catch((error: unknown) => {
-        opening = undefined;
-        throw error;
-      });
+      // After a rest it may be that no more than this is to be had.
+      const wanted = hasRested ? Math.min(max, options.maxUnacknowledged) : options.maxUnacknowledged;
+      if (consuming !== undefined && (await consuming).prefetch < wanted) {
+        await rest();
+        hasRested = false;
+      }
+      consuming ??= consume(hasRested ? wanted : options.maxUnacknowledged);
+      await consuming;
       if (waiting.length === 0) await bell.wait(waitMs);
       return waiting.splice(0, max);
     },
+    rest,
     async close() {
       isClosed = true;
       waiting.length = 0;
       bell.ring();
-      const channel = await opening?.catch(() => undefined);
+      const channel = await opened?.catch(() => undefined);
       await channel?.close().catch(() => undefined);
       await graveyard.close();
     },

@@ -1,6 +1,6 @@
 import type { ServiceBusAdministrationClient, ServiceBusSender } from "@azure/service-bus";
 import type { Clock, Random } from "../../domain/clock.ts";
-import type { BrokerConnection, BrokerLimits, OutgoingMessage, Publisher } from "../broker.ts";
+import type { BrokerConnection, BrokerLimits, ConnectionState, OutgoingMessage, Publisher } from "../broker.ts";
 import { BrokerFault, closedFault } from "../broker-fault.ts";
 import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
 import { describeNamespace, openNamespace, type BusNamespace, type OpenNamespace } from "./bus-namespace.ts";
@@ -19,6 +19,7 @@ export interface BusConnectionOptions {
   namespace: BusNamespace;
   clock: Clock;
   random: Pick<Random, "next">;
+  onState?: ((state: ConnectionState) => void) | undefined;
 }
 
 /** A namespace that may be used; every use tells how it is. */
@@ -44,6 +45,7 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
   const reconnecting = createReconnecting<OpenNamespace>({
     clock,
     random: options.random,
+    onState: options.onState,
     // The package connects when something is sent or taken: the first use tells.
     open: async () => ({ handle: await openNamespace(options.namespace), isProven: false }),
     shut: ({ client }) => client.close(),
