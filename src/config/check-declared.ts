@@ -30,8 +30,8 @@ export function checkDeclared(lists: Lists, complainOf: (list: string) => Compla
     unique: "name; names are unique per kind",
     check: checkConnectionInput,
   });
-  const subscriptions = (lists["subscriptions"] as unknown[]).filter((item) =>
-    isOf<SubscriptionInput>(SubscriptionSchema, item),
+  const subscriptions = (lists["subscriptions"] as unknown[]).filter((item): item is SubscriptionInput =>
+    Value.Check(SubscriptionSchema, item),
   );
   checkList<SourceInput>("sources", lists, complainOf, {
     schema: SourceInput,
