@@ -1,8 +1,9 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../config/version.ts";
+import { PLUGINS } from "../plugins/plugins.ts";
 import { escapeLines } from "../telemetry/terminal-text.ts";
 import { addBackupCommands } from "./backup-commands.ts";
-import { addClientCommands } from "./client-commands.ts";
+import { addClientCommands, addClientOptions } from "./client-commands.ts";
 import { describeFailure, EXIT_USAGE, findExitCode } from "./failure.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { note } from "./output.ts";
@@ -10,7 +11,6 @@ import type { SinkFlags } from "./sink.ts";
 import { addSourceCommands } from "./source-commands.ts";
 import { addSubscriptionCommands } from "./subscription-commands.ts";
 import { addReplayCommands } from "./replay-commands.ts";
-import { addSmartsheetCommands } from "./smartsheet-commands.ts";
 import { addTargetCommands } from "./target-commands.ts";
 import { addTenantCommands } from "./tenant-commands.ts";
 import { addValidationCommands } from "./validation-commands.ts";
@@ -57,7 +57,7 @@ Examples:
   addReplayCommands(program);
   addTargetCommands(program);
   addTenantCommands(program);
-  addSmartsheetCommands(program);
+  for (const plugin of PLUGINS) plugin.addCommands(program, { addClientOptions });
   addKeyCommands(program);
   addBackupCommands(program);
   addValidationCommands(program);
