@@ -3,9 +3,8 @@ import { addBackup, addRestore } from "./backup-commands.ts";
 import { addSend, addStatus } from "./client-commands.ts";
 import { addConfig, addDoctor, addSink, addStart } from "./gateway-commands.ts";
 import type { Resource } from "./resources/resource.ts";
-import { addSmartsheetCommands } from "./smartsheet-commands.ts";
 
-/** One of those that `posthorn --help` lists, in that order. */
+/** One of those that `posthorn --help` lists, in that order; those of plugins follow. */
 interface TopCommand {
   /** With all that the help of Posthorn itself says of it. */
   add(program: Command): void;
@@ -57,7 +56,6 @@ export const COMMANDS: readonly TopCommand[] = [
     "owners of subscriptions, sources and keys, with their quotas",
     () => import("./resources/tenants.ts"),
   ),
-  { add: addSmartsheetCommands },
   group("keys", "API keys", () => import("./resources/keys.ts")),
   { add: addBackup },
   { add: addRestore },

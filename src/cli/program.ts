@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../config/version.ts";
 import { escapeLines } from "../telemetry/terminal-text.ts";
+import { addClientOptions } from "./client-commands.ts";
 import { COMMANDS } from "./commands.ts";
 import { describeFailure, EXIT_USAGE, findExitCode } from "./failure.ts";
 import { note } from "./output.ts";
@@ -9,7 +10,7 @@ import { note } from "./output.ts";
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   try {
     const program = createProgram();
-    await fillGroup(program, args);
+    await addWhatIsAsked(program, args);
     await program.parseAsync(args, { from: "user" });
     return Number(process.exitCode ?? 0);
   } catch (error) {
@@ -19,12 +20,15 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
   }
 }
 
-/** `posthorn events …`, and `posthorn help events` too. */
-async function fillGroup(program: Command, args: readonly string[]): Promise<void> {
+/** What `posthorn events …` needs, and `posthorn help events` too. */
+async function addWhatIsAsked(program: Command, args: readonly string[]): Promise<void> {
   const [name, next] = args.filter((word) => !word.startsWith("-"));
   const asked = name === "help" ? next : name;
-  const group = program.commands.find((command) => command.name() === asked);
-  if (group !== undefined) await COMMANDS.find((command) => command.name === asked)?.fill?.(group);
+  const known = program.commands.find((command) => command.name() === asked);
+  if (known !== undefined) return COMMANDS.find((command) => command.name === asked)?.fill?.(known);
+  // One of theirs, or all that there are.
+  const { PLUGINS } = await import("../plugins/plugins.ts");
+  for (const plugin of PLUGINS) plugin.addCommands(program, { addClientOptions });
 }
 
 function createProgram(): Command {

@@ -23,7 +23,7 @@ export function openRoutes(
   { config, logger }: Start,
   made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Delivery & Acts & Receivers & Background & HttpFace,
 ): void {
-  const { store, clock, loopLag, jobs, retention, smartsheet } = made;
+  const { store, clock, loopLag, jobs, retention, plugins } = made;
   const status = createStatus({
     ...made,
     reportRetention: (tenantId) => reportRetention({ store, jobs, times: retention, clock }, tenantId),
@@ -40,6 +40,6 @@ export function openRoutes(
       isBusy: () => loopLag.lagMs > EXPORTS_WAIT_LAG_MS,
     }),
     status,
-    smartsheet: smartsheet.admin,
   });
+  plugins.addRoutes(made.http.app);
 }

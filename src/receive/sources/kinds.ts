@@ -1,29 +1,23 @@
-import type { Clock } from "../../domain/clock.ts";
-import type { SmartsheetContext } from "../../plugins/smartsheet/webhook.ts";
 import { GENERIC } from "./generic.ts";
-import { createProviderKinds } from "./providers.ts";
-import { createSmartsheetKind } from "../../plugins/smartsheet/source-kind.ts";
-import type { SourceKind } from "./source-kind.ts";
+import * as providers from "./provider-list.ts";
+import type { PushedSourceKind, SourceKind } from "./source-kind.ts";
 
 /** What kinds may ask of the gateway. */
 export interface SourceKindServices {
-  clock: Clock;
-  /** The body of a document behind an https address, through the guarded client; rejects with `unavailable`. */
-  fetchText: (url: string) => Promise<string>;
-  smartsheet: SmartsheetContext;
+  /** The text at an https URL, by GET through the guarded client; rejects unless the answer is a 200 of modest size. */
+  fetchText(url: string): Promise<string>;
 }
 
-/** Every kind of source, one line each. */
-const FACTORIES: readonly ((services: SourceKindServices) => readonly SourceKind[])[] = [
-  () => [GENERIC],
-  createProviderKinds,
-  ({ smartsheet }) => [createSmartsheetKind(smartsheet)],
-];
-
+/** Every kind of source, and those that plugins bring. */
 export function createSourceKinds(
   services: SourceKindServices,
   more: readonly SourceKind[] = [],
 ): ReadonlyMap<string, SourceKind> {
-  const kinds = FACTORIES.flatMap((create) => create(services));
-  return new Map([...kinds, ...more].map((kind) => [kind.name, kind]));
+  const kinds: SourceKind[] = [GENERIC, ...createProviderKinds(services), ...more];
+  return new Map(kinds.map((kind) => [kind.name, kind]));
+}
+
+/** Every kind of source but `generic`. */
+export function createProviderKinds(services: SourceKindServices): readonly PushedSourceKind[] {
+  return Object.values(providers).map((kind) => (typeof kind === "function" ? kind(services) : kind));
 }

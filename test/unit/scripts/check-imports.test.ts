@@ -35,6 +35,20 @@ const VIOLATIONS: [file: string, source: string, complaint: string][] = [
   ],
   ["receive/a.ts", `import { x } from "../http/server.ts";`, "imports http/server.ts: receive/ may import"],
   ["receive/b.ts", `export { x } from "../store/sqlite/open.ts";`, "imports store/sqlite/open.ts: receive/ may import"],
+  [
+    "receive/c.ts",
+    `import type { X } from "../deliver/forwards.ts";`,
+    "imports deliver/forwards.ts: receive/ may import",
+  ],
+  ["receive/d.ts", `import { x } from "../plugins/plugins.ts";`, "imports plugins/plugins.ts: receive/ may import"],
+  [
+    "route/b.ts",
+    `import type { X } from "../deliver/scheduler.ts";`,
+    "imports deliver/scheduler.ts: route/ may import",
+  ],
+  ["registry/a.ts", `import { x } from "../deliver/scheduler.ts";`, "imports deliver/scheduler.ts: registry/ may"],
+  ["gateway/a.ts", `import { x } from "../plugins/one/open.ts";`, "plugins/one/open.ts: only plugins/plugins.ts knows"],
+  ["plugins/two/a.ts", `import { x } from "../one/open.ts";`, "plugins/one/open.ts: only plugins/plugins.ts knows"],
   ["route/a.ts", `import { x } from "../receive/a.ts";`, "imports receive/a.ts: route/ may import"],
   ["deliver/a.ts", `import { x } from "../receive/a.ts";`, "imports receive/a.ts: deliver/ may import"],
   ["deliver/b.ts", `const x = await import("../http/server.ts");`, "imports http/server.ts: deliver/ may import"],
@@ -89,6 +103,8 @@ const ALLOWED: [file: string, source: string][] = [
   ["http/server.ts", `import { createServer } from "node:http"; import { x } from "../receive/fine.ts";`],
   ["cli/resources/fine.ts", `import { x } from "../../domain/target.ts"; import { y } from "../connect.ts";`],
   ["cli/restore.ts", `import { x } from "../store/sqlite/check-copy.ts";`],
+  ["plugins/plugins.ts", `import { one } from "./one/plugin.ts";`],
+  ["plugins/one/plugin.ts", `import type { Plugin } from "../plugin.ts"; import { x } from "./open.ts";`],
 ];
 
 describe("the directions of imports", () => {
