@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../config/version.ts";
+import { PLUGINS } from "../plugins/plugins.ts";
 import { escapeLines } from "../telemetry/terminal-text.ts";
 import { addClientOptions } from "./client-commands.ts";
 import { COMMANDS } from "./commands.ts";
@@ -25,10 +26,7 @@ async function addWhatIsAsked(program: Command, args: readonly string[]): Promis
   const [name, next] = args.filter((word) => !word.startsWith("-"));
   const asked = name === "help" ? next : name;
   const known = program.commands.find((command) => command.name() === asked);
-  if (known !== undefined) return COMMANDS.find((command) => command.name === asked)?.fill?.(known);
-  // One of theirs, or all that there are.
-  const { PLUGINS } = await import("../plugins/plugins.ts");
-  for (const plugin of PLUGINS) plugin.addCommands(program, { addClientOptions });
+  if (known !== undefined) await COMMANDS.find((command) => command.name === asked)?.fill?.(known);
 }
 
 function createProgram(): Command {
@@ -55,5 +53,6 @@ Examples:
   posthorn deliveries --status dead`,
     );
   for (const command of COMMANDS) command.add(program);
+  for (const plugin of PLUGINS) plugin.addCommands(program, { addClientOptions });
   return program;
 }
