@@ -59,6 +59,7 @@ const DIRECTIONS = [
       "registry/",
       "operate/",
       "plugins/plugins.ts",
+      "brokers/parked/",
       ...PORTS,
     ],
   },
@@ -95,6 +96,7 @@ const DIRECTIONS = [
     from: "cli/doctor-sources.ts",
     may: [
       "cli/",
+      "brokers/connections.ts",
       "config/settings-tree.ts",
       "domain/",
       "plugins/plugins.ts",
@@ -104,10 +106,12 @@ const DIRECTIONS = [
       "store/sqlite/inspect.ts",
     ],
   },
+  // Queues are made and compared without a gateway.
   {
-    from: "cli/program.ts",
-    may: ["cli/", "config/version.ts", "plugins/plugins.ts", "telemetry/terminal-text.ts"],
+    from: "cli/queue/",
+    may: ["cli/", "config/", "domain/", "brokers/", "deliver/wire/address-guard.ts", "deliver/wire/http-client.ts"],
   },
+  { from: "cli/commands.ts", may: ["cli/", "plugins/plugins.ts"] },
   { from: "cli/", may: ["config/", "domain/", "telemetry/terminal-text.ts"] },
   ...["gateway.ts", "gateway/"].map((from) => ({
     from,

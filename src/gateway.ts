@@ -2,6 +2,7 @@ import type { Config } from "./config/settings-tree.ts";
 import { openAcceptance } from "./gateway/acceptance.ts";
 import { openActs } from "./gateway/acts.ts";
 import { openBackground } from "./gateway/background.ts";
+import { openBrokers } from "./gateway/brokers.ts";
 import { openCapacity } from "./gateway/capacity.ts";
 import { openDelivery } from "./gateway/delivery.ts";
 import { createLateParts } from "./gateway/mutual-parts.ts";
@@ -57,7 +58,8 @@ async function openParts(start: Start) {
   const storage = await openStorage(start);
   const base = { ...storage, ...openCapacity(start, storage) };
   const owned = { ...base, ...(await openTenancy(start, base, later)) };
-  const reaching = { ...owned, ...openOutgoing(start, owned) };
+  const connecting = { ...owned, ...openBrokers(start, owned) };
+  const reaching = { ...connecting, ...openOutgoing(start, connecting) };
   const wanted = { ...reaching, ...(await openSubscribers(start, reaching, later)) };
   const delivering = { ...wanted, ...openDelivery(start, wanted, later) };
   const accepting = { ...delivering, ...openAcceptance(start, delivering) };

@@ -17,8 +17,16 @@ export interface Connections {
   find<Kind extends BrokerKind>(kind: Kind, name: string): ConnectionOf[Kind] | undefined;
   /** Where bodies lie that are too large for a queue of it. */
   findAccount(name: string): StorageAccount | undefined;
-  list(): { kind: BrokerKind; name: string; state: ConnectionState }[];
+  /** What the names of a RabbitMQ's exchanges begin with, where that is configured. */
+  findNamespace(name: string): string | undefined;
+  list(): NamedConnection[];
   close(): Promise<void>;
+}
+
+export interface NamedConnection {
+  kind: BrokerKind;
+  name: string;
+  state: ConnectionState;
 }
 
 export interface ConnectionsOptions {
@@ -27,22 +35,26 @@ export interface ConnectionsOptions {
   label: string;
   clock: Clock;
   random: Pick<Random, "next">;
+  /** Whenever one of them has another state. */
+  onState?: ((connection: NamedConnection) => void) | undefined;
 }
 
-export function createConnections({ connections, label, clock, random }: ConnectionsOptions): Connections {
+export function createConnections({ connections, label, clock, random, onState }: ConnectionsOptions): Connections {
   const all = connections.map((input) => ({ input, connection: create(input) }));
 
   function create(input: ConnectionInput): BrokerConnection {
+    const { kind, name } = input;
+    const common = { clock, random, onState: (state: ConnectionState) => onState?.({ kind, name, state }) };
     switch (input.kind) {
       case "amqp":
-        return createAmqpConnection({ url: input.url ?? "", label, clock, random });
+        return createAmqpConnection({ ...common, url: input.url ?? "", label });
       case "azure-service-bus": {
         const { namespace, connection_string: connectionString = "" } = input;
         const where = namespace === undefined ? { connectionString } : { namespace };
-        return createBusConnection({ namespace: where, clock, random });
+        return createBusConnection({ ...common, namespace: where });
       }
       case "azure-storage-queue":
-        return createStorageConnection({ account: toAccount(input), clock, random });
+        return createStorageConnection({ ...common, account: toAccount(input) });
     }
   }
 
@@ -57,12 +69,22 @@ export function createConnections({ connections, label, clock, random }: Connect
       const found = find("azure-storage-queue", name);
       return found && toAccount(found.input);
     },
+    findNamespace: (name) => find("amqp", name)?.input.topology?.namespace,
     list: () => all.map(({ input: { kind, name }, connection }) => ({ kind, name, state: connection.state() })),
     async close() {
       await Promise.all(all.map(({ connection }) => connection.close()));
     },
   };
 }
+
+/** Where nothing is taken or sent. */
+export const NO_CONNECTIONS: Connections = {
+  find: () => undefined,
+  findAccount: () => undefined,
+  findNamespace: () => undefined,
+  list: () => [],
+  close: async () => undefined,
+};
 
 function toAccount({
   account_url: accountUrl,

@@ -22,6 +22,8 @@ export interface ReconnectingOptions<Handle> {
   shut(handle: Handle): Promise<void>;
   clock: Clock;
   random: Pick<Random, "next">;
+  /** Whenever that has become another one. */
+  onState?: ((state: ConnectionState) => void) | undefined;
 }
 
 const FIRST_WAIT_MS = 200;
@@ -44,9 +46,14 @@ export function createReconnecting<Handle>(options: ReconnectingOptions<Handle>)
   const shutting = new Set<Promise<void>>();
   const waiting = new Set<{ resolve(handle: Handle): void; reject(fault: BrokerFault): void }>();
 
+  function become(next: ConnectionState): void {
+    state = next;
+    options.onState?.(next);
+  }
+
   function fail(fault: BrokerFault): void {
     const retryAt = clock.now() + backoffMs(tries++, random);
-    state = { state: "failed", fault, retryAt };
+    become({ state: "failed", fault, retryAt });
     timer = clock.setTimer(retryAt, () => void openNow().catch(() => undefined));
   }
 
@@ -56,7 +63,7 @@ export function createReconnecting<Handle>(options: ReconnectingOptions<Handle>)
   }
 
   async function tryOpen(): Promise<Handle> {
-    if (state.state === "unused") state = { state: "connecting" };
+    if (state.state === "unused") become({ state: "connecting" });
     try {
       const { handle, isProven } = await options.open();
       if (isClosed) {
@@ -78,7 +85,7 @@ export function createReconnecting<Handle>(options: ReconnectingOptions<Handle>)
   function prove(handle: Handle): void {
     if (handle !== current) return;
     tries = 0;
-    state = { state: "connected" };
+    if (state.state !== "connected") become({ state: "connected" });
   }
 
   return {

@@ -1,10 +1,12 @@
 import type { Command } from "commander";
+import { PLUGINS } from "../plugins/plugins.ts";
 import { addBackup, addRestore } from "./backup-commands.ts";
-import { addSend, addStatus } from "./client-commands.ts";
+import { addClientOptions, addSend, addStatus } from "./client-commands.ts";
 import { addConfig, addDoctor, addSink, addStart } from "./gateway-commands.ts";
+import { addQueueCommands } from "./queue-commands.ts";
 import type { Resource } from "./resources/resource.ts";
 
-/** One of those that `posthorn --help` lists, in that order; those of plugins follow. */
+/** One of those that `posthorn --help` lists, in that order. */
 interface TopCommand {
   /** With all that the help of Posthorn itself says of it. */
   add(program: Command): void;
@@ -56,6 +58,7 @@ export const COMMANDS: readonly TopCommand[] = [
     "owners of subscriptions, sources and keys, with their quotas",
     () => import("./resources/tenants.ts"),
   ),
+  ...PLUGINS.map((plugin) => ({ add: (program: Command) => plugin.addCommands(program, { addClientOptions }) })),
   group("keys", "API keys", () => import("./resources/keys.ts")),
   { add: addBackup },
   { add: addRestore },
@@ -64,6 +67,7 @@ export const COMMANDS: readonly TopCommand[] = [
     "what the webhooks of an endpoint must be like: list, put, try out, bring back",
     () => import("./resources/validations.ts"),
   ),
+  { add: addQueueCommands },
 ];
 
 function group(name: string, help: string, load: () => Promise<{ RESOURCE: Resource }>): TopCommand {

@@ -1,8 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../config/version.ts";
-import { PLUGINS } from "../plugins/plugins.ts";
 import { escapeLines } from "../telemetry/terminal-text.ts";
-import { addClientOptions } from "./client-commands.ts";
 import { COMMANDS } from "./commands.ts";
 import { describeFailure, EXIT_USAGE, findExitCode } from "./failure.ts";
 import { note } from "./output.ts";
@@ -11,7 +9,7 @@ import { note } from "./output.ts";
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   try {
     const program = createProgram();
-    await addWhatIsAsked(program, args);
+    await fillGroup(program, args);
     await program.parseAsync(args, { from: "user" });
     return Number(process.exitCode ?? 0);
   } catch (error) {
@@ -21,12 +19,12 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
   }
 }
 
-/** What `posthorn events …` needs, and `posthorn help events` too. */
-async function addWhatIsAsked(program: Command, args: readonly string[]): Promise<void> {
+/** `posthorn events …`, and `posthorn help events` too. */
+async function fillGroup(program: Command, args: readonly string[]): Promise<void> {
   const [name, next] = args.filter((word) => !word.startsWith("-"));
   const asked = name === "help" ? next : name;
-  const known = program.commands.find((command) => command.name() === asked);
-  if (known !== undefined) await COMMANDS.find((command) => command.name === asked)?.fill?.(known);
+  const group = program.commands.find((command) => command.name() === asked);
+  if (group !== undefined) await COMMANDS.find((command) => command.name === asked)?.fill?.(group);
 }
 
 function createProgram(): Command {
@@ -53,6 +51,5 @@ Examples:
   posthorn deliveries --status dead`,
     );
   for (const command of COMMANDS) command.add(program);
-  for (const plugin of PLUGINS) plugin.addCommands(program, { addClientOptions });
   return program;
 }

@@ -240,7 +240,7 @@ export const Settings = Type.Object(
     connections: Type.Array(ConnectionInput, {
       default: [],
       maxItems: 100,
-      description: "Brokers for sources and destinations of queue kinds, which this release does not have yet",
+      description: "Brokers for sources and destinations of queue kinds",
     }),
     sources: declared(SourceInput, "Sources declared here are read-only by API"),
     event_types: declared(EventTypeInput, "Event types declared here are read-only by API"),

@@ -17,7 +17,8 @@ const CONTROL = /[\p{Cc}\p{Cs}]/u;
 export function checkSharedSettings(input: SharedSettings): FieldProblem[] {
   return [
     ...checkText(input),
-    ...checkPatterns(input.events),
+    ...checkPatterns("events", input.events),
+    ...checkPatterns("sources", input.sources ?? []),
     ...checkFilter(input.event_filter),
     ...checkRetry(input),
     ...checkSecret(input.secret),
@@ -50,10 +51,10 @@ function checkLabels(labels: Readonly<Record<string, string>>): FieldProblem[] {
   });
 }
 
-function checkPatterns(patterns: readonly string[]): FieldProblem[] {
+function checkPatterns(name: string, patterns: readonly string[]): FieldProblem[] {
   return patterns.flatMap((pattern, index) =>
     toProblems(
-      `events[${index}]`,
+      `${name}[${index}]`,
       findFault(() => parsePattern(pattern)),
     ),
   );

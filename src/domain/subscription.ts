@@ -53,6 +53,12 @@ export const SharedSettings = Type.Object(
       description: "Topic patterns: `*` is one word, `#` any number of words; a lone `*` means everything",
       examples: [["order.*"]],
     }),
+    sources: withDefault(
+      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 200 }), {
+        description: "Patterns of the names of sources whose events are meant; null for all",
+      }),
+      null,
+    ),
     event_filter: withDefault(
       Type.Union(
         [Type.Record(Type.String(), Type.Unknown()), Type.String({ maxLength: FILTER_LIMITS.maxLength }), Type.Null()],
@@ -158,6 +164,14 @@ export type SharedSettings = Static<typeof SharedSettings>;
 /** All that a user may set: beside what is shared, the settings of a kind that has them there. */
 export type SubscriptionInput = SharedSettings & Readonly<Record<string, unknown>>;
 
+/** Parts of an event that only some senders look at. */
+export interface NeededParts {
+  /** The request that it came with. */
+  readonly request: boolean;
+  /** What else its publisher said. */
+  readonly details: boolean;
+}
+
 /** A subscription as the engine uses it: defaults filled in, the secret in clear, in memory only. */
 export interface Subscription {
   /** The store's own number for it; the key of its lane. */
@@ -173,7 +187,11 @@ export interface Subscription {
   destination: unknown;
   /** Where it goes, in one line for the log: a URL, for most. Outsiders are told its host at most. */
   place: string;
+  /** Where that is an exchange or a queue: what came from there is not sent back. */
+  queuePlace?: string | undefined;
   events: readonly string[];
+  /** Patterns of the names of sources; all of them when not given. */
+  sources?: readonly string[] | undefined;
   filter: Filter | undefined;
   status: SubscriptionStatus;
   /** Why nothing is sent whatever its status is: this release does not know its kind. */
@@ -197,6 +215,8 @@ export interface Subscription {
   suspension?: SuspensionRules | undefined;
   /** `forward`: the first attempt is awaited by the sender, and its request is handed on. */
   mode?: "queue" | "forward" | undefined;
+  /** What its sender needs of an event beyond its content. */
+  needs?: NeededParts | undefined;
   /** Credentials of a webhook's request that it hands on: headers by their names, in lower case. */
   credentials?: readonly string[] | undefined;
   /** The name of the target that it shares with others. */

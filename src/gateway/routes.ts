@@ -3,8 +3,10 @@ import { createExportGate } from "../http/export-gate.ts";
 import { addRoutes } from "../http/routes/add-routes.ts";
 import { reportRetention } from "../operate/retention.ts";
 import { createStatus } from "../operate/status.ts";
+import { createParkedMessages } from "../receive/pulled/parked-messages.ts";
 import type { Acts } from "./acts.ts";
 import type { Background } from "./background.ts";
+import type { Brokers } from "./brokers.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Start } from "./options.ts";
@@ -21,7 +23,17 @@ const EXPORTS_WAIT_LAG_MS = 50;
 /** Every route but the hot ones. */
 export function openRoutes(
   { config, logger }: Start,
-  made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Delivery & Acts & Receivers & Background & HttpFace,
+  made: Storage &
+    Capacity &
+    Tenancy &
+    Brokers &
+    Outgoing &
+    Subscribers &
+    Delivery &
+    Acts &
+    Receivers &
+    Background &
+    HttpFace,
 ): void {
   const { store, clock, loopLag, jobs, retention, plugins } = made;
   const status = createStatus({
@@ -40,6 +52,7 @@ export function openRoutes(
       isBusy: () => loopLag.lagMs > EXPORTS_WAIT_LAG_MS,
     }),
     status,
+    parked: createParkedMessages(made.connections),
   });
   plugins.addRoutes(made.http.app);
 }

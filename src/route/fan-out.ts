@@ -138,7 +138,9 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
           uncountedAttempts: 0,
           trigger: "first",
           expiresAt: deliveries[i]?.expiresAt,
-          request: isForwarding ? event.request : undefined,
+          request: isForwarding || subscription.needs?.request === true ? event.request : undefined,
+          hasDetails: event.details !== undefined,
+          details: subscription.needs?.details === true ? event.details : undefined,
           event: (content ??= contentOf(event)),
         });
       } else if (deliveries[i]?.claim === true) {

@@ -17,10 +17,29 @@ export function asksFor(
   return events.some((text) => (mustBeNamed ? text === eventType : matchesPattern(patternOf(text), eventType)));
 }
 
-/** Whether its filter lets the event through. */
-export function letsThrough(subscription: Subscription, event: FilteredEvent): boolean {
-  return applyFilters([subscription], event).wanting.length > 0;
+/** Whether it wants events of this source, and does not lead back to where the event was pulled from. */
+export function takesFrom(
+  { sources, queuePlace }: Pick<Subscription, "sources" | "queuePlace">,
+  event: Pick<FilteredEvent, "source" | "details">,
+  patternOf: (text: string) => Pattern = parsePattern,
+): boolean {
+  if (sources !== undefined && !sources.some((text) => matchesPattern(patternOf(text), event.source))) return false;
+  return queuePlace === undefined || !placesOf(event.details).includes(queuePlace);
 }
+
+/** Whether its sources and its filter let the event through. */
+export function letsThrough(subscription: Subscription, event: FilteredEvent): boolean {
+  return takesFrom(subscription, event) && applyFilters([subscription], event).wanting.length > 0;
+}
+
+/** The exchange and the queue that a pulled event came from. */
+function placesOf(details: string | undefined): readonly string[] {
+  if (details?.includes(PULLED_FROM) !== true) return [];
+  const { pulled_from: places } = JSON.parse(details) as { pulled_from?: unknown };
+  return Array.isArray(places) ? (places as string[]) : [];
+}
+
+const PULLED_FROM = '"pulled_from":';
 
 /** Those subscriptions whose filter lets the event through, or who have none; and how many filters cost too much. */
 export function applyFilters(

@@ -28,6 +28,8 @@ export interface Store {
 }
 
 export interface StoreInfo {
+  /** Made with the store and the same for ever: what its messages say where they come from. */
+  id: string;
   driver: string;
   version: string;
   syncMode: string;

@@ -1,5 +1,6 @@
 import { Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import { createCounter, createHistogram } from "./meters.ts";
+import { createQueueGauges, type ConnectionValues, type QueueValues } from "./queue-gauges.ts";
 import { createTargetGauges } from "./target-gauges.ts";
 
 /** The numbers of the gateway, by the seeds' names and its own. */
@@ -20,7 +21,13 @@ export interface Metrics {
   countForward(isForwarded: boolean, tookMs: number): void;
   countModeChange(target: { tenantId: string; name: string }, mode: string): void;
   /** Everything in Prometheus' text form, with what is read rather than counted. */
-  scrape(values: GaugeValues & { targets?: readonly TargetValues[] }): Promise<string>;
+  scrape(
+    values: GaugeValues & {
+      targets?: readonly TargetValues[];
+      connections?: readonly ConnectionValues[];
+      queues?: readonly QueueValues[];
+    },
+  ): Promise<string>;
 }
 
 export interface AttemptFacts {
@@ -115,6 +122,7 @@ export function createMetrics(): Metrics {
   };
 
   const targets = createTargetGauges(registry);
+  const queues = createQueueGauges(registry);
   const modeChanges = counter("posthorn_mode_changes_total", "How often targets came into a mode");
   const modeCounts = remember((target) => {
     const [tenant_id = "", name = target] = target.split("\0");
@@ -157,6 +165,8 @@ export function createMetrics(): Metrics {
     countModeChange: ({ tenantId, name }, mode) => void modeCounts(`${tenantId}\0${name}`)(mode).value++,
     async scrape(values) {
       targets.set(values.targets ?? []);
+      queues.setConnections(values.connections ?? []);
+      queues.setDepths(values.queues ?? []);
       for (const [name, one] of Object.entries(gauges)) one.set(values[name as keyof GaugeValues]);
       return registry.metrics();
     },

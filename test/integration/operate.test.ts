@@ -77,6 +77,25 @@ describe("operating the gateway", () => {
     await expect.poll(async () => (await gateway.get("/status")).json["mode"]).toBe("QUEUE");
   });
 
+  it("shows connections to brokers, and opens none before it is used", async () => {
+    const secret = "amqp://guest:pass-of-broker@127.0.0.1:1/";
+    const connected = await startTestGateway({ env: { AMQP_URL: secret } });
+    const place = { kind: "amqp", name: "default", state: "unused" };
+    expect((await connected.get("/readyz")).json).toMatchObject({ status: "ok", connections: [place] });
+    const status = await connected.get("/status");
+    expect(status.json).toMatchObject({
+      health: "ok",
+      connections: [{ ...place, reason: null, next_try_at: null }],
+    });
+    expect(status.text).not.toContain("pass-of-broker");
+    const bound = connected.as(await connected.createKey(["read"], "acme"));
+    expect((await bound.get("/status")).json).toMatchObject({ connections: [] });
+    expect((await connected.get("/metrics")).text).toContain(
+      'posthorn_broker_connected{kind="amqp",connection="default"} 0',
+    );
+    await connected.close();
+  });
+
   it("opens status and metrics without a key only where it is told to", async () => {
     const open = await startTestGateway({ env: { STATUS_PUBLIC: true, METRICS_PUBLIC: true } });
     const nobody = open.as(undefined);

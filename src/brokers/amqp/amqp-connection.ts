@@ -1,8 +1,10 @@
 import type { ChannelModel } from "amqplib";
 import type { Clock, Random } from "../../domain/clock.ts";
-import type { BrokerConnection, BrokerLimits } from "../broker.ts";
+import type { BrokerConnection, BrokerLimits, ConnectionState } from "../broker.ts";
 import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
 import { toChannelFault, toConnectionFault } from "./amqp-fault.ts";
+import { openAmqpParked } from "./amqp-parked.ts";
+import { closeAmqp } from "./close-amqp.ts";
 import { openAmqpPublisher } from "./amqp-publisher.ts";
 import { openAmqpTaker } from "./amqp-taker.ts";
 import { checkTopology, declareTopology, type AmqpTopology } from "./topology.ts";
@@ -20,6 +22,7 @@ export interface AmqpConnectionOptions {
   label: string;
   clock: Clock;
   random: Pick<Random, "next">;
+  onState?: ((state: ConnectionState) => void) | undefined;
 }
 
 /** RabbitMQ's own default since 3.8 is 128 MB, 16 MB since 4.0; its consumer timeout is 30 minutes. */
@@ -46,8 +49,9 @@ export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnec
   const link: Reconnecting<ChannelModel> = createReconnecting({
     clock,
     random: options.random,
+    onState: options.onState,
     async shut(model) {
-      if (!broken.has(model)) await model.close();
+      if (!broken.has(model)) await closeAmqp(model);
     },
     async open() {
       const handle = await connect(url, options.label);
@@ -90,6 +94,7 @@ export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnec
         throw toChannelFault(error);
       }
     },
+    openParked: (place) => openAmqpParked(place, link),
     declare: async (topology) => declareTopology(await link.get(), topology, () => connect(url, options.label)),
     check: async (topology) => checkTopology(await link.get(), topology),
     async close() {

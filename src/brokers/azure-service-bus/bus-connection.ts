@@ -1,10 +1,11 @@
 import type { ServiceBusAdministrationClient, ServiceBusSender } from "@azure/service-bus";
 import type { Clock, Random } from "../../domain/clock.ts";
-import type { BrokerConnection, BrokerLimits, OutgoingMessage, Publisher } from "../broker.ts";
+import type { BrokerConnection, BrokerLimits, ConnectionState, OutgoingMessage, Publisher } from "../broker.ts";
 import { BrokerFault, closedFault } from "../broker-fault.ts";
 import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
 import { describeNamespace, openNamespace, type BusNamespace, type OpenNamespace } from "./bus-namespace.ts";
 import { toBusFault } from "./bus-fault.ts";
+import { openBusParked } from "./bus-parked.ts";
 import { checkBusQueue, declareBusQueue, type BusQueueWish } from "./bus-queue-settings.ts";
 import { openBusTaker } from "./bus-taker.ts";
 
@@ -19,6 +20,7 @@ export interface BusConnectionOptions {
   namespace: BusNamespace;
   clock: Clock;
   random: Pick<Random, "next">;
+  onState?: ((state: ConnectionState) => void) | undefined;
 }
 
 /** A namespace that may be used; every use tells how it is. */
@@ -44,6 +46,7 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
   const reconnecting = createReconnecting<OpenNamespace>({
     clock,
     random: options.random,
+    onState: options.onState,
     // The package connects when something is sent or taken: the first use tells.
     open: async () => ({ handle: await openNamespace(options.namespace), isProven: false }),
     shut: ({ client }) => client.close(),
@@ -84,6 +87,15 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
       // Those that are held are among them.
       return { ready: activeMessageCount, held: 0 };
     },
+    openParked: ({ queue }) =>
+      openBusParked({
+        queue,
+        link,
+        clock,
+        openOwn: () => openNamespace(options.namespace),
+        count: async () =>
+          (await administer((client) => client.getQueueRuntimeProperties(queue))).deadLetterMessageCount,
+      }),
     declare: (wish) => administer((client) => declareBusQueue(client, wish)),
     check: (wish) => administer((client) => checkBusQueue(client, wish)),
     async close() {

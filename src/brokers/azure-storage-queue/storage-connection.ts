@@ -1,10 +1,11 @@
 import type { QueueServiceClient } from "@azure/storage-queue";
 import type { Clock, Random } from "../../domain/clock.ts";
-import type { BrokerConnection, BrokerLimits, Publisher } from "../broker.ts";
+import type { BrokerConnection, BrokerLimits, ConnectionState, Publisher } from "../broker.ts";
 import { closedFault, type BrokerFault } from "../broker-fault.ts";
 import { createReconnecting } from "../reconnecting.ts";
 import { describeAccount, openQueueService, type StorageAccount } from "./storage-account.ts";
 import { toStorageFault } from "./storage-fault.ts";
+import { openStorageParked } from "./storage-parked.ts";
 import { openStorageTaker } from "./storage-taker.ts";
 import { encodeText, MAX_BODY_BYTES } from "./storage-text.ts";
 
@@ -19,6 +20,7 @@ export interface StorageConnectionOptions {
   account: StorageAccount;
   clock: Clock;
   random: Pick<Random, "next">;
+  onState?: ((state: ConnectionState) => void) | undefined;
 }
 
 /** Makes one call over the connection, which learns from it how it is. Rejects with a BrokerFault. */
@@ -43,6 +45,7 @@ export function createStorageConnection(options: StorageConnectionOptions): Stor
   const link = createReconnecting<QueueServiceClient>({
     clock,
     random: options.random,
+    onState: options.onState,
     // There is no connection to open: the first call tells.
     open: async () => ({ handle: await openQueueService(account), isProven: false }),
     shut: async () => undefined,
@@ -103,6 +106,7 @@ export function createStorageConnection(options: StorageConnectionOptions): Stor
       // Those that are held are among them.
       return { ready: approximateMessagesCount, held: 0 };
     },
+    openParked: (place) => openStorageParked(place, call),
     async declare(queue) {
       for (const name of namesOf(queue)) await call((service) => service.getQueueClient(name).createIfNotExists());
     },

@@ -21,6 +21,7 @@ import type { TestDeliveries } from "../../operate/test-delivery.ts";
 import type { Validations } from "../../operate/validations/validations.ts";
 import type { BodyChecker } from "../../receive/text/body-check.ts";
 import type { ValidationChecker } from "../../receive/validation/validation-check.ts";
+import type { ParkedMessages } from "../../receive/pulled/parked-messages.ts";
 import type { RequestReplays } from "../../receive/request-replay.ts";
 import type { StoredDelivery } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
@@ -37,6 +38,7 @@ import { addFilterRoutes } from "./filters.ts";
 import { addJobRoutes } from "./jobs.ts";
 import { addKeyRoutes } from "./keys.ts";
 import { addOperationRoutes } from "./operation.ts";
+import { addParkedRoutes } from "./parked.ts";
 import { addReplayRoutes } from "./replays.ts";
 import { addRequestRoutes } from "./requests.ts";
 import { addSourceRoutes } from "./sources.ts";
@@ -71,6 +73,7 @@ export interface RouteParts {
   sharedTargets: SharedTargets;
   sources: Sources;
   requestReplays: RequestReplays;
+  parked: ParkedMessages;
   eventTypes: EventTypes;
   tenants: Tenants;
   keys: Keys;
@@ -134,6 +137,12 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     resume: resume.resume,
     onWarnings: ({ id, name }, warnings) =>
       logger.warn({ subscription_id: id, subscription: name, warnings }, "a subscription was saved with a warning"),
+  });
+  addParkedRoutes(app, {
+    sources,
+    parked: parts.parked,
+    onMoved: (source, act, count, caller) =>
+      logger.info({ source, count, key_id: caller?.keyId }, `parked messages were ${act}`),
   });
   addStatisticsRoutes(app, { statistics, subscriptions, store });
   addTestDeliveryRoutes(app, { kinds, subscriptions, tests, presentDelivery: present });

@@ -13,6 +13,11 @@ import {
   type AreaDocs,
 } from "../openapi/operation-docs.ts";
 
+const ConnectionState = oneOf(
+  ["unused", "connecting", "connected", "failed"],
+  "`unused` until something takes from it or sends to it",
+);
+
 const Readiness = named(
   "Readiness",
   closed({
@@ -20,6 +25,9 @@ const Readiness = named(
     store: closed({ driver: text("sqlite"), version: text("3.53.0"), sync_mode: text("FULL") }),
     queue: closed({ driver: text("local") }),
     disk: closed({ status: oneOf(["ok", "low"]), free_bytes: count(83_958_673_408) }),
+    connections: Type.Array(closed({ kind: text("amqp"), name: text("default"), state: ConnectionState }), {
+      description: "To brokers",
+    }),
   }),
 );
 
@@ -52,13 +60,29 @@ const GatewayStatus = named(
     sources: Type.Array(
       closed({
         name: Type.String(),
-        health: oneOf(["ok", "error"], "`error`: nobody can be verified, and every sender gets 401"),
-        reason: Type.String({ description: "Which of its secrets do not count, and why" }),
+        health: oneOf(
+          ["ok", "error"],
+          "`error`: nobody can be verified, and every sender gets 401; or nothing can be taken from its queue",
+        ),
+        reason: Type.String({
+          description: "Which of its secrets do not count, and why; or what is wrong with its queue",
+        }),
       }),
       {
-        description: "Only those with a secret or token that can be guessed: from a version that took it",
+        description:
+          "Only those with a secret or token that can be guessed, from a version that took it; and those whose queue cannot be taken from",
         examples: [[]],
       },
+    ),
+    connections: Type.Array(
+      closed({
+        kind: Type.String(),
+        name: Type.String(),
+        state: ConnectionState,
+        reason: nullable(Type.String({ description: "Why it is away, and what to do" })),
+        next_try_at: nullable(Time),
+      }),
+      { description: "To brokers; none with a key that is bound to a tenant", examples: [[]] },
     ),
     suspended: Type.Array(
       closed({
@@ -103,7 +127,7 @@ export const OPERATION_DOCS: AreaDocs = {
     "GET /livez": alive,
     "GET /readyz": {
       description:
-        "Ready means that the next request is taken. A degraded gateway (its disk is low) still answers 200.",
+        "Ready means that the next request is taken. A degraded gateway (its disk is low, or a broker is away) still answers 200.",
       answer: { description: "It takes requests", schema: Readiness },
       otherAnswers: [{ status: 503, description: "It is stopping or overloaded", schema: Readiness }],
     },
@@ -111,7 +135,7 @@ export const OPERATION_DOCS: AreaDocs = {
       description: "With a key that is bound to a tenant: of what belongs to that tenant.",
       answer: {
         description:
-          "`QUEUE` and `error` if any target is; `error` also if a subscription is suspended or a source can verify nobody",
+          "`QUEUE` and `error` if any target is; `error` also if a subscription is suspended, a source can verify nobody or take nothing from its queue, or a broker is away",
         schema: GatewayStatus,
       },
     },

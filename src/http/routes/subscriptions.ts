@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
+import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { describeForwardOverlaps } from "../../domain/forward-rules.ts";
 import { changeOf, oneOf, withDefault } from "../../domain/shape.ts";
@@ -12,7 +13,7 @@ import type { Subscriptions } from "../../registry/subscriptions/subscriptions.t
 import type { Store } from "../../store/store.ts";
 import { presentSubscription } from "../present/subscription.ts";
 import { cutPage, pageQuery } from "./paging.ts";
-import { addResourceRoutes, type Saved } from "./resource-routes.ts";
+import { addResourceRoutes, asked, type Asked, type Saved } from "./resource-routes.ts";
 
 export const SubscriptionChange = changeOf(SUBSCRIPTION_FIELDS, ["tenant_id"]);
 
@@ -47,8 +48,25 @@ export interface SubscriptionRoutesOptions {
 
 export function addSubscriptionRoutes(app: FastifyInstance, options: SubscriptionRoutesOptions): void {
   const { subscriptions, statistics, store } = options;
-  const get = (request: FastifyRequest) =>
-    subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
+
+  /** What reaches a broker is the operator's to configure. */
+  function refuseTenant(input: Pick<SubscriptionInput, "kind">, caller: Asked["caller"]): void {
+    const bound = caller?.tenantId;
+    if (bound === undefined || !subscriptions.isForOperators(input)) return;
+    throw new PosthornError(
+      "forbidden",
+      `Destinations of the kind ${input.kind} are for keys that are bound to no tenant; this one is bound to ${bound}.`,
+    );
+  }
+
+  /** For whoever changes it. */
+  function getForChange(id: string, { tenantId, caller }: Pick<Asked, "tenantId" | "caller">): Subscription {
+    const subscription = subscriptions.getById(id, tenantId);
+    refuseTenant(subscription, caller);
+    return subscription;
+  }
+
+  const get = (request: FastifyRequest) => getForChange((request.params as { id: string }).id, asked(request));
 
   /** With what they did and do, read once for all of them. */
   async function presentAll(rows: readonly Subscription[]) {
@@ -91,20 +109,22 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
       },
       get: (id, { tenantId }) => subscriptions.getById(id, tenantId),
       async make(input, { caller, once }) {
+        refuseTenant(input, caller);
         const { tenant_id: tenantId = DEFAULT_TENANT } = input;
         const made = { createdBy: caller?.keyId, once: once(`subscriptions ${tenantId}`, tenantId) };
         const { subscription, isReplay } = await subscriptions.make(input, made);
         return { ...saved(subscription, true), isReplay };
       },
       async put(input, { caller, ifMatch }, id) {
+        refuseTenant(input, caller);
         const terms = { boundTo: caller?.tenantId, createdBy: caller?.keyId, ifMatch };
         const { subscription, isNew } = await subscriptions.put(id, input, terms);
         return saved(subscription, isNew);
       },
-      patch: async (id, change, { tenantId, ifMatch }) =>
-        saved(await subscriptions.change(subscriptions.getById(id, tenantId), change, ifMatch), false),
-      async remove(id, { tenantId, ifMatch }) {
-        const { cancelled, jobId } = await options.remove(subscriptions.getById(id, tenantId), ifMatch);
+      patch: async (id, change, by) =>
+        saved(await subscriptions.change(getForChange(id, by), change, by.ifMatch), false),
+      async remove(id, by) {
+        const { cancelled, jobId } = await options.remove(getForChange(id, by), by.ifMatch);
         return { gone: { id, cancelled_deliveries: cancelled, job_id: jobId ?? null } };
       },
       present: async (one) => (await presentAll([one]))(one),

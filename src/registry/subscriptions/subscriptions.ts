@@ -38,6 +38,8 @@ export interface Subscriptions {
   settingsOf(subscription: Subscription): Settings;
   /** What of it is shown of the destination: by the kind's own names, or in `destination`. */
   destinationOf(subscription: Subscription): Record<string, unknown>;
+  /** Whether only keys that are bound to no tenant may configure such a one. */
+  isForOperators(input: Pick<SubscriptionInput, "kind">): boolean;
   /** What it signs with now. */
   keysOf(subscription: Subscription): SigningKeys;
   /** In wall time; undefined for one that is active. */
@@ -172,6 +174,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     findIn: (draft, tenantId, fits) => draft.list(kept, tenantId).find(({ thing }) => fits(thing))?.thing,
     settingsOf: (subscription) => thingOf(subscription).settings,
     destinationOf: (subscription) => presentDestination(thingOf(subscription).settings, kinds),
+    isForOperators: (input) => kinds.findOf(input)?.isForOperators === true,
     keysOf: (subscription) => thingOf(subscription).keys,
     heldSince: (subscription) => thingOf(subscription).heldSince,
     findState: (seq) => kept.findBySeq(seq)?.state,

@@ -35,7 +35,9 @@ export function toSubscription(
     kind,
     destination: prepared.destination,
     place: prepared.place,
+    queuePlace: prepared.queuePlace,
     events: set.events,
+    sources: set.sources ?? undefined,
     filter: set.event_filter === null ? undefined : parseFilter(set.event_filter),
     // What nobody here can send is kept for a release that can.
     status: known === undefined && status === "active" ? "suspended" : status,
@@ -53,6 +55,7 @@ export function toSubscription(
     maxAgeMs: set.max_age_s === null ? undefined : set.max_age_s * 1000,
     suspension: toSuspensionRules(input, hasHealthCheck(prepared, shared)),
     mode: set.mode,
+    needs: prepared.needs,
     credentials: prepared.credentials,
     sharedTarget: shared?.name,
     targetRules: shared === undefined ? ownRules(input, prepared.health) : undefined,

@@ -78,6 +78,7 @@ function packEvent(packer: Packer, event: NewEvent, before: NewEvent | undefined
   packer.text(event.replayKey);
   packer.repeated(event.request, before?.request);
   packer.text(event.details);
+  packer.float(event.heldGeneration);
   packer.float(event.fanOutCursor);
   packer.bytes(event.body);
 }
@@ -105,6 +106,7 @@ function unpackEvent(unpacker: Unpacker, before: NewEvent | undefined): NewEvent
     replayKey: unpacker.text(),
     request: unpacker.repeated(before?.request),
     details: unpacker.text(),
+    heldGeneration: unpacker.float(),
     fanOutCursor: unpacker.float(),
     body: need(unpacker.bytes()),
   };
@@ -210,6 +212,7 @@ export function packClaimed(items: readonly ClaimedDelivery[]): ArrayBuffer {
     packer.uint(delivery.uncountedAttempts);
     packer.byte(ATTEMPT_TRIGGERS.indexOf(delivery.trigger));
     packer.float(delivery.expiresAt);
+    packer.byte(delivery.hasDetails === true ? 1 : 0);
     packFacts(packer, event, before);
     packer.byte(event.hops ?? 0);
     packer.uint(event.size);
@@ -232,6 +235,8 @@ export function unpackClaimed(packed: ArrayBuffer): ClaimedDelivery[] {
       trigger: need(ATTEMPT_TRIGGERS[unpacker.byte()]),
       expiresAt: unpacker.float(),
       request: undefined,
+      hasDetails: unpacker.byte() === 1,
+      details: undefined,
       event: unpackContent(unpacker, items.at(-1)?.event),
     });
   }

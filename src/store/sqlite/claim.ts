@@ -1,6 +1,6 @@
 import { MAX_RANK_OFFSET_MS, STATE, statesOf } from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
-import { hopsOf } from "../../domain/hops.ts";
+import { hopsOf, isHopsOnly } from "../../domain/hops.ts";
 import {
   ATTEMPT_TRIGGERS,
   type ClaimedDelivery,
@@ -148,6 +148,7 @@ function toClaimed([content, body]: ReadRow): ClaimedDelivery {
     uncountedAttempts: row[4],
     trigger: ATTEMPT_TRIGGERS[row[5]] ?? "first",
     expiresAt: row[6] ?? undefined,
+    hasDetails: row[19] !== null && !isHopsOnly(row[19]),
     event: {
       id: row[7],
       type: row[8],

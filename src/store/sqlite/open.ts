@@ -34,9 +34,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     synchronous: options.synchronous,
     dedupeHorizonMs: options.dedupeHorizonMs,
     hashKeyHex: randomBytes(32).toString("hex"),
+    storeId: `str_${randomBytes(16).toString("hex")}`,
   };
   const { writer, holder, reader } = thread ? await openThreads(writerOptions) : openLocally(writerOptions);
-  const clock = createClock(writer.info.lastKnownNow);
+  const { storeId, version, syncMode, lastKnownNow } = writer.info;
+  const clock = createClock(lastKnownNow);
   const commits = createGroupCommit({ port: writer, clock, onFatal: options.onFatal });
   let closing: Promise<void> | undefined;
 
@@ -66,7 +68,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 
   return {
-    info: { driver: "sqlite", version: writer.info.version, syncMode: writer.info.syncMode },
+    info: { id: storeId, driver: "sqlite", version, syncMode },
     limits: BATCH_LIMITS,
     clock,
 
@@ -77,7 +79,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
         });
       },
       logRequest: commits.logRequest,
-      ...written("events", "fanOut", "noteRequestReplay"),
+      ...written("events", "fanOut", "noteRequestReplay", "settleMessage", "reopenByMessage"),
       ...read("events", "loadUnfinishedFanOuts"),
     },
 
@@ -105,7 +107,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     },
 
     reads: {
-      ...read("reads", "findEvent", "loadEvent", "listEvents", "findEventSpan"),
+      ...read("reads", "findEvent", "findMessage", "loadEvent", "listEvents", "findEventSpan"),
       ...read("reads", "findDelivery", "listAttempts", "listDeliveries", "listDeadLetters", "walk", "countReopened"),
       ...read("reads", "listRequests", "findRequest", "loadRequestBody"),
       ...read("reads", "loadCounters", "findImbalance", "loadTenantUsage", "loadAttemptStats", "loadReusableBytes"),

@@ -29,9 +29,12 @@ export interface WriterOptions extends ConnectionOptions {
   dedupeHorizonMs: number;
   /** Made at the first start, 32 bytes as hex; a later start keeps the one it finds. */
   hashKeyHex: string;
+  /** Likewise. */
+  storeId: string;
 }
 
 export interface WriterInfo {
+  storeId: string;
   version: string;
   syncMode: string;
   lastKnownNow: number;
@@ -61,8 +64,9 @@ export function openWriter(options: WriterOptions): Writer {
   }
 }
 
-function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, options: WriterOptions): Writer {
+function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMode">, options: WriterOptions): Writer {
   const hashKeyHex = keepMeta("dedupe_hash_key", options.hashKeyHex);
+  const storeId = keepMeta("store_id", options.storeId);
   const at: BatchTime = { now: 0, wall: 0 };
   const counters = createCounterDeltas(db);
   const moves = createMoves(db, counters);
@@ -168,7 +172,7 @@ function createWriter(db: Database, sqlite: Omit<WriterInfo, "lastKnownNow">, op
   }
 
   return {
-    info: { ...sqlite, lastKnownNow: knownTime.last },
+    info: { ...sqlite, storeId, lastKnownNow: knownTime.last },
     commit(batches) {
       if (lost !== undefined) return batches.map((batch) => failAll(batch, lost as FaultReport));
       const results = commitAll(batches);

@@ -20,6 +20,15 @@ const HOUR_MS = 3_600_000;
 const KNOWN_WITHIN_MS = 5000;
 
 export function lifeContract(harness: StoreHarness): void {
+  it("has an id of its own, which stays", () =>
+    inFreshPlace(harness, async (place) => {
+      const { id } = place.store.info;
+      expect(id).toMatch(/^str_[0-9a-f]{32}$/);
+      await place.reopen();
+      expect(place.store.info.id).toBe(id);
+      await inFreshPlace(harness, async (other) => expect(other.store.info.id).not.toBe(id));
+    }));
+
   describe("its time", () => {
     it("goes on after a close or a crash from no earlier than what was written", () =>
       inFreshPlace(harness, async (place) => {

@@ -1,13 +1,14 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { createConnections } from "../../../src/brokers/connections.ts";
+import { createConnections, type ConnectionsOptions } from "../../../src/brokers/connections.ts";
 import { loadOptional } from "../../../src/brokers/broker-fault.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
 import { PROJECT_ROOT } from "../../support/sample-checkout.ts";
 
-function create() {
+function create(onState?: ConnectionsOptions["onState"]) {
   return createConnections({
+    onState,
     connections: [
       { name: "default", kind: "amqp", url: "amqp://guest:guest@127.0.0.1:1/" },
       { name: "other", kind: "amqp", url: "amqp://guest:guest@127.0.0.1:1/other" },
@@ -34,12 +35,14 @@ describe("the connections of a process", () => {
   });
 
   it("are not opened before they are used, and each tells how it is", async () => {
-    const connections = create();
+    const told: string[] = [];
+    const connections = create(({ kind, name, state }) => told.push(`${kind} ${name} ${state.state}`));
     expect(connections.list()).toHaveLength(4);
     expect(connections.list().every(({ state }) => state.state === "unused")).toBe(true);
     await expect(connections.find("amqp", "default")?.depth("q")).rejects.toMatchObject({ kind: "unreachable" });
     const states = connections.list().map(({ state }) => state.state);
     expect(states).toEqual(["failed", "unused", "unused", "unused"]);
+    expect(told).toEqual(["amqp default connecting", "amqp default failed"]);
     await connections.close();
   });
 });

@@ -55,7 +55,13 @@ describe("a batch in which items cannot be written", () => {
 
   function open(name = "one") {
     const file = join(folder.path, `${name}.db`);
-    const writer = openWriter({ file, dedupeHorizonMs: 1000, hashKeyHex: "ab".repeat(32), synchronous: "OFF" });
+    const writer = openWriter({
+      file,
+      dedupeHorizonMs: 1000,
+      hashKeyHex: "ab".repeat(32),
+      storeId: "str_1",
+      synchronous: "OFF",
+    });
     folder.onEnd(() => writer.close());
     const db = openReadConnection(file);
     folder.onEnd(() => db.close());

@@ -39,7 +39,7 @@ describe("the writer", () => {
 
   function openBoth() {
     const file = join(folder.path, "posthorn.db");
-    const writer = openWriter({ file, dedupeHorizonMs: 1000, hashKeyHex: HASH_KEY });
+    const writer = openWriter({ file, dedupeHorizonMs: 1000, hashKeyHex: HASH_KEY, storeId: "str_1" });
     const db = openReadConnection(file);
     const end = { close: () => writer.close() };
     folder.onEnd(() => end.close());

@@ -6,7 +6,7 @@ import { findHealth, findPreset, presetSettings } from "../../../domain/target-p
 import type { DestinationFacts, PreparedDestination } from "../sender.ts";
 import { AUTH_DESCRIPTION, type DestinationAuth, DestinationAuthInput, toDestinationAuth } from "./auth.ts";
 import type { RetryOn } from "./classify.ts";
-import { namedCredentials } from "./forwarded-headers.ts";
+import { namedCredentials } from "../forwarded-headers.ts";
 import { HTTP_SECRETS } from "./secrets.ts";
 
 /** What may be set of a destination of the kind http. */

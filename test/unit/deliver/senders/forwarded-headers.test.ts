@@ -3,7 +3,7 @@ import {
   createHeaderChoice,
   findForwardedHeaderProblem,
   namesOfConnection,
-} from "../../../../../src/deliver/senders/http/forwarded-headers.ts";
+} from "../../../../src/deliver/senders/forwarded-headers.ts";
 
 const NEVER = [
   ["connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "expect", "host", "content-length"],

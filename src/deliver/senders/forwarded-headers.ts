@@ -1,5 +1,5 @@
-import { isCredentialHeader } from "../../../domain/credential-header.ts";
-import { MASK } from "../../../domain/mask.ts";
+import { isCredentialHeader } from "../../domain/credential-header.ts";
+import { MASK } from "../../domain/mask.ts";
 import { findForwardedNameProblem, isHeaderName, plainHeaderName } from "./outgoing-header.ts";
 
 /**

@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isCredentialHeader } from "../../../../../src/domain/credential-header.ts";
-import {
-  findHeaderProblem,
-  findSignatureHeaderProblem,
-} from "../../../../../src/deliver/senders/http/outgoing-header.ts";
+import { isCredentialHeader } from "../../../../src/domain/credential-header.ts";
+import { findHeaderProblem, findSignatureHeaderProblem } from "../../../../src/deliver/senders/outgoing-header.ts";
 
 describe("a header that goes out", () => {
   it("may carry credentials and anything of the user's own", () => {
