@@ -63,14 +63,14 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
 
   /** A text says why it could not be loaded. */
   async function load(delivery: ClaimedDelivery, subscription: Subscription): Promise<Attempt | string> {
-    const { event, eventSeq, request } = delivery;
+    const { event, eventSeq } = delivery;
     try {
-      const isAtHand = hasBody(event) && !lacksRequest(delivery, subscription);
+      const isAtHand = hasBody(event) && !lacksParts(delivery, subscription);
       const loaded = isAtHand ? undefined : await store.reads.loadEvent(eventSeq);
       const body = event.body ?? loaded?.body;
       if (body === undefined) return "the event's body was erased";
-      const kept = lacksRequest(delivery, subscription) ? loaded?.request : request;
-      return toAttempt(delivery, subscription, { ...event, body }, kept);
+      const parts = lacksParts(delivery, subscription) ? loaded : delivery;
+      return toAttempt(delivery, subscription, { ...event, body }, parts);
     } catch (error) {
       return `the event could not be loaded: ${String(error)}`;
     }
@@ -81,12 +81,12 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
       const attempts: Attempt[] = [];
       for (let i = 0; i < deliveries.length; i++) {
         const delivery = deliveries[i] as ClaimedDelivery;
-        const { event, request } = delivery;
-        if (!hasBody(event) || lacksRequest(delivery, subscription)) {
+        const { event } = delivery;
+        if (!hasBody(event) || lacksParts(delivery, subscription)) {
           void loadAndSend(deliveries, subscription, done);
           return;
         }
-        attempts.push(toAttempt(delivery, subscription, event, request));
+        attempts.push(toAttempt(delivery, subscription, event, delivery));
       }
       send(attempts, subscription, done);
     },
@@ -96,17 +96,22 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
 }
 
 function toAttempt(
-  { eventSeq, subscriptionSeq, attemptCount }: ClaimedDelivery,
+  { eventSeq, subscriptionSeq, attemptCount, generation }: ClaimedDelivery,
   subscription: Subscription,
   event: EventContent,
-  request: string | undefined,
+  parts: EventParts | undefined,
 ): Attempt {
   const deliveryId = formatDeliveryId(eventSeq, subscriptionSeq);
-  return { deliveryId, number: attemptCount + 1, event, request, subscription };
+  const { request, details } = parts ?? {};
+  return { deliveryId, number: attemptCount + 1, generation, event, request, details, subscription };
 }
 
-function lacksRequest({ event, request }: ClaimedDelivery, { mode }: Subscription): boolean {
-  return mode === "forward" && request === undefined && event.origin === "webhook";
+type EventParts = Pick<ClaimedDelivery, "request" | "details">;
+
+function lacksParts({ event, request, details, hasDetails }: ClaimedDelivery, { mode, needs }: Subscription): boolean {
+  const needsRequest = mode === "forward" || needs?.request === true;
+  if (needsRequest && request === undefined && event.origin === "webhook") return true;
+  return needs?.details === true && details === undefined && hasDetails === true;
 }
 
 function hasBody(event: ClaimedDelivery["event"]): event is ClaimedDelivery["event"] & EventContent {

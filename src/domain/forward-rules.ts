@@ -3,9 +3,24 @@ import { doPatternsOverlap, parsePattern } from "./pattern.ts";
 /** The first attempt of a forward has so long, and the sender waits for it no longer. */
 export const FORWARD_WITHIN_MS = 10_000;
 
+/** What the sender of a webhook waits for. */
+export interface AwaitedForward {
+  eventId: string;
+  subscriptionSeq: number;
+  /** Where its subscription is ordered. */
+  orderingKey?: string | undefined;
+  /** False when no attempt is to be expected soon. */
+  isUnderWay: boolean;
+  /** In scheduling time. */
+  receivedAt: number;
+  /** What the sender's patience is, where it is known to be less than a forward may take. */
+  answerWithinMs?: number | undefined;
+}
+
 interface Forwarding {
   mode?: "queue" | "forward" | undefined;
   events: readonly string[];
+  sources?: readonly string[] | null | undefined;
 }
 
 /**
@@ -19,7 +34,7 @@ export function findForwardRival<Other extends Forwarding>(
   if (input.mode !== "forward") return undefined;
   const patterns = new Set(input.events);
   for (const other of others) {
-    if (other.mode !== "forward") continue;
+    if (other.mode !== "forward" || !doSourcesOverlap(input, other)) continue;
     if (isForAll(input) || isForAll(other) || other.events.some((pattern) => patterns.has(pattern))) return other;
   }
   return undefined;
@@ -37,7 +52,7 @@ export function describeForwardOverlaps(saved: Forwarder, others: Iterable<Forwa
   const patterns = saved.events.map(parsePattern);
   const warnings: string[] = [];
   for (const other of others) {
-    if (other.mode !== "forward" || other.seq === saved.seq) continue;
+    if (other.mode !== "forward" || other.seq === saved.seq || !doSourcesOverlap(saved, other)) continue;
     const overlaps = other.events.some((text) => patterns.some((one) => doPatternsOverlap(one, parsePattern(text))));
     if (!overlaps) continue;
     const [oldest, younger] = other.seq < saved.seq ? [other, saved] : [saved, other];
@@ -47,6 +62,13 @@ export function describeForwardOverlaps(saved: Forwarder, others: Iterable<Forwa
     );
   }
   return warnings;
+}
+
+/** Whether an event of one source can be meant by both. */
+function doSourcesOverlap({ sources: ones }: Forwarding, { sources: others }: Forwarding): boolean {
+  if (!ones || !others) return true;
+  const patterns = ones.map(parsePattern);
+  return others.some((text) => patterns.some((one) => doPatternsOverlap(one, parsePattern(text))));
 }
 
 function isForAll({ events }: Forwarding): boolean {

@@ -39,6 +39,11 @@ export function hopsDetail(hops: number): string | undefined {
   return hops === 0 ? undefined : `${DETAIL}${hops}}`;
 }
 
+/** Whether details that begin like this, with ten characters at most, say nothing else. */
+export function isHopsOnly(startOfDetails: string): boolean {
+  return startOfDetails.startsWith(DETAIL) && startOfDetails.endsWith("}");
+}
+
 /** Out of what `hopsDetail` wrote, whatever was added to it. */
 export function hopsOf(details: string | undefined): number {
   return details?.startsWith(DETAIL) === true ? Number.parseInt(details.slice(DETAIL.length), 10) : 0;

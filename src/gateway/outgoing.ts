@@ -7,7 +7,8 @@ import { createOwnUrls } from "../deliver/wire/own-urls.ts";
 import { parseEgressProxy } from "../deliver/wire/proxy-tunnel.ts";
 import { createDestinationKinds } from "../deliver/senders/kinds.ts";
 import { openSenders } from "../deliver/senders/open-senders.ts";
-import { createRequestCredentials } from "../registry/request-credentials.ts";
+import { createRequestCredentials } from "../registry/secret-box.ts";
+import type { Brokers } from "./brokers.ts";
 import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";
 import type { Tenancy } from "./tenancy.ts";
@@ -15,7 +16,10 @@ import type { Tenancy } from "./tenancy.ts";
 /** All that leaves the gateway goes through here. */
 export type Outgoing = ReturnType<typeof openOutgoing>;
 
-export function openOutgoing({ config, options, parts }: Start, { store, clock, secretBox }: Storage & Tenancy) {
+export function openOutgoing(
+  { config, options, logger, parts }: Start,
+  { store, clock, secretBox, connections }: Storage & Tenancy & Brokers,
+) {
   const { limits } = config;
   const guard = createAddressGuard({ allowPrivate: config.allowPrivateDestinations, ownAddresses: listOwnAddresses });
   const client = openHttpClient({
@@ -45,6 +49,10 @@ export function openOutgoing({ config, options, parts }: Start, { store, clock, 
     checkUrl: checkDestination,
     findOwnUrlProblem: ownUrls.findProblem,
     openCredentials: credentials.open,
+    connections,
+    messageKey: config.messageKey,
+    origin: store.info.id,
+    warn: ({ name }, reason) => logger.warn({ subscription: name, reason }, "deliveries reach nobody"),
   });
   const dispatch = createLocalDispatch({ senders, store, clock });
   return { client, credentials, ownUrls, kinds, senders, dispatch, checkDestination };

@@ -34,7 +34,7 @@ export function openRoutes(
     Background &
     HttpFace,
 ): void {
-  const { store, clock, loopLag, jobs, retention, smartsheet } = made;
+  const { store, clock, loopLag, jobs, retention, plugins } = made;
   const status = createStatus({
     ...made,
     reportRetention: (tenantId) => reportRetention({ store, jobs, times: retention, clock }, tenantId),
@@ -51,6 +51,6 @@ export function openRoutes(
       isBusy: () => loopLag.lagMs > EXPORTS_WAIT_LAG_MS,
     }),
     status,
-    smartsheet: smartsheet.admin,
   });
+  plugins.addRoutes(made.http.app);
 }

@@ -1,14 +1,13 @@
 import { parsePattern, type Pattern } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import { applyFilters } from "./apply-filters.ts";
+import { applyFilters, asksFor, takesFrom } from "./wants.ts";
 import type { FilteredEvent } from "./filter-facts.ts";
-import { asksFor } from "./wants.ts";
 
 /** Which subscriptions want an event. Paused and suspended ones too: their deliveries are held, not dropped. */
 export interface Router {
   /** By type alone. Ordered ones first, then by age. */
   match(tenantId: string, eventType: string): readonly Subscription[];
-  /** By type and by filter, in the same order. */
+  /** By type, source and filter, in the same order. */
   select(event: FilteredEvent): readonly Subscription[];
   /** Replaces what is known; called whenever a subscription changes. */
   update(subscriptions: Iterable<Subscription>): void;
@@ -23,6 +22,8 @@ interface Found {
   subscriptions: readonly Subscription[];
   /** Most have no filter at all: then the event itself is not looked at. */
   hasFilter: boolean;
+  /** Likewise: whether some of them want only some sources, or lead to a queue. */
+  isChoosy: boolean;
 }
 
 /** Few types make up nearly all events; unknown ones must not fill the memory. */
@@ -69,7 +70,9 @@ export function createRouter({ onTooCostly }: RouterOptions = {}): Router {
     if (found === undefined) {
       if (remembered.size >= MAX_REMEMBERED) remembered.clear();
       const subscriptions = findAll(tenantId, eventType);
-      found = { subscriptions, hasFilter: subscriptions.some(({ filter }) => filter !== undefined) };
+      const hasFilter = subscriptions.some(({ filter }) => filter !== undefined);
+      const isChoosy = subscriptions.some(({ sources, queuePlace }) => (sources ?? queuePlace) !== undefined);
+      found = { subscriptions, hasFilter, isChoosy };
       remembered.set(key, found);
     }
     return found;
@@ -78,9 +81,10 @@ export function createRouter({ onTooCostly }: RouterOptions = {}): Router {
   return {
     match: (tenantId, eventType) => find(tenantId, eventType).subscriptions,
     select(event) {
-      const { subscriptions, hasFilter } = find(event.tenantId, event.type);
-      if (!hasFilter) return subscriptions;
-      const { wanting, tooCostly } = applyFilters(subscriptions, event);
+      const { subscriptions, hasFilter, isChoosy } = find(event.tenantId, event.type);
+      const taking = isChoosy ? subscriptions.filter((one) => takesFrom(one, event, patternOf)) : subscriptions;
+      if (!hasFilter) return taking;
+      const { wanting, tooCostly } = applyFilters(taking, event);
       if (tooCostly > 0) onTooCostly?.(event, tooCostly);
       return wanting;
     },

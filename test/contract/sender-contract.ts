@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, type TestContext } from "vitest";
 import type { Attempt, AttemptReport, DestinationKind, Sender } from "../../src/deliver/senders/sender.ts";
 import type { Outcome } from "../../src/domain/outcome.ts";
 import { MASK } from "../../src/domain/mask.ts";
@@ -10,7 +10,7 @@ import type { Subscription, SubscriptionInput } from "../../src/domain/subscript
 export interface SenderCase {
   kind: DestinationKind;
   /** Opens the sender before a far end that does what it is told. */
-  open(): Promise<SenderHarness>;
+  open(context: TestContext): Promise<SenderHarness>;
   /** Settings that lead there, with `SECRET` wherever a secret can be. */
   settings(harness: SenderHarness): object;
   /** The same, but for another place. */
@@ -40,8 +40,8 @@ export function senderContract(name: string, sender: SenderCase): void {
 
   describe(`the sender contract: ${name}`, () => {
     let harness: SenderHarness;
-    beforeEach(async () => {
-      harness = await sender.open();
+    beforeEach(async (context) => {
+      harness = await sender.open(context);
     });
     afterEach(() => harness.close());
 
@@ -62,6 +62,7 @@ export function senderContract(name: string, sender: SenderCase): void {
       return Array.from({ length: count }, (_, n) => ({
         deliveryId: `dlv_${n}`,
         number: 1,
+        generation: 1,
         event: { ...EVENT, id: `evt_${n}` },
         subscription,
       }));

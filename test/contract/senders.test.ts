@@ -1,10 +1,10 @@
 import { openHttpClient } from "../../src/deliver/wire/http-client.ts";
 import { createAddressGuard } from "../../src/deliver/wire/address-guard.ts";
 import { HTTP } from "../../src/deliver/senders/http/kind.ts";
-import type { SenderServices } from "../../src/deliver/senders/services.ts";
 import type { DestinationKind } from "../../src/deliver/senders/sender.ts";
 import { createSystemClock } from "../../src/domain/system-clock.ts";
 import { createBatchingKind, queueIsFull, refusedByQueue } from "../support/batching-kind.ts";
+import { senderServices } from "../support/sender-services.ts";
 import { createSessionKind, type Mood } from "../support/session-kind.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { NOON } from "../support/store-fixtures.ts";
@@ -12,15 +12,6 @@ import { createVirtualClock, createVirtualTime, moveClock } from "../support/vir
 import { nextTurn } from "../support/watched-store.ts";
 import { failed } from "../../src/domain/outcome.ts";
 import { SECRET, senderContract, type FarEnd, type SenderHarness } from "./sender-contract.ts";
-
-/** What a gateway would give them. */
-const services = (parts: Pick<SenderServices, "clock" | "client">): SenderServices => ({
-  userAgent: "Posthorn/contract",
-  checkUrl: () => undefined,
-  findOwnUrlProblem: () => undefined,
-  openCredentials: () => ({}),
-  ...parts,
-});
 
 senderContract("http", {
   kind: HTTP,
@@ -36,7 +27,7 @@ senderContract("http", {
     const guard = createAddressGuard({ allowPrivate: ["127.0.0.0/8"] });
     const client = openHttpClient({ guard, allowHttp: true, clock });
     const sink = await openSinkServer();
-    const sender = HTTP.open(services({ clock, client }));
+    const sender = HTTP.open(senderServices({ clock, client }));
     return {
       sender,
       place: sink.url,
@@ -64,12 +55,11 @@ senderContract("http", {
   }),
 });
 
-/** In virtual time; the client is never asked. */
+/** In virtual time; nothing leaves. */
 async function openVirtual(kind: DestinationKind, farEnd: (does: FarEnd) => void): Promise<SenderHarness> {
   const time = createVirtualTime(NOON);
   const clock = createVirtualClock(time);
-  const client = { request: () => undefined, close: () => Promise.resolve() };
-  const sender = kind.open(services({ clock, client }));
+  const sender = kind.open(senderServices({ clock }));
   return {
     sender,
     place: "orders",

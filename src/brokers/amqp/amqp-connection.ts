@@ -3,6 +3,7 @@ import type { Clock, Random } from "../../domain/clock.ts";
 import type { BrokerConnection, BrokerLimits, ConnectionState } from "../broker.ts";
 import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
 import { toChannelFault, toConnectionFault } from "./amqp-fault.ts";
+import { closeAmqp } from "./close-amqp.ts";
 import { openAmqpPublisher } from "./amqp-publisher.ts";
 import { openAmqpTaker } from "./amqp-taker.ts";
 import { checkTopology, declareTopology, type AmqpTopology } from "./topology.ts";
@@ -49,7 +50,7 @@ export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnec
     random: options.random,
     onState: options.onState,
     async shut(model) {
-      if (!broken.has(model)) await model.close();
+      if (!broken.has(model)) await closeAmqp(model);
     },
     async open() {
       const handle = await connect(url, options.label);

@@ -3,6 +3,7 @@ import type { OutgoingMessage, Published, Publisher } from "../broker.ts";
 import { BrokerFault, closedFault } from "../broker-fault.ts";
 import type { Reconnecting } from "../reconnecting.ts";
 import { toChannelFault } from "./amqp-fault.ts";
+import { closeAmqp } from "./close-amqp.ts";
 
 interface AmqpPublisherOptions {
   /** "" is the default exchange, whose routing keys are names of queues. */
@@ -82,7 +83,7 @@ export function openAmqpPublisher({ exchange, link }: AmqpPublisherOptions): Pub
       const open = await opening?.catch(() => undefined);
       // What is in flight is confirmed first, or fails when the connection is gone.
       await open?.channel.waitForConfirms().catch(() => undefined);
-      await open?.channel.close().catch(() => undefined);
+      if (open !== undefined) await closeAmqp(open.channel).catch(() => undefined);
     },
   };
 }

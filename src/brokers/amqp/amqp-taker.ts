@@ -10,6 +10,7 @@ import {
   type TakerOptions,
 } from "../broker.ts";
 import { BrokerFault, closedFault } from "../broker-fault.ts";
+import { closeAmqp } from "./close-amqp.ts";
 import { createBell } from "../bell.ts";
 import type { Reconnecting } from "../reconnecting.ts";
 import { toChannelFault } from "./amqp-fault.ts";
@@ -158,7 +159,7 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
       waiting.length = 0;
       bell.ring();
       const channel = await opened?.catch(() => undefined);
-      await channel?.close().catch(() => undefined);
+      if (channel !== undefined) await closeAmqp(channel).catch(() => undefined);
       await graveyard.close();
     },
   };

@@ -1,8 +1,7 @@
 import type { ServiceBusAdministrationClient, ServiceBusSender } from "@azure/service-bus";
 import type { Clock, Random } from "../../domain/clock.ts";
 import type { BrokerConnection, BrokerLimits, ConnectionState, OutgoingMessage, Publisher } from "../broker.ts";
-import { closedFault, type BrokerFault } from "../broker-fault.ts";
-import { withDeadline } from "../deadline.ts";
+import { BrokerFault, closedFault } from "../broker-fault.ts";
 import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
 import { describeNamespace, openNamespace, type BusNamespace, type OpenNamespace } from "./bus-namespace.ts";
 import { toBusFault } from "./bus-fault.ts";
@@ -141,4 +140,14 @@ function toBusMessage(message: OutgoingMessage) {
     ...(message.sessionId !== undefined && { sessionId: message.sessionId }),
     ...(message.correlationId !== undefined && { correlationId: message.correlationId }),
   };
+}
+
+/** For calls of packages that know none, or too late a one. What comes after it is ignored. */
+async function withDeadline<Result>(call: Promise<Result>, withinMs: number, clock: Clock): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.setTimer(clock.now() + withinMs, () => {
+      reject(new BrokerFault("unreachable", `The broker has not answered within ${withinMs / 1000} seconds.`));
+    });
+    call.then(resolve, reject).finally(() => timer.cancel());
+  });
 }

@@ -1,9 +1,9 @@
-import type { TObject, TProperties, TSchema } from "typebox";
+import type { TObject, TSchema } from "typebox";
 import type { EventContent } from "../../domain/event.ts";
 import type { HealthPlace, TargetInput } from "../../domain/target.ts";
 import type { Outcome } from "../../domain/outcome.ts";
 import type { FieldProblem } from "../../domain/subscription-rules.ts";
-import type { RetryPolicySpec, SharedSettings, Subscription } from "../../domain/subscription.ts";
+import type { NeededParts, RetryPolicySpec, SharedSettings, Subscription } from "../../domain/subscription.ts";
 import type { SenderServices } from "./services.ts";
 
 /**
@@ -19,6 +19,10 @@ export interface DestinationKind<Settings extends object = object> {
   readonly isFlat?: boolean;
   /** Whoever sends a webhook can wait for it (`mode: forward`). */
   readonly canForward?: boolean;
+  /** It reaches what belongs to the operator of the gateway: only keys that are bound to no tenant may configure it. */
+  readonly isForOperators?: boolean;
+  /** What it takes waits there for somebody: it can be the fallback of a forward. */
+  readonly isQueue?: boolean;
   /** Settings that say where its health is asked for: they are the target's, where several share one. */
   readonly healthSettings?: readonly string[];
   /** Rules that a schema cannot say. Fields have their names in the settings. */
@@ -28,8 +32,6 @@ export interface DestinationKind<Settings extends object = object> {
   readonly secrets: SettingsSecrets<Settings>;
   /** The settings as they are shown: whole, with what holds when nothing is said, and never a secret. */
   present(settings: Settings): Record<string, unknown>;
-  /** For the API reference, where they stand among others: the members that `present` adds. */
-  readonly shown?: TProperties;
   /** For the API reference: parts of the settings that have names of their own. */
   readonly named?: Readonly<Record<string, TSchema>>;
   /** A kept record, for users; by the members that it adds to an attempt. */
@@ -49,12 +51,16 @@ export interface PreparedDestination {
   readonly destination: unknown;
   /** Where it goes, in one line for the log: a URL, for most. Outsiders are told its host at most. */
   readonly place: string;
+  /** The exchange or queue that it goes to, as `domain/queue-place.ts` writes it. */
+  readonly queuePlace?: string | undefined;
   /** What is asked whether its own target is well; without it a delivery is the probe. */
   readonly health?: HealthPlace | undefined;
   /** Where the subscription names none. */
   readonly retryPolicy?: RetryPolicySpec | undefined;
   /** Which header carries the signature, where there is one. */
   readonly signatureHeader?: string | undefined;
+  /** What its sender needs of an event beyond its content; whoever forwards has the request anyway. */
+  readonly needs?: NeededParts | undefined;
   /** Credentials of a webhook's request that it hands on: headers by their names. */
   readonly credentials?: readonly string[] | undefined;
 }
@@ -82,9 +88,13 @@ export interface Attempt {
   deliveryId: string;
   /** From 1; goes on counting over replays. */
   number: number;
+  /** 1, and one more with each replay. */
+  generation: number;
   event: EventContent;
-  /** JSON of the request that it came with; only for a subscription that forwards, and only of a webhook. */
+  /** JSON of the request that it came with; only of a webhook, and where it is needed. */
   request?: string | undefined;
+  /** JSON of what else its publisher said; where it is needed. */
+  details?: string | undefined;
   subscription: Subscription;
 }
 

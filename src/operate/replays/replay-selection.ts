@@ -26,7 +26,8 @@ const OVER = { dead_letters: "dead", purge: "dead", events: "ended", recover: "e
 export function createReplaySelection({ store, subscriptions, clock }: ReplaySelectionOptions): ReplaySelection {
   async function isWanted(subscription: Subscription, { eventSeq, type }: FoundDelivery): Promise<boolean> {
     if (!asksFor(subscription, type)) return false;
-    if (subscription.filter === undefined) return true;
+    const { filter, sources, queuePlace } = subscription;
+    if ((filter ?? sources ?? queuePlace) === undefined) return true;
     const event = await store.reads.loadEvent(eventSeq);
     return event !== undefined && letsThrough(subscription, event);
   }

@@ -3,7 +3,7 @@ import type { SigningKeys } from "../../domain/signing-keys.ts";
 import type { Subscription, SubscriptionInput, SubscriptionStatus } from "../../domain/subscription.ts";
 import { presentDestination } from "../../deliver/senders/kind-settings.ts";
 import { declare, refuseManaged } from "../declared.ts";
-import type { Draft, Pending } from "../draft.ts";
+import type { Draft } from "../draft.ts";
 import { createKnownSubscriptions, type KeptEntry, type SubscriptionChanged } from "./known-subscriptions.ts";
 import type { Once, Registry } from "../registry.ts";
 import type { Change } from "../resource.ts";
@@ -38,6 +38,8 @@ export interface Subscriptions {
   settingsOf(subscription: Subscription): Settings;
   /** What of it is shown of the destination: by the kind's own names, or in `destination`. */
   destinationOf(subscription: Subscription): Record<string, unknown>;
+  /** Whether only keys that are bound to no tenant may configure such a one. */
+  isForOperators(input: Pick<SubscriptionInput, "kind">): boolean;
   /** What it signs with now. */
   keysOf(subscription: Subscription): SigningKeys;
   /** In wall time; undefined for one that is active. */
@@ -139,18 +141,18 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
   }
 
   /** As it was written: memory may be further already. */
-  const shown = ({ entry }: { entry: KeptEntry }): Subscription => {
+  function shown(entry: KeptEntry): Subscription {
     const current = known.find(entry.seq);
     return current?.version === entry.version ? current : known.derive(entry);
-  };
+  }
 
   async function make(input: SubscriptionInput, { id = options.createId("sub"), createdBy, once }: MakeOptions) {
     const made = await registry.make(kept, once, (draft) => drafts.add(draft, input, { id, createdBy }));
-    return { subscription: shown(made), isReplay: made.isReplay };
+    return { subscription: shown(made.entry), isReplay: made.isReplay };
   }
 
   async function setStatus(of: SubscriptionRef, status: SubscriptionStatus, { ifMatch, tell }: StatusOptions = {}) {
-    const result = await registry.change(kept, (draft): Pick<Pending<KeptSubscription>, "entry"> => {
+    const result = await registry.changeOne(kept, (draft) => {
       const entry = drafts.getMeant(draft, of, ifMatch);
       if (entry.thing.status === status) return { entry };
       tell?.(draft, known.derive(entry));
@@ -172,6 +174,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     findIn: (draft, tenantId, fits) => draft.list(kept, tenantId).find(({ thing }) => fits(thing))?.thing,
     settingsOf: (subscription) => thingOf(subscription).settings,
     destinationOf: (subscription) => presentDestination(thingOf(subscription).settings, kinds),
+    isForOperators: (input) => kinds.findOf(input)?.isForOperators === true,
     keysOf: (subscription) => thingOf(subscription).keys,
     heldSince: (subscription) => thingOf(subscription).heldSince,
     findState: (seq) => kept.findBySeq(seq)?.state,
@@ -181,11 +184,11 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     create: async (input, made = {}) => (await make(input, made)).subscription,
     make,
     async put(id, input, terms) {
-      const { pending, isNew } = await registry.change(kept, (draft) => drafts.put(draft, id, input, terms));
-      return { subscription: shown(pending), isNew };
+      const { entry, isNew } = await registry.put(kept, (draft) => drafts.put(draft, id, input, terms));
+      return { subscription: shown(entry), isNew };
     },
     async change(of, change, ifMatch) {
-      return shown(await registry.change(kept, (draft) => drafts.change(draft, of, change, ifMatch)));
+      return shown(await registry.changeOne(kept, (draft) => drafts.change(draft, of, change, ifMatch)));
     },
     setStatus,
     async suspend({ id, tenantId }, tell) {
@@ -197,7 +200,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       });
     },
     async changeKeys({ id, tenantId }, toChanged) {
-      const result = await registry.change(kept, (draft): Pick<Pending<KeptSubscription>, "entry"> => {
+      const result = await registry.changeOne(kept, (draft) => {
         const entry = draft.get(kept, id, tenantId);
         const keys = toChanged(entry.thing.keys, known.derive(entry), draft);
         return keys === entry.thing.keys ? { entry } : draft.put(kept, build.withKeys(entry.thing, keys));

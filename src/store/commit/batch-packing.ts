@@ -212,6 +212,7 @@ export function packClaimed(items: readonly ClaimedDelivery[]): ArrayBuffer {
     packer.uint(delivery.uncountedAttempts);
     packer.byte(ATTEMPT_TRIGGERS.indexOf(delivery.trigger));
     packer.float(delivery.expiresAt);
+    packer.byte(delivery.hasDetails === true ? 1 : 0);
     packFacts(packer, event, before);
     packer.byte(event.hops ?? 0);
     packer.text(event.originId);
@@ -235,6 +236,8 @@ export function unpackClaimed(packed: ArrayBuffer): ClaimedDelivery[] {
       trigger: need(ATTEMPT_TRIGGERS[unpacker.byte()]),
       expiresAt: unpacker.float(),
       request: undefined,
+      hasDetails: unpacker.byte() === 1,
+      details: undefined,
       event: unpackContent(unpacker, items.at(-1)?.event),
     });
   }

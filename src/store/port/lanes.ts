@@ -85,6 +85,10 @@ export interface ClaimedDelivery extends DeliveryKey {
   expiresAt: number | undefined;
   /** `NewEvent.request`, only at birth and where the subscription forwards; else it is loaded when it is needed. */
   request?: string | undefined;
+  /** Whether the event has `NewEvent.details` beyond its hops. */
+  hasDetails?: boolean | undefined;
+  /** Those, only at birth and where the destination needs them; else they are loaded when they are needed. */
+  details?: string | undefined;
   /** The body is undefined when it is large: it is loaded when sent. */
   event: Omit<EventContent, "body"> & { body: Uint8Array | undefined; size: number };
 }

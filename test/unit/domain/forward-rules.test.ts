@@ -20,4 +20,11 @@ describe("two subscriptions that forward", () => {
     expect(findForwardRival(queue("*"), [forward("*")])).toBeUndefined();
     expect(findForwardRival(forward("*"), [])).toBeUndefined();
   });
+
+  it("are none when no source is meant by both", () => {
+    const shop = { ...forward("*"), sources: ["shop"] };
+    expect(findForwardRival({ ...forward("*"), sources: ["erp"] }, [shop])).toBeUndefined();
+    expect(findForwardRival({ ...forward("*"), sources: ["*"] }, [shop])).toBe(shop);
+    expect(findForwardRival(forward("*"), [shop])).toBe(shop);
+  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { namedCredentials } from "../../../src/deliver/senders/http/forwarded-headers.ts";
+import { namedCredentials } from "../../../src/deliver/senders/forwarded-headers.ts";
 import { createForwards } from "../../../src/deliver/forwards.ts";
 import type { Source } from "../../../src/domain/source.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";

@@ -28,6 +28,45 @@ describe("the router", () => {
     expect(seqs(router.match("default", "order.paid"))).toEqual([1]);
   });
 
+  const event = (source: string, details?: string) => ({
+    type: "order.paid",
+    source,
+    tenantId: "default",
+    priority: "normal",
+    contentType: undefined,
+    request: undefined,
+    details,
+    body: undefined,
+  });
+
+  it("asks for the source where a subscription wants only some", () => {
+    const router = createRouter();
+    router.update([
+      subscription(1),
+      subscription(2, { sources: ["shop", "erp"] }),
+      subscription(3, { sources: ["shop.#"] }),
+    ]);
+    expect(seqs(router.select(event("shop")))).toEqual([1, 2, 3]);
+    expect(seqs(router.select(event("shop.eu")))).toEqual([1, 3]);
+    expect(seqs(router.select(event("api")))).toEqual([1]);
+    expect(seqs(router.match("default", "order.paid"))).toEqual([1, 2, 3]);
+  });
+
+  it("sends nothing back to the exchange or the queue that it was pulled from", () => {
+    const [events, queue] = ["amqp:default:exchange:bus.events", "amqp:default:queue:webhook.delivery"];
+    const router = createRouter();
+    router.update([
+      subscription(1, { queuePlace: events }),
+      subscription(2, { queuePlace: queue }),
+      subscription(3, { queuePlace: "amqp:other:exchange:bus.events" }),
+      subscription(4),
+    ]);
+    const pulled = JSON.stringify({ hops: 1, pulled_from: [events, queue] });
+    expect(seqs(router.select(event("bus", pulled)))).toEqual([3, 4]);
+    // The control: what came another way goes there.
+    expect(seqs(router.select(event("bus", '{"session_id":"pulled_from"}')))).toEqual([1, 2, 3, 4]);
+  });
+
   it("puts ordered ones first, then goes by age", () => {
     const router = createRouter();
     router.update([

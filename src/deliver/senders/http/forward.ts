@@ -1,5 +1,5 @@
 import { FORWARD_WITHIN_MS } from "../../../domain/forward-rules.ts";
-import { createHeaderChoice, isHidden, namesOfConnection } from "./forwarded-headers.ts";
+import { createHeaderChoice, isHidden, namesOfConnection } from "../forwarded-headers.ts";
 import { buildForwardedPath, type ForwardBase } from "./forwarded-path.ts";
 import {
   type HeaderBlock,
@@ -9,7 +9,7 @@ import {
   maskCredentials,
 } from "../../../domain/header-block.ts";
 import { readKeptRequest, type KeptRequest } from "../../../domain/kept-request.ts";
-import { plainHeaderName } from "./outgoing-header.ts";
+import { plainHeaderName } from "../outgoing-header.ts";
 import type { Attempt } from "../sender.ts";
 import type { OpenCredentials } from "../services.ts";
 import type { HttpDestination } from "./settings.ts";

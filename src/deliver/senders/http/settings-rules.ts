@@ -4,8 +4,8 @@ import type { FieldProblem } from "../../../domain/subscription-rules.ts";
 import type { SharedSettings } from "../../../domain/subscription.ts";
 import { isPresetName } from "../../../domain/target-presets.ts";
 import { checkDestinationAuth } from "./auth-rules.ts";
-import { findForwardedHeaderProblem } from "./forwarded-headers.ts";
-import { findHeaderProblem, findSignatureHeaderProblem, isHeaderName } from "./outgoing-header.ts";
+import { findForwardedHeaderProblem } from "../forwarded-headers.ts";
+import { findHeaderProblem, findSignatureHeaderProblem, isHeaderName } from "../outgoing-header.ts";
 import type { HttpSettings } from "./settings.ts";
 import { findTemplateProblem } from "./url-template.ts";
 

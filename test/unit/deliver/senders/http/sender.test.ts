@@ -97,7 +97,7 @@ function makeAttempt(
     updatedAt: 0,
     ...more,
   };
-  return { deliveryId: "dlv_1", number: 3, event, subscription };
+  return { deliveryId: "dlv_1", number: 3, generation: 1, event, subscription };
 }
 
 describe("what a destination receives", () => {

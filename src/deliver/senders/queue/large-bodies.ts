@@ -1,0 +1,39 @@
+import { createHash } from "node:crypto";
+import { createClaimCheck, type ClaimCheck } from "../../../brokers/claim-check.ts";
+import { BrokerFault } from "../../../brokers/broker-fault.ts";
+import type { Connections } from "../../../brokers/connections.ts";
+import type { Attempt } from "../sender.ts";
+import type { QueueDestination } from "./settings.ts";
+
+/** Bodies that are too large for a queue, in Blob storage. */
+export interface LargeBodies {
+  /** Undefined where the destination has none. Throws a BrokerFault when its connection is not known here. */
+  find(destination: QueueDestination): ClaimCheck | undefined;
+}
+
+export function createLargeBodies(connections: Connections): LargeBodies {
+  const known = new Map<string, ClaimCheck>();
+  return {
+    find({ claimCheck }) {
+      if (claimCheck === undefined) return undefined;
+      const { connection, container } = claimCheck;
+      const key = `${connection} ${container}`;
+      let check = known.get(key);
+      if (check === undefined) {
+        const account = connections.findAccount(connection);
+        if (account === undefined) throw noConnection("azure-storage-queue", connection);
+        known.set(key, (check = createClaimCheck({ account, container, maxBytes: Number.MAX_SAFE_INTEGER })));
+      }
+      return check;
+    },
+  };
+}
+
+export function noConnection(kind: string, name: string): BrokerFault {
+  return new BrokerFault("unreachable", `There is no connection ${kind} "${name}" here; add it under \`connections\`.`);
+}
+
+/** The same for each try of a delivery, and another for a replay or another gateway. */
+export function nameBody(origin: string, { deliveryId, generation }: Attempt): string {
+  return createHash("sha256").update(`${origin}\0${deliveryId}\0${generation}`).digest("base64url");
+}

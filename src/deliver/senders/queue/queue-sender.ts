@@ -1,0 +1,226 @@
+import type { Claim } from "../../../brokers/message-schema.ts";
+import type { BrokerConnection, OutgoingMessage, Publisher } from "../../../brokers/broker.ts";
+import { BrokerFault } from "../../../brokers/broker-fault.ts";
+import { writeMessage } from "../../../brokers/message.ts";
+import { sessionIdOf, wireIdOf } from "../../../brokers/wire-id.ts";
+import type { BrokerKind } from "../../../domain/connection.ts";
+import { PosthornError } from "../../../domain/errors.ts";
+import { DELIVERED, failed, failedHere, refused, tooLarge, type Outcome } from "../../../domain/outcome.ts";
+import type { Subscription } from "../../../domain/subscription.ts";
+import { keepOwnRecord } from "../own-record.ts";
+import { ONE_BY_ONE, type Attempt, type AttemptReport, type BatchLimits, type Sender } from "../sender.ts";
+import type { SenderServices } from "../services.ts";
+import { readDetails } from "./event-details.ts";
+import { createLargeBodies, nameBody, noConnection } from "./large-bodies.ts";
+import { createHeaderChooser, type ChooseHeaders } from "./message-headers.ts";
+import { DEFAULT_CONNECTION, refuseUnsealed, type CommonSettings, type QueueDestination } from "./settings.ts";
+import { faultOutcome, toOutcome } from "./to-outcome.ts";
+import { toMessage, writeEvent, type WriteFacts } from "./write-event.ts";
+
+/** What is different from broker to broker. */
+export interface QueueKind<Destination extends QueueDestination> {
+  kind: BrokerKind;
+  /** Deliveries that are published together, without waiting for each other's confirmation. */
+  batch: BatchLimits;
+  /** Which publisher of the connection it goes to, and by which subject or routing key; a text says why it cannot. */
+  address(destination: Destination, attempt: Attempt): Address | string;
+  /** What it means that nothing is bound to a routing key: a queue of ours that is missing, or nobody who listens. */
+  isTopic(destination: Destination): boolean;
+}
+
+export interface Address {
+  publisher: string;
+  subject: string | undefined;
+}
+
+interface Sent {
+  outcome: Outcome;
+  facts: Readonly<Record<string, unknown>>;
+}
+
+export function openQueueSender<Destination extends QueueDestination>(
+  spec: QueueKind<Destination>,
+  services: SenderServices,
+): Sender {
+  const { clock, connections, origin } = services;
+  const publishers = new Map<string, Publisher>();
+  const choosers = new WeakMap<Subscription, ChooseHeaders>();
+  /** Each version of a subscription is told of once. */
+  const warned = new WeakSet<Subscription>();
+  const largeBodies = createLargeBodies(connections);
+  const underWay = new Set<() => void>();
+
+  const destinationOf = ({ destination }: Subscription) => destination as Destination;
+
+  function getConnection({ connection }: QueueDestination): BrokerConnection {
+    const found = connections.find(spec.kind, connection);
+    if (found === undefined) throw noConnection(spec.kind, connection);
+    return found;
+  }
+
+  function publisherOf(connection: BrokerConnection, destination: QueueDestination, name: string): Publisher {
+    const key = `${destination.connection}\0${name}`;
+    let publisher = publishers.get(key);
+    if (publisher === undefined) publishers.set(key, (publisher = connection.openPublisher(name)));
+    return publisher;
+  }
+
+  function chooserOf(subscription: Subscription): ChooseHeaders {
+    let choose = choosers.get(subscription);
+    if (choose === undefined) {
+      const { forwardHeaders, messageKey = services.messageKey } = destinationOf(subscription);
+      choose = createHeaderChooser({ forwardHeaders, messageKey }, services.openCredentials);
+      choosers.set(subscription, choose);
+    }
+    return choose;
+  }
+
+  function unroutable(subscription: Subscription, { subject = "" }: Address): Outcome {
+    const destination = destinationOf(subscription);
+    const { place } = destination;
+    if (!spec.isTopic(destination)) {
+      return refused(`RabbitMQ has no queue of that name (${place}). Make it with \`posthorn queue declare\`.`);
+    }
+    if (!warned.has(subscription)) {
+      warned.add(subscription);
+      services.warn(subscription, `nothing is bound to ${place} for the routing key "${subject}"`);
+    }
+    return DELIVERED;
+  }
+
+  async function sendOne(attempt: Attempt): Promise<Sent> {
+    const { subscription, event, generation } = attempt;
+    const destination = destinationOf(subscription);
+    const address = spec.address(destination, attempt);
+    if (typeof address === "string") return { outcome: refused(address, { result: "blocked" }), facts: {} };
+    const connection = getConnection(destination);
+    const details = readDetails(attempt.details);
+    const eventId = details.originEventId ?? event.id;
+    const facts: WriteFacts = {
+      details,
+      eventId,
+      hops: (event.hops ?? 0) + 1,
+      origin,
+      publishedAt: clock.wall(),
+      chooseHeaders: chooserOf(subscription),
+    };
+    const id = wireIdOf(eventId, generation);
+    const sending = { message_id: id, ...(address.subject !== undefined && { subject: address.subject }) };
+    const written = writeEvent(destination.format, attempt, facts);
+    if (written === undefined) {
+      const error =
+        "the format event holds JSON objects only, and the body of this event is none; choose another format";
+      return { outcome: refused(error, { result: "blocked", says: "nothing" }), facts: sending };
+    }
+    const { maxMessageBytes } = connection.limits;
+    let { body } = written;
+    let claim: Claim | undefined;
+    const claims = body.byteLength > maxMessageBytes ? largeBodies.find(destination) : undefined;
+    if (claims !== undefined) {
+      claim = await claims.put(nameBody(origin, attempt), event.body);
+      body = writeMessage(toMessage(attempt, facts, { claim }));
+    }
+    if (body.byteLength > maxMessageBytes) {
+      const more = destination.claimCheck === undefined ? "" : ", without its body";
+      const error = `the message has ${body.byteLength} bytes${more}; the broker takes ${maxMessageBytes}`;
+      return { outcome: tooLarge(error), facts: sending };
+    }
+    const message: OutgoingMessage = {
+      id,
+      body,
+      contentType: written.contentType,
+      subject: address.subject,
+      sessionId: sessionIdOf(event.orderingKey, id),
+      correlationId: details.sessionId,
+      timestamp: event.occurredAt,
+      properties: {
+        event_id: eventId,
+        event_type: event.type,
+        tenant_id: event.tenantId,
+        source: event.source,
+        priority: event.priority,
+        ...(event.orderingKey !== undefined && { ordering_key: event.orderingKey }),
+        origin,
+        hops: facts.hops,
+        generation,
+      },
+    };
+    const published = await publisherOf(connection, destination, address.publisher).publish(message);
+    if (claim !== undefined && published.outcome === "confirmed") await claims?.confirm(claim);
+    const outcome =
+      published.outcome === "unroutable" ? unroutable(subscription, address) : toOutcome(published, DELIVERED);
+    return {
+      outcome,
+      facts: {
+        ...sending,
+        size: body.byteLength,
+        ...(claim && { claim }),
+        ...(published.outcome === "unroutable" && { unroutable: true }),
+      },
+    };
+  }
+
+  async function trySend(attempt: Attempt): Promise<Sent> {
+    try {
+      return await sendOne(attempt);
+    } catch (error) {
+      if (error instanceof BrokerFault) return { outcome: faultOutcome(error), facts: {} };
+      return { outcome: failedHere(`the message could not be made: ${String(error)}`), facts: {} };
+    }
+  }
+
+  return {
+    limitsOf: ({ rateLimitPerMinute }) => (rateLimitPerMinute === undefined ? spec.batch : ONE_BY_ONE),
+    send(attempts, done) {
+      const [startedAt, startedNow] = [clock.wall(), clock.now()];
+      const { timeoutMs, place } = (attempts[0] as Attempt).subscription;
+      const sent: (Sent | undefined)[] = attempts.map(() => undefined);
+      let left = attempts.length;
+      const end = (missing: Outcome) => {
+        if (!underWay.delete(abort)) return;
+        deadline.cancel();
+        const durationMs = clock.now() - startedNow;
+        done(
+          sent.map((one): AttemptReport => {
+            const { outcome, facts } = one ?? { outcome: missing, facts: {} };
+            return { outcome, startedAt, durationMs, record: keepOwnRecord(place, facts) };
+          }),
+        );
+      };
+      const abort = () => end(failedHere("the gateway stopped"));
+      underWay.add(abort);
+      const late = failed(`the broker did not confirm it within ${timeoutMs} ms`, { result: "timeout" });
+      const deadline = clock.setTimer(clock.now() + timeoutMs, () => end(late));
+      attempts.forEach((attempt, index) => {
+        void trySend(attempt).then((one) => {
+          sent[index] = one;
+          if (--left === 0) end(late);
+        });
+      });
+    },
+    refuse(settings) {
+      const given = settings as CommonSettings;
+      const { connection = DEFAULT_CONNECTION, claim_check: claim } = given;
+      refuseUnknown(spec.kind, connection, "destination.connection", connections.find(spec.kind, connection));
+      refuseUnsealed(given, services.messageKey);
+      if (claim === undefined || claim === null) return;
+      const { connection: account = DEFAULT_CONNECTION } = claim;
+      const field = "destination.claim_check.connection";
+      refuseUnknown("azure-storage-queue", account, field, connections.findAccount(account));
+    },
+    close() {
+      // The publishers are the connection's, which outlives whoever uses it.
+      for (const abort of underWay) abort();
+      return Promise.resolve();
+    },
+  };
+}
+
+function refuseUnknown(kind: string, name: string, field: string, found: unknown): void {
+  if (found !== undefined) return;
+  throw new PosthornError(
+    "invalid_field",
+    `${field}: there is no connection "${name}" of the kind ${kind} here. Add it under connections in the configuration.`,
+    { field },
+  );
+}

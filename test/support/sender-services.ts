@@ -1,0 +1,23 @@
+import { createConnections } from "../../src/brokers/connections.ts";
+import type { SenderServices } from "../../src/deliver/senders/services.ts";
+import { createSeededRandom } from "../../src/domain/seeded-random.ts";
+
+/** What a gateway would give to those who send. */
+export function senderServices(parts: Pick<SenderServices, "clock"> & Partial<SenderServices>): SenderServices {
+  return {
+    client: { request: () => undefined, close: () => Promise.resolve() },
+    userAgent: "Posthorn/contract",
+    checkUrl: () => undefined,
+    findOwnUrlProblem: () => undefined,
+    openCredentials: () => ({}),
+    connections: createConnections({
+      connections: [],
+      label: "contract",
+      clock: parts.clock,
+      random: createSeededRandom(1),
+    }),
+    origin: "str_contract",
+    warn: () => undefined,
+    ...parts,
+  };
+}
