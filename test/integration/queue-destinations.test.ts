@@ -134,7 +134,8 @@ describe.each(Object.keys(WORLDS))("a destination of the kind %s", (name) => {
     expect((await gateway.post("/api/v1/events/e2/replay", {})).status).toBeLessThan(300);
     const [again] = await take(1);
     expect(again).toMatchObject({ id: "e2", generation: 2, hops: 1 });
-    if (name !== "azure-storage-queue") expect(again?.messageId).toBe("e2:2");
+    // A message of Azure Storage Queue has the id that the service gives it.
+    expect(again?.messageId === "e2:2").toBe(name !== "azure-storage-queue");
     await gateway.settled();
     const { attempts } = await gateway.delivery(id);
     expect(attempts[1]).toMatchObject({ result: "success", record: { message_id: "e2:2" } });
@@ -298,10 +299,12 @@ describe("a destination at RabbitMQ", () => {
     await gateway.publish({ event_type: "two.a", event_id: "e2", payload: {} });
     await gateway.settled();
     const dead = await gateway.deadLetters();
-    expect(dead.map((one) => [one.event_id, one.dead_reason]).toSorted()).toEqual([
-      ["e1", "refused"],
-      ["e2", "refused"],
-    ]);
+    expect(new Map(dead.map((one) => [one.event_id, one.dead_reason]))).toEqual(
+      new Map([
+        ["e1", "refused"],
+        ["e2", "refused"],
+      ]),
+    );
     for (const { last_error: error } of dead) expect(error).toContain("posthorn queue declare");
   });
 });
