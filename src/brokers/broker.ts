@@ -1,4 +1,5 @@
 import type { BrokerFault } from "./broker-fault.ts";
+import type { ParkedPlace, ParkedQueue } from "./parked/parked.ts";
 
 /** What a source takes messages from and a sender publishes to, whichever kind of broker it is. */
 
@@ -11,6 +12,7 @@ export interface BrokerConnection {
   /** To a queue, or on RabbitMQ to an exchange; the message's subject is the routing key there. */
   openPublisher(destination: string): Publisher;
   depth(queue: string): Promise<QueueDepth>;
+  openParked(place: ParkedPlace): ParkedQueue;
   /** Takers and publishers end first. What is held and not settled comes again, to whoever takes next. */
   close(): Promise<void>;
 }
@@ -51,6 +53,11 @@ export interface QueueTaker {
    * queue itself; the next call tries again.
    */
   take(max: number, waitMs: number): Promise<TakenMessage[]>;
+  /**
+   * Gives back what was not handed out yet, and brings nothing until the next `take`, of which a broker that pushes
+   * brings no more than that asks for at first. What was handed out can still be settled.
+   */
+  rest(): Promise<void>;
   /** Gives back what was not handed out yet. */
   close(): Promise<void>;
 }
@@ -58,6 +65,13 @@ export interface QueueTaker {
 /** Properties of a parked message that say why. */
 export const PARK_REASON = "x-posthorn-reason";
 export const PARK_DESCRIPTION = "x-posthorn-description";
+/** And from which queue, where messages of several are parked in one. */
+export const PARK_QUEUE = "x-posthorn-queue";
+
+/** What a message was called before it was parked and requeued: a broker may insist on another name for the copy. */
+export const FIRST_ID = "x-posthorn-id";
+export const FIRST_SUBJECT = "x-posthorn-subject";
+export const FIRST_EXCHANGE = "x-posthorn-exchange";
 
 /** `lost`: somebody else may have it by now, because it was held for too long or the connection was lost. */
 export type Settled = "settled" | "lost";
@@ -70,6 +84,8 @@ export interface TakenMessage {
   readonly contentType: string | undefined;
   /** Routing key or subject. */
   readonly subject: string | undefined;
+  /** Where it was published to, where that is not the queue. */
+  readonly exchange?: string | undefined;
   readonly sessionId: string | undefined;
   readonly properties: Readonly<Record<string, MessageProperty>>;
   /** How often it was handed out, this time included, as far as the broker counts that. */

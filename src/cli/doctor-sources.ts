@@ -1,3 +1,4 @@
+import { NO_CONNECTIONS } from "../brokers/connections.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config/settings-tree.ts";
@@ -66,6 +67,6 @@ function findWeakSources(
 /** Only their rules are asked for: nothing is received here. */
 async function listKinds(): Promise<ReadonlyMap<string, SourceKind>> {
   const plugged = await Promise.all(PLUGINS.map((plugin) => plugin.loadSourceKinds()));
-  const services = { fetchText: () => Promise.reject(new Error("nothing is fetched here")) };
-  return createSourceKinds(services, plugged.flat());
+  const fetchText = () => Promise.reject(new Error("nothing is fetched here"));
+  return createSourceKinds({ fetchText, connections: NO_CONNECTIONS }, plugged.flat());
 }

@@ -6,9 +6,11 @@ import { SubscriptionSchema } from "../deliver/senders/subscription-schema.ts";
 import { checkConnectionInput, ConnectionInput } from "../domain/connection.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import { findForwardRival } from "../domain/forward-rules.ts";
+import { checkHold } from "../domain/hold-rules.ts";
+import { fixedInterval } from "../domain/retry-policy.ts";
 import { SourceInput } from "../domain/source.ts";
 import { checkSourceInput } from "../domain/source-rules.ts";
-import type { SubscriptionInput } from "../domain/subscription.ts";
+import type { RetryPolicySpec, SubscriptionInput } from "../domain/subscription.ts";
 import { checkSharedSettings, type FieldProblem } from "../domain/subscription-rules.ts";
 import { TargetInput } from "../domain/target.ts";
 import { isPresetName } from "../domain/target-presets.ts";
@@ -28,11 +30,14 @@ export function checkDeclared(lists: Lists, complainOf: (list: string) => Compla
     unique: "name; names are unique per kind",
     check: checkConnectionInput,
   });
+  const subscriptions = (lists["subscriptions"] as unknown[]).filter((item): item is SubscriptionInput =>
+    Value.Check(SubscriptionSchema, item),
+  );
   checkList<SourceInput>("sources", lists, complainOf, {
     schema: SourceInput,
     keyOf: ({ name }) => [name],
     unique: "name; names are unique",
-    check: checkSourceInput,
+    check: (item) => [...checkSourceInput(item), ...checkDeclaredHold(item, subscriptions)],
   });
   const targets = checkList<TargetInput>("targets", lists, complainOf, {
     schema: TargetInput,
@@ -79,8 +84,9 @@ function checkList<Item>(
   const complain = complainOf(list);
   const seen = new Map<string, number>();
   const before: Item[] = [];
-  for (const [index, item] of (lists[list] as unknown[]).entries()) {
-    if (!isOf<Item>(schema, item)) continue;
+  for (const [index, given] of (lists[list] as unknown[]).entries()) {
+    if (!Value.Check(schema, given)) continue;
+    const item = given as Item;
     const key = JSON.stringify(keyOf(item));
     const first = seen.get(key);
     const [field = ""] = unique.split(";");
@@ -92,14 +98,28 @@ function checkList<Item>(
   return before;
 }
 
-function isOf<Item>(schema: TSchema, item: unknown): item is Item {
-  return Value.Check(schema, item);
-}
-
 const kinds = createDestinationKinds();
 
 function nameInTenant({ name, tenant_id: tenantId }: { name: string; tenant_id?: string }): readonly string[] {
   return [tenantId ?? DEFAULT_TENANT, name];
+}
+
+/** A message that stays in its queue until it is delivered is held for as long as that may take. */
+function checkDeclaredHold(source: SourceInput, subscriptions: readonly SubscriptionInput[]): readonly FieldProblem[] {
+  const { options = {}, tenant_id: tenantId = DEFAULT_TENANT } = source;
+  const meant = subscriptions.filter(
+    (one) =>
+      (one.tenant_id ?? DEFAULT_TENANT) === tenantId && [one.target, one.name].includes(options["target"] as string),
+  );
+  return checkHold(
+    options,
+    meant.map((one) => ({ name: one.name, retryPolicy: retryPolicyOf(one) })),
+  );
+}
+
+function retryPolicyOf(input: SubscriptionInput): RetryPolicySpec {
+  const { retry_policy: policy = "standard", retry_count: count, retry_interval: intervalS } = input;
+  return count === undefined && intervalS === undefined ? policy : fixedInterval(count ?? 3, intervalS ?? 60);
 }
 
 function checkRivals(item: SubscriptionInput, before: readonly SubscriptionInput[]): FieldProblem[] {

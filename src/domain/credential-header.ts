@@ -1,5 +1,5 @@
 const CREDENTIAL =
-  /auth|cookie|token|secret|passw|credential|session|jwt|(?:api|access|private|subscription|functions)[-_]?key/i;
+  /auth|cookie|token|secret|passw|credential|session|jwt|(?:api|access|private|subscription|functions|message)[-_]?key/i;
 const MAX_CACHED_NAMES = 1000;
 /** Names repeat from request to request. */
 const cache = new Map<string, boolean>();

@@ -155,6 +155,8 @@ export interface SourceKindRules {
   /** What the provider may send, where it says so and that is much. */
   readonly maxBytes?: number | undefined;
   readonly replayMark?: ((...request: never[]) => string) | undefined;
+  /** It is pulled: we take from a queue, over a connection that belongs to the gateway. */
+  readonly pull?: { check?(options: Readonly<Record<string, unknown>>): void } | undefined;
   /** Throws `invalid_field` with the reason. */
   checkManifest?(manifest: Readonly<Record<string, unknown>>): void;
 }

@@ -1,5 +1,8 @@
 import { createFetchText } from "../deliver/wire/http-client.ts";
 import { sparesDeliveries } from "../deliver/targets/target.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { DEFAULT_TENANT } from "../domain/event.ts";
+import { checkHold } from "../domain/hold-rules.ts";
 import { openMirroredValidations } from "../operate/validations/mirrored-validations.ts";
 import { createBodyChecker } from "../receive/text/body-check.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../receive/publish/publish-item.ts";
@@ -15,6 +18,8 @@ import { createWebhookReceiver } from "../receive/webhook.ts";
 import { openEventTypes } from "../registry/event-types/event-types.ts";
 import { openSources } from "../registry/sources/sources.ts";
 import type { Acceptance } from "./acceptance.ts";
+import type { Acts } from "./acts.ts";
+import type { Brokers } from "./brokers.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
 import { openPlugins } from "./plugins.ts";
@@ -29,9 +34,9 @@ export type Receivers = Awaited<ReturnType<typeof openReceivers>>;
 
 export async function openReceivers(
   start: Start,
-  made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Delivery & Acceptance,
+  made: Storage & Capacity & Tenancy & Brokers & Outgoing & Subscribers & Delivery & Acceptance & Acts,
 ) {
-  const { store, clock, createId, ingest, forwarding, endedEvents } = made;
+  const { store, clock, createId, ingest, forwarding, endedEvents, replays } = made;
   const { accept } = ingest;
   const checks = await openChecks(start, made);
   const { bodies, schemas, validationChecker } = checks;
@@ -56,6 +61,8 @@ export async function openReceivers(
     log,
     endedEvents,
     store,
+    reopen: replays.reopenByMessage,
+    maxDepth: start.config.limits.maxDepth,
     clock,
     maxHeld: createHoldLimit(made),
     onTrouble: ({ name }, error, what) => start.logger.warn({ source: name, error }, what),
@@ -75,9 +82,11 @@ export async function openReceivers(
 
 /** How many messages of a queue may be held: none while nothing can be taken in or delivered. */
 function createHoldLimit({ findTrouble, targets }: Capacity & Subscribers): PullersOptions["maxHeld"] {
-  return ({ tenantId }, { target: name, maxUnacknowledged }) => {
+  return ({ tenantId }, { target: name, maxUnacknowledged, isUntilDelivered }) => {
     if (findTrouble() !== undefined) return 0;
-    const known = name === undefined ? undefined : targets.list(tenantId).find((target) => target.name === name);
+    const all = name === undefined && !isUntilDelivered ? [] : targets.list(tenantId);
+    // Who names none means the only one.
+    const known = name === undefined && all.length === 1 ? all[0] : all.find((target) => target.name === name);
     if (known?.state?.mode.isOpen !== true) return maxUnacknowledged;
     // Where nothing else finds out whether it is back, one message does.
     return sparesDeliveries(known.state) ? 0 : 1;
@@ -116,11 +125,15 @@ async function openChecks(
   return { bodies, schemas, eventTypes, validationChecker, validations };
 }
 
-async function openSourceKinds(start: Start, made: Storage & Tenancy & Outgoing & Acceptance, onChange: () => void) {
+async function openSourceKinds(
+  start: Start,
+  made: Storage & Tenancy & Brokers & Outgoing & Subscribers & Acceptance,
+  onChange: () => void,
+) {
   const { config, options, logFault, parts } = start;
-  const { store, clock, random, registry, secretBox, client, failureEvents } = made;
+  const { store, clock, random, registry, secretBox, client, failureEvents, connections, targets } = made;
   const plugins = await openPlugins(start, made, () => sources);
-  const kinds = createSourceKinds({ fetchText: createFetchText(client) }, [
+  const kinds = createSourceKinds({ fetchText: createFetchText(client), connections }, [
     ...plugins.sourceKinds,
     ...(options.sourceKinds ?? []),
   ]);
@@ -134,6 +147,14 @@ async function openSourceKinds(start: Start, made: Storage & Tenancy & Outgoing 
     anySource: config.anySource,
     maxBytes: config.limits.maxBodyBytes,
     onChange,
+    checkPulled({ tenant_id: tenantId = DEFAULT_TENANT }, given) {
+      const all = targets.list(tenantId);
+      const meant =
+        given["target"] === undefined && all.length === 1 ? all[0] : all.find(({ name }) => name === given["target"]);
+      const [problem] = checkHold(given, meant?.subscriptions ?? []);
+      if (problem === undefined) return;
+      throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });
+    },
     onDisabled: failureEvents.sourceDisabled,
     onFault: logFault,
   });

@@ -75,9 +75,11 @@ export function createTakeEvent({ accept, createId, schemas, forwarding }: TakeE
     const unwanted = findUnwanted(source, event.type);
     if (unwanted !== undefined) return done({ kind: "ignored", cause: unwanted, eventId: undefined });
     if (objection !== undefined) return keepInvalid(event, objection, done);
-    const type = schemas.find(event.type);
+    const adopted = request.pulled?.adopted;
+    const type = adopted?.isChecked === true ? undefined : schemas.find(event.type);
     if (type === undefined) return keep(from, event, done);
-    const versioned = inVersion(type, event);
+    // One that says its version is held to that.
+    const versioned = adopted === undefined ? inVersion(type, event) : event;
     conclude(
       () => schemas.check(type, versioned, form.kind === "json"),
       (checked) => keep(from, checked, done),

@@ -60,6 +60,9 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
 
   function read(request: WebhookRequest, kind: SourceKind): Soon<ReadRequest> {
     const { settings } = request.source;
+    if (request.pulled?.adopted?.isChecked === true) {
+      return { request, kind, form: UNREAD, objection: undefined, reading: undefined };
+    }
     return after(checkBody(request), (form) =>
       after(findObjection(request, kind, form), (objection) =>
         after(kind.events?.(request, settings, form), (reading) => ({ request, kind, form, objection, reading })),
@@ -95,6 +98,9 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     );
   };
 }
+
+/** What was checked where it came in first. */
+const UNREAD: WellFormed = { kind: "other", texts: [] };
 
 function isSingle({ events, ignored = [] }: Reading): boolean {
   return events.length === 1 && ignored.length === 0;

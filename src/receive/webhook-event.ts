@@ -8,6 +8,7 @@ import { isGatewayEventType, matchesPattern } from "../domain/pattern.ts";
 import type { Place, Source } from "../domain/source.ts";
 import type { IncomingEvent } from "../route/incoming-event.ts";
 import { describeRequest } from "./describe-request.ts";
+import type { AdoptedEvent, PulledFacts } from "./pulled/opened-message.ts";
 import type { ReadEvent } from "./sources/source-kind.ts";
 import type { WebhookRequest } from "./webhook-request.ts";
 import type { WellFormed } from "./text/well-formed.ts";
@@ -38,7 +39,8 @@ export interface FoundEvent {
 
 export function createWebhookEvents({ clock, createId }: WebhookEventOptions): ToEvent {
   return (request, form, { read, replayKey, kept }) => {
-    const { source, receivedAt } = request;
+    const { source, receivedAt, pulled } = request;
+    if (pulled?.adopted !== undefined) return adoptEvent(request, form, pulled, pulled.adopted, { clock, createId });
     const valueOf = (place: Place, field: string) => readPlace(place, field, request, form);
     const configuredId = source.idFrom === undefined ? undefined : valueOf(source.idFrom, "id");
     const ownId = source.idFrom === undefined ? findOwnId(request, read) : undefined;
@@ -63,8 +65,9 @@ export function createWebhookEvents({ clock, createId }: WebhookEventOptions): T
       replayKey,
       contentType: read?.contentType ?? request.headers["content-type"],
       request: kept ?? keptOf(request),
-      details: hopsDetail(readHops(request.headers)),
+      details: pulled === undefined ? hopsDetail(readHops(request.headers)) : pulled.details,
       body: read?.body ?? request.body,
+      heldGeneration: pulled?.isHeld === true ? pulled.generation : undefined,
       fanOutCursor: undefined,
     };
   };
@@ -93,9 +96,50 @@ function typeOf({ typeTemplate }: Source, { type }: ReadEvent): string {
 }
 
 /** What an event is called by its kind or its queue; by its key it is then found by that, too. */
-function findOwnId({ source, messageId }: WebhookRequest, read: ReadEvent | undefined): string | undefined {
-  if (read !== undefined) return read.id;
-  return messageId === undefined ? undefined : toMessageEventId(source.name, messageId);
+function findOwnId({ pulled }: WebhookRequest, read: ReadEvent | undefined): string | undefined {
+  return read === undefined ? pulled?.eventId : read.id;
+}
+
+/** What a message says of its event counts; what it does not say is found as with a webhook. */
+function adoptEvent(
+  request: WebhookRequest,
+  form: WellFormed,
+  pulled: PulledFacts,
+  adopted: AdoptedEvent,
+  { clock, createId }: WebhookEventOptions,
+): IncomingEvent {
+  const { source, receivedAt } = request;
+  const { eventId, details, isHeld, generation } = pulled;
+  const now = clock.now();
+  const keyPlace = source.orderingKeyFrom;
+  return {
+    id: eventId ?? createId("evt"),
+    givenId: eventId !== undefined,
+    type: adopted.type,
+    version: adopted.version,
+    source: adopted.source,
+    tenantId: adopted.tenantId ?? source.tenantId,
+    priority:
+      source.priorityFrom === undefined
+        ? adopted.priority
+        : toPriority(readPlace(source.priorityFrom, "priority", request, form)),
+    origin: adopted.origin,
+    occurredAt: toTime(adopted.occurredAt, request.occurredAt),
+    receivedAt,
+    // Others' times are wall times; scheduling has its own, which does not jump.
+    dueAt: adopted.deliverAt === undefined ? now : Math.max(now, now + adopted.deliverAt - receivedAt),
+    expiresAt: adopted.expiresAt === undefined ? undefined : now + adopted.expiresAt - receivedAt,
+    orderingKey:
+      adopted.orderingKey ?? (keyPlace === undefined ? undefined : readPlace(keyPlace, "ordering_key", request, form)),
+    dedupeKey: eventId === undefined ? undefined : publishKey(eventId),
+    replayKey: undefined,
+    contentType: adopted.contentType,
+    request: adopted.origin === "webhook" ? keptOf(request) : undefined,
+    details,
+    body: request.body,
+    heldGeneration: isHeld ? generation : undefined,
+    fanOutCursor: undefined,
+  };
 }
 
 /** The id of the event that a message makes, whenever it comes: a broker's ids may be anything, and as long. */

@@ -1,4 +1,5 @@
 import type { Source } from "../domain/source.ts";
+import type { PulledFacts } from "./pulled/opened-message.ts";
 import type { ArrivedRequest } from "./sources/source-kind.ts";
 
 /** One inbound request with its raw bytes. */
@@ -7,8 +8,8 @@ export interface WebhookRequest extends ArrivedRequest {
   readonly remoteAddress: string;
   /** When it came first: another time than `receivedAt` only when it is taken in again. */
   readonly occurredAt: number;
-  /** What the queue calls the message that it came as. */
-  readonly messageId?: string | undefined;
+  /** Of the message that it came as. */
+  readonly pulled?: PulledFacts | undefined;
   /** It is in the log already, as this, and is taken in again by hand. */
   readonly keptAs: string | undefined;
 }

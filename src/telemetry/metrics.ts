@@ -1,6 +1,6 @@
 import { Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import { createCounter, createHistogram } from "./meters.ts";
-import { createQueueGauges, type ConnectionValues } from "./queue-gauges.ts";
+import { createQueueGauges, type ConnectionValues, type QueueValues } from "./queue-gauges.ts";
 import { createTargetGauges } from "./target-gauges.ts";
 
 /** The numbers of the gateway, by the seeds' names and its own. */
@@ -22,7 +22,11 @@ export interface Metrics {
   countModeChange(target: { tenantId: string; name: string }, mode: string): void;
   /** Everything in Prometheus' text form, with what is read rather than counted. */
   scrape(
-    values: GaugeValues & { targets?: readonly TargetValues[]; connections?: readonly ConnectionValues[] },
+    values: GaugeValues & {
+      targets?: readonly TargetValues[];
+      connections?: readonly ConnectionValues[];
+      queues?: readonly QueueValues[];
+    },
   ): Promise<string>;
 }
 
@@ -162,6 +166,7 @@ export function createMetrics(): Metrics {
     async scrape(values) {
       targets.set(values.targets ?? []);
       queues.setConnections(values.connections ?? []);
+      queues.setDepths(values.queues ?? []);
       for (const [name, one] of Object.entries(gauges)) one.set(values[name as keyof GaugeValues]);
       return registry.metrics();
     },

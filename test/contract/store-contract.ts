@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 import { commitsContract } from "./store/commits.ts";
 import { acceptContract } from "./store/event-log/accept.ts";
+import { messagesContract } from "./store/event-log/messages.ts";
 import { requestsContract } from "./store/event-log/requests.ts";
 import type { StoreHarness } from "./store/harness.ts";
 import { attemptStatsContract } from "./store/jobs/attempt-stats.ts";
@@ -26,6 +27,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
   describe(`the store contract: ${name}`, () => {
     describe("the event log", () => {
       acceptContract(harness);
+      messagesContract(harness);
       requestsContract(harness);
     });
     describe("lanes", () => {

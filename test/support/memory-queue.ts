@@ -100,6 +100,7 @@ function createQueue({ holdMs = Number.POSITIVE_INFINITY }: PullLimits, now: () 
         });
       }
     },
+    rest: async () => undefined,
     async acknowledge(message) {
       const settled = await getHeld(message);
       left = left.filter((one) => one !== settled);

@@ -1,7 +1,10 @@
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
 import type { Clock } from "../../domain/clock.ts";
 import {
+  FIRST_EXCHANGE,
+  FIRST_SUBJECT,
   PARK_DESCRIPTION,
+  PARK_QUEUE,
   PARK_REASON,
   type MessageProperty,
   type QueueTaker,
@@ -21,38 +24,73 @@ interface AmqpTakerOptions extends TakerOptions {
   clock: Clock;
 }
 
+interface Consumer {
+  channel: Channel;
+  tag: string;
+  prefetch: number;
+}
+
 /** RabbitMQ pushes: prefetch is what may be unsettled, and what has come and was not asked for yet waits here. */
 export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
   const { link, clock, queue, parkTo } = options;
   const waiting: TakenMessage[] = [];
   const bell = createBell(clock);
+  const faults = new WeakMap<Channel, BrokerFault>();
   const graveyard = openAmqpPublisher({ exchange: parkTo.destination, link });
-  let opening: Promise<Channel> | undefined;
+  let opened: Promise<Channel> | undefined;
+  let consuming: Promise<Consumer> | undefined;
+  let hasRested = false;
   let isClosed = false;
 
-  async function consume(): Promise<Channel> {
+  function open(): Promise<Channel> {
+    const opening = openChannel(() => forget(opening));
+    return opening;
+  }
+
+  async function openChannel(onClose: () => void): Promise<Channel> {
     const channel = await (await link.whenOpen()).createChannel();
-    let fault: BrokerFault | undefined;
-    channel.on("error", (error) => (fault = toChannelFault(error)));
-    channel.on("close", () => forget());
-    try {
-      await channel.prefetch(options.maxUnacknowledged);
-      await channel.consume(queue, (message) => {
-        // Null says that the queue was deleted; the next try to consume from it tells so.
-        if (message === null) void channel.close().catch(() => undefined);
-        else waiting.push(toTaken(channel, message));
-        bell.ring();
-      });
-    } catch (error) {
-      forget();
-      throw fault ?? toChannelFault(error);
-    }
+    channel.on("error", (error) => faults.set(channel, toChannelFault(error)));
+    channel.on("close", onClose);
     return channel;
   }
 
+  async function consume(prefetch: number): Promise<Consumer> {
+    const opening = (opened ??= open());
+    let channel: Channel | undefined;
+    try {
+      channel = await opening;
+      const from: Channel = channel;
+      await channel.prefetch(prefetch);
+      const { consumerTag: tag } = await channel.consume(queue, (message) => {
+        // Null says that the queue was deleted; the next try to consume from it tells so.
+        if (message === null) void from.close().catch(() => undefined);
+        else waiting.push(toTaken(from, message));
+        bell.ring();
+      });
+      return { channel, tag, prefetch };
+    } catch (error) {
+      forget(opening);
+      throw (channel && faults.get(channel)) ?? toChannelFault(error);
+    }
+  }
+
+  async function rest(): Promise<void> {
+    const ended = consuming;
+    if (ended === undefined) return;
+    consuming = undefined;
+    hasRested = true;
+    const consumer = await ended.catch(() => undefined);
+    await consumer?.channel.cancel(consumer.tag).catch(() => undefined);
+    // Some may have come before the broker knew.
+    await Promise.all(waiting.splice(0).map((message) => message.retry()));
+    bell.ring();
+  }
+
   /** What waits here belonged to the channel: the broker hands it out again. */
-  function forget(): void {
-    opening = undefined;
+  function forget(channel: Promise<Channel>): void {
+    if (opened !== channel) return;
+    opened = undefined;
+    consuming = undefined;
     waiting.length = 0;
     bell.ring();
   }
@@ -72,7 +110,8 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
       id: readText(properties.messageId),
       body: content,
       contentType: readText(properties.contentType),
-      subject: fields.routingKey,
+      subject: readText(headers[FIRST_SUBJECT]) ?? fields.routingKey,
+      exchange: readText(headers[FIRST_EXCHANGE]) ?? readText(fields.exchange),
       sessionId: undefined,
       properties: headers,
       deliveryCount: countDeliveries(headers, fields.redelivered),
@@ -88,7 +127,14 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
           sessionId: undefined,
           correlationId: readText(properties.correlationId),
           timestamp: clock.wall(),
-          properties: { ...headers, [PARK_REASON]: reason, [PARK_DESCRIPTION]: description },
+          properties: {
+            [FIRST_SUBJECT]: fields.routingKey,
+            [FIRST_EXCHANGE]: fields.exchange,
+            ...headers,
+            [PARK_QUEUE]: queue,
+            [PARK_REASON]: reason,
+            [PARK_DESCRIPTION]: description,
+          },
         });
         if (outcome.outcome === "failed") throw outcome.fault;
         if (outcome.outcome === "unroutable") {
@@ -106,19 +152,23 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
   return {
     async take(max, waitMs) {
       if (isClosed) throw closedFault();
-      opening ??= consume();
-      await opening.catch((error: unknown) => {
-        opening = undefined;
-        throw error;
-      });
+      // After a rest it may be that no more than this is to be had.
+      const wanted = hasRested ? Math.min(max, options.maxUnacknowledged) : options.maxUnacknowledged;
+      if (consuming !== undefined && (await consuming).prefetch < wanted) {
+        await rest();
+        hasRested = false;
+      }
+      consuming ??= consume(hasRested ? wanted : options.maxUnacknowledged);
+      await consuming;
       if (waiting.length === 0) await bell.wait(waitMs);
       return waiting.splice(0, max);
     },
+    rest,
     async close() {
       isClosed = true;
       waiting.length = 0;
       bell.ring();
-      const channel = await opening?.catch(() => undefined);
+      const channel = await opened?.catch(() => undefined);
       if (channel !== undefined) await closeAmqp(channel).catch(() => undefined);
       await graveyard.close();
     },
@@ -132,12 +182,12 @@ function countDeliveries(headers: Readonly<Record<string, MessageProperty>>, isR
   return isRedelivered ? 2 : 1;
 }
 
-function readText(value: unknown): string | undefined {
+export function readText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /** Tables and lists (such as `x-death`) are RabbitMQ's own and no properties of the message. */
-function readScalars(headers: Readonly<Record<string, unknown>>): Record<string, MessageProperty> {
+export function readScalars(headers: Readonly<Record<string, unknown>>): Record<string, MessageProperty> {
   const isScalar = (value: unknown) => ["string", "number", "boolean"].includes(typeof value);
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => isScalar(value))) as Record<
     string,

@@ -20,12 +20,18 @@ export const RECEIVER_OPTIONS = {
   maxAutoLockRenewalDurationInMs: 0,
 } as const;
 
+export interface Receiving {
+  /** Nothing more comes; what came can still be settled. */
+  pause(): Promise<void>;
+  stop(): Promise<void>;
+}
+
 export function subscribeTo(
   receiver: ServiceBusReceiver | ServiceBusSessionReceiver,
   intake: Intake,
   maxConcurrentCalls: number,
   renew: (message: ServiceBusReceivedMessage) => Promise<unknown>,
-): () => Promise<void> {
+): Receiving {
   const subscription = receiver.subscribe(
     {
       processMessage: (message) => intake.onMessage(receiver, message, () => renew(message)),
@@ -33,8 +39,11 @@ export function subscribeTo(
     },
     { maxConcurrentCalls, autoCompleteMessages: false },
   );
-  return async () => {
-    await subscription.close();
-    await receiver.close();
+  return {
+    pause: () => subscription.close(),
+    async stop() {
+      await subscription.close();
+      await receiver.close();
+    },
   };
 }

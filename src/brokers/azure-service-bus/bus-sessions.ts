@@ -61,7 +61,7 @@ export function openSessions(
       // A session that is lost ends alone; its messages come again with it.
       onFault: () => bell.ring(),
     };
-    const stop = subscribeTo(session, counting, perSession, () => session.renewSessionLock());
+    const { stop } = subscribeTo(session, counting, perSession, () => session.renewSessionLock());
     let before = -1;
     while (!ending.signal.aborted && !session.isClosed && (seen.held > 0 || seen.brought > before)) {
       before = seen.brought;

@@ -23,6 +23,7 @@ export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
   const holdS = Math.ceil(options.holdMs / 1000);
   let held = 0;
   let pollMs = SHORTEST_POLL_MS;
+  let rests = 0;
   let isClosed = false;
 
   async function receive(max: number): Promise<TakenMessage[]> {
@@ -88,6 +89,7 @@ export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
   return {
     async take(max, waitMs) {
       const until = clock.now() + waitMs;
+      const restsBefore = rests;
       for (;;) {
         if (isClosed) throw closedFault();
         const taken = await receive(max).catch(ignoreLostConnection);
@@ -96,10 +98,14 @@ export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
           return taken;
         }
         const leftMs = until - clock.now();
-        if (leftMs <= 0) return [];
+        if (leftMs <= 0 || rests > restsBefore) return [];
         await bell.wait(Math.min(pollMs, leftMs));
         pollMs = Math.min(pollMs * 2, Math.max(waitMs, SHORTEST_POLL_MS));
       }
+    },
+    async rest() {
+      rests++;
+      bell.ring();
     },
     async close() {
       isClosed = true;

@@ -230,30 +230,22 @@ export function openConnections(options: ConnectionsOptions): Connections {
     return false;
   }
 
-  /** Opens one for the next of the pool's waiters who may have it. */
-  function serveNext(pool: Pool): "served" | "nobody" | "no room" {
-    if (!pool.waiting.has(pool.mayServe)) {
-      if (!pool.waiting.isEmpty) pool.host.holdsBack = true;
-      forgetUnused(pool);
-      return "nobody";
-    }
-    if (!makeRoomAtHost(pool.host) || !makeRoom()) return "no room";
-    const waiter = pool.waiting.take(pool.mayServe) as Waiter;
-    give(openSlot(pool, waiter.owner), waiter);
-    return "served";
-  }
-
+  /** Opens what the pool's waiters need and may have. */
   function serve(pool: Pool): void {
-    let result = serveNext(pool);
-    while (result === "served") result = serveNext(pool);
-    // With one of its own, it is served when that becomes free.
-    if (result === "no room" && pool.open === 0) starve(pool);
-  }
-
-  function starve(pool: Pool): void {
-    if (pool.isStarved) return;
-    pool.isStarved = true;
-    (pool.host.open < perHost ? starved : pool.host.starved).push(pool);
+    while (pool.waiting.has(pool.mayServe)) {
+      const hasRoomAtHost = makeRoomAtHost(pool.host);
+      if (!hasRoomAtHost || !makeRoom()) {
+        if (pool.open === 0 && !pool.isStarved) {
+          pool.isStarved = true;
+          (hasRoomAtHost ? starved : pool.host.starved).push(pool);
+        }
+        return;
+      }
+      const waiter = pool.waiting.take(pool.mayServe);
+      if (waiter !== undefined) give(openSlot(pool, waiter.owner), waiter);
+    }
+    if (!pool.waiting.isEmpty) pool.host.holdsBack = true;
+    forgetUnused(pool);
   }
 
   /** One of its connections is used no more: that may be what they waited for. */
@@ -273,7 +265,16 @@ export function openConnections(options: ConnectionsOptions): Connections {
 
   function serveOne(pool: Pool): void {
     pool.isStarved = false;
-    if (serveNext(pool) === "no room") starve(pool);
+    const waiter = pool.waiting.take(pool.mayServe);
+    if (waiter === undefined) {
+      if (!pool.waiting.isEmpty) pool.host.holdsBack = true;
+      return forgetUnused(pool);
+    }
+    const hasRoomAtHost = makeRoomAtHost(pool.host);
+    if (hasRoomAtHost && makeRoom()) return give(openSlot(pool, waiter.owner), waiter);
+    pool.waiting.putBack(waiter);
+    pool.isStarved = true;
+    (hasRoomAtHost ? starved : pool.host.starved).push(pool);
   }
 
   function forgetUnused(pool: Pool): void {

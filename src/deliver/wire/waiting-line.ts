@@ -2,6 +2,8 @@
 export interface WaitingLine<Item extends Waiting> {
   readonly isEmpty: boolean;
   push(item: Item): void;
+  /** Before all others of its owner. */
+  putBack(item: Item): void;
   /** Whether anybody still waits whose owner may be served; all may when `mayServe` is not given. */
   has(mayServe?: (owner: string) => boolean): boolean;
   /** The next of them. */
@@ -28,6 +30,12 @@ export function createWaitingLine<Item extends Waiting>(): WaitingLine<Item> {
   /** In the order of their turns. */
   const owners = new Map<string, Queue<Item>>();
 
+  function queueOf(owner: string): Queue<Item> {
+    let queue = owners.get(owner);
+    if (queue === undefined) owners.set(owner, (queue = { items: [], from: 0 }));
+    return queue;
+  }
+
   /** The first of a queue who still waits. */
   function findFirst(queue: Queue<Item>): Item | undefined {
     for (; queue.from < queue.items.length; queue.from++) {
@@ -52,9 +60,11 @@ export function createWaitingLine<Item extends Waiting>(): WaitingLine<Item> {
       return owners.size === 0;
     },
     push(item) {
-      const queue = owners.get(item.owner);
-      if (queue === undefined) owners.set(item.owner, { items: [item], from: 0 });
-      else queue.items.push(item);
+      queueOf(item.owner).items.push(item);
+    },
+    putBack(item) {
+      const queue = queueOf(item.owner);
+      queue.items.splice(queue.from, 0, item);
     },
     has(mayServe) {
       for (const [owner, queue] of owners) {

@@ -27,7 +27,6 @@ const Readiness = named(
     disk: closed({ status: oneOf(["ok", "low"]), free_bytes: count(83_958_673_408) }),
     connections: Type.Array(closed({ kind: text("amqp"), name: text("default"), state: ConnectionState }), {
       description: "To brokers",
-      examples: [[]],
     }),
   }),
 );
@@ -61,11 +60,17 @@ const GatewayStatus = named(
     sources: Type.Array(
       closed({
         name: Type.String(),
-        health: oneOf(["ok", "error"], "`error`: nobody can be verified, and every sender gets 401"),
-        reason: Type.String({ description: "Which of its secrets do not count, and why" }),
+        health: oneOf(
+          ["ok", "error"],
+          "`error`: nobody can be verified, and every sender gets 401; or nothing can be taken from its queue",
+        ),
+        reason: Type.String({
+          description: "Which of its secrets do not count, and why; or what is wrong with its queue",
+        }),
       }),
       {
-        description: "Only those with a secret or token that can be guessed: from a version that took it",
+        description:
+          "Only those with a secret or token that can be guessed, from a version that took it; and those whose queue cannot be taken from",
         examples: [[]],
       },
     ),
@@ -122,8 +127,7 @@ export const OPERATION_DOCS: AreaDocs = {
     "GET /livez": alive,
     "GET /readyz": {
       description:
-        "Ready means that the next request is taken. A degraded gateway (its disk is low, or a broker is away) still " +
-        "answers 200.",
+        "Ready means that the next request is taken. A degraded gateway (its disk is low, or a broker is away) still answers 200.",
       answer: { description: "It takes requests", schema: Readiness },
       otherAnswers: [{ status: 503, description: "It is stopping or overloaded", schema: Readiness }],
     },
@@ -131,7 +135,7 @@ export const OPERATION_DOCS: AreaDocs = {
       description: "With a key that is bound to a tenant: of what belongs to that tenant.",
       answer: {
         description:
-          "`QUEUE` and `error` if any target is; `error` also if a subscription is suspended, a source can verify nobody or a broker is away",
+          "`QUEUE` and `error` if any target is; `error` also if a subscription is suspended, a source can verify nobody or take nothing from its queue, or a broker is away",
         schema: GatewayStatus,
       },
     },

@@ -1,7 +1,9 @@
 import type { Clock } from "../../domain/clock.ts";
+import { isTerminal } from "../../domain/delivery.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { orThrow } from "../../domain/refusal.ts";
 import type { Subscription } from "../../domain/subscription.ts";
+import type { ReopeningMessage } from "../../store/port/event-log.ts";
 import type { DeliveryKey } from "../../store/port/lanes.ts";
 import type { StoredDelivery, StoredEvent } from "../../store/port/reads.ts";
 import { readAll } from "../../store/read-all.ts";
@@ -16,6 +18,8 @@ export interface Replays {
   replay(key: DeliveryKey): Promise<StoredDelivery>;
   /** To every subscription that had it, or to the one named, whether it had it or not. */
   replayEvent(event: StoredEvent, subscriptionId: string | undefined): Promise<readonly StoredDelivery[]>;
+  /** Because its message came in a higher generation, or was parked and came again; false when neither is so. */
+  reopenByMessage(event: StoredEvent, message: ReopeningMessage): Promise<boolean>;
 }
 
 export interface ReplaysOptions {
@@ -80,6 +84,25 @@ export function createReplays({ store, subscriptions, clock, onDue, onCancelled 
         replayed.push(await replay(event.seq, subscription));
       }
       return replayed;
+    },
+    async reopenByMessage(event, message) {
+      const ended = (await listDeliveries(event.seq)).filter(({ state }) => isTerminal(state));
+      const wanted = ended.flatMap(({ subscriptionSeq }) => {
+        const subscription = subscriptions.find(subscriptionSeq);
+        return subscription === undefined ? [] : [subscription];
+      });
+      const now = clock.now();
+      const isReopened = await store.events.reopenByMessage(
+        event.seq,
+        message,
+        wanted.map(({ seq, ordered, maxAgeMs }) => ({
+          subscriptionSeq: seq,
+          ordered,
+          expiresAt: maxAgeMs === undefined ? undefined : now + maxAgeMs,
+        })),
+      );
+      if (isReopened) wanted.forEach(onDue);
+      return isReopened;
     },
   };
 }

@@ -131,18 +131,22 @@ function knownError(error: unknown): PosthornError {
 /** What the publisher said beyond what the engine needs, as JSON; metadata stays the text that it was. */
 function describe(item: PublishItem, hops: number): string | undefined {
   const parts: string[] = [];
-  const add = (name: string, value: string | undefined) => {
-    if (value !== undefined) parts.push(`"${name}":${value}`);
-  };
-  add("source_id", quote(item.sourceId));
-  add("user_id", quote(item.userId));
-  add("session_id", quote(item.sessionId));
-  add("deliver_at", item.deliverAt === undefined ? undefined : String(item.deliverAt));
-  add("expires_at", item.expiresAt === undefined ? undefined : String(item.expiresAt));
-  add("metadata", item.metadata);
+  for (const [name, value] of describeItem(item)) if (value !== undefined) parts.push(`"${name}":${value}`);
   const first = hopsDetail(hops);
   if (parts.length === 0) return first;
   return first === undefined ? `{${parts.join(",")}}` : `${first.slice(0, -1)},${parts.join(",")}}`;
+}
+
+/** The same by name, each as JSON. */
+export function describeItem(item: PublishItem): readonly (readonly [name: string, json: string | undefined])[] {
+  return [
+    ["source_id", quote(item.sourceId)],
+    ["user_id", quote(item.userId)],
+    ["session_id", quote(item.sessionId)],
+    ["deliver_at", item.deliverAt === undefined ? undefined : String(item.deliverAt)],
+    ["expires_at", item.expiresAt === undefined ? undefined : String(item.expiresAt)],
+    ["metadata", item.metadata],
+  ];
 }
 
 function quote(text: string | undefined): string | undefined {

@@ -9,7 +9,13 @@ export interface EndedEvents {
   /** The same lanes, with what is settled there told to those who wait. */
   watch(lanes: Lanes): Lanes;
   /** Undefined when a signal came first. What was deleted after its time had ended before. */
-  whenEnded(event: AwaitedEvent, signals: readonly AbortSignal[]): Promise<"delivered" | "dead" | undefined>;
+  whenEnded(event: AwaitedEvent, signals: readonly AbortSignal[]): Promise<Ending | undefined>;
+}
+
+/** `seq` of the event, unless it is gone. */
+export interface Ending {
+  how: "delivered" | "dead";
+  seq: number | undefined;
 }
 
 export interface AwaitedEvent {
@@ -67,8 +73,10 @@ export function createEndedEvents({ store, clock }: EndedEventsOptions): EndedEv
         for (let isLast = false; ; isLast = signals.some(({ aborted }) => aborted)) {
           notice = new AbortController();
           const event = await find(id, tenantId);
-          if (event === undefined) return "delivered";
-          if (event !== "unreadable" && isEnded(event, deliveries)) return event.dead > 0 ? "dead" : "delivered";
+          if (event === undefined) return { how: "delivered", seq: undefined };
+          if (event !== "unreadable" && isEnded(event, deliveries)) {
+            return { how: event.dead > 0 ? "dead" : "delivered", seq: event.seq };
+          }
           if (isLast) return undefined;
           if (event !== "unreadable" && unlisten === undefined) {
             unlisten = listen(event.seq, () => notice.abort());

@@ -1,17 +1,22 @@
+import type { ClaimCheck } from "../../brokers/claim-check.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
-import { findLoop, readHops } from "../../domain/hops.ts";
+import { findLoop } from "../../domain/hops.ts";
 import type { Source } from "../../domain/source.ts";
+import type { ReopeningMessage } from "../../store/port/event-log.ts";
+import type { StoredEvent } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
 import type { KindResult } from "../kind-answer.ts";
 import type { ParkReason, PulledMessage, PulledSourceKind, PullLimits, Taker } from "../sources/source-kind.ts";
 import type { TakeIn } from "../take-in.ts";
-import { toMessageEventId } from "../webhook-event.ts";
 import type { WebhookLog } from "../webhook-log.ts";
 import type { EndedEvents } from "./ended-events.ts";
 import { holdMessage, type Hold } from "./hold.ts";
 import { judgeResult, toParkReason, type Judgement } from "./judge-result.ts";
+import { meetEvent } from "./meet-event.ts";
 import { toRequest } from "./message-request.ts";
+import { maxMessageBytes, openMessage } from "./open-message.ts";
+import type { OpenedMessage } from "./opened-message.ts";
 import { backOffMs, pause } from "./pause.ts";
 import type { PullSettings } from "./pull-options.ts";
 
@@ -24,7 +29,11 @@ export interface HandlingOptions {
   takeIn: TakeIn;
   log: Pick<WebhookLog, "rejected">;
   endedEvents: EndedEvents;
-  store: Pick<Store, "reads">;
+  store: Pick<Store, "reads" | "events" | "info">;
+  /** Opens the deliveries of an event again; false when its message is no reason to. */
+  reopen: (event: StoredEvent, message: ReopeningMessage) => Promise<boolean>;
+  /** Of JSON. */
+  maxDepth: number;
   clock: Clock;
   /** Nothing more is waited for. */
   stopping: AbortSignal;
@@ -35,42 +44,121 @@ export interface HandlingOptions {
   onTrouble: (source: Source, error: unknown, what: string) => void;
 }
 
-type Settlement = { kind: "acknowledge" | "retry" | "leave" } | { kind: "park"; reason: ParkReason };
+/** `seqs`: of the events whose message it is, where that is noted. */
+export type Settlement =
+  | { kind: "acknowledge"; seqs?: readonly number[] }
+  | { kind: "retry" | "leave" }
+  | { kind: "park"; reason: ParkReason; seqs?: readonly number[] };
+
+type Claims = Pick<ClaimCheck, "read" | "remove">;
 
 /** From a message to its settlement, once and whatever happens: what is not settled comes again. */
 export async function handleMessage(message: PulledMessage, options: HandlingOptions): Promise<void> {
   const { taker, limits, clock, settings } = options;
   const hold = holdMessage(message, { taker, limits, clock, maxMs: settings.holdMaxMs });
   try {
-    await settle(message, taker, await decide(message, hold, options));
+    await settle(message, hold, options);
   } finally {
     hold.end();
   }
 }
 
-function settle(message: PulledMessage, taker: Taker, settlement: Settlement): Promise<void> {
+async function settle(message: PulledMessage, hold: Hold, options: HandlingOptions): Promise<void> {
+  const { source, kind, taker, store, onTrouble } = options;
+  const opened = findAtOnce(message, options) ?? open(message, options);
+  const settlement = "kind" in opened ? opened : await decide(message, opened, hold, options);
   switch (settlement.kind) {
     case "acknowledge":
-      return taker.acknowledge(message);
+      // Before it is gone: what is noted too early is only that its event may be deleted after its time.
+      if (!(await note(settlement.seqs, "acknowledged"))) return taker.retry(message);
+      await taker.acknowledge(message);
+      if (!("kind" in opened)) await removeClaim(opened);
+      return;
     case "park":
-      return taker.park(message, settlement.reason);
+      await taker.park(message, settlement.reason);
+      // After it is there: noted too early, it would be taken for one that was put back.
+      await note(settlement.seqs, "parked");
+      return;
     case "retry":
       return taker.retry(message);
     case "leave":
-      return Promise.resolve();
+      return;
+  }
+
+  async function note(seqs: readonly number[] = [], how: "acknowledged" | "parked"): Promise<boolean> {
+    try {
+      for (const seq of seqs) await store.events.settleMessage(seq, how);
+      return true;
+    } catch (error) {
+      onTrouble(source, error, "what became of a message could not be noted");
+      return false;
+    }
+  }
+
+  /** Nobody asks for its body any more. */
+  async function removeClaim({ claim }: OpenedMessage): Promise<void> {
+    if (claim === undefined) return;
+    try {
+      await kind.pull.findClaims?.(source.settings)?.remove(claim);
+    } catch (error) {
+      onTrouble(source, error, "the body of a message was not deleted");
+    }
   }
 }
 
-async function decide(message: PulledMessage, hold: Hold, options: HandlingOptions): Promise<Settlement> {
+/** What is not even opened. */
+function findAtOnce(message: PulledMessage, options: HandlingOptions): Settlement | undefined {
+  const { source, settings, clock, log } = options;
+  const { length } = message.body;
+  const limit = maxMessageBytes(source, settings);
+  if (length <= limit) return undefined;
+  log.rejected(toRequest(source, message, clock.wall()), "too_large", undefined, length);
+  return park(new PosthornError("too_large", `It has ${length} bytes, and the source takes ${limit}.`));
+}
+
+function open(message: PulledMessage, options: HandlingOptions): OpenedMessage | Settlement {
+  const { source, settings, clock, log, store, maxDepth } = options;
+  const { body } = message;
+  const receivedAt = clock.wall();
+  const reject = (code: string, reason: ParkReason): Settlement => {
+    log.rejected(toRequest(source, message, receivedAt), code, body, body.length);
+    return { kind: "park", reason };
+  };
+  const opened = openMessage(message, { source, settings, maxDepth, receivedAt });
+  if ("park" in opened) return reject(opened.park.code, opened.park);
+  const { length } = opened.body;
+  if (length > source.maxBytes) {
+    const description = `Its body has ${length} bytes, and the source takes ${source.maxBytes}.`;
+    return reject("too_large", { code: "too_large", description });
+  }
+  const loop = findLoop(opened.hops);
+  if (loop !== undefined) return reject(loop.code, toParkReason(loop));
+  // A bus that hears itself.
+  if (opened.origin === store.info.id && !settings.takesOwn) return { kind: "acknowledge" };
+  return opened;
+}
+
+function park(error: PosthornError): Settlement {
+  return { kind: "park", reason: toParkReason(error) };
+}
+
+async function decide(
+  message: PulledMessage,
+  opened: OpenedMessage,
+  hold: Hold,
+  options: HandlingOptions,
+): Promise<Settlement> {
   const { source, clock, settings, stopping, onTrouble } = options;
-  const reason = await findParkReason(message, options);
-  if (reason !== undefined) return { kind: "park", reason };
-  const judged = await takeUntilWritten(message, hold, options);
+  const { eventId } = opened.facts;
+  const isSuspect = message.deliveryCount > settings.maxDeliveries;
+  if (isSuspect && !(await isStored(eventId, options))) {
+    const description = `It was taken ${message.deliveryCount} times and never reached the disk.`;
+    return { kind: "park", reason: { code: "max_deliveries", description } };
+  }
+  const judged = await takeUntilWritten(message, opened, hold, options);
   switch (judged?.kind) {
     case "stored":
-      // Who has no id cannot be met again: nothing would tell that it was stored already.
-      if (!settings.isUntilDelivered || message.id === undefined) return { kind: "acknowledge" };
-      return waitForEnd(judged, hold, options);
+      return meetEvent(judged, opened, hold, options);
     case "unwanted":
       return { kind: "acknowledge" };
     case "park":
@@ -87,6 +175,7 @@ async function decide(message: PulledMessage, hold: Hold, options: HandlingOptio
 /** Again and again while we cannot write, as long as it may be held; undefined when that is over. */
 async function takeUntilWritten(
   message: PulledMessage,
+  opened: OpenedMessage,
   hold: Hold,
   options: HandlingOptions,
 ): Promise<Exclude<Judgement, { kind: "wait" }> | undefined> {
@@ -94,7 +183,7 @@ async function takeUntilWritten(
   let endDelay: (() => void) | undefined;
   try {
     for (let failures = 1; ; failures++) {
-      const judged = await takeMessage(message, hold, options);
+      const judged = await takeMessage(message, opened, hold, options);
       if (judged?.kind !== "wait") return judged;
       endDelay ??= onDelay(judged.error);
       await pause(clock, backOffMs(failures), hold.signal, stopping);
@@ -105,29 +194,9 @@ async function takeUntilWritten(
   }
 }
 
-/** Why it is not even tried. */
-async function findParkReason(message: PulledMessage, options: HandlingOptions): Promise<ParkReason | undefined> {
-  const { source, settings, clock, log } = options;
-  const { body, headers, deliveryCount } = message;
-  const request = () => toRequest(source, message, clock.wall());
-  if (body.length > source.maxBytes) {
-    log.rejected(request(), "too_large", undefined, body.length);
-    const description = `It has ${body.length} bytes, and the source takes ${source.maxBytes}.`;
-    return toParkReason(new PosthornError("too_large", description));
-  }
-  const loop = findLoop(readHops(headers));
-  if (loop !== undefined) {
-    log.rejected(request(), loop.code, body, body.length);
-    return toParkReason(loop);
-  }
-  if (deliveryCount <= settings.maxDeliveries || (await isStored(message, options))) return undefined;
-  return { code: "max_deliveries", description: `It was taken ${deliveryCount} times and never reached the disk.` };
-}
-
 /** A message that is on disk may come as often as it likes: only what never got there is suspected. */
-async function isStored({ id }: PulledMessage, { source, store }: HandlingOptions): Promise<boolean> {
-  if (id === undefined) return false;
-  const eventId = toMessageEventId(source.name, id);
+async function isStored(eventId: string | undefined, { source, store }: HandlingOptions): Promise<boolean> {
+  if (eventId === undefined) return false;
   // A store that cannot be read says nothing against a message.
   return store.reads.findEvent(eventId, source.tenantId).then(
     (event) => event !== undefined,
@@ -138,16 +207,45 @@ async function isStored({ id }: PulledMessage, { source, store }: HandlingOption
 /** Undefined when it could not be held until that was known. */
 async function takeMessage(
   message: PulledMessage,
+  opened: OpenedMessage,
   hold: Hold,
-  { source, kind, takeIn, clock, cut }: HandlingOptions,
+  options: HandlingOptions,
 ): Promise<Judgement | undefined> {
+  const { source, kind, takeIn, clock, cut } = options;
   const receivedAt = clock.wall();
   source.lastRequestAt = receivedAt;
+  const whole = opened.claim === undefined ? opened : await fetchBody(opened, options);
+  if (!("facts" in whole)) return whole;
+  const request = toRequest(source, message, receivedAt, whole);
   const left = new AbortController();
-  const taken = new Promise<KindResult>((resolve) => takeIn(toRequest(source, message, receivedAt), kind, resolve));
+  const taken = new Promise<KindResult>((resolve) => takeIn(request, kind, resolve));
   const result = await Promise.race([taken, whenAborted([hold.signal, cut], left.signal)]);
   left.abort();
   return result === undefined ? undefined : judgeResult(result);
+}
+
+/** With the body that it claims. What is on disk already needs none, and may have none any more. */
+async function fetchBody(opened: OpenedMessage, options: HandlingOptions): Promise<OpenedMessage | Judgement> {
+  const { source, kind, store } = options;
+  const { claim, facts } = opened;
+  try {
+    const known = facts.eventId === undefined ? undefined : await store.reads.findEvent(facts.eventId, source.tenantId);
+    if (known !== undefined) return { kind: "stored", eventIds: [known.id], deliveries: 0, isKnown: true };
+    const claims: Claims | undefined = kind.pull.findClaims?.(source.settings);
+    if (claims === undefined || claim === undefined) {
+      const description = "Its body lies in Blob storage, and the source has no claim_check that says where.";
+      return { kind: "park", reason: { code: "unclaimed", description } };
+    }
+    const found = await claims.read(claim);
+    if ("problem" in found) return { kind: "park", reason: { code: "unclaimed", description: found.problem } };
+    return { ...opened, body: found.body };
+  } catch (error) {
+    const known = error instanceof PosthornError ? error : undefined;
+    return {
+      kind: "wait",
+      error: known ?? new PosthornError("unavailable", "A body could not be read.", { cause: error }),
+    };
+  }
 }
 
 function whenAborted(signals: readonly AbortSignal[], unneeded: AbortSignal): Promise<undefined> {
@@ -160,22 +258,6 @@ function whenAborted(signals: readonly AbortSignal[], unneeded: AbortSignal): Pr
   });
 }
 
-/** Until all deliveries of its events have ended; what died is for people to look at. */
-async function waitForEnd(
-  { eventIds, deliveries }: Extract<Judgement, { kind: "stored" }>,
-  hold: Hold,
-  { source, endedEvents, stopping }: HandlingOptions,
-): Promise<Settlement> {
-  const { tenantId } = source;
-  const endings = await Promise.all(
-    eventIds.map((id) => endedEvents.whenEnded({ id, tenantId, deliveries }, [hold.signal, stopping])),
-  );
-  if (endings.includes(undefined)) return giveBack(hold);
-  const dead = eventIds.filter((_, index) => endings[index] === "dead");
-  if (dead.length === 0) return { kind: "acknowledge" };
-  return { kind: "park", reason: { code: "dead", description: `Deliveries of ${dead.join(", ")} are dead.` } };
-}
-
-function giveBack({ isLost }: Hold): Settlement {
+export function giveBack({ isLost }: Hold): Settlement {
   return { kind: isLost ? "leave" : "retry" };
 }

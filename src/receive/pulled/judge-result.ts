@@ -5,7 +5,7 @@ import type { ParkReason } from "../sources/source-kind.ts";
 /** What is to become of a message, by what became of it here. */
 export type Judgement =
   /** Its events are on disk, now or since it came before. */
-  | { kind: "stored"; eventIds: readonly string[]; deliveries: number }
+  | { kind: "stored"; eventIds: readonly string[]; deliveries: number; isKnown: boolean }
   /** Nobody wants it. */
   | { kind: "unwanted" }
   | { kind: "park"; reason: ParkReason }
@@ -17,11 +17,11 @@ export type Judgement =
 export function judgeResult(result: KindResult): Judgement {
   switch (result.kind) {
     case "stored":
-      return { kind: "stored", eventIds: [result.eventId], deliveries: result.deliveries };
+      return { kind: "stored", eventIds: [result.eventId], deliveries: result.deliveries, isKnown: false };
     case "split":
-      return { kind: "stored", eventIds: result.eventIds, deliveries: 0 };
+      return { kind: "stored", eventIds: result.eventIds, deliveries: 0, isKnown: false };
     case "duplicate":
-      return { kind: "stored", eventIds: [result.eventId], deliveries: 0 };
+      return { kind: "stored", eventIds: [result.eventId], deliveries: 0, isKnown: true };
     case "ignored":
       if (result.cause !== "invalid") return { kind: "unwanted" };
       return { kind: "park", reason: { code: "invalid", description: "It holds no event that could be taken in." } };

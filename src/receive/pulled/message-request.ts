@@ -1,21 +1,27 @@
 import type { Source } from "../../domain/source.ts";
 import type { PulledMessage } from "../sources/source-kind.ts";
 import type { WebhookRequest } from "../webhook-request.ts";
+import type { OpenedMessage } from "./opened-message.ts";
 
 /** A message as the request that it would be if it had been sent to its source. */
-export function toRequest(source: Source, message: PulledMessage, receivedAt: number): WebhookRequest {
+export function toRequest(
+  source: Source,
+  message: PulledMessage,
+  receivedAt: number,
+  opened?: OpenedMessage,
+): WebhookRequest {
   return {
     source,
-    method: "POST",
-    path: `/webhook/${source.name}`,
-    query: "",
-    remoteAddress: "",
-    headers: message.headers,
+    method: opened?.method ?? "POST",
+    path: opened?.path ?? `/webhook/${source.name}`,
+    query: opened?.query ?? "",
+    remoteAddress: opened?.remoteAddress ?? "",
+    headers: opened?.headers ?? message.headers,
     receivedAt,
     occurredAt: message.enqueuedAt ?? receivedAt,
     url: "",
     keptAs: undefined,
-    messageId: message.id,
-    body: message.body,
+    pulled: opened?.facts,
+    body: opened?.body ?? message.body,
   };
 }

@@ -1,58 +1,113 @@
-import { Type, type Static } from "typebox";
+import { Type, type Static, type TProperties } from "typebox";
+import { DEFAULT_CONNECTION } from "../../domain/connection.ts";
 
 /** What a pulled source says of its queue. A kind has these as its options, and may add its own. */
-export const PullOptions = Type.Object(
-  {
-    connection: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 64,
-        default: "default",
-        description: "The name of the connection to the broker",
-      }),
+const PULL_OPTIONS = {
+  connection: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      default: DEFAULT_CONNECTION,
+      description: "The name of the connection to the broker",
+    }),
+  ),
+  queue: Type.String({ minLength: 1, maxLength: 260, description: "The queue that messages are taken from" }),
+  acknowledge: Type.Optional(
+    Type.Union([Type.Literal("stored"), Type.Literal("delivered")], {
+      default: "stored",
+      description: "When a message leaves its queue: when its event is on disk, or when all its deliveries have ended",
+    }),
+  ),
+  max_unacknowledged: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1000, default: 32, description: "How many messages are held at once" }),
+  ),
+  batch_size: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1000, default: 32, description: "How many are taken at once" }),
+  ),
+  idle_wait_s: Type.Optional(
+    Type.Number({ minimum: 0.1, maximum: 3600, default: 30, description: "Until an empty queue is asked again" }),
+  ),
+  max_deliveries: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      description: "A message that was taken more often than this, and never reached the disk, is parked",
+    }),
+  ),
+  body: Type.Optional(
+    Type.Union([Type.Literal("raw"), Type.Literal("message"), Type.Literal("event")], {
+      default: "raw",
+      description:
+        "What a message is: `raw`, the event's own bytes; `message`, a whole event that another gateway sent; `event`, " +
+        "the Event of a bus, like a published one",
+    }),
+  ),
+  own: Type.Optional(
+    Type.Union([Type.Literal("skip"), Type.Literal("take")], {
+      default: "skip",
+      description: "What becomes of messages that this very gateway has sent",
+    }),
+  ),
+  trust_tenant: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: "With `event`: whether `tenant_id` of a message counts. Else its events are the source's tenant's",
+    }),
+  ),
+  message_key: Type.Optional(
+    Type.String({
+      minLength: 16,
+      maxLength: 1024,
+      description: "With `message`: what credentials among the headers were encrypted with",
+    }),
+  ),
+  claim_check: Type.Optional(
+    Type.Object(
+      {
+        connection: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 64,
+            default: DEFAULT_CONNECTION,
+            description: "The name of a connection of the kind azure-storage-queue",
+          }),
+        ),
+        container: Type.String({
+          pattern: "^[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){2,62}$",
+          description: "Of Blob storage",
+        }),
+      },
+      {
+        additionalProperties: false,
+        description: "With `message`: where bodies lie that were too large for the queue",
+      },
     ),
-    queue: Type.String({ minLength: 1, maxLength: 260, description: "The queue that messages are taken from" }),
-    acknowledge: Type.Optional(
-      Type.Union([Type.Literal("stored"), Type.Literal("delivered")], {
-        default: "stored",
-        description:
-          "When a message leaves its queue: when its event is on disk, or when all its deliveries have ended",
-      }),
-    ),
-    max_unacknowledged: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1000, default: 32, description: "How many messages are held at once" }),
-    ),
-    batch_size: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1000, default: 32, description: "How many are taken at once" }),
-    ),
-    idle_wait_s: Type.Optional(
-      Type.Number({ minimum: 0.1, maximum: 3600, default: 30, description: "Until an empty queue is asked again" }),
-    ),
-    max_deliveries: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 10_000,
-        description: "A message that was taken more often than this, and never reached the disk, is parked",
-      }),
-    ),
-    hold_max_s: Type.Optional(
-      Type.Integer({
-        minimum: 10,
-        maximum: 86_400,
-        default: 900,
-        description: "How long a message is held where the broker cannot be asked for longer; then it is given back",
-      }),
-    ),
-    target: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 128,
-        description: "While this target is in QUEUE no message is taken, or one to find out where it has no health URL",
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
+  ),
+  hold_max_s: Type.Optional(
+    Type.Integer({
+      minimum: 10,
+      maximum: 86_400,
+      default: 900,
+      description:
+        "With `delivered`: how long a message is held where the broker cannot be asked for longer; then it is given " +
+        "back. The retries of its target must fit in",
+    }),
+  ),
+  target: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: "While this target is in QUEUE no message is taken, or one to find out where it has no health URL",
+    }),
+  ),
+};
+
+export const PullOptions = pullOptions({});
+
+/** With those of one kind of broker; a kind may have other defaults, too. */
+export function pullOptions<More extends TProperties>(more: More) {
+  return Type.Object({ ...PULL_OPTIONS, ...more }, { additionalProperties: false });
+}
 
 export interface PullSettings {
   isUntilDelivered: boolean;
@@ -62,20 +117,38 @@ export interface PullSettings {
   maxDeliveries: number;
   holdMaxMs: number;
   target: string | undefined;
+  body: "raw" | "message" | "event";
+  takesOwn: boolean;
+  trustsTenant: boolean;
+  messageKey: string | undefined;
+}
+
+/** What a kind does otherwise than all others. */
+export interface PullDefaults {
+  readonly maxUnacknowledged?: number | undefined;
+  readonly maxDeliveries?: number | undefined;
 }
 
 /** They were checked when the source was made. */
-export function readPullSettings(options: Readonly<Record<string, unknown>>): PullSettings {
+export function readPullSettings(
+  options: Readonly<Record<string, unknown>>,
+  defaults: PullDefaults = {},
+): PullSettings {
   const given = options as Static<typeof PullOptions>;
   const { properties } = PullOptions;
   return {
     isUntilDelivered: given.acknowledge === "delivered",
-    maxUnacknowledged: given.max_unacknowledged ?? defaultOf(properties.max_unacknowledged),
+    maxUnacknowledged:
+      given.max_unacknowledged ?? defaults.maxUnacknowledged ?? defaultOf(properties.max_unacknowledged),
     batchSize: given.batch_size ?? defaultOf(properties.batch_size),
     idleWaitMs: (given.idle_wait_s ?? defaultOf(properties.idle_wait_s)) * 1000,
-    maxDeliveries: given.max_deliveries ?? Number.POSITIVE_INFINITY,
+    maxDeliveries: given.max_deliveries ?? defaults.maxDeliveries ?? Number.POSITIVE_INFINITY,
     holdMaxMs: (given.hold_max_s ?? defaultOf(properties.hold_max_s)) * 1000,
     target: given.target,
+    body: given.body ?? "raw",
+    takesOwn: given.own === "take",
+    trustsTenant: given.trust_tenant === true,
+    messageKey: given.message_key,
   };
 }
 

@@ -1,3 +1,8 @@
+import type { Connections } from "../../brokers/connections.ts";
+import { AMQP } from "./amqp.ts";
+import { AZURE_SERVICE_BUS } from "./azure-service-bus.ts";
+import { AZURE_STORAGE_QUEUE } from "./azure-storage-queue.ts";
+import { createBrokerKind } from "./broker-kind.ts";
 import { GENERIC } from "./generic.ts";
 import * as providers from "./provider-list.ts";
 import type { PushedSourceKind, SourceKind } from "./source-kind.ts";
@@ -6,6 +11,8 @@ import type { PushedSourceKind, SourceKind } from "./source-kind.ts";
 export interface SourceKindServices {
   /** The text at an https URL, by GET through the guarded client; rejects unless the answer is a 200 of modest size. */
   fetchText(url: string): Promise<string>;
+  /** To brokers, for kinds that take from queues. */
+  connections: Connections;
 }
 
 /** Every kind of source, and those that plugins bring. */
@@ -13,11 +20,14 @@ export function createSourceKinds(
   services: SourceKindServices,
   more: readonly SourceKind[] = [],
 ): ReadonlyMap<string, SourceKind> {
-  const kinds: SourceKind[] = [GENERIC, ...createProviderKinds(services), ...more];
+  const queues = [AMQP, AZURE_SERVICE_BUS, AZURE_STORAGE_QUEUE].map((spec) =>
+    createBrokerKind(spec, services.connections),
+  );
+  const kinds: SourceKind[] = [GENERIC, ...createProviderKinds(services), ...queues, ...more];
   return new Map(kinds.map((kind) => [kind.name, kind]));
 }
 
-/** Every kind of source but `generic`. */
-export function createProviderKinds(services: SourceKindServices): readonly PushedSourceKind[] {
+/** Those of providers. */
+export function createProviderKinds(services: Pick<SourceKindServices, "fetchText">): readonly PushedSourceKind[] {
   return Object.values(providers).map((kind) => (typeof kind === "function" ? kind(services) : kind));
 }

@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { TObject } from "typebox";
+import type { ClaimCheck } from "../../brokers/claim-check.ts";
 import type { SecretForm } from "../../domain/secret-form.ts";
+import type { PullDefaults } from "../pulled/pull-options.ts";
 import type { WellFormed } from "../text/well-formed.ts";
 
 /**
@@ -58,8 +60,14 @@ export interface PushedSourceKind extends AnySourceKind {
 export interface PulledSourceKind extends AnySourceKind {
   readonly pull: {
     readonly limits: PullLimits;
+    /** Where they are others than those of all. */
+    readonly defaults?: PullDefaults | undefined;
     /** Rejects when the queue cannot be reached; it is asked again later. */
     open(settings: KindSettings): Promise<Taker>;
+    /** Where bodies lie that were too large for the queue, if the source says so. */
+    findClaims?(settings: KindSettings): Pick<ClaimCheck, "read" | "remove"> | undefined;
+    /** Throws `invalid_field` for what cannot work here: a connection that nobody has configured. */
+    check?(options: Readonly<Record<string, unknown>>): void;
   };
 }
 
@@ -81,6 +89,8 @@ export interface Taker {
    * the signal ends it. What is taken comes again unless it is settled.
    */
   take(max: number, signal: AbortSignal): Promise<readonly PulledMessage[]>;
+  /** Nothing is wanted until the next `take`: what was brought and not taken goes back. */
+  rest(): Promise<void>;
   /** It never comes again once this has resolved. */
   acknowledge(message: PulledMessage): Promise<void>;
   /** It is given back, and comes again. */
@@ -105,6 +115,8 @@ export interface PulledMessage {
   readonly deliveryCount: number;
   /** Wall clock, milliseconds; when it was put into the queue, where the broker says. */
   readonly enqueuedAt?: number | undefined;
+  /** The queue, and the exchange before it: in the words of `domain/queue-place.ts`. */
+  readonly pulledFrom?: readonly string[] | undefined;
 }
 
 export interface ParkReason {

@@ -1,6 +1,6 @@
 import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
-import type { SourceInput } from "../../domain/source.ts";
+import type { SourceInput, SourceKindRules } from "../../domain/source.ts";
 import type { Entry } from "../resource.ts";
 import type { SourceRecord } from "./source-record.ts";
 
@@ -24,6 +24,16 @@ export function refuseTakeover(name: string, bound: string | undefined): void {
     `Webhooks to "${name}" are taken by the * source for the tenant ${DEFAULT_TENANT}, and a key that is bound to ` +
       `${bound} cannot take them over. Ask for the source with a key that is bound to no tenant ` +
       `(tenant_id: ${bound}), or for any_source: false.`,
+  );
+}
+
+/** Its queue is at a broker whose credentials belong to the gateway, and anybody's messages may be in it. */
+export function refuseBound(kind: SourceKindRules | undefined, bound: string | undefined): void {
+  if (bound === undefined || kind?.pull === undefined) return;
+  throw new PosthornError(
+    "forbidden",
+    `A source of the kind ${kind.name} takes from a broker of the gateway, and this key is bound to the tenant ` +
+      `${bound}. Use an admin key that is bound to no tenant.`,
   );
 }
 

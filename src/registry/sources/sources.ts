@@ -4,6 +4,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { isGatewayEventType } from "../../domain/pattern.ts";
 import {
+  GENERIC_KIND,
   SOURCE_NAME_PATTERN,
   type Source,
   type SourceChange,
@@ -24,7 +25,14 @@ import type { SecretBox } from "../secret-box.ts";
 import { createSourceInputs } from "./source-input.ts";
 import { startSourceNotes, type SourceNotes } from "./source-notes.ts";
 import { createSourceRecords, type SourceRecord } from "./source-record.ts";
-import { refuseClash, refuseForeign, refuseOtherTenant, refusePath, refuseTakeover } from "./source-refusals.ts";
+import {
+  refuseBound,
+  refuseClash,
+  refuseForeign,
+  refuseOtherTenant,
+  refusePath,
+  refuseTakeover,
+} from "./source-refusals.ts";
 import { toSource, type SourceState } from "./source-settings.ts";
 
 /** Where webhooks come from: the declared ones, and any other name while the `*` source is on. */
@@ -77,6 +85,10 @@ export interface SourcesOptions {
   /** Whether a name that nobody has declared takes webhooks, which belong to the tenant `default`. */
   anySource: boolean;
   maxBytes: number;
+  /** Throws `invalid_field` for what a pulled one says that cannot be kept; by API only. */
+  checkPulled?:
+    | ((input: Pick<SourceInput, "tenant_id">, options: Readonly<Record<string, unknown>>) => void)
+    | undefined;
   /** Some of them are others now. */
   onChange?: (() => void) | undefined;
   /** It takes webhooks, and takes none any more when the draft is written. */
@@ -146,17 +158,28 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
 
   function getMeant(draft: Draft, name: string, { tenantId, ifMatch }: Meant): Entry<SourceRecord> {
     const known = refuseForeign(draft.get(sources, name), tenantId);
+    refuseBound(kinds.get(known.thing.source.kind), tenantId);
     checkIfMatch(ifMatch, known);
     return known;
   }
 
+  /** What only whoever sets it can mend: what is stored already must still be paused and resumed. */
+  function checkSet(state: SourceState, tenantId: string | undefined): SourceState {
+    const kind = kinds.get(state.shown.kind ?? GENERIC_KIND);
+    refuseBound(kind, tenantId);
+    kind?.pull?.check?.(state.options);
+    if (kind?.pull !== undefined) options.checkPulled?.(state.shown, state.options);
+    return state;
+  }
+
   function insert(draft: Draft, input: SourceInput, tenantId: string | undefined): Pending<SourceRecord> {
+    refuseBound(kinds.get(input.kind ?? GENERIC_KIND), tenantId);
     if (anySource) refuseTakeover(input.name, tenantId);
     const { length } = draft.list(sources);
     if (length >= MAX_SOURCES) {
       throw new PosthornError("conflict", `There are ${length} sources; ${MAX_SOURCES} are the most.`);
     }
-    return put(draft, inputs.toState(input, undefined), "api", "");
+    return put(draft, checkSet(inputs.toState(input, undefined), tenantId), "api", "");
   }
 
   /** Of one that is there, whoever owns it. */
@@ -237,7 +260,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
         const { source, state } = known.thing;
         refuseOtherTenant(input.tenant_id, source.tenantId);
         refuseManaged(sources, known);
-        const kept = inputs.toState({ ...input, tenant_id: source.tenantId }, state);
+        const kept = checkSet(inputs.toState({ ...input, tenant_id: source.tenantId }, state), tenantId);
         return { pending: put(draft, kept, "api", said(input.status)), isNew: false };
       }),
     change: (name, change, meant = {}) =>
@@ -246,7 +269,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
         refuseManaged(sources, known);
         const { state, source } = known.thing;
         const merged = { ...inputs.merge(state, change), tenant_id: source.tenantId };
-        return put(draft, inputs.toState(merged, state), "api", said(change.status));
+        return put(draft, checkSet(inputs.toState(merged, state), meant.tenantId), "api", said(change.status));
       }),
     setStatus: (name, status, meant = {}) =>
       changeState(name, meant, ({ state }) => ({ ...state, shown: { ...state.shown, status } }), said(status)),

@@ -78,6 +78,7 @@ function packEvent(packer: Packer, event: NewEvent, before: NewEvent | undefined
   packer.text(event.replayKey);
   packer.repeated(event.request, before?.request);
   packer.text(event.details);
+  packer.float(event.heldGeneration);
   packer.float(event.fanOutCursor);
   packer.bytes(event.body);
 }
@@ -105,6 +106,7 @@ function unpackEvent(unpacker: Unpacker, before: NewEvent | undefined): NewEvent
     replayKey: unpacker.text(),
     request: unpacker.repeated(before?.request),
     details: unpacker.text(),
+    heldGeneration: unpacker.float(),
     fanOutCursor: unpacker.float(),
     body: need(unpacker.bytes()),
   };

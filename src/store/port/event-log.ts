@@ -17,6 +17,41 @@ export interface EventLog {
   logRequest(request: LoggedRequest): void;
   /** Notes that a logged request was taken in again. Nothing happens when it has left the ring. */
   noteRequestReplay(id: string, replay: RequestReplay): Promise<void>;
+  /** Notes that the message of an event has left its queue: from now on the event may be deleted when it is old. */
+  settleMessage(eventSeq: number, how: Exclude<TakenMessage["state"], "held">): Promise<void>;
+  /**
+   * Opens deliveries of an event again, because its message came in a higher generation, or was parked and came again:
+   * once for each such message, in one transaction with the note of it. False when neither is so; then nothing happens.
+   */
+  reopenByMessage(
+    eventSeq: number,
+    message: ReopeningMessage,
+    deliveries: readonly ReopenedDelivery[],
+  ): Promise<boolean>;
+}
+
+export const MESSAGE_STATES = ["held", "acknowledged", "parked"] as const;
+
+/** What became of the message that an event came as. */
+export interface TakenMessage {
+  /** `held`: it is in its queue still, or will be again. */
+  state: (typeof MESSAGE_STATES)[number];
+  /** The highest in which it came. */
+  generation: number;
+}
+
+export interface ReopeningMessage {
+  generation: number;
+  /** In which the event came at first. */
+  knownGeneration: number;
+  /** Whether it stays in its queue until the deliveries have ended. */
+  isHeld: boolean;
+}
+
+export interface ReopenedDelivery {
+  subscriptionSeq: number;
+  ordered: boolean;
+  expiresAt: number | undefined;
 }
 
 export interface NewEvent extends EventFacts {
@@ -34,6 +69,8 @@ export interface NewEvent extends EventFacts {
   /** JSON of what else the publisher said: source_id, user_id, session_id, metadata, deliver_at. */
   details: string | undefined;
   body: Uint8Array;
+  /** Of a message that stays in its queue until the event's deliveries have ended: 1, and more for a replay. */
+  heldGeneration?: number | undefined;
   /** The last subscription of `deliveries`, when more are to follow by `fanOut`. */
   fanOutCursor: number | undefined;
 }

@@ -1,13 +1,15 @@
 import type { DeadReason, DeliveryState, EventStatus } from "../../domain/delivery.ts";
 import type { EventLabel } from "../../domain/event-search.ts";
 import type { EventFacts, EventOrigin } from "../../domain/event.ts";
-import type { EventSummary, LoggedRequest, RequestOutcome, RequestReplay } from "./event-log.ts";
+import type { EventSummary, LoggedRequest, RequestOutcome, RequestReplay, TakenMessage } from "./event-log.ts";
 import type { AttemptStats, ReplayPage, ReplayWalk } from "./jobs.ts";
 import type { AttemptRecord, DeliveryKey } from "./lanes.ts";
 
 /** Reads for people and programs. Never on the way of an event; served apart from the writes. */
 export interface Reads {
   findEvent(id: string, tenantId: string | undefined): Promise<StoredEvent | undefined>;
+  /** Of the message that the event came as, where that was noted. */
+  findMessage(eventSeq: number): Promise<TakenMessage | undefined>;
   /** What a filter or a sender asks for. The body is undefined where it was erased. */
   loadEvent(eventSeq: number): Promise<LoadedEvent | undefined>;
   /**

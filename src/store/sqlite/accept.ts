@@ -11,6 +11,7 @@ import { createEventIds } from "./event-ids.ts";
 import { readLastSeq } from "./event-numbers.ts";
 import type { Moves } from "./move.ts";
 import type { SendingWalk } from "./sending-rows.ts";
+import { MESSAGE_STATE } from "./taken-messages.ts";
 import type { TransactionPart } from "./transactions.ts";
 
 /** Larger bodies stand apart, so that reading events does not drag them along. */
@@ -58,9 +59,15 @@ export function createAccept(
   const insertIfMissing = db.prepare(`${insertRow} on conflict do nothing`);
   const findByHash = db.prepare(`
     select coalesce(e.id, k.id) as id, coalesce(e.tenant_id, k.tenant_id) as tenant_id,
-      coalesce(e.dedupe_key, k.dedupe_key) as dedupe_key, coalesce(e.received_at, k.received_at) as received_at
+      coalesce(e.dedupe_key, k.dedupe_key) as dedupe_key,
+      max(coalesce(e.received_at, k.received_at), coalesce(t.settled_at, 0)) as received_at,
+      coalesce(t.state, -1) = ${MESSAGE_STATE.held} as is_held
     from dedupe d left join events e on e.seq = d.event_seq left join known_ids k on k.event_seq = d.event_seq
+      left join taken_messages t on t.event_seq = d.event_seq
     where d.hash = ?`);
+  const holdMessage = db.prepare(
+    `insert into taken_messages (event_seq, state, generation) values (?, ${MESSAGE_STATE.held}, ?)`,
+  );
   const saveHash = db.prepare("insert or replace into dedupe (hash, event_seq) values (?, ?)");
   const findEvent = db.prepare("select priority, ordering_key, due_at from events where seq = ?");
   const moveCursor = db.prepare(
@@ -84,7 +91,7 @@ export function createAccept(
       // What it points at is gone; another may stand behind it.
       if (row.dedupe_key === null) left ??= hash;
       else if (isAmong(bytes, row.dedupe_key) && row.tenant_id === event.tenantId) {
-        const isFresh = event.receivedAt - row.received_at <= options.dedupeHorizonMs;
+        const isFresh = row.is_held === 1 || event.receivedAt - row.received_at <= options.dedupeHorizonMs;
         return isFresh ? { knownAs: row.id } : { freeHash: hash };
       }
       hash += 1n;
@@ -169,6 +176,7 @@ export function createAccept(
       if (!event.givenId) ids.note(seq, event.id);
       blocks.note(seq, event, deliveries.length === 0);
       if (isLarge) insertBody.run(seq, event.body);
+      if (event.heldGeneration !== undefined) holdMessage.run(seq, event.heldGeneration);
       if (freeHash !== undefined) saveHash.run(freeHash, seq);
       if (freeReplayHash !== undefined) saveHash.run(freeReplayHash, seq);
       const to = { eventSeq: seq, dueAt: event.dueAt, priority: event.priority, orderingKey: event.orderingKey };
@@ -242,7 +250,10 @@ interface KnownKey {
   id: string;
   tenant_id: string;
   dedupe_key: Uint8Array | null;
+  /** Of the event, or later: when its message was settled. */
   received_at: number;
+  /** Its message is in its queue still, and will come again. */
+  is_held: number;
 }
 
 interface FanOutRow {

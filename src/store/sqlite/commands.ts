@@ -16,6 +16,7 @@ import type { Recover } from "./recover.ts";
 import { createReplayWrites } from "./replays.ts";
 import { createRequestNotes } from "./request-ring.ts";
 import type { Retention } from "./retention.ts";
+import { createMessageWrites } from "./taken-messages.ts";
 
 export interface CommandParts {
   /** Of the batch that is being written. */
@@ -40,6 +41,7 @@ export function createCommands(db: Database, parts: CommandParts) {
       fanOut: (eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined) =>
         accept.fanOut(eventSeq, deliveries, cursor, at.wall),
       ...createRequestNotes(db),
+      ...createMessageWrites(db, at, (key, delivery) => void change(key, { act: "replay", ...delivery }, at.now)),
     },
     lanes: {
       ...recover,

@@ -5,6 +5,8 @@ import { hashKey, readKeys, type AcceptOptions } from "./accept.ts";
 export interface KnownIds {
   /** The event is deleted in the same transaction. */
   leave(event: DeletedEvent, wall: number): void;
+  /** The event is deleted in the same transaction, and its ids with it. */
+  forget(event: DeletedEvent): void;
   /** Forgets those that were known for long enough, up to `limit`; returns how many. */
   forgetOld(wall: number, limit: number): number;
 }
@@ -45,6 +47,7 @@ export function createKnownIds(db: Database, { hashKey: secret, dedupeHorizonMs 
   }
 
   return {
+    forget,
     leave(event, wall) {
       const { seq, id, tenantId, dedupeKey, receivedAt } = event;
       const isFresh = wall - receivedAt <= dedupeHorizonMs;

@@ -79,7 +79,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
         });
       },
       logRequest: commits.logRequest,
-      ...written("events", "fanOut", "noteRequestReplay"),
+      ...written("events", "fanOut", "noteRequestReplay", "settleMessage", "reopenByMessage"),
       ...read("events", "loadUnfinishedFanOuts"),
     },
 
@@ -107,7 +107,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     },
 
     reads: {
-      ...read("reads", "findEvent", "loadEvent", "listEvents", "findEventSpan"),
+      ...read("reads", "findEvent", "findMessage", "loadEvent", "listEvents", "findEventSpan"),
       ...read("reads", "findDelivery", "listAttempts", "listDeliveries", "listDeadLetters", "walk", "countReopened"),
       ...read("reads", "listRequests", "findRequest", "loadRequestBody"),
       ...read("reads", "loadCounters", "findImbalance", "loadTenantUsage", "loadAttemptStats", "loadReusableBytes"),

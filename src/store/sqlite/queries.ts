@@ -8,6 +8,7 @@ import { createPrepare } from "./query-rows.ts";
 import { createRecordReads } from "./records.ts";
 import { createReplayReads, createWalks } from "./replay-reads.ts";
 import { createRequestReads } from "./request-reads.ts";
+import { createMessageReads } from "./taken-messages.ts";
 import { createTenantReads } from "./tenants.ts";
 
 /** Everything that only reads, by port and method, on a connection of its own. */
@@ -19,6 +20,7 @@ export function createQueries(db: Database) {
     records: createRecordReads(db, prepare),
     reads: {
       ...events,
+      ...createMessageReads(prepare),
       ...createDeliveryReads(prepare),
       ...createWalks(prepare),
       ...createRequestReads(prepare, events.findEvent),

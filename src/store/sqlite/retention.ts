@@ -12,6 +12,7 @@ import { LAST_EVENT_SEQ } from "./event-numbers.ts";
 import { createKnownIds, type DeletedEvent } from "./known-ids.ts";
 import type { RequestRing } from "./request-ring.ts";
 import { createRetentionWalk } from "./retention-walk.ts";
+import { MESSAGE_STATE } from "./taken-messages.ts";
 
 const { pending, sending, delivered, dead, cancelled } = STATE;
 
@@ -21,8 +22,8 @@ const JUST_ENDED_MS = 3_600_000;
 export function createRetention(db: Database, options: AcceptOptions & { ring: Pick<RequestRing, "forget"> }) {
   const selectEvents = db.prepare(`
     select seq, id, tenant_id as tenantId, received_at as receivedAt, dedupe_key as dedupeKey, size,
-      fan_out_cursor is not null as isFanningOut
-    from events where seq > ? and seq <= ? order by seq limit ?`);
+      fan_out_cursor is not null as isFanningOut, t.state as messageState, t.settled_at as settledAt
+    from events left join taken_messages t on t.event_seq = seq where seq > ? and seq <= ? order by seq limit ?`);
   const selectDeliveries = db.prepare(`
     select count(*) as deliveries, coalesce(sum(attempt_count), 0) as attempts,
       coalesce(sum(state in (${pending}, ${sending}) or (state = ${dead} and queued_key is not null)), 0) as needed,
@@ -41,7 +42,7 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
     where tenant_id = ?1 and subscription_seq = 0`);
   const attempts = createAttempts(db);
   const attemptsOfEvents = createAttemptsOfEvents(db);
-  const removeAll = ["deliveries", "bodies"].map((table) =>
+  const removeAll = ["deliveries", "bodies", "taken_messages"].map((table) =>
     db.prepare(`delete from ${table} where event_seq between ? and ?`),
   );
   const removeEvents = db.prepare("delete from events where seq between ? and ?");
@@ -76,7 +77,9 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
     removeEvents.run(first, last);
     const sums = new Map<string, { count: number; bytes: number }>();
     for (const event of run) {
-      ids.leave(event, wall);
+      // One that was parked may be put back into its queue, and is another event then.
+      if (event.messageState === MESSAGE_STATE.parked) ids.forget(event);
+      else ids.leave({ ...event, receivedAt: Math.max(event.receivedAt, event.settledAt ?? 0) }, wall);
       const sum = sums.get(event.tenantId) ?? { count: 0, bytes: 0 };
       sums.set(event.tenantId, { count: sum.count + 1, bytes: sum.bytes + event.size });
     }
@@ -202,8 +205,9 @@ type AgeStep = Extract<PruneStep, { of: "events" | "requests" }>;
 export type Retention = ReturnType<typeof createRetention>;
 
 /** From then on it may go; never for what is still needed. */
-function dueAtOf({ receivedAt, isFanningOut }: OldEvent, stand: Stand, ages: Ages): number {
-  if (isFanningOut === 1 || stand.needed > 0) return Number.POSITIVE_INFINITY;
+function dueAtOf({ receivedAt, isFanningOut, messageState }: OldEvent, stand: Stand, ages: Ages): number {
+  const isHeld = messageState === MESSAGE_STATE.held;
+  if (isHeld || isFanningOut === 1 || stand.needed > 0) return Number.POSITIVE_INFINITY;
   const { lastDeathAt, lastEndAt } = stand;
   const dueAt = lastDeathAt === null ? receivedAt + ages.events : lastDeathAt + ages.deadLetters;
   return lastEndAt === null ? dueAt : Math.max(dueAt, lastEndAt + JUST_ENDED_MS);
@@ -212,6 +216,9 @@ function dueAtOf({ receivedAt, isFanningOut }: OldEvent, stand: Stand, ages: Age
 interface OldEvent extends DeletedEvent {
   size: number;
   isFanningOut: number;
+  /** Null where nothing was noted of a message. */
+  messageState: number | null;
+  settledAt: number | null;
 }
 
 interface Part {

@@ -7,6 +7,7 @@ const LOG_TABLES: ReadonlySet<string> = new Set([
   "bodies",
   "dedupe",
   "known_ids",
+  "taken_messages",
   "deliveries",
   "attempts",
   "attempt_forms",

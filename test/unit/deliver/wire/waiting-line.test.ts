@@ -31,6 +31,14 @@ describe("a line of those who wait for a connection", () => {
     expect([line.take(), line.take(), line.isEmpty]).toEqual([there, undefined, true]);
   });
 
+  it("takes one back before the others of its owner", () => {
+    const line = createWaitingLine<One>();
+    for (let number = 0; number < 3; number++) line.push(waiting("a", number));
+    const first = line.take() as One;
+    line.putBack(first);
+    expect(drain(line)).toEqual(["a0", "a1", "a2"]);
+  });
+
   it("passes over owners that may not be served, who keep their place", () => {
     const line = createWaitingLine<One>();
     for (const one of [waiting("a", 0), waiting("b", 0), waiting("a", 1)]) line.push(one);

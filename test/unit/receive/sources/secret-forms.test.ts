@@ -1,5 +1,6 @@
 import { createHmac, createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { NO_CONNECTIONS } from "../../../../src/brokers/connections.ts";
 import { createSystemRandom } from "../../../../src/domain/system-clock.ts";
 import { findEd25519Key } from "../../../../src/receive/sources/ed25519-key.ts";
 import { hmac } from "../../../../src/receive/sources/hmac.ts";
@@ -12,9 +13,9 @@ import { arrive, settingsOf } from "../../../contract/source-fixture.ts";
 import { NO_BASE64, NO_HEX, NO_SECRETS } from "../../../support/weak-secrets.ts";
 
 const random = createSystemRandom();
-const services = { fetchText: () => Promise.reject(new Error("nothing is fetched here")) };
+const fetchText = () => Promise.reject(new Error("nothing is fetched here"));
 const plugged = await Promise.all(PLUGINS.map((plugin) => plugin.loadSourceKinds()));
-const kinds = createSourceKinds(services, plugged.flat());
+const kinds = createSourceKinds({ fetchText, connections: NO_CONNECTIONS }, plugged.flat());
 const withSecrets = [...kinds.values()].filter(
   ({ needsSecret, secretForm }) => needsSecret || secretForm !== undefined,
 );

@@ -1,0 +1,56 @@
+import type { StoredEvent } from "../../store/port/reads.ts";
+import { giveBack, type HandlingOptions, type Settlement } from "./handle-message.ts";
+import type { Hold } from "./hold.ts";
+import type { Judgement } from "./judge-result.ts";
+import type { OpenedMessage } from "./opened-message.ts";
+
+/**
+ * What becomes of a message whose event is on disk, since now or since it came before. One that comes again goes on with
+ * its event: it waits while that is open, and nothing that has ended is done again, unless somebody asked for that.
+ */
+export async function meetEvent(
+  { eventIds, deliveries, isKnown }: Extract<Judgement, { kind: "stored" }>,
+  { facts }: OpenedMessage,
+  hold: Hold,
+  options: HandlingOptions,
+): Promise<Settlement> {
+  const { source, store, endedEvents, stopping, onTrouble } = options;
+  const tenantId = facts.adopted?.tenantId ?? source.tenantId;
+  if (isKnown && (facts.isHeld || facts.generation > 1)) {
+    try {
+      for (const id of eventIds) await reopenIfAsked(await store.reads.findEvent(id, tenantId), facts, options);
+    } catch (error) {
+      onTrouble(source, error, "a message could not be compared with its event, and is given back");
+      return giveBack(hold);
+    }
+  }
+  // Who has no id cannot be met again: nothing would tell that it was stored already.
+  if (!facts.isHeld) return { kind: "acknowledge" };
+  const endings = await Promise.all(
+    eventIds.map((id) => endedEvents.whenEnded({ id, tenantId, deliveries }, [hold.signal, stopping])),
+  );
+  if (endings.includes(undefined)) return giveBack(hold);
+  const seqs = endings.flatMap((ending) => (ending?.seq === undefined ? [] : [ending.seq]));
+  const dead = eventIds.filter((_, index) => endings[index]?.how === "dead");
+  if (dead.length === 0) return { kind: "acknowledge", seqs };
+  return { kind: "park", reason: { code: "dead", description: `Deliveries of ${dead.join(", ")} are dead.` }, seqs };
+}
+
+/** A replay by whoever sent it, or one that was parked and put back into its queue. */
+async function reopenIfAsked(
+  event: StoredEvent | undefined,
+  { generation, isHeld }: OpenedMessage["facts"],
+  { store, reopen }: HandlingOptions,
+): Promise<void> {
+  if (event === undefined) return;
+  const knownGeneration = readGeneration(event.details);
+  const isReplay = generation > knownGeneration;
+  const isPutBack = isHeld && event.open === 0 && (await store.reads.findMessage(event.seq))?.state === "parked";
+  if (isReplay || isPutBack) await reopen(event, { generation, knownGeneration, isHeld });
+}
+
+function readGeneration(details: string | undefined): number {
+  if (details === undefined) return 1;
+  const { generation } = JSON.parse(details) as { generation?: unknown };
+  return typeof generation === "number" ? generation : 1;
+}

@@ -1,0 +1,223 @@
+import { parseMessage } from "../../brokers/parse-message.ts";
+import { createHeaderSeal } from "../../brokers/sealed-headers.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import type { Source } from "../../domain/source.ts";
+import { parsePublishBody } from "../publish/publish-body.ts";
+import { describeItem } from "../publish/publish.ts";
+import { DEFAULT_PUBLISH_LIMITS, type PublishItem } from "../publish/publish-item.ts";
+import type { ParkReason, PulledMessage } from "../sources/source-kind.ts";
+import { toMessageEventId } from "../webhook-event.ts";
+import { readSentBy, type SentBy } from "./message-properties.ts";
+import type { OpenedMessage, PulledFacts } from "./opened-message.ts";
+import type { PullSettings } from "./pull-options.ts";
+
+type Opened = OpenedMessage | { park: ParkReason };
+
+export interface OpenOptions {
+  source: Source;
+  settings: PullSettings;
+  /** Of JSON. */
+  maxDepth: number;
+  /** Wall clock, milliseconds. */
+  receivedAt: number;
+}
+
+/** From a message to what stands in it, by what the source says its messages are. Throws nothing. */
+export function openMessage(message: PulledMessage, options: OpenOptions): Opened {
+  const sentBy = readSentBy(message);
+  switch (options.settings.body) {
+    case "raw":
+      return openRaw(message, sentBy, options);
+    case "message":
+      return openWhole(message, options);
+    case "event":
+      return openEvent(message, sentBy, options);
+  }
+}
+
+/** A queue adds to the size of what is in it: base64, and JSON's own marks. */
+export function maxMessageBytes({ maxBytes }: Source, { body }: PullSettings): number {
+  return body === "raw" ? maxBytes : maxBytes * 2 + 65_536;
+}
+
+function openRaw(message: PulledMessage, sentBy: SentBy, { source, settings }: OpenOptions): Opened {
+  const { body, headers } = message;
+  const id = sentBy.eventId ?? message.id;
+  const eventId = id === undefined ? undefined : toMessageEventId(source.name, id);
+  const facts = toFacts(message, settings, {
+    ...sentBy,
+    eventId,
+    originId: sentBy.eventId,
+    said: [],
+    adopted: undefined,
+  });
+  return { ...asRequest(), body, headers, origin: sentBy.origin, hops: sentBy.hops, facts };
+}
+
+/** `format: message` of another gateway, or of this one. */
+function openWhole(message: PulledMessage, options: OpenOptions): Opened {
+  const { source, settings, maxDepth } = options;
+  const parsed = parseMessage(message.body, { maxBytes: maxMessageBytes(source, settings), maxDepth });
+  if ("reason" in parsed) return { park: { code: parsed.reason, description: parsed.description } };
+  const event = parsed.message;
+  const secret = openHeaders(event.sealedHeaders, event.eventId, settings.messageKey);
+  if (secret === undefined) {
+    const description = "Its credentials were sealed with another message_key than the source has, or were changed.";
+    return { park: { code: "sealed_otherwise", description } };
+  }
+  const said = [
+    ["user_id", quote(event.userId)],
+    ["session_id", quote(event.sessionId)],
+    ["deliver_at", event.deliverAt === undefined ? undefined : String(event.deliverAt)],
+    ["expires_at", event.expiresAt === undefined ? undefined : String(event.expiresAt)],
+    ["metadata", event.metadata],
+  ] as const;
+  const facts = toFacts(message, settings, {
+    eventId: toMessageEventId(source.name, event.eventId),
+    originId: event.eventId,
+    origin: event.origin,
+    generation: event.generation,
+    hops: event.hops,
+    said,
+    adopted: {
+      type: event.eventType,
+      version: event.eventVersion,
+      source: event.source,
+      // Whoever can write into a queue must not choose whose events they are.
+      tenantId: undefined,
+      priority: event.priority,
+      orderingKey: event.orderingKey,
+      origin: event.method === undefined ? "publish" : "webhook",
+      occurredAt: event.occurredAt,
+      deliverAt: event.deliverAt,
+      expiresAt: event.expiresAt,
+      contentType: event.contentType,
+      isChecked: true,
+    },
+  });
+  const { headers = {}, traceparent, contentType, content } = event;
+  return {
+    body: "body" in content ? Buffer.from(content.body) : Buffer.alloc(0),
+    headers: {
+      ...(contentType !== undefined && { "content-type": contentType }),
+      ...(traceparent !== undefined && { traceparent }),
+      ...lowerCase(headers),
+      ...lowerCase(secret),
+    },
+    method: event.method ?? "POST",
+    path: event.path,
+    query: event.query ?? "",
+    remoteAddress: event.remoteAddress ?? "",
+    claim: "claim" in content ? content.claim : undefined,
+    origin: event.origin,
+    hops: event.hops,
+    facts,
+  };
+}
+
+/** The Event of a bus, read like a published one. */
+function openEvent(message: PulledMessage, sentBy: SentBy, options: OpenOptions): Opened {
+  const { source, settings, receivedAt } = options;
+  const item = readItem(message.body, options);
+  if (item instanceof PosthornError) return { park: { code: item.code, description: item.message } };
+  const deliverAt = item.deliverAt ?? readDelay(message, receivedAt);
+  const eventId = item.eventId ?? (message.id === undefined ? undefined : toMessageEventId(source.name, message.id));
+  const facts = toFacts(message, settings, {
+    ...sentBy,
+    eventId,
+    originId: undefined,
+    said: describeItem({ ...item, deliverAt }),
+    adopted: {
+      type: item.eventType,
+      version: item.eventVersion,
+      source: item.source,
+      tenantId: settings.trustsTenant ? item.tenantId : undefined,
+      priority: item.priority,
+      orderingKey: item.orderingKey,
+      origin: "publish",
+      occurredAt: item.timestamp,
+      deliverAt,
+      expiresAt: item.expiresAt,
+      contentType: "application/json",
+      isChecked: false,
+    },
+  });
+  const headers = { ...message.headers, "content-type": "application/json" };
+  return { ...asRequest(), body: item.payload, headers, origin: sentBy.origin, hops: sentBy.hops, facts };
+}
+
+function readItem(body: Buffer, { source, maxDepth }: OpenOptions): PublishItem | PosthornError {
+  try {
+    const limits = { ...DEFAULT_PUBLISH_LIMITS, maxPayloadBytes: source.maxBytes, maxDepth };
+    const { batch, items } = parsePublishBody(body, limits);
+    const [item] = items;
+    if (!batch && item !== undefined) return item;
+    return new PosthornError("invalid_field", "A message holds one event, as a JSON object, and no list of them.");
+  } catch (error) {
+    if (error instanceof PosthornError) return error;
+    return new PosthornError("unreadable_body", "The message could not be read.", { cause: error });
+  }
+}
+
+/** What producers leave to RabbitMQ's delayed exchange; a negative one has waited there already. */
+function readDelay({ headers }: PulledMessage, receivedAt: number): number | undefined {
+  const text = headers["x-delay"];
+  if (text === undefined || !/^\d{1,12}$/.test(text)) return undefined;
+  const delayMs = Number(text);
+  return delayMs === 0 ? undefined : receivedAt + delayMs;
+}
+
+interface Said {
+  eventId: string | undefined;
+  /** What the event is called where it came in first. */
+  originId: string | undefined;
+  origin: string | undefined;
+  generation: number;
+  hops: number;
+  /** More of what is kept with the event: names, and JSON. */
+  said: readonly (readonly [name: string, json: string | undefined])[];
+  adopted: PulledFacts["adopted"];
+}
+
+function toFacts({ pulledFrom = [] }: PulledMessage, { isUntilDelivered }: PullSettings, said: Said): PulledFacts {
+  const { eventId, generation, adopted } = said;
+  const members = [
+    // The first: it is found there without reading the rest.
+    ["hops", said.hops === 0 ? undefined : String(said.hops)],
+    ["origin_event_id", quote(said.originId)],
+    ["origin", quote(said.origin)],
+    ["generation", generation === 1 ? undefined : String(generation)],
+    ["pulled_from", pulledFrom.length === 0 ? undefined : JSON.stringify(pulledFrom)],
+    ...said.said,
+  ].flatMap(([name, json]) => (json === undefined ? [] : [`"${name}":${json}`]));
+  return {
+    eventId,
+    details: members.length === 0 ? undefined : `{${members.join(",")}}`,
+    generation,
+    isHeld: isUntilDelivered && eventId !== undefined,
+    adopted,
+  };
+}
+
+/** Undefined when they cannot be opened; without a key they are left where they are. */
+function openHeaders(
+  sealed: string | undefined,
+  eventId: string,
+  key: string | undefined,
+): Readonly<Record<string, string>> | undefined {
+  if (sealed === undefined || key === undefined) return {};
+  return createHeaderSeal(key).open(sealed, eventId);
+}
+
+function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function quote(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : JSON.stringify(text);
+}
+
+/** Where a message has no request of its own. */
+function asRequest() {
+  return { method: "POST", path: undefined, query: "", remoteAddress: "", claim: undefined };
+}

@@ -1,0 +1,46 @@
+import { Type } from "typebox";
+import { DEFAULT_NAMESPACE } from "../../domain/connection.ts";
+import { pullOptions } from "../pulled/pull-options.ts";
+import type { BrokerKindSpec } from "./broker-kind.ts";
+
+const MAX_UNACKNOWLEDGED = 10;
+const FAILED_KEY = "webhook.failed";
+
+/** A queue of RabbitMQ. What is parked goes to an exchange, with the reason in its headers. */
+export const AMQP: BrokerKindSpec = {
+  name: "amqp",
+  options: pullOptions({
+    max_unacknowledged: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1000,
+        default: MAX_UNACKNOWLEDGED,
+        description: "How many messages are held at once: RabbitMQ's prefetch",
+      }),
+    ),
+    namespace: Type.Optional(
+      Type.String({
+        pattern: "^[A-Za-z0-9_.-]{1,64}$",
+        description: "Parked messages go to the exchange `NAMESPACE.dlx`; by default as the connection's topology says",
+      }),
+    ),
+    park_to: Type.Optional(
+      Type.Object(
+        {
+          exchange: Type.String({ maxLength: 255, description: "The empty name: straight to the queue of that key" }),
+          routing_key: Type.String({ minLength: 1, maxLength: 255 }),
+        },
+        { additionalProperties: false, description: "Where parked messages go instead" },
+      ),
+    ),
+  }),
+  // RabbitMQ's consumer timeout is 30 minutes, and nothing can make it longer.
+  pull: { limits: { holdMs: 30 * 60_000, canRenew: false }, defaults: { maxUnacknowledged: MAX_UNACKNOWLEDGED } },
+  describeTaker({ namespace = DEFAULT_NAMESPACE, park_to: parkTo }) {
+    const { exchange, routing_key: key } = (parkTo ?? {
+      exchange: `${String(namespace)}.dlx`,
+      routing_key: FAILED_KEY,
+    }) as { exchange: string; routing_key: string };
+    return { parkTo: { destination: exchange, subject: key }, sessions: false, holdMs: 0 };
+  },
+};

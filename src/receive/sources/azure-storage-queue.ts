@@ -1,0 +1,28 @@
+import { Type } from "typebox";
+import { poisonQueueOf } from "../../brokers/azure-storage-queue/storage-connection.ts";
+import { pullOptions } from "../pulled/pull-options.ts";
+import type { BrokerKindSpec } from "./broker-kind.ts";
+
+const MAX_DELIVERIES = 5;
+const HOLD_MS = 30_000;
+
+/** A queue of Azure Storage. What is parked goes to `NAME-poison`. */
+export const AZURE_STORAGE_QUEUE: BrokerKindSpec = {
+  name: "azure-storage-queue",
+  options: pullOptions({
+    max_deliveries: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 10_000,
+        default: MAX_DELIVERIES,
+        description: "A message that was taken more often than this, and never reached the disk, is parked",
+      }),
+    ),
+  }),
+  pull: { limits: { holdMs: HOLD_MS, canRenew: true }, defaults: { maxDeliveries: MAX_DELIVERIES } },
+  describeTaker: ({ queue }) => ({
+    parkTo: { destination: poisonQueueOf(String(queue)), subject: "" },
+    sessions: false,
+    holdMs: HOLD_MS,
+  }),
+};

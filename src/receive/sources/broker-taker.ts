@@ -1,0 +1,101 @@
+import { BrokerFault } from "../../brokers/broker-fault.ts";
+import type { QueueTaker, Settled, TakenMessage } from "../../brokers/broker.ts";
+import { isFieldName, isFieldValue } from "../../domain/header-block.ts";
+import type { PulledMessage, Taker } from "./source-kind.ts";
+
+export interface AdaptedTakerOptions {
+  taker: QueueTaker;
+  /** How long one call waits for messages; it is made again and again. */
+  waitMs: number;
+  depth(): Promise<number>;
+  placesOf(message: TakenMessage): readonly string[];
+}
+
+/** Of a hostile message: what is beyond is left out. */
+const MAX_PROPERTIES = 200;
+const MAX_PROPERTY_LENGTH = 16_384;
+
+/** The taker of a broker as that of a source. */
+export function adaptTaker({ taker, waitMs, depth, placesOf }: AdaptedTakerOptions): Taker {
+  const taken = new WeakMap<PulledMessage, TakenMessage>();
+  /** The call that waits. It goes on when whoever wanted its messages has gone: then they are given back. */
+  let call: Promise<TakenMessage[]> | undefined;
+
+  function takeOnce(max: number): Promise<TakenMessage[]> {
+    call ??= taker.take(max, waitMs).finally(() => (call = undefined));
+    return call;
+  }
+
+  function toPulled(message: TakenMessage): PulledMessage {
+    const pulled: PulledMessage = {
+      id: message.id === "" ? undefined : message.id,
+      body: message.body,
+      headers: toHeaders(message),
+      deliveryCount: message.deliveryCount,
+      pulledFrom: placesOf(message),
+    };
+    taken.set(pulled, message);
+    return pulled;
+  }
+
+  function originalOf(message: PulledMessage): TakenMessage {
+    const found = taken.get(message);
+    if (found === undefined) throw new Error("a message was settled by another than its taker");
+    return found;
+  }
+
+  return {
+    async take(max, signal) {
+      while (!signal.aborted) {
+        const waiting = takeOnce(max);
+        const messages = await Promise.race([waiting, whenAborted(signal)]);
+        if (messages === undefined) {
+          // Nobody wants them any more.
+          waiting.then(giveBack, () => undefined);
+          await taker.rest();
+          return [];
+        }
+        if (messages.length > 0) return messages.map(toPulled);
+      }
+      return [];
+    },
+    rest: () => taker.rest(),
+    acknowledge: async (message) => orLost(await originalOf(message).acknowledge()),
+    retry: async (message) => void (await originalOf(message).retry()),
+    park: async (message, { code, description }) => orLost(await originalOf(message).park(code, description)),
+    async renew(message) {
+      const { renew } = originalOf(message);
+      orLost(renew === undefined ? "lost" : await renew());
+    },
+    depth: () => depth(),
+    close: () => taker.close(),
+  };
+}
+
+function giveBack(messages: readonly TakenMessage[]): void {
+  for (const message of messages) void message.retry().catch(() => undefined);
+}
+
+function whenAborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+}
+
+function orLost(settled: Settled): void {
+  if (settled === "settled") return;
+  throw new BrokerFault("lost", "It was held for too long, or its connection was lost: it comes again.");
+}
+
+/** Its properties as headers, as far as a header can say them; with what the broker says of it apart from them. */
+function toHeaders({ properties, contentType, subject, sessionId }: TakenMessage): Readonly<Record<string, string>> {
+  const own = { "content-type": contentType, subject, "session-id": sessionId };
+  const entries = [...Object.entries(properties).slice(0, MAX_PROPERTIES), ...Object.entries(own)];
+  const headers = entries.flatMap(([name, value]): [string, string][] => {
+    const text = value === undefined ? "" : String(value);
+    const isSayable = text !== "" && text.length <= MAX_PROPERTY_LENGTH && isFieldName(name) && isFieldValue(text);
+    return isSayable ? [[name.toLowerCase(), text]] : [];
+  });
+  return Object.fromEntries(headers);
+}

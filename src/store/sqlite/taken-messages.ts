@@ -1,0 +1,62 @@
+import type { DeliveryKey } from "../port/lanes.ts";
+import { MESSAGE_STATES, type ReopeningMessage, type TakenMessage } from "../port/event-log.ts";
+import type { ReopenedDelivery } from "../port/event-log.ts";
+import type { BatchTime } from "../commit/batch.ts";
+import type { Database } from "./connection.ts";
+import type { Prepare } from "./query-rows.ts";
+
+/** In `taken_messages`. */
+export const MESSAGE_STATE = { held: 0, acknowledged: 1, parked: 2 } as const satisfies Record<
+  TakenMessage["state"],
+  number
+>;
+
+type Reopen = (key: DeliveryKey, delivery: ReopenedDelivery) => void;
+
+/** What becomes of messages, for the writer. */
+export function createMessageWrites(db: Database, at: Readonly<BatchTime>, reopen: Reopen) {
+  const settle = db.prepare("update taken_messages set state = ?2, settled_at = ?3 where event_seq = ?1");
+  // Also of one of which nothing was noted: it may be put back.
+  const insertParked = db.prepare(
+    `insert into taken_messages (event_seq, state, generation, settled_at) values (?, ${MESSAGE_STATE.parked}, 1, ?)`,
+  );
+  const select = db.prepare("select state, generation from taken_messages where event_seq = ?");
+  const selectEvent = db.prepare("select 1 from events where seq = ?");
+  const write = db.prepare(
+    "insert or replace into taken_messages (event_seq, state, generation, settled_at) values (?, ?, ?, ?)",
+  );
+
+  return {
+    settleMessage(eventSeq: number, how: Exclude<TakenMessage["state"], "held">): void {
+      const { changes } = settle.run(eventSeq, MESSAGE_STATE[how], at.wall);
+      if (how === "parked" && changes === 0 && selectEvent.get(eventSeq) !== undefined) {
+        insertParked.run(eventSeq, at.wall);
+      }
+    },
+
+    reopenByMessage(eventSeq: number, message: ReopeningMessage, deliveries: readonly ReopenedDelivery[]): boolean {
+      if (selectEvent.get(eventSeq) === undefined) return false;
+      const known = select.get(eventSeq) as { state: number; generation: number } | undefined;
+      const before = Math.max(known?.generation ?? 1, message.knownGeneration);
+      const isWanted = message.generation > before || known?.state === MESSAGE_STATE.parked;
+      if (!isWanted) return false;
+      const { isHeld } = message;
+      const state = isHeld ? MESSAGE_STATE.held : MESSAGE_STATE.acknowledged;
+      write.run(eventSeq, state, Math.max(before, message.generation), isHeld ? null : at.wall);
+      for (const delivery of deliveries) reopen({ eventSeq, subscriptionSeq: delivery.subscriptionSeq }, delivery);
+      return true;
+    },
+  };
+}
+
+export function createMessageReads(prepare: Prepare) {
+  return {
+    findMessage(eventSeq: number): TakenMessage | undefined {
+      const row = prepare("select state, generation from taken_messages where event_seq = ?").get(eventSeq) as
+        | { state: number; generation: number }
+        | undefined;
+      if (row === undefined) return undefined;
+      return { state: MESSAGE_STATES[row.state] ?? "held", generation: row.generation };
+    },
+  };
+}
