@@ -241,6 +241,22 @@ export function brokerContract(name: string, openWorld: (context: TestContext) =
 
     checkParked(name, prepare);
 
+    it("can be closed while the broker is away, and ends whoever waits for it", async (context) => {
+      const world = await openWorld(context);
+      const connection = world.connectToNobody();
+      const place = { destination: "", subject: "" };
+      const taker = connection.openTaker(
+        takerOptions({ name: "anything", publishTo: place, parkTo: place, parkedQueue: "anything" }),
+      );
+      const waiting = taker.take(1, 10 * WAIT_MS).then(
+        () => "nothing",
+        ({ kind }: { kind: string }) => kind,
+      );
+      await connection.openPublisher("anything").publish(toMessage("x", "x"));
+      await connection.close();
+      expect(["nothing", "closed"]).toContain(await waiting);
+    });
+
     it("ends whoever waits when it is closed", async (context) => {
       const { connection, take } = await prepare(context);
       const taker = take();

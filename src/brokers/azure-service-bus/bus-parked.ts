@@ -142,7 +142,13 @@ function openWalk(queue: string, use: Use, openReceiver: (handle: OpenNamespace)
 }
 
 function toParked(message: ServiceBusReceivedMessage, queue: string): ParkedMessage {
-  const { [PARK_REASON]: reason, [PARK_DESCRIPTION]: description, ...properties } = readProperties(message);
+  const {
+    [PARK_REASON]: reason,
+    [PARK_DESCRIPTION]: description,
+    DeadLetterReason: _reason,
+    DeadLetterErrorDescription: _description,
+    ...properties
+  } = readProperties(message);
   const number = message.sequenceNumber?.toString() ?? "";
   return {
     key: number,
