@@ -31,6 +31,7 @@ const FIGURES = {
   "refused-changes": async () => (await import("./figures/refused-changes.mjs")).measureRefusedChanges,
   steady: async () => (await import("./figures/steady.mjs")).measureSteady,
   start: async () => (await import("./figures/start.mjs")).measureStart,
+  amqp: async () => (await import("./figures/amqp.mjs")).measureAmqp,
 };
 
 await runScript(async () => {

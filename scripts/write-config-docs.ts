@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { TSchema } from "typebox";
 import { describeExpected, type JsonSchema } from "../src/config/expected.ts";
-import { ClientSettings, SETTING_GROUPS, Settings, type SettingSchema } from "../src/config/schema.ts";
+import { ClientSettings, SETTING_GROUPS, Settings } from "../src/config/schema.ts";
+import type { SettingSchema } from "../src/config/setting-schema.ts";
 
 /** Writes what users read about the settings from the schema: docs/configuration.md and .env.example. */
 

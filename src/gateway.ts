@@ -6,7 +6,6 @@ import { openBrokers } from "./gateway/brokers.ts";
 import { openCapacity } from "./gateway/capacity.ts";
 import { openDelivery } from "./gateway/delivery.ts";
 import { createLateParts } from "./gateway/mutual-parts.ts";
-import { openNews } from "./gateway/news.ts";
 import type { GatewayOptions, Start } from "./gateway/options.ts";
 import { openOutgoing } from "./gateway/outgoing.ts";
 import { createPartStack } from "./gateway/part-stack.ts";
@@ -17,7 +16,7 @@ import { openStorage } from "./gateway/storage.ts";
 import { openSubscribers } from "./gateway/subscribers.ts";
 import { openTenancy } from "./gateway/tenancy.ts";
 import { applyDeclared, type Declared } from "./registry/apply-declared.ts";
-import { startFollowing } from "./registry/follow.ts";
+import { startFollowing } from "./registry/registry.ts";
 
 export type { GatewayOptions } from "./gateway/options.ts";
 
@@ -64,8 +63,7 @@ async function openParts(start: Start) {
   const wanted = { ...reaching, ...(await openSubscribers(start, reaching, later)) };
   const delivering = { ...wanted, ...openDelivery(start, wanted, later) };
   const accepting = { ...delivering, ...openAcceptance(start, delivering) };
-  const telling = { ...accepting, ...openNews(start, accepting) };
-  const acting = { ...telling, ...openActs(start, telling) };
+  const acting = { ...accepting, ...openActs(start, accepting) };
   fill(acting);
   const receiving = { ...acting, ...(await openReceivers(start, acting)) };
   // Whatever comes after it is closed before the listener.
@@ -96,22 +94,22 @@ function addRunning({ parts }: Start, made: Parts): { waitsMs: number } {
 
 /** Goes on where the last run ended, and begins to deliver. */
 async function run({ config, logger, logFault, parts }: Start, made: Parts): Promise<void> {
-  const { store, clock, registry, inFlight, subscriptions, router, fanOut, scheduler, news } = made;
-  const { deaths = [], ...recovered } = await store.lanes.recover(inFlight.left);
+  const { store, clock, registry, inFlight, subscriptions, router, fanOut, scheduler, failureEvents } = made;
+  const { deaths: dead = [], ...recovered } = await store.lanes.recover(inFlight.left);
   if (Object.values(recovered).some((count) => count > 0)) {
     logger.warn(recovered, "the last run ended in the middle of its work, going on");
   }
   await made.takeOver(config);
   warnWeakSources(made, logger);
-  made.smartsheet.readManifests();
+  made.plugins.start();
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
   // Before the first delivery: what ended while the gateway was down signs no more.
   await made.rotation.endOverlaps();
   await scheduler.start();
   made.modes.start();
-  news.diedUnsent(deaths);
-  news.start();
+  failureEvents.diedUnsent(dead);
+  failureEvents.start();
   await made.jobs.start();
   await made.replayRunner.start();
   await made.validations.start();

@@ -4,11 +4,16 @@ import { CommandFailure } from "./failure.ts";
 export interface ApiClient {
   readonly url: string;
   /** Throws what the gateway answered, as a failure, unless it is a success or in `expected`. */
+  send(method: string, path: string, parts?: RequestParts): Promise<ApiAnswer>;
   get(path: string, query?: Query, expected?: readonly number[]): Promise<ApiAnswer>;
-  post(path: string, body?: string | Uint8Array<ArrayBuffer>, headers?: Record<string, string>): Promise<ApiAnswer>;
-  put(path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>): Promise<ApiAnswer>;
-  patch(path: string, body: string, headers: Record<string, string>): Promise<ApiAnswer>;
-  remove(path: string): Promise<ApiAnswer>;
+  post(path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>): Promise<ApiAnswer>;
+}
+
+interface RequestParts {
+  query?: Query | undefined;
+  body?: string | Uint8Array<ArrayBuffer> | undefined;
+  headers?: Record<string, string> | undefined;
+  expected?: readonly number[] | undefined;
 }
 
 /** A list is given as several values of one name. */
@@ -25,14 +30,16 @@ export interface ApiAnswer {
 const TIMEOUT_MS = 30_000;
 
 export function createApiClient(url: string, key: string | undefined): ApiClient {
-  async function request(path: string, init: RequestInit, expected: readonly number[] = []): Promise<ApiAnswer> {
+  async function send(method: string, path: string, parts: RequestParts = {}): Promise<ApiAnswer> {
+    const { query = {}, body, headers = {}, expected = [] } = parts;
     const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
     let response: Response;
     let text: string;
     try {
-      response = await fetch(url + path, {
-        ...init,
-        headers: { ...(init.headers as Record<string, string> | undefined), ...authorization },
+      response = await fetch(url + path + writeQuery(query), {
+        method,
+        ...(body !== undefined && { body }),
+        headers: { ...headers, ...authorization },
         // A redirect is no answer of a gateway, and must not get the key.
         redirect: "manual",
         signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -47,19 +54,17 @@ export function createApiClient(url: string, key: string | undefined): ApiClient
 
   return {
     url,
-    get(path, query = {}, expected) {
-      const given = Object.entries(query).flatMap(([name, value]) =>
-        value === undefined ? [] : [value].flat().map((one) => `${name}=${encodeURIComponent(String(one))}`),
-      );
-      const search = given.join("&");
-      return request(search === "" ? path : `${path}?${search}`, { method: "GET" }, expected);
-    },
-    post: (path, body, headers) =>
-      request(path, { method: "POST", ...(body !== undefined && { body }), ...(headers && { headers }) }),
-    put: (path, body, headers) => request(path, { method: "PUT", body, headers }),
-    patch: (path, body, headers) => request(path, { method: "PATCH", body, headers }),
-    remove: (path) => request(path, { method: "DELETE" }),
+    send,
+    get: (path, query, expected) => send("GET", path, { query, expected }),
+    post: (path, body, headers) => send("POST", path, { body, headers }),
   };
+}
+
+function writeQuery(query: Query): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [value].flat().map((one) => `${name}=${encodeURIComponent(String(one))}`),
+  );
+  return given.length === 0 ? "" : `?${given.join("&")}`;
 }
 
 export function readAnswer(client: ApiClient, answer: ApiAnswer): unknown {

@@ -3,7 +3,8 @@ import type { BackupFlags } from "./backup.ts";
 import type { RestoreFlags } from "./restore.ts";
 
 /** The commands that keep a copy of a gateway's data, on the machine where they lie. */
-export function addBackupCommands(program: Command): void {
+
+export function addBackup(program: Command): void {
   program
     .command("backup [file]")
     .description("write configuration and data into one file, while the gateway runs or not")
@@ -29,7 +30,9 @@ Examples:
     .action(async (file: string | undefined, flags: BackupFlags) =>
       (await import("./backup.ts")).runBackup(file, flags),
     );
+}
 
+export function addRestore(program: Command): void {
   program
     .command("restore <file>")
     .description("check a backup, and put its data and configuration into their places")

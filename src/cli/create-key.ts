@@ -2,43 +2,43 @@ import type { Scope } from "../registry/api-key.ts";
 import { readAnswer } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
 import { usageFailure } from "./failure.ts";
-import type { KeyAnswer } from "./keys.ts";
 import type { LocalFlags } from "./local.ts";
-import { note, parseEnd, print, printJson } from "./output.ts";
+import { note, print, printJson } from "./output.ts";
 
 export interface CreateKeyFlags extends LocalFlags, ClientFlags {
   local?: boolean;
+}
+
+/** As the API takes it. */
+export interface KeyWish {
   name: string;
-  scope: Scope[];
-  tenant?: string;
-  expires?: string;
+  scopes: Scope[];
+  tenant_id?: string;
+  expires_at?: string;
 }
 
 /** By a running gateway; or on the database itself, so that a lost key can always be replaced by who owns the data. */
-export async function runCreateKey(flags: CreateKeyFlags): Promise<void> {
-  const scopes = [...new Set(flags.scope)];
-  const expiresAt = readEnd(flags.expires);
-  if (flags.local !== true) return createByGateway(flags, scopes, expiresAt);
+export async function runCreateKey(flags: CreateKeyFlags, given: KeyWish): Promise<void> {
+  const wish = { ...given, scopes: [...new Set(given.scopes)] };
+  if (flags.local !== true) return createByGateway(flags, wish);
   if (flags.url !== undefined || flags.key !== undefined) {
     throw usageFailure("--local asks no gateway: leave --url and --key out.");
   }
-  await createLocally(flags, scopes, expiresAt);
+  await createLocally(flags, wish);
 }
 
-async function createByGateway(flags: CreateKeyFlags, scopes: readonly Scope[], expires_at: string | undefined) {
+async function createByGateway(flags: CreateKeyFlags, wish: KeyWish): Promise<void> {
   if (flags.config !== undefined || flags.dataDir !== undefined) {
     throw usageFailure("--config and --data-dir are for keys that are made with --local.");
   }
   const client = await connect(flags);
-  const body = JSON.stringify({ name: flags.name, scopes, tenant_id: flags.tenant, expires_at });
-  const answer = await client.post("/api/v1/keys", body, { "content-type": "application/json" });
+  const answer = await client.post("/api/v1/keys", JSON.stringify(wish), { "content-type": "application/json" });
   if (flags.json === true) return print(answer.text);
-  const made = readAnswer(client, answer) as KeyAnswer;
-  tell(made.id, flags, scopes);
-  print(made.key ?? "");
+  const { id, key } = readAnswer(client, answer) as { id: string; key: string };
+  tell(id, key, wish);
 }
 
-async function createLocally(flags: CreateKeyFlags, scopes: readonly Scope[], expires: string | undefined) {
+async function createLocally(flags: CreateKeyFlags, wish: KeyWish): Promise<void> {
   const [
     { getDatabasePath },
     { createIdSource },
@@ -55,27 +55,17 @@ async function createLocally(flags: CreateKeyFlags, scopes: readonly Scope[], ex
     import("./local.ts"),
   ]);
   const { config } = local.loadLocal(flags);
-  const { name, tenant: tenantId } = flags;
-  const createId = createIdSource({ wall: Date.now }, createSystemRandom());
+  const { name, scopes, tenant_id: tenantId, expires_at: expires } = wish;
+  const id = createIdSource({ wall: Date.now }, createSystemRandom())("key");
   const expiresAt = expires === undefined ? undefined : Date.parse(expires);
-  const id = createId("key");
   const { key, made } = createApiKey({ id, name, scopes, tenantId, createdAt: Date.now(), expiresAt });
   addRecordToDatabase(getDatabasePath(config), toNewKeyChange(made), made.createdAt);
-  if (flags.json === true) {
-    return printJson({ id, key, name, scopes, tenant_id: tenantId ?? null, expires_at: expires ?? null });
-  }
-  tell(id, flags, scopes);
-  print(key);
+  if (flags.json !== true) return tell(id, key, wish);
+  printJson({ id, key, name, scopes, tenant_id: tenantId ?? null, expires_at: expires ?? null });
 }
 
-function tell(id: string, { name, tenant }: CreateKeyFlags, scopes: readonly Scope[]): void {
+function tell(id: string, key: string, { name, scopes, tenant_id: tenant }: KeyWish): void {
   const where = tenant === undefined ? "" : ` in the tenant ${tenant}`;
   note(`${id} "${name}" allows ${scopes.join(", ")}${where}; shown only now`);
-}
-
-export function readEnd(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  const end = parseEnd(text, Date.now());
-  if (end === undefined) throw usageFailure(`--expires: "${text}" is no time to come; write RFC 3339, or 12h, 30d.`);
-  return end;
+  print(key);
 }

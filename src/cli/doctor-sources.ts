@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Config } from "../config/settings-tree.ts";
 import { createSystemClock, createSystemRandom } from "../domain/system-clock.ts";
 import type { SourceInput } from "../domain/source.ts";
+import { PLUGINS } from "../plugins/plugins.ts";
 import { createSecretBox } from "../registry/secret-box.ts";
 import { createSourceInputs } from "../registry/sources/source-input.ts";
 import { judgeDoors } from "../registry/sources/source-doors.ts";
@@ -18,8 +19,8 @@ import { countOf } from "./output.ts";
 type Judge = (result: "ok" | "warn" | "fail", detail: string) => void;
 
 /** Whether the sources can tell their senders from others. */
-export function checkSources(config: Config, inspection: Inspection | undefined, judge: Judge): void {
-  const kinds = listKinds();
+export async function checkSources(config: Config, inspection: Inspection | undefined, judge: Judge): Promise<void> {
+  const kinds = await listKinds();
   const declared = config.sources.map((input) => findProblem(input, kinds)).filter((one) => one !== undefined);
   const stored = inspection?.sources ?? [];
   const weak = findWeakSources(config, stored, kinds);
@@ -64,15 +65,8 @@ function findWeakSources(
 }
 
 /** Only their rules are asked for: nothing is received here. */
-function listKinds(): ReadonlyMap<string, SourceKind> {
-  return createSourceKinds({
-    clock: createSystemClock(),
-    fetchText: () => Promise.reject(new Error("nothing is fetched here")),
-    smartsheet: {
-      findSheets: () => new Map(),
-      findWebhooks: () => undefined,
-      noteStatus: () => Promise.resolve(),
-    },
-    connections: NO_CONNECTIONS,
-  });
+async function listKinds(): Promise<ReadonlyMap<string, SourceKind>> {
+  const plugged = await Promise.all(PLUGINS.map((plugin) => plugin.loadSourceKinds()));
+  const fetchText = () => Promise.reject(new Error("nothing is fetched here"));
+  return createSourceKinds({ fetchText, connections: NO_CONNECTIONS }, plugged.flat());
 }

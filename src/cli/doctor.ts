@@ -36,7 +36,7 @@ export async function runDoctor(flags: LocalFlags): Promise<void> {
     checkDataDir(config, about("data dir"));
     const inspection = checkDatabase(config, about("database"));
     if (inspection !== undefined) checkRetention(config, inspection, about("retention"));
-    checkSources(config, inspection, about("sources"));
+    await checkSources(config, inspection, about("sources"));
     const date = await checkGateway(config, about("gateway"));
     checkClock(inspection, date, about("clock"));
   }

@@ -72,25 +72,6 @@ function formatDuration(ms: number): string {
   return `${Math.floor(ms / size)}${unit}`;
 }
 
-/** A time as RFC 3339, or how long ago it was: `90s`, `15m`, `2h`, `7d`. */
-export function parseTime(text: string, wallMs: number): string | undefined {
-  const [, amount, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  const unitMs = UNITS.find(([name]) => name === unit)?.[1];
-  const at = unitMs === undefined ? Date.parse(text) : wallMs - Number(amount) * unitMs;
-  return Number.isNaN(at) || at < 0 ? undefined : new Date(at).toISOString();
-}
-
-/** A time to come as RFC 3339, or how far off it is: `12h`, `30d`. */
-export function parseEnd(text: string, wallMs: number): string | undefined {
-  const [, amount, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  const unitMs = UNITS.find(([name]) => name === unit)?.[1];
-  const at = unitMs === undefined ? Date.parse(text) : wallMs + Number(amount) * unitMs;
-  return at > wallMs && at <= MAX_DATE_MS ? new Date(at).toISOString() : undefined;
-}
-
-/** The end of the year 9999: later ones are no RFC 3339. */
-const MAX_DATE_MS = 253_402_300_799_999;
-
 const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 export function formatBytes(bytes: number): string {

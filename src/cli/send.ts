@@ -4,7 +4,7 @@ import { connect, type ClientFlags } from "./connect.ts";
 import { CommandFailure, EXIT_FAILED, usageFailure } from "./failure.ts";
 import { countOf, note, print, printJson } from "./output.ts";
 import { openProgress } from "./progress.ts";
-import { readCount } from "./read-number.ts";
+import { readCount } from "./read-value.ts";
 
 export interface SendFlags extends ClientFlags {
   data: string;
@@ -42,7 +42,7 @@ const MAX_TOLD = 20;
 const MAX_KEPT = 100_000;
 
 export async function runSend(eventType: string | undefined, flags: SendFlags): Promise<void> {
-  const count = readCount("--count", flags.count, { min: 1, max: MAX_COUNT });
+  const count = readCount(flags.count, "--count", { min: 1, max: MAX_COUNT });
   const data = readData(flags.data);
   const summary = createSummary(count);
   if (flags.webhook === undefined) {

@@ -4,7 +4,7 @@ import { decodeSecret, verifySeed, verifyStandard } from "../domain/signature.ts
 import { escapeControls } from "../telemetry/terminal-text.ts";
 import { CommandFailure, EXIT_CONFIGURATION } from "./failure.ts";
 import { formatBytes, note, print, shorten } from "./output.ts";
-import { readCount } from "./read-number.ts";
+import { readCount } from "./read-value.ts";
 
 export interface SinkFlags {
   port: string;
@@ -22,10 +22,10 @@ const MAX_SHOWN_CHARACTERS = 200;
 
 /** Runs until a signal ends it. */
 export async function runSink(flags: SinkFlags): Promise<void> {
-  const port = readCount("--port", flags.port, { min: 0, max: 65_535 });
-  const status = readCount("--status", flags.status, { min: 200, max: 599 });
-  const delayMs = readCount("--delay", flags.delay, { min: 0, max: 3_600_000 });
-  const failFirst = readCount("--fail-first", flags.failFirst, { min: 0, max: 1_000_000_000 });
+  const port = readCount(flags.port, "--port", { min: 0, max: 65_535 });
+  const status = readCount(flags.status, "--status", { min: 200, max: 599 });
+  const delayMs = readCount(flags.delay, "--delay", { min: 0, max: 3_600_000 });
+  const failFirst = readCount(flags.failFirst, "--fail-first", { min: 0, max: 1_000_000_000 });
   if (flags.secret !== undefined) decodeSecret(flags.secret);
   let received = 0;
 

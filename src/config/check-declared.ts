@@ -1,104 +1,142 @@
+import type { TSchema } from "typebox";
 import { Value } from "typebox/value";
 import { checkKindSettings } from "../deliver/senders/kind-settings.ts";
 import { createDestinationKinds } from "../deliver/senders/kinds.ts";
 import { SubscriptionSchema } from "../deliver/senders/subscription-schema.ts";
+import { checkConnectionInput, ConnectionInput } from "../domain/connection.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import { findForwardRival } from "../domain/forward-rules.ts";
+import { checkHold } from "../domain/hold-rules.ts";
+import { fixedInterval } from "../domain/retry-policy.ts";
 import { SourceInput } from "../domain/source.ts";
 import { checkSourceInput } from "../domain/source-rules.ts";
-import type { SubscriptionInput } from "../domain/subscription.ts";
-import { checkSharedSettings } from "../domain/subscription-rules.ts";
+import type { RetryPolicySpec, SubscriptionInput } from "../domain/subscription.ts";
+import { checkSharedSettings, type FieldProblem } from "../domain/subscription-rules.ts";
 import { TargetInput } from "../domain/target.ts";
 import { isPresetName } from "../domain/target-presets.ts";
 import { checkTargetInput } from "../domain/target-rules.ts";
 import { TenantInput } from "../domain/tenant.ts";
 
-/** Says what is wrong with a field (or, without one, the whole) of a declared thing. */
-type Complain = (index: number, field: string, message: string) => void;
+/** Says what is wrong with a field of a declared thing. */
+export type Complain = (index: number, field: string, message: string) => void;
 
-/** Items that do not fit their schema have been reported already and are passed over here. */
-export function checkDeclaredSources(items: readonly unknown[], complain: Complain): void {
-  const seen = new Map<string, number>();
-  for (const [index, item] of items.entries()) {
-    if (!Value.Check(SourceInput, item)) continue;
-    const first = seen.get(item.name);
-    if (first !== undefined) complain(index, "name", `sources[${first}] has the same name; names are unique`);
-    seen.set(item.name, first ?? index);
+type Lists = Readonly<Record<string, unknown>>;
 
-    for (const { field, message } of checkSourceInput(item)) complain(index, field, message);
-  }
-}
-
-export function checkDeclaredTargets(items: readonly unknown[], complain: Complain): void {
-  const seen = new Map<string, number>();
-  for (const [index, item] of items.entries()) {
-    if (!Value.Check(TargetInput, item)) continue;
-    const key = targetKey(item.name, item.tenant_id);
-    const first = seen.get(key);
-    if (first !== undefined)
-      complain(index, "name", `targets[${first}] has the same name; names are unique per tenant`);
-    seen.set(key, first ?? index);
-    for (const { field, message } of checkTargetInput(item)) complain(index, field, message);
-  }
-}
-
-function targetKey(name: string, tenantId = DEFAULT_TENANT): string {
-  return JSON.stringify([tenantId, name]);
-}
-
-/** The name of a target that nobody declares. */
-function findUnknownTarget({ target, tenant_id: tenantId }: SubscriptionInput, declared: readonly unknown[]) {
-  if (target === undefined || target === null || isPresetName(target)) return undefined;
-  const isKnown = declared.some(
-    (item) => Value.Check(TargetInput, item) && targetKey(item.name, item.tenant_id) === targetKey(target, tenantId),
+/** What is wrong with things that a configuration declares, beyond what the schema of each can say. */
+export function checkDeclared(lists: Lists, complainOf: (list: string) => Complain): void {
+  checkList<ConnectionInput>("connections", lists, complainOf, {
+    schema: ConnectionInput,
+    keyOf: ({ kind, name }) => [kind, name],
+    unique: "name; names are unique per kind",
+    check: checkConnectionInput,
+  });
+  const subscriptions = (lists["subscriptions"] as unknown[]).filter((item): item is SubscriptionInput =>
+    Value.Check(SubscriptionSchema, item),
   );
-  return isKnown ? undefined : target;
+  checkList<SourceInput>("sources", lists, complainOf, {
+    schema: SourceInput,
+    keyOf: ({ name }) => [name],
+    unique: "name; names are unique",
+    check: (item) => [...checkSourceInput(item), ...checkDeclaredHold(item, subscriptions)],
+  });
+  const targets = checkList<TargetInput>("targets", lists, complainOf, {
+    schema: TargetInput,
+    keyOf: nameInTenant,
+    unique: "name; names are unique per tenant",
+    check: checkTargetInput,
+  });
+  const targetKeys = new Set(targets.map((target) => JSON.stringify(nameInTenant(target))));
+  checkList<SubscriptionInput>("subscriptions", lists, complainOf, {
+    schema: SubscriptionSchema,
+    keyOf: nameInTenant,
+    unique: "name; names are unique per tenant",
+    check: (item, before) => [
+      ...checkRivals(item, before),
+      ...checkTarget(item, targetKeys),
+      ...checkSharedSettings(item),
+      ...checkKindSettings(item, kinds),
+    ],
+  });
+  checkList<TenantInput>("tenants", lists, complainOf, {
+    schema: TenantInput,
+    keyOf: ({ id }) => [id],
+    unique: "id; ids are unique",
+    check: () => [],
+  });
 }
 
-export function checkDeclaredSubscriptions(
-  items: readonly unknown[],
-  complain: Complain,
-  targets: readonly unknown[],
-): void {
+interface ListRules<Item> {
+  schema: TSchema;
+  keyOf: (item: Item) => readonly string[];
+  /** The field that the key is known by, and the rule. */
+  unique: string;
+  /** `before`: those that stand above it in the list. */
+  check: (item: Item, before: readonly Item[]) => readonly FieldProblem[];
+}
+
+/** Items that do not fit their schema have been reported already and are passed over here. Returns the others. */
+function checkList<Item>(
+  list: string,
+  lists: Lists,
+  complainOf: (list: string) => Complain,
+  { schema, keyOf, unique, check }: ListRules<Item>,
+): Item[] {
+  const complain = complainOf(list);
   const seen = new Map<string, number>();
-  const before: SubscriptionInput[] = [];
-  for (const [index, item] of items.entries()) {
-    if (!isSubscription(item)) continue;
-    const ofTenant = before.filter(
-      ({ tenant_id }) => (tenant_id ?? DEFAULT_TENANT) === (item.tenant_id ?? DEFAULT_TENANT),
-    );
-    const rival = findForwardRival(item, ofTenant);
-    if (rival !== undefined) {
-      complain(index, "mode", `"${rival.name}" forwards some of these events already; a source waits for one only`);
-    }
-    before.push(item);
-    const key = JSON.stringify([item.tenant_id ?? DEFAULT_TENANT, item.name]);
+  const before: Item[] = [];
+  for (const [index, given] of (lists[list] as unknown[]).entries()) {
+    if (!Value.Check(schema, given)) continue;
+    const item = given as Item;
+    const key = JSON.stringify(keyOf(item));
     const first = seen.get(key);
-    if (first !== undefined) {
-      complain(index, "name", `subscriptions[${first}] has the same name; names are unique per tenant`);
-    }
+    const [field = ""] = unique.split(";");
+    if (first !== undefined) complain(index, field, `${list}[${first}] has the same ${unique}`);
     seen.set(key, first ?? index);
-    const unknown = findUnknownTarget(item, targets);
-    if (unknown !== undefined) {
-      complain(index, "target", `${JSON.stringify(unknown)} is neither n8n nor among the targets of its tenant`);
-    }
-    const problems = [...checkSharedSettings(item), ...checkKindSettings(item, kinds)];
-    for (const { field, message } of problems) complain(index, field, message);
+    for (const { field, message } of check(item, before)) complain(index, field, message);
+    before.push(item);
   }
+  return before;
 }
 
 const kinds = createDestinationKinds();
 
-function isSubscription(item: unknown): item is SubscriptionInput {
-  return Value.Check(SubscriptionSchema, item);
+function nameInTenant({ name, tenant_id: tenantId }: { name: string; tenant_id?: string }): readonly string[] {
+  return [tenantId ?? DEFAULT_TENANT, name];
 }
 
-export function checkDeclaredTenants(items: readonly unknown[], complain: Complain): void {
-  const seen = new Map<string, number>();
-  for (const [index, item] of items.entries()) {
-    if (!Value.Check(TenantInput, item)) continue;
-    const first = seen.get(item.id);
-    if (first !== undefined) complain(index, "id", `tenants[${first}] has the same id; ids are unique`);
-    seen.set(item.id, first ?? index);
-  }
+/** A message that stays in its queue until it is delivered is held for as long as that may take. */
+function checkDeclaredHold(source: SourceInput, subscriptions: readonly SubscriptionInput[]): readonly FieldProblem[] {
+  const { options = {}, tenant_id: tenantId = DEFAULT_TENANT } = source;
+  const meant = subscriptions.filter(
+    (one) =>
+      (one.tenant_id ?? DEFAULT_TENANT) === tenantId && [one.target, one.name].includes(options["target"] as string),
+  );
+  return checkHold(
+    options,
+    meant.map((one) => ({ name: one.name, retryPolicy: retryPolicyOf(one) })),
+  );
+}
+
+function retryPolicyOf(input: SubscriptionInput): RetryPolicySpec {
+  const { retry_policy: policy = "standard", retry_count: count, retry_interval: intervalS } = input;
+  return count === undefined && intervalS === undefined ? policy : fixedInterval(count ?? 3, intervalS ?? 60);
+}
+
+function checkRivals(item: SubscriptionInput, before: readonly SubscriptionInput[]): FieldProblem[] {
+  const [tenantId] = nameInTenant(item);
+  const rival = findForwardRival(
+    item,
+    before.filter((one) => nameInTenant(one)[0] === tenantId),
+  );
+  if (rival === undefined) return [];
+  const message = `"${rival.name}" forwards some of these events already; a source waits for one only`;
+  return [{ field: "mode", message }];
+}
+
+function checkTarget({ target, tenant_id }: SubscriptionInput, targetKeys: ReadonlySet<string>): FieldProblem[] {
+  if (target === undefined || target === null || isPresetName(target)) return [];
+  const key = JSON.stringify(nameInTenant({ name: target, ...(tenant_id !== undefined && { tenant_id }) }));
+  if (targetKeys.has(key)) return [];
+  const message = `${JSON.stringify(target)} is neither n8n nor among the targets of its tenant`;
+  return [{ field: "target", message }];
 }

@@ -1,5 +1,5 @@
-import { isIP } from "node:net";
 import { resolve } from "node:path";
+import { parseIpRange } from "../domain/ip-address.ts";
 import { parseUrl } from "../domain/parse-url.ts";
 import { checkDefaultConnections } from "./connections.ts";
 import { findAt, setAt, SETTINGS } from "./settings-tree.ts";
@@ -37,17 +37,10 @@ export function checkSettings(tree: Tree, cwd: string, complain: Complain): void
 
 function checkCidrs(path: string, cidrs: readonly unknown[], complain: Complain): void {
   for (const cidr of cidrs) {
-    if (typeof cidr === "string" && !isCidr(cidr)) {
+    if (typeof cidr === "string" && !(cidr.includes("/") && parseIpRange(cidr) !== undefined)) {
       complain(path, `${describeValue(cidr)} is not a CIDR; write for example 10.0.0.0/8, 192.168.1.5/32 or fd00::/8`);
     }
   }
-}
-
-function isCidr(text: string): boolean {
-  const [address, prefix, ...rest] = text.split("/");
-  if (address === undefined || prefix === undefined || rest.length > 0 || !/^\d{1,3}$/.test(prefix)) return false;
-  const version = isIP(address);
-  return version !== 0 && !address.includes("%") && Number(prefix) <= (version === 4 ? 32 : 128);
 }
 
 function checkStoreUrl(tree: Tree, cwd: string, complain: Complain): void {
@@ -61,14 +54,10 @@ function checkStoreUrl(tree: Tree, cwd: string, complain: Complain): void {
 function checkPublicUrl(tree: Tree, complain: Complain): void {
   const text = tree["public_url"];
   if (typeof text !== "string") return;
-  let parsed: URL;
-  try {
-    parsed = new URL(text);
-  } catch {
+  const parsed = parseUrl(text);
+  if (parsed === undefined) {
     complain("public_url", `${describeValue(text)} is not a URL; write for example https://hooks.example.com`);
-    return;
-  }
-  if (parsed.protocol !== "https:" && parsed.protocol !== "http:") {
+  } else if (parsed.protocol !== "https:" && parsed.protocol !== "http:") {
     complain("public_url", `must begin with https:// or http://, not ${parsed.protocol}`);
   } else if (parsed.username !== "" || parsed.password !== "" || parsed.search !== "" || parsed.hash !== "") {
     complain("public_url", "must not have a user, a password, a query or a fragment");

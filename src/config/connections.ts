@@ -1,11 +1,9 @@
-import { Value } from "typebox/value";
 import {
-  checkConnectionInput,
-  ConnectionInput,
   DEFAULT_CONNECTION,
   findAddressProblem,
   withoutAddress,
   type BrokerKind,
+  type ConnectionInput,
 } from "../domain/connection.ts";
 import type { Config } from "./settings-tree.ts";
 
@@ -26,24 +24,6 @@ const DEFAULTS = [
     field: "connection_string",
   },
 ] as const satisfies readonly { kind: BrokerKind; setting: string; name: keyof Config; field: string }[];
-
-/** Items that do not fit their schema have been reported already and are passed over here. */
-export function checkDeclaredConnections(
-  items: readonly unknown[],
-  complain: (index: number, field: string, message: string) => void,
-): void {
-  const seen = new Map<string, number>();
-  for (const [index, item] of items.entries()) {
-    if (!Value.Check(ConnectionInput, item)) continue;
-    const key = `${item.kind} ${item.name}`;
-    const first = seen.get(key);
-    if (first !== undefined) {
-      complain(index, "name", `connections[${first}] has the same name; names are unique per kind`);
-    }
-    seen.set(key, first ?? index);
-    for (const { field, message } of checkConnectionInput(item)) complain(index, field, message);
-  }
-}
 
 export function checkDefaultConnections(
   tree: Readonly<Record<string, unknown>>,

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Value } from "typebox/value";
 import { checkEventTypeInput, EventTypeInput } from "../domain/event-type.ts";
+import type { Complain } from "./check-declared.ts";
 import type { JsonSchema } from "./expected.ts";
 import type { Located, Report } from "./located.ts";
 import { parseYaml } from "./parse-yaml.ts";
@@ -64,9 +65,6 @@ function readFile(path: string, text: string, report: Report): FileItem[] {
 function readItem(node: Located, report: Report): FileItem {
   return { place: node.place, item: readValue(EventTypeInput as unknown as JsonSchema, node, "event type", report) };
 }
-
-/** Says what is wrong with a field of an inline one. */
-type Complain = (index: number, field: string, message: string) => void;
 
 /** Items that do not fit their schema have been reported already and are passed over here. */
 export function checkDeclaredEventTypes(

@@ -1,4 +1,4 @@
-import type { SettingSchema } from "./schema.ts";
+import type { SettingSchema } from "./setting-schema.ts";
 
 /** The JSON Schema keywords that the settings use. */
 export interface JsonSchema extends SettingSchema {

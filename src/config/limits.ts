@@ -1,13 +1,13 @@
 import { Type } from "typebox";
 import { MAX_RETENTION_DAYS } from "../domain/retention.ts";
+import { withVariables } from "./setting-schema.ts";
 
 const MIB = 1_048_576;
 
 /** Bounds of the process: what it takes in, holds in memory and leaves free on the disk. */
 export const Limits = Type.Object(
-  {
+  withVariables("POSTHORN_", {
     max_connections: Type.Integer({
-      env: "POSTHORN_MAX_CONNECTIONS",
       default: 10_000,
       minimum: 1,
       maximum: 1_000_000,
@@ -16,7 +16,6 @@ export const Limits = Type.Object(
         "the new one",
     }),
     max_connections_per_address: Type.Integer({
-      env: "POSTHORN_MAX_CONNECTIONS_PER_ADDRESS",
       default: 500,
       minimum: 1,
       maximum: 1_000_000,
@@ -25,21 +24,18 @@ export const Limits = Type.Object(
         "and `trusted_proxies` are not counted",
     }),
     headers_timeout_s: Type.Number({
-      env: "POSTHORN_HEADERS_TIMEOUT_S",
       default: 10,
       minimum: 1,
       maximum: 600,
       description: "Seconds a sender has for the headers of a request",
     }),
     request_timeout_s: Type.Number({
-      env: "POSTHORN_REQUEST_TIMEOUT_S",
       default: 30,
       minimum: 1,
       maximum: 3600,
       description: "Seconds a sender has for a whole request; not less than `headers_timeout_s`",
     }),
     max_body_bytes: Type.Integer({
-      env: "POSTHORN_MAX_BODY_BYTES",
       default: 2 * MIB,
       minimum: 1,
       maximum: 64 * MIB,
@@ -48,14 +44,12 @@ export const Limits = Type.Object(
         "beyond it the answer is 413",
     }),
     max_depth: Type.Integer({
-      env: "POSTHORN_MAX_DEPTH",
       default: 128,
       minimum: 1,
       maximum: 10_000,
       description: "Deepest nesting of a JSON or XML body; a deeper one gets 400",
     }),
     max_loop_lag_ms: Type.Integer({
-      env: "POSTHORN_MAX_LOOP_LAG_MS",
       default: 200,
       minimum: 10,
       maximum: 60_000,
@@ -64,34 +58,29 @@ export const Limits = Type.Object(
         "new requests with 503",
     }),
     max_unwritten_events: Type.Integer({
-      env: "POSTHORN_MAX_UNWRITTEN_EVENTS",
       default: 500,
       minimum: 1,
       maximum: 1_000_000,
       description: "Events received and not on disk yet that are a backlog; see `max_loop_lag_ms`",
     }),
     max_unanswered_bytes: Type.Integer({
-      env: "POSTHORN_MAX_UNANSWERED_BYTES",
       default: 512 * MIB,
       minimum: 1024,
       description: "Memory for bodies of requests that are not answered yet; beyond it new requests get 503",
     }),
     max_exports: Type.Integer({
-      env: "POSTHORN_MAX_EXPORTS",
       default: 8,
       minimum: 1,
       maximum: 1000,
       description: "Exports of events that run at the same time; more get 429",
     }),
     max_exports_per_key: Type.Integer({
-      env: "POSTHORN_MAX_EXPORTS_PER_KEY",
       default: 2,
       minimum: 1,
       maximum: 1000,
       description: "The same with one key",
     }),
     max_keys_per_tenant: Type.Integer({
-      env: "POSTHORN_MAX_KEYS_PER_TENANT",
       default: 200,
       minimum: 1,
       maximum: 100_000,
@@ -100,86 +89,73 @@ export const Limits = Type.Object(
         "latest so many are kept",
     }),
     shutdown_timeout_s: Type.Number({
-      env: "POSTHORN_SHUTDOWN_TIMEOUT_S",
       default: 10,
       minimum: 0,
       maximum: 600,
       description: "Seconds for attempts in flight to end after SIGTERM",
     }),
     disk_min_free_bytes: Type.Integer({
-      env: "POSTHORN_DISK_MIN_FREE_BYTES",
       default: 256 * MIB,
       minimum: 0,
       description: "With less space free in the data dir, new events get 503 while deliveries go on",
     }),
     ballast_bytes: Type.Integer({
-      env: "POSTHORN_BALLAST_BYTES",
       default: 16 * MIB,
       minimum: 0,
       description: "Size of a file kept in the data dir only to be given up when the disk is full",
     }),
     max_sockets: Type.Integer({
-      env: "POSTHORN_MAX_SOCKETS",
       default: 1024,
       minimum: 1,
       maximum: 65_535,
       description: "Open outbound connections, over all destinations",
     }),
     connections_per_host: Type.Integer({
-      env: "POSTHORN_CONNECTIONS_PER_HOST",
       default: 100,
       minimum: 1,
       maximum: 65_535,
       description: "Open outbound connections to one destination host; a tenant uses at most three quarters",
     }),
     idle_connections_per_host: Type.Integer({
-      env: "POSTHORN_IDLE_CONNECTIONS_PER_HOST",
       default: 20,
       minimum: 0,
       maximum: 65_535,
       description: "Of those, how many are kept alive while nothing is sent over them",
     }),
     body_cache_bytes: Type.Integer({
-      env: "POSTHORN_BODY_CACHE_BYTES",
       default: 64 * MIB,
       minimum: 0,
       description: "Memory for bodies that wait for delivery; beyond it a body is read again when it is sent",
     }),
     dedupe_horizon_days: Type.Number({
-      env: "POSTHORN_DEDUPE_HORIZON_DAYS",
       default: 7,
       minimum: 1,
       maximum: 3650,
       description: "Days for which the id of an event is remembered",
     }),
     log_file_max_bytes: Type.Integer({
-      env: "POSTHORN_LOG_FILE_MAX_BYTES",
       default: 64 * MIB,
       minimum: 4096,
       description: "The log file is rotated before it grows beyond this",
     }),
     log_file_keep: Type.Integer({
-      env: "POSTHORN_LOG_FILE_KEEP",
       default: 5,
       minimum: 0,
       maximum: 1000,
       description: "Rotated log files kept beside the current one",
     }),
-  },
+  }),
   { additionalProperties: false, default: {} },
 );
 
-function days(env: string, description: string) {
-  return Type.Optional(
-    Type.Number({ env, minimum: 0, maximum: MAX_RETENTION_DAYS, defaultText: "as `days`", description }),
-  );
+function days(description: string) {
+  return Type.Optional(Type.Number({ minimum: 0, maximum: MAX_RETENTION_DAYS, defaultText: "as `days`", description }));
 }
 
 /** How long what has ended is kept. */
 export const Retention = Type.Object(
-  {
+  withVariables("POSTHORN_RETENTION_", {
     days: Type.Number({
-      env: "POSTHORN_RETENTION_DAYS",
       default: 30,
       minimum: 0,
       maximum: MAX_RETENTION_DAYS,
@@ -188,21 +164,18 @@ export const Retention = Type.Object(
         "Ids stay known for `limits.dedupe_horizon_days` in any case",
     }),
     answers_days: days(
-      "POSTHORN_RETENTION_ANSWERS_DAYS",
       "The same for headers and bodies that destinations answered; the attempts themselves stay with their event",
     ),
     dead_letters_days: days(
-      "POSTHORN_RETENTION_DEAD_LETTERS_DAYS",
       "The same for events with a dead letter, from the death of the last one; one that blocks its ordering key stays",
     ),
-    refused_requests_days: days("POSTHORN_RETENTION_REFUSED_REQUESTS_DAYS", "The same for requests that made no event"),
+    refused_requests_days: days("The same for requests that made no event"),
     idempotency_keys_days: Type.Number({
-      env: "POSTHORN_RETENTION_IDEMPOTENCY_KEYS_DAYS",
       default: 7,
       minimum: 0,
       maximum: MAX_RETENTION_DAYS,
       description: "Days for which an `Idempotency-Key` of the API is remembered; 0 for ever",
     }),
-  },
+  }),
   { additionalProperties: false, default: {} },
 );

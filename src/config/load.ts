@@ -1,14 +1,8 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { PosthornError } from "../domain/errors.ts";
-import {
-  checkDeclaredSources,
-  checkDeclaredSubscriptions,
-  checkDeclaredTargets,
-  checkDeclaredTenants,
-} from "./check-declared.ts";
+import { checkDeclared } from "./check-declared.ts";
 import { checkDeclaredEventTypes, readEventTypesDir } from "./declared-event-types.ts";
-import { checkDeclaredConnections } from "./connections.ts";
 import { checkSettings } from "./check-settings.ts";
 import type { Environment } from "./environment.ts";
 import type { JsonSchema } from "./expected.ts";
@@ -84,16 +78,8 @@ export function loadConfig(input: LoadInput): LoadedConfig {
     const place = findPlace(file, [list, index, ...field.split(/[.[\]]+/).filter((key) => key !== "")]);
     report({ place: place ?? list, path: `${list}[${index}].${field}`, message });
   };
-  checkDeclaredConnections(tree["connections"] as unknown[], complainOf("connections"));
   resolveManifestPaths(tree["sources"], dirname(resolve(input.cwd, input.file ?? DEFAULT_FILE)));
-  checkDeclaredSources(tree["sources"] as unknown[], complainOf("sources"));
-  checkDeclaredTargets(tree["targets"] as unknown[], complainOf("targets"));
-  checkDeclaredSubscriptions(
-    tree["subscriptions"] as unknown[],
-    complainOf("subscriptions"),
-    tree["targets"] as unknown[],
-  );
-  checkDeclaredTenants(tree["tenants"] as unknown[], complainOf("tenants"));
+  checkDeclared(tree, complainOf);
   const inFiles = readEventTypesDir(findEventTypesDir(tree, input, origins), report);
   checkDeclaredEventTypes(tree["event_types"] as unknown[], inFiles, complainOf("event_types"), report);
   tree["event_types"] = [...(tree["event_types"] as unknown[]), ...inFiles.map(({ item }) => item)];

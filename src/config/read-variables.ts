@@ -3,7 +3,8 @@ import { resolve } from "node:path";
 import type { Environment } from "./environment.ts";
 import type { LocatedScalar, Report } from "./located.ts";
 import { suggestName } from "./nearest-name.ts";
-import { ClientSettings, type SettingSchema } from "./schema.ts";
+import { ClientSettings } from "./schema.ts";
+import type { SettingSchema } from "./setting-schema.ts";
 import { SETTINGS, type Setting } from "./settings-tree.ts";
 
 const MAX_SECRET_FILE_BYTES = 65_536;

@@ -6,72 +6,44 @@ import { SubscriptionSchema } from "../deliver/senders/subscription-schema.ts";
 import { TargetInput } from "../domain/target.ts";
 import { TenantInput } from "../domain/tenant.ts";
 import { Limits, Retention } from "./limits.ts";
+import { optionalText, withVariables } from "./setting-schema.ts";
+import { PLUGINS } from "../plugins/plugins.ts";
 import { VERSION } from "./version.ts";
 
-/** Every setting is written down here once: type, default, environment name, validation and documentation. */
-
-/** What a setting carries beside its JSON Schema. */
-export interface SettingSchema extends TSchema {
-  type?: string;
-  description?: string;
-  default?: unknown;
-  env?: string;
-  /** Never shown; may also be given as `<env>_FILE`. */
-  secret?: boolean;
-  /** A path in the file system, made absolute from the working directory. */
-  path?: boolean;
-  /** Each item must be a CIDR. */
-  cidrs?: boolean;
-  /** How the docs name a default that is not constant. */
-  defaultText?: string;
-  /** What to do when the value is wrong. */
-  hint?: string;
-}
+/** Every setting is written down here once: type, default, validation and documentation. */
 
 const Cidrs = Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 1000 });
 
 const listening = {
   host: Type.String({
-    env: "POSTHORN_HOST",
     default: "127.0.0.1",
     pattern: "^[^\\s/]{1,255}$",
     hint: "give a host name or an address, without scheme and port",
     description: "Address to listen on",
   }),
   port: Type.Integer({
-    env: "POSTHORN_PORT",
     default: 8080,
     minimum: 0,
     maximum: 65_535,
     description: "Port to listen on; 0 takes any free one and prints it",
   }),
-  tls_cert: Type.Optional(
-    Type.String({
-      env: "POSTHORN_TLS_CERT",
-      path: true,
-      minLength: 1,
-      description: "PEM file with the certificate chain; with `tls_key` the gateway speaks https itself",
-    }),
-  ),
-  tls_key: Type.Optional(
-    Type.String({
-      env: "POSTHORN_TLS_KEY",
-      path: true,
-      minLength: 1,
-      description: "PEM file with the private key of `tls_cert`",
-    }),
-  ),
-  public_url: Type.Optional(
-    Type.String({
-      env: "POSTHORN_PUBLIC_URL",
-      maxLength: 2048,
-      minLength: 1,
-      description: "How the world reaches the gateway, for example `https://hooks.example.com`",
-    }),
-  ),
+  tls_cert: optionalText({
+    path: true,
+    minLength: 1,
+    description: "PEM file with the certificate chain; with `tls_key` the gateway speaks https itself",
+  }),
+  tls_key: optionalText({
+    path: true,
+    minLength: 1,
+    description: "PEM file with the private key of `tls_cert`",
+  }),
+  public_url: optionalText({
+    maxLength: 2048,
+    minLength: 1,
+    description: "How the world reaches the gateway, for example `https://hooks.example.com`",
+  }),
   trusted_proxies: Type.Array(Cidrs.items, {
     maxItems: 1000,
-    env: "POSTHORN_TRUSTED_PROXIES",
     cidrs: true,
     default: [],
     description: "CIDRs whose `X-Forwarded-*` headers are believed",
@@ -80,14 +52,12 @@ const listening = {
 
 const storage = {
   data_dir: Type.String({
-    env: "POSTHORN_DATA_DIR",
     path: true,
     default: "./data",
     minLength: 1,
     description: "Folder of the SQLite files and of generated keys",
   }),
   store_url: Type.String({
-    env: "POSTHORN_STORE_URL",
     default: "sqlite:",
     maxLength: 4096,
     description: "`sqlite:` keeps the database in the data dir, `sqlite:PATH` in a file of your choice",
@@ -95,28 +65,21 @@ const storage = {
 };
 
 const keys = {
-  admin_key: Type.Optional(
-    Type.String({
-      env: "POSTHORN_ADMIN_KEY",
-      secret: true,
-      pattern: "^[\\x21-\\x7e]{16,256}$",
-      defaultText: "generated at the first start",
-      hint: "give 16 to 256 printable characters without spaces, best 32 random ones as `openssl rand -hex 16` prints them",
-      description: "A fixed admin key, for automation; at least 16 characters, 32 random ones are advised",
-    }),
-  ),
-  master_key: Type.Optional(
-    Type.String({
-      env: "POSTHORN_MASTER_KEY",
-      secret: true,
-      pattern: "^[\\x21-\\x7e]{32,512}$",
-      defaultText: "generated, in a 0600 file in the data dir",
-      hint: "give at least 32 random characters, as `openssl rand -base64 32` prints them",
-      description: "Encrypts secrets at rest; at least 32 random characters",
-    }),
-  ),
+  admin_key: optionalText({
+    secret: true,
+    pattern: "^[\\x21-\\x7e]{16,256}$",
+    defaultText: "generated at the first start",
+    hint: "give 16 to 256 printable characters without spaces, best 32 random ones as `openssl rand -hex 16` prints them",
+    description: "A fixed admin key, for automation; at least 16 characters, 32 random ones are advised",
+  }),
+  master_key: optionalText({
+    secret: true,
+    pattern: "^[\\x21-\\x7e]{32,512}$",
+    defaultText: "generated, in a 0600 file in the data dir",
+    hint: "give at least 32 random characters, as `openssl rand -base64 32` prints them",
+    description: "Encrypts secrets at rest; at least 32 random characters",
+  }),
   secret_rotation_days: Type.Integer({
-    env: "POSTHORN_SECRET_ROTATION_DAYS",
     default: 90,
     minimum: 0,
     maximum: 3650,
@@ -128,19 +91,15 @@ const keys = {
 
 const receiving = {
   any_source: Type.Boolean({
-    env: "POSTHORN_ANY_SOURCE",
     default: true,
     description: "The `*` source: `/webhook/NAME` takes webhooks for names that are not declared",
   }),
-  event_types_dir: Type.Optional(
-    Type.String({
-      env: "POSTHORN_EVENT_TYPES_DIR",
-      minLength: 1,
-      description:
-        "Folder of yaml and json files that declare event types, each one type or a list `event_types`; " +
-        "in the yaml it is relative to that file",
-    }),
-  ),
+  event_types_dir: optionalText({
+    minLength: 1,
+    description:
+      "Folder of yaml and json files that declare event types, each one type or a list `event_types`; " +
+      "in the yaml it is relative to that file",
+  }),
   validation_mode: Type.Union([Type.Literal("permissive"), Type.Literal("strict")], {
     env: "VALIDATION_MODE",
     default: "permissive",
@@ -148,7 +107,6 @@ const receiving = {
       "What happens to webhooks for which there is no validation: `permissive` takes them, `strict` answers 422",
   }),
   validations_dir: Type.String({
-    env: "POSTHORN_VALIDATIONS_DIR",
     path: true,
     default: "./validations",
     minLength: 1,
@@ -158,29 +116,23 @@ const receiving = {
 
 const destinations = {
   allow_private_destinations: Type.Union([Type.Boolean(), Cidrs], {
-    env: "POSTHORN_ALLOW_PRIVATE_DESTINATIONS",
     cidrs: true,
     default: false,
     description: "CIDRs of private networks that deliveries may reach, or `true` for all of them (development only)",
   }),
   allow_http_destinations: Type.Boolean({
-    env: "POSTHORN_ALLOW_HTTP_DESTINATIONS",
     default: false,
     description: "Whether deliveries may go out without TLS",
   }),
-  egress_proxy: Type.Optional(
-    Type.String({
-      env: "POSTHORN_EGRESS_PROXY",
-      secret: true,
-      minLength: 1,
-      maxLength: 2048,
-      description:
-        "The way out of all deliveries: `http://[user:password@]host:port` of a proxy that knows CONNECT. The address " +
-        "rules hold as without it. Proxies that other variables of the environment name are ignored",
-    }),
-  ),
+  egress_proxy: optionalText({
+    secret: true,
+    minLength: 1,
+    maxLength: 2048,
+    description:
+      "The way out of all deliveries: `http://[user:password@]host:port` of a proxy that knows CONNECT. The address " +
+      "rules hold as without it. Proxies that other variables of the environment name are ignored",
+  }),
   user_agent: Type.String({
-    env: "POSTHORN_USER_AGENT",
     default: `Posthorn/${VERSION}`,
     defaultText: "`Posthorn/<version>`",
     pattern: "^[\\x21-\\x7e]([\\x20-\\x7e]{0,198}[\\x21-\\x7e])?$",
@@ -188,7 +140,6 @@ const destinations = {
     description: "`User-Agent` of deliveries; must not contain `bot`, which many firewalls refuse",
   }),
   held_max_days: Type.Number({
-    env: "POSTHORN_HELD_MAX_DAYS",
     default: 30,
     minimum: 0.01,
     maximum: 3650,
@@ -199,70 +150,41 @@ const destinations = {
 };
 
 const brokers = {
-  amqp_url: Type.Optional(
-    Type.String({
-      env: "POSTHORN_AMQP_URL",
-      secret: true,
-      minLength: 1,
-      maxLength: 4096,
-      description: "RabbitMQ of the connection `default`: `amqps://user:password@host:5671/vhost`",
-    }),
-  ),
-  servicebus_connection_string: Type.Optional(
-    Type.String({
-      env: "AZURE_SERVICEBUS_CONNECTION_STRING",
-      secret: true,
-      minLength: 1,
-      maxLength: 4096,
-      description: "Azure Service Bus of the connection `default`",
-    }),
-  ),
-  storage_connection_string: Type.Optional(
-    Type.String({
-      env: "AZURE_STORAGE_CONNECTION_STRING",
-      secret: true,
-      minLength: 1,
-      maxLength: 4096,
-      description: "Azure Storage, with its queues and blobs, of the connection `default`",
-    }),
-  ),
-  message_key: Type.Optional(
-    Type.String({
-      env: "POSTHORN_MESSAGE_KEY",
-      secret: true,
-      pattern: "^[\\x21-\\x7e]{32,512}$",
-      hint: "give at least 32 random characters, as `openssl rand -base64 32` prints them",
-      description:
-        "Encrypts credentials among forwarded headers in messages, for a gateway at the other end that has the same " +
-        "key; without one they are left out",
-    }),
-  ),
+  amqp_url: optionalText({
+    secret: true,
+    minLength: 1,
+    maxLength: 4096,
+    description: "RabbitMQ of the connection `default`: `amqps://user:password@host:5671/vhost`",
+  }),
+  servicebus_connection_string: optionalText({
+    env: "AZURE_SERVICEBUS_CONNECTION_STRING",
+    secret: true,
+    minLength: 1,
+    maxLength: 4096,
+    description: "Azure Service Bus of the connection `default`",
+  }),
+  storage_connection_string: optionalText({
+    env: "AZURE_STORAGE_CONNECTION_STRING",
+    secret: true,
+    minLength: 1,
+    maxLength: 4096,
+    description: "Azure Storage, with its queues and blobs, of the connection `default`",
+  }),
+  message_key: optionalText({
+    secret: true,
+    pattern: "^[\\x21-\\x7e]{32,512}$",
+    hint: "give at least 32 random characters, as `openssl rand -base64 32` prints them",
+    description:
+      "Encrypts credentials among forwarded headers in messages, for a gateway at the other end that has the same " +
+      "key; without one they are left out",
+  }),
 };
 
-const smartsheet = {
-  smartsheet_access_token: Type.Optional(
-    Type.String({
-      env: "SMARTSHEET_ACCESS_TOKEN",
-      secret: true,
-      pattern: "^[\\x21-\\x7e]{8,256}$",
-      hint: "give the token as Smartsheet shows it",
-      description: "Access token of the account whose webhooks `posthorn smartsheet` manages",
-    }),
-  ),
-  smartsheet_api_host: Type.Optional(
-    Type.String({
-      env: "SMARTSHEET_API_HOST",
-      minLength: 1,
-      maxLength: 2048,
-      defaultText: "`https://api.smartsheet.com/2.0/`",
-      description: "Where Smartsheet's interface is; in Europe `https://api.smartsheet.eu/2.0/`",
-    }),
-  ),
-};
+/** Of no type: each plugin alone reads its own. */
+const pluginSettings: object = Object.assign({}, ...PLUGINS.map(({ settings }) => settings.properties));
 
 const operation = {
   role: Type.Literal("all", {
-    env: "POSTHORN_ROLE",
     default: "all",
     hint: "other roles need a shared store or a broker, which this version does not have",
     description: "What this process does: `all` receives, stores and delivers",
@@ -276,43 +198,43 @@ const operation = {
       Type.Literal("debug"),
       Type.Literal("trace"),
     ],
-    { env: "POSTHORN_LOG_LEVEL", default: "info", description: "The least severe level that is logged" },
+    { default: "info", description: "The least severe level that is logged" },
   ),
-  log_file: Type.Optional(
-    Type.String({
-      env: "POSTHORN_LOG_FILE",
-      path: true,
-      minLength: 1,
-      description: "Also log to this file, as JSON; it is rotated by size",
-    }),
-  ),
+  log_file: optionalText({
+    path: true,
+    minLength: 1,
+    description: "Also log to this file, as JSON; it is rotated by size",
+  }),
   status_public: Type.Boolean({
-    env: "POSTHORN_STATUS_PUBLIC",
     default: false,
     description: "Whether `/status` is open without a key",
   }),
   metrics_public: Type.Boolean({
-    env: "POSTHORN_METRICS_PUBLIC",
     default: false,
     description: "Whether `/metrics` is open without a key",
   }),
   catalog_public: Type.Boolean({
-    env: "POSTHORN_CATALOG_PUBLIC",
     default: false,
     description: "Whether `/catalog`, a page for partners with all event types, is there; it is open without a key",
   }),
 };
 
+function declared<Item extends TSchema>(item: Item, description: string) {
+  return Type.Array(item, { default: [], maxItems: 10_000, description });
+}
+
 export const Settings = Type.Object(
   {
-    ...listening,
-    ...storage,
-    ...keys,
-    ...receiving,
-    ...destinations,
-    ...brokers,
-    ...smartsheet,
-    ...operation,
+    ...withVariables("POSTHORN_", {
+      ...listening,
+      ...storage,
+      ...keys,
+      ...receiving,
+      ...destinations,
+      ...brokers,
+      ...operation,
+    }),
+    ...pluginSettings,
     limits: Limits,
     retention: Retention,
     connections: Type.Array(ConnectionInput, {
@@ -320,49 +242,26 @@ export const Settings = Type.Object(
       maxItems: 100,
       description: "Brokers for sources and destinations of queue kinds",
     }),
-    sources: Type.Array(SourceInput, {
-      default: [],
-      maxItems: 10_000,
-      description: "Sources declared here are read-only by API",
-    }),
-    event_types: Type.Array(EventTypeInput, {
-      default: [],
-      maxItems: 10_000,
-      description: "Event types declared here are read-only by API",
-    }),
-    subscriptions: Type.Array(SubscriptionSchema, {
-      default: [],
-      maxItems: 10_000,
-      description: "Subscriptions declared here are read-only by API",
-    }),
-    targets: Type.Array(TargetInput, {
-      default: [],
-      maxItems: 10_000,
-      description: "What several subscriptions send to: one health check and one mode for all of them",
-    }),
-    tenants: Type.Array(TenantInput, {
-      default: [],
-      maxItems: 10_000,
-      description: "Tenants declared here are read-only by API",
-    }),
+    sources: declared(SourceInput, "Sources declared here are read-only by API"),
+    event_types: declared(EventTypeInput, "Event types declared here are read-only by API"),
+    subscriptions: declared(SubscriptionSchema, "Subscriptions declared here are read-only by API"),
+    targets: declared(TargetInput, "What several subscriptions send to: one health check and one mode for all of them"),
+    tenants: declared(TenantInput, "Tenants declared here are read-only by API"),
   },
   { additionalProperties: false },
 );
 export type Settings = Static<typeof Settings>;
 
 /** What the command line's client commands read; no part of the gateway's own configuration. */
-export const ClientSettings = Type.Object({
-  url: Type.Optional(
-    Type.String({
-      env: "POSTHORN_URL",
+export const ClientSettings = Type.Object(
+  withVariables("POSTHORN_", {
+    url: optionalText({
       defaultText: "the local gateway",
       description: "The gateway that client commands talk to",
     }),
-  ),
-  api_key: Type.Optional(
-    Type.String({ env: "POSTHORN_API_KEY", secret: true, description: "The key that client commands use" }),
-  ),
-});
+    api_key: optionalText({ secret: true, description: "The key that client commands use" }),
+  }),
+);
 
 /** The order of the documentation; settings of a prefix lie in a section of that name in the yaml. */
 export const SETTING_GROUPS: readonly { title: string; prefix: string; settings: Record<string, TSchema> }[] = [
@@ -372,7 +271,7 @@ export const SETTING_GROUPS: readonly { title: string; prefix: string; settings:
   { title: "Receiving", prefix: "", settings: receiving },
   { title: "Destinations", prefix: "", settings: destinations },
   { title: "Brokers", prefix: "", settings: brokers },
-  { title: "Smartsheet", prefix: "", settings: smartsheet },
+  ...PLUGINS.map(({ settings: { title, properties } }) => ({ title, prefix: "", settings: properties })),
   { title: "Operation", prefix: "", settings: operation },
   { title: "Retention", prefix: "retention.", settings: Retention.properties },
   { title: "Limits", prefix: "limits.", settings: Limits.properties },

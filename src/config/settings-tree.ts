@@ -1,4 +1,5 @@
-import { SETTING_GROUPS, type Settings, type SettingSchema } from "./schema.ts";
+import { SETTING_GROUPS, type Settings } from "./schema.ts";
+import type { SettingSchema } from "./setting-schema.ts";
 
 /** The settings as a flat list, and the one mapping from snake_case to camelCase. */
 

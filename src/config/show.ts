@@ -37,12 +37,9 @@ export function showConfig(config: Config, origins: Origins, options: { json: bo
   const width = Math.max(...rows.map(({ path }) => path.length));
   return [
     ...rows.map(({ path, value, origin }) => `${path.padEnd(width)}  ${formatValue(value)}  (${formatOrigin(origin)})`),
-    ...formatDeclared("tenants", tenants, getOrigin(origins, "tenants")),
-    ...formatDeclared("connections", connections, getOrigin(origins, "connections")),
-    ...formatDeclared("sources", sources, getOrigin(origins, "sources")),
-    ...formatDeclared("event_types", eventTypes, getOrigin(origins, "event_types")),
-    ...formatDeclared("targets", targets, getOrigin(origins, "targets")),
-    ...formatDeclared("subscriptions", subscriptions, getOrigin(origins, "subscriptions")),
+    ...Object.entries({ tenants, connections, sources, event_types: eventTypes, targets, subscriptions }).flatMap(
+      ([title, items]) => formatDeclared(title, items, getOrigin(origins, title)),
+    ),
   ].join("\n");
 }
 

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../domain/clock.ts";
-import { FORWARD_WITHIN_MS } from "../domain/forward-rules.ts";
+import { FORWARD_WITHIN_MS, type AwaitedForward } from "../domain/forward-rules.ts";
 
 /**
  * Senders who wait for the first attempt of their webhook. Waiting changes nothing for the delivery itself: whatever
@@ -20,19 +20,6 @@ export interface Forwards {
   giveUp(subscriptionSeq: number): void;
   /** Nobody waits any more, now or later. */
   stop(): void;
-}
-
-export interface AwaitedForward {
-  eventId: string;
-  subscriptionSeq: number;
-  /** Where its subscription is ordered. */
-  orderingKey?: string | undefined;
-  /** False when no attempt is to be expected soon. */
-  isUnderWay: boolean;
-  /** In scheduling time. */
-  receivedAt: number;
-  /** What the sender's patience is, where it is known to be less than a forward may take. */
-  answerWithinMs?: number | undefined;
 }
 
 export interface ForwardsOptions {

@@ -95,3 +95,14 @@ export class PosthornError extends Error {
     this.retryAfterS = options.retryAfterS;
   }
 }
+
+/** What a parser would throw, as a value; undefined when it takes what it is given. */
+export function findFault(parse: () => unknown): PosthornError | undefined {
+  try {
+    parse();
+    return undefined;
+  } catch (error) {
+    if (error instanceof PosthornError) return error;
+    throw error;
+  }
+}

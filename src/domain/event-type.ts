@@ -3,6 +3,7 @@ import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "./event.ts";
 import type { EventTypeStatus } from "./event-type-status.ts";
 import { isGatewayEventType } from "./pattern.ts";
 import { isDeeperThan } from "./json-depth.ts";
+import { oneOf, withDefault } from "./shape.ts";
 import type { ManagedBy } from "./subscription.ts";
 
 /** A name in the registry: what an event is about, who makes it, who takes it, and what its payload looks like. */
@@ -16,9 +17,10 @@ const Name = Type.String({
   maxLength: EVENT_TYPE_MAX_LENGTH,
   pattern: EVENT_TYPE_PATTERN,
   description: "The event type itself, such as `order.created`; no pattern",
+  examples: ["order.created"],
 });
-const text = (maxLength: number, description: string) =>
-  Type.Optional(Type.String({ maxLength, pattern: TEXT_PATTERN, description }));
+const text = (maxLength: number, description: string, example: string) =>
+  Type.Optional(Type.String({ maxLength, pattern: TEXT_PATTERN, description, examples: [example] }));
 
 const VersionContent = {
   schema: Type.Object(
@@ -39,20 +41,20 @@ const EventTypeVersionInput = Type.Object(
 export const MAX_VERSIONS = 20;
 
 const Facts = {
-  description: text(4000, "What happened when this event is published"),
-  producer: text(200, "Which system publishes it"),
-  consumers: Type.Optional(
+  description: text(4000, "What happened when this event is published", "A customer has placed an order"),
+  producer: text(200, "Which system publishes it", "shop"),
+  consumers: withDefault(
     Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: TEXT_PATTERN }), {
       maxItems: 100,
-      default: [],
       description: "Who takes it",
     }),
+    [],
   ),
-  status: Type.Optional(
-    Type.Union([Type.Literal("active"), Type.Literal("deprecated")], {
-      default: "active",
+  status: withDefault(
+    oneOf(["active", "deprecated"], {
       description: "A `deprecated` one is still taken; its consumers are told by the catalogue",
     }),
+    "active",
   ),
   deprecated_at: Type.Optional(
     Type.String({
@@ -67,11 +69,9 @@ const Facts = {
       description: "The event type to use instead of a deprecated one",
     }),
   ),
-  enforce: Type.Optional(
-    Type.Boolean({
-      default: true,
-      description: "`false` takes events that do not fit their schema, and records the mismatch",
-    }),
+  enforce: withDefault(
+    Type.Boolean({ description: "`false` takes events that do not fit their schema, and records the mismatch" }),
+    true,
   ),
 };
 
@@ -80,12 +80,12 @@ export const EventTypeInput = Type.Object(
   {
     name: Name,
     ...Facts,
-    versions: Type.Optional(
+    versions: withDefault(
       Type.Array(EventTypeVersionInput, {
         maxItems: MAX_VERSIONS,
-        default: [],
         description: "Schemas by version; an event's `event_version` picks one",
       }),
+      [],
     ),
   },
   { additionalProperties: false },

@@ -3,6 +3,20 @@ import { doPatternsOverlap, parsePattern } from "./pattern.ts";
 /** The first attempt of a forward has so long, and the sender waits for it no longer. */
 export const FORWARD_WITHIN_MS = 10_000;
 
+/** What the sender of a webhook waits for. */
+export interface AwaitedForward {
+  eventId: string;
+  subscriptionSeq: number;
+  /** Where its subscription is ordered. */
+  orderingKey?: string | undefined;
+  /** False when no attempt is to be expected soon. */
+  isUnderWay: boolean;
+  /** In scheduling time. */
+  receivedAt: number;
+  /** What the sender's patience is, where it is known to be less than a forward may take. */
+  answerWithinMs?: number | undefined;
+}
+
 interface Forwarding {
   mode?: "queue" | "forward" | undefined;
   events: readonly string[];

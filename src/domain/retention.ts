@@ -1,4 +1,5 @@
 import { Type, type Static } from "typebox";
+import { orNull, withDefault } from "./shape.ts";
 
 /** How long what has ended is kept. What is open is kept however old it is. */
 
@@ -7,12 +8,7 @@ export const MAX_RETENTION_DAYS = 36_500;
 const DAY_MS = 86_400_000;
 
 function days(description: string) {
-  return Type.Optional(
-    Type.Union([Type.Number({ minimum: 0, maximum: MAX_RETENTION_DAYS }), Type.Null()], {
-      default: null,
-      description,
-    }),
-  );
+  return withDefault(orNull(Type.Number({ minimum: 0, maximum: MAX_RETENTION_DAYS }), { description }), null);
 }
 
 /** A tenant's own times, in days. */

@@ -37,6 +37,11 @@ export function resolveRetryPolicy(spec: RetryPolicySpec): RetryPolicy {
   return typeof spec === "string" ? NAMED_POLICIES[spec] : fromSeconds(spec.delays_s);
 }
 
+/** From the first try to the last, at most, where nobody asks for more time. */
+export function longestRetryMs(spec: RetryPolicySpec): number {
+  return resolveRetryPolicy(spec).delaysMs.reduce((sum, delayMs) => sum + delayMs * (1 + JITTER), 0);
+}
+
 /** `retry_count` retries after the first try, each `retry_interval` seconds after the one before. */
 export function fixedInterval(retryCount: number, retryIntervalS: number): RetryPolicySpec {
   return { delays_s: Array.from({ length: retryCount }, () => retryIntervalS) };

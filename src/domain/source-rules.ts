@@ -1,6 +1,6 @@
 import { parseIpRange } from "./ip-address.ts";
 import { isDeeperThan } from "./json-depth.ts";
-import { PosthornError } from "./errors.ts";
+import { findFault } from "./errors.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "./event.ts";
 import { isGatewayEventType, parsePattern } from "./pattern.ts";
 import { GENERIC_KIND, type SourceInput } from "./source.ts";
@@ -24,7 +24,7 @@ export function checkSourceInput(input: SourceInput): FieldProblem[] {
     ...checkEach("content_types", input.content_types, (text) =>
       MEDIA_TYPE.test(text.toLowerCase()) ? undefined : "is not a media type; write application/json, or text/*",
     ),
-    ...checkEach("only", input.only, findPatternProblem),
+    ...checkEach("only", input.only, (text) => findFault(() => parsePattern(text))?.message),
     ...checkDocument("options", input.options),
     ...checkDocument("manifest", input.manifest),
   ];
@@ -68,16 +68,6 @@ function checkEach(
     const message = findProblem(text);
     return message === undefined ? [] : [{ field: `${field}[${index}]`, message }];
   });
-}
-
-function findPatternProblem(text: string): string | undefined {
-  try {
-    parsePattern(text);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof PosthornError)) throw error;
-    return error.message;
-  }
 }
 
 function checkDocument(field: string, value: unknown): FieldProblem[] {

@@ -1,8 +1,8 @@
 import { Type, type Static } from "typebox";
-import { DEFAULT_TENANT } from "./event.ts";
 import type { IpRange } from "./ip-address.ts";
 import type { Pattern } from "./pattern.ts";
 import type { SecretForm } from "./secret-form.ts";
+import { changeOf, oneOf, orNull, TenantId, withDefault } from "./shape.ts";
 
 export const SOURCE_NAME_PATTERN = "^[a-z0-9][a-z0-9_-]{0,63}$";
 
@@ -14,146 +14,132 @@ const Place = Type.String({
 
 export const GENERIC_KIND = "generic";
 
+export const SOURCE_STATUSES = ["active", "paused", "closed"] as const;
+export type SourceStatus = (typeof SOURCE_STATUSES)[number];
+
 /** A source as a user declares it. */
 export const SourceInput = Type.Object(
   {
-    name: Type.String({ pattern: SOURCE_NAME_PATTERN }),
-    kind: Type.Optional(
+    name: Type.String({ pattern: SOURCE_NAME_PATTERN, examples: ["partner-hooks"] }),
+    kind: withDefault(
       Type.String({
         pattern: "^[a-z0-9][a-z0-9-]{0,31}$",
-        default: GENERIC_KIND,
         description: "Who sends: says how a request is verified, answered, split and identified",
       }),
+      GENERIC_KIND as string,
     ),
-    tenant_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, default: DEFAULT_TENANT })),
-    status: Type.Optional(
-      Type.Union([Type.Literal("active"), Type.Literal("paused"), Type.Literal("closed")], {
-        default: "active",
-        description: "`paused` answers 503, `closed` 410",
-      }),
-    ),
+    tenant_id: TenantId,
+    status: withDefault(oneOf(SOURCE_STATUSES, { description: "`paused` answers 503, `closed` 410" }), "active"),
     secrets: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), {
         maxItems: 10,
         description: "What requests are verified with; all of them count, the first is current. Never shown",
       }),
     ),
-    auth: Type.Optional(
-      Type.Union(
-        [
-          Type.Object(
-            {
-              header: Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$" }),
-              token: Type.String({ minLength: 1, maxLength: 4096 }),
-            },
-            { additionalProperties: false },
-          ),
-          Type.Null(),
-        ],
-        { default: null, description: "A header that must hold this token, else 401" },
+    auth: withDefault(
+      orNull(
+        Type.Object(
+          {
+            header: Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$" }),
+            token: Type.String({ minLength: 1, maxLength: 4096, description: "Shown masked" }),
+          },
+          { additionalProperties: false },
+        ),
+        { description: "A header that must hold this token, else 401" },
       ),
+      null,
     ),
-    allowed_ips: Type.Optional(
-      Type.Union(
-        [Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 1000 }), Type.Null()],
-        { default: null, description: "CIDRs that the sender's address must lie in, else 403" },
-      ),
+    allowed_ips: withDefault(
+      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 1000 }), {
+        description: "CIDRs that the sender's address must lie in, else 403",
+      }),
+      null,
     ),
-    max_bytes: Type.Optional(
+    max_bytes: withDefault(
       Type.Integer({
         minimum: 1,
         maximum: 67_108_864,
-        default: 2_097_152,
         description: "Larger bodies get 413. Without it: `limits.max_body_bytes`, or what the kind's provider may send",
       }),
+      2_097_152,
     ),
-    methods: Type.Optional(
-      Type.Array(
-        Type.Union([
-          Type.Literal("POST"),
-          Type.Literal("PUT"),
-          Type.Literal("PATCH"),
-          Type.Literal("DELETE"),
-          Type.Literal("GET"),
-        ]),
-        { minItems: 1, default: ["POST"] },
-      ),
+    methods: withDefault(Type.Array(oneOf(["POST", "PUT", "PATCH", "DELETE", "GET"]), { minItems: 1 }), ["POST"]),
+    content_types: withDefault(
+      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 50 }), {
+        description: "Media types that are taken (`application/json`, `text/*`), else 415",
+        examples: [["application/json"]],
+      }),
+      null,
     ),
-    content_types: Type.Optional(
-      Type.Union(
-        [Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 50 }), Type.Null()],
-        { default: null, description: "Media types that are taken (`application/json`, `text/*`), else 415" },
-      ),
-    ),
-    answer_within: Type.Optional(
-      Type.Union([Type.Number({ minimum: 0.1, maximum: 60 }), Type.Null()], {
-        default: null,
+    answer_within: withDefault(
+      orNull(Type.Number({ minimum: 0.1, maximum: 60 }), {
         description: "Seconds in which the sender must have its answer",
       }),
+      null,
     ),
-    event_type: Type.Optional(
+    event_type: withDefault(
       Type.String({
         minLength: 1,
         maxLength: 255,
-        default: "webhook.{source}",
         description:
           "`{source}` stands for the source's name, `{type}` for the type that its kind finds; kinds that find one " +
           "have the default `{type}`",
       }),
+      "webhook.{source}",
     ),
-    id_from: Type.Optional(Place),
+    id_from: Type.Optional(Type.With(Place, { examples: ["body:/id"] })),
     ordering_key_from: Type.Optional(Place),
     priority_from: Type.Optional(Place),
-    only: Type.Optional(
-      Type.Union(
-        [Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 200 }), Type.Null()],
-        {
-          default: null,
-          description: "Patterns of the event types that are let through, with the kind's name in front or without",
-        },
-      ),
+    only: withDefault(
+      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 200 }), {
+        description: "Patterns of the event types that are let through, with the kind's name in front or without",
+      }),
+      null,
     ),
-    manifest: Type.Optional(
+    manifest: withDefault(
       Type.Union(
         [Type.String({ minLength: 1, maxLength: 4096 }), Type.Record(Type.String(), Type.Unknown()), Type.Null()],
         {
-          default: null,
           description:
             "What the sender's ids must be found in: a path, or the document itself; for kinds that know one",
         },
       ),
+      null,
     ),
-    refuse_replays: Type.Optional(
+    refuse_replays: withDefault(
       Type.Boolean({
-        default: false,
         description:
           "An equal signature is the same request sent again under another id, and ignored (`replayed`); for kinds " +
           "whose signature covers no id. Two webhooks with the same bytes are then one",
       }),
+      false,
     ),
-    path_token: Type.Optional(
+    path_token: withDefault(
       Type.Union([Type.Boolean(), Type.String({ pattern: "^([A-Za-z0-9_-]{16,128}|\\*{3})$" }), Type.Null()], {
-        default: null,
         description: "Webhooks come to `/webhook/NAME/TOKEN` only; `true` makes a token",
       }),
+      null,
     ),
-    options: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
-        default: {},
-        maxProperties: 50,
-        description: "Settings of the kind",
-      }),
+    options: withDefault(
+      Type.Record(Type.String(), Type.Unknown(), { maxProperties: 50, description: "Settings of the kind" }),
+      {},
     ),
   },
   { additionalProperties: false },
 );
 export type SourceInput = Static<typeof SourceInput>;
 
+/** What has no other word for nothing: null takes it away. */
+export const REMOVABLE = ["event_type", "id_from", "ordering_key_from", "priority_from"] as const;
+export const SourceChange = changeOf(SourceInput.properties, ["name", "tenant_id"], REMOVABLE);
+/** What is not given stays. */
+export type SourceChange = Partial<Omit<SourceInput, "name" | "tenant_id" | Removable>> & {
+  [Name in Removable]?: SourceInput[Name] | null;
+};
+type Removable = (typeof REMOVABLE)[number];
+
 /** Where in a request a value is to be found. */
 export type Place = { in: "header"; name: string } | { in: "body"; pointer: readonly string[] };
-
-export const SOURCE_STATUSES = ["active", "paused", "closed"] as const;
-export type SourceStatus = (typeof SOURCE_STATUSES)[number];
 
 /** What is to be known of a kind in order to declare a source of it; `receive/sources/` has the rest. */
 export interface SourceKindRules {

@@ -1,4 +1,4 @@
-import { PosthornError } from "./errors.ts";
+import { findFault, type PosthornError } from "./errors.ts";
 import { parseFilter } from "./filter.ts";
 import { parsePattern } from "./pattern.ts";
 import { decodeSecret } from "./signature.ts";
@@ -51,27 +51,19 @@ function checkLabels(labels: Readonly<Record<string, string>>): FieldProblem[] {
   });
 }
 
-function checkPatterns(field: string, patterns: readonly string[]): FieldProblem[] {
-  return patterns.flatMap((pattern, index) => {
-    try {
-      parsePattern(pattern);
-      return [];
-    } catch (error) {
-      if (!(error instanceof PosthornError)) throw error;
-      return [{ field: `${field}[${index}]`, message: error.message }];
-    }
-  });
+function checkPatterns(name: string, patterns: readonly string[]): FieldProblem[] {
+  return patterns.flatMap((pattern, index) =>
+    toProblems(
+      `${name}[${index}]`,
+      findFault(() => parsePattern(pattern)),
+    ),
+  );
 }
 
 function checkFilter(filter: SharedSettings["event_filter"]): FieldProblem[] {
   if (filter === undefined || filter === null) return [];
-  try {
-    parseFilter(filter);
-    return [];
-  } catch (error) {
-    if (!(error instanceof PosthornError)) throw error;
-    return [{ field: error.field ?? "event_filter", message: error.message }];
-  }
+  const fault = findFault(() => parseFilter(filter));
+  return toProblems(fault?.field ?? "event_filter", fault);
 }
 
 function checkRetry(input: SharedSettings): FieldProblem[] {
@@ -86,12 +78,14 @@ function checkRetry(input: SharedSettings): FieldProblem[] {
 }
 
 function checkSecret(secret: string | undefined): FieldProblem[] {
-  if (secret === undefined) return [];
-  try {
-    decodeSecret(secret);
-    return [];
-  } catch (error) {
-    if (!(error instanceof PosthornError)) throw error;
-    return [{ field: "secret", message: error.message }];
-  }
+  return secret === undefined
+    ? []
+    : toProblems(
+        "secret",
+        findFault(() => decodeSecret(secret)),
+      );
+}
+
+function toProblems(field: string, fault: PosthornError | undefined): FieldProblem[] {
+  return fault === undefined ? [] : [{ field, message: fault.message }];
 }

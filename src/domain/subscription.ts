@@ -1,11 +1,9 @@
 import { Type, type Static } from "typebox";
-import { DEFAULT_TENANT } from "./event.ts";
 import { FILTER_LIMITS, type Filter } from "./filter.ts";
+import { oneOf, orNull, TenantId, withDefault, writeOnly } from "./shape.ts";
 import { MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from "./signature.ts";
 import type { SuspensionRules } from "./suspension.ts";
 import { TargetThresholds, type TargetRules } from "./target.ts";
-
-/** One schema gives the type, the validation, the defaults, the OpenAPI text and the docs. */
 
 /** Of a subscription that names none. */
 export const DEFAULT_KIND = "http";
@@ -15,7 +13,7 @@ export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
 
 const RetryPolicySpec = Type.Union(
   [
-    Type.Union([Type.Literal("standard"), Type.Literal("dairy"), Type.Literal("proxy"), Type.Literal("smartsheet")]),
+    oneOf(["standard", "dairy", "proxy", "smartsheet"]),
     Type.Object(
       {
         delays_s: Type.Array(Type.Number({ minimum: 0, maximum: 604_800 }), { maxItems: 100 }),
@@ -23,17 +21,26 @@ const RetryPolicySpec = Type.Union(
       { additionalProperties: false },
     ),
   ],
-  { description: "A named policy, or the waits in seconds between one attempt and the next" },
+  { description: "A named policy, or the waits in seconds between one attempt and the next", examples: ["standard"] },
 );
 export type RetryPolicySpec = Static<typeof RetryPolicySpec>;
+
+/** Where only one of `retry_count` and `retry_interval` is given. */
+export const USUAL_RETRIES = { count: 3, intervalS: 60 };
 
 /** What may be set whatever the kind of destination is, in the API and in posthorn.yaml alike. */
 export const SharedSettings = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 200, description: "A name for people; unique per tenant" }),
-    tenant_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, default: DEFAULT_TENANT })),
-    kind: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, default: DEFAULT_KIND, description: "The kind of destination" }),
+    name: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: "A name for people; unique per tenant",
+      examples: ["ERP"],
+    }),
+    tenant_id: TenantId,
+    kind: withDefault(
+      Type.String({ minLength: 1, maxLength: 64, description: "The kind of destination" }),
+      DEFAULT_KIND,
     ),
     destination: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
@@ -44,29 +51,28 @@ export const SharedSettings = Type.Object(
       minItems: 1,
       maxItems: 200,
       description: "Topic patterns: `*` is one word, `#` any number of words; a lone `*` means everything",
+      examples: [["order.*"]],
     }),
-    sources: Type.Optional(
-      Type.Union(
-        [Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 200 }), Type.Null()],
-        { default: null, description: "Patterns of the names of sources whose events are meant; null for all" },
-      ),
+    sources: withDefault(
+      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 200 }), {
+        description: "Patterns of the names of sources whose events are meant; null for all",
+      }),
+      null,
     ),
-    event_filter: Type.Optional(
+    event_filter: withDefault(
       Type.Union(
         [Type.Record(Type.String(), Type.Unknown()), Type.String({ maxLength: FILTER_LIMITS.maxLength }), Type.Null()],
         {
-          default: null,
           description: "Which of these events: conditions on `data`, `headers` and so on, as an object or as JSON text",
         },
       ),
+      null,
     ),
-    status: Type.Optional(
-      Type.Union([Type.Literal("active"), Type.Literal("inactive")], {
-        default: "active",
-        description: "`inactive` holds deliveries until it is `active` again",
-      }),
+    status: withDefault(
+      oneOf(["active", "inactive"], { description: "`inactive` holds deliveries until it is `active` again" }),
+      "active",
     ),
-    secret: Type.Optional(
+    secret: writeOnly(
       Type.String({
         minLength: MIN_SECRET_LENGTH,
         maxLength: MAX_SECRET_LENGTH,
@@ -75,82 +81,79 @@ export const SharedSettings = Type.Object(
           "already; generated when not given; shown only in the answer",
       }),
     ),
-    ed25519: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description: "Sign with a key pair too (`v1a` of Standard Webhooks); the public key is shown",
-      }),
+    ed25519: withDefault(
+      Type.Boolean({ description: "Sign with a key pair too (`v1a` of Standard Webhooks); the public key is shown" }),
+      false,
     ),
     retry_policy: Type.Optional(RetryPolicySpec),
     retry_count: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, description: "Retries after the first try" })),
     retry_interval: Type.Optional(
       Type.Number({ minimum: 0, maximum: 604_800, description: "Seconds between tries, with `retry_count`" }),
     ),
-    timeout: Type.Optional(Type.Number({ minimum: 1, maximum: 300, default: 30, description: "Seconds per attempt" })),
-    rate_limit: Type.Optional(
-      Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()], {
-        default: null,
+    timeout: withDefault(Type.Number({ minimum: 1, maximum: 300, description: "Seconds per attempt" }), 30),
+    rate_limit: withDefault(
+      orNull(Type.Integer({ minimum: 1, maximum: 1_000_000 }), {
         description: "Attempts per minute; null for no limit",
       }),
+      null,
     ),
-    concurrency: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1000, default: 32, description: "Attempts in flight at once" }),
+    concurrency: withDefault(
+      Type.Integer({ minimum: 1, maximum: 1000, description: "Attempts in flight at once" }),
+      32,
     ),
-    ordered: Type.Optional(
-      Type.Boolean({ default: false, description: "Strict first-in-first-out for each ordering key" }),
+    ordered: withDefault(Type.Boolean({ description: "Strict first-in-first-out for each ordering key" }), false),
+    on_dead_head: withDefault(
+      oneOf(["block", "skip"], { description: "What the followers of a dead letter do in an ordered subscription" }),
+      "block",
     ),
-    on_dead_head: Type.Optional(
-      Type.Union([Type.Literal("block"), Type.Literal("skip")], {
-        default: "block",
-        description: "What the followers of a dead letter do in an ordered subscription",
-      }),
-    ),
-    max_age_s: Type.Optional(
-      Type.Union([Type.Integer({ minimum: 1, maximum: 31_536_000 }), Type.Null()], {
-        default: null,
+    max_age_s: withDefault(
+      orNull(Type.Integer({ minimum: 1, maximum: 31_536_000 }), {
         description: "Older deliveries become dead letters (`expired`)",
       }),
+      null,
     ),
-    target: Type.Optional(
-      Type.Union([Type.String({ minLength: 1, maxLength: 64 }), Type.Null()], {
-        default: null,
+    target: withDefault(
+      orNull(Type.String({ minLength: 1, maxLength: 64 }), {
         description: "A preset (`n8n`), or the name of a target that it shares with others; else it is its own",
       }),
+      null,
     ),
     ...TargetThresholds,
     suspend_after_dead: Type.Optional(
-      Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()], {
+      orNull(Type.Integer({ minimum: 1, maximum: 1_000_000 }), {
         description:
           "Suspended when more deliveries than this die in a row; null for never. 10, or null with a health check or " +
           "`mode: forward`",
+        examples: [10],
       }),
     ),
     suspend_after_s: Type.Optional(
-      Type.Union([Type.Number({ minimum: 1, maximum: 31_536_000 }), Type.Null()], {
+      orNull(Type.Number({ minimum: 1, maximum: 31_536_000 }), {
         description:
           "Suspended after so many seconds in QUEUE; null for never. 259200 (72 h), or null with a health check or " +
           "`mode: forward`",
+        examples: [259_200],
       }),
     ),
-    resume_when_healthy: Type.Optional(
+    resume_when_healthy: withDefault(
       Type.Boolean({
-        default: true,
         description: "Suspended because it was out of reach, it goes on when its health check finds it well",
       }),
+      true,
     ),
-    labels: Type.Optional(
+    labels: withDefault(
       Type.Record(Type.String(), Type.String({ maxLength: 255 }), {
-        default: {},
         maxProperties: 50,
         description: "Names and values for people and programs to find it by",
       }),
+      {},
     ),
-    mode: Type.Optional(
-      Type.Union([Type.Literal("queue"), Type.Literal("forward")], {
-        default: "queue",
+    mode: withDefault(
+      oneOf(["queue", "forward"], {
         description:
           "`forward`: whoever sends a webhook waits for the first attempt; sub-path, query and method are handed on",
       }),
+      "queue",
     ),
     description: Type.Optional(Type.String({ maxLength: 2000 })),
   },

@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { DEFAULT_TENANT } from "./event.ts";
+import { changeOf, fillIn, TenantId, withDefault } from "./shape.ts";
 
 /** What subscriptions send to: it has health and a mode. Several may share one; any other is its own. */
 
@@ -10,19 +10,21 @@ const TARGET_NAME_PATTERN = "^[a-z0-9][a-z0-9_-]{0,63}$";
 
 /** By which a target goes from NORMAL to QUEUE and back: of one that is shared, and of a subscription's own. */
 export const TargetThresholds = {
-  health_interval_s: Type.Optional(
-    Type.Number({ minimum: 0.1, maximum: 86_400, default: 60, description: "Seconds between health checks" }),
+  health_interval_s: withDefault(
+    Type.Number({ minimum: 0.1, maximum: 86_400, description: "Seconds between health checks" }),
+    60,
   ),
-  failures_to_open: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1000, default: 3, description: "Failures in a row that lead to QUEUE" }),
+  failures_to_open: withDefault(
+    Type.Integer({ minimum: 1, maximum: 1000, description: "Failures in a row that lead to QUEUE" }),
+    3,
   ),
-  successes_to_close: Type.Optional(
+  successes_to_close: withDefault(
     Type.Integer({
       minimum: 1,
       maximum: 1000,
-      default: 3,
       description: "Successful health checks in a row that lead back to NORMAL, once all that waits was tried",
     }),
+    3,
   ),
 };
 export const THRESHOLDS = ["health_interval_s", "failures_to_open", "successes_to_close"] as const;
@@ -34,8 +36,9 @@ export const TargetInput = Type.Object(
       pattern: TARGET_NAME_PATTERN,
       hint: "give 1 to 64 small letters, digits, - and _, with a letter or digit in front",
       description: "What subscriptions name in `target`; unique per tenant",
+      examples: ["erp"],
     }),
-    tenant_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, default: DEFAULT_TENANT })),
+    tenant_id: TenantId,
     preset: Type.Optional(
       Type.Literal("n8n", { description: "What is known of such a target, for all subscriptions that send to it" }),
     ),
@@ -46,11 +49,13 @@ export const TargetInput = Type.Object(
       Type.String({ minLength: 1, maxLength: 2048, description: 'Answers 2xx and `{"status":"ok"}` while it is well' }),
     ),
     ...TargetThresholds,
-    batch_size: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 32, default: 32, description: "How many are tried at once in QUEUE" }),
+    batch_size: withDefault(
+      Type.Integer({ minimum: 1, maximum: 32, description: "How many are tried at once in QUEUE" }),
+      32,
     ),
-    idle_wait_s: Type.Optional(
-      Type.Number({ minimum: 0, maximum: 86_400, default: 30, description: "Seconds between rounds in QUEUE" }),
+    idle_wait_s: withDefault(
+      Type.Number({ minimum: 0, maximum: 86_400, description: "Seconds between rounds in QUEUE" }),
+      30,
     ),
     max_bytes: Type.Optional(
       Type.Integer({ minimum: 1, description: "Larger bodies are not sent: they become dead letters (`too_large`)" }),
@@ -61,13 +66,11 @@ export const TargetInput = Type.Object(
 );
 export type TargetInput = Static<typeof TargetInput>;
 
-const { name: _, tenant_id: __, ...changeable } = TargetInput.properties;
 /** What is given is changed, null takes it away, and the rest stays. */
-export const TargetChange = Type.Object(
-  Object.fromEntries(
-    Object.entries(changeable).map(([name, schema]) => [name, Type.Optional(Type.Union([schema, Type.Null()]))]),
-  ),
-  { additionalProperties: false },
+export const TargetChange = changeOf(
+  TargetInput.properties,
+  ["name", "tenant_id"],
+  Object.keys(TargetInput.properties),
 );
 export type TargetChange = { [Name in keyof Omit<TargetInput, "name" | "tenant_id">]?: TargetInput[Name] | null };
 
@@ -89,24 +92,18 @@ export interface HealthPlace {
   readonly url: string;
 }
 
-export const DEFAULT_RULES: TargetRules = Object.freeze({
-  failuresToOpen: 3,
-  successesToClose: 3,
-  batchSize: 32,
-  idleWaitMs: 30_000,
-  checkEveryMs: 60_000,
-  health: undefined,
-});
-
 type Rules = Pick<TargetInput, (typeof THRESHOLDS)[number] | "batch_size" | "idle_wait_s">;
 
 export function toTargetRules(input: Rules, health: HealthPlace | undefined): TargetRules {
+  const set = fillIn(TargetInput.properties, input);
   return {
-    failuresToOpen: input.failures_to_open ?? DEFAULT_RULES.failuresToOpen,
-    successesToClose: input.successes_to_close ?? DEFAULT_RULES.successesToClose,
-    batchSize: input.batch_size ?? DEFAULT_RULES.batchSize,
-    idleWaitMs: input.idle_wait_s === undefined ? DEFAULT_RULES.idleWaitMs : input.idle_wait_s * 1000,
-    checkEveryMs: input.health_interval_s === undefined ? DEFAULT_RULES.checkEveryMs : input.health_interval_s * 1000,
+    failuresToOpen: set.failures_to_open,
+    successesToClose: set.successes_to_close,
+    batchSize: set.batch_size,
+    idleWaitMs: set.idle_wait_s * 1000,
+    checkEveryMs: set.health_interval_s * 1000,
     health,
   };
 }
+
+export const DEFAULT_RULES: TargetRules = Object.freeze(toTargetRules({}, undefined));

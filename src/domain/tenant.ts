@@ -1,5 +1,6 @@
-import { Type, type Static } from "typebox";
+import { Type, type Static, type TSchemaOptions } from "typebox";
 import { RetentionInput, type RetentionDays } from "./retention.ts";
+import { oneOf, orNull, withDefault } from "./shape.ts";
 import type { ManagedBy } from "./subscription.ts";
 
 /**
@@ -12,18 +13,16 @@ export const TENANT_ID_PATTERN = "^[a-z0-9][a-z0-9_-]{0,63}$";
 export const TENANT_STATUSES = ["active", "inactive"] as const;
 export type TenantStatus = (typeof TENANT_STATUSES)[number];
 
-function quota(description: string, minimum: number, maximum: number) {
-  return Type.Optional(
-    Type.Union([Type.Integer({ minimum, maximum }), Type.Null()], {
-      default: null,
-      description: `${description}; null for no limit`,
-    }),
+function quota(description: string, minimum: number, maximum: number, more: TSchemaOptions = {}) {
+  return withDefault(
+    orNull(Type.Integer({ minimum, maximum }), { description: `${description}; null for no limit`, ...more }),
+    null,
   );
 }
 
 export const QuotasInput = Type.Object(
   {
-    subscriptions: quota("How many it may have", 0, 1_000_000),
+    subscriptions: quota("How many it may have", 0, 1_000_000, { examples: [10_000] }),
     events_per_minute: quota("How many events are taken in", 1, 100_000_000),
     open_deliveries: quota("New events are refused while this many deliveries are open", 1, 1_000_000_000),
     stored_bytes: quota("New events are refused once the bodies of its events have this size", 1, 2 ** 50),
@@ -41,30 +40,26 @@ export const TenantSettings = Type.Object(
         maxLength: 200,
         pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$",
         description: "A name for people",
+        examples: ["Acme"],
       }),
     ),
-    contact_email: Type.Optional(
-      Type.Union(
-        [
-          Type.String({
-            maxLength: 254,
-            pattern: "^[^\\u0000-\\u0020\\u007f@]{1,64}@[^\\u0000-\\u0020\\u007f@]{1,189}$",
-          }),
-          Type.Null(),
-        ],
-        {
-          default: null,
-          description: "Who is told when something is wrong with its subscriptions",
-        },
+    contact_email: withDefault(
+      orNull(
+        Type.String({
+          maxLength: 254,
+          pattern: "^[^\\u0000-\\u0020\\u007f@]{1,64}@[^\\u0000-\\u0020\\u007f@]{1,189}$",
+        }),
+        { description: "Who is told when something is wrong with its subscriptions", examples: ["ops@acme.example"] },
       ),
+      null,
     ),
     quotas: Type.Optional(QuotasInput),
     retention: Type.Optional(RetentionInput),
-    status: Type.Optional(
-      Type.Union([Type.Literal("active"), Type.Literal("inactive")], {
-        default: "active",
+    status: withDefault(
+      oneOf(TENANT_STATUSES, {
         description: "`inactive` answers new events with 503, so that their senders keep them",
       }),
+      "active",
     ),
   },
   { additionalProperties: false },
@@ -73,7 +68,7 @@ export type TenantSettings = Static<typeof TenantSettings>;
 
 /** A tenant as it is made by API or declared in the configuration. */
 export const TenantInput = Type.Object(
-  { id: Type.String({ pattern: TENANT_ID_PATTERN }), ...TenantSettings.properties },
+  { id: Type.String({ pattern: TENANT_ID_PATTERN, examples: ["acme"] }), ...TenantSettings.properties },
   { additionalProperties: false },
 );
 export type TenantInput = Static<typeof TenantInput>;

@@ -1,3 +1,6 @@
+import { createFailureEvents } from "../operate/failure-events.ts";
+import { createModeEvents } from "../operate/mode-events.ts";
+import { createOwnEvents } from "../operate/own-events.ts";
 import { createForwarding } from "../receive/forwarding.ts";
 import { createFanOut } from "../route/fan-out.ts";
 import { createIngest } from "../route/ingest.ts";
@@ -10,20 +13,32 @@ import type { Storage } from "./storage.ts";
 import type { Subscribers } from "./subscribers.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** From an event to its record and its deliveries. */
+/** From an event to its record and its deliveries; and what the gateway tells of itself in the same way. */
 export type Acceptance = ReturnType<typeof openAcceptance>;
 
 export function openAcceptance(
-  { options, logger, parts }: Start,
+  { options, logger, logFault, parts }: Start,
   made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Delivery,
 ) {
-  const { store, clock, metrics, work, disk, quotas, credentials, router, subscriptions } = made;
-  const { governor, forwards, scheduler } = made;
+  const { store, clock, createId, metrics, work, disk, quotas, credentials, router, subscriptions, targets } = made;
+  const { governor, forwards, scheduler, health } = made;
   const warnUnmatched = createEventWarning(logger, () => clock.now(), "nobody subscribes to this event");
   const fanOut = createFanOut({ store, router, scheduler, clock, onUnmatched: warnUnmatched });
   parts.add(() => fanOut.settled());
   const create = options.makers?.createIngest?.(createIngest) ?? createIngest;
   const ingest = create({ fanOut, quotas, governor, work, metrics, disk });
   const forwarding = createForwarding({ forwards, credentials, governor, router, scheduler, subscriptions });
-  return { fanOut, ingest, forwarding };
+  const ownEvents = createOwnEvents({ ingest, clock, createId, router, onFault: logFault });
+  const failureEvents = createFailureEvents({ ownEvents, clock, findSubscription: subscriptions.find });
+  const modes = createModeEvents({
+    targets,
+    failureEvents,
+    metrics,
+    health,
+    clock,
+    logger,
+    onQueueing: (waiting) => waiting.forEach(({ seq }) => forwards.giveUp(seq)),
+    onFault: logFault,
+  });
+  return { fanOut, ingest, forwarding, ownEvents, failureEvents, modes };
 }

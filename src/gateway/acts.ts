@@ -6,7 +6,6 @@ import { createTestDeliveries } from "../operate/test-delivery.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
-import type { News } from "./news.ts";
 import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";
 import type { Subscribers } from "./subscribers.ts";
@@ -17,11 +16,8 @@ export type Acts = ReturnType<typeof openActs>;
 /** A loop that is later than this has more urgent things to do than replays. */
 const BUSY_LAG_MS = 50;
 
-export function openActs(
-  { logger, logFault }: Start,
-  made: Storage & Capacity & Subscribers & Delivery & Acceptance & News,
-) {
-  const { store, clock, createId, loopLag, subscriptions, scheduler, ingest, news } = made;
+export function openActs({ logger, logFault }: Start, made: Storage & Capacity & Subscribers & Delivery & Acceptance) {
+  const { store, clock, createId, loopLag, subscriptions, scheduler, ingest, failureEvents } = made;
   const touched = {
     store,
     subscriptions,
@@ -42,6 +38,6 @@ export function openActs(
     replayRunner,
     bulkReplays: createBulkReplays({ store, subscriptions, runner: replayRunner, clock, createId }),
     tests: createTestDeliveries({ store, accept: ingest.accept, clock, createId }),
-    resume: createResume({ store, subscriptions, findMode: scheduler.findMode, news }),
+    resume: createResume({ store, subscriptions, findMode: scheduler.findMode, failureEvents }),
   };
 }

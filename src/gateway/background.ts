@@ -1,12 +1,11 @@
 import { ageOf } from "../domain/retention.ts";
-import { createGatewayJobs, END_OVERLAPS } from "../operate/gateway-jobs.ts";
+import { createRotationJobs, createSecretRotation, END_OVERLAPS } from "../operate/secret-rotation.ts";
 import { createHeldJob } from "../operate/held-deliveries.ts";
 import { createJobs, type Jobs } from "../operate/jobs.ts";
 import { createPruneJobs } from "../operate/prune-jobs.ts";
-import { createSecretRotation } from "../operate/secret-rotation.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
-import type { News } from "./news.ts";
+import type { Acceptance } from "./acceptance.ts";
 import type { Start } from "./options.ts";
 import type { Receivers } from "./receivers.ts";
 import type { Storage } from "./storage.ts";
@@ -21,17 +20,17 @@ const MAX_NAMED = 20;
 
 export function openBackground(
   start: Start,
-  made: Storage & Capacity & Tenancy & Subscribers & Delivery & News & Receivers,
+  made: Storage & Capacity & Tenancy & Subscribers & Delivery & Acceptance & Receivers,
 ) {
   const { config, logFault, parts } = start;
-  const { store, clock, random, metrics, retention, subscriptions, scheduler, news, smartsheet } = made;
+  const { store, clock, random, metrics, retention, subscriptions, scheduler, failureEvents, plugins } = made;
   const rotation = openRotation(start, made, () => jobs);
   const jobs: Jobs = createJobs({
     store,
     clock,
     runner: Buffer.from(random.bytes(8)).toString("hex"),
     jobs: [
-      ...createGatewayJobs({ rotation }),
+      ...createRotationJobs(rotation),
       ...createPruneJobs({
         store,
         clock,
@@ -45,22 +44,22 @@ export function openBackground(
         findMode: scheduler.findMode,
         clock,
         maxHeldMs: config.heldMaxDays * 86_400_000,
-        onDeaths: news.diedUnsent,
+        onDead: failureEvents.diedUnsent,
         onMovedUp: scheduler.refresh,
       }),
-      smartsheet.auditJob,
+      ...plugins.jobs,
     ],
     onFault: logFault,
   });
   parts.add(() => jobs.stop());
   // Before the jobs: one of them may wait for its answer.
-  parts.add(() => smartsheet.close());
+  parts.add(() => plugins.close());
   return { rotation, jobs };
 }
 
 function openRotation(
   { config, logger }: Start,
-  { clock, random, subscriptions, ownEvents }: Storage & Subscribers & News,
+  { clock, random, subscriptions, ownEvents }: Storage & Subscribers & Acceptance,
   getJobs: () => Jobs,
 ) {
   return createSecretRotation({

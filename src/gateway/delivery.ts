@@ -1,11 +1,12 @@
 import { createForwards, type Forwards } from "../deliver/forwards.ts";
 import { createGovernor } from "../deliver/lanes/governor.ts";
 import { createHealthWatch } from "../deliver/targets/health-watch.ts";
-import { createScheduler, type SchedulerOptions } from "../deliver/scheduler.ts";
+import { createScheduler } from "../deliver/scheduler.ts";
+import type { SchedulerOptions } from "../deliver/scheduler-parts.ts";
 import { createEndedEvents } from "../receive/pulled/ended-events.ts";
 import { createStatistics, type Statistics } from "../operate/statistics.ts";
 import { startUpkeep } from "../operate/upkeep.ts";
-import { createUtilization } from "../telemetry/utilization.ts";
+import { createUtilization } from "../telemetry/loop-lag.ts";
 import type { Capacity } from "./capacity.ts";
 import type { MutualParts } from "./mutual-parts.ts";
 import type { Start } from "./options.ts";
@@ -46,14 +47,14 @@ export function openDelivery(
     maxHeldMs: config.heldMaxDays * 86_400_000,
     onAttempt: createAttemptNotes(start, { ...made, forwards, statistics }, later),
     onTested: (eventId, settlement) => later().tests.noteTested(eventId, settlement),
-    onExpired: (deaths) => later().news.diedUnsent(deaths),
+    onExpired: (dead) => later().failureEvents.diedUnsent(dead),
     onMode: (subscription, change) => later().modes.noted(subscription, change),
     onFailing: (subscription, facts) => later().modes.failing(subscription, facts),
     onState: (subscription, state) => void targets.saveState(subscription, state).catch(logFault),
     onSuspend(subscription, reason, facts) {
       logger.warn({ subscription: subscription.name, reason }, "subscription is suspended");
       subscriptions
-        .suspend(subscription, (draft, current) => later().news.suspended(draft, current, reason, facts))
+        .suspend(subscription, (draft, current) => later().failureEvents.suspended(draft, current, reason, facts))
         .catch(logFault);
     },
   });
@@ -74,7 +75,7 @@ export function openDelivery(
     store,
     clock,
     onMovedUp: scheduler.refresh,
-    onDeaths: (deaths) => later().news.diedUnsent(deaths),
+    onDead: (dead) => later().failureEvents.diedUnsent(dead),
     onFault: logFault,
   });
   parts.add(() => upkeep.stop());
@@ -106,7 +107,7 @@ function createAttemptNotes(
     if (verdict === "dead") {
       const facts = { event_id: delivery.event.id, subscription: subscription.name, reason: settlement.deadReason };
       logger.warn({ ...facts, detail: attempt.error }, "delivery is dead");
-      later().news.died(subscription, delivery, settlement);
+      later().failureEvents.died(subscription, delivery, settlement);
     }
   };
 }

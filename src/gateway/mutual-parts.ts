@@ -1,8 +1,8 @@
 import type { Scheduler } from "../deliver/scheduler.ts";
 import type { HealthWatch } from "../deliver/targets/health-watch.ts";
 import type { BulkReplays } from "../operate/replays/bulk-replays.ts";
-import type { FailureNews } from "../operate/failure-events.ts";
-import type { ModeNews } from "../operate/mode-events.ts";
+import type { FailureEvents } from "../operate/failure-events.ts";
+import type { ModeEvents } from "../operate/mode-events.ts";
 import type { ReplayRunner } from "../operate/replays/replay-runner.ts";
 import type { Resume } from "../operate/resume.ts";
 import type { SubscriptionLanes } from "../operate/subscription-lanes.ts";
@@ -17,8 +17,8 @@ export interface MutualParts {
   readonly scheduler: Scheduler;
   readonly health: HealthWatch;
   readonly forwarding: Forwarding;
-  readonly news: FailureNews;
-  readonly modes: ModeNews;
+  readonly failureEvents: FailureEvents;
+  readonly modes: ModeEvents;
   readonly tests: TestDeliveries;
   readonly resume: Resume;
   readonly replayRunner: ReplayRunner;

@@ -2,6 +2,7 @@ import type { Config } from "../config/settings-tree.ts";
 import type { DestinationKind } from "../deliver/senders/sender.ts";
 import type { PosthornError } from "../domain/errors.ts";
 import type { SystemClockOptions } from "../domain/system-clock.ts";
+import type { Plugin } from "../plugins/plugin.ts";
 import type { createBodyChecker } from "../receive/text/body-check.ts";
 import type { SourceKind } from "../receive/sources/source-kind.ts";
 import type { createIngest } from "../route/ingest.ts";
@@ -17,6 +18,8 @@ export interface GatewayOptions {
   onFatal: (error: PosthornError) => void;
   /** More kinds of sources than the gateway brings along. */
   sourceKinds?: readonly SourceKind[] | undefined;
+  /** More plugins than `plugins.ts` lists; their settings are not read. */
+  plugins?: readonly Plugin[] | undefined;
   /** More kinds of destinations than the gateway brings along. */
   destinationKinds?: readonly DestinationKind[] | undefined;
   /** How long requests have to end once everything else has stopped. */

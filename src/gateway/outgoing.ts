@@ -7,7 +7,7 @@ import { createOwnUrls } from "../deliver/wire/own-urls.ts";
 import { parseEgressProxy } from "../deliver/wire/proxy-tunnel.ts";
 import { createDestinationKinds } from "../deliver/senders/kinds.ts";
 import { openSenders } from "../deliver/senders/open-senders.ts";
-import { createRequestCredentials } from "../registry/request-credentials.ts";
+import { createRequestCredentials } from "../registry/secret-box.ts";
 import type { Brokers } from "./brokers.ts";
 import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";

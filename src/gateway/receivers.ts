@@ -1,18 +1,19 @@
-import { createFetchText } from "../deliver/wire/fetch-text.ts";
+import { createFetchText } from "../deliver/wire/http-client.ts";
 import { sparesDeliveries } from "../deliver/targets/target.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { DEFAULT_TENANT } from "../domain/event.ts";
+import { checkHold } from "../domain/hold-rules.ts";
 import { openMirroredValidations } from "../operate/validations/mirrored-validations.ts";
-import { openSmartsheet } from "../plugins/smartsheet/open.ts";
 import { createBodyChecker } from "../receive/text/body-check.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../receive/publish/publish-item.ts";
 import { createPublisher } from "../receive/publish/publish.ts";
 import { createPullers, type Pullers, type PullersOptions } from "../receive/pulled/pullers.ts";
-import { createRequestLog } from "../receive/request-log.ts";
+import { createRequestLog, createWebhookLog } from "../receive/webhook-log.ts";
 import { createRequestReplays } from "../receive/request-replay.ts";
 import { createSchemaChecker } from "../receive/schema/schema-check.ts";
 import { createSourceKinds } from "../receive/sources/kinds.ts";
 import { createTakeIn } from "../receive/take-in.ts";
 import { createValidationChecker } from "../receive/validation/validation-check.ts";
-import { createWebhookLog } from "../receive/webhook-log.ts";
 import { createWebhookReceiver } from "../receive/webhook.ts";
 import { openEventTypes } from "../registry/event-types/event-types.ts";
 import { openSources } from "../registry/sources/sources.ts";
@@ -21,7 +22,7 @@ import type { Acts } from "./acts.ts";
 import type { Brokers } from "./brokers.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
-import type { News } from "./news.ts";
+import { openPlugins } from "./plugins.ts";
 import type { Start } from "./options.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { Storage } from "./storage.ts";
@@ -33,14 +34,14 @@ export type Receivers = Awaited<ReturnType<typeof openReceivers>>;
 
 export async function openReceivers(
   start: Start,
-  made: Storage & Capacity & Tenancy & Brokers & Outgoing & Subscribers & Delivery & Acceptance & News & Acts,
+  made: Storage & Capacity & Tenancy & Brokers & Outgoing & Subscribers & Delivery & Acceptance & Acts,
 ) {
   const { store, clock, createId, ingest, forwarding, endedEvents, replays } = made;
   const { accept } = ingest;
   const checks = await openChecks(start, made);
   const { bodies, schemas, validationChecker } = checks;
   const late: { pullers?: Pullers } = {};
-  const { kinds, sources, smartsheet } = await openSourceKinds(start, made, () => late.pullers?.update());
+  const { kinds, sources, plugins } = await openSourceKinds(start, made, () => late.pullers?.update());
   const log = createWebhookLog({ logRequest: createRequestLog(store.events.logRequest, clock.now), createId });
   const takeIn = createTakeIn({
     accept,
@@ -70,7 +71,7 @@ export async function openReceivers(
   const limits = { ...DEFAULT_PUBLISH_LIMITS, maxDepth: start.config.limits.maxDepth };
   return {
     ...checks,
-    smartsheet,
+    plugins,
     sources,
     webhooks,
     pullers,
@@ -95,7 +96,7 @@ function createHoldLimit({ findTrouble, targets }: Capacity & Subscribers): Pull
 /** What is asked of bodies before they are taken in. */
 async function openChecks(
   { config, options, logger, parts }: Start,
-  { store, clock, registry, ownEvents }: Storage & Tenancy & News,
+  { store, clock, registry, ownEvents }: Storage & Tenancy & Acceptance,
 ) {
   const create = options.makers?.createBodyChecker?.(createBodyChecker) ?? createBodyChecker;
   const bodies = create({ maxDepth: config.limits.maxDepth });
@@ -125,18 +126,17 @@ async function openChecks(
 }
 
 async function openSourceKinds(
-  { config, options, logger, logFault, parts }: Start,
-  made: Storage & Tenancy & Brokers & Outgoing & News,
+  start: Start,
+  made: Storage & Tenancy & Brokers & Outgoing & Subscribers & Acceptance,
   onChange: () => void,
 ) {
-  const { store, clock, random, registry, secretBox, client, news, ownEvents, connections } = made;
-  const smartsheet = await openSmartsheet(
-    { registry, secretBox, clock, random, logger, settings: config, onFault: logFault },
-    () => ({ sources, ownEvents }),
-  );
-  parts.add(() => smartsheet.close());
-  const services = { clock, fetchText: createFetchText(client), smartsheet: smartsheet.context, connections };
-  const kinds = createSourceKinds(services, options.sourceKinds);
+  const { config, options, logFault, parts } = start;
+  const { store, clock, random, registry, secretBox, client, failureEvents, connections, targets } = made;
+  const plugins = await openPlugins(start, made, () => sources);
+  const kinds = createSourceKinds({ fetchText: createFetchText(client), connections }, [
+    ...plugins.sourceKinds,
+    ...(options.sourceKinds ?? []),
+  ]);
   const sources = await openSources({
     registry,
     records: store.records,
@@ -147,9 +147,17 @@ async function openSourceKinds(
     anySource: config.anySource,
     maxBytes: config.limits.maxBodyBytes,
     onChange,
-    onDisabled: news.sourceDisabled,
+    checkPulled({ tenant_id: tenantId = DEFAULT_TENANT }, given) {
+      const all = targets.list(tenantId);
+      const meant =
+        given["target"] === undefined && all.length === 1 ? all[0] : all.find(({ name }) => name === given["target"]);
+      const [problem] = checkHold(given, meant?.subscriptions ?? []);
+      if (problem === undefined) return;
+      throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });
+    },
+    onDisabled: failureEvents.sourceDisabled,
     onFault: logFault,
   });
   parts.add(() => sources.stop());
-  return { kinds, sources, smartsheet };
+  return { kinds, sources, plugins };
 }

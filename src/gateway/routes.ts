@@ -35,7 +35,7 @@ export function openRoutes(
     Background &
     HttpFace,
 ): void {
-  const { store, clock, loopLag, jobs, retention, smartsheet } = made;
+  const { store, clock, loopLag, jobs, retention, plugins } = made;
   const status = createStatus({
     ...made,
     reportRetention: (tenantId) => reportRetention({ store, jobs, times: retention, clock }, tenantId),
@@ -53,6 +53,6 @@ export function openRoutes(
     }),
     status,
     parked: createParkedMessages(made.connections),
-    smartsheet: smartsheet.admin,
   });
+  plugins.addRoutes(made.http.app);
 }

@@ -74,7 +74,7 @@ export async function openSubscribers(
       await subscriptionLanes.skipDeadHeads(changes);
     },
     onResumed: (draft, subscription, from) =>
-      later().news.resumed(draft, subscription, from, { held: "deliver", skipped: 0 }),
+      later().failureEvents.resumed(draft, subscription, from, { held: "deliver", skipped: 0 }),
   });
   const subscriptionLanes = createSubscriptionLanes({
     store,

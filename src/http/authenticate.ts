@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { createTokenBucket } from "../deliver/token-bucket.ts";
+import { createTokenBucket } from "../domain/token-bucket.ts";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Caller, Keys } from "../registry/keys.ts";

@@ -4,7 +4,7 @@ import { isSendersFault, PosthornError } from "../domain/errors.ts";
 import { findLoop, readHops } from "../domain/hops.ts";
 import { GENERIC_KIND, type Source } from "../domain/source.ts";
 import { allows, type Caller } from "../registry/keys.ts";
-import { withoutPathToken } from "../receive/path-token.ts";
+import { withoutPathToken } from "../receive/admit.ts";
 import type { PublishResult, Publisher } from "../receive/publish/publish.ts";
 import type { KindAnswer } from "../receive/sources/source-kind.ts";
 import type { WebhookResult } from "../receive/kind-answer.ts";

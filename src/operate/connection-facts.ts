@@ -7,6 +7,13 @@ export interface ConnectionFacts {
     | { state: "failed"; fault: { message: string }; retryAt: number };
 }
 
+/** How the queue of a source is. */
+export interface PulledFacts {
+  source: string;
+  depth: number | undefined;
+  trouble: string | undefined;
+}
+
 export function isFailed({ state }: ConnectionFacts): boolean {
   return state.state === "failed";
 }

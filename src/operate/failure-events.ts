@@ -1,6 +1,6 @@
 import type { FailureFacts } from "../deliver/targets/suspensions.ts";
 import type { Target } from "../deliver/targets/target.ts";
-import { takeClosingNews, takeOpeningNews } from "../deliver/targets/target-changes.ts";
+import { takeClosingNotice, takeOpeningNotice } from "../deliver/targets/mode.ts";
 import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { DeadReason } from "../domain/delivery.ts";
@@ -17,19 +17,19 @@ import type { KnownTarget } from "./targets.ts";
  * Tells tenants what goes wrong with their subscriptions and sources, as events of the gateway itself. That one of these
  * could not be delivered is told to nobody: it would be the cause of the next.
  */
-export interface FailureNews {
+export interface FailureEvents {
   /** Told with the change, as is `resumed`. */
   suspended(draft: Draft, subscription: Subscription, reason: string, facts: FailureFacts): void;
   failing(subscription: Subscription, facts: FailureFacts): void;
-  resumed(draft: Draft, subscription: Subscription, from: SubscriptionStatus, held: HeldNews): void;
+  resumed(draft: Draft, subscription: Subscription, from: SubscriptionStatus, held: HeldOutcome): void;
   /** It is in mode QUEUE, or in NORMAL again. */
   modeChanged(
     known: Pick<KnownTarget, "name" | "tenantId" | "declared" | "subscriptions">,
-    target: Pick<Target, "mode" | "news">,
+    target: Pick<Target, "mode" | "notices">,
   ): void;
   died(subscription: Subscription, delivery: Pick<ClaimedDelivery, "event">, settlement: Settlement): void;
   /** Those that died without an attempt. */
-  diedUnsent(deaths: readonly DeadDelivery[]): void;
+  diedUnsent(dead: readonly DeadDelivery[]): void;
   /** Told with the change itself. */
   sourceDisabled(source: Pick<Source, "name" | "tenantId" | "status">, reason: string, draft: Draft): void;
   /** Until then everything that is told alone is kept back: nobody could be told yet. */
@@ -37,12 +37,12 @@ export interface FailureNews {
 }
 
 /** What became of the deliveries that were held. */
-export interface HeldNews {
+export interface HeldOutcome {
   held: "deliver" | "skip";
   skipped: number;
 }
 
-interface Death extends DeliveryKey {
+interface DeadFacts extends DeliveryKey {
   eventId: string;
   eventType: string;
   reason: DeadReason | undefined;
@@ -50,13 +50,13 @@ interface Death extends DeliveryKey {
   attemptCount: number;
 }
 
-export interface FailureNewsOptions {
+export interface FailureEventsOptions {
   ownEvents: OwnEvents;
   clock: Clock;
   findSubscription: (seq: number) => Subscription | undefined;
 }
 
-export function createFailureNews({ ownEvents, clock, findSubscription }: FailureNewsOptions): FailureNews {
+export function createFailureEvents({ ownEvents, clock, findSubscription }: FailureEventsOptions): FailureEvents {
   let waiting: OwnEvent[] | undefined = [];
 
   function tell(event: OwnEvent): void {
@@ -64,30 +64,30 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
     else waiting.push(event);
   }
 
-  function tellDeath(subscription: Subscription, death: Death): void {
+  function tellDead(subscription: Subscription, dead: DeadFacts): void {
     tell({
       type: "webhook.delivery_dead",
       tenantId: subscription.tenantId,
-      causedBy: death.eventType,
+      causedBy: dead.eventType,
       onlyIfWanted: true,
       data: {
-        delivery_id: formatDeliveryId(death.eventSeq, death.subscriptionSeq),
-        event_id: death.eventId,
-        event_type: death.eventType,
+        delivery_id: formatDeliveryId(dead.eventSeq, dead.subscriptionSeq),
+        event_id: dead.eventId,
+        event_type: dead.eventType,
         webhook_id: subscription.id,
         subscription_id: subscription.id,
         name: subscription.name,
-        reason: death.reason ?? null,
-        last_error: death.error ?? null,
-        error: death.error ?? death.reason ?? null,
-        attempts: death.attemptCount,
+        reason: dead.reason ?? null,
+        last_error: dead.error ?? null,
+        error: dead.error ?? dead.reason ?? null,
+        attempts: dead.attemptCount,
       },
     });
   }
 
   return {
     suspended(draft, subscription, reason, facts) {
-      if (!facts.target.news.failedOthers) return;
+      if (!facts.target.notices.failedOthers) return;
       ownEvents.tellWith(draft, {
         type: "webhook.suspended",
         tenantId: subscription.tenantId,
@@ -102,8 +102,8 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
     },
 
     failing(subscription, facts) {
-      const { mode, news } = facts.target;
-      if (!news.failedOthers) return;
+      const { mode, notices } = facts.target;
+      if (!notices.failedOthers) return;
       const { suspension = DEFAULT_SUSPENSION } = subscription;
       tell({
         type: "webhook.failing",
@@ -134,9 +134,9 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
       });
     },
 
-    modeChanged({ name, tenantId, declared, subscriptions }, { mode, news }) {
-      const isNews = mode.isOpen ? takeOpeningNews(news) : takeClosingNews(news);
-      if (!isNews) return;
+    modeChanged({ name, tenantId, declared, subscriptions }, { mode, notices }) {
+      const isToTell = mode.isOpen ? takeOpeningNotice(notices) : takeClosingNotice(notices);
+      if (!isToTell) return;
       const [now, before] = mode.isOpen ? ["QUEUE", "NORMAL"] : ["NORMAL", "QUEUE"];
       const [owner] = declared === undefined ? subscriptions : [];
       tell({
@@ -158,13 +158,13 @@ export function createFailureNews({ ownEvents, clock, findSubscription }: Failur
 
     died(subscription, { event }, { eventSeq, subscriptionSeq, attemptNumber, deadReason, attempt }) {
       const key = { eventSeq, subscriptionSeq, eventId: event.id, eventType: event.type };
-      tellDeath(subscription, { ...key, reason: deadReason, error: attempt.error, attemptCount: attemptNumber });
+      tellDead(subscription, { ...key, reason: deadReason, error: attempt.error, attemptCount: attemptNumber });
     },
 
-    diedUnsent(deaths) {
-      for (const death of deaths) {
-        const subscription = findSubscription(death.subscriptionSeq);
-        if (subscription !== undefined) tellDeath(subscription, { ...death, error: undefined });
+    diedUnsent(dead) {
+      for (const one of dead) {
+        const subscription = findSubscription(one.subscriptionSeq);
+        if (subscription !== undefined) tellDead(subscription, { ...one, error: undefined });
       }
     },
 

@@ -11,7 +11,7 @@ export interface HeldJobOptions {
   findMode: (subscriptionSeq: number) => TargetMode | undefined;
   clock: Clock;
   maxHeldMs: number;
-  onDeaths: (deaths: readonly DeadDelivery[]) => void;
+  onDead: (dead: readonly DeadDelivery[]) => void;
   /** Another of the same ordering key may go now. */
   onMovedUp: (subscriptionSeq: number) => void;
 }
@@ -49,7 +49,7 @@ export function createHeldJob(options: HeldJobOptions): PeriodicJob {
         for (let isDone = false; !isDone && !shouldStop();) {
           const step = await store.lanes.changeLane(seq, { act: "give_up_held", dueBefore: before });
           if (step.movedUp === true) options.onMovedUp(seq);
-          if (step.deaths !== undefined) options.onDeaths(step.deaths);
+          if (step.deaths !== undefined) options.onDead(step.deaths);
           dead += step.changed;
           isDone = step.changed === 0;
         }

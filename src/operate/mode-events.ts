@@ -5,11 +5,11 @@ import type { Clock, Timer } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import type { FailureNews } from "./failure-events.ts";
+import type { FailureEvents } from "./failure-events.ts";
 import type { KnownTarget, Targets } from "./targets.ts";
 
 /** What follows when a target comes into another mode, whoever found it out: it is logged, counted, told and saved. */
-export interface ModeNews {
+export interface ModeEvents {
   /** An attempt of a subscription told something. */
   noted(subscription: Subscription, change: "opened" | "closed"): void;
   failing(subscription: Subscription, facts: FailureFacts): void;
@@ -23,9 +23,9 @@ export interface ModeNews {
   stop(): void;
 }
 
-export interface ModeNewsOptions {
+export interface ModeEventsOptions {
   targets: Targets;
-  news: Pick<FailureNews, "modeChanged" | "failing">;
+  failureEvents: Pick<FailureEvents, "modeChanged" | "failing">;
   metrics: Pick<Metrics, "countModeChange">;
   health: HealthWatch;
   clock: Clock;
@@ -35,8 +35,8 @@ export interface ModeNewsOptions {
   onFault: (error: unknown) => void;
 }
 
-export function createModeNews(options: ModeNewsOptions): ModeNews {
-  const { targets, news, metrics, health, clock, logger, onFault } = options;
+export function createModeEvents(options: ModeEventsOptions): ModeEvents {
+  const { targets, failureEvents, metrics, health, clock, logger, onFault } = options;
   let timer: Timer | undefined;
   let isStarted = false;
 
@@ -50,7 +50,7 @@ export function createModeNews(options: ModeNewsOptions): ModeNews {
     else if (change === "opened") logger.warn(why, "destination is down, queueing");
     else logger.info(why, "destination is back");
     metrics.countModeChange(known, mode.isOpen ? "QUEUE" : "NORMAL");
-    news.modeChanged(known, state);
+    failureEvents.modeChanged(known, state);
     if (mode.isOpen) options.onQueueing?.(subscriptions);
     watchSoon();
   }
@@ -74,7 +74,7 @@ export function createModeNews(options: ModeNewsOptions): ModeNews {
     failing(subscription, facts) {
       const { name, place } = subscription;
       logger.warn({ subscription: name, url: place }, "subscription will be suspended unless its deliveries succeed");
-      news.failing(subscription, facts);
+      failureEvents.failing(subscription, facts);
     },
     found(target, change) {
       const known = targets.findKnown(target);

@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { EventOrigin } from "../domain/event.ts";
 import type { Tenant } from "../domain/tenant.ts";
-import { createTokenBucket, type TokenBucket } from "../deliver/token-bucket.ts";
+import { createTokenBucket, type TokenBucket } from "../domain/token-bucket.ts";
 import type { Meter, MeteredEvent } from "../route/ingest.ts";
 import type { Store } from "../store/store.ts";
 import type { TenantChange } from "../registry/tenants.ts";

@@ -3,7 +3,7 @@ import { PosthornError } from "../domain/errors.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import { checkIfMatch } from "../registry/if-match.ts";
 import type { Store } from "../store/store.ts";
-import type { FailureNews } from "./failure-events.ts";
+import type { FailureEvents } from "./failure-events.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
 
 /** Sending goes on after a pause or a suspension; what was held meanwhile is delivered, or skipped. */
@@ -25,11 +25,11 @@ export interface ResumeOptions {
   store: Pick<Store, "lanes">;
   subscriptions: Pick<Subscriptions, "find" | "setStatus">;
   findMode: (subscriptionSeq: number) => TargetMode | undefined;
-  news: Pick<FailureNews, "resumed">;
+  failureEvents: Pick<FailureEvents, "resumed">;
 }
 
 export function createResume(options: ResumeOptions): Resume {
-  const { store, subscriptions, findMode, news } = options;
+  const { store, subscriptions, findMode, failureEvents } = options;
 
   /** One that is active holds something only while its destination is down. */
   function isHolding({ seq, status }: Subscription): boolean {
@@ -58,7 +58,7 @@ export function createResume(options: ResumeOptions): Resume {
       if (current.status === "active") return { subscription: current, skipped };
       const resumed = await subscriptions.setStatus(current, "active", {
         ifMatch,
-        tell: (draft, paused) => news.resumed(draft, paused, paused.status, { held, skipped }),
+        tell: (draft, paused) => failureEvents.resumed(draft, paused, paused.status, { held, skipped }),
       });
       return { subscription: resumed, skipped };
     },

@@ -10,9 +10,10 @@ import {
   type SigningKeys,
 } from "../domain/signing-keys.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import { letsThrough } from "../route/wants.ts";
-import { toIncomingEvent, type OwnEvents } from "./own-events.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
+import { letsThrough } from "../route/wants.ts";
+import type { PeriodicJob } from "./jobs.ts";
+import { toIncomingEvent, type OwnEvents } from "./own-events.ts";
 
 /** New secrets for subscriptions, without a moment in which a receiver cannot verify. */
 export interface SecretRotation {
@@ -53,8 +54,9 @@ export interface SecretRotationOptions {
 
 export type RotationTrigger = "manual" | "automatic";
 
-const NEWS = "webhook.secret_rotating" as const;
-const DEFAULT_OVERLAP_MS = 14 * 86_400_000;
+const ROTATING = "webhook.secret_rotating" as const;
+const DAY_MS = 86_400_000;
+const DEFAULT_OVERLAP_MS = 14 * DAY_MS;
 
 export function createSecretRotation(options: SecretRotationOptions): SecretRotation {
   const { subscriptions, ownEvents, clock, random } = options;
@@ -89,17 +91,19 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
   }
 
   /**
-   * Who hears of a rotation: active subscriptions of the tenant that ask for the news by name. With `webhook.*` one may
+   * Who hears of a rotation: active subscriptions of the tenant that ask for that event by name. With `webhook.*` one may
    * mean what comes in; a contact counts once something is sent to it.
    */
   function listListeners(tenantId: string): readonly Subscription[] {
-    return subscriptions.list(tenantId).filter(({ status, events }) => status === "active" && events.includes(NEWS));
+    return subscriptions
+      .list(tenantId)
+      .filter(({ status, events }) => status === "active" && events.includes(ROTATING));
   }
 
   function isTold(subscription: Subscription, keys: SigningKeys, listeners: readonly Subscription[]): boolean {
     if (listeners.length === 0) return false;
-    const news = toIncomingEvent(describe(subscription, keys, clock.now(), "automatic"), clock, "");
-    return listeners.some((listener) => letsThrough(listener, news));
+    const event = toIncomingEvent(describe(subscription, keys, clock.now(), "automatic"), clock, "");
+    return listeners.some((listener) => letsThrough(listener, event));
   }
 
   function plan(subscription: Subscription): RotationPlan {
@@ -173,7 +177,7 @@ function wasOvertaken(error: unknown): boolean {
 function describe(subscription: Subscription, keys: SigningKeys, now: number, trigger: RotationTrigger) {
   const { id, tenantId, name, signatureHeader } = subscription;
   return {
-    type: NEWS,
+    type: ROTATING,
     tenantId,
     data: {
       webhook_id: id,
@@ -185,4 +189,26 @@ function describe(subscription: Subscription, keys: SigningKeys, now: number, tr
       action_required: "Fetch the new secret and verify with it before the overlap ends",
     },
   };
+}
+
+export const END_OVERLAPS = "end-overlaps";
+
+export function createRotationJobs(rotation: SecretRotation): PeriodicJob[] {
+  return [
+    {
+      name: "rotate-secrets",
+      description: "Gives subscriptions whose secret is too old a new one beside it, where somebody is told",
+      everyMs: DAY_MS,
+      run: async ({ shouldStop }) => ({ summary: await rotation.rotateOld(shouldStop) }),
+    },
+    {
+      name: END_OVERLAPS,
+      description: "Retires the old secrets of rotations whose overlap is over",
+      everyMs: DAY_MS,
+      async run() {
+        const { ended, nextEndAt } = await rotation.endOverlaps();
+        return { summary: { ended }, nextRunAt: nextEndAt };
+      },
+    },
+  ];
 }

@@ -1,5 +1,6 @@
-import type { Clock, Timer } from "../domain/clock.ts";
+import type { Clock } from "../domain/clock.ts";
 import { addPacked, createHistogram, quantileOf } from "../domain/latency-histogram.ts";
+import { startRounds } from "../domain/rounds.ts";
 import type { AttemptStats, Jobs } from "../store/port/jobs.ts";
 import type { AttemptStatsQuery, Reads } from "../store/port/reads.ts";
 import { createAttemptCollector } from "./attempt-collector.ts";
@@ -65,7 +66,6 @@ export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: 
   let writing: Promise<void> = Promise.resolve();
   let writes = 0;
   let isStopped = false;
-  let timer: Timer | undefined;
 
   async function writeTaken(): Promise<void> {
     while (unwritten.length > 0) {
@@ -90,12 +90,7 @@ export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: 
     return writing;
   }
 
-  function schedule(): void {
-    timer = clock.setTimer(clock.now() + everyMs, () => {
-      void write().then(() => isStopped || schedule());
-    });
-  }
-  schedule();
+  const rounds = startRounds({ clock, everyMs, run: write, onFault });
 
   /** What is stored, and what waits to be: each attempt once, whatever is being written meanwhile. */
   async function load(bounds: Bounds, subscriptionSeqs: readonly number[]): Promise<AttemptStats[]> {
@@ -167,7 +162,7 @@ export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: 
     },
     async stop() {
       isStopped = true;
-      timer?.cancel();
+      await rounds.stop();
       await write();
     },
   };

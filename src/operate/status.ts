@@ -8,7 +8,7 @@ import type { DiskWatch } from "./disk-watch.ts";
 import type { RetentionReport } from "./retention.ts";
 import type { Sources } from "../registry/sources/sources.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
-import { describeConnection, isFailed, type ConnectionFacts } from "./connection-facts.ts";
+import { describeConnection, isFailed, type ConnectionFacts, type PulledFacts } from "./connection-facts.ts";
 import { describeTarget, type TargetFacts } from "./target-facts.ts";
 import type { Targets } from "./targets.ts";
 
@@ -28,6 +28,7 @@ export interface StatusOptions {
   targets: Pick<Targets, "list">;
   sources: Pick<Sources, "list">;
   connections: { list(): readonly ConnectionFacts[] };
+  pullers: { list(): readonly PulledFacts[] };
   disk: DiskWatch;
   loopLag: LoopLag;
   metrics: Metrics;
@@ -96,12 +97,21 @@ export function createStatus(options: StatusOptions): Status {
       const suspended = describeSuspended(tenantId);
       const troubled = all.filter(({ mode, health }) => mode === "QUEUE" || health === "error");
       const listed = all.length <= MAX_LISTED_TARGETS ? all : troubled.slice(0, MAX_LISTED_TARGETS);
-      const weak = options.sources.list(tenantId).filter(({ source }) => source.weakness !== undefined);
+      const known = options.sources.list(tenantId);
+      const weak = known.filter(({ source }) => source.weakness !== undefined);
+      const names = new Set(known.map(({ source }) => source.name));
+      const cutOff = options.pullers
+        .list()
+        .flatMap(({ source, trouble }) => (trouble === undefined || !names.has(source) ? [] : [{ source, trouble }]));
       // They belong to the gateway, and their faults name its hosts.
       const connections = tenantId === undefined ? options.connections.list() : [];
       const isLocked = weak.some(({ source }) => source.gate?.isLocked === true);
       const isIll =
-        isLocked || suspended.length > 0 || all.some(({ health }) => health === "error") || connections.some(isFailed);
+        isLocked ||
+        cutOff.length > 0 ||
+        suspended.length > 0 ||
+        all.some(({ health }) => health === "error") ||
+        connections.some(isFailed);
       return {
         mode: all.some(({ mode }) => mode === "QUEUE") ? "QUEUE" : "NORMAL",
         queue_length: rows.reduce((sum, row) => sum + openOf(row), 0),
@@ -118,11 +128,19 @@ export function createStatus(options: StatusOptions): Status {
           last_error: target.lastError,
           rate_per_s: target.ratePerS,
         })),
-        sources: weak.slice(0, MAX_LISTED_SOURCES).map(({ source }) => ({
-          name: source.name,
-          health: source.gate?.isLocked === true ? "error" : "ok",
-          reason: source.weakness,
-        })),
+        sources: [
+          ...weak.map(({ source }) => ({
+            name: source.name,
+            health: source.gate?.isLocked === true ? "error" : "ok",
+            reason: source.weakness,
+          })),
+          // What is wrong with a broker is for those who run the gateway.
+          ...cutOff.map(({ source, trouble }) => ({
+            name: source,
+            health: "error",
+            reason: tenantId === undefined ? trouble : "nothing can be taken from its queue now",
+          })),
+        ].slice(0, MAX_LISTED_SOURCES),
         connections: connections.map(describeConnection),
         suspended: suspended.slice(0, MAX_LISTED_TARGETS),
         missing_sources: describeMissing(tenantId).slice(0, MAX_LISTED_TARGETS),
@@ -148,6 +166,7 @@ export function createStatus(options: StatusOptions): Status {
         connections: options.connections
           .list()
           .map((one) => ({ ...one, isConnected: one.state.state === "connected" })),
+        queues: options.pullers.list(),
       });
       return { text, contentType: metrics.contentType };
     },

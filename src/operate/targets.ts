@@ -2,8 +2,8 @@ import { rateAt } from "../deliver/targets/pace.ts";
 import { formatSubscription, formatTarget, parseSubscription, parseTarget } from "../deliver/targets/saved-state.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
 import { createTarget, createTargetCondition, forceMode, type Target } from "../deliver/targets/target.ts";
-import type { SubscriptionState } from "../deliver/targets/subscription-state.ts";
-import { noteOthersFailed } from "../deliver/targets/target-changes.ts";
+import type { SubscriptionState } from "../deliver/targets/subscription-states.ts";
+import { noteOthersFailed } from "../deliver/targets/mode.ts";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
@@ -185,7 +185,7 @@ export function createTargets(options: TargetsOptions): Targets {
       const change = forceMode(state, mode, clock.now());
       if (change !== undefined) {
         // Whoever forces it wants it known.
-        noteOthersFailed(state.news);
+        noteOthersFailed(state.notices);
         options.onMode({ ...known, state }, change);
       }
       options.scheduler().targets.refresh(state);

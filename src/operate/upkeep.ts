@@ -1,11 +1,7 @@
-import type { Clock, Timer } from "../domain/clock.ts";
+import type { Clock } from "../domain/clock.ts";
+import { startRounds, type Rounds } from "../domain/rounds.ts";
 import type { DeadDelivery } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
-
-/** Ends deliveries whose time is over, from time to time, wherever they wait. */
-export interface Upkeep {
-  stop(): void;
-}
 
 export interface UpkeepOptions {
   store: Pick<Store, "lanes">;
@@ -13,44 +9,25 @@ export interface UpkeepOptions {
   /** Lanes where the end of an expired delivery lets another one go. */
   onMovedUp: (subscriptionSeq: number) => void;
   /** Deliveries whose time was over. */
-  onDeaths?: ((deaths: readonly DeadDelivery[]) => void) | undefined;
+  onDead?: ((dead: readonly DeadDelivery[]) => void) | undefined;
   onFault: (error: unknown) => void;
   everyMs?: number | undefined;
 }
 
 const EVERY_MS = 5000;
 
-export function startUpkeep(options: UpkeepOptions): Upkeep {
-  const { store, clock, onMovedUp, onDeaths, onFault, everyMs = EVERY_MS } = options;
-  let timer: Timer | undefined;
-  let isStopped = false;
+/** Ends deliveries whose time is over, from time to time, wherever they wait. */
+export function startUpkeep(options: UpkeepOptions): Rounds {
+  const { store, clock, onMovedUp, onDead, onFault, everyMs = EVERY_MS } = options;
 
-  async function round(): Promise<void> {
+  async function run(): Promise<void> {
     for (let isDone = false; !isDone;) {
       const { expired, movedUp, deaths } = await store.lanes.expire();
-      if (deaths !== undefined) onDeaths?.(deaths);
+      if (deaths !== undefined) onDead?.(deaths);
       movedUp.forEach((seq) => onMovedUp(seq));
       isDone = expired === 0;
     }
   }
 
-  function schedule(): void {
-    if (isStopped) return;
-    timer = clock.setTimer(clock.now() + everyMs, () => {
-      round().catch(report).finally(schedule);
-    });
-  }
-  schedule();
-
-  /** A store that is closed under it is no fault. */
-  function report(error: unknown): void {
-    if (!isStopped) onFault(error);
-  }
-
-  return {
-    stop() {
-      isStopped = true;
-      timer?.cancel();
-    },
-  };
+  return startRounds({ clock, everyMs, run, onFault });
 }

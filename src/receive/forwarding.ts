@@ -1,10 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { FORWARD_WITHIN_MS } from "../domain/forward-rules.ts";
+import { FORWARD_WITHIN_MS, type AwaitedForward } from "../domain/forward-rules.ts";
 import { addSealed } from "../domain/kept-request.ts";
 import type { Source } from "../domain/source.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { AwaitedForward, Forwards } from "../deliver/forwards.ts";
-import type { Scheduler } from "../deliver/scheduler.ts";
 import type { Forward } from "../route/fan-out.ts";
 import type { IncomingEvent } from "../route/incoming-event.ts";
 import type { Router } from "../route/router.ts";
@@ -23,11 +21,19 @@ export interface Forwarding {
 }
 
 export interface ForwardingOptions {
-  forwards: Pick<Forwards, "wait" | "giveUp" | "isBehindWaiting">;
+  /** Those who wait, and what they wait behind. */
+  forwards: {
+    wait(forward: AwaitedForward, done: (isDelivered: boolean) => void): void;
+    giveUp(subscriptionSeq: number): void;
+    isBehindWaiting(subscriptionSeq: number, orderingKey: string | undefined): boolean;
+  };
   credentials: { seal(event: IncomingEvent, credentials: Readonly<Record<string, string>>): string };
   governor: { noteAwaited(): void };
   router: Pick<Router, "match">;
-  scheduler: Pick<Scheduler, "findMode" | "isBehind">;
+  scheduler: {
+    findMode(subscriptionSeq: number): { readonly isOpen: boolean } | undefined;
+    isBehind(subscriptionSeq: number, byMs: number): boolean;
+  };
   subscriptions: {
     find(seq: number): Subscription | undefined;
     list(tenantId: undefined): readonly Subscription[];

@@ -1,5 +1,6 @@
 import type { PosthornError } from "../domain/errors.ts";
-import type { KindAnswer, PushedSourceKind } from "./sources/source-kind.ts";
+import { jsonAnswer } from "./sources/plain-answer.ts";
+import type { KindAnswer, KindOutcome, PushedSourceKind } from "./sources/source-kind.ts";
 import type { TakenEvent } from "./take-event.ts";
 
 /** What the sender of a request is told. */
@@ -15,34 +16,27 @@ export type KindResult = WebhookResult | { kind: "split"; eventIds: readonly str
 
 /** The answer of a kind that has one of its own. What was refused, or failed by our own fault, is the same for all. */
 export function answerAs(kind: PushedSourceKind, result: KindResult): WebhookResult {
+  const outcome = findOutcome(result);
+  if (outcome !== undefined && kind.answer !== undefined) {
+    return { kind: "answered", outcome: outcome.kind, answer: kind.answer(outcome) };
+  }
+  if (result.kind !== "split") return result;
+  const { eventIds, deliveries } = result;
+  const answer = jsonAnswer(JSON.stringify({ status: "queued", event_ids: eventIds, deliveries }));
+  return { kind: "answered", outcome: "accepted", answer };
+}
+
+function findOutcome(result: KindResult): KindOutcome | undefined {
   switch (result.kind) {
     case "stored":
-      if (kind.answer === undefined) return result;
-      return {
-        kind: "answered",
-        outcome: "accepted",
-        answer: kind.answer({ kind: "accepted", eventIds: [result.eventId] }),
-      };
-    case "split": {
-      const { eventIds, deliveries } = result;
-      const answer = kind.answer?.({ kind: "accepted", eventIds }) ?? {
-        status: 200,
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ status: "queued", event_ids: eventIds, deliveries }),
-      };
-      return { kind: "answered", outcome: "accepted", answer };
-    }
+      return { kind: "accepted", eventIds: [result.eventId] };
+    case "split":
+      return { kind: "accepted", eventIds: result.eventIds };
     case "duplicate":
-      if (kind.answer === undefined) return result;
-      return {
-        kind: "answered",
-        outcome: "duplicate",
-        answer: kind.answer({ kind: "duplicate", eventId: result.eventId }),
-      };
+      return { kind: "duplicate", eventId: result.eventId };
     case "ignored":
-      if (kind.answer === undefined) return result;
-      return { kind: "answered", outcome: "ignored", answer: kind.answer({ kind: "ignored", cause: result.cause }) };
+      return { kind: "ignored", cause: result.cause };
     default:
-      return result;
+      return undefined;
   }
 }

@@ -1,16 +1,17 @@
-import type { PosthornError } from "../domain/errors.ts";
+import { webhookKey } from "../domain/dedupe-key.ts";
+import { ERRORS, PosthornError } from "../domain/errors.ts";
 import type { Source } from "../domain/source.ts";
-import type { IncomingEvent } from "../route/incoming-event.ts";
 import type { IngestResult } from "../route/fan-out.ts";
+import { addDetail, type IncomingEvent } from "../route/incoming-event.ts";
 import type { Accept } from "../route/ingest.ts";
 import type { Forwarding } from "./forwarding.ts";
-import { isKept, toInvalidEvent } from "./invalid-event.ts";
 import { inVersion, type SchemaChecker } from "./schema/schema-check.ts";
 import { conclude } from "./soon.ts";
+import { GENERIC } from "./sources/generic.ts";
 import type { Reading, SourceKind } from "./sources/source-kind.ts";
+import type { WellFormed } from "./text/well-formed.ts";
 import { isLegalType, isLetThrough } from "./webhook-event.ts";
 import type { WebhookRequest } from "./webhook-request.ts";
-import type { WellFormed } from "./text/well-formed.ts";
 
 /** A request of which is known that it can be read. */
 export interface ReadRequest {
@@ -91,4 +92,31 @@ export function createTakeEvent({ accept, createId, schemas, forwarding }: TakeE
 function findUnwanted(source: Source, type: string): "filtered" | "invalid" | undefined {
   if (source.only !== undefined && !isLetThrough(source, type)) return "filtered";
   return type !== source.eventType && !isLegalType(type) ? "invalid" : undefined;
+}
+
+/** Events that fit no schema and are kept all the same. */
+
+/** A sender whom nobody here can ask to correct its events would give them up after 4xx. A queue parks them. */
+export function isKept(kind: SourceKind, error: unknown): error is PosthornError {
+  return (
+    kind !== GENERIC && kind.pull === undefined && error instanceof PosthornError && ERRORS[error.code].status === 422
+  );
+}
+
+/** It must not stand in the way of the same one, once the schema is repaired: neither its id nor its key is taken. */
+function toInvalidEvent(
+  event: IncomingEvent,
+  error: PosthornError,
+  createId: (prefix: "evt") => string,
+): IncomingEvent {
+  const { id, givenId, source, dedupeKey, details } = event;
+  const errors = error.details?.["errors"] ?? [{ path: "", message: error.message }];
+  return {
+    ...event,
+    id: givenId ? createId("evt") : id,
+    givenId: false,
+    dedupeKey: dedupeKey === undefined ? undefined : webhookKey(source, `\0invalid\0${dedupeKey}`),
+    replayKey: undefined,
+    details: addDetail(details, `"schema_result":${JSON.stringify({ valid: false, errors })}`),
+  };
 }

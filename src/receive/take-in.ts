@@ -1,11 +1,10 @@
 import { replayKey } from "../domain/dedupe-key.ts";
 import type { PosthornError } from "../domain/errors.ts";
 import type { BodyChecker } from "./text/body-check.ts";
-import { isKept } from "./invalid-event.ts";
+import { createTakeEvent, isKept, type ReadRequest, type TakeEventOptions } from "./take-event.ts";
 import type { KindResult } from "./kind-answer.ts";
 import { after, conclude, orElse, type Soon } from "./soon.ts";
 import type { Reading, SourceKind } from "./sources/source-kind.ts";
-import { createTakeEvent, type ReadRequest, type TakeEventOptions } from "./take-event.ts";
 import { takeParts } from "./take-parts.ts";
 import { createWebhookEvents, type WebhookEventOptions } from "./webhook-event.ts";
 import type { WebhookLog } from "./webhook-log.ts";

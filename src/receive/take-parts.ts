@@ -65,9 +65,9 @@ function sumUp(request: WebhookRequest, parts: readonly Part[], log: WebhookLog)
       if (part.eventId !== undefined) kept ??= part;
     }
   }
-  // What was only filtered out beside events that were taken in is no news.
-  const isNews = eventIds.length === 0 || duplicateOf !== undefined || kept !== undefined;
-  if (isNews) {
+  // What was only filtered out beside events that were taken in is not kept.
+  const isKept = eventIds.length === 0 || duplicateOf !== undefined || kept !== undefined;
+  if (isKept) {
     const main = kept?.cause ?? (duplicateOf === undefined ? cause : "duplicate") ?? "empty";
     log.ignored(request, main, kept?.eventId ?? duplicateOf, parts.map(describe));
   }

@@ -83,7 +83,7 @@ export function isLegalType(type: string): boolean {
   return type.length <= EVENT_TYPE_MAX_LENGTH && EVENT_TYPE.test(type) && !isGatewayEventType(type);
 }
 
-/** By `only`, which may leave the kind's name away: `row.*` for `smartsheet.row.created`. */
+/** By `only`, which may leave the kind's name away: `push` for `github.push`. */
 export function isLetThrough({ only, kind }: Source, type: string): boolean {
   if (only === undefined) return true;
   const prefix = `${kind}.`;

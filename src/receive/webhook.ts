@@ -1,9 +1,8 @@
 import { PosthornError } from "../domain/errors.ts";
 import { findLoop, readHops } from "../domain/hops.ts";
 import type { Source } from "../domain/source.ts";
-import { admit } from "./admit.ts";
+import { admit, checkOpen, refuseMethod } from "./admit.ts";
 import { answerAs, type KindResult, type WebhookResult } from "./kind-answer.ts";
-import { checkOpen, refuseMethod } from "./open-source.ts";
 import { after, conclude, type Soon } from "./soon.ts";
 import type { KindAnswer, PushedSourceKind, SourceKind } from "./sources/source-kind.ts";
 import type { TakeIn } from "./take-in.ts";

@@ -2,6 +2,7 @@ import { PosthornError } from "../domain/errors.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
 import type { Collection } from "./collection.ts";
 import type { Draft } from "./draft.ts";
+import { checkIfMatch } from "./if-match.ts";
 import type { Entry, Resource } from "./resource.ts";
 
 export interface DeclaredThing<Thing> {
@@ -38,6 +39,16 @@ function isSame<Thing>(resource: Resource<Thing>, known: Thing, thing: Thing): b
   if (known === thing) return true;
   const [one, other] = [resource.write(known), resource.write(thing)];
   return one.data === other.data && one.blob === undefined && other.blob === undefined;
+}
+
+/** Refuses a change that was meant for another version, or of what the configuration has the word on. */
+export function checkMeant<Thing extends { managedBy: ManagedBy }>(
+  of: Collection<Thing>,
+  entry: Entry<Thing> | undefined,
+  ifMatch: string | undefined,
+): void {
+  checkIfMatch(ifMatch, entry);
+  refuseManaged(of, entry);
 }
 
 export function refuseManaged<Thing extends { managedBy: ManagedBy }>(

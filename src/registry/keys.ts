@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
-import { createTokenBucket } from "../deliver/token-bucket.ts";
+import { createTokenBucket } from "../domain/token-bucket.ts";
 import { createApiKey, hashApiKey, KEYS, type ApiKey, type Scope } from "./api-key.ts";
 import type { Draft, Pending } from "./draft.ts";
 import { checkIfMatch } from "./if-match.ts";
@@ -208,7 +208,7 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
     async put(input, { tenantId, ifMatch, isTenantMeant }) {
       const { key, made } = prepare(input);
       const { name, scopes, expiresAt = null } = input;
-      const { pending, isNew } = await registry.change(keys, (draft) => {
+      const { entry, isNew } = await registry.put(keys, (draft) => {
         if (!byId.has(input.id)) {
           checkIfMatch(ifMatch, undefined);
           return { pending: add(draft, made, true), isNew: true };
@@ -218,7 +218,7 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
         checkIfMatch(ifMatch, known);
         return { pending: changeKnown(draft, known, { name, scopes, expiresAt }), isNew: false };
       });
-      return { entry: pending.entry, key: isNew ? key : undefined };
+      return { entry, key: isNew ? key : undefined };
     },
     async list(tenantId) {
       // With those that the command line has made since.
@@ -231,25 +231,21 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
       if (find(id, tenantId) === undefined) await registry.follow();
       return find(id, tenantId) ?? keys.get(id, tenantId);
     },
-    async change(id, tenantId, change, check) {
-      const pending = await registry.change(keys, (draft) => {
+    change: (id, tenantId, change, check) =>
+      registry.changeOne(keys, (draft) => {
         const known = getKnown(draft, id, tenantId);
         checkIfMatch(check?.ifMatch, known);
         check?.refuse?.(known.thing);
         return changeKnown(draft, known, change);
-      });
-      return pending.entry;
-    },
-    async revoke(id, tenantId, ifMatch) {
-      const revoked = await registry.change(keys, (draft) => {
+      }),
+    revoke: (id, tenantId, ifMatch) =>
+      registry.changeOne(keys, (draft) => {
         const known = getKnown(draft, id, tenantId);
         checkIfMatch(ifMatch, known);
         refuseLastOperator(draft, known);
         if (known.thing.revokedAt !== undefined) return { entry: known };
         return draft.put(keys, { ...known.thing, revokedAt: clock.wall() });
-      });
-      return revoked.entry;
-    },
+      }),
     statusOf(key) {
       if (key.revokedAt !== undefined) return "revoked";
       return isLive(key) ? "active" : "expired";

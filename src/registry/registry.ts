@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
+import { startRounds, type Rounds } from "../domain/rounds.ts";
 import type {
   IdempotencyMark,
   RecordKey,
@@ -25,6 +26,10 @@ export interface Registry {
    * kind after the other. `judge` is called again, with a new draft, when another process was faster.
    */
   change<Thing, Result>(of: Collection<Thing>, judge: Judge<Result>): Promise<Result>;
+  /** As `change` of one thing: answers it as it was written. */
+  changeOne<Thing>(of: Collection<Thing>, judge: Judge<Written<Thing>>): Promise<Entry<Thing>>;
+  /** The same for one that is made or put in the place of another. */
+  put<Thing>(of: Collection<Thing>, judge: Judge<PendingPut<Thing>>): Promise<Put<Thing>>;
   /** As `change`, once: a request that comes again with its `Idempotency-Key` gets what the first one made. */
   make<Thing>(of: Collection<Thing>, once: Once | undefined, judge: Judge<Pending<Thing>>): Promise<Made<Thing>>;
   /** Reads what others have changed. */
@@ -37,6 +42,19 @@ export interface Made<Thing> {
   entry: Entry<Thing>;
   /** An earlier request made it. */
   isReplay: boolean;
+}
+
+/** `entry` is there when the change is written. */
+export type Written<Thing> = Pick<Pending<Thing>, "entry">;
+
+export interface PendingPut<Thing> {
+  pending: Written<Thing>;
+  isNew: boolean;
+}
+
+export interface Put<Thing> {
+  entry: Entry<Thing>;
+  isNew: boolean;
 }
 
 /** A request with an `Idempotency-Key`. */
@@ -184,7 +202,10 @@ export function createRegistry({ records, clock }: RegistryOptions): Registry {
     }
   }
 
-  const noMark = () => undefined;
+  function change<Thing, Result>(of: Collection<Thing>, judge: Judge<Result>): Promise<Result> {
+    return inTurn(of, () => judgeAndWrite(judge, () => undefined));
+  }
+
   return {
     async open<Thing>(resource: Resource<Thing>) {
       const collection = createCollection(resource);
@@ -199,10 +220,17 @@ export function createRegistry({ records, clock }: RegistryOptions): Registry {
       await announce(take(loaded.records));
       return collection;
     },
-    change: (of, judge) => inTurn(of, () => judgeAndWrite(judge, noMark)),
+    change,
+    async changeOne(of, judge) {
+      return (await change(of, judge)).entry;
+    },
+    async put(of, judge) {
+      const { pending, isNew } = await change(of, judge);
+      return { entry: pending.entry, isNew };
+    },
     async make(of, once, judge) {
       if (once !== undefined) return makeOnce(of, once, judge);
-      return { entry: (await inTurn(of, () => judgeAndWrite(judge, noMark))).entry, isReplay: false };
+      return { entry: (await change(of, judge)).entry, isReplay: false };
     },
     follow: () => follow(),
   };
@@ -215,4 +243,17 @@ class KeyUsed extends Error {
     super("the Idempotency-Key is used");
     this.mark = mark;
   }
+}
+
+/** While nothing changes this costs one look at an index. */
+export const FOLLOW_EVERY_MS = 2000;
+
+/** Reads what other processes have changed, again and again. */
+export function startFollowing(options: {
+  registry: Pick<Registry, "follow">;
+  clock: Clock;
+  onFault: (error: unknown) => void;
+}): Rounds {
+  const { registry, clock, onFault } = options;
+  return startRounds({ clock, everyMs: FOLLOW_EVERY_MS, run: () => registry.follow(), onFault });
 }

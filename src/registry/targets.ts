@@ -3,11 +3,11 @@ import { DEFAULT_TENANT } from "../domain/event.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
 import { checkTargetInput } from "../domain/target-rules.ts";
 import type { TargetChange, TargetInput } from "../domain/target.ts";
-import { declare, refuseManaged } from "./declared.ts";
+import { checkMeant, declare, refuseManaged } from "./declared.ts";
 import type { Draft, Pending } from "./draft.ts";
 import { checkIfMatch } from "./if-match.ts";
 import type { Change, Entry, Resource } from "./resource.ts";
-import type { Made, Once, Registry } from "./registry.ts";
+import type { Made, Once, Put, Registry } from "./registry.ts";
 
 /** The targets that several subscriptions may share, as users set them. */
 export interface SharedTargets {
@@ -19,7 +19,7 @@ export interface SharedTargets {
   /** Refused when the name is taken. */
   create(input: TargetInput, once?: Once): Promise<Made<SharedTarget>>;
   /** Makes it, or puts this in its place. */
-  put(input: TargetInput, ifMatch?: string): Promise<{ entry: Entry<SharedTarget>; isNew: boolean }>;
+  put(input: TargetInput, ifMatch?: string): Promise<Put<SharedTarget>>;
   change(name: string, tenantId: string, change: TargetChange, ifMatch?: string): Promise<Entry<SharedTarget>>;
   /** Refused while somebody sends to it. */
   remove(name: string, tenantId: string, ifMatch?: string): Promise<void>;
@@ -62,8 +62,7 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
       throw new PosthornError("conflict", `The target ${name} is a subscription's own. Change the subscription.`);
     }
     const meant = known ?? targets.get(name, tenantId);
-    checkIfMatch(ifMatch, meant);
-    refuseManaged(targets, meant);
+    checkMeant(targets, meant, ifMatch);
     return meant;
   }
 
@@ -99,22 +98,18 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
         if (draft.find(targets, input.name, tenantOf(input)) === undefined) return put(draft, input);
         throw new PosthornError("conflict", `There is a target ${input.name} already.`, { field: "name" });
       }),
-    async put(input, ifMatch) {
-      const { pending, isNew } = await registry.change(targets, (draft) => {
+    put: (input, ifMatch) =>
+      registry.put(targets, (draft) => {
         const known = draft.find(targets, input.name, tenantOf(input));
         checkIfMatch(ifMatch, known);
         return { pending: put(draft, input), isNew: known === undefined };
-      });
-      return { entry: pending.entry, isNew };
-    },
-    async change(name, tenantId, change, ifMatch) {
-      const pending = await registry.change(targets, (draft) => {
+      }),
+    change: (name, tenantId, change, ifMatch) =>
+      registry.changeOne(targets, (draft) => {
         const known = getMeant(draft, name, tenantId, ifMatch);
         const merged = Object.entries({ ...known.thing.input, ...change }).filter(([, value]) => value !== null);
         return put(draft, Object.fromEntries(merged) as TargetInput);
-      });
-      return pending.entry;
-    },
+      }),
     remove: (name, tenantId, ifMatch) =>
       registry.change(targets, (draft) => {
         getMeant(draft, name, tenantId, ifMatch);

@@ -7,11 +7,10 @@ import type { Quotas, QuotasInput, Tenant, TenantInput, TenantSettings, TenantSt
 import type { Page, PageOf } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
 import { entryOf, isLive } from "./collection.ts";
-import { declare, refuseManaged } from "./declared.ts";
+import { checkMeant, declare } from "./declared.ts";
 import type { Draft } from "./draft.ts";
-import { checkIfMatch } from "./if-match.ts";
 import type { Entry, Resource, LiveRecord } from "./resource.ts";
-import type { Made, Once, Registry } from "./registry.ts";
+import type { Made, Once, Put, Registry } from "./registry.ts";
 
 /** Who owns what, and how much of it. In memory are those that somebody has configured; the others are in the store. */
 export interface Tenants {
@@ -21,7 +20,7 @@ export interface Tenants {
   get(id: string): Promise<Entry<Tenant>>;
   create(input: TenantInput, once?: Once): Promise<Made<Tenant>>;
   /** What is not given is as it is for a new one. */
-  put(input: TenantInput, ifMatch?: string): Promise<{ entry: Entry<Tenant>; isNew: boolean }>;
+  put(input: TenantInput, ifMatch?: string): Promise<Put<Tenant>>;
   /** What is not given stays, each quota and each time for itself. */
   change(id: string, change: TenantSettings, ifMatch?: string): Promise<Entry<Tenant>>;
   /** Refused while it has subscriptions or live keys. Its events stay in the log. */
@@ -130,33 +129,25 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
         }
         throw new PosthornError("conflict", `There is a tenant ${input.id} already. Change it with PUT or PATCH.`);
       }),
-    async put(input, ifMatch) {
-      const { pending, isNew } = await registry.change(tenants, async (draft) => {
+    put: (input, ifMatch) =>
+      registry.put(tenants, async (draft) => {
         const known = await findKnown(draft, input.id);
-        checkIfMatch(ifMatch, known);
-        refuseManaged(tenants, known);
+        checkMeant(tenants, known, ifMatch);
         return { pending: draft.put(tenants, toTenant(input, "api", known?.thing)), isNew: known === undefined };
-      });
-      return { entry: pending.entry, isNew };
-    },
-    async change(id, change, ifMatch) {
-      const pending = await registry.change(tenants, async (draft) => {
+      }),
+    change: (id, change, ifMatch) =>
+      registry.changeOne(tenants, async (draft) => {
         const entry = await getKnown(draft, id);
-        checkIfMatch(ifMatch, entry);
-        refuseManaged(tenants, entry);
+        checkMeant(tenants, entry, ifMatch);
         const known = entry.thing;
         const quotas = { ...quotasOf(known), ...change.quotas };
         const retention = { ...presentRetention(known.retention), ...change.retention };
         return draft.put(tenants, toTenant({ ...settingsOf(known), ...change, quotas, retention }, "api", known));
-      });
-      return pending.entry;
-    },
+      }),
     remove: (id, ifMatch) =>
       registry.change(tenants, async (draft) => {
         if (id === DEFAULT_TENANT) throw new PosthornError("conflict", "The tenant default is always there.");
-        const known = await getKnown(draft, id);
-        checkIfMatch(ifMatch, known);
-        refuseManaged(tenants, known);
+        checkMeant(tenants, await getKnown(draft, id), ifMatch);
         refuseUsed(draft, id);
         draft.remove(tenants, id);
       }),

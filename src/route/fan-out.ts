@@ -2,7 +2,6 @@ import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { hopsOf } from "../domain/hops.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { Scheduler } from "../deliver/scheduler.ts";
 import type { AcceptResult, NewDelivery, UnfinishedFanOut } from "../store/port/event-log.ts";
 import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
@@ -45,10 +44,20 @@ export interface FanOut {
   settled(): Promise<void>;
 }
 
+/** Who sends what is written here. */
+export interface Deliverer {
+  /** Whether a delivery may be born as being sent; its place is then kept until it is born or given back. */
+  reserve(subscription: Subscription, dueAt: number, bodyBytes: number): boolean;
+  unreserve(subscription: Subscription): void;
+  born(delivery: ClaimedDelivery): void;
+  /** One waits in the table. */
+  notePending(subscription: Subscription, dueAt: number): void;
+}
+
 export interface FanOutOptions {
   store: Store;
   router: Router;
-  scheduler: Pick<Scheduler, "reserve" | "unreserve" | "born" | "notePending">;
+  scheduler: Deliverer;
   clock: Clock;
   onUnmatched?: ((event: IncomingEvent) => void) | undefined;
 }

@@ -1,6 +1,5 @@
 import type { PosthornError } from "../domain/errors.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { Governor } from "../deliver/lanes/governor.ts";
 import type { AcceptResult } from "../store/port/event-log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Work } from "../telemetry/overload.ts";
@@ -32,7 +31,7 @@ export interface IngestOptions {
   fanOut: Pick<FanOut, "accept" | "acceptFor" | "plan">;
   /** Undefined for a tenant without limits, as most are. */
   quotas: { find(tenantId: string): Meter | undefined };
-  governor: Pick<Governor, "noteAccepted">;
+  governor: { noteAccepted(): void };
   /** Counted here from accept to commit. */
   work: Pick<Work, "unwrittenEvents">;
   metrics: Pick<Metrics, "countEvent">;

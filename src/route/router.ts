@@ -1,8 +1,7 @@
 import { parsePattern, type Pattern } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import { applyFilters } from "./apply-filters.ts";
+import { applyFilters, asksFor, takesFrom } from "./wants.ts";
 import type { FilteredEvent } from "./filter-facts.ts";
-import { asksFor, takesFrom } from "./wants.ts";
 
 /** Which subscriptions want an event. Paused and suspended ones too: their deliveries are held, not dropped. */
 export interface Router {

@@ -1,7 +1,8 @@
+import { createFilterBudget } from "../domain/filter-steps.ts";
+import { matchFilter } from "../domain/filter.ts";
 import { isGatewayEventType, matchesPattern, parsePattern, type Pattern } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import { applyFilters } from "./apply-filters.ts";
-import type { FilteredEvent } from "./filter-facts.ts";
+import { createFilterFacts, type FilteredEvent } from "./filter-facts.ts";
 
 /**
  * Whether one subscription asks for events of this type. Whoever forwards `webhook.*` means what comes in, not what the
@@ -39,3 +40,14 @@ function placesOf(details: string | undefined): readonly string[] {
 }
 
 const PULLED_FROM = '"pulled_from":';
+
+/** Those subscriptions whose filter lets the event through, or who have none; and how many filters cost too much. */
+export function applyFilters(
+  subscriptions: readonly Subscription[],
+  event: FilteredEvent,
+): { wanting: readonly Subscription[]; tooCostly: number } {
+  const facts = createFilterFacts(event);
+  const budget = createFilterBudget();
+  const wanting = subscriptions.filter(({ filter }) => filter === undefined || matchFilter(filter, facts, budget));
+  return { wanting, tooCostly: budget.exceeded };
+}

@@ -1,6 +1,6 @@
 import { Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import { createCounter, createHistogram } from "./meters.ts";
-import { createQueueGauges, type ConnectionValues } from "./queue-gauges.ts";
+import { createQueueGauges, type ConnectionValues, type QueueValues } from "./queue-gauges.ts";
 import { createTargetGauges } from "./target-gauges.ts";
 
 /** The numbers of the gateway, by the seeds' names and its own. */
@@ -22,7 +22,11 @@ export interface Metrics {
   countModeChange(target: { tenantId: string; name: string }, mode: string): void;
   /** Everything in Prometheus' text form, with what is read rather than counted. */
   scrape(
-    values: GaugeValues & { targets?: readonly TargetValues[]; connections?: readonly ConnectionValues[] },
+    values: GaugeValues & {
+      targets?: readonly TargetValues[];
+      connections?: readonly ConnectionValues[];
+      queues?: readonly QueueValues[];
+    },
   ): Promise<string>;
 }
 
@@ -65,57 +69,45 @@ const LATENCY_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const requests = createCounter(registry, {
-    name: "posthorn_requests_total",
-    help: "Inbound webhook requests by outcome",
-  });
-  const serverErrors = createCounter(registry, {
-    name: "posthorn_server_errors_total",
-    help: "Answers of 5xx on any route, by their code",
-  });
-  const closedConnections = createCounter(registry, {
-    name: "posthorn_connections_closed_total",
-    help: "Inbound connections closed because there were too many: idle ones evicted, new ones refused",
-  });
-  const events = createCounter(registry, {
-    name: "posthorn_events_total",
-    help: "Events by what became of them at the door",
-  });
-  const pruned = createCounter(registry, {
-    name: "posthorn_events_pruned_total",
-    help: "Events deleted because they were older than they are to be kept",
-  }).with({});
-  const costlyFilters = createCounter(registry, {
-    name: "posthorn_filters_too_costly_total",
-    help: "Filters that went beyond their step budget on an event, and so did not match",
-  }).with({});
-  const deliveries = createCounter(registry, { name: "webhook_delivery_total", help: "Attempts by result" });
-  const successes = createCounter(registry, { name: "webhook_delivery_success", help: "Successful attempts" }).with({});
-  const retries = createCounter(registry, {
-    name: "webhook_retry_total",
-    help: "Attempts that were not the first",
-  }).with({});
-  const latency = createHistogram(registry, {
-    name: "webhook_delivery_latency_seconds",
-    help: "Duration of attempts",
-    buckets: LATENCY_BUCKETS,
-  });
-  const dwell = createHistogram(registry, {
-    name: "posthorn_accept_to_delivered_seconds",
-    help: "From acceptance of an event to its delivery",
-    buckets: [...LATENCY_BUCKETS, 60, 600, 3600, 86_400],
-  }).with({});
-  const forwards = createCounter(registry, {
-    name: "posthorn_forwards_total",
-    help: "Webhooks for forwarding subscriptions by answer: forwarded at once, or queued",
-  });
+  const counter = (name: string, help: string) => createCounter(registry, { name, help });
+  const histogram = (name: string, help: string, buckets = LATENCY_BUCKETS) =>
+    createHistogram(registry, { name, help, buckets });
+  const requests = counter("posthorn_requests_total", "Inbound webhook requests by outcome");
+  const serverErrors = counter("posthorn_server_errors_total", "Answers of 5xx on any route, by their code");
+  const closedConnections = counter(
+    "posthorn_connections_closed_total",
+    "Inbound connections closed because there were too many: idle ones evicted, new ones refused",
+  );
+  const events = counter("posthorn_events_total", "Events by what became of them at the door");
+  const pruned = counter(
+    "posthorn_events_pruned_total",
+    "Events deleted because they were older than they are to be kept",
+  ).with({});
+  const costlyFilters = counter(
+    "posthorn_filters_too_costly_total",
+    "Filters that went beyond their step budget on an event, and so did not match",
+  ).with({});
+  const deliveries = counter("webhook_delivery_total", "Attempts by result");
+  const successes = counter("webhook_delivery_success", "Successful attempts").with({});
+  const retries = counter("webhook_retry_total", "Attempts that were not the first").with({});
+  const latency = histogram("webhook_delivery_latency_seconds", "Duration of attempts");
+  const dwell = histogram("posthorn_accept_to_delivered_seconds", "From acceptance of an event to its delivery", [
+    ...LATENCY_BUCKETS,
+    60,
+    600,
+    3600,
+    86_400,
+  ]).with({});
+  const forwards = counter(
+    "posthorn_forwards_total",
+    "Webhooks for forwarding subscriptions by answer: forwarded at once, or queued",
+  );
   const forwarded = forwards.with({ outcome: "forwarded" });
   const queued = forwards.with({ outcome: "queued" });
-  const forwardLatency = createHistogram(registry, {
-    name: "posthorn_forward_latency_seconds",
-    help: "From receiving a webhook to the answer that it was forwarded",
-    buckets: LATENCY_BUCKETS,
-  }).with({});
+  const forwardLatency = histogram(
+    "posthorn_forward_latency_seconds",
+    "From receiving a webhook to the answer that it was forwarded",
+  ).with({});
   const gauges: Record<keyof GaugeValues, Gauge> = {
     openDeliveries: gauge("posthorn_open_deliveries", "Deliveries that are pending or being sent"),
     deadLetters: gauge("dlq_messages", "Dead letters"),
@@ -131,10 +123,7 @@ export function createMetrics(): Metrics {
 
   const targets = createTargetGauges(registry);
   const queues = createQueueGauges(registry);
-  const modeChanges = createCounter(registry, {
-    name: "posthorn_mode_changes_total",
-    help: "How often targets came into a mode",
-  });
+  const modeChanges = counter("posthorn_mode_changes_total", "How often targets came into a mode");
   const modeCounts = remember((target) => {
     const [tenant_id = "", name = target] = target.split("\0");
     return remember((mode) => modeChanges.with({ tenant_id, target: name, mode }));
@@ -177,6 +166,7 @@ export function createMetrics(): Metrics {
     async scrape(values) {
       targets.set(values.targets ?? []);
       queues.setConnections(values.connections ?? []);
+      queues.setDepths(values.queues ?? []);
       for (const [name, one] of Object.entries(gauges)) one.set(values[name as keyof GaugeValues]);
       return registry.metrics();
     },

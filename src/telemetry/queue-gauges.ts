@@ -6,7 +6,13 @@ export interface ConnectionValues {
   isConnected: boolean;
 }
 
-/** How the connections to brokers are. */
+/** Of a source's queue. */
+export interface QueueValues {
+  source: string;
+  depth: number | undefined;
+}
+
+/** How the connections to brokers, and the queues of sources, are. */
 export function createQueueGauges(registry: Registry) {
   const connected = new Gauge({
     name: "posthorn_broker_connected",
@@ -14,7 +20,17 @@ export function createQueueGauges(registry: Registry) {
     labelNames: ["kind", "connection"],
     registers: [registry],
   });
+  const depths = new Gauge({
+    name: "posthorn_source_queue_depth",
+    help: "Messages that wait in the queue of a source, as its broker counts them",
+    labelNames: ["source"],
+    registers: [registry],
+  });
   return {
+    setDepths(queues: readonly QueueValues[]): void {
+      depths.reset();
+      for (const { source, depth } of queues) if (depth !== undefined) depths.set({ source }, depth);
+    },
     setConnections(connections: readonly ConnectionValues[]): void {
       connected.reset();
       for (const { kind, name, isConnected } of connections) {

@@ -6,7 +6,7 @@ import { PosthornError } from "../../src/domain/errors.ts";
 import { EVENT_TYPE_PATTERN } from "../../src/domain/event.ts";
 import { isGatewayEventType } from "../../src/domain/pattern.ts";
 import { createBodyChecker } from "../../src/receive/text/body-check.ts";
-import { createProviderKinds } from "../../src/receive/sources/providers.ts";
+import { createProviderKinds } from "../../src/receive/sources/kinds.ts";
 import type { ArrivedRequest, KindSettings, Reading } from "../../src/receive/sources/source-kind.ts";
 import { SIGNED_AT, type SourceFixture } from "./source-fixture.ts";
 import { PROVIDER_FIXTURES } from "./sources/all.ts";

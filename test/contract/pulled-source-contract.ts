@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import type { ParkReason, PulledSourceKind } from "../../src/receive/sources/source-kind.ts";
 import type { BrokenPromises } from "../support/broken-promises.mjs";
 import { PULLED_CHECKS } from "./pulled/checks.ts";
@@ -6,7 +6,7 @@ import { PULLED_CHECKS } from "./pulled/checks.ts";
 /** What a kind brings along to be held to what every pulled source promises. */
 export interface PulledHarness {
   /** `now` is the clock of the gateway that takes, for queues that have no time of their own. */
-  open(now: () => number): Promise<PulledPlace>;
+  open(now: () => number, context: TestContext | undefined): Promise<PulledPlace>;
   /** Of the gateway that takes, to show that the checks can fail. */
   broken?: BrokenPromises;
 }
@@ -23,6 +23,8 @@ export interface PulledPlace {
   listParked(): Promise<readonly { body: Buffer; reason: ParkReason }[]>;
   /** Whoever holds messages has died: they come again. */
   loseTakers(): Promise<void>;
+  /** The code that garbage is parked with; `unreadable_body` unless the queue holds whole events. */
+  readonly unreadable?: string;
   close(): Promise<void>;
 }
 
@@ -34,6 +36,11 @@ export interface SentMessage {
 export function pulledSourceContract(name: string, harness: PulledHarness, limits: PulledSourceKind["pull"]["limits"]) {
   describe(`a source of the kind ${name}`, () => {
     const checks = PULLED_CHECKS.filter(({ appliesTo }) => appliesTo?.(limits) ?? true);
-    it.each(checks)("$name", async ({ run }) => expect(await run(harness)).toBeUndefined());
+    for (const { name: promise, run } of checks) {
+      it(promise, async (context) => {
+        const inContext: PulledHarness = { ...harness, open: (now) => harness.open(now, context) };
+        expect(await run(inContext)).toBeUndefined();
+      });
+    }
   });
 }

@@ -30,11 +30,11 @@ pulledSourceContract("memory, which renews", memoryHarness(RENEWING), RENEWING);
 pulledSourceContract("memory, which cannot renew", memoryHarness(HOLDING), HOLDING);
 
 /** The same, with something wrong in what takes. */
-function withTaker(change: (taker: Taker) => Partial<Taker>): PulledHarness {
-  const harness = memoryHarness(RENEWING);
+function withTaker(change: (taker: Taker) => Partial<Taker>, limits = RENEWING): PulledHarness {
+  const harness = memoryHarness(limits);
   return {
     async open(now) {
-      const place = await harness.open(now);
+      const place = await harness.open(now, undefined);
       const { limits, open } = place.kind.pull;
       const openBroken = async (settings: KindSettings) => {
         const taker = await open(settings);
@@ -79,6 +79,12 @@ describe("the contract of pulled sources", () => {
   const SLEEPY = withTaker(() => ({ renew: () => Promise.resolve() }));
 
   const RENAMING = withTaker(nameAnew);
+  /** Takes before it is asked to, and for nobody. */
+  const UNASKED = withTaker((taker) => {
+    void taker.take(1, new AbortController().signal);
+    return {};
+  });
+  const KEEPS = withTaker(() => ({ retry: async () => undefined, close: async () => undefined }), HOLDING);
 
   it.each<[promise: RegExp, wrong: string, harness: PulledHarness]>([
     [/on disk and not before/, "answers before the commit", HASTY],
@@ -93,6 +99,13 @@ describe("the contract of pulled sources", () => {
     [/delivers it once/, "names messages anew", RENAMING],
     [/renews what it holds/, "does not renew", SLEEPY],
     [/at a stop/, "loses what it gives back", LOSES],
+    [/disk is nearly full/, "takes unasked", UNASKED],
+    [/source is paused/, "takes unasked", UNASKED],
+    [/taken too often/, "parks nowhere", PARKS_NOWHERE],
+    [/target is in QUEUE/, "takes as many as it likes", GREEDY],
+    [/cannot hold any longer/, "keeps it", KEEPS],
+    [/whose event died/, "parks nowhere", PARKS_NOWHERE],
+    [/put back into its queue/, "forgets ids", FORGETFUL],
   ])("fails what breaks %s: it %s", async (promise, _, harness) => {
     const check = PULLED_CHECKS.find(({ name }) => promise.test(name));
     await expect(check?.run(harness)).rejects.toThrow(/^expected/);

@@ -44,7 +44,7 @@ function findFaults(db: Database): string[] {
       select abs(sum(created - pruned_delivered - pruned_dead - pruned_cancelled) - (select count(*) from deliveries)) as n
       from counters`,
     "bytes that counters do not know": `
-      select abs(sum(stored_bytes) - (select coalesce(sum(size), 0) from events)) as n from event_counters`,
+      select abs(sum(stored_bytes) - (select coalesce(sum(size), 0) from events)) as n from counters`,
   };
   const found = Object.entries(queries).flatMap(([what, sql]) => {
     const { n } = db.prepare(sql).get() as { n: number };

@@ -111,13 +111,17 @@ async function open(change: Change = {}): Promise<Smartsheet> {
   });
   await sources.put({ name: "smartsheet", kind: "smartsheet", manifest: manifest ?? null });
   await sources.stop();
-  const settings = {
-    smartsheetAccessToken: accessToken,
-    smartsheetApiHost: smartsheet.apiHost,
+  return openSmartsheet({
+    ...common,
+    registry,
+    logger,
+    ownEvents,
+    sources: () => sources,
+    accessToken,
+    apiHost: smartsheet.apiHost,
     publicUrl: address,
     userAgent: "Posthorn/test",
-  };
-  return openSmartsheet({ ...common, registry, logger, settings }, () => ({ sources, ownEvents }));
+  });
 }
 
 const statesOf = async ({ admin }: Smartsheet) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FOLLOW_EVERY_MS } from "../../src/registry/follow.ts";
+import { FOLLOW_EVERY_MS } from "../../src/registry/registry.ts";
 import type { IngestResult } from "../../src/route/fan-out.ts";
 import { createChance } from "../support/chance.ts";
 import { createSimulatedSender } from "../support/simulated-destination.ts";

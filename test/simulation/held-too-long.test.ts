@@ -59,8 +59,8 @@ describe("weeks on hold", () => {
         findMode: scheduler.findMode,
         clock,
         maxHeldMs: MAX_DAYS * DAY_MS,
-        onDeaths: (deaths: readonly DeadDelivery[]) =>
-          deaths.forEach(({ eventId, reason }) => died.push({ id: eventId, reason, day: daysSince() })),
+        onDead: (dead: readonly DeadDelivery[]) =>
+          dead.forEach(({ eventId, reason }) => died.push({ id: eventId, reason, day: daysSince() })),
         onMovedUp: scheduler.refresh,
       });
       const jobs = createJobs({ store, clock, runner: String(time.elapsedMs), jobs: [job], onFault });

@@ -1,5 +1,5 @@
 /** Watches a simulated gateway at work and notes every promise that it breaks while it runs. */
-import type { SchedulerOptions } from "../../src/deliver/scheduler.ts";
+import type { SchedulerOptions } from "../../src/deliver/scheduler-parts.ts";
 import { formatDeliveryId, parseDeliveryId } from "../../src/domain/ids.ts";
 import { resolveRetryPolicy } from "../../src/domain/retry-policy.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";

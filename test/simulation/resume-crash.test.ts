@@ -47,7 +47,7 @@ describe("a crash while what was held is skipped", () => {
         store,
         subscriptions,
         findMode: scheduler.findMode,
-        news: { resumed: () => undefined },
+        failureEvents: { resumed: () => undefined },
       });
     const only = (gateway: SimulatedGateway) => gateway.subscriptions.list(undefined)[0] as Subscription;
 

@@ -4,10 +4,14 @@ import { parseHeaderBlock } from "../../src/domain/header-block.ts";
 import { openHttpSender } from "../../src/deliver/senders/http/sender.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
-import { createGatewayJobs, END_OVERLAPS } from "../../src/operate/gateway-jobs.ts";
+import {
+  createRotationJobs,
+  createSecretRotation,
+  END_OVERLAPS,
+  type SecretRotation,
+} from "../../src/operate/secret-rotation.ts";
 import { createJobs, type Jobs } from "../../src/operate/jobs.ts";
 import { createOwnEvents } from "../../src/operate/own-events.ts";
-import { createSecretRotation, type SecretRotation } from "../../src/operate/secret-rotation.ts";
 import { createChance } from "../support/chance.ts";
 import { findSeedSecret, officialsAccept, type Received } from "../support/official-verifiers.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";
@@ -112,7 +116,7 @@ describe("months of automatic rotation", () => {
       });
       const store = watchCalls(gateway.store, { state: "alive", calls, tell: (run) => run() });
       const runner = String(time.elapsedMs);
-      const jobs = createJobs({ store, clock, runner, jobs: createGatewayJobs({ rotation }), onFault });
+      const jobs = createJobs({ store, clock, runner, jobs: createRotationJobs(rotation), onFault });
       await rotation.endOverlaps();
       await jobs.start();
       return {

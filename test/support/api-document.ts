@@ -180,6 +180,8 @@ function findOpenObject(
   }
   if (type === "object" && additionalProperties === undefined) return "/";
   for (const [key, value] of Object.entries(schema)) {
+    // An example of a schema is no schema.
+    if (key === "examples") continue;
     const open = findOpenObject(value, schemas, seen);
     if (open !== undefined) return `/${key}${open}`;
   }

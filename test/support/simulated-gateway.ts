@@ -7,7 +7,8 @@ import { createHealthWatch, type HealthCheck } from "../../src/deliver/targets/h
 import { openInFlightFile } from "../../src/deliver/lanes/in-flight-file.ts";
 import { createLocalDispatch } from "../../src/deliver/local-dispatch.ts";
 import type { TargetMode } from "../../src/deliver/targets/mode.ts";
-import { createScheduler, type Scheduler, type SchedulerOptions } from "../../src/deliver/scheduler.ts";
+import { createScheduler, type Scheduler } from "../../src/deliver/scheduler.ts";
+import type { SchedulerOptions } from "../../src/deliver/scheduler-parts.ts";
 import type { Slots } from "../../src/deliver/lanes/slots.ts";
 import { createDestinationKinds } from "../../src/deliver/senders/kinds.ts";
 import type { Sender } from "../../src/deliver/senders/sender.ts";
@@ -21,7 +22,7 @@ import { startUpkeep } from "../../src/operate/upkeep.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../../src/receive/publish/publish-item.ts";
 import { createPublisher, type Publisher } from "../../src/receive/publish/publish.ts";
 import { createSchemaChecker } from "../../src/receive/schema/schema-check.ts";
-import { startFollowing } from "../../src/registry/follow.ts";
+import { startFollowing } from "../../src/registry/registry.ts";
 import { createRegistry } from "../../src/registry/registry.ts";
 import { openSharedTargets, type SharedTargets } from "../../src/registry/targets.ts";
 import { createFanOut, type FanOut } from "../../src/route/fan-out.ts";
@@ -261,7 +262,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     },
     async kill() {
       life.state = "dead";
-      upkeep.stop();
+      void upkeep.stop();
       // The disk keeps what was on its way to it; nobody hears of it.
       await opened.close();
       inFlight.close();
@@ -271,7 +272,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
       health.stop();
       await scheduler.stop(deadlineMs);
       await fanOut.settled();
-      upkeep.stop();
+      await upkeep.stop();
       await store.close();
       inFlight.close();
       life.state = "dead";

@@ -47,10 +47,9 @@ function read(file: string): Pick<Books, "events" | "counts"> {
       });
     }
     const counts = db.prepare(`
-      select e.tenant_id as tenantId, e.accepted, coalesce(sum(c.created), 0) as created,
-        coalesce(sum(c.delivered), 0) as delivered, coalesce(sum(c.dead), 0) as dead,
-        coalesce(sum(c.cancelled), 0) as cancelled
-      from event_counters e left join counters c on c.tenant_id = e.tenant_id group by e.tenant_id`);
+      select tenant_id as tenantId, sum(accepted) as accepted, sum(created) as created, sum(delivered) as delivered,
+        sum(dead) as dead, sum(cancelled) as cancelled
+      from counters group by tenant_id having min(subscription_seq) = 0`);
     return { events, counts: (counts.all() as unknown as TenantCounts[]).map((row) => ({ ...row })) };
   } finally {
     db.close();

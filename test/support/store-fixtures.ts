@@ -166,13 +166,15 @@ export async function stored(store: Store, event: NewEvent, deliveries: readonly
 
 /** The clock of a store under test: it stands still until it is set. */
 export interface StandingClock extends Clock {
-  set(time: number): void;
+  /** The same for others, unless their clock was set to another time. */
+  set(time: number, wall?: number): void;
 }
 
 export function createStandingClock(time = NOON): StandingClock {
-  let current = time;
+  let [current, wall] = [time, time];
   const setTimer = () => ({ cancel: () => undefined });
-  return { now: () => current, wall: () => current, setTimer, set: (to) => void (current = to) };
+  const set = (to: number, toWall = to) => void ([current, wall] = [to, toWall]);
+  return { now: () => current, wall: () => wall, setTimer, set };
 }
 
 /** What is asked of the store from now on happens then. Its clock must be one that stands still. */

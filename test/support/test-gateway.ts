@@ -8,6 +8,7 @@ import { startGateway, type Gateway } from "../../src/gateway.ts";
 import type { PartMakers } from "../../src/gateway/options.ts";
 import { createApiKey, toNewKeyChange, type Scope } from "../../src/registry/api-key.ts";
 import type { DestinationKind } from "../../src/deliver/senders/sender.ts";
+import type { Plugin } from "../../src/plugins/plugin.ts";
 import type { SourceKind } from "../../src/receive/sources/source-kind.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
 import { createApiClient, until, type ApiClient } from "./api-client.ts";
@@ -53,6 +54,7 @@ export interface TestGatewayOptions {
   makers?: PartMakers;
   listenFd?: number;
   sourceKinds?: readonly SourceKind[];
+  plugins?: readonly Plugin[];
   destinationKinds?: readonly DestinationKind[];
   httpCloseMs?: number;
   /** Lays files into the data directory before the first start. */
@@ -113,6 +115,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       time,
       makers: { ...current.makers, ...breakPromises(current.broken ?? {}) },
       sourceKinds: current.sourceKinds,
+      plugins: current.plugins,
       destinationKinds: current.destinationKinds,
       httpCloseMs: current.httpCloseMs,
       onFatal: (error) => fatal.push(error),

@@ -2,11 +2,11 @@ import type { ServiceBusAdministrationClient, ServiceBusSender } from "@azure/se
 import type { Clock, Random } from "../../domain/clock.ts";
 import type { BrokerConnection, BrokerLimits, ConnectionState, OutgoingMessage, Publisher } from "../broker.ts";
 import { closedFault, type BrokerFault } from "../broker-fault.ts";
-import { withDeadline } from "../deadline.ts";
 import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
 import { describeNamespace, openNamespace, type BusNamespace, type OpenNamespace } from "./bus-namespace.ts";
 import { toBusFault } from "./bus-fault.ts";
 import { openBusParked } from "./bus-parked.ts";
+import { withDeadline } from "./with-deadline.ts";
 import { checkBusQueue, declareBusQueue, type BusQueueWish } from "./bus-queue-settings.ts";
 import { openBusTaker } from "./bus-taker.ts";
 

@@ -1,6 +1,5 @@
 import type { ServiceBusAdministrationClient, ServiceBusClient } from "@azure/service-bus";
-import { BrokerFault, firstLine } from "../broker-fault.ts";
-import { loadOptional } from "../optional-package.ts";
+import { BrokerFault, firstLine, loadOptional } from "../broker-fault.ts";
 
 /** Where a namespace of Azure Service Bus is, and who we are there. */
 export type BusNamespace =

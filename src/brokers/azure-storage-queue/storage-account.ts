@@ -1,5 +1,4 @@
-import { BrokerFault, firstLine } from "../broker-fault.ts";
-import { loadOptional } from "../optional-package.ts";
+import { BrokerFault, firstLine, loadOptional } from "../broker-fault.ts";
 
 /** Where an account of Azure Storage is, and who we are there. */
 export type StorageAccount =

@@ -1,16 +1,10 @@
-import type { Clock } from "../../domain/clock.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { ClaimedDelivery, DeliveryKey } from "../../store/port/lanes.ts";
-import type { Store } from "../../store/store.ts";
-import type { EarlyRetries } from "./early-retries.ts";
-import { noteMore } from "./lane.ts";
+import type { SchedulerParts } from "../scheduler-parts.ts";
+import { changeRateLimit, noteMore, type Lane } from "./lane.ts";
 import { admitsNew } from "./lane-gates.ts";
-import type { LaneDriver } from "./lane-driver.ts";
-import type { OpenLanes } from "./open-lanes.ts";
-import type { ReadyDeliveries } from "./ready-deliveries.ts";
-import type { Stopping } from "./stopping.ts";
 
-/** How deliveries come into lanes: claimed at birth where there is room, else by way of the table. */
+/** How deliveries come into lanes: claimed at birth where there is room, else by way of the table; and what changes. */
 export interface Arrivals {
   /** Whether a new delivery may be born as being sent; if so, a place is kept until `born` or `unreserve`. */
   reserve(subscription: Subscription, dueAt: number, bodyBytes: number): boolean;
@@ -23,21 +17,30 @@ export interface Arrivals {
   start(): Promise<void>;
   /** The delivery was cancelled: it is not sent, if it has not been. */
   withdraw(key: DeliveryKey): void;
+  /** The subscription was changed, paused, resumed or deleted. */
+  refresh(subscriptionSeq: number): void;
 }
 
-export interface ArrivalsOptions {
-  store: Pick<Store, "lanes">;
-  clock: Clock;
-  findSubscription: (seq: number) => Subscription | undefined;
-  earlyRetries: Pick<EarlyRetries, "noteMissed">;
-  lanes: OpenLanes;
-  ready: ReadyDeliveries;
-  stopping: Stopping;
-  driver: Pick<LaneDriver, "advance" | "leave">;
-}
+type Uses =
+  | ("store" | "clock" | "findSubscription" | "lanes" | "states" | "ready" | "stopping" | "driver" | "dispatch")
+  | "earlyRetries";
 
-export function createArrivals(options: ArrivalsOptions): Arrivals {
-  const { clock, lanes, ready, stopping, driver } = options;
+export function createArrivals(parts: Pick<SchedulerParts, Uses>): Arrivals {
+  const { store, clock, findSubscription, lanes, states, ready, stopping, driver, dispatch, earlyRetries } = parts;
+
+  function change(lane: Lane, subscription: Subscription): void {
+    const now = clock.now();
+    states.retarget(lane, subscription);
+    changeRateLimit(lane, subscription, now);
+    lane.limits = dispatch.limitsOf(subscription);
+    if (subscription.status !== "active") {
+      lane.state.suspension.isHeld = true;
+      return;
+    }
+    states.resume(lane);
+    noteMore(lane, now);
+  }
+
   return {
     reserve(subscription, dueAt, bodyBytes) {
       const now = clock.now();
@@ -68,19 +71,29 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
       if (isNews) driver.advance(lane);
     },
     async start() {
-      for (const { subscriptionSeq, nextDueAt } of await options.store.lanes.load()) {
-        const subscription = options.findSubscription(subscriptionSeq);
+      for (const { subscriptionSeq, nextDueAt } of await store.lanes.load()) {
+        const subscription = findSubscription(subscriptionSeq);
         if (subscription === undefined) continue;
         const lane = lanes.of(subscription);
         noteMore(lane, nextDueAt);
         // Nobody knows what was missed before this start.
-        options.earlyRetries.noteMissed(lane);
+        earlyRetries.noteMissed(lane);
         driver.advance(lane);
       }
     },
     withdraw({ eventSeq, subscriptionSeq }) {
       const lane = lanes.find(subscriptionSeq);
       if (lane !== undefined && ready.take(lane, eventSeq) !== undefined) driver.advance(lane);
+    },
+    refresh(seq) {
+      const subscription = findSubscription(seq);
+      const lane = subscription === undefined ? lanes.find(seq) : lanes.of(subscription);
+      if (lane === undefined) return states.forget(seq);
+      lane.isGone = false;
+      if (subscription !== undefined) change(lane, subscription);
+      // Whoever deletes it cancels what is there, and says how much.
+      else lane.mayHaveMore = false;
+      driver.advance(lane);
     },
   };
 }

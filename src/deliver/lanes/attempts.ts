@@ -1,16 +1,26 @@
 import type { Subscription } from "../../domain/subscription.ts";
 import type { ClaimedDelivery } from "../../store/port/lanes.ts";
-import type { Dispatch } from "../dispatch.ts";
-import type { GiveBack } from "./give-back.ts";
-import type { InFlightMarks } from "./in-flight-file.ts";
+import type { SchedulerParts } from "../scheduler-parts.ts";
+import type { AttemptReport } from "../senders/sender.ts";
+import { noteBegun, type Round } from "../targets/rounds.ts";
+import type { Target } from "../targets/target.ts";
 import type { Lane } from "./lane.ts";
 import { noteSent } from "./lane-gates.ts";
-import type { ReadyDeliveries } from "./ready-deliveries.ts";
-import { noteBegun } from "../targets/round.ts";
-import type { RunningAttempt } from "./running-attempt.ts";
-import type { AttemptReport } from "../senders/sender.ts";
-import type { Slots } from "./slots.ts";
-import type { Target } from "../targets/target.ts";
+
+/** An attempt that has begun. */
+export interface RunningAttempt {
+  readonly lane: Lane;
+  /** One, or a batch. */
+  readonly deliveries: readonly ClaimedDelivery[];
+  /** As it was when the attempt began. */
+  readonly sentBy: Subscription;
+  /** The target that it is to find out about. */
+  readonly probed: Target | undefined;
+  /** The round that it is part of. */
+  readonly round: Round | undefined;
+  /** Where each delivery is noted as being sent. */
+  places: readonly number[];
+}
 
 /** Begins attempts, and frees what they hold when they end: a slot each, whatever their size. */
 export interface Attempts {
@@ -22,18 +32,16 @@ export interface Attempts {
   beginProbe(lane: Lane, subscription: Subscription, now: number): void;
 }
 
-export interface AttemptsOptions {
-  dispatch: Pick<Dispatch, "send">;
-  inFlight: Pick<InFlightMarks, "start">;
-  slots: Slots;
-  ready: ReadyDeliveries;
-  giveBack: Pick<GiveBack, "some">;
-  maxProbes: number;
-  onEnd: (attempt: RunningAttempt, reports: readonly AttemptReport[]) => void;
-}
+/** Probes wait for no slot; but where thousands are down, they must not take them all. */
+const SHARE_OF_PROBES = 0.25;
 
-export function createAttempts(options: AttemptsOptions): Attempts {
-  const { dispatch, inFlight, slots, ready, giveBack, maxProbes, onEnd } = options;
+type Uses = "dispatch" | "inFlight" | "slots" | "ready" | "table" | "maxInFlight";
+
+export function createAttempts(
+  { dispatch, inFlight, slots, ready, table, maxInFlight }: Pick<SchedulerParts, Uses>,
+  onEnd: (attempt: RunningAttempt, reports: readonly AttemptReport[]) => void,
+): Attempts {
+  const maxProbes = Math.max(1, Math.floor(maxInFlight * SHARE_OF_PROBES));
   let probes = 0;
 
   /** What expired while it waited here is found in the table, and becomes a dead letter. */
@@ -48,7 +56,7 @@ export function createAttempts(options: AttemptsOptions): Attempts {
       else (expired ??= []).push(delivery);
     }
     lane.readySince = undefined;
-    if (expired !== undefined) giveBack.some(lane, expired);
+    if (expired !== undefined) table.giveBack(lane, expired);
     return batch;
   }
 

@@ -1,51 +1,17 @@
-import type { Clock, Random } from "../../domain/clock.ts";
-import { isGatewayEventType } from "../../domain/pattern.ts";
 import type { Subscription } from "../../domain/subscription.ts";
+import { isGatewayEventType } from "../../domain/pattern.ts";
 import type { ClaimedDelivery } from "../../store/port/lanes.ts";
-import { isSlow, noteDuration, PROMPT_MS } from "./attempt-time.ts";
-import type { EarlyRetries } from "./early-retries.ts";
-import type { Lane } from "./lane.ts";
-import { admitsNext, isSilent } from "./lane-gates.ts";
-import type { MissingSources } from "../targets/missing-sources.ts";
-import type { ReadyDeliveries } from "./ready-deliveries.ts";
-import type { RecordOutcome } from "./record-outcome.ts";
-import type { Rounds } from "../targets/rounds.ts";
-import type { RunningAttempt } from "./running-attempt.ts";
+import type { SchedulerParts } from "../scheduler-parts.ts";
 import type { AttemptReport } from "../senders/sender.ts";
 import { decide, type Decision, type Saying } from "../settle.ts";
-import type { Slots } from "./slots.ts";
-import type { Stopping } from "./stopping.ts";
-import type { Suspensions } from "../targets/suspensions.ts";
-import { noteOthersFailed } from "../targets/target-changes.ts";
-import type { TargetWatch } from "../targets/target-watch.ts";
+import { noteOthersFailed } from "../targets/mode.ts";
+import type { RunningAttempt } from "./attempts.ts";
+import { isSlow, noteDuration, noteMore, PROMPT_MS, type Lane } from "./lane.ts";
+import { admitsNext, isSilent } from "./lane-gates.ts";
+import { TRY_AGAIN_MS } from "./lane-table.ts";
 
 /** Decides what follows from an attempt that has ended, tells all who want to know, and has it recorded. */
 export type ConcludeAttempt = (attempt: RunningAttempt, reports: readonly AttemptReport[]) => void;
-
-export interface ConcludeAttemptOptions {
-  clock: Clock;
-  random: Random;
-  findSubscription: (seq: number) => Subscription | undefined;
-  slots: Slots;
-  ready: ReadyDeliveries;
-  rounds: Pick<Rounds, "noteEnded">;
-  missing: Pick<MissingSources, "noteMiss" | "noteTaken">;
-  earlyRetries: Pick<EarlyRetries, "noteTaken">;
-  suspensions: Pick<Suspensions, "note">;
-  targetWatch: TargetWatch;
-  stopping: Stopping;
-  record: RecordOutcome;
-  advance: (lane: Lane) => void;
-  maxHeldMs?: number | undefined;
-  onAttempt?: OnAttempt | undefined;
-}
-
-export type OnAttempt = (
-  subscription: Subscription,
-  delivery: ClaimedDelivery,
-  report: AttemptReport,
-  decision: Decision,
-) => void;
 
 /** What became of one delivery of an attempt. */
 interface Ended {
@@ -58,9 +24,13 @@ interface Ended {
 /** Which of what the deliveries of a batch say is taken for what the attempt says: who takes one of them is not down. */
 const SAYS_MOST: Readonly<Record<Saying, number>> = { limited: 4, well: 3, ill: 2, unclear: 1, nothing: 0 };
 
-export function createConcludeAttempt(options: ConcludeAttemptOptions): ConcludeAttempt {
-  const { clock, random, findSubscription, slots, ready, rounds, missing, stopping, record, advance } = options;
-  const { earlyRetries, suspensions, targetWatch, maxHeldMs, onAttempt } = options;
+type Uses =
+  | ("store" | "clock" | "random" | "inFlight" | "findSubscription" | "slots" | "ready" | "stopping" | "advance")
+  | ("rounds" | "missing" | "earlyRetries" | "suspensions" | "targets" | "maxHeldMs" | "onAttempt" | "onTested");
+
+export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): ConcludeAttempt {
+  const { store, clock, random, inFlight, findSubscription, slots, ready, stopping, advance } = parts;
+  const { rounds, missing, earlyRetries, suspensions, targets, maxHeldMs, onAttempt, onTested } = parts;
 
   function noteTime(lane: Lane, durationMs: number, now: number): void {
     if (durationMs < PROMPT_MS) lane.heardAt = now;
@@ -93,13 +63,13 @@ export function createConcludeAttempt(options: ConcludeAttemptOptions): Conclude
     const { lane, round, probed } = attempt;
     for (const { delivery, decision } of ended) {
       if (decision.settlement.verdict !== "delivered" && !isGatewayEventType(delivery.event.type)) {
-        noteOthersFailed(lane.state.ownTarget.news);
-        noteOthersFailed(lane.target.news);
+        noteOthersFailed(lane.state.ownTarget.notices);
+        noteOthersFailed(lane.target.notices);
       }
       suspensions.note(lane, subscription, decision);
     }
     const said = findSaidMost(ended);
-    targetWatch.note(lane, subscription, said, probed !== undefined);
+    targets.noteAttempt(lane, subscription, said, probed !== undefined);
     if (round !== undefined) rounds.noteEnded(round, said.says !== "well" && said.says !== "nothing");
   }
 
@@ -115,6 +85,37 @@ export function createConcludeAttempt(options: ConcludeAttemptOptions): Conclude
     settlement.claimNext = mayGoOn && admitsNext(lane, subscription, now);
     if (settlement.claimNext) ready.keepPlace(lane);
     record(lane, decision, place);
+  }
+
+  function endRecord(lane: Lane, { settlement }: Decision): void {
+    lane.unsettled--;
+    if (settlement.claimNext) ready.freePlace(lane);
+  }
+
+  /** Also frees the place where the delivery is noted as being sent. */
+  function record(lane: Lane, decision: Decision, place: number): void {
+    const { settlement, testOf } = decision;
+    store.lanes.settle(settlement, (result) => {
+      if ("failed" in result) {
+        // What happened must be recorded; until it is, the delivery stays claimed.
+        if (!stopping.isStopping) {
+          clock.setTimer(clock.now() + TRY_AGAIN_MS, () => record(lane, decision, place));
+          return;
+        }
+        endRecord(lane, decision);
+        return stopping.noteEnded();
+      }
+      inFlight.end(place);
+      if (testOf !== undefined) onTested?.(testOf, settlement);
+      endRecord(lane, decision);
+      if (result.next !== undefined) ready.add(lane, result.next);
+      const { verdict, nextAttemptAt, keepsTime } = settlement;
+      const isRetry = verdict === "retry";
+      if (isRetry && !keepsTime) earlyRetries.noteMissed(lane);
+      // Only now: a claim that is already on its way may be answered before this row is there.
+      if (result.movedUp || isRetry) noteMore(lane, isRetry ? (nextAttemptAt ?? 0) : clock.now());
+      advance(lane);
+    });
   }
 
   return (attempt, reports) => {

@@ -1,7 +1,6 @@
-import type { Clock } from "../../domain/clock.ts";
-import type { DueRetries } from "./due-retries.ts";
-import type { Lane } from "./lane.ts";
+import type { SchedulerParts } from "../scheduler-parts.ts";
 import type { Target } from "../targets/target.ts";
+import type { Lane } from "./lane.ts";
 
 /**
  * What waits for a later try need not, once its destination takes something again. It comes little by little, and once
@@ -14,19 +13,14 @@ export interface EarlyRetries {
   noteTaken(lane: Lane): void;
 }
 
-export interface EarlyRetriesOptions {
-  clock: Clock;
-  dueRetries: Pick<DueRetries, "some">;
-  /** All that send to a target. */
-  lanesOf: (target: Target) => readonly Lane[];
-}
-
 const EVERY_MS = 1000;
 /** In each step, where less was taken in the second before. */
 const MIN_AT_ONCE = 10;
 const MAX_AT_ONCE = 500;
 
-export function createEarlyRetries({ clock, dueRetries, lanesOf }: EarlyRetriesOptions): EarlyRetries {
+type Uses = Pick<SchedulerParts, "clock" | "table" | "lanes">;
+
+export function createEarlyRetries({ clock, table, lanes }: Uses): EarlyRetries {
   function step(target: Target): void {
     target.earlyTimer = undefined;
     const { mode, pace } = target;
@@ -36,12 +30,12 @@ export function createEarlyRetries({ clock, dueRetries, lanesOf }: EarlyRetriesO
     target.earlyAt = clock.now() + EVERY_MS;
     const taken = pace.good + pace.goodBefore;
     const limit = Math.min(MAX_AT_ONCE, Math.max(MIN_AT_ONCE, taken));
-    for (const lane of lanesOf(target)) if (lane.hasMissed) bringForward(lane, limit);
+    for (const lane of lanes.ofTarget(target)) if (lane.hasMissed) bringForward(lane, limit);
   }
 
   function bringForward(lane: Lane, limit: number): void {
     lane.hasMissed = false;
-    dueRetries.some(lane, { onlyFresh: true, limit }, (count) => {
+    table.hasten(lane, { onlyFresh: true, limit }, (count) => {
       if (count < limit) return;
       noteMissed(lane);
       noteTaken(lane);

@@ -1,19 +1,9 @@
-import type { Clock, Random } from "../../domain/clock.ts";
 import type { Subscription } from "../../domain/subscription.ts";
-import type { Attempts } from "./attempts.ts";
-import type { CancelDeleted } from "./cancel-deleted.ts";
-import type { Claim } from "./claim.ts";
-import type { GiveBack } from "./give-back.ts";
-import type { Governor } from "./governor.ts";
-import { noteReady, type Lane } from "./lane.ts";
-import { isSilent, maySend } from "./lane-gates.ts";
-import { cancelTimer, wakeAt } from "./lane-timer.ts";
+import type { SchedulerParts } from "../scheduler-parts.ts";
 import { postponeProbe } from "../targets/mode.ts";
+import { cancelTimer, noteReady, wakeAt, type Lane } from "./lane.ts";
+import { isSilent, maySend } from "./lane-gates.ts";
 import { nextStep, stepIdle, type SharedRoom, type Step } from "./next-step.ts";
-import type { ReadyDeliveries } from "./ready-deliveries.ts";
-import type { Rounds } from "../targets/rounds.ts";
-import type { Slots } from "./slots.ts";
-import type { Stopping } from "./stopping.ts";
 
 /** Carries out what `next-step.ts` decides. */
 export interface LaneDriver {
@@ -25,24 +15,12 @@ export interface LaneDriver {
   fillSlots(): void;
 }
 
-export interface LaneDriverOptions {
-  clock: Clock;
-  random: Random;
-  findSubscription: (seq: number) => Subscription | undefined;
-  slots: Slots;
-  ready: ReadyDeliveries;
-  rounds: Pick<Rounds, "goOn">;
-  stopping: Stopping;
-  attempts: Attempts;
-  claim: Claim;
-  giveBack: Pick<GiveBack, "all">;
-  cancelDeleted: CancelDeleted;
-  governor?: Governor | undefined;
-  forget: (lane: Lane) => void;
-}
+type Uses =
+  | ("clock" | "random" | "findSubscription" | "slots" | "ready" | "rounds" | "stopping" | "attempts" | "table")
+  | "governor";
 
-export function createLaneDriver(options: LaneDriverOptions): LaneDriver {
-  const { clock, findSubscription, slots, ready, rounds, stopping, attempts, governor } = options;
+export function createLaneDriver(parts: Pick<SchedulerParts, Uses>, forget: (lane: Lane) => void): LaneDriver {
+  const { clock, random, findSubscription, slots, ready, rounds, stopping, attempts, table, governor } = parts;
   const shared: SharedRoom = { isStopping: false, claims: 0, mayProbe: false };
   let isFilling = false;
 
@@ -58,19 +36,19 @@ export function createLaneDriver(options: LaneDriverOptions): LaneDriver {
   function carryOut(lane: Lane, step: Step, now: number): boolean {
     switch (step.act) {
       case "claim":
-        options.claim(lane, step.limit, now);
+        table.claim(lane, step.limit, now);
         return true;
       case "give back":
-        options.giveBack.all(lane);
+        table.giveBackReady(lane);
         return true;
       case "cancel":
-        options.cancelDeleted(lane);
+        table.cancelDeleted(lane);
         return true;
       case "probe":
         attempts.beginProbe(lane, findSubscription(lane.seq) as Subscription, now);
         return true;
       case "postpone":
-        postponeProbe(lane.target.mode, now, options.random.next());
+        postponeProbe(lane.target.mode, now, random.next());
         return true;
       case "send":
         enqueue(lane, now);
@@ -80,7 +58,7 @@ export function createLaneDriver(options: LaneDriverOptions): LaneDriver {
         return false;
       case "forget":
         cancelTimer(lane);
-        options.forget(lane);
+        forget(lane);
         return false;
       case "rest":
         return false;

@@ -1,6 +1,5 @@
 import type { Subscription } from "../../domain/subscription.ts";
-import { PROMPT_MS } from "./attempt-time.ts";
-import { held, type Lane } from "./lane.ts";
+import { PROMPT_MS, held, type Lane } from "./lane.ts";
 import { notePaced, paceAllows, paceOpensAt, paceRoom } from "../targets/pace.ts";
 
 /** What lets the deliveries of a lane go, and what holds them back: its subscription, rate limit, target and round. */

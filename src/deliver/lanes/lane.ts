@@ -1,12 +1,11 @@
-import type { Timer } from "../../domain/clock.ts";
+import type { Clock, Timer } from "../../domain/clock.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { ClaimedDelivery } from "../../store/port/lanes.ts";
-import { isSlow } from "./attempt-time.ts";
-import type { Round } from "../targets/round.ts";
+import type { Round } from "../targets/rounds.ts";
 import { ONE_BY_ONE, type BatchLimits } from "../senders/sender.ts";
-import type { SubscriptionState } from "../targets/subscription-state.ts";
+import type { SubscriptionState } from "../targets/subscription-states.ts";
 import type { Target } from "../targets/target.ts";
-import { createTokenBucket, type TokenBucket } from "../token-bucket.ts";
+import { createTokenBucket, type TokenBucket } from "../../domain/token-bucket.ts";
 
 /** The open deliveries of one subscription: what of them is in memory, and what keeps the rest waiting. */
 export interface Lane {
@@ -123,4 +122,45 @@ export function held(lane: Lane): number {
 /** Something of it is in memory, or on its way to the store or from there. */
 export function isBusy(lane: Lane): boolean {
   return lane.unsettled + lane.inFlight + lane.reserved + lane.claiming + lane.ready.length > 0;
+}
+
+/** Wakes the lane then, unless it is woken earlier already. */
+export function wakeAt(lane: Lane, at: number, clock: Clock, wake: (lane: Lane) => void): void {
+  if (lane.timer !== undefined && lane.wakeAt <= at) return;
+  lane.timer?.cancel();
+  lane.wakeAt = at;
+  lane.timer = clock.setTimer(at, () => {
+    lane.timer = undefined;
+    lane.wakeAt = Number.POSITIVE_INFINITY;
+    wake(lane);
+  });
+}
+
+export function cancelTimer(lane: Lane): void {
+  lane.timer?.cancel();
+  lane.timer = undefined;
+  lane.wakeAt = Number.POSITIVE_INFINITY;
+}
+
+/** How long the attempts of a subscription take, whatever they come to. */
+export interface AttemptTime {
+  /** A moving average; undefined before the first. */
+  averageMs: number | undefined;
+}
+
+/** What takes longer on average holds up others. */
+export const PROMPT_MS = 500;
+/** One that takes long among quick ones changes little, a few in a row much. */
+const MAX_COUNTED_MS = 4 * PROMPT_MS;
+const WEIGHT = 1 / 8;
+
+export function noteDuration(time: AttemptTime, durationMs: number): void {
+  const countedMs = Math.min(durationMs, MAX_COUNTED_MS);
+  const beforeMs = time.averageMs ?? countedMs;
+  time.averageMs = beforeMs + WEIGHT * (countedMs - beforeMs);
+}
+
+/** Whoever has never answered is taken for slow. */
+export function isSlow({ averageMs }: AttemptTime): boolean {
+  return averageMs === undefined || averageMs >= PROMPT_MS;
 }

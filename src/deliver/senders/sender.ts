@@ -1,4 +1,4 @@
-import type { TObject, TProperties, TSchema } from "typebox";
+import type { TObject, TSchema } from "typebox";
 import type { EventContent } from "../../domain/event.ts";
 import type { HealthPlace, TargetInput } from "../../domain/target.ts";
 import type { Outcome } from "../../domain/outcome.ts";
@@ -32,8 +32,6 @@ export interface DestinationKind<Settings extends object = object> {
   readonly secrets: SettingsSecrets<Settings>;
   /** The settings as they are shown: whole, with what holds when nothing is said, and never a secret. */
   present(settings: Settings): Record<string, unknown>;
-  /** For the API reference, where they stand among others: the members that `present` adds. */
-  readonly shown?: TProperties;
   /** For the API reference: parts of the settings that have names of their own. */
   readonly named?: Readonly<Record<string, TSchema>>;
   /** A kept record, for users; by the members that it adds to an attempt. */

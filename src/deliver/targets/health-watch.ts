@@ -1,11 +1,10 @@
 import type { Clock, Random, Timer } from "../../domain/clock.ts";
 import { MAX_RANK_OFFSET_MS } from "../../domain/delivery.ts";
 import type { HealthPlace } from "../../domain/target.ts";
-
-import type { RoundEnd } from "./round.ts";
+import { noteOthersFailed } from "./mode.ts";
+import type { RoundEnd } from "./rounds.ts";
 import { beginChecks, noteCheckFailed, noteCheckSucceeded, noteTried, type Target } from "./target.ts";
 import type { TargetLanes } from "./target-lanes.ts";
-import { noteOthersFailed } from "./target-changes.ts";
 
 /**
  * Checks the health of targets: every minute while they are well, and more often in QUEUE, where the check is the probe.
@@ -45,154 +44,154 @@ export const HEALTH = {
   spreadMs: 10,
 } as const;
 
-interface Watched {
-  owner: string;
-  timer: Timer | undefined;
-  dueAt: number;
-  isChecking: boolean;
-  checkedAt: number;
-  /** Unix ms of the first success in QUEUE. */
-  recoversFrom: number;
-  failedRounds: number;
-  /** No round before. */
-  roundAt: number;
+export function createHealthWatch(options: HealthWatchOptions): HealthWatch {
+  const { clock, random } = options;
+  const watched = new Map<Target, TargetChecks>();
+  return {
+    watch(targets) {
+      for (const [target, checks] of watched) {
+        if (targets.has(target)) continue;
+        checks.stop();
+        watched.delete(target);
+      }
+      for (const [target, owner] of targets) {
+        const known = watched.get(target);
+        // By new rules a check may be due sooner.
+        if (known !== undefined) {
+          known.checkAfter(waitMs(target));
+          continue;
+        }
+        const checks = createTargetChecks(target, owner, options);
+        watched.set(target, checks);
+        beginChecks(target);
+        checks.checkAt(clock.now() + random.next() * spreadMs(targets.size, target));
+      }
+    },
+    checkSoon: (target) => watched.get(target)?.checkAfter(HEALTH.soonMs),
+    stop() {
+      for (const checks of watched.values()) checks.stop();
+      watched.clear();
+    },
+  };
 }
 
-export function createHealthWatch({ clock, random, check, lanes, onMode, onWell }: HealthWatchOptions): HealthWatch {
-  const watched = new Map<Target, Watched>();
+/** Where there are many, they are not all asked in the first moment. */
+function spreadMs(count: number, { rules }: Target): number {
+  return count <= HEALTH.atOnce ? 0 : Math.min(rules.checkEveryMs, count * HEALTH.spreadMs);
+}
 
-  function schedule(target: Target, state: Watched, at: number): void {
-    if (state.isChecking || (state.timer !== undefined && state.dueAt <= at)) return;
-    state.timer?.cancel();
-    state.dueAt = at;
-    state.timer = clock.setTimer(at, () => {
-      state.timer = undefined;
-      run(target, state);
+/** Until the next check. */
+function waitMs({ mode, rules, successes }: Target): number {
+  const { checkEveryMs } = rules;
+  // Check and delivery say the same: that it is down is to be known within seconds.
+  const isSuspect = !mode.isOpen && mode.failedChecks > 0 && mode.failures > mode.failedChecks;
+  if (isSuspect) return Math.min(checkEveryMs, HEALTH.firstMs);
+  if (!mode.isOpen || mode.forced === "QUEUE") return checkEveryMs;
+  const stepMs = successes > 0 ? HEALTH.firstMs : HEALTH.firstMs * 2 ** Math.min(10, mode.failedProbes);
+  return Math.min(checkEveryMs, stepMs, HEALTH.maxMs);
+}
+
+/** The checks of one target, and the rounds that follow from them. */
+interface TargetChecks {
+  /** Unless one is due earlier already. */
+  checkAt(at: number): void;
+  /** So long after the last check. */
+  checkAfter(ms: number): void;
+  stop(): void;
+}
+
+function createTargetChecks(target: Target, owner: string, options: HealthWatchOptions): TargetChecks {
+  const { clock, random, check, lanes, onMode, onWell } = options;
+  let timer: Timer | undefined;
+  let dueAt = 0;
+  let isChecking = false;
+  let isStopped = false;
+  let checkedAt = 0;
+  /** Unix ms of the first success in QUEUE. */
+  let recoversFrom = 0;
+  let failedRounds = 0;
+  /** No round before. */
+  let roundAt = 0;
+
+  function checkAt(at: number): void {
+    if (isChecking || (timer !== undefined && dueAt <= at)) return;
+    timer?.cancel();
+    dueAt = at;
+    timer = clock.setTimer(at, () => {
+      timer = undefined;
+      run();
     });
   }
 
-  function run(target: Target, state: Watched): void {
+  function run(): void {
     const { health } = target.rules;
-    if (health === undefined || state.isChecking) return;
-    state.isChecking = true;
-    state.checkedAt = clock.now();
-    check(health, state.owner, (error) => {
-      state.isChecking = false;
-      if (watched.get(target) !== state) return;
+    if (health === undefined || isChecking) return;
+    isChecking = true;
+    checkedAt = clock.now();
+    check(health, owner, (error) => {
+      isChecking = false;
+      if (isStopped) return;
       target.check = { at: clock.wall(), error };
-      if (error === undefined) succeeded(target, state);
-      else failed(target, error);
-      schedule(target, state, clock.now() + waitMs(target));
+      if (error === undefined) succeeded();
+      else failed(error);
+      checkAt(clock.now() + waitMs(target));
     });
   }
 
-  function failed(target: Target, error: string): void {
+  function failed(error: string): void {
     lanes.endRound(target);
     const change = noteCheckFailed(target, { now: clock.now(), error, jitter: random.next() });
+    // Nobody's event failed, but the check is not a thing of the gateway's own either.
+    if (change === "opened" || change === "still") noteOthersFailed(target.notices);
     if (change === "opened") {
-      // Nobody's event failed, but the check is not a thing of the gateway's own either.
-      noteOthersFailed(target.news);
       onMode(target, "opened");
       lanes.refresh(target);
     }
-    if (change === "still") {
-      noteOthersFailed(target.news);
-      lanes.noteStillDown(target);
-    }
+    if (change === "still") lanes.noteStillDown(target);
   }
 
-  function succeeded(target: Target, state: Watched): void {
+  function succeeded(): void {
     const change = noteCheckSucceeded(target, clock.now());
-    if (change === "closed") close(target);
+    if (change === "closed") close();
     if (!target.mode.isOpen) return onWell?.(target);
     if (target.mode.forced === "QUEUE") return;
     if (change === "recovering") {
-      state.recoversFrom = clock.wall();
-      state.failedRounds = 0;
-      state.roundAt = 0;
+      recoversFrom = clock.wall();
+      failedRounds = 0;
+      roundAt = 0;
     }
-    if (clock.now() < state.roundAt) return;
+    if (clock.now() < roundAt) return;
     // Before: the round must not take a lane for empty whose retries are on their way.
     if (change === "recovering" && target.wasIll) lanes.hasten(target);
-    startRound(target, state);
-  }
-
-  function startRound(target: Target, state: Watched): void {
     lanes.startRound(target, {
-      newAfter: state.recoversFrom + MAX_RANK_OFFSET_MS,
+      newAfter: recoversFrom + MAX_RANK_OFFSET_MS,
       onTried: () => {
-        if (noteTried(target, clock.now()) === "closed") close(target);
+        if (noteTried(target, clock.now()) === "closed") close();
       },
-      onEnd: (end) => endedRound(target, state, end),
+      onEnd: endedRound,
     });
   }
 
-  function endedRound(target: Target, state: Watched, end: RoundEnd): void {
+  function endedRound(end: RoundEnd): void {
     if (end === "stopped") return;
     const { idleWaitMs } = target.rules;
-    const isFailed = end === "failed";
-    state.failedRounds = isFailed ? state.failedRounds + 1 : 0;
-    const waitedMs = isFailed ? Math.min(idleWaitMs, HEALTH.failedRoundMs * 2 ** (state.failedRounds - 1)) : idleWaitMs;
-    state.roundAt = clock.now() + waitedMs;
+    failedRounds = end === "failed" ? failedRounds + 1 : 0;
+    const failedWaitMs = HEALTH.failedRoundMs * 2 ** (failedRounds - 1);
+    roundAt = clock.now() + (failedRounds > 0 ? Math.min(idleWaitMs, failedWaitMs) : idleWaitMs);
   }
 
-  function close(target: Target): void {
+  function close(): void {
     onMode(target, "closed");
     lanes.refresh(target);
     lanes.wakeMissing(target);
   }
 
-  function waitMs({ mode, rules, successes }: Target): number {
-    const { checkEveryMs } = rules;
-    // Check and delivery say the same: that it is down is to be known within seconds.
-    const isSuspect = !mode.isOpen && mode.failedChecks > 0 && mode.failures > mode.failedChecks;
-    if (isSuspect) return Math.min(checkEveryMs, HEALTH.firstMs);
-    if (!mode.isOpen || mode.forced === "QUEUE") return checkEveryMs;
-    const stepMs = successes > 0 ? HEALTH.firstMs : HEALTH.firstMs * 2 ** Math.min(10, mode.failedProbes);
-    return Math.min(checkEveryMs, stepMs, HEALTH.maxMs);
-  }
-
-  /** Where there are many, they are not all asked in the first moment. */
-  function spreadMs(count: number, { rules }: Target): number {
-    return count <= HEALTH.atOnce ? 0 : Math.min(rules.checkEveryMs, count * HEALTH.spreadMs);
-  }
-
   return {
-    watch(targets) {
-      for (const [target, state] of watched) {
-        if (targets.has(target)) continue;
-        state.timer?.cancel();
-        watched.delete(target);
-      }
-      for (const [target, owner] of targets) {
-        const known = watched.get(target);
-        if (known !== undefined) {
-          // A check may be due sooner by new rules.
-          schedule(target, known, Math.max(clock.now(), known.checkedAt + waitMs(target)));
-          continue;
-        }
-        const state: Watched = {
-          owner,
-          timer: undefined,
-          dueAt: 0,
-          isChecking: false,
-          checkedAt: 0,
-          recoversFrom: 0,
-          failedRounds: 0,
-          roundAt: 0,
-        };
-        watched.set(target, state);
-        beginChecks(target);
-        schedule(target, state, clock.now() + random.next() * spreadMs(targets.size, target));
-      }
-    },
-    checkSoon(target) {
-      const state = watched.get(target);
-      if (state !== undefined) schedule(target, state, Math.max(clock.now(), state.checkedAt + HEALTH.soonMs));
-    },
+    checkAt,
+    checkAfter: (ms) => checkAt(Math.max(clock.now(), checkedAt + ms)),
     stop() {
-      for (const { timer } of watched.values()) timer?.cancel();
-      watched.clear();
+      isStopped = true;
+      timer?.cancel();
     },
   };
 }

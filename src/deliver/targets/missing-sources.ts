@@ -1,6 +1,5 @@
-import type { Clock } from "../../domain/clock.ts";
-import type { DueRetries } from "../lanes/due-retries.ts";
 import type { Lane } from "../lanes/lane.ts";
+import type { SchedulerParts } from "../scheduler-parts.ts";
 
 /**
  * Sources that a target does not know, although it is well: n8n answers 404 for a workflow that is not active. What
@@ -24,11 +23,6 @@ export interface MissingSource {
   error: string;
 }
 
-export interface MissingSourcesOptions {
-  clock: Clock;
-  dueRetries: Pick<DueRetries, "some">;
-}
-
 /** It may only just be starting: asked again soon at first, each after the one before. */
 const QUICK_MS = [5_000, 15_000, 30_000, 60_000];
 const EVERY_MS = 300_000;
@@ -42,11 +36,11 @@ interface Missing extends MissingSource {
   countedFrom: number;
 }
 
-export function createMissingSources({ clock, dueRetries }: MissingSourcesOptions): MissingSources {
+export function createMissingSources({ clock, table }: Pick<SchedulerParts, "clock" | "table">): MissingSources {
   const lanes = new Map<number, Map<string, Missing>>();
 
   function bringForward(lane: Lane, source: string): void {
-    dueRetries.some(lane, { keptOf: source }, (count) => {
+    table.hasten(lane, { keptOf: source }, (count) => {
       if (count > 0 && lanes.get(lane.seq)?.has(source) !== true) bringForward(lane, source);
     });
   }

@@ -151,3 +151,41 @@ function probeDelayMs(failedProbes: number, jitter: number): number {
   const step = Math.min(MODE.maxProbeMs, MODE.firstProbeMs * 2 ** failedProbes);
   return step * (1 + 0.2 * jitter);
 }
+
+/** What is to be told of a target's mode, and of the subscriptions that send there. */
+export interface ModeNotices {
+  /** Since the last success something failed that is not an event of the gateway itself: what follows is told. */
+  failedOthers: boolean;
+  /** That it opened was told, so that it closed must be told as well. */
+  isOpeningTold: boolean;
+}
+
+export function createModeNotices(): ModeNotices {
+  return { failedOthers: false, isOpeningTold: false };
+}
+
+/** Somebody's event failed, or a check did, or an operator has decided: no event of the gateway itself is the cause. */
+export function noteOthersFailed(notices: ModeNotices): void {
+  notices.failedOthers = true;
+}
+
+export function noteOthersTaken(notices: ModeNotices): void {
+  notices.failedOthers = false;
+}
+
+/**
+ * Whether it is to be told that it opened. Once for each failure of what is not the gateway's own: else the notice of an
+ * opening, failing at the same destination, would be the cause of the next one.
+ */
+export function takeOpeningNotice(notices: ModeNotices): boolean {
+  notices.isOpeningTold = notices.failedOthers;
+  notices.failedOthers = false;
+  return notices.isOpeningTold;
+}
+
+/** Whether it is to be told that it closed. */
+export function takeClosingNotice(notices: ModeNotices): boolean {
+  const wasTold = notices.isOpeningTold;
+  notices.isOpeningTold = false;
+  return wasTold;
+}

@@ -1,10 +1,37 @@
-import type { Clock } from "../../domain/clock.ts";
-import type { Subscription } from "../../domain/subscription.ts";
 import type { ClaimedDelivery } from "../../store/port/lanes.ts";
 import { isBusy, type Lane } from "../lanes/lane.ts";
 import { isActive } from "../lanes/lane-gates.ts";
-import { createRound, FIRST_BATCH, type Round, type RoundEnd, type RoundEvents } from "./round.ts";
+import type { SchedulerParts } from "../scheduler-parts.ts";
 import type { Target } from "./target.ts";
+
+/**
+ * What waits for a target is tried although it is in QUEUE: batch after batch, until nothing is due any more or one
+ * fails.
+ */
+export interface Round {
+  /** All of whose lanes take part; undefined when an operator drains one of them. */
+  readonly target: Target | undefined;
+  readonly lanes: Set<Lane>;
+  readonly batchSize: number;
+  /** How many attempts the batch may still begin. */
+  room: number;
+  /** Attempts of the round that have not ended. */
+  inFlight: number;
+  isOver: boolean;
+  /** Lanes that have sent something newer than all that waited at first. */
+  readonly caughtUp: Set<Lane>;
+  readonly events: RoundEvents;
+}
+
+export interface RoundEvents {
+  /** Received later than this, and sent in turn: what waited at first has been sent before it. Unix ms. */
+  newAfter: number;
+  /** All that waited at first was tried once; the round may go on with what came meanwhile. */
+  onTried: () => void;
+  onEnd: (end: RoundEnd) => void;
+}
+
+export type RoundEnd = "empty" | "failed" | "stopped";
 
 /** The rounds that are under way: how each begins, goes on and ends. */
 export interface Rounds {
@@ -23,11 +50,8 @@ export interface Rounds {
   goOn(round: Round): void;
 }
 
-export interface RoundsOptions {
-  clock: Clock;
-  findSubscription: (seq: number) => Subscription | undefined;
-  advance: (lane: Lane) => void;
-}
+/** With one alone: if the target is not ready after all, the others have not spent a try. */
+const FIRST_BATCH = 1;
 
 /** An operator looks for himself what became of it. */
 const BY_HAND: RoundEvents = {
@@ -36,7 +60,9 @@ const BY_HAND: RoundEvents = {
   onEnd: () => undefined,
 };
 
-export function createRounds({ clock, findSubscription, advance }: RoundsOptions): Rounds {
+type Uses = Pick<SchedulerParts, "clock" | "findSubscription" | "advance">;
+
+export function createRounds({ clock, findSubscription, advance }: Uses): Rounds {
   /** Nothing of it is due, in memory or on its way to the store. */
   function isDone(lane: Lane): boolean {
     if (!isActive(lane, findSubscription(lane.seq))) return true;
@@ -106,4 +132,28 @@ export function createRounds({ clock, findSubscription, advance }: RoundsOptions
       if (isFailed) end(round, "failed");
     },
   };
+}
+
+export function createRound(
+  target: Target | undefined,
+  lanes: Iterable<Lane>,
+  batchSize: number,
+  events: RoundEvents,
+): Round {
+  return {
+    target,
+    lanes: new Set(lanes),
+    batchSize,
+    room: batchSize,
+    inFlight: 0,
+    isOver: false,
+    caughtUp: new Set(),
+    events,
+  };
+}
+
+/** An attempt of the round begins. */
+export function noteBegun(round: Round): void {
+  round.room--;
+  round.inFlight++;
 }

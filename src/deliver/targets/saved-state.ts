@@ -1,10 +1,9 @@
 import type { Suspension } from "../../domain/suspension.ts";
 import { loadPace, type Pace } from "./pace.ts";
-import { createMode } from "./mode.ts";
-import { createSuspensionState } from "./suspension-state.ts";
-import type { SubscriptionState } from "./subscription-state.ts";
+import { createMode, createModeNotices } from "./mode.ts";
+import { createSuspensionState } from "./suspensions.ts";
+import type { SubscriptionState } from "./subscription-states.ts";
 import { createTarget, type TargetCondition } from "./target.ts";
-import { createTargetNews } from "./target-changes.ts";
 
 /**
  * What is known of targets and subscriptions, as the state of their records: one JSON object for all of it. What an
@@ -19,14 +18,14 @@ interface Saved extends Readonly<Record<string, unknown>> {
   averagePerS?: number;
 }
 
-export function formatTarget({ mode, pace, news }: TargetCondition): string {
-  return JSON.stringify({ ...mode, pace, ...news });
+export function formatTarget({ mode, pace, notices }: TargetCondition): string {
+  return JSON.stringify({ ...mode, pace, ...notices });
 }
 
 export function formatSubscription({ ownTarget, suspension, attemptTime }: SubscriptionState): string {
-  const { mode, pace, news } = ownTarget;
+  const { mode, pace, notices } = ownTarget;
   const { cause, ...counts } = suspension;
-  return JSON.stringify({ ...mode, pace, ...news, ...counts, suspension: cause, attemptMs: attemptTime.averageMs });
+  return JSON.stringify({ ...mode, pace, ...notices, ...counts, suspension: cause, attemptMs: attemptTime.averageMs });
 }
 
 export function parseTarget(text: string, now: number): TargetCondition {
@@ -45,7 +44,7 @@ export function parseSubscription(text: string, now: number): SubscriptionState 
 function toCondition(saved: Saved, now: number): TargetCondition {
   const { averagePerS = 0 } = saved;
   const pace = loadPace(saved.pace ?? { usualPerS: averagePerS, averagePerS }, now);
-  return { mode: fill(createMode(), saved), pace, news: fill(createTargetNews(), saved) };
+  return { mode: fill(createMode(), saved), pace, notices: fill(createModeNotices(), saved) };
 }
 
 /** Takes over what is saved of a part. */

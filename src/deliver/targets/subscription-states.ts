@@ -1,15 +1,27 @@
-import type { Clock } from "../../domain/clock.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { Suspension } from "../../domain/suspension.ts";
 import { DEFAULT_RULES } from "../../domain/target.ts";
-import type { BatchLimits } from "../senders/sender.ts";
-import { endHold } from "./suspension-state.ts";
-import { createLane, type Lane } from "../lanes/lane.ts";
-import { beginAnew, type TargetMode } from "./mode.ts";
-import type { Rounds } from "./rounds.ts";
-import { createSubscriptionState, type SubscriptionState } from "./subscription-state.ts";
-import { createTarget, type Target } from "./target.ts";
-import { noteOthersTaken } from "./target-changes.ts";
+import { createLane, type AttemptTime, type Lane } from "../lanes/lane.ts";
+import type { SchedulerParts } from "../scheduler-parts.ts";
+import { beginAnew, noteOthersTaken, type TargetMode } from "./mode.ts";
+import { createSuspensionState, endHold, type SuspensionState } from "./suspensions.ts";
+import { createTarget, createTargetCondition, type Target } from "./target.ts";
+
+/** What is known of a subscription and changes by itself; it outlives its lane, and is kept over a restart. */
+export interface SubscriptionState {
+  /** What it sends to when it shares no target with others. */
+  ownTarget: Target;
+  readonly suspension: SuspensionState;
+  readonly attemptTime: AttemptTime;
+}
+
+export function createSubscriptionState(now: number): SubscriptionState {
+  return {
+    ownTarget: createTarget(createTargetCondition(now)),
+    suspension: createSuspensionState(),
+    attemptTime: { averageMs: undefined },
+  };
+}
 
 /** What is known of each subscription and of what it sends to; it outlives the lanes. */
 export interface SubscriptionStates {
@@ -27,16 +39,10 @@ export interface SubscriptionStates {
   forget(seq: number): void;
 }
 
-export interface SubscriptionStatesOptions {
-  clock: Clock;
-  limitsOf: (subscription: Subscription) => BatchLimits;
-  rounds: Pick<Rounds, "join" | "leave">;
-  findSavedState?: ((subscriptionSeq: number) => SubscriptionState | undefined) | undefined;
-  findSharedTarget?: ((subscription: Subscription) => Target | undefined) | undefined;
-}
+type Uses = "clock" | "dispatch" | "rounds" | "findSavedState" | "findSharedTarget";
 
-export function createSubscriptionStates(options: SubscriptionStatesOptions): SubscriptionStates {
-  const { clock, rounds, findSavedState, findSharedTarget } = options;
+export function createSubscriptionStates(parts: Pick<SchedulerParts, Uses>): SubscriptionStates {
+  const { clock, dispatch, rounds, findSavedState, findSharedTarget } = parts;
   const states = new Map<number, SubscriptionState>();
 
   function of({ seq, targetRules = DEFAULT_RULES }: Subscription): SubscriptionState {
@@ -61,7 +67,7 @@ export function createSubscriptionStates(options: SubscriptionStatesOptions): Su
     targetOf,
     createLane(subscription) {
       const lane = createLane(subscription, of(subscription), clock.now(), targetOf(subscription));
-      lane.limits = options.limitsOf(subscription);
+      lane.limits = dispatch.limitsOf(subscription);
       if (subscription.status !== "active") lane.state.suspension.isHeld = true;
       rounds.join(lane);
       return lane;
@@ -94,7 +100,7 @@ export function createSubscriptionStates(options: SubscriptionStatesOptions): Su
         // The destination gets its whole time again, also where others share it.
         beginAnew(ownTarget.mode, now);
         beginAnew(target.mode, now);
-        noteOthersTaken(ownTarget.news);
+        noteOthersTaken(ownTarget.notices);
       }
       endHold(suspension);
     },

@@ -1,12 +1,10 @@
-import type { Clock } from "../../domain/clock.ts";
 import type { Subscription } from "../../domain/subscription.ts";
-import { DEFAULT_SUSPENSION } from "../../domain/suspension.ts";
+import { DEFAULT_SUSPENSION, type Suspension } from "../../domain/suspension.ts";
 import type { Lane } from "../lanes/lane.ts";
+import type { SchedulerParts } from "../scheduler-parts.ts";
 import type { Decision } from "../settle.ts";
-import type { SubscriptionState } from "./subscription-state.ts";
-import { noteDead, noteDelivered, noteStillOpen } from "./suspension-state.ts";
+import { noteOthersTaken } from "./mode.ts";
 import type { Target } from "./target.ts";
-import { noteOthersTaken } from "./target-changes.ts";
 
 /** Gives subscriptions up whose destination is gone, whose deliveries all die, or that wait for too long. */
 export interface Suspensions {
@@ -18,20 +16,13 @@ export interface Suspensions {
 
 /** What leads to a suspension. */
 export interface FailureFacts {
-  target: Pick<Target, "mode" | "news">;
+  target: Pick<Target, "mode" | "notices">;
   deadInARow: number;
 }
 
-export interface SuspensionsOptions {
-  clock: Clock;
-  /** Half of the way to a suspension. */
-  onFailing: (subscription: Subscription, facts: FailureFacts) => void;
-  onSuspend: (subscription: Subscription, reason: string, facts: FailureFacts) => void;
-  /** What is known of the subscription has changed: to be kept. */
-  onState: (subscription: Subscription, state: SubscriptionState) => void;
-}
+type Uses = Pick<SchedulerParts, "clock" | "onFailing" | "onSuspend" | "onState">;
 
-export function createSuspensions({ clock, onFailing, onSuspend, onState }: SuspensionsOptions): Suspensions {
+export function createSuspensions({ clock, onFailing, onSuspend, onState }: Uses): Suspensions {
   function factsOf({ state }: Lane, target: Target): FailureFacts {
     return { target, deadInARow: state.suspension.deadInARow };
   }
@@ -52,8 +43,8 @@ export function createSuspensions({ clock, onFailing, onSuspend, onState }: Susp
   }
 
   function delivered({ state, target }: Lane, subscription: Subscription): void {
-    noteOthersTaken(target.news);
-    noteOthersTaken(state.ownTarget.news);
+    noteOthersTaken(target.notices);
+    noteOthersTaken(state.ownTarget.notices);
     if (noteDelivered(state.suspension)) onState(subscription, state);
   }
 
@@ -91,4 +82,60 @@ export function createSuspensions({ clock, onFailing, onSuspend, onState }: Susp
 function describeTime(ms: number): string {
   const hours = ms / 3_600_000;
   return hours >= 1 ? `${Math.round(hours * 10) / 10} h` : `${Math.round(ms / 1000)} s`;
+}
+
+/** How near a subscription is to its suspension. */
+export interface SuspensionState {
+  /** Deliveries that died in a row, without a success between them. */
+  deadInARow: number;
+  /** That it will be suspended if nothing changes was told. */
+  isWarned: boolean;
+  /** It is paused or suspended: the time does not count. */
+  isHeld: boolean;
+  /** Why it was suspended, if it was. */
+  cause: Suspension | undefined;
+}
+
+export function createSuspensionState(): SuspensionState {
+  return { deadInARow: 0, isWarned: false, isHeld: false, cause: undefined };
+}
+
+/** A delivery that died of what the destination said of it. `failing`: half of the way to a suspension, told once. */
+export function noteDead(state: SuspensionState, limit: number | undefined): "failing" | "exhausted" | undefined {
+  state.deadInARow++;
+  if (limit === undefined) return undefined;
+  if (state.deadInARow > limit) return "exhausted";
+  return state.deadInARow >= limit / 2 ? warnOnce(state) : undefined;
+}
+
+/** How long its target may be in QUEUE: whether half of that, or all of it, is over. */
+export function noteStillOpen(
+  state: SuspensionState,
+  openMs: number,
+  limitMs: number | undefined,
+): "failing" | "exhausted" | undefined {
+  if (limitMs === undefined) return undefined;
+  if (openMs >= limitMs) return "exhausted";
+  return openMs >= limitMs / 2 ? warnOnce(state) : undefined;
+}
+
+/** Whether there is something to forget. */
+export function noteDelivered(state: SuspensionState): boolean {
+  if (state.deadInARow === 0 && !state.isWarned) return false;
+  state.deadInARow = 0;
+  state.isWarned = false;
+  return true;
+}
+
+/** Sending goes on after it was paused or suspended. */
+export function endHold(state: SuspensionState): void {
+  if (state.isHeld) noteDelivered(state);
+  state.isHeld = false;
+  state.cause = undefined;
+}
+
+function warnOnce(state: SuspensionState): "failing" | undefined {
+  if (state.isWarned) return undefined;
+  state.isWarned = true;
+  return "failing";
 }

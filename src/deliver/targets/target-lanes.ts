@@ -1,14 +1,19 @@
-import type { Clock } from "../../domain/clock.ts";
 import type { Subscription } from "../../domain/subscription.ts";
-import type { DueRetries } from "../lanes/due-retries.ts";
 import type { Lane } from "../lanes/lane.ts";
 import { isActive } from "../lanes/lane-gates.ts";
-import type { MissingSources } from "./missing-sources.ts";
-import type { OpenLanes } from "../lanes/open-lanes.ts";
-import type { RoundEvents } from "./round.ts";
-import type { Rounds } from "./rounds.ts";
-import type { Suspensions } from "./suspensions.ts";
-import { startSlowly, type Target } from "./target.ts";
+import type { SchedulerParts } from "../scheduler-parts.ts";
+import type { Decision } from "../settle.ts";
+import { postponeProbe } from "./mode.ts";
+import type { RoundEvents } from "./rounds.ts";
+import {
+  noteAnswered,
+  noteIll,
+  noteTooMuch,
+  noteUnclear,
+  sparesDeliveries,
+  startSlowly,
+  type Target,
+} from "./target.ts";
 
 /** What concerns all lanes that send to one target. */
 export interface TargetLanes {
@@ -25,31 +30,19 @@ export interface TargetLanes {
   noteStillDown(target: Target): void;
   /** Tries what waits in one subscription, whatever the mode: one round. */
   drain(subscription: Subscription): void;
-}
-
-/** For the scheduler alone. */
-export interface SharedTargetLanes extends TargetLanes {
-  /** Its target is in NORMAL again because of this lane: those who share it follow. */
-  noteClosed(lane: Lane): void;
-  /** This lane found out how its target is: those who share it go by that. */
-  wakeSharers(lane: Lane): void;
-}
-
-export interface TargetLanesOptions {
-  lanes: OpenLanes;
-  clock: Clock;
-  findSubscription: (seq: number) => Subscription | undefined;
-  rounds: Rounds;
-  dueRetries: Pick<DueRetries, "all">;
-  suspensions: Pick<Suspensions, "noteStillDown">;
-  missing: Pick<MissingSources, "wake">;
-  advance: (lane: Lane) => void;
+  /** What an attempt tells about its target: whether it is well, is back, or is down. Once, whatever its size. */
+  noteAttempt(lane: Lane, subscription: Subscription, decision: Decision, isProbe: boolean): void;
 }
 
 const LONG = Number.POSITIVE_INFINITY;
 
-export function createTargetLanes(options: TargetLanesOptions): SharedTargetLanes {
-  const { lanes, clock, findSubscription, rounds, dueRetries, suspensions, missing, advance } = options;
+type Uses =
+  | ("clock" | "random" | "findSubscription" | "lanes" | "rounds" | "table" | "suspensions" | "missing" | "advance")
+  | ("onMode" | "onIll");
+
+export function createTargetLanes(parts: Pick<SchedulerParts, Uses>): TargetLanes {
+  const { clock, random, findSubscription, lanes, rounds, table, suspensions, missing, advance } = parts;
+  const { onMode, onIll } = parts;
 
   /** The other lanes of its target. */
   function sharersOf(lane: Lane): Lane[] {
@@ -57,7 +50,57 @@ export function createTargetLanes(options: TargetLanesOptions): SharedTargetLane
   }
 
   function hasten(members: readonly Lane[]): void {
-    for (const lane of members) if (isActive(lane, findSubscription(lane.seq))) dueRetries.all(lane);
+    for (const lane of members) if (isActive(lane, findSubscription(lane.seq))) table.hastenAll(lane);
+  }
+
+  function noteStillDown(target: Target): void {
+    for (const lane of lanes.ofTarget(target)) {
+      const subscription = findSubscription(lane.seq);
+      if (subscription?.status === "active") suspensions.noteStillDown(lane, subscription);
+      if (lane.isGone) advance(lane);
+    }
+  }
+
+  /** Its target is in NORMAL again because of this lane: those who share it follow. */
+  function closed(lane: Lane, subscription: Subscription): void {
+    const sharers = sharersOf(lane);
+    for (const { round } of [lane, ...sharers]) rounds.stop(round);
+    for (const sharer of sharers) {
+      table.hastenAll(sharer);
+      advance(sharer);
+    }
+    // Last: who hears of it may look at those who share it.
+    onMode(subscription, "closed", lane.target);
+  }
+
+  /** This lane found out how its target is: those who share it go by that. */
+  function wakeSharers(lane: Lane): void {
+    for (const sharer of sharersOf(lane)) advance(sharer);
+  }
+
+  function answered(lane: Lane, subscription: Subscription, { settlement }: Decision, now: number): void {
+    if (noteAnswered(lane.target, now) !== "closed") return;
+    closed(lane, subscription);
+    if (settlement.verdict !== "retry") table.hastenAll(lane);
+  }
+
+  /** It answers, and so is not down; how much is sent follows from what it asks for. */
+  function limited(lane: Lane, subscription: Subscription, { error, retryAfterMs }: Decision, now: number): void {
+    const { target } = lane;
+    const isBack = target.mode.isOpen && !sparesDeliveries(target) && noteAnswered(target, now) === "closed";
+    noteTooMuch(target, now, error ?? "answered 429", retryAfterMs);
+    if (isBack) closed(lane, subscription);
+  }
+
+  function ill(lane: Lane, subscription: Subscription, error: string, isProbe: boolean, now: number): void {
+    const { target } = lane;
+    const change = noteIll(target, { now, error, jitter: random.next(), isProbe });
+    if (change === "opened") {
+      onMode(subscription, change, target);
+      wakeSharers(lane);
+    }
+    if (change === "still") noteStillDown(target);
+    onIll?.(target);
   }
 
   return {
@@ -77,29 +120,24 @@ export function createTargetLanes(options: TargetLanesOptions): SharedTargetLane
     wakeMissing(target) {
       for (const lane of lanes.ofTarget(target)) missing.wake(lane);
     },
-    noteStillDown(target) {
-      for (const lane of lanes.ofTarget(target)) {
-        const subscription = findSubscription(lane.seq);
-        if (subscription?.status === "active") suspensions.noteStillDown(lane, subscription);
-        if (lane.isGone) advance(lane);
-      }
-    },
+    noteStillDown,
     drain(subscription) {
       const lane = lanes.of(subscription);
       if (lane.target.mode.isOpen) rounds.startOne(lane);
       hasten([lane]);
       advance(lane);
     },
-    noteClosed(lane) {
-      const sharers = sharersOf(lane);
-      for (const { round } of [lane, ...sharers]) rounds.stop(round);
-      for (const sharer of sharers) {
-        dueRetries.all(sharer);
-        advance(sharer);
-      }
-    },
-    wakeSharers(lane) {
-      for (const sharer of sharersOf(lane)) advance(sharer);
+    noteAttempt(lane, subscription, decision, isProbe) {
+      const { target } = lane;
+      const { says, error = "failed" } = decision;
+      const now = clock.now();
+      if (says === "well") answered(lane, subscription, decision, now);
+      else if (says === "limited") limited(lane, subscription, decision, now);
+      else if (says === "ill" || (says === "unclear" && isProbe)) ill(lane, subscription, error, isProbe, now);
+      else if (says === "unclear") noteUnclear(target, now, error);
+      else if (isProbe) postponeProbe(target.mode, now, random.next());
+      // Another lane may have waited for what this one finds out.
+      if (isProbe) wakeSharers(lane);
     },
   };
 }

@@ -11,17 +11,18 @@ import {
   type Failure,
   type ModeChange,
   type TargetMode,
+  createModeNotices,
+  type ModeNotices,
 } from "./mode.ts";
 import { createPace, noteBad, noteGood, noteLimited, startRamp, stopMeasuring, type Pace } from "./pace.ts";
-import type { Round } from "./round.ts";
-import { createTargetNews, type TargetNews } from "./target-changes.ts";
+import type { Round } from "./rounds.ts";
 
 /** How a target is, as it is kept over a restart. */
 export interface TargetCondition {
   readonly mode: TargetMode;
   /** How fast it is sent to while it is not in QUEUE. */
   readonly pace: Pace;
-  readonly news: TargetNews;
+  readonly notices: ModeNotices;
 }
 
 /** What subscriptions send to, as it is now: one for several that share it, or a subscription's own. */
@@ -51,14 +52,14 @@ export interface Target extends TargetCondition {
 const SLOW_START_MIN_PER_S = 10;
 
 export function createTargetCondition(now: number): TargetCondition {
-  return { mode: createMode(), pace: createPace(now), news: createTargetNews() };
+  return { mode: createMode(), pace: createPace(now), notices: createModeNotices() };
 }
 
-export function createTarget({ mode, pace, news }: TargetCondition, rules: TargetRules = DEFAULT_RULES): Target {
+export function createTarget({ mode, pace, notices }: TargetCondition, rules: TargetRules = DEFAULT_RULES): Target {
   return {
     mode,
     pace,
-    news,
+    notices,
     rules,
     isProbing: false,
     check: undefined,

@@ -5,7 +5,7 @@ import { connect as connectTls, createSecureContext, type ConnectionOptions, typ
 import { isAllowedIp } from "../../domain/allowed-ips.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { AddressGuard } from "./address-guard.ts";
-import { BLOCKED, codedError, CONNECT_TIMEOUT, LOOKUP_FAULT, PROXY_FAULT } from "./coded-error.ts";
+import { BLOCKED, codedError, CONNECT_TIMEOUT, LOOKUP_FAULT, PROXY_FAULT } from "./network-fault.ts";
 import type { ConnectionTerms } from "./connection-terms.ts";
 import { findAddressProblem } from "../destination.ts";
 import type { Asking, Lookup } from "./names/name-lookup.ts";

@@ -1,5 +1,5 @@
 import { connect, type LookupFunction, type Socket } from "node:net";
-import { codedError, LOOKUP_FAULT, PROXY_FAULT } from "./coded-error.ts";
+import { codedError, LOOKUP_FAULT, PROXY_FAULT } from "./network-fault.ts";
 
 /** A way through the egress proxy: CONNECT to an address that was judged before, never to a name. */
 

@@ -2,6 +2,7 @@ import type { ErrorCode } from "../../domain/errors.ts";
 import { PATH_PARAMETER, type DocumentedRoute } from "./documented-routes.ts";
 import type { AnswerDocs, AreaDocs, OperationDocs } from "./operation-docs.ts";
 import { describeProblems, errorsOf } from "./problems.ts";
+import { exampleOf } from "./shown.ts";
 import { createSchemaWriter, type Json, type SchemaWriter } from "./schema-writer.ts";
 
 export interface DocumentParts {
@@ -125,12 +126,17 @@ function describeBody(body: Json, docs: OperationDocs | undefined, writer: Schem
 }
 
 function describeAnswers(route: DocumentedRoute, docs: OperationDocs | undefined, writer: SchemaWriter): Json {
-  const answers = docs === undefined ? [] : [docs.answer, ...(docs.otherAnswers ?? [])];
+  const answers = docs === undefined ? [] : [withExample(docs.answer), ...(docs.otherAnswers ?? [])];
   const codes: ErrorCode[] = [...errorsOf(route), ...(docs?.errors ?? [])];
   return {
-    ...Object.fromEntries(answers.map((answer) => [String(answer.status), describeAnswer(answer, writer)])),
+    ...Object.fromEntries(answers.map((answer) => [String(answer.status ?? 200), describeAnswer(answer, writer)])),
     ...describeProblems(codes, writer),
   };
+}
+
+function withExample(answer: AnswerDocs): AnswerDocs {
+  const { schema, example } = answer;
+  return schema === undefined || example !== undefined ? answer : { ...answer, example: exampleOf(schema) };
 }
 
 function describeAnswer(answer: AnswerDocs, writer: SchemaWriter): Json {

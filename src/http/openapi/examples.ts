@@ -25,9 +25,6 @@ export const EXAMPLE = {
   request: "req_01m7hw9zy2ebzbqm83bvdaavs5",
   refusedRequest: "req_01m7hwa035ew8vd738vc2hcwm6",
   source: "shop",
-  /** Of the kind `smartsheet`, with this sheet in its manifest. */
-  smartsheetSource: "smartsheet",
-  sheet: "4509506114742148",
   /** Takes from a queue of a broker; one of its messages is parked. */
   queueSource: "orders-queue",
   parkedMessage: "1",

@@ -1,4 +1,4 @@
-import { Type, type TObject, type TProperties, type TSchema } from "typebox";
+import { Type, type Static, type TObject, type TProperties, type TSchema } from "typebox";
 import type { ErrorCode } from "../../domain/errors.ts";
 
 /** What a route's own `schema` cannot say of it: what it answers, and an example that a test runs on a real gateway. */
@@ -19,10 +19,12 @@ export interface OperationDocs {
 }
 
 export interface AnswerDocs {
-  status: number;
+  /** 200 when not given. */
+  status?: number;
   description: string;
   /** Objects in it are closed (`closed`), so that a test finds what is shown and not described. None: no body. */
   schema?: TSchema;
+  /** Made of the schema when not given (`exampleOf`). */
   example?: unknown;
   /** `application/json` when not given. */
   contentType?: string;
@@ -67,6 +69,33 @@ export function oneOf<const Value extends string>(values: readonly Value[], desc
   return Type.Enum([...values], description === undefined ? {} : { description });
 }
 
+/** With what it looks like, in the example too. */
+export function text(example: string, description?: string) {
+  return Type.String({ ...(description !== undefined && { description }), examples: [example] });
+}
+
+/** With what it may be in the example. */
+export function count(example: number, description?: string) {
+  return Type.Integer({ minimum: 0, ...(description !== undefined && { description }), examples: [example] });
+}
+
+/** Null in the example. */
+export function textOrNull(description?: string) {
+  return nullable(Type.String(description === undefined ? {} : { description }));
+}
+
+/** What a presenter makes for an answer that is described so. */
+export type AnswerOf<Schema extends TSchema> = Answer<Static<Schema>>;
+type Answer<Value> = Value extends readonly (infer Item)[]
+  ? readonly Answer<Item>[]
+  : Value extends object
+    ? {
+        readonly [Name in keyof Value]: object extends Pick<Value, Name>
+          ? Answer<Value[Name]> | undefined
+          : Answer<Value[Name]>;
+      }
+    : Value;
+
 export const Time = Type.String({ format: "date-time" });
 export const Count = Type.Integer({ minimum: 0 });
 /** Whatever somebody else put there. */
@@ -90,6 +119,7 @@ export function pageSchema(item: TSchema) {
   });
 }
 
-export function pageExample(...items: readonly unknown[]) {
-  return { data: items, next_cursor: null };
+/** An example of the list is one of the item. */
+export function page(item: TSchema, description: string): AnswerDocs {
+  return { description, schema: pageSchema(item) };
 }

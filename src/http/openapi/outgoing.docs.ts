@@ -1,19 +1,25 @@
 import { Type } from "typebox";
 import { GATEWAY_EVENT_TYPES } from "../../domain/pattern.ts";
 import { EXAMPLE } from "./examples.ts";
-import { Time, closed, named } from "./operation-docs.ts";
+import { Time, closed, named, text } from "./operation-docs.ts";
 import { OWN_EVENT_DOCS, type OwnEventDocs } from "./own-events.docs.ts";
+import { exampleOf } from "./shown.ts";
 import type { Json, SchemaWriter } from "./schema-writer.ts";
 
 const Envelope = named(
   "Envelope",
   closed(
     {
-      webhook_id: Type.String({ description: "The id of the delivery" }),
-      event: Type.String({ description: "The event type" }),
-      event_id: Type.String(),
+      webhook_id: text(EXAMPLE.deadDelivery, "The id of the delivery"),
+      event: text(EXAMPLE.eventType, "The event type"),
+      event_id: text(EXAMPLE.event),
       timestamp: Time,
-      data: Type.Optional(Type.Unknown({ description: "The payload: JSON as it came in, other text as a string" })),
+      data: Type.Optional(
+        Type.Unknown({
+          description: "The payload: JSON as it came in, other text as a string",
+          examples: [{ order_id: 1001, total: "12.50" }],
+        }),
+      ),
       data_base64: Type.Optional(Type.String({ description: "A body that is no text" })),
     },
     "Format `envelope`, which published events have by default",
@@ -25,12 +31,12 @@ const CloudEvent = named(
   closed(
     {
       specversion: Type.Literal("1.0"),
-      id: Type.String(),
-      source: Type.String(),
-      type: Type.String(),
+      id: text(EXAMPLE.event),
+      source: text("api"),
+      type: text(EXAMPLE.eventType),
       time: Time,
-      datacontenttype: Type.Optional(Type.String()),
-      data: Type.Optional(Type.Unknown()),
+      datacontenttype: Type.Optional(text("application/json")),
+      data: Type.Optional(Type.Unknown({ examples: [{ order_id: 1001, total: "12.50" }] })),
       data_base64: Type.Optional(Type.String()),
     },
     "Format `cloudevents`: CloudEvents 1.0 in structured JSON",
@@ -81,22 +87,6 @@ const HEADERS: readonly (readonly [string, string, string, boolean])[] = [
 
 /** What a destination receives, under `webhooks`. */
 export function describeOutgoing(writer: SchemaWriter): Json {
-  const envelope = {
-    webhook_id: EXAMPLE.deadDelivery,
-    event: EXAMPLE.eventType,
-    event_id: EXAMPLE.event,
-    timestamp: EXAMPLE.time,
-    data: { order_id: 1001, total: "12.50" },
-  };
-  const cloudEvent = {
-    specversion: "1.0",
-    id: EXAMPLE.event,
-    source: "api",
-    type: EXAMPLE.eventType,
-    time: EXAMPLE.time,
-    datacontenttype: "application/json",
-    data: { order_id: 1001, total: "12.50" },
-  };
   const delivery = {
     operationId: "delivery",
     summary: "A delivery, as a destination receives it",
@@ -118,8 +108,8 @@ export function describeOutgoing(writer: SchemaWriter): Json {
     requestBody: {
       required: true,
       content: {
-        "application/json": { schema: writer.write(Envelope), example: envelope },
-        "application/cloudevents+json": { schema: writer.write(CloudEvent), example: cloudEvent },
+        "application/json": { schema: writer.write(Envelope), example: exampleOf(Envelope) },
+        "application/cloudevents+json": { schema: writer.write(CloudEvent), example: exampleOf(CloudEvent) },
         "*/*": { schema: { description: "Format `raw`: the bytes and the content type that came in" } },
       },
     },
@@ -134,16 +124,10 @@ export function describeOutgoing(writer: SchemaWriter): Json {
 }
 
 /** In the format that they have by default; in others the same is `data`. */
-function describeOwnEvent({ type, summary, description = "", schema, example }: OwnEventDocs, writer: SchemaWriter) {
+function describeOwnEvent({ type, summary, description, schema }: OwnEventDocs, writer: SchemaWriter) {
   const { webhook_id, event_id, timestamp } = Envelope.properties;
   const body = closed({ webhook_id, event: Type.Literal(type), event_id, timestamp, data: schema });
-  const envelope = {
-    webhook_id: EXAMPLE.deadDelivery,
-    event: type,
-    event_id: EXAMPLE.webhookEvent,
-    timestamp: EXAMPLE.time,
-    data: example,
-  };
+  const envelope = { ...exampleOf(body), event_id: EXAMPLE.webhookEvent };
   return {
     operationId: `event_${type.replace(".", "_")}`,
     summary: `${type}: ${summary}`,

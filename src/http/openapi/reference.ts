@@ -10,7 +10,6 @@ import { OPERATION_DOCS } from "../routes/operation.docs.ts";
 import { REPLAY_DOCS } from "../routes/replays.docs.ts";
 import { REQUEST_DOCS } from "../routes/requests.docs.ts";
 import { PARKED_DOCS } from "../routes/parked.docs.ts";
-import { SMARTSHEET_DOCS } from "../routes/smartsheet.docs.ts";
 import { SOURCE_DOCS } from "../routes/sources.docs.ts";
 import { STATISTICS_DOCS } from "../routes/statistics.docs.ts";
 import { SUBSCRIPTION_DOCS } from "../routes/subscriptions.docs.ts";
@@ -19,6 +18,7 @@ import { TARGET_DOCS } from "../routes/targets.docs.ts";
 import { TENANT_DOCS } from "../routes/tenants.docs.ts";
 import { TEST_DELIVERY_DOCS } from "../routes/test-delivery.docs.ts";
 import { VALIDATION_DOCS } from "../routes/validations.docs.ts";
+import { PLUGINS } from "../../plugins/plugins.ts";
 import { buildDocument } from "./document.ts";
 import type { DocumentedRoute } from "./documented-routes.ts";
 import { describeOutgoing } from "./outgoing.docs.ts";
@@ -41,7 +41,7 @@ export const AREAS = [
   REQUEST_DOCS,
   EVENT_TYPE_DOCS,
   VALIDATION_DOCS,
-  SMARTSHEET_DOCS,
+  ...(await Promise.all(PLUGINS.map((plugin) => plugin.loadDocs()))),
   TENANT_DOCS,
   KEY_DOCS,
   JOB_DOCS,

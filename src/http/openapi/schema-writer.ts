@@ -24,7 +24,9 @@ export function createSchemaWriter(): SchemaWriter {
 
   function writeMembers(schema: object): Json {
     const written: Json = {};
-    for (const [key, value] of Object.entries(simplify(schema as Json))) written[key] = writeValue(value);
+    for (const [key, value] of Object.entries(simplify(schema as Json))) {
+      written[key] = key === "examples" ? value : writeValue(value);
+    }
     return written;
   }
 

@@ -1,8 +1,10 @@
 import type { EventType } from "../../domain/event-type.ts";
+import type { AnswerOf } from "../openapi/operation-docs.ts";
+import type { EventType as Described } from "../routes/event-types.docs.ts";
 import { isoTime } from "./time.ts";
 
 /** The one mapping of an event type to the wire. */
-export function presentEventType(type: EventType) {
+export function presentEventType(type: EventType): AnswerOf<typeof Described> {
   return {
     name: type.name,
     description: type.description ?? null,

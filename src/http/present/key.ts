@@ -1,9 +1,11 @@
 import type { ApiKey } from "../../registry/api-key.ts";
 import type { KeyStatus } from "../../registry/keys.ts";
+import type { AnswerOf } from "../openapi/operation-docs.ts";
+import type { Key as Described } from "../routes/keys.docs.ts";
 import { isoTime } from "./time.ts";
 
 /** The one mapping of a key to the wire. Never the key nor its hash: the answer to create adds the key. */
-export function presentKey(key: ApiKey, status: KeyStatus) {
+export function presentKey(key: ApiKey, status: KeyStatus): AnswerOf<typeof Described> {
   return {
     id: key.id,
     name: key.name,

@@ -1,33 +1,30 @@
 import { MASK } from "../../domain/mask.ts";
+import { fillIn } from "../../domain/shape.ts";
+import { SourceInput } from "../../domain/source.ts";
 import type { SourceSecret } from "../../domain/source-secrets.ts";
 import { isCredentialOption } from "../../registry/sources/source-settings.ts";
 import type { SourceRecord } from "../../registry/sources/source-record.ts";
+import type { AnswerOf } from "../openapi/operation-docs.ts";
+import type { Source as Described } from "../routes/sources.docs.ts";
 import { isoTime } from "./time.ts";
 
 /** The one mapping of a source to the wire. Never a secret: the answers that may show one add it. */
-export function presentSource({ source, state, managedBy, createdAt, updatedAt }: SourceRecord) {
-  const { shown, auth, options, pathToken, secrets } = state;
+export function presentSource(record: SourceRecord): AnswerOf<typeof Described> {
+  const { source, state, managedBy, createdAt, updatedAt } = record;
+  const { auth, pathToken, secrets } = state;
   return {
-    name: source.name,
+    ...fillIn(SourceInput.properties, state.shown),
     kind: source.kind,
     tenant_id: source.tenantId,
     status: source.status,
     secrets: secrets.map(presentSecret),
     auth: auth === undefined ? null : { header: auth.header, token: MASK },
-    allowed_ips: shown.allowed_ips ?? null,
     max_bytes: source.maxBytes,
-    methods: source.methods,
-    content_types: shown.content_types ?? null,
-    answer_within: shown.answer_within ?? null,
-    event_type: shown.event_type ?? null,
-    id_from: shown.id_from ?? null,
-    ordering_key_from: shown.ordering_key_from ?? null,
-    priority_from: shown.priority_from ?? null,
+    event_type: state.shown.event_type ?? null,
     only: source.only?.map(({ text }) => text) ?? null,
-    manifest: shown.manifest ?? null,
     refuse_replays: source.refusesReplays,
     path_token: pathToken === undefined ? null : MASK,
-    options: maskOptions(options),
+    options: maskOptions(state.options),
     managed_by: managedBy,
     created_at: isoTime(createdAt),
     updated_at: isoTime(updatedAt),

@@ -5,7 +5,7 @@ import { isoTime } from "./time.ts";
 type Counted = Pick<Figures, "attempts" | "failures">;
 
 /** Exact, whatever happened: counted in the transaction of each attempt. */
-export function presentCounters(counters: Omit<DeliveryCounters, "subscriptionSeq" | "tenantId">) {
+export function presentCounters(counters: Sum = sumOf([])) {
   return {
     delivery_count: counters.attempts,
     success_count: counters.attempts - counters.failures,
@@ -49,4 +49,25 @@ function presentFigures(figures: Figures) {
 function rateOf(counted: Counted | undefined): number | null {
   if (counted === undefined || counted.attempts === 0) return null;
   return Number(((counted.attempts - counted.failures) / counted.attempts).toFixed(4));
+}
+
+type Sum = Omit<DeliveryCounters, "subscriptionSeq" | "tenantId">;
+
+export function sumOf(rows: readonly DeliveryCounters[]): Sum {
+  const last = rows.reduce((latest, { lastAttemptAt }) => Math.max(latest, lastAttemptAt ?? 0), 0);
+  return {
+    created: total(rows.map(({ created }) => created)),
+    delivered: total(rows.map(({ delivered }) => delivered)),
+    dead: total(rows.map(({ dead }) => dead)),
+    cancelled: total(rows.map(({ cancelled }) => cancelled)),
+    attempts: total(rows.map(({ attempts }) => attempts)),
+    failures: total(rows.map(({ failures }) => failures)),
+    deadLetters: total(rows.map(({ deadLetters }) => deadLetters)),
+    pruned: total(rows.map(({ pruned }) => pruned)),
+    lastAttemptAt: last === 0 ? undefined : last,
+  };
+}
+
+export function total(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
 }

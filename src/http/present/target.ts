@@ -1,11 +1,16 @@
 import type { TargetFacts } from "../../operate/target-facts.ts";
 import type { KnownTarget } from "../../operate/targets.ts";
-import { DEFAULT_RULES } from "../../domain/target.ts";
+import { fillIn } from "../../domain/shape.ts";
+import { DEFAULT_RULES, TargetInput } from "../../domain/target.ts";
+import type { AnswerOf } from "../openapi/operation-docs.ts";
+import type { Target as Described } from "../routes/targets.docs.ts";
 
 /** The one mapping of a target to the wire. */
-export function presentTarget({ declared, managedBy, subscriptions, state }: KnownTarget, facts: TargetFacts) {
+export function presentTarget(known: KnownTarget, facts: TargetFacts): AnswerOf<typeof Described> {
+  const { declared, managedBy, subscriptions, state } = known;
   const rules = state?.rules ?? DEFAULT_RULES;
   return {
+    ...fillIn(TargetInput.properties, declared ?? {}),
     name: facts.name,
     tenant_id: facts.tenantId,
     shared: declared !== undefined,
@@ -20,10 +25,6 @@ export function presentTarget({ declared, managedBy, subscriptions, state }: Kno
     failures: facts.failures,
     last_error: facts.lastError,
     managed_by: managedBy,
-    preset: declared?.preset ?? null,
-    url: declared?.url ?? null,
-    max_bytes: declared?.max_bytes ?? null,
-    description: declared?.description ?? null,
     health_url: rules.health?.url ?? null,
     health_interval_s: rules.checkEveryMs / 1000,
     failures_to_open: rules.failuresToOpen,

@@ -2,10 +2,12 @@ import { presentRetention } from "../../domain/retention.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { quotasOf } from "../../registry/tenants.ts";
 import type { TenantUsage } from "../../store/port/reads.ts";
+import type { AnswerOf } from "../openapi/operation-docs.ts";
+import type { Tenant as Described } from "../routes/tenants.docs.ts";
 import { isoTime } from "./time.ts";
 
 /** The one mapping of a tenant to the wire. */
-export function presentTenant(tenant: Tenant, usage: TenantUsage | undefined) {
+export function presentTenant(tenant: Tenant, usage: TenantUsage | undefined): AnswerOf<typeof Described> {
   return {
     id: tenant.id,
     name: tenant.name,

@@ -9,7 +9,6 @@ import type { Keys } from "../../registry/keys.ts";
 import type { Replays } from "../../operate/replays/replays.ts";
 import type { Resume } from "../../operate/resume.ts";
 import type { SecretRotation } from "../../operate/secret-rotation.ts";
-import type { SmartsheetAdmin } from "../../plugins/smartsheet/admin.ts";
 import type { Sources } from "../../registry/sources/sources.ts";
 import type { Statistics } from "../../operate/statistics.ts";
 import type { Status } from "../../operate/status.ts";
@@ -42,7 +41,6 @@ import { addOperationRoutes } from "./operation.ts";
 import { addParkedRoutes } from "./parked.ts";
 import { addReplayRoutes } from "./replays.ts";
 import { addRequestRoutes } from "./requests.ts";
-import { addSmartsheetRoutes } from "./smartsheet.ts";
 import { addSourceRoutes } from "./sources.ts";
 import { addSourceSecretRoutes } from "./source-secrets.ts";
 import { addStatisticsRoutes } from "./statistics.ts";
@@ -56,7 +54,7 @@ import { addValidationTrialRoute } from "./validation-trial.ts";
 import { addValidationRoutes } from "./validations.ts";
 import { presentDelivery } from "../present/delivery.ts";
 
-/** Every route that Fastify serves; the two hot ones are in `intake.ts`. */
+/** Every route that Fastify serves but those of plugins; the two hot ones are in `intake.ts`. */
 export interface RouteParts {
   version: string;
   /** Open without a key. */
@@ -89,7 +87,6 @@ export interface RouteParts {
   validations: Validations;
   validationChecker: Pick<ValidationChecker, "tryOut">;
   bodies: Pick<BodyChecker, "check">;
-  smartsheet: SmartsheetAdmin;
 }
 
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
@@ -174,5 +171,4 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     checker: parts.validationChecker,
     bodies: parts.bodies,
   });
-  addSmartsheetRoutes(app, { smartsheet: parts.smartsheet });
 }

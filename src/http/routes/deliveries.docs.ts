@@ -4,31 +4,33 @@ import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import {
   Anything,
-  Count,
   Headers,
   IDEMPOTENCY_KEY,
   Time,
   closed,
+  count,
   extended,
   named,
   nullable,
   oneOf,
-  pageExample,
-  pageSchema,
+  page,
+  text,
   type AreaDocs,
 } from "../openapi/operation-docs.ts";
+import { exampleOf } from "../openapi/shown.ts";
 import { PLANNED, Replay } from "./replays.docs.ts";
 
+/** In the examples one that is dead. */
 export const Delivery = named(
   "Delivery",
   closed(
     {
-      id: Type.String(),
-      event_id: Type.String(),
-      event_type: Type.String(),
-      tenant_id: Type.String(),
-      subscription_id: Type.String(),
-      status: oneOf(DELIVERY_STATES),
+      id: text(EXAMPLE.deadDelivery),
+      event_id: text(EXAMPLE.event),
+      event_type: text(EXAMPLE.eventType),
+      tenant_id: text(EXAMPLE.tenant),
+      subscription_id: text(EXAMPLE.subscription),
+      status: Type.Enum([...DELIVERY_STATES], { examples: ["dead"] }),
       hold_reason: nullable(
         oneOf(
           ["paused", "suspended", "unknown_kind", "destination_down", "queue_mode", "ordering_key", "throttled"],
@@ -37,12 +39,12 @@ export const Delivery = named(
         ),
       ),
       generation: Type.Integer({ minimum: 1, description: "One more with every replay" }),
-      attempt_count: Count,
+      attempt_count: count(1),
       next_attempt_at: nullable(Time),
-      last_error: nullable(Type.String()),
-      dead_reason: nullable(oneOf(DEAD_REASONS)),
+      last_error: nullable(text("answered 400")),
+      dead_reason: nullable(Type.Enum([...DEAD_REASONS], { examples: ["refused"] })),
       created_at: Time,
-      completed_at: nullable(Time),
+      completed_at: nullable(Type.String({ format: "date-time", examples: [EXAMPLE.laterTime] })),
     },
     "One event for one subscription",
   ),
@@ -53,71 +55,42 @@ export const Attempt = named(
   closed({
     number: Type.Integer({ minimum: 1 }),
     started_at: Time,
-    duration_ms: Type.Number({ minimum: 0 }),
-    result: oneOf(ATTEMPT_RESULTS),
-    url: nullable(Type.String()),
-    address: nullable(Type.String({ description: "Which the name resolved to" })),
-    request_headers: nullable(Headers),
-    response_code: nullable(Type.Integer()),
-    response_headers: nullable(Headers),
-    response_body: nullable(Type.String({ description: "Its first 8 KB" })),
+    duration_ms: Type.Number({ minimum: 0, examples: [210] }),
+    result: Type.Enum([...ATTEMPT_RESULTS], { examples: ["failed"] }),
+    url: nullable(text(EXAMPLE.destination)),
+    address: nullable(text("203.0.113.10", "Which the name resolved to")),
+    request_headers: nullable(
+      Type.With(Headers, {
+        examples: [
+          {
+            "Content-Type": "application/json",
+            "X-Webhook-ID": EXAMPLE.deadDelivery,
+            "X-Webhook-Event": EXAMPLE.eventType,
+            "X-Webhook-Attempt": "1",
+          },
+        ],
+      }),
+    ),
+    response_code: nullable(Type.Integer({ examples: [400] })),
+    response_headers: nullable(Type.With(Headers, { examples: [{ "content-type": "text/plain" }] })),
+    response_body: nullable(text("unknown order", "Its first 8 KB")),
     record: Type.Optional(nullable(Anything)),
-    error: nullable(Type.String()),
+    error: nullable(text("answered 400")),
     trigger: oneOf(["first", "retry", "manual", "replay"]),
   }),
 );
 
-const DeliveryWithAttempts = named("DeliveryWithAttempts", extended(Delivery, { attempts: Type.Array(Attempt) }));
-
-export const DEAD_DELIVERY = {
-  id: EXAMPLE.deadDelivery,
-  event_id: EXAMPLE.event,
-  event_type: EXAMPLE.eventType,
-  tenant_id: EXAMPLE.tenant,
-  subscription_id: EXAMPLE.subscription,
-  status: "dead",
-  hold_reason: null,
-  generation: 1,
-  attempt_count: 1,
-  next_attempt_at: null,
-  last_error: "answered 400",
-  dead_reason: "refused",
-  created_at: EXAMPLE.time,
-  completed_at: EXAMPLE.laterTime,
-};
-
+const DEAD = exampleOf(Delivery);
+const ended = { last_error: null, dead_reason: null };
 export const REPLAYED_DELIVERY = {
-  ...DEAD_DELIVERY,
+  ...DEAD,
+  ...ended,
   status: "pending",
   generation: 2,
   next_attempt_at: EXAMPLE.laterTime,
-  last_error: null,
-  dead_reason: null,
   completed_at: null,
 };
-
-export const ATTEMPT = {
-  number: 1,
-  started_at: EXAMPLE.time,
-  duration_ms: 210,
-  result: "failed",
-  url: EXAMPLE.destination,
-  address: "203.0.113.10",
-  request_headers: {
-    "Content-Type": "application/json",
-    "X-Webhook-ID": EXAMPLE.deadDelivery,
-    "X-Webhook-Event": EXAMPLE.eventType,
-    "X-Webhook-Attempt": "1",
-  },
-  response_code: 400,
-  response_headers: { "content-type": "text/plain" },
-  response_body: "unknown order",
-  error: "answered 400",
-  trigger: "first",
-};
-
 const again = { status: 202, description: "It is tried again now", schema: Delivery, example: REPLAYED_DELIVERY };
-const page = { status: 200, schema: pageSchema(Delivery), example: pageExample(DEAD_DELIVERY) };
 
 export const DELIVERY_DOCS: AreaDocs = {
   tag: "Deliveries",
@@ -125,16 +98,14 @@ export const DELIVERY_DOCS: AreaDocs = {
   operations: {
     "GET /api/v1/deliveries": {
       query: { limit: 20 },
-      answer: { ...page, description: "The newest first" },
+      answer: page(Delivery, "The newest first"),
       errors: ["not_found"],
     },
     "GET /api/v1/deliveries/:id": {
       params: { id: EXAMPLE.deadDelivery },
       answer: {
-        status: 200,
         description: "With its attempts; secrets are masked",
-        schema: DeliveryWithAttempts,
-        example: { ...DEAD_DELIVERY, attempts: [ATTEMPT] },
+        schema: named("DeliveryWithAttempts", extended(Delivery, { attempts: Type.Array(Attempt) })),
       },
     },
     "POST /api/v1/deliveries/:id/retry": {
@@ -146,23 +117,15 @@ export const DELIVERY_DOCS: AreaDocs = {
     "POST /api/v1/deliveries/:id/cancel": {
       params: { id: EXAMPLE.heldDelivery },
       answer: {
-        status: 200,
         description: "It is not tried any more",
         schema: Delivery,
-        example: {
-          ...DEAD_DELIVERY,
-          id: EXAMPLE.heldDelivery,
-          status: "cancelled",
-          attempt_count: 0,
-          last_error: null,
-          dead_reason: null,
-        },
+        example: { ...DEAD, ...ended, id: EXAMPLE.heldDelivery, status: "cancelled", attempt_count: 0 },
       },
       errors: ["illegal_transition", "conflict"],
     },
     "GET /api/v1/dead-letters": {
       query: { limit: 20, reason: "refused" },
-      answer: { ...page, description: "Deliveries that are not tried again by themselves" },
+      answer: page(Delivery, "Deliveries that are not tried again by themselves"),
       errors: ["not_found"],
     },
     "POST /api/v1/dead-letters/replay": {

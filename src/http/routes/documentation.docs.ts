@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import type { AreaDocs } from "../openapi/operation-docs.ts";
 
-const page = { status: 200, schema: Type.String() };
+const page = { schema: Type.String() };
 
 export const DOCUMENTATION_DOCS: AreaDocs = {
   tag: "Reference",
@@ -9,7 +9,6 @@ export const DOCUMENTATION_DOCS: AreaDocs = {
   operations: {
     "GET /openapi.json": {
       answer: {
-        status: 200,
         description: "OpenAPI 3.1",
         schema: Type.Object(
           { openapi: Type.String(), paths: Type.Object({}, { additionalProperties: true }) },

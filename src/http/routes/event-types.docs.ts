@@ -4,36 +4,38 @@ import { EXAMPLE } from "../openapi/examples.ts";
 import {
   Anything,
   ETAG,
-  IDEMPOTENCY_KEY,
   IF_MATCH,
   ManagedByDocs,
   Time,
   closed,
   named,
   nullable,
-  oneOf,
-  pageExample,
-  pageSchema,
+  text,
   type AreaDocs,
 } from "../openapi/operation-docs.ts";
+import { resourceDocs } from "../openapi/resource-docs.ts";
+import { exampleOf, shownFields } from "../openapi/shown.ts";
 
 named("EventTypeInput", EventTypeInput);
 named("EventTypeChange", EventTypeChange);
 named("EventTypeVersionContent", EventTypeVersionContent);
 
-const EventType = named(
+const schema = { type: "object", required: ["order_id"], properties: { order_id: { type: "integer" } } };
+const example = { order_id: 1001 };
+
+/** What may be set, and what is only shown. */
+export const EventType = named(
   "EventType",
   closed({
-    name: Type.String(),
-    description: nullable(Type.String()),
-    producer: nullable(Type.String()),
-    consumers: Type.Array(Type.String()),
-    status: oneOf(["active", "deprecated"]),
+    ...shownFields(EventTypeInput),
     deprecated_at: nullable(Time),
-    replaced_by: nullable(Type.String()),
-    enforce: Type.Boolean(),
     versions: Type.Array(
-      closed({ version: Type.String(), schema: Anything, example: Type.Unknown(), created_at: Time }),
+      closed({
+        version: text("1.0"),
+        schema: Type.With(Anything, { examples: [schema] }),
+        example: Type.Unknown({ examples: [example] }),
+        created_at: Time,
+      }),
     ),
     managed_by: ManagedByDocs,
     created_at: Time,
@@ -41,23 +43,9 @@ const EventType = named(
   }),
 );
 
-const schema = { type: "object", required: ["order_id"], properties: { order_id: { type: "integer" } } };
-const example = { order_id: 1001 };
+const EVENT_TYPE = exampleOf(EventType);
 const facts = { description: "A customer has placed an order", producer: "shop" };
-
-const EVENT_TYPE = {
-  name: EXAMPLE.eventType,
-  ...facts,
-  consumers: [],
-  status: "active",
-  deprecated_at: null,
-  replaced_by: null,
-  enforce: true,
-  versions: [{ version: "1.0", schema, example, created_at: EXAMPLE.time }],
-  managed_by: "api",
-  created_at: EXAMPLE.time,
-  updated_at: EXAMPLE.time,
-};
+const given = { ...facts, versions: [{ version: "1.0", schema, example }] };
 
 const OPENAPI = {
   openapi: "3.1.0",
@@ -68,27 +56,31 @@ const OPENAPI = {
 };
 
 const params = { name: EXAMPLE.eventType };
-const shown = { status: 200, schema: EventType, example: EVENT_TYPE, headers: ETAG };
-const made = { status: 201, description: "Registered", schema: EventType, headers: ETAG };
+const shown = { schema: EventType, example: EVENT_TYPE, headers: ETAG };
 const change = ["managed_by_config", "precondition_failed"] as const;
 
 export const EVENT_TYPE_DOCS: AreaDocs = {
   tag: "Event types",
   description: "The registry: what events are called, who makes them, and what their payloads look like",
   operations: {
-    "GET /api/v1/event-types": {
-      query: { limit: 20 },
-      answer: { status: 200, description: "By name", schema: pageSchema(EventType), example: pageExample(EVENT_TYPE) },
-    },
-    "POST /api/v1/event-types": {
-      request: { name: EXAMPLE.newEventType, ...facts, versions: [{ version: "1.0", schema, example }] },
-      headers: IDEMPOTENCY_KEY,
-      answer: { ...made, example: { ...EVENT_TYPE, name: EXAMPLE.newEventType } },
-      errors: ["conflict", "idempotency_key_reused"],
-    },
+    ...resourceDocs({
+      path: "/api/v1/event-types",
+      key: params,
+      schema: EventType,
+      made: { description: "Registered" },
+      refusals: ["managed_by_config"],
+      list: { answer: { description: "By name" } },
+      make: {
+        request: { name: EXAMPLE.newEventType, ...given },
+        answer: { example: { ...EVENT_TYPE, name: EXAMPLE.newEventType } },
+      },
+      read: { answer: { description: "The event type" } },
+      replace: { request: given, errors: ["conflict"] },
+      change: { request: facts },
+      remove: { answer: { status: 204, description: "Gone; its events are checked no more" } },
+    }),
     "GET /api/v1/event-types/export": {
       answer: {
-        status: 200,
         description: "OpenAPI 3.1, each event type a webhook",
         schema: Type.Object(
           { openapi: Type.String(), info: Anything, jsonSchemaDialect: Type.String(), webhooks: Anything },
@@ -102,7 +94,6 @@ export const EVENT_TYPE_DOCS: AreaDocs = {
       query: { dry_run: true },
       request: OPENAPI,
       answer: {
-        status: 200,
         description: "What has changed, or would change",
         schema: closed({
           dry_run: Type.Boolean(),
@@ -113,28 +104,6 @@ export const EVENT_TYPE_DOCS: AreaDocs = {
         example: { dry_run: true, created: ["order.shipped"], updated: [], unchanged: [] },
       },
       errors: ["managed_by_config"],
-    },
-    "GET /api/v1/event-types/:name": { params, answer: { ...shown, description: "The event type" } },
-    "PUT /api/v1/event-types/:name": {
-      params,
-      request: { ...facts, versions: [{ version: "1.0", schema, example }] },
-      headers: IF_MATCH,
-      answer: { ...shown, description: "Replaced" },
-      otherAnswers: [made],
-      errors: ["managed_by_config", "conflict", "precondition_failed"],
-    },
-    "PATCH /api/v1/event-types/:name": {
-      params,
-      request: facts,
-      headers: IF_MATCH,
-      answer: { ...shown, description: "Changed" },
-      errors: change,
-    },
-    "DELETE /api/v1/event-types/:name": {
-      params,
-      headers: IF_MATCH,
-      answer: { status: 204, description: "Gone; its events are checked no more" },
-      errors: change,
     },
     "PUT /api/v1/event-types/:name/versions/:version": {
       params: { ...params, version: "1.0" },
@@ -152,7 +121,6 @@ export const EVENT_TYPE_DOCS: AreaDocs = {
     "GET /catalog": {
       description: "A page for partners; there when the setting `catalog_public` is on.",
       answer: {
-        status: 200,
         description: "The registry",
         schema: Type.String(),
         contentType: "text/html",

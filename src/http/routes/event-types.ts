@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import {
@@ -9,30 +9,24 @@ import {
   type EventType,
 } from "../../domain/event-type.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../../domain/event.ts";
+import { oneOf } from "../../domain/shape.ts";
 import { exportOpenApi } from "../../registry/event-types/event-types-export.ts";
 import { readOpenApi } from "../../registry/event-types/event-types-import.ts";
 import type { EventTypes } from "../../registry/event-types/event-types.ts";
 import type { Entry } from "../../registry/resource.ts";
-import { readIfMatch, sendEntry } from "../conditional.ts";
-import { readOnce } from "../read-once.ts";
 import { presentEventType } from "../present/event-type.ts";
-import { PageQuery, pageOf, presentPage } from "./paging.ts";
+import { cutPage, pageQuery } from "./paging.ts";
+import { addResourceRoutes } from "./resource-routes.ts";
 
-const ListQuery = Type.Object(
-  {
-    ...PageQuery,
-    cursor: Type.Optional(Type.String({ maxLength: 255, description: "`next_cursor` of the page before" })),
-    status: Type.Optional(Type.Union([Type.Literal("active"), Type.Literal("deprecated")])),
-  },
-  { additionalProperties: false },
-);
+const ListQuery = pageQuery({
+  cursor: Type.Optional(Type.String({ maxLength: 255, description: "`next_cursor` of the page before" })),
+  status: Type.Optional(oneOf(["active", "deprecated"])),
+});
+type ListQuery = Static<typeof ListQuery>;
 const ImportQuery = Type.Object(
   { dry_run: Type.Optional(Type.Boolean({ default: false, description: "Only tell what would change" })) },
   { additionalProperties: false },
 );
-const { name: _, ...unnamed } = EventTypeInput.properties;
-/** The name stands in the path; a body that was read before may be sent back with it. */
-const PutBody = Type.Object({ name: Type.Optional(Type.String()), ...unnamed }, { additionalProperties: false });
 const VersionParams = Type.Object({ name: Type.String(), version: Type.String({ pattern: EVENT_VERSION_PATTERN }) });
 
 const PATH = "/api/v1/event-types";
@@ -49,36 +43,39 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
   const { eventTypes } = options;
   let exported: { of: readonly EventType[]; json: string } | undefined;
 
-  const send = (reply: FastifyReply, entry: Entry<EventType>) => sendEntry(reply, entry, presentEventType);
-
-  app.get<{ Querystring: Static<typeof ListQuery> }>(
-    PATH,
-    { config: { scope: "read" }, schema: { summary: "List event types", querystring: ListQuery } },
-    async ({ query }) => {
-      const { limit, cursor = "" } = pageOf(query);
+  const send = addResourceRoutes<Entry<EventType>, EventType, EventTypeInput, EventTypeChange, ListQuery>(app, {
+    path: PATH,
+    key: "name",
+    words: ["an event type", "event types"],
+    summaries: { make: "Register an event type", replace: "Register or replace an event type" },
+    readers: { scope: "read" },
+    writers: OPERATOR,
+    input: EventTypeInput,
+    change: EventTypeChange,
+    query: ListQuery,
+    maxBodyBytes: MAX_BODY_BYTES,
+    list(query) {
+      const { cursor = "", status: wanted } = query;
       const rest = eventTypes
         .list()
-        .filter(({ name, status }) => name > cursor && (query.status === undefined || query.status === status));
-      const rows = rest.slice(0, limit);
-      return presentPage({ rows, nextCursor: rest.length > limit ? rows.at(-1)?.name : undefined }, presentEventType);
+        .filter(({ name, status }) => name > cursor && (wanted === undefined || wanted === status));
+      return { page: cutPage(rest, query, ({ name }) => name), present: presentEventType };
     },
-  );
+    get: (name) => eventTypes.get(name),
+    async make(input, { once }) {
+      const { entry, isReplay } = await eventTypes.create(input, once("event-types"));
+      return { thing: entry, isReplay };
+    },
+    async put(input, { ifMatch }) {
+      refuseName(input.name);
+      const { entry, isNew } = await eventTypes.put(input, ifMatch);
+      return { thing: entry, isNew };
+    },
+    patch: async (name, change, { ifMatch }) => ({ thing: await eventTypes.change(name, change, ifMatch) }),
+    remove: (name, { ifMatch }) => eventTypes.remove(name, ifMatch),
+    present: ({ thing }) => presentEventType(thing),
+  });
 
-  app.post<{ Body: EventTypeInput }>(
-    PATH,
-    {
-      config: OPERATOR,
-      schema: { summary: "Register an event type", body: EventTypeInput },
-      bodyLimit: MAX_BODY_BYTES,
-    },
-    async (request, reply) => {
-      const { entry, isReplay } = await eventTypes.create(request.body, readOnce(request, "event-types"));
-      if (isReplay) void reply.header("idempotency-replayed", "true");
-      return send(reply.code(201), entry);
-    },
-  );
-
-  // Before the names: a type that is called export or import is found in the list.
   app.get(
     `${PATH}/export`,
     { config: { scope: "read" }, schema: { summary: "Export event types as OpenAPI webhooks" } },
@@ -107,48 +104,6 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
     },
   );
 
-  app.get<{ Params: { name: string } }>(
-    `${PATH}/:name`,
-    { config: { scope: "read" }, schema: { summary: "Read an event type" } },
-    async ({ params }, reply) => send(reply, eventTypes.get(params.name)),
-  );
-
-  app.put<{ Params: { name: string }; Body: Static<typeof PutBody> }>(
-    `${PATH}/:name`,
-    {
-      config: OPERATOR,
-      schema: { summary: "Register or replace an event type", body: PutBody },
-      bodyLimit: MAX_BODY_BYTES,
-    },
-    async (request, reply) => {
-      const { name } = request.params;
-      const { name: given, ...rest } = request.body;
-      if (given !== undefined && given !== name) throw invalidName(`name is ${given}, but the path says ${name}.`);
-      if (!NAME.test(name) || name.length > EVENT_TYPE_MAX_LENGTH) {
-        throw invalidName(`${JSON.stringify(name.slice(0, 60))} is no event type: write words with dots between them.`);
-      }
-      const { entry, isNew } = await eventTypes.put({ name, ...rest }, readIfMatch(request));
-      return send(reply.code(isNew ? 201 : 200), entry);
-    },
-  );
-
-  app.patch<{ Params: { name: string }; Body: EventTypeChange }>(
-    `${PATH}/:name`,
-    { config: OPERATOR, schema: { summary: "Change an event type", body: EventTypeChange } },
-    async (request, reply) => {
-      return send(reply, await eventTypes.change(request.params.name, request.body, readIfMatch(request)));
-    },
-  );
-
-  app.delete<{ Params: { name: string } }>(
-    `${PATH}/:name`,
-    { config: OPERATOR, schema: { summary: "Delete an event type" } },
-    async (request, reply) => {
-      await eventTypes.remove(request.params.name, readIfMatch(request));
-      return reply.code(204).send();
-    },
-  );
-
   app.put<{ Params: Static<typeof VersionParams>; Body: EventTypeVersionContent }>(
     `${PATH}/:name/versions/:version`,
     {
@@ -157,7 +112,8 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
     },
     async (request, reply) => {
       const { name, version } = request.params;
-      return send(reply, await eventTypes.putVersion(name, version, request.body, readIfMatch(request)));
+      const { "if-match": ifMatch } = request.headers;
+      return send(reply, { thing: await eventTypes.putVersion(name, version, request.body, ifMatch) });
     },
   );
 
@@ -166,13 +122,18 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
     { config: OPERATOR, schema: { summary: "Delete a version", params: VersionParams } },
     async (request, reply) => {
       const { name, version } = request.params;
-      return send(reply, await eventTypes.removeVersion(name, version, readIfMatch(request)));
+      const { "if-match": ifMatch } = request.headers;
+      return send(reply, { thing: await eventTypes.removeVersion(name, version, ifMatch) });
     },
   );
 }
 
 const NAME = new RegExp(EVENT_TYPE_PATTERN);
 
-function invalidName(message: string): PosthornError {
-  return new PosthornError("invalid_field", message, { field: "name" });
+function refuseName(name: string): void {
+  if (NAME.test(name) && name.length <= EVENT_TYPE_MAX_LENGTH) return;
+  const shown = JSON.stringify(name.slice(0, 60));
+  throw new PosthornError("invalid_field", `${shown} is no event type: write words with dots between them.`, {
+    field: "name",
+  });
 }

@@ -3,44 +3,48 @@ import { PRIORITIES } from "../../domain/event.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import {
   Anything,
-  Count,
   Headers,
   Time,
   closed,
+  count,
   extended,
   named,
   nullable,
-  oneOf,
-  pageExample,
+  page,
   pageSchema,
+  text,
+  textOrNull,
   type AreaDocs,
 } from "../openapi/operation-docs.ts";
-import { DEAD_DELIVERY, Delivery, REPLAYED_DELIVERY } from "./deliveries.docs.ts";
+import { exampleOf } from "../openapi/shown.ts";
+import { Delivery, REPLAYED_DELIVERY } from "./deliveries.docs.ts";
 
-const Event = named(
+const payload = { order_id: 1001, total: "12.50" };
+
+export const Event = named(
   "Event",
   closed(
     {
-      event_id: Type.String(),
-      event_type: Type.String(),
-      event_version: Type.String(),
-      source: Type.String(),
+      event_id: text(EXAMPLE.event),
+      event_type: text(EXAMPLE.eventType),
+      event_version: text("1.0"),
+      source: text("api"),
       source_id: Type.Optional(Type.String()),
-      tenant_id: Type.String(),
+      tenant_id: text(EXAMPLE.tenant),
       user_id: Type.Optional(Type.String()),
       session_id: Type.Optional(Type.String()),
-      priority: oneOf(PRIORITIES),
-      ordering_key: nullable(Type.String()),
+      priority: Type.Enum([...PRIORITIES], { examples: ["normal"] }),
+      ordering_key: textOrNull(),
       timestamp: Time,
       deliver_at: Type.Optional(Time),
       expires_at: Type.Optional(Time),
       metadata: Type.Optional(Anything),
-      status: oneOf(["PENDING", "COMPLETED", "FAILED"]),
+      status: Type.Enum(["PENDING", "COMPLETED", "FAILED"], { examples: ["FAILED"] }),
       unmatched: Type.Boolean({ description: "Nobody had asked for it" }),
       received_at: Time,
       published_at: Type.String({ format: "date-time", description: "When it was on disk" }),
-      content_type: nullable(Type.String()),
-      size: Type.Integer({ minimum: 0, description: "Of the body, in bytes" }),
+      content_type: nullable(text("application/json")),
+      size: count(43, "Of the body, in bytes"),
       schema_result: nullable(
         closed({
           valid: Type.Boolean(),
@@ -48,39 +52,11 @@ const Event = named(
         }),
       ),
       headers: Type.Optional(Headers),
-      delivery_count: Count,
+      delivery_count: count(1),
     },
     "An immutable fact",
   ),
 );
-
-const EventWithDeliveries = named(
-  "EventWithDeliveries",
-  extended(Event, {
-    deliveries: Type.Array(Delivery),
-    payload: Type.Optional(Type.Unknown({ description: "The body: JSON as it came in, other text as a string" })),
-    payload_base64: Type.Optional(Type.String({ description: "A body that is no text" })),
-  }),
-);
-
-const EVENT = {
-  event_id: EXAMPLE.event,
-  event_type: EXAMPLE.eventType,
-  event_version: "1.0",
-  source: "api",
-  tenant_id: EXAMPLE.tenant,
-  priority: "normal",
-  ordering_key: null,
-  timestamp: EXAMPLE.time,
-  status: "FAILED",
-  unmatched: false,
-  received_at: EXAMPLE.time,
-  published_at: EXAMPLE.time,
-  content_type: "application/json",
-  size: 43,
-  schema_result: null,
-  delivery_count: 1,
-};
 
 export const EVENT_DOCS: AreaDocs = {
   tag: "Events",
@@ -92,8 +68,7 @@ export const EVENT_DOCS: AreaDocs = {
         "`searched_until`, and `next_cursor` goes on from there, also after a page with fewer events than asked for.",
       query: { limit: 20 },
       answer: {
-        status: 200,
-        description: "The newest first",
+        ...page(Event, "The newest first"),
         schema: extended(pageSchema(Event), {
           searched_until: nullable(
             Type.String({ format: "date-time", description: "All since then was searched; null when all was" }),
@@ -102,27 +77,35 @@ export const EVENT_DOCS: AreaDocs = {
             Type.Integer({ minimum: 0, description: "Bodies too large for a search by `text`" }),
           ),
         }),
-        example: { ...pageExample(EVENT), searched_until: null },
       },
     },
     "GET /api/v1/events/export": {
       description: "The filters are those of a search. Ends early, without a last line end, when the gateway stops.",
       query: { event_type: EXAMPLE.eventType },
       answer: {
-        status: 200,
         description: "One event in each line, with its body",
         schema: Type.String(),
         contentType: "application/x-ndjson",
-        example: `${JSON.stringify({ ...EVENT, payload: { order_id: 1001, total: "12.50" } })}\n`,
+        example: `${JSON.stringify({ ...exampleOf(Event), payload })}\n`,
       },
     },
     "GET /api/v1/events/:id": {
       params: { id: EXAMPLE.event },
       answer: {
-        status: 200,
         description: "With its body and its deliveries",
-        schema: EventWithDeliveries,
-        example: { ...EVENT, deliveries: [DEAD_DELIVERY], payload: { order_id: 1001, total: "12.50" } },
+        schema: named(
+          "EventWithDeliveries",
+          extended(Event, {
+            deliveries: Type.Array(Delivery),
+            payload: Type.Optional(
+              Type.Unknown({
+                description: "The body: JSON as it came in, other text as a string",
+                examples: [payload],
+              }),
+            ),
+            payload_base64: Type.Optional(Type.String({ description: "A body that is no text" })),
+          }),
+        ),
       },
     },
     "POST /api/v1/events/:id/replay": {

@@ -9,7 +9,6 @@ export const FILTER_DOCS: AreaDocs = {
       description: "On an event that you describe, or on one that was received. Nothing is stored.",
       request: { filter: { data: { total: { $gt: 100 } } }, event: { data: { total: 12 } } },
       answer: {
-        status: 200,
         description: "Whether it matches, and if not, what keeps it from matching",
         schema: closed({
           match: Type.Boolean(),

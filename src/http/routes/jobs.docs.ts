@@ -1,24 +1,36 @@
 import { Type } from "typebox";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { Anything, Count, Time, closed, named, nullable, oneOf, type AreaDocs } from "../openapi/operation-docs.ts";
+import {
+  Anything,
+  Count,
+  Time,
+  closed,
+  named,
+  nullable,
+  oneOf,
+  text,
+  textOrNull,
+  type AreaDocs,
+} from "../openapi/operation-docs.ts";
 
+const name = text(EXAMPLE.job);
 const Job = named(
   "Job",
   closed({
-    name: Type.String(),
-    description: Type.String(),
-    every_s: Type.Number(),
+    name,
+    description: text("Retires the old secrets of rotations whose overlap is over"),
+    every_s: Type.Number({ examples: [86_400] }),
     status: oneOf(["waiting", "running"]),
-    next_run_at: nullable(Time),
+    next_run_at: nullable(Type.String({ format: "date-time", examples: [EXAMPLE.overlapEnd] })),
     runs: Type.Array(
       closed({
         number: Type.Integer({ minimum: 1 }),
-        trigger: oneOf(["schedule", "manual"]),
+        trigger: Type.Enum(["schedule", "manual"], { examples: ["manual"] }),
         started_at: Time,
-        duration_ms: nullable(Count),
-        result: oneOf(["running", "success", "failed", "interrupted"]),
-        summary: nullable(Anything),
-        error: nullable(Type.String()),
+        duration_ms: nullable(Type.With(Count, { examples: [2] })),
+        result: Type.Enum(["running", "success", "failed", "interrupted"], { examples: ["success"] }),
+        summary: nullable(Type.With(Anything, { examples: [{ ended: 0 }] })),
+        error: textOrNull(),
       }),
       { description: "The last 50" },
     ),
@@ -31,31 +43,8 @@ export const JOB_DOCS: AreaDocs = {
   operations: {
     "GET /api/v1/jobs": {
       answer: {
-        status: 200,
         description: "Each with its last runs and when it runs next",
         schema: closed({ data: Type.Array(Job) }),
-        example: {
-          data: [
-            {
-              name: EXAMPLE.job,
-              description: "Retires the old secrets of rotations whose overlap is over",
-              every_s: 86_400,
-              status: "waiting",
-              next_run_at: EXAMPLE.overlapEnd,
-              runs: [
-                {
-                  number: 1,
-                  trigger: "manual",
-                  started_at: EXAMPLE.time,
-                  duration_ms: 2,
-                  result: "success",
-                  summary: { ended: 0 },
-                  error: null,
-                },
-              ],
-            },
-          ],
-        },
       },
     },
     "POST /api/v1/jobs/:name/run": {
@@ -63,8 +52,7 @@ export const JOB_DOCS: AreaDocs = {
       answer: {
         status: 202,
         description: "It runs; the number of the run",
-        schema: closed({ name: Type.String(), run: Type.Integer({ minimum: 1 }) }),
-        example: { name: EXAMPLE.job, run: 1 },
+        schema: closed({ name, run: Type.Integer({ minimum: 1 }) }),
       },
       errors: ["conflict"],
     },

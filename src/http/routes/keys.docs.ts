@@ -1,68 +1,56 @@
 import { Type } from "typebox";
-import { SCOPES } from "../../registry/api-key.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import {
   ETAG,
-  IDEMPOTENCY_KEY,
-  IF_MATCH,
   Time,
   closed,
   extended,
   named,
   nullable,
   oneOf,
-  pageExample,
-  pageSchema,
+  text,
   type AreaDocs,
 } from "../openapi/operation-docs.ts";
+import { resourceDocs } from "../openapi/resource-docs.ts";
+import { exampleOf, shownFields } from "../openapi/shown.ts";
+import { KeyInput } from "./keys.ts";
 
-const Key = named(
+/** What may be set, and what is only shown. */
+export const Key = named(
   "Key",
   closed({
-    id: Type.String(),
-    name: Type.String(),
-    prefix: nullable(Type.String({ description: "How the key begins" })),
-    scopes: Type.Array(oneOf(SCOPES)),
-    tenant_id: nullable(Type.String({ description: "The tenant that it is bound to" })),
+    id: text(EXAMPLE.key),
+    ...shownFields(KeyInput),
+    prefix: nullable(text("phk_H6YC", "How the key begins")),
     status: oneOf(["active", "expired", "revoked"]),
     created_at: Time,
-    expires_at: nullable(Time),
     revoked_at: nullable(Time),
   }),
 );
 
-const KEY = {
-  id: EXAMPLE.key,
-  name: "billing",
-  prefix: "phk_H6YC",
-  scopes: ["read"],
-  tenant_id: EXAMPLE.tenant,
-  status: "active",
-  created_at: EXAMPLE.time,
-  expires_at: null,
-  revoked_at: null,
-};
-
-const params = { id: EXAMPLE.key };
-const shown = { status: 200, schema: Key, example: KEY, headers: ETAG };
-const made = {
-  status: 201,
-  description: "With the key itself, which is never shown again",
-  schema: named("KeyWithSecret", extended(Key, { key: Type.String() })),
-  headers: ETAG,
-};
+const KEY = exampleOf(Key);
+const request = { name: "billing", scopes: ["read"] };
 
 export const KEY_DOCS: AreaDocs = {
   tag: "Keys",
   description: "Who may do what. Only their hashes are stored",
-  operations: {
-    "POST /api/v1/keys": {
+  operations: resourceDocs({
+    path: "/api/v1/keys",
+    key: { id: EXAMPLE.key },
+    schema: Key,
+    example: KEY,
+    made: {
+      description: "With the key itself, which is never shown again",
+      schema: named("KeyWithSecret", extended(Key, { key: Type.String() })),
+    },
+    refusals: ["conflict"],
+    list: { answer: { description: "The oldest first" } },
+    make: {
       description:
         "A key that is bound to a tenant makes keys of that tenant; one that ends makes none that lives longer. " +
         "A tenant has at most `limits.max_keys_per_tenant` live keys.",
-      request: { name: "billing", scopes: ["read"] },
-      headers: IDEMPOTENCY_KEY,
-      answer: { ...made, example: { ...KEY, key: "phk_H6YC8sgpxmyWepwJL2kfRkjtvxRf0f5c2lBldEbabdg" } },
+      request,
+      answer: { example: { ...KEY, key: "phk_H6YC8sgpxmyWepwJL2kfRkjtvxRf0f5c2lBldEbabdg" } },
       otherAnswers: [
         {
           status: 200,
@@ -72,42 +60,25 @@ export const KEY_DOCS: AreaDocs = {
           headers: ETAG,
         },
       ],
-      errors: ["conflict", "idempotency_key_reused", "key_limit"],
+      errors: ["key_limit"],
     },
-    "GET /api/v1/keys": {
-      query: { limit: 20 },
-      answer: { status: 200, description: "The oldest first", schema: pageSchema(Key), example: pageExample(KEY) },
-    },
-    "GET /api/v1/keys/:id": {
-      params,
-      answer: { ...shown, description: "The key, without the key itself" },
-    },
-    "PUT /api/v1/keys/:id": {
+    read: { answer: { description: "The key, without the key itself" } },
+    replace: {
       description: "The key itself stays the same; so does its tenant.",
-      params,
-      request: { name: "billing", scopes: ["read"] },
-      headers: IF_MATCH,
-      answer: { ...shown, description: "Replaced, in force when the answer comes" },
-      otherAnswers: [made],
-      errors: ["conflict", "key_limit", "precondition_failed"],
+      request,
+      answer: { description: "Replaced, in force when the answer comes" },
+      errors: ["key_limit"],
     },
-    "PATCH /api/v1/keys/:id": {
-      params,
-      request: { name: "billing" },
-      headers: IF_MATCH,
-      answer: { ...shown, description: "Changed, in force when the answer comes" },
-      errors: ["conflict", "precondition_failed"],
-    },
-    "DELETE /api/v1/keys/:id": {
+    change: { request: { name: "billing" }, answer: { description: "Changed, in force when the answer comes" } },
+    remove: {
       description: "In force when the answer comes.",
-      params,
-      headers: IF_MATCH,
       answer: {
-        ...shown,
+        status: 200,
         description: "Revoked for good",
+        schema: Key,
         example: { ...KEY, status: "revoked", revoked_at: EXAMPLE.laterTime },
+        headers: ETAG,
       },
-      errors: ["conflict", "precondition_failed"],
     },
-  },
+  }),
 };

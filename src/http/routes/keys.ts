@@ -1,44 +1,43 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
+import { changeOf, oneOf, orNull } from "../../domain/shape.ts";
 import { SCOPES, type ApiKey } from "../../registry/api-key.ts";
-import type { Caller, KeyChange as KeyChanges, Keys, MadeKey } from "../../registry/keys.ts";
+import type { Caller, KeyChange as KeptChange, Keys, MadeKey } from "../../registry/keys.ts";
 import type { Entry } from "../../registry/resource.ts";
-import { readIfMatch, sendEntry } from "../conditional.ts";
-import { readOnce } from "../read-once.ts";
 import { presentKey } from "../present/key.ts";
-import { PageQuery, pageOf, presentPage } from "./paging.ts";
+import { cutPage, pageQuery } from "./paging.ts";
+import { addResourceRoutes } from "./resource-routes.ts";
 
 /** Control characters are no part of a name; NUL would cut it. */
 const PLAIN = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
 
-const KeyInput = Type.Object(
+export const KeyInput = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 200, pattern: PLAIN, description: "What the key is for" }),
-    scopes: Type.Array(Type.Union(SCOPES.map((scope) => Type.Literal(scope))), { minItems: 1, uniqueItems: true }),
+    name: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      pattern: PLAIN,
+      description: "What the key is for",
+      examples: ["billing"],
+    }),
+    scopes: Type.Array(oneOf(SCOPES), { minItems: 1, uniqueItems: true, examples: [["read"]] }),
     tenant_id: Type.Optional(
-      Type.Union([Type.String({ minLength: 1, maxLength: 128, pattern: PLAIN }), Type.Null()], {
+      orNull(Type.String({ minLength: 1, maxLength: 128, pattern: PLAIN }), {
         description: "The tenant that it is bound to; null for all of them",
+        examples: ["acme"],
       }),
     ),
-    expires_at: Type.Optional(Type.Union([Type.String({ format: "date-time" }), Type.Null()])),
+    expires_at: Type.Optional(orNull(Type.String({ format: "date-time" }))),
   },
   { additionalProperties: false },
 );
-type KeyInput = Static<typeof KeyInput>;
+export type KeyInput = Static<typeof KeyInput>;
+type KeyChange = Partial<Omit<KeyInput, "tenant_id">>;
 
-const { tenant_id: _, ...changeable } = KeyInput.properties;
-const KeyChange = Type.Partial(Type.Object(changeable), { additionalProperties: false });
-
-const ChosenId = Type.Object({
-  id: Type.String({ pattern: "^(?!config$)[A-Za-z0-9_-]{1,64}$", description: "Chosen by whoever makes it" }),
-});
-
-const ListQuery = Type.Object(
-  { ...PageQuery, tenant_id: Type.Optional(Type.String({ maxLength: 128 })) },
-  { additionalProperties: false },
-);
+const ListQuery = pageQuery({ tenant_id: Type.Optional(Type.String({ maxLength: 128 })) });
+type ListQuery = Static<typeof ListQuery>;
 
 export interface KeyRoutesOptions {
   keys: Keys;
@@ -47,111 +46,71 @@ export interface KeyRoutesOptions {
 
 export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOptions): void {
   const present = (key: ApiKey) => presentKey(key, keys.statusOf(key));
-  const send = (reply: FastifyReply, entry: Entry<ApiKey>) => sendEntry(reply, entry, present);
+  /** With the key in clear, which is never shown again. One that was made before is known by its hash only. */
+  const saved = ({ entry, key }: MadeKey) => ({
+    thing: entry,
+    isNew: key !== undefined,
+    more: key === undefined ? {} : { key },
+  });
 
-  /** With the key in clear, which is never shown again. */
-  const sendMade = (reply: FastifyReply, { entry, key }: MadeKey) =>
-    key === undefined ? send(reply, entry) : sendEntry(reply.code(201), entry, (made) => ({ ...present(made), key }));
-
-  app.post<{ Body: KeyInput }>(
-    "/api/v1/keys",
-    { config: { scope: "admin" }, schema: { summary: "Make a key", body: KeyInput } },
-    async (request, reply) => {
-      const { body, caller } = request;
-      const { name, scopes } = body;
-      const tenantId = chooseTenant(body, caller);
-      const once = readOnce(request, `keys/${caller?.tenantId ?? ""}`, tenantId);
-      const expiresAt = readEnd(body.expires_at);
+  addResourceRoutes<Entry<ApiKey>, Entry<ApiKey>, KeyInput, KeyChange, ListQuery>(app, {
+    path: "/api/v1/keys",
+    key: "id",
+    words: ["a key", "keys"],
+    summaries: {
+      replace: "Make a key with a chosen id, or replace what is set of one",
+      change: "Change the name, scopes or end of a key",
+      remove: "Revoke a key",
+    },
+    readers: { scope: "admin" },
+    writers: { scope: "admin" },
+    input: KeyInput,
+    change: changeOf(KeyInput.properties, ["tenant_id"]),
+    query: ListQuery,
+    chosenKey: Type.String({
+      pattern: "^(?!config$)[A-Za-z0-9_-]{1,64}$",
+      description: "Chosen by whoever makes it",
+    }),
+    async list(query, { tenantId }) {
+      const { cursor } = query;
+      const all = await keys.list(tenantId);
+      const rest = cursor === undefined ? all : all.filter(({ id }) => id > cursor);
+      return { page: cutPage(rest, query, ({ id }) => id), present: ({ thing }) => present(thing) };
+    },
+    get: (id, { tenantId }) => keys.get(id, tenantId),
+    // A bound key makes keys of its own tenant, and never one that could do more.
+    async make({ name, scopes, tenant_id, expires_at: end }, { caller, once }) {
+      const tenantId = tenant_id ?? undefined;
+      const expiresAt = readEnd(end);
       const refuse = () => refuseEnd(expiresAt, caller, clock.wall());
-      const made = await keys.create({ name, scopes, tenantId, expiresAt }, once, refuse);
-      // Without the key: only its hash is known here.
-      return sendMade(made.isReplay ? reply.header("idempotency-replayed", "true") : reply, made);
+      const mark = once(`keys/${caller?.tenantId ?? ""}`, tenantId);
+      const made = await keys.create({ name, scopes, tenantId, expiresAt }, mark, refuse);
+      return { ...saved(made), isReplay: made.isReplay };
     },
-  );
-
-  app.put<{ Body: KeyInput; Params: Static<typeof ChosenId> }>(
-    "/api/v1/keys/:id",
-    {
-      config: { scope: "admin" },
-      schema: {
-        summary: "Make a key with a chosen id, or replace what is set of one",
-        body: KeyInput,
-        params: ChosenId,
-      },
+    async put({ name, scopes, tenant_id: given, expires_at: end }, { caller, ifMatch }, id) {
+      const expiresAt = chooseEnd(end, caller, clock.wall());
+      const by = { tenantId: caller?.tenantId, ifMatch, isTenantMeant: given !== undefined };
+      return saved(await keys.put({ id, name, scopes, tenantId: given ?? undefined, expiresAt }, by));
     },
-    async (request, reply) => {
-      const { body, caller } = request;
-      const { id } = request.params;
-      const { name, scopes } = body;
-      const tenantId = chooseTenant(body, caller);
-      const expiresAt = chooseEnd(body.expires_at, caller, clock.wall());
-      const by = {
-        tenantId: caller?.tenantId,
-        ifMatch: readIfMatch(request),
-        isTenantMeant: body.tenant_id !== undefined,
-      };
-      return sendMade(reply, await keys.put({ id, name, scopes, tenantId, expiresAt }, by));
-    },
-  );
-
-  app.patch<{ Body: Static<typeof KeyChange>; Params: { id: string } }>(
-    "/api/v1/keys/:id",
-    { config: { scope: "admin" }, schema: { summary: "Change the name, scopes or end of a key", body: KeyChange } },
-    async (request, reply) => {
-      const { body, caller } = request;
-      const { name, scopes, expires_at: end } = body;
+    async patch(id, { name, scopes, expires_at: end }, { caller, ifMatch }) {
       const expiresAt = end === undefined ? undefined : (chooseEnd(end, caller, clock.wall()) ?? null);
       const change = { name, scopes, expiresAt };
       const refuse = (known: ApiKey) => refuseOutliving(known, change, caller);
-      const check = { ifMatch: readIfMatch(request), refuse };
-      return send(reply, await keys.change(request.params.id, caller?.tenantId, change, check));
+      return { thing: await keys.change(id, caller?.tenantId, change, { ifMatch, refuse }) };
     },
-  );
-
-  app.get<{ Querystring: Static<typeof ListQuery> }>(
-    "/api/v1/keys",
-    { config: { scope: "admin" }, schema: { summary: "List keys", querystring: ListQuery } },
-    async ({ query, caller }) => {
-      const { limit, cursor } = pageOf(query);
-      const all = await keys.list(caller?.tenantId ?? query.tenant_id);
-      const rest = cursor === undefined ? all : all.filter(({ id }) => id > cursor);
-      const rows = rest.slice(0, limit);
-      return presentPage({ rows, nextCursor: rest.length > limit ? rows.at(-1)?.id : undefined }, ({ thing }) =>
-        present(thing),
-      );
+    // A key that is revoked stays to be seen.
+    async remove(id, { caller, ifMatch }) {
+      const entry = await keys.revoke(id, caller?.tenantId, ifMatch);
+      return { thing: entry };
     },
-  );
-
-  app.get<{ Params: { id: string } }>(
-    "/api/v1/keys/:id",
-    { config: { scope: "admin" }, schema: { summary: "Read a key" } },
-    async ({ params, caller }, reply) => send(reply, await keys.get(params.id, caller?.tenantId)),
-  );
-
-  app.delete<{ Params: { id: string } }>(
-    "/api/v1/keys/:id",
-    { config: { scope: "admin" }, schema: { summary: "Revoke a key" } },
-    async (request, reply) =>
-      send(reply, await keys.revoke(request.params.id, request.caller?.tenantId, readIfMatch(request))),
-  );
-}
-
-/** A bound key makes keys of its own tenant, and never one that could do more. */
-function chooseTenant({ tenant_id: wanted }: KeyInput, caller: Caller | undefined): string | undefined {
-  const bound = caller?.tenantId;
-  if (bound === undefined) return wanted ?? undefined;
-  if (wanted !== undefined && wanted !== bound) {
-    throw new PosthornError("forbidden", `This key is bound to the tenant ${bound}; leave tenant_id out.`, {
-      field: "tenant_id",
-    });
-  }
-  return bound;
+    present: ({ thing }) => present(thing),
+  });
 }
 
 /** Who has an end makes no key more powerful that goes on after it: else the end would mean nothing. */
 function refuseOutliving(
   known: ApiKey,
-  { scopes = [], expiresAt }: Pick<KeyChanges, "scopes" | "expiresAt">,
+  { scopes = [], expiresAt }: Pick<KeptChange, "scopes" | "expiresAt">,
   caller: Caller | undefined,
 ): void {
   const callersEnd = caller?.expiresAt;

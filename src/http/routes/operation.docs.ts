@@ -1,8 +1,17 @@
 import { Type } from "typebox";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { Count, Time, closed, named, nullable, oneOf, type AreaDocs } from "../openapi/operation-docs.ts";
-
-const Alive = closed({ status: oneOf(["ok"]) });
+import {
+  Count,
+  Time,
+  closed,
+  count,
+  named,
+  nullable,
+  oneOf,
+  text,
+  textOrNull,
+  type AreaDocs,
+} from "../openapi/operation-docs.ts";
 
 const ConnectionState = oneOf(
   ["unused", "connecting", "connected", "failed"],
@@ -13,18 +22,20 @@ const Readiness = named(
   "Readiness",
   closed({
     status: oneOf(["ok", "degraded", "overloaded", "stopping"]),
-    store: closed({ driver: Type.String(), version: Type.String(), sync_mode: Type.String() }),
-    queue: closed({ driver: Type.String() }),
-    disk: closed({ status: oneOf(["ok", "low"]), free_bytes: Count }),
-    connections: Type.Array(closed({ kind: Type.String(), name: Type.String(), state: ConnectionState }), {
+    store: closed({ driver: text("sqlite"), version: text("3.53.0"), sync_mode: text("FULL") }),
+    queue: closed({ driver: text("local") }),
+    disk: closed({ status: oneOf(["ok", "low"]), free_bytes: count(83_958_673_408) }),
+    connections: Type.Array(closed({ kind: text("amqp"), name: text("default"), state: ConnectionState }), {
       description: "To brokers",
     }),
   }),
 );
 
 const Mode = oneOf(["NORMAL", "QUEUE"], "`QUEUE` while it is down and deliveries wait");
+/** In the examples there was one. */
+const Moment = nullable(Type.With(Time, { examples: [EXAMPLE.time] }));
 const Health = oneOf(["ok", "error"]);
-const LastError = nullable(Type.String());
+const LastError = textOrNull();
 
 const GatewayStatus = named(
   "Status",
@@ -35,10 +46,10 @@ const GatewayStatus = named(
     health: Health,
     targets: Type.Array(
       closed({
-        name: Type.String(),
+        name: text("ERP"),
         mode: Mode,
         since: nullable(Time),
-        reason: nullable(Type.String()),
+        reason: textOrNull(),
         health: Health,
         queue_length: Count,
         failures: Type.Integer({ minimum: 0, description: "In a row" }),
@@ -49,10 +60,19 @@ const GatewayStatus = named(
     sources: Type.Array(
       closed({
         name: Type.String(),
-        health: oneOf(["ok", "error"], "`error`: nobody can be verified, and every sender gets 401"),
-        reason: Type.String({ description: "Which of its secrets do not count, and why" }),
+        health: oneOf(
+          ["ok", "error"],
+          "`error`: nobody can be verified, and every sender gets 401; or nothing can be taken from its queue",
+        ),
+        reason: Type.String({
+          description: "Which of its secrets do not count, and why; or what is wrong with its queue",
+        }),
       }),
-      { description: "Only those with a secret or token that can be guessed: from a version that took it" },
+      {
+        description:
+          "Only those with a secret or token that can be guessed, from a version that took it; and those whose queue cannot be taken from",
+        examples: [[]],
+      },
     ),
     connections: Type.Array(
       closed({
@@ -62,7 +82,7 @@ const GatewayStatus = named(
         reason: nullable(Type.String({ description: "Why it is away, and what to do" })),
         next_try_at: nullable(Time),
       }),
-      { description: "To brokers; none with a key that is bound to a tenant" },
+      { description: "To brokers; none with a key that is bound to a tenant", examples: [[]] },
     ),
     suspended: Type.Array(
       closed({
@@ -71,7 +91,7 @@ const GatewayStatus = named(
         since: nullable(Time),
         reason: nullable(Type.String()),
       }),
-      { description: "Subscriptions that hold what they have until they are resumed" },
+      { description: "Subscriptions that hold what they have until they are resumed", examples: [[]] },
     ),
     missing_sources: Type.Array(
       closed({
@@ -81,31 +101,23 @@ const GatewayStatus = named(
         next_try_at: Time,
         last_error: Type.String(),
       }),
-      { description: "What comes from these waits: for n8n, their workflows are not active" },
+      { description: "What comes from these waits: for n8n, their workflows are not active", examples: [[]] },
     ),
     retention: closed({
-      days: nullable(Type.Number({ description: "How long events are kept; null for ever" })),
-      oldest_event_at: nullable(Time),
-      due_events: nullable(Type.Integer({ minimum: 0, description: "About how many are to be deleted now" })),
-      complete_until: nullable(Time),
-      behind_s: nullable(Type.Integer({ minimum: 0, description: "For how long some of these have been due" })),
-      remaining_s: nullable(Type.Integer({ minimum: 0, description: "By the speed of the last run" })),
+      days: nullable(Type.Number({ description: "How long events are kept; null for ever", examples: [30] })),
+      oldest_event_at: Moment,
+      due_events: nullable(count(0, "About how many are to be deleted now")),
+      complete_until: Moment,
+      behind_s: nullable(count(0, "For how long some of these have been due")),
+      remaining_s: nullable(count(0, "By the speed of the last run")),
       running: Type.Boolean(),
-      last_run_at: nullable(Time),
-      last_result: nullable(Type.String()),
+      last_run_at: Moment,
+      last_result: nullable(text("success")),
     }),
   }),
 );
 
-const alive = { answer: { status: 200, description: "It runs", schema: Alive, example: { status: "ok" } } };
-const readiness = {
-  status: "ok",
-  store: { driver: "sqlite", version: "3.53.0", sync_mode: "FULL" },
-  queue: { driver: "local" },
-  disk: { status: "ok", free_bytes: 83_958_673_408 },
-  connections: [{ kind: "amqp", name: "default", state: "connected" }],
-};
-const erp = { name: "ERP", mode: "NORMAL", since: null, reason: null, health: "ok" };
+const alive = { answer: { description: "It runs", schema: closed({ status: oneOf(["ok"]) }) } };
 
 export const OPERATION_DOCS: AreaDocs = {
   tag: "Operation",
@@ -116,43 +128,19 @@ export const OPERATION_DOCS: AreaDocs = {
     "GET /readyz": {
       description:
         "Ready means that the next request is taken. A degraded gateway (its disk is low, or a broker is away) still answers 200.",
-      answer: { status: 200, description: "It takes requests", schema: Readiness, example: readiness },
+      answer: { description: "It takes requests", schema: Readiness },
       otherAnswers: [{ status: 503, description: "It is stopping or overloaded", schema: Readiness }],
     },
     "GET /status": {
       description: "With a key that is bound to a tenant: of what belongs to that tenant.",
       answer: {
-        status: 200,
         description:
-          "`QUEUE` and `error` if any target is; `error` also if a subscription is suspended, a source can verify nobody or a broker is away",
+          "`QUEUE` and `error` if any target is; `error` also if a subscription is suspended, a source can verify nobody or take nothing from its queue, or a broker is away",
         schema: GatewayStatus,
-        example: {
-          mode: "NORMAL",
-          queue_length: 0,
-          last_error: null,
-          health: "ok",
-          targets: [{ ...erp, queue_length: 0, failures: 0, last_error: null, rate_per_s: null }],
-          sources: [],
-          connections: [],
-          suspended: [],
-          missing_sources: [],
-          retention: {
-            days: 30,
-            oldest_event_at: EXAMPLE.time,
-            due_events: 0,
-            complete_until: EXAMPLE.time,
-            behind_s: 0,
-            remaining_s: 0,
-            running: false,
-            last_run_at: EXAMPLE.time,
-            last_result: "success",
-          },
-        },
       },
     },
     "GET /metrics": {
       answer: {
-        status: 200,
         description: "Prometheus' text format",
         schema: Type.String(),
         contentType: "text/plain",

@@ -1,4 +1,4 @@
-import { Type } from "typebox";
+import { Type, type TProperties } from "typebox";
 import type { PageOf } from "../../store/port/reads.ts";
 
 /** Every list is paged the same way. */
@@ -12,8 +12,20 @@ export interface PageParameters {
   cursor?: string;
 }
 
+export function pageQuery<More extends TProperties>(more: More) {
+  return Type.Object({ ...PageQuery, ...more }, { additionalProperties: false });
+}
+
 export function pageOf({ limit, cursor }: PageParameters) {
   return { limit: limit ?? 50, cursor };
+}
+
+/** The first of those that the cursor has left; the last one of them says where the next page begins. */
+export function cutPage<Row>(rest: readonly Row[], query: PageParameters, cursorOf: (row: Row) => string): PageOf<Row> {
+  const { limit } = pageOf(query);
+  const rows = rest.slice(0, limit);
+  const last = rows.at(-1);
+  return { rows, nextCursor: rest.length > limit && last !== undefined ? cursorOf(last) : undefined };
 }
 
 export function presentPage<Row, Shown>(page: PageOf<Row>, present: (row: Row) => Shown) {

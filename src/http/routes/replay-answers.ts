@@ -3,7 +3,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import { stableId } from "../../domain/ids.ts";
 import type { ReplayFilter, ReplayKind } from "../../domain/replay.ts";
 import type { BulkReplays } from "../../operate/replays/bulk-replays.ts";
-import { readIdempotencyKey } from "../idempotency-key.ts";
+import { readIdempotencyKey } from "../once.ts";
 import { presentReplay } from "../present/replay.ts";
 
 interface Selection {

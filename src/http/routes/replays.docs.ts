@@ -6,13 +6,16 @@ import {
   IDEMPOTENCY_KEY,
   Time,
   closed,
+  count,
   named,
   nullable,
   oneOf,
-  pageExample,
-  pageSchema,
+  page,
+  text,
+  textOrNull,
   type AreaDocs,
 } from "../openapi/operation-docs.ts";
+import { exampleOf } from "../openapi/shown.ts";
 import { ReplayStart } from "./replay-bodies.ts";
 
 const Filter = named("ReplayFilter", closed(ReplayStart.properties.filter.properties, "As it was asked for"));
@@ -21,17 +24,20 @@ export const Replay = named(
   "Replay",
   closed(
     {
-      id: Type.String(),
-      kind: oneOf(REPLAY_KINDS),
-      status: oneOf(REPLAY_STATUSES),
-      tenant_id: nullable(Type.String({ description: "Null: of all tenants" })),
+      id: text(EXAMPLE.runningReplay),
+      kind: Type.Enum([...REPLAY_KINDS], { examples: ["dead_letters"] }),
+      status: Type.Enum([...REPLAY_STATUSES], { examples: ["running"] }),
+      tenant_id: nullable(text(EXAMPLE.tenant, "Null: of all tenants")),
       filter: Filter,
-      total: Type.Integer({ minimum: 0, description: "Deliveries that it found, counted when it began" }),
-      total_exact: Type.Boolean({ description: "False: there were more than could be counted in time" }),
-      done: Count,
+      total: count(1200, "Deliveries that it found, counted when it began"),
+      total_exact: Type.Boolean({
+        description: "False: there were more than could be counted in time",
+        examples: [true],
+      }),
+      done: count(400),
       skipped: Type.Integer({ minimum: 0, description: "Changed by somebody else meanwhile" }),
       failed: Type.Integer({ minimum: 0, description: "Their subscription is gone" }),
-      error: nullable(Type.String({ description: "Why it has the status `failed`" })),
+      error: textOrNull("Why it has the status `failed`"),
       created_at: Time,
       started_at: Time,
       completed_at: nullable(Time),
@@ -53,27 +59,11 @@ const ReplayPlan = named(
   ),
 );
 
-export const PLANNED = { status: 200, description: "With `plan`: how many; nothing is done", schema: ReplayPlan };
-
-const REPLAY = {
-  id: EXAMPLE.runningReplay,
-  kind: "dead_letters",
-  status: "running",
-  tenant_id: EXAMPLE.tenant,
-  filter: { subscription_id: EXAMPLE.subscription, tenant_id: EXAMPLE.tenant },
-  total: 1200,
-  total_exact: true,
-  done: 400,
-  skipped: 0,
-  failed: 0,
-  error: null,
-  created_at: EXAMPLE.time,
-  started_at: EXAMPLE.time,
-  completed_at: null,
-};
+export const PLANNED = { description: "With `plan`: how many; nothing is done", schema: ReplayPlan };
 
 const filter = { subscription_id: EXAMPLE.subscription };
-const shown = { status: 200, schema: Replay, example: REPLAY };
+const REPLAY = { ...exampleOf(Replay), filter: { ...filter, tenant_id: EXAMPLE.tenant } };
+const shown = { schema: Replay, example: REPLAY };
 const begun = { ...shown, status: 202, description: "The job, which goes on by itself" };
 const begin = ["not_found", "conflict", "idempotency_key_reused"] as const;
 const begunExample = (kind: string, more: object = {}) => ({
@@ -95,12 +85,7 @@ export const REPLAY_DOCS: AreaDocs = {
     },
     "GET /api/v1/replays": {
       query: { limit: 20, status: "running" },
-      answer: {
-        status: 200,
-        description: "The latest first",
-        schema: pageSchema(Replay),
-        example: pageExample(REPLAY),
-      },
+      answer: { ...page(Replay, "The latest first"), example: { data: [REPLAY], next_cursor: null } },
     },
     "GET /api/v1/replays/:id": {
       params: { id: EXAMPLE.runningReplay },

@@ -1,65 +1,51 @@
 import { Type } from "typebox";
 import { EXAMPLE } from "../openapi/examples.ts";
 import {
-  Count,
   Headers,
   Time,
   closed,
+  count,
   extended,
   named,
   nullable,
   oneOf,
-  pageExample,
-  pageSchema,
+  page,
+  text,
+  textOrNull,
   type AreaDocs,
 } from "../openapi/operation-docs.ts";
+import { exampleOf } from "../openapi/shown.ts";
 
 const Outcome = oneOf(["accepted", "rejected", "ignored"]);
-const Cause = nullable(
-  Type.String({ description: "The code of the error; or `duplicate`, `filtered`, `invalid`, or what its kind says" }),
-);
+const Cause = textOrNull("The code of the error; or `duplicate`, `filtered`, `invalid`, or what its kind says");
 
-const Request = named(
+export const Request = named(
   "Request",
   closed(
     {
-      id: Type.String(),
-      source: Type.String(),
+      id: text(EXAMPLE.request),
+      source: text(EXAMPLE.source),
       received_at: Time,
-      remote_address: Type.String(),
-      method: Type.String(),
-      path: Type.String(),
-      query: Type.String(),
-      headers: Headers,
-      size: Count,
+      remote_address: text("198.51.100.7"),
+      method: text("POST"),
+      path: text(`/webhook/${EXAMPLE.source}`),
+      query: text(""),
+      headers: Type.With(Headers, {
+        examples: [{ "content-type": "application/json", "user-agent": "shop/2.1" }],
+      }),
+      size: count(17),
       outcome: Outcome,
       cause: Cause,
-      events: Type.Array(closed({ event_id: nullable(Type.String()), outcome: Outcome, cause: Cause })),
+      events: Type.Array(closed({ event_id: nullable(text(EXAMPLE.webhookEvent)), outcome: Outcome, cause: Cause })),
       replayed_at: nullable(Time),
-      replayed_by: nullable(Type.String({ description: "The id of the key" })),
+      replayed_by: textOrNull("The id of the key"),
       replay_event_ids: Type.Array(Type.String()),
     },
     "One inbound HTTP request; secrets in its headers are masked",
   ),
 );
 
-const REQUEST = {
-  id: EXAMPLE.request,
-  source: EXAMPLE.source,
-  received_at: EXAMPLE.time,
-  remote_address: "198.51.100.7",
-  method: "POST",
-  path: `/webhook/${EXAMPLE.source}`,
-  query: "",
-  headers: { "content-type": "application/json", "user-agent": "shop/2.1" },
-  size: 17,
-  outcome: "accepted",
-  cause: null,
-  events: [{ event_id: EXAMPLE.webhookEvent, outcome: "accepted", cause: null }],
-  replayed_at: null,
-  replayed_by: null,
-  replay_event_ids: [],
-};
+const REFUSED = { ...exampleOf(Request), events: [] };
 
 export const REQUEST_DOCS: AreaDocs = {
   tag: "Requests",
@@ -69,16 +55,11 @@ export const REQUEST_DOCS: AreaDocs = {
       params: { name: EXAMPLE.source },
       query: { limit: 20 },
       answer: {
-        status: 200,
-        description: "Those that were refused or ignored, the newest first",
-        schema: pageSchema(Request),
-        example: pageExample({
-          ...REQUEST,
-          id: EXAMPLE.refusedRequest,
-          outcome: "rejected",
-          cause: "unreadable_body",
-          events: [],
-        }),
+        ...page(Request, "Those that were refused or ignored, the newest first"),
+        example: {
+          data: [{ ...REFUSED, id: EXAMPLE.refusedRequest, outcome: "rejected", cause: "unreadable_body" }],
+          next_cursor: null,
+        },
       },
     },
     "POST /api/v1/requests/:id/replay": {
@@ -87,15 +68,13 @@ export const REQUEST_DOCS: AreaDocs = {
         "body as if it came now. What is still wrong with it is told as an error.",
       params: { id: EXAMPLE.ignoredRequest },
       answer: {
-        status: 200,
         description: "What became of it",
         schema: extended(Request, { result: closed({ outcome: oneOf(["accepted", "ignored"]), cause: Cause }) }),
         example: {
-          ...REQUEST,
+          ...REFUSED,
           id: EXAMPLE.ignoredRequest,
           outcome: "ignored",
           cause: "filtered",
-          events: [],
           replayed_at: EXAMPLE.laterTime,
           replayed_by: EXAMPLE.key,
           replay_event_ids: [EXAMPLE.webhookEvent],
@@ -106,7 +85,7 @@ export const REQUEST_DOCS: AreaDocs = {
     },
     "GET /api/v1/requests/:id": {
       params: { id: EXAMPLE.request },
-      answer: { status: 200, description: "The request", schema: Request, example: REQUEST },
+      answer: { description: "The request", schema: Request },
     },
   },
 };

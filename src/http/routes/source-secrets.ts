@@ -5,7 +5,7 @@ import type { SourceRecord } from "../../registry/sources/source-record.ts";
 import type { Sources } from "../../registry/sources/sources.ts";
 import { sendEntry } from "../conditional.ts";
 import { presentSource } from "../present/source.ts";
-import { readMeant } from "./sources.ts";
+import { asked } from "./resource-routes.ts";
 import type { Caller } from "../../registry/keys.ts";
 
 const MAX_OVERLAP_S = 31_536_000;
@@ -47,7 +47,7 @@ export function addSourceSecretRoutes(app: FastifyInstance, options: SourceSecre
     async (request, reply) => {
       const { secret: given, overlap_s: overlapS = DEFAULT_OVERLAP_S } = request.body ?? {};
       const rotation = { secret: given, overlapMs: overlapS * 1000 };
-      const { entry, secret } = await sources.rotateSecret(request.params.name, rotation, readMeant(request));
+      const { entry, secret } = await sources.rotateSecret(request.params.name, rotation, asked(request));
       options.onSecretsChanged(entry.thing, "rotated", request.caller);
       return sendEntry(hide(reply), entry, (record) => ({ ...presentSource(record), secret }));
     },
@@ -58,7 +58,7 @@ export function addSourceSecretRoutes(app: FastifyInstance, options: SourceSecre
     { config: { scope: "admin" }, schema: { summary: "Retire a secret of a source at once" } },
     async (request, reply) => {
       const { name, id } = request.params;
-      const entry = await sources.retireSecret(name, id, readMeant(request));
+      const entry = await sources.retireSecret(name, id, asked(request));
       options.onSecretsChanged(entry.thing, "retired", request.caller);
       return sendEntry(reply, entry, presentSource);
     },

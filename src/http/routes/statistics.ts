@@ -5,9 +5,8 @@ import { SUBSCRIPTION_STATUSES } from "../../domain/subscription.ts";
 import { WHOLE_GATEWAY } from "../../operate/attempt-collector.ts";
 import type { Statistics } from "../../operate/statistics.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
-import type { DeliveryCounters } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
-import { presentCounters, presentWindow } from "../present/statistics.ts";
+import { presentCounters, presentWindow, sumOf, total } from "../present/statistics.ts";
 
 const Id = Type.Object({ id: Type.String() });
 const GatewayQuery = Type.Object(
@@ -82,25 +81,4 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
       };
     },
   );
-}
-
-type Sum = Omit<DeliveryCounters, "subscriptionSeq" | "tenantId">;
-
-function sumOf(rows: readonly DeliveryCounters[]): Sum {
-  const last = rows.reduce((latest, { lastAttemptAt }) => Math.max(latest, lastAttemptAt ?? 0), 0);
-  return {
-    created: total(rows.map(({ created }) => created)),
-    delivered: total(rows.map(({ delivered }) => delivered)),
-    dead: total(rows.map(({ dead }) => dead)),
-    cancelled: total(rows.map(({ cancelled }) => cancelled)),
-    attempts: total(rows.map(({ attempts }) => attempts)),
-    failures: total(rows.map(({ failures }) => failures)),
-    deadLetters: total(rows.map(({ deadLetters }) => deadLetters)),
-    pruned: total(rows.map(({ pruned }) => pruned)),
-    lastAttemptAt: last === 0 ? undefined : last,
-  };
-}
-
-function total(counts: readonly number[]): number {
-  return counts.reduce((sum, count) => sum + count, 0);
 }

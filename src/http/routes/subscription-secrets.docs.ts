@@ -1,17 +1,19 @@
 import { Type } from "typebox";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { Time, closed, extended, named, nullable, oneOf, type AreaDocs } from "../openapi/operation-docs.ts";
+import { Time, closed, extended, named, nullable, oneOf, text, type AreaDocs } from "../openapi/operation-docs.ts";
+import { exampleOf } from "../openapi/shown.ts";
 
 const State = {
   state: oneOf(["current", "next", "previous"]),
   created_at: Time,
   expires_at: nullable(Time),
 };
+const id = text(EXAMPLE.subscription);
 
 const Rotation = named(
   "Rotation",
   closed({
-    id: Type.String(),
+    id,
     overlap_ends_at: nullable(Type.String({ format: "date-time", description: "Until then both secrets sign" })),
     secrets: Type.Array(closed(State)),
   }),
@@ -20,20 +22,21 @@ const Rotation = named(
 const Secrets = named(
   "Secrets",
   closed({
-    id: Type.String(),
-    secret: Type.String({ description: "The current one" }),
+    id,
+    secret: text(EXAMPLE.secret, "The current one"),
     overlap_ends_at: nullable(Time),
-    rotation: oneOf(
-      ["automatic", "manual", "overdue"],
-      "`automatic`: the gateway rotates at `secret_rotation_days`, because an active subscription of the tenant names " +
+    rotation: Type.Enum(["automatic", "manual", "overdue"], {
+      description:
+        "`automatic`: the gateway rotates at `secret_rotation_days`, because an active subscription of the tenant names " +
         "`webhook.secret_rotating`; `manual`: only its owner does; `overdue`: the same, and it is older than that",
-    ),
-    secrets: Type.Array(closed({ secret: Type.String(), ...State })),
+      examples: ["manual"],
+    }),
+    secrets: Type.Array(closed({ secret: text(EXAMPLE.secret), ...State })),
     ed25519: nullable(closed({ public_key: Type.String(), created_at: Time })),
   }),
 );
 
-const current = { state: "current", created_at: EXAMPLE.time, expires_at: null };
+const current = exampleOf(closed(State));
 const ROTATED = {
   id: EXAMPLE.subscription,
   overlap_ends_at: EXAMPLE.overlapEnd,
@@ -54,7 +57,6 @@ export const SUBSCRIPTION_SECRET_DOCS: AreaDocs = {
       params: { id: EXAMPLE.subscription },
       request: { overlap_s: 1_209_600 },
       answer: {
-        status: 200,
         description: "The new secret, which signs beside the old one",
         schema: named("RotationWithSecret", extended(Rotation, { secret: Type.String() })),
         example: { ...ROTATED, secret: EXAMPLE.nextSecret },
@@ -65,7 +67,6 @@ export const SUBSCRIPTION_SECRET_DOCS: AreaDocs = {
       params: { id: EXAMPLE.rotatingSubscription },
       request: {},
       answer: {
-        status: 200,
         description: "The new secret is the current one",
         schema: Rotation,
         example: {
@@ -79,10 +80,9 @@ export const SUBSCRIPTION_SECRET_DOCS: AreaDocs = {
     "POST /api/v1/subscriptions/:id/rotate-secret/retire": {
       params: { id: EXAMPLE.rotatingSubscription },
       answer: {
-        status: 200,
         description: "Only the new secret is left",
         schema: Rotation,
-        example: { id: EXAMPLE.rotatingSubscription, overlap_ends_at: null, secrets: [current] },
+        example: { ...exampleOf(Rotation), id: EXAMPLE.rotatingSubscription },
       },
       errors: ["conflict"],
     },
@@ -90,17 +90,8 @@ export const SUBSCRIPTION_SECRET_DOCS: AreaDocs = {
       description: "That somebody asked is logged.",
       params: { id: EXAMPLE.subscription },
       answer: {
-        status: 200,
         description: "The secrets that sign",
         schema: Secrets,
-        example: {
-          id: EXAMPLE.subscription,
-          secret: EXAMPLE.secret,
-          overlap_ends_at: null,
-          rotation: "manual",
-          secrets: [{ secret: EXAMPLE.secret, ...current }],
-          ed25519: null,
-        },
       },
     },
   },

@@ -1,50 +1,40 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { describeForwardOverlaps } from "../../domain/forward-rules.ts";
+import { changeOf, oneOf, withDefault } from "../../domain/shape.ts";
 import { SUBSCRIPTION_FIELDS, SubscriptionSchema } from "../../deliver/senders/subscription-schema.ts";
 import type { Subscription, SubscriptionInput } from "../../domain/subscription.ts";
-import type { Statistics, Summary } from "../../operate/statistics.ts";
+import type { Statistics } from "../../operate/statistics.ts";
 import type { Resume } from "../../operate/resume.ts";
 import type { SubscriptionLanes } from "../../operate/subscription-lanes.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
-import { etagOf } from "../../registry/if-match.ts";
-import type { DeliveryCounters } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
-import { readIfMatch, sendWithEtag } from "../conditional.ts";
-import { readOnce } from "../read-once.ts";
 import { presentSubscription } from "../present/subscription.ts";
-import { PageQuery, pageOf, presentPage } from "./paging.ts";
+import { cutPage, pageQuery } from "./paging.ts";
+import { addResourceRoutes, asked, type Asked, type Saved } from "./resource-routes.ts";
 
-const { tenant_id: _, ...changeable } = SUBSCRIPTION_FIELDS;
-export const SubscriptionChange = Type.Partial(Type.Object(changeable), { additionalProperties: false });
-
-const ChosenId = Type.Object({
-  id: Type.String({ pattern: "^[A-Za-z0-9_-]{1,64}$", description: "Chosen by whoever makes it" }),
-});
+export const SubscriptionChange = changeOf(SUBSCRIPTION_FIELDS, ["tenant_id"]);
 
 const ResumeBody = Type.Object(
   {
-    held: Type.Optional(
-      Type.Union([Type.Literal("deliver"), Type.Literal("skip")], {
-        default: "deliver",
+    held: withDefault(
+      oneOf(["deliver", "skip"], {
         description: "What becomes of the deliveries that were held: they are sent, or cancelled",
       }),
+      "deliver",
     ),
   },
   { additionalProperties: false },
 );
 
-const ListQuery = Type.Object(
-  {
-    ...PageQuery,
-    cursor: Type.Optional(Type.String({ pattern: "^[0-9]{1,15}$" })),
-    tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
-    label: Type.Optional(Type.String({ maxLength: 400, description: "`name` or `name=value`" })),
-  },
-  { additionalProperties: false },
-);
+const ListQuery = pageQuery({
+  cursor: Type.Optional(Type.String({ pattern: "^[0-9]{1,15}$" })),
+  tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
+  label: Type.Optional(Type.String({ maxLength: 400, description: "`name` or `name=value`" })),
+});
+type ListQuery = Static<typeof ListQuery>;
 
 export interface SubscriptionRoutesOptions {
   subscriptions: Subscriptions;
@@ -57,19 +47,11 @@ export interface SubscriptionRoutesOptions {
 }
 
 export function addSubscriptionRoutes(app: FastifyInstance, options: SubscriptionRoutesOptions): void {
-  const { subscriptions, remove, statistics, store, resume } = options;
-  const get = (request: FastifyRequest) =>
-    subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
-
-  /** For whoever changes it. */
-  function getMine(request: FastifyRequest): Subscription {
-    const subscription = get(request);
-    refuseTenant(subscription, request.caller?.tenantId);
-    return subscription;
-  }
+  const { subscriptions, statistics, store } = options;
 
   /** What reaches a broker is the operator's to configure. */
-  function refuseTenant(input: Pick<SubscriptionInput, "kind">, bound: string | undefined): void {
+  function refuseTenant(input: Pick<SubscriptionInput, "kind">, caller: Asked["caller"]): void {
+    const bound = caller?.tenantId;
     if (bound === undefined || !subscriptions.isForOperators(input)) return;
     throw new PosthornError(
       "forbidden",
@@ -77,124 +59,85 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     );
   }
 
-  async function present(subscription: Subscription) {
+  /** For whoever changes it. */
+  function getForChange(id: string, { tenantId, caller }: Pick<Asked, "tenantId" | "caller">): Subscription {
+    const subscription = subscriptions.getById(id, tenantId);
+    refuseTenant(subscription, caller);
+    return subscription;
+  }
+
+  const get = (request: FastifyRequest) => getForChange((request.params as { id: string }).id, asked(request));
+
+  /** With what they did and do, read once for all of them. */
+  async function presentAll(rows: readonly Subscription[]) {
     const { deliveries } = await store.reads.loadCounters();
-    const counters = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === subscription.seq);
-    const recent = (await statistics.summarise([subscription.seq])).get(subscription.seq);
-    return toShown(subscription, counters, recent);
+    const counters = new Map(deliveries.map((row) => [row.subscriptionSeq, row]));
+    const recent = await statistics.summarise(rows.map(({ seq }) => seq));
+    return (one: Subscription) => {
+      const shown = { settings: subscriptions.settingsOf(one), destination: subscriptions.destinationOf(one) };
+      return presentSubscription(one, { ...shown, counters: counters.get(one.seq), recent: recent.get(one.seq) });
+    };
   }
 
-  function toShown(subscription: Subscription, counters: DeliveryCounters = NONE, recent?: Summary) {
-    const settings = subscriptions.settingsOf(subscription);
-    return presentSubscription(subscription, settings, subscriptions.destinationOf(subscription), counters, recent);
+  /** With what is to be said of one that was made or changed; a new one with its secret, which only `/secret` shows again. */
+  function saved(thing: Subscription, isNew: boolean): Saved<Subscription> {
+    const warnings = describeForwardOverlaps(thing, subscriptions.list(thing.tenantId));
+    if (warnings.length > 0) options.onWarnings(thing, warnings);
+    const secret = isNew ? { secret: thing.secrets[0] } : {};
+    return { thing, isNew, more: warnings.length > 0 ? { warnings, ...secret } : secret };
   }
 
-  const send = async (reply: FastifyReply, subscription: Subscription) =>
-    sendWithEtag(reply, etagOf(subscription), await present(subscription));
-
-  /** What is to be said of one that was made or changed, beside what it is. */
-  function warn(saved: Subscription): { warnings?: readonly string[] } {
-    const warnings = describeForwardOverlaps(saved, subscriptions.list(saved.tenantId));
-    if (warnings.length === 0) return {};
-    options.onWarnings(saved, warnings);
-    return { warnings };
-  }
-
-  const sendSaved = async (reply: FastifyReply, saved: Subscription) =>
-    sendWithEtag(reply, etagOf(saved), { ...(await present(saved)), ...warn(saved) });
-
-  /** With the secret, which is never shown again but by `/secret`. */
-  const sendCreated = async (reply: FastifyReply, created: Subscription) =>
-    sendWithEtag(reply.code(201), etagOf(created), {
-      ...(await present(created)),
-      ...warn(created),
-      secret: created.secrets[0],
-    });
-
-  /** A tenant's key sets its own tenant and no other. */
-  function ofTenant(body: SubscriptionInput, bound: string | undefined): SubscriptionInput {
-    if (bound === undefined) return body;
-    refuseTenant(body, bound);
-    if (body.tenant_id !== undefined && body.tenant_id !== bound) {
-      throw new PosthornError("forbidden", `This key is bound to the tenant ${bound}; leave tenant_id out.`);
-    }
-    return { ...body, tenant_id: bound };
-  }
-
-  app.post<{ Body: SubscriptionInput }>(
-    "/api/v1/subscriptions",
-    { config: { scope: "admin" }, schema: { summary: "Make a subscription", body: SubscriptionSchema } },
-    async (request, reply) => {
-      const input = ofTenant(request.body, request.caller?.tenantId);
-      const tenantId = input.tenant_id ?? DEFAULT_TENANT;
-      const once = readOnce(request, `subscriptions ${tenantId}`, tenantId);
-      const made = await subscriptions.make(input, { createdBy: request.caller?.keyId, once });
-      return sendCreated(made.isReplay ? reply.header("idempotency-replayed", "true") : reply, made.subscription);
-    },
-  );
-
-  app.put<{ Body: SubscriptionInput; Params: { id: string } }>(
-    "/api/v1/subscriptions/:id",
+  const send = addResourceRoutes<Subscription, Subscription, SubscriptionInput, Partial<SubscriptionInput>, ListQuery>(
+    app,
     {
-      config: { scope: "admin" },
-      schema: { summary: "Make or replace a subscription", body: SubscriptionSchema, params: ChosenId },
-    },
-    async (request, reply) => {
-      const { id } = request.params;
-      const input = ofTenant(request.body, request.caller?.tenantId);
-      const { tenantId: boundTo, keyId: createdBy } = request.caller ?? {};
-      const terms = { boundTo, createdBy, ifMatch: readIfMatch(request) };
-      const { subscription, isNew } = await subscriptions.put(id, input, terms);
-      return isNew ? sendCreated(reply, subscription) : sendSaved(reply, subscription);
-    },
-  );
-
-  app.get<{ Querystring: Static<typeof ListQuery> }>(
-    "/api/v1/subscriptions",
-    { config: { scope: "read" }, schema: { summary: "List subscriptions", querystring: ListQuery } },
-    async ({ caller, query }) => {
-      const { limit, cursor } = pageOf(query);
-      const rest = subscriptions
-        .list(caller?.tenantId ?? query.tenant_id)
-        .filter((one) => one.seq > Number(cursor ?? 0))
-        .filter((one) => hasLabel(subscriptions.settingsOf(one).labels ?? {}, query.label));
-      const rows = rest.slice(0, limit);
-      const nextCursor = rest.length > limit ? String(rows.at(-1)?.seq) : undefined;
-      const { deliveries } = await store.reads.loadCounters();
-      const counters = new Map(deliveries.map((row) => [row.subscriptionSeq, row]));
-      const recent = await statistics.summarise(rows.map(({ seq }) => seq));
-      return presentPage({ rows, nextCursor }, (one) => toShown(one, counters.get(one.seq), recent.get(one.seq)));
-    },
-  );
-
-  app.get(
-    "/api/v1/subscriptions/:id",
-    { config: { scope: "read" }, schema: { summary: "Read a subscription" } },
-    (request, reply) => send(reply, get(request)),
-  );
-
-  app.patch<{ Body: Partial<SubscriptionInput> }>(
-    "/api/v1/subscriptions/:id",
-    { config: { scope: "admin" }, schema: { summary: "Change a subscription", body: SubscriptionChange } },
-    async (request, reply) =>
-      sendSaved(reply, await subscriptions.change(getMine(request), request.body, readIfMatch(request))),
-  );
-
-  app.delete(
-    "/api/v1/subscriptions/:id",
-    { config: { scope: "admin" }, schema: { summary: "Delete a subscription" } },
-    async (request) => {
-      const subscription = getMine(request);
-      const { cancelled, jobId } = await remove(subscription, readIfMatch(request));
-      return { id: subscription.id, cancelled_deliveries: cancelled, job_id: jobId ?? null };
+      path: "/api/v1/subscriptions",
+      key: "id",
+      words: ["a subscription", "subscriptions"],
+      readers: { scope: "read" },
+      writers: { scope: "admin" },
+      input: SubscriptionSchema,
+      change: SubscriptionChange,
+      query: ListQuery,
+      chosenKey: Type.String({ pattern: "^[A-Za-z0-9_-]{1,64}$", description: "Chosen by whoever makes it" }),
+      async list(query, { tenantId }) {
+        const rest = subscriptions
+          .list(tenantId)
+          .filter((one) => one.seq > Number(query.cursor ?? 0))
+          .filter((one) => hasLabel(subscriptions.settingsOf(one).labels ?? {}, query.label));
+        const page = cutPage(rest, query, ({ seq }) => String(seq));
+        return { page, present: await presentAll(page.rows) };
+      },
+      get: (id, { tenantId }) => subscriptions.getById(id, tenantId),
+      async make(input, { caller, once }) {
+        refuseTenant(input, caller);
+        const { tenant_id: tenantId = DEFAULT_TENANT } = input;
+        const made = { createdBy: caller?.keyId, once: once(`subscriptions ${tenantId}`, tenantId) };
+        const { subscription, isReplay } = await subscriptions.make(input, made);
+        return { ...saved(subscription, true), isReplay };
+      },
+      async put(input, { caller, ifMatch }, id) {
+        refuseTenant(input, caller);
+        const terms = { boundTo: caller?.tenantId, createdBy: caller?.keyId, ifMatch };
+        const { subscription, isNew } = await subscriptions.put(id, input, terms);
+        return saved(subscription, isNew);
+      },
+      patch: async (id, change, by) =>
+        saved(await subscriptions.change(getForChange(id, by), change, by.ifMatch), false),
+      async remove(id, by) {
+        const { cancelled, jobId } = await options.remove(getForChange(id, by), by.ifMatch);
+        return { gone: { id, cancelled_deliveries: cancelled, job_id: jobId ?? null } };
+      },
+      present: async (one) => (await presentAll([one]))(one),
     },
   );
 
   app.post(
     "/api/v1/subscriptions/:id/pause",
     { config: { scope: "admin" }, schema: { summary: "Pause a subscription" } },
-    async (request, reply) =>
-      send(reply, await subscriptions.setStatus(getMine(request), "inactive", { ifMatch: readIfMatch(request) })),
+    async (request, reply) => {
+      const { "if-match": ifMatch } = request.headers;
+      return send(reply, { thing: await subscriptions.setStatus(get(request), "inactive", { ifMatch }) });
+    },
   );
 
   app.post<{ Body: Static<typeof ResumeBody> | undefined }>(
@@ -207,15 +150,9 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
       },
     },
     async (request, reply) => {
-      const { subscription, skipped } = await resume(
-        getMine(request),
-        request.body?.held ?? "deliver",
-        readIfMatch(request),
-      );
-      return sendWithEtag(reply, etagOf(subscription), {
-        ...(await present(subscription)),
-        skipped_deliveries: skipped,
-      });
+      const { "if-match": ifMatch } = request.headers;
+      const { subscription, skipped } = await options.resume(get(request), request.body?.held ?? "deliver", ifMatch);
+      return send(reply, { thing: subscription, more: { skipped_deliveries: skipped } });
     },
   );
 }
@@ -225,17 +162,3 @@ function hasLabel(labels: Readonly<Record<string, string>>, wanted: string | und
   const [name = "", value] = wanted.split(/=(.*)/s, 2);
   return Object.hasOwn(labels, name) && (value === undefined || labels[name] === value);
 }
-
-const NONE = {
-  subscriptionSeq: 0,
-  tenantId: "",
-  created: 0,
-  delivered: 0,
-  dead: 0,
-  cancelled: 0,
-  attempts: 0,
-  failures: 0,
-  lastAttemptAt: undefined,
-  deadLetters: 0,
-  pruned: 0,
-};

@@ -1,4 +1,5 @@
-import type { Clock, Timer } from "../../domain/clock.ts";
+import type { Clock } from "../../domain/clock.ts";
+import { startRounds, type Rounds } from "../../domain/rounds.ts";
 import type { ValidationFile } from "../../registry/validations.ts";
 import type { ValidationFolder } from "./validation-folder.ts";
 import type { Validations } from "./validations.ts";
@@ -18,7 +19,7 @@ export interface ValidationSync {
 export interface ValidationSyncOptions {
   folder: ValidationFolder;
   validations: Pick<Validations, "list" | "takeFile" | "loseFile" | "restoreFile">;
-  clock: Pick<Clock, "now" | "setTimer">;
+  clock: Clock;
   /** A file cannot be used, by this name and for this reason: what was in force before still is. */
   onBroken: (file: ValidationFile, name: string, reason: string) => void;
   /** It is right again, or gone. */
@@ -47,8 +48,7 @@ export function createValidationSync(options: ValidationSyncOptions): Validation
   const strangers = new Set<string>();
   let identity: string | undefined;
   let hasTrouble = false;
-  let timer: Timer | undefined;
-  let looking: Promise<void> = Promise.resolve();
+  let rounds: Rounds | undefined;
   let isStopped = false;
 
   async function look(): Promise<void> {
@@ -121,28 +121,21 @@ export function createValidationSync(options: ValidationSyncOptions): Validation
     onStranger(name);
   }
 
-  async function lookSafely(): Promise<void> {
-    try {
-      await look();
-      hasTrouble = false;
-    } catch (error) {
-      // Once, and not at every look; a store that is closed under it is no fault.
-      if (!hasTrouble && !isStopped) onTrouble(error, "the folder of validations cannot be read");
-      hasTrouble = true;
-    }
+  async function run(): Promise<void> {
+    await look();
+    hasTrouble = false;
   }
 
-  function schedule(): void {
-    if (isStopped) return;
-    timer = clock.setTimer(clock.now() + everyMs, () => {
-      looking = lookSafely().finally(schedule);
-    });
+  /** Once, and not at every look; a store that is closed under it is no fault. */
+  function onFault(error: unknown): void {
+    if (!hasTrouble && !isStopped) onTrouble(error, "the folder of validations cannot be read");
+    hasTrouble = true;
   }
 
   return {
     async start() {
-      await lookSafely();
-      schedule();
+      await run().catch(onFault);
+      if (!isStopped) rounds = startRounds({ clock, everyMs, run, onFault });
     },
     async mirror({ endpoint, format, document }) {
       try {
@@ -156,8 +149,7 @@ export function createValidationSync(options: ValidationSyncOptions): Validation
     },
     async stop() {
       isStopped = true;
-      timer?.cancel();
-      await looking;
+      await rounds?.stop();
     },
   };
 }

@@ -1,4 +1,3 @@
-import type { Clock, Random } from "../../domain/clock.ts";
 import {
   ENABLED,
   explainStatus,
@@ -6,12 +5,8 @@ import {
   type SmartsheetContext,
   type WebhookStatusChange,
 } from "./webhook.ts";
-import type { Logger } from "../../telemetry/logger.ts";
 import type { PeriodicJob } from "../../operate/jobs.ts";
-import type { OwnEvents } from "../../operate/own-events.ts";
-import type { SecretBox } from "../../registry/secret-box.ts";
-import type { Registry } from "../../registry/registry.ts";
-import type { Sources } from "../../registry/sources/sources.ts";
+import type { PluginGateway } from "../plugin.ts";
 import { createSmartsheetAdmin, type SmartsheetAdmin, type SmartsheetSource } from "./admin.ts";
 import { createSmartsheetClient } from "./client.ts";
 import { openManifests } from "./manifests.ts";
@@ -27,36 +22,17 @@ export interface Smartsheet {
   close(): void;
 }
 
-export interface SmartsheetOptions {
-  registry: Registry;
-  secretBox: SecretBox;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-  settings: SmartsheetSettings;
-  onFault: (error: unknown) => void;
-}
-
-/** What is there only after this. */
-export interface SmartsheetUsers {
-  sources: Pick<Sources, "list" | "find">;
-  ownEvents: Pick<OwnEvents, "publishOwn">;
-}
-
-export interface SmartsheetSettings {
-  readonly smartsheetAccessToken?: string | undefined;
-  readonly smartsheetApiHost?: string | undefined;
-  readonly publicUrl?: string | undefined;
-  readonly userAgent: string;
+export interface SmartsheetOptions extends PluginGateway {
+  accessToken: string | undefined;
+  apiHost: string | undefined;
 }
 
 const AUDIT_EVERY_MS = 3_600_000;
 /** Of webhooks that were not registered here only the latest are remembered. */
 const MAX_REMEMBERED = 10_000;
 
-export async function openSmartsheet(options: SmartsheetOptions, getUsers: () => SmartsheetUsers): Promise<Smartsheet> {
-  const { clock, random, logger, settings } = options;
-  const { smartsheetAccessToken: accessToken, smartsheetApiHost: apiHost, publicUrl, userAgent } = settings;
+export async function openSmartsheet(options: SmartsheetOptions): Promise<Smartsheet> {
+  const { clock, random, logger, ownEvents, accessToken, apiHost, publicUrl, userAgent } = options;
   const webhooks = await openWebhookRegistry(options);
   const manifests = openManifests({
     clock,
@@ -83,8 +59,7 @@ export async function openSmartsheet(options: SmartsheetOptions, getUsers: () =>
     if (status === "NEW_NOT_VERIFIED") return;
     const reason = `Smartsheet's webhook ${webhookId} on the sheet ${sheetId} is ${status}: ${explainStatus(status)}`;
     logger.warn(facts, "Smartsheet has disabled a webhook and sends none of its events");
-    const { sources, ownEvents } = getUsers();
-    const tenantId = sources.find(source)?.tenantId;
+    const tenantId = options.sources().find(source)?.tenantId;
     if (tenantId === undefined) return;
     const data = { source, status: "disabled", reason };
     // Where callbacks are not signed, anybody may say so as often as he likes.
@@ -92,8 +67,9 @@ export async function openSmartsheet(options: SmartsheetOptions, getUsers: () =>
   }
 
   function listSources(): SmartsheetSource[] {
-    const known = getUsers()
-      .sources.list(undefined)
+    const known = options
+      .sources()
+      .list(undefined)
       .map(({ source }) => source);
     const ours = known.filter(({ kind }) => kind === SMARTSHEET_KIND);
     return ours.map(({ name, pathToken, settings: { manifest } }) => ({ name, pathToken, manifest }));

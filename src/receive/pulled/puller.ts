@@ -8,10 +8,20 @@ import { readPullSettings, type PullSettings } from "./pull-options.ts";
 
 /** Takes the messages of one source's queue, and settles each when it is known what became of it. */
 export interface Puller {
+  readonly facts: PulledFacts;
   /** Takes no new one. Those that it has go on. */
   stopTaking(): void;
   /** Resolves when each is settled or given back, and the queue is closed. */
   stop(): Promise<void>;
+}
+
+/** How a queue is, as far as is known. */
+export interface PulledFacts {
+  readonly source: string;
+  /** Messages that wait in it; the last known number while the broker is away. */
+  depth: number | undefined;
+  /** Why nothing can be taken from it; undefined while something can. */
+  trouble: string | undefined;
 }
 
 export interface PullerOptions extends Omit<
@@ -25,6 +35,7 @@ export interface PullerOptions extends Omit<
   maxHeld: (source: Source, settings: PullSettings) => number;
 }
 
+const COUNT_EVERY_MS = 15_000;
 /** Why nothing could be taken may be over. */
 const LOOK_AGAIN_MS = 1000;
 /** For what is on its way to the disk when the gateway stops. */
@@ -45,13 +56,26 @@ export function startPuller(options: PullerOptions): Puller {
   let waiting = new AbortController();
   /** Messages that wait until we can write again. */
   let delayed = 0;
+  const facts: PulledFacts = { source: source.name, depth: undefined, trouble: undefined };
+
+  function fail(error: unknown, failures: number, what: string): void {
+    facts.trouble = error instanceof Error ? error.message : String(error);
+    if (failures === 1) onTrouble(source, error, what);
+  }
+
+  async function countWaiting(taker: Taker): Promise<void> {
+    while (!taking.signal.aborted) {
+      facts.depth = await taker.depth().catch(() => facts.depth);
+      await pause(clock, COUNT_EVERY_MS, taking.signal);
+    }
+  }
 
   async function openTaker(): Promise<Taker | undefined> {
     for (let failures = 1; !taking.signal.aborted; failures++) {
       try {
         return await open(source.settings);
       } catch (error) {
-        if (failures === 1) onTrouble(source, error, "the queue of a source cannot be opened, trying again");
+        fail(error, failures, "the queue of a source cannot be opened, trying again");
         await pause(clock, backOffMs(failures), taking.signal);
       }
     }
@@ -64,9 +88,10 @@ export function startPuller(options: PullerOptions): Puller {
       try {
         const taken = await takeSome(taker);
         failures = 0;
+        facts.trouble = undefined;
         if (taken === 0) await pause(clock, settings.idleWaitMs, taking.signal);
       } catch (error) {
-        if (++failures === 1) onTrouble(source, error, "no messages can be taken for a source, trying again");
+        fail(error, ++failures, "no messages can be taken for a source, trying again");
         await pause(clock, backOffMs(failures), taking.signal);
       }
     }
@@ -137,12 +162,15 @@ export function startPuller(options: PullerOptions): Puller {
 
   async function run(): Promise<Taker | undefined> {
     const taker = await openTaker();
-    if (taker !== undefined) await takeAll(taker);
+    if (taker === undefined) return undefined;
+    void countWaiting(taker);
+    await takeAll(taker);
     return taker;
   }
 
   const running = run();
   return {
+    facts,
     stopTaking,
     async stop() {
       stopTaking();

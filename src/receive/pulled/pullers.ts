@@ -1,12 +1,13 @@
 import type { Source } from "../../domain/source.ts";
 import type { SourceKind } from "../sources/source-kind.ts";
-import { startPuller, type Puller, type PullerOptions } from "./puller.ts";
+import { startPuller, type PulledFacts, type Puller, type PullerOptions } from "./puller.ts";
 
 /** One puller for each active source whose kind is pulled. */
 export interface Pullers {
   start(): void;
   /** Sources may have changed. */
   update(): void;
+  list(): readonly PulledFacts[];
   /** Takes no new messages. */
   stopTaking(): void;
   /** Resolves when every message is settled or given back. */
@@ -59,6 +60,7 @@ export function createPullers(options: PullersOptions): Pullers {
       update();
     },
     update,
+    list: () => [...running.values()].map(({ puller }) => puller.facts),
     stopTaking() {
       isStarted = false;
       for (const { puller } of running.values()) puller.stopTaking();

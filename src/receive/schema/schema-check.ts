@@ -1,13 +1,21 @@
+import { createHash } from "node:crypto";
 import { PosthornError } from "../../domain/errors.ts";
 import type { EventType } from "../../domain/event-type.ts";
 import { addDetail, type IncomingEvent } from "../../route/incoming-event.ts";
 import { after, type Soon } from "../soon.ts";
+import {
+  CHECK_DEADLINES,
+  createApartChecker,
+  LASTING_THREADS,
+  type ApartDocument,
+  type ApartReply,
+  type ApartRequest,
+} from "../threads/check-apart.ts";
 import { Overdue } from "../threads/thread-seat.ts";
 import { bomLength } from "../text/unreadable.ts";
 import { createCompileQueue, type Compilable } from "./compile-soon.ts";
 import type { Mismatch, PayloadSchema } from "./payload-schema.ts";
-import { createApartRunner } from "./run-apart.ts";
-import { TOO_LONG } from "./thread-calls.ts";
+import { TOO_LONG } from "./schema-fault.ts";
 
 /** Compares events with the schemas of their types. A type without a schema costs an event one look into a map. */
 export interface SchemaChecker {
@@ -40,6 +48,7 @@ export interface CheckedType {
 
 interface CheckedVersion extends Compilable<PayloadSchema> {
   readonly text: string;
+  readonly hash: string;
 }
 
 /** So much takes the loop a few milliseconds at worst; nearly all events are smaller. */
@@ -52,7 +61,8 @@ const MAX_SCHEMA_BYTES_ON_LOOP = 4096;
 const VALID = '"schema_result":{"valid":true}';
 
 export function createSchemaChecker(): SchemaChecker {
-  const apart = createApartRunner();
+  const apart = createApartChecker({ ...CHECK_DEADLINES, ...LASTING_THREADS, readsXml: false });
+  const registrations = createApartChecker({ ...CHECK_DEADLINES, maxThreads: 1, readsXml: false });
   let types: ReadonlyMap<string, CheckedType> = new Map();
   const compileSoon = createCompileQueue<PayloadSchema, CheckedVersion>(compileOnLoop);
 
@@ -70,12 +80,12 @@ export function createSchemaChecker(): SchemaChecker {
   }
 
   /** Whatever becomes of it there, a schema that cannot be run harms the events of its own type only. */
-  async function compareApart(eventType: string, { text }: CheckedVersion, body: Buffer): Promise<Found> {
+  async function compareApart(eventType: string, version: CheckedVersion, body: Buffer): Promise<Found> {
     try {
       // A copy of its own: of a view the whole buffer would be sent, and the body itself is still needed.
-      const reply = await apart.check(eventType, text, new Uint8Array(body));
+      const reply = await apart.run(toDocument(eventType, version, true), toRequest(new Uint8Array(body)));
       if ("mismatches" in reply) return reply.mismatches;
-      return [{ path: "", message: `cannot be checked: the schema ${reply.fault}` }];
+      return [{ path: "", message: `cannot be checked: the schema ${faultOf(reply)}` }];
     } catch (error) {
       if (error instanceof Overdue) return [{ path: "", message: TOO_LONG }];
       throw error;
@@ -91,10 +101,10 @@ export function createSchemaChecker(): SchemaChecker {
       return after(compare(type.name, version, event.body as Buffer), (found) => settle(type, event, found));
     },
     async examine(schema, example) {
-      const text = JSON.stringify(schema);
-      const payload = example === undefined ? undefined : new TextEncoder().encode(JSON.stringify(example));
-      const reply = await apart.register(text, payload).catch(toFault);
-      if ("fault" in reply) return { part: "schema", message: reply.fault };
+      const payload = example === undefined ? undefined : toRequest(new TextEncoder().encode(JSON.stringify(example)));
+      const document = toDocument("", toVersion(JSON.stringify(schema)), false);
+      const reply = await registrations.examine(document, payload).catch(toFault);
+      if (!("mismatches" in reply)) return { part: "schema", message: faultOf(reply) };
       const [first] = reply.mismatches ?? [];
       if (first === undefined) return undefined;
       return { part: "example", message: `does not fit the schema: ${describe(first)}` };
@@ -107,7 +117,9 @@ export function createSchemaChecker(): SchemaChecker {
           .map((type) => [type.name, toChecked(type, before.get(type.name))]),
       );
     },
-    close: apart.close,
+    async close() {
+      await Promise.all([apart.close(), registrations.close()]);
+    },
   };
 }
 
@@ -118,13 +130,30 @@ function toFault(error: unknown): { fault: string } {
   throw error;
 }
 
+function faultOf(reply: Exclude<ApartReply, { mismatches: unknown }>): string {
+  return "fault" in reply ? reply.fault : "cannot be run";
+}
+
+function toVersion(text: string): CheckedVersion {
+  return { text, hash: createHash("sha256").update(text).digest("base64url"), compiled: undefined };
+}
+
+function toDocument(eventType: string, { text, hash }: CheckedVersion, isAccepted: boolean): ApartDocument {
+  return { format: "schema", hash, document: Buffer.from(text), endpoint: eventType, isAccepted };
+}
+
+/** Nothing but the payload is looked at. */
+function toRequest(body: Uint8Array): ApartRequest {
+  return { endpoint: "", body, headers: {}, query: "" };
+}
+
 /** What is compiled stays so while its schema does. */
 function toChecked({ name, enforce, versions }: EventType, before: CheckedType | undefined): CheckedType {
   const checked = new Map<string, CheckedVersion>();
   for (const { version, schema } of versions) {
     const text = JSON.stringify(schema);
     const known = before?.versions.get(version);
-    checked.set(version, known?.text === text ? known : { text, compiled: undefined });
+    checked.set(version, known?.text === text ? known : toVersion(text));
   }
   return { name, enforce, versions: checked, latest: versions.at(-1)?.version ?? "" };
 }

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { HEADER_SECRET } from "../../domain/secret-form.ts";
 import { textOption } from "./kind-options.ts";
 import { badSignature, getHeader } from "./signatures.ts";
-import { isSameSecret } from "../same-secret.ts";
+import { isOneOf } from "../same-secret.ts";
 import type { KindSettings, PushedSourceKind } from "./source-kind.ts";
 
 /** A key in a header, as it is or after `Bearer`. Everything else is as with a generic source. */
@@ -24,9 +24,7 @@ export const apiKey: PushedSourceKind = {
   secretForm: () => HEADER_SECRET,
   verify(request, settings) {
     const given = getHeader(request, headerOf(settings)).replace(/^bearer +/i, "");
-    let isKnown = false;
-    for (const secret of settings.secrets) if (isSameSecret(given, secret)) isKnown = true;
-    if (!isKnown) throw badSignature("The key is not one of this source.");
+    if (!isOneOf(given, settings.secrets)) throw badSignature("The key is not one of this source.");
   },
 };
 

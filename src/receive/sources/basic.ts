@@ -1,7 +1,7 @@
 import { findKeyProblem } from "../../domain/key-bytes.ts";
 import { BLANK_END, BLANK_END_PROBLEM, encodeNew, type SecretForm } from "../../domain/secret-form.ts";
 import { badSignature, findBase64, getHeader } from "./signatures.ts";
-import { isSameSecret } from "../same-secret.ts";
+import { isOneOf } from "../same-secret.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 
 const USER_AND_PASSWORD: SecretForm = {
@@ -26,8 +26,6 @@ export const basic: PushedSourceKind = {
   verify(request, { secrets }) {
     const [, encoded = ""] = /^basic (\S+)$/i.exec(getHeader(request, "authorization")) ?? [];
     const given = findBase64(encoded)?.toString("utf8") ?? "";
-    let isKnown = false;
-    for (const secret of secrets) if (isSameSecret(given, secret)) isKnown = true;
-    if (!isKnown) throw badSignature("The user and the password are not those of this source.");
+    if (!isOneOf(given, secrets)) throw badSignature("The user and the password are not those of this source.");
   },
 };

@@ -28,7 +28,7 @@ export function adaptTaker({ taker, waitMs, depth, placesOf }: AdaptedTakerOptio
 
   function toPulled(message: TakenMessage): PulledMessage {
     const pulled: PulledMessage = {
-      id: message.id,
+      id: message.id === "" ? undefined : message.id,
       body: message.body,
       headers: toHeaders(message),
       deliveryCount: message.deliveryCount,

@@ -1,11 +1,10 @@
 import { verify as verifySignature } from "node:crypto";
-import { Type } from "typebox";
 import { findHexBytes } from "../../domain/key-bytes.ts";
 import type { SecretForm } from "../../domain/secret-form.ts";
 import { scalarTextAt } from "../text/json-pointer.ts";
 import { findEd25519Key } from "./ed25519-key.ts";
-import { eventTypeOf, findTime, hashOf, identityOf, requireJson } from "./event-naming.ts";
-import { ToleranceOption, findToleranceMs } from "./kind-options.ts";
+import { eventTypeOf, findTime, hashOf, identityOf, requireJson, oneEvent } from "./event-naming.ts";
+import { ToleranceAlone } from "./kind-options.ts";
 import { jsonAnswer } from "./plain-answer.ts";
 import { remember } from "./remember.ts";
 import { badSignature, checkTime, getHeader, getUnixSeconds } from "./signatures.ts";
@@ -31,7 +30,7 @@ const PUBLIC_KEY: SecretForm = {
  */
 export const discord: PushedSourceKind = {
   name: "discord",
-  options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
+  options: ToleranceAlone,
   needsSecret: true,
   secretForm: () => PUBLIC_KEY,
   pointers: [["type"], ["event", "type"], ["event", "timestamp"], ["id"]],
@@ -49,10 +48,10 @@ export const discord: PushedSourceKind = {
     requireJson(form, "Discord");
     const [type, eventType, time, id] = form.texts;
     if (eventType === undefined) {
-      return { events: [{ type: eventTypeOf("discord", INTERACTIONS.get(type)), identity: identityOf(id) }] };
+      return oneEvent(eventTypeOf("discord", INTERACTIONS.get(type)), identityOf(id));
     }
     const identity = hashOf(request.body);
-    return { events: [{ type: eventTypeOf("discord", eventType), identity, occurredAt: findTime(time) }] };
+    return oneEvent(eventTypeOf("discord", eventType), identity, findTime(time));
   },
   answer: () => ({ status: 204 }),
 };
@@ -69,6 +68,5 @@ function verify(request: ArrivedRequest, settings: KindSettings): void {
     return key !== undefined && verifySignature(null, signed, key, signature);
   });
   if (!isSigned) throw badSignature("The signature was made with another key, or of another body.");
-  const toleranceMs = findToleranceMs(settings);
-  if (toleranceMs !== undefined) checkTime(at, request, toleranceMs);
+  checkTime(at, request, settings);
 }

@@ -9,7 +9,7 @@ const APP_SECRET = textSecret(15);
 
 /**
  * dropbox.com/developers/reference/webhooks. A notification says only whose files have changed, in the same words each
- * time: it has no identity, since a second one is news and not a repetition.
+ * time: it has no identity, since a second one tells of another change.
  */
 export const dropbox: PushedSourceKind = {
   name: "dropbox",

@@ -4,6 +4,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import { findRfc3339 } from "../publish/rfc3339.ts";
 import type { WellFormed } from "../text/well-formed.ts";
 import { remember } from "./remember.ts";
+import type { Reading } from "./source-kind.ts";
 
 /** How providers' names and ids become those of events. */
 
@@ -56,6 +57,11 @@ export function identityOf(...parts: readonly (string | undefined)[]): string | 
 
 export function hashOf(content: string | Uint8Array): string {
   return createHash("sha256").update(content).digest("base64url");
+}
+
+/** A request that tells of one event, whose body is the request's. */
+export function oneEvent(type: string, identity: string | undefined, occurredAt?: number): Reading {
+  return { events: [{ type, identity, occurredAt }] };
 }
 
 /** A time as providers write it: unix seconds, with or without a fraction, or RFC 3339. */

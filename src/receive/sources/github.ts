@@ -2,7 +2,7 @@ import { scalarTextAt } from "../text/json-pointer.ts";
 import type { WellFormed } from "../text/well-formed.ts";
 import { eventTypeOf, identityOf } from "./event-naming.ts";
 import { findFieldStart, isForm } from "./form-fields.ts";
-import { afterPrefix, findHeader, getHeader, checkBodyHmac } from "./signatures.ts";
+import { checkHubSignature, findHeader, getHeader } from "./signatures.ts";
 import type { ArrivedRequest, PushedSourceKind } from "./source-kind.ts";
 
 /** "Payloads are capped at 25 MB." What is too large for us is lost: GitHub never sends it again. */
@@ -16,10 +16,7 @@ export const github: PushedSourceKind = {
   needsSecret: true,
   maxBytes: MAX_BYTES,
   pointers: [["action"]],
-  verify(request, settings) {
-    const given = afterPrefix(getHeader(request, "x-hub-signature-256"), "sha256=");
-    return checkBodyHmac(given, settings, request.body, "hex");
-  },
+  verify: checkHubSignature,
   replayMark: (request) => getHeader(request, "x-hub-signature-256").toLowerCase(),
   events(request, _settings, form) {
     const type = eventTypeOf("github", findHeader(request, "x-github-event"), findAction(request, form));

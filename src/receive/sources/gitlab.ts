@@ -1,9 +1,8 @@
-import { Type } from "typebox";
 import { HEADER_SECRET, type SecretForm } from "../../domain/secret-form.ts";
-import { eventTypeOf, identityOf } from "./event-naming.ts";
-import { ToleranceOption } from "./kind-options.ts";
+import { eventTypeOf, identityOf, oneEvent } from "./event-naming.ts";
+import { ToleranceAlone } from "./kind-options.ts";
 import { badSignature, findHeader, getHeader } from "./signatures.ts";
-import { isSameSecret } from "../same-secret.ts";
+import { isOneOf } from "../same-secret.ts";
 import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";
 import { STANDARD_SECRET, verifyStandardRequest } from "./standard-webhooks.ts";
 
@@ -23,7 +22,7 @@ const TOKEN: SecretForm = {
  */
 export const gitlab: PushedSourceKind = {
   name: "gitlab",
-  options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
+  options: ToleranceAlone,
   needsSecret: true,
   maxBytes: MAX_BYTES,
   secretForm: () => TOKEN,
@@ -37,22 +36,14 @@ export const gitlab: PushedSourceKind = {
     const [action, eventName] = form.texts;
     const hook = findHeader(request, "x-gitlab-event")?.replace(/ Hook$/, "");
     const identity = findHeader(request, "webhook-id") ?? findHeader(request, "idempotency-key");
-    return {
-      events: [
-        {
-          type: eventTypeOf("gitlab", hook, hook === "System" ? eventName : action),
-          identity: identityOf(identity),
-        },
-      ],
-    };
+    return oneEvent(eventTypeOf("gitlab", hook, hook === "System" ? eventName : action), identityOf(identity));
   },
 };
 
 function checkToken(request: ArrivedRequest, { secrets }: KindSettings): void {
   const given = getHeader(request, "x-gitlab-token");
-  let isKnown = false;
-  for (const secret of secrets) if (!isSigningToken(secret) && isSameSecret(given, secret)) isKnown = true;
-  if (!isKnown) throw badSignature("The token in x-gitlab-token is not one of this source.");
+  const tokens = secrets.filter((secret) => !isSigningToken(secret));
+  if (!isOneOf(given, tokens)) throw badSignature("The token in x-gitlab-token is not one of this source.");
 }
 
 function isSigningToken(secret: string): boolean {

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { findBase64Bytes, findHexBytes } from "../../domain/key-bytes.ts";
 import { BASE64_SECRET, HEX_SECRET, TEXT_SECRET } from "../../domain/secret-form.ts";
-import { ToleranceOption, textOption, toleranceMsOf } from "./kind-options.ts";
+import { ToleranceOption, textOption } from "./kind-options.ts";
 import { findTime, findTimeInMs } from "./event-naming.ts";
 import {
   afterPrefix,
@@ -70,7 +70,7 @@ export const hmac: PushedSourceKind = {
       throw badSignature("The signature was made with another secret, or of something else.");
     }
     if (scheme.template.includes("{timestamp}")) {
-      checkTime(parseTime(timestampOf(request, settings)), request, toleranceMsOf(settings, TOLERANCE_S));
+      checkTime(parseTime(timestampOf(request, settings)), request, settings, TOLERANCE_S);
     }
   },
   replayMark(request, settings) {

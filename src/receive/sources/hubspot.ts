@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { Type } from "typebox";
 import { scalarTextAt } from "../text/json-pointer.ts";
 import { eventTypeOf, findTimeInMs, identityOf, requireJson } from "./event-naming.ts";
-import { ToleranceOption, UrlOption, textOption, textsOption, toleranceMsOf } from "./kind-options.ts";
+import { ToleranceOption, UrlOption, textOption, textsOption } from "./kind-options.ts";
 import { partsOf, readParts, rootSpan } from "./parts.ts";
 import { badSignature, checkTime, findHeader, getHeader, isHmacOf, isSameText } from "./signatures.ts";
 import type { ArrivedRequest, KindSettings, ReadEvent, PushedSourceKind } from "./source-kind.ts";
@@ -47,7 +47,7 @@ function isSignedByV3(given: string, request: ArrivedRequest, settings: KindSett
   const time = getHeader(request, "x-hubspot-request-timestamp");
   const at = findTimeInMs(time);
   if (at === undefined) throw badSignature("x-hubspot-request-timestamp is not in milliseconds.");
-  checkTime(at, request, toleranceMsOf(settings, TOLERANCE_S));
+  checkTime(at, request, settings, TOLERANCE_S);
   const url = urlOf(request, settings);
   const urls = [url, url.replace(WRITTEN_OUT, decodeURIComponent)];
   return settings.secrets.some((secret) =>

@@ -11,6 +11,9 @@ export const ToleranceOption = Type.Optional(
   }),
 );
 
+/** Of kinds that have no other. */
+export const ToleranceAlone = Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false });
+
 export const UrlOption = Type.Optional(
   Type.String({
     pattern: "^https?://[\\x21-\\x7e]+$",
@@ -18,17 +21,6 @@ export const UrlOption = Type.Optional(
     description: "The URL as the provider knows it, where it is not POSTHORN_PUBLIC_URL and the path of the source",
   }),
 );
-
-export function toleranceMsOf({ options }: KindSettings, defaultS: number): number {
-  const given = options["tolerance_s"];
-  return (typeof given === "number" ? given : defaultS) * 1000;
-}
-
-/** For kinds that judge no time unless they are told to. */
-export function findToleranceMs({ options }: KindSettings): number | undefined {
-  const given = options["tolerance_s"];
-  return typeof given === "number" ? given * 1000 : undefined;
-}
 
 export function textOption({ options }: KindSettings, name: string): string | undefined {
   const given = options[name];

@@ -1,8 +1,7 @@
-import { Type } from "typebox";
 import { scalarTextAt } from "../text/json-pointer.ts";
-import { eventTypeOf, findTime, identityOf, requireJson } from "./event-naming.ts";
+import { eventTypeOf, findTime, identityOf, requireJson, oneEvent } from "./event-naming.ts";
 import { formFields, isForm } from "./form-fields.ts";
-import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
+import { ToleranceAlone } from "./kind-options.ts";
 import { badSignature, checkTime, getHmacSecret, getUnixSeconds } from "./signatures.ts";
 import type { ArrivedRequest, PushedSourceKind } from "./source-kind.ts";
 
@@ -22,7 +21,7 @@ interface Signature {
  */
 export const mailgun: PushedSourceKind = {
   name: "mailgun",
-  options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
+  options: ToleranceAlone,
   needsSecret: true,
   pointers: [
     ["event-data", "event"],
@@ -33,14 +32,14 @@ export const mailgun: PushedSourceKind = {
     // Nothing parts the two: with any number of digits the token could lend one to the time, and be another token.
     if (!/^\d{10}$/.test(timestamp) || token === "") throw badSignature("The body has no time and token of Mailgun.");
     getHmacSecret(signature, settings, timestamp + token, NOTHING, "hex");
-    checkTime(getUnixSeconds(timestamp), request, toleranceMsOf(settings, TOLERANCE_S));
+    checkTime(getUnixSeconds(timestamp), request, settings, TOLERANCE_S);
   },
   events(request, _settings, form) {
     const identity = identityOf(readSignature(request).token);
-    if (isForm(request)) return { events: [{ type: "mailgun.inbound", identity }] };
+    if (isForm(request)) return oneEvent("mailgun.inbound", identity);
     requireJson(form, "Mailgun");
     const [event, time] = form.texts;
-    return { events: [{ type: eventTypeOf("mailgun", event), identity, occurredAt: findTime(time) }] };
+    return oneEvent(eventTypeOf("mailgun", event), identity, findTime(time));
   },
 };
 

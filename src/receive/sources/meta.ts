@@ -1,10 +1,10 @@
 import { Type } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
-import { eventTypeOf, hashOf, requireJson } from "./event-naming.ts";
+import { eventTypeOf, hashOf, requireJson, oneEvent } from "./event-naming.ts";
 import { queryFields } from "./form-fields.ts";
 import { textOption } from "./kind-options.ts";
 import { echoChallenge } from "./plain-answer.ts";
-import { afterPrefix, getHeader, checkBodyHmac } from "./signatures.ts";
+import { checkHubSignature } from "./signatures.ts";
 import { isSameSecret } from "../same-secret.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 
@@ -37,12 +37,9 @@ export const meta: PushedSourceKind = {
     if (query.get("hub.mode") !== "subscribe") throw new PosthornError("bad_request", "hub.mode is not subscribe.");
     return echoChallenge(query.get("hub.challenge") ?? "");
   },
-  verify(request, settings) {
-    const given = afterPrefix(getHeader(request, "x-hub-signature-256"), "sha256=");
-    return checkBodyHmac(given, settings, request.body, "hex");
-  },
+  verify: checkHubSignature,
   events(request, _settings, form) {
     requireJson(form, "Meta");
-    return { events: [{ type: eventTypeOf("meta", form.texts[0]), identity: hashOf(request.body) }] };
+    return oneEvent(eventTypeOf("meta", form.texts[0]), hashOf(request.body));
   },
 };

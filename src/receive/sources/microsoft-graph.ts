@@ -4,7 +4,7 @@ import { queryFields } from "./form-fields.ts";
 import { partsOfMember, readParts } from "./parts.ts";
 import { echoChallenge } from "./plain-answer.ts";
 import { badSignature } from "./signatures.ts";
-import { isSameSecret } from "../same-secret.ts";
+import { isOneOf } from "../same-secret.ts";
 import type { ReadEvent, PushedSourceKind } from "./source-kind.ts";
 
 /**
@@ -25,9 +25,9 @@ export const microsoftGraph: PushedSourceKind = {
     if (notifications.length === 0) throw badSignature("The body has no notification, so none with a clientState.");
     for (const notification of notifications) {
       const given = scalarTextAt(notification, ["clientState"]);
-      let isKnown = false;
-      for (const secret of secrets) if (given !== undefined && isSameSecret(given, secret)) isKnown = true;
-      if (!isKnown) throw badSignature("The clientState of a notification is not one of this source.");
+      if (given === undefined || !isOneOf(given, secrets)) {
+        throw badSignature("The clientState of a notification is not one of this source.");
+      }
     }
   },
   events({ body }, _settings, form) {

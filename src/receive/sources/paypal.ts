@@ -2,8 +2,8 @@ import { verify as verifySignature } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { Type } from "typebox";
 import { createCertificates } from "./certificates.ts";
-import { eventTypeOf, findTime, identityOf, requireJson } from "./event-naming.ts";
-import { ToleranceOption, findToleranceMs, textOption } from "./kind-options.ts";
+import { eventTypeOf, findTime, identityOf, requireJson, oneEvent } from "./event-naming.ts";
+import { ToleranceOption, textOption } from "./kind-options.ts";
 import { badSignature, checkTime, findBase64, getHeader } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 
@@ -44,13 +44,12 @@ export function createPaypal({ fetchText }: { fetchText(url: string): Promise<st
       if (!verifySignature("sha256", Buffer.from(signed, "utf8"), key, signature)) {
         throw badSignature("The signature is not that of this webhook and this body.");
       }
-      const toleranceMs = findToleranceMs(settings);
-      if (toleranceMs !== undefined) checkTime(findTime(time) ?? Number.NaN, request, toleranceMs);
+      checkTime(findTime(time) ?? Number.NaN, request, settings);
     },
     events(_request, _settings, form) {
       requireJson(form, "PayPal");
       const [type, id, time] = form.texts;
-      return { events: [{ type: eventTypeOf("paypal", type), identity: identityOf(id), occurredAt: findTime(time) }] };
+      return oneEvent(eventTypeOf("paypal", type), identityOf(id), findTime(time));
     },
   };
 }

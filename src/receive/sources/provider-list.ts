@@ -1,4 +1,4 @@
-/** Every kind of source but `generic` and `smartsheet`, one line each: the kind, or what makes it. */
+/** Every kind of source but `generic`, one line each: the kind, or what makes it. */
 export { apiKey } from "./api-key.ts";
 export { createAwsSns } from "./aws-sns.ts";
 export { basic } from "./basic.ts";
@@ -12,7 +12,7 @@ export { linear } from "./linear.ts";
 export { mailgun } from "./mailgun.ts";
 export { meta } from "./meta.ts";
 export { microsoftGraph } from "./microsoft-graph.ts";
-export { none } from "./none.ts";
+export { none } from "./generic.ts";
 export { createPaypal } from "./paypal.ts";
 export { sendgrid } from "./sendgrid.ts";
 export { shopify } from "./shopify.ts";

@@ -1,10 +1,9 @@
 import { createPublicKey, verify as verifySignature, type KeyObject } from "node:crypto";
-import { Type } from "typebox";
 import { findBase64Bytes } from "../../domain/key-bytes.ts";
 import type { SecretForm } from "../../domain/secret-form.ts";
 import { scalarTextAt } from "../text/json-pointer.ts";
 import { eventTypeOf, findTime, hashOf, identityOf, requireJson } from "./event-naming.ts";
-import { ToleranceOption, findToleranceMs } from "./kind-options.ts";
+import { ToleranceAlone } from "./kind-options.ts";
 import { partsOf, readParts, rootSpan } from "./parts.ts";
 import { remember } from "./remember.ts";
 import { badSignature, checkTime, findBase64, getHeader, getUnixSeconds } from "./signatures.ts";
@@ -25,7 +24,7 @@ const VERIFICATION_KEY: SecretForm = {
  */
 export const sendgrid: PushedSourceKind = {
   name: "sendgrid",
-  options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
+  options: ToleranceAlone,
   needsSecret: true,
   secretForm: () => VERIFICATION_KEY,
   verify(request, settings) {
@@ -40,8 +39,7 @@ export const sendgrid: PushedSourceKind = {
       return key !== undefined && verifySignature("sha256", signed, key, signature);
     });
     if (!isSigned) throw badSignature("The signature was made with another key, or of another body.");
-    const toleranceMs = findToleranceMs(settings);
-    if (toleranceMs !== undefined) checkTime(at, request, toleranceMs);
+    checkTime(at, request, settings);
   },
   events(request, _settings, form) {
     requireJson(form, "SendGrid");

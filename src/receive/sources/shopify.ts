@@ -1,4 +1,4 @@
-import { eventTypeOf, findTime, identityOf } from "./event-naming.ts";
+import { eventTypeOf, findTime, identityOf, oneEvent } from "./event-naming.ts";
 import { findHeader, checkBodyHmac, badSignature } from "./signatures.ts";
 import type { ArrivedRequest, PushedSourceKind } from "./source-kind.ts";
 
@@ -18,15 +18,9 @@ export const shopify: PushedSourceKind = {
   },
   replayMark: signatureOf,
   events(request) {
-    return {
-      events: [
-        {
-          type: eventTypeOf("shopify", shopifyHeader(request, "topic")),
-          identity: identityOf(shopifyHeader(request, "webhook-id")),
-          occurredAt: findTime(shopifyHeader(request, "triggered-at")),
-        },
-      ],
-    };
+    const type = eventTypeOf("shopify", shopifyHeader(request, "topic"));
+    const identity = identityOf(shopifyHeader(request, "webhook-id"));
+    return oneEvent(type, identity, findTime(shopifyHeader(request, "triggered-at")));
   },
 };
 

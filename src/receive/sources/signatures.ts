@@ -111,6 +111,25 @@ async function checkLargeHmac(given: string, { secrets }: KindSettings, body: Bu
   if (!isSigned) throw badSignature(OTHER_SECRET);
 }
 
+/** As `x-hub-signature-256: sha256=…`. */
+export function checkHubSignature(request: ArrivedRequest, settings: KindSettings): void | Promise<void> {
+  const given = afterPrefix(getHeader(request, "x-hub-signature-256"), "sha256=");
+  return checkBodyHmac(given, settings, request.body, "hex");
+}
+
+/** As `v0=…`, of `v0`, the time and the body; returns the secret. */
+export function getV0Secret(
+  request: ArrivedRequest,
+  settings: KindSettings,
+  headers: { time: string; signature: string; toleranceS: number },
+): string {
+  const time = getHeader(request, headers.time);
+  const given = afterPrefix(getHeader(request, headers.signature), "v0=");
+  const secret = getHmacSecret(given, settings, `v0:${time}:`, request.body, "hex");
+  checkTime(getUnixSeconds(time), request, settings, headers.toleranceS);
+  return secret;
+}
+
 /** For algorithms that only few schemes still use. */
 export function isHmacOf(
   given: string,
@@ -142,12 +161,18 @@ export function getUnixSeconds(text: string): number {
   return Number(text) * 1000;
 }
 
-/** Too old is a replay; from the future would be one that stays good for longer. */
-export function checkTime(at: number, request: ArrivedRequest, toleranceMs: number): void {
+/**
+ * Too old is a replay; from the future would be one that stays good for longer. Kinds without a default judge no time
+ * unless they are told to.
+ */
+export function checkTime(at: number, request: ArrivedRequest, { options }: KindSettings, defaultS?: number): void {
+  const { tolerance_s: toleranceS = defaultS } = options;
+  if (typeof toleranceS !== "number") return;
+  const toleranceMs = toleranceS * 1000;
   const ageS = Math.round((request.receivedAt - at) / 1000);
   if (!(Math.abs(request.receivedAt - at) <= toleranceMs)) {
     throw badSignature(
-      `The signature is from ${ageS < 0 ? `${-ageS} s ahead` : `${ageS} s ago`}; ${toleranceMs / 1000} s are allowed.`,
+      `The signature is from ${ageS < 0 ? `${-ageS} s ahead` : `${ageS} s ago`}; ${toleranceS} s are allowed.`,
     );
   }
 }

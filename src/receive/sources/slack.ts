@@ -1,19 +1,18 @@
-import { Type } from "typebox";
 import { scalarTextAt } from "../text/json-pointer.ts";
-import { eventTypeOf, findTime, hashOf, identityOf } from "./event-naming.ts";
+import { eventTypeOf, findTime, hashOf, identityOf, oneEvent } from "./event-naming.ts";
 import { formFields, isForm } from "./form-fields.ts";
-import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
+import { ToleranceAlone } from "./kind-options.ts";
 import { echoChallenge } from "./plain-answer.ts";
-import { afterPrefix, checkTime, getHeader, getHmacSecret, getUnixSeconds } from "./signatures.ts";
+import { getV0Secret } from "./signatures.ts";
 import type { ArrivedRequest, KindSettings, ReadEvent, PushedSourceKind } from "./source-kind.ts";
 
-const TOLERANCE_S = 300;
+const SIGNED = { time: "x-slack-request-timestamp", signature: "x-slack-signature", toleranceS: 300 };
 const MAX_CHALLENGE_BYTES = 16 * 1024;
 
 /** docs.slack.dev: the Events API, and forms of slash commands and interactions. */
 export const slack: PushedSourceKind = {
   name: "slack",
-  options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
+  options: ToleranceAlone,
   needsSecret: true,
   pointers: [["type"], ["event", "type"], ["event_id"], ["event_time"]],
   handshake(request, settings) {
@@ -27,25 +26,15 @@ export const slack: PushedSourceKind = {
   events(request, _settings, form) {
     if (form.kind !== "json") return { events: [readForm(request)] };
     const [type, eventType, id, time] = form.texts;
-    return {
-      events: [
-        {
-          type: eventTypeOf("slack", type === "event_callback" ? eventType : type),
-          identity: identityOf(id),
-          occurredAt: findTime(time),
-        },
-      ],
-    };
+    const name = type === "event_callback" ? eventType : type;
+    return oneEvent(eventTypeOf("slack", name), identityOf(id), findTime(time));
   },
   // What stands in an answer is shown to whoever gave the command.
   answer: () => ({ status: 200 }),
 };
 
 function verify(request: ArrivedRequest, settings: KindSettings): void {
-  const time = getHeader(request, "x-slack-request-timestamp");
-  const given = afterPrefix(getHeader(request, "x-slack-signature"), "v0=");
-  getHmacSecret(given, settings, `v0:${time}:`, request.body, "hex");
-  checkTime(getUnixSeconds(time), request, toleranceMsOf(settings, TOLERANCE_S));
+  getV0Secret(request, settings, SIGNED);
 }
 
 /** Forms have no id of the event, but a trigger id, which is made for each. */

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { eventTypeOf, findTime, identityOf, requireJson } from "./event-naming.ts";
+import { eventTypeOf, findTime, identityOf, requireJson, oneEvent } from "./event-naming.ts";
 import { UrlOption, textOption } from "./kind-options.ts";
 import { getHeader, getHmacSecret } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
@@ -17,6 +17,6 @@ export const square: PushedSourceKind = {
   events(_request, _settings, form) {
     requireJson(form, "Square");
     const [type, id, time] = form.texts;
-    return { events: [{ type: eventTypeOf("square", type), identity: identityOf(id), occurredAt: findTime(time) }] };
+    return oneEvent(eventTypeOf("square", type), identityOf(id), findTime(time));
   },
 };

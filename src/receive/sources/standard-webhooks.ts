@@ -1,11 +1,10 @@
 import { verify as verifySignature, type KeyObject } from "node:crypto";
-import { Type } from "typebox";
 import { createHmacKey, type HmacKey } from "../../domain/hmac.ts";
 import { findBase64Bytes } from "../../domain/key-bytes.ts";
 import { encodeNew, findBase64Problem, type SecretForm } from "../../domain/secret-form.ts";
 import { findEd25519Key } from "./ed25519-key.ts";
-import { eventTypeOf, findTime, identityOf } from "./event-naming.ts";
-import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
+import { eventTypeOf, findTime, identityOf, oneEvent } from "./event-naming.ts";
+import { ToleranceAlone } from "./kind-options.ts";
 import { remember } from "./remember.ts";
 import { badSignature, checkTime, findBase64, findHeader, getUnixSeconds, isSameText } from "./signatures.ts";
 import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";
@@ -33,22 +32,15 @@ export const STANDARD_SECRET: SecretForm = {
 /** standardwebhooks.com, also with the headers of Svix. Secrets are `whsec_…` (v1) or public keys `whpk_…` (v1a). */
 export const standardWebhooks: PushedSourceKind = {
   name: "standard-webhooks",
-  options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
+  options: ToleranceAlone,
   needsSecret: true,
   secretForm: () => STANDARD_SECRET,
   pointers: [["type"], ["timestamp"]],
   verify: verifyStandardRequest,
   events(request, _settings, form) {
     const [type, time] = form.texts;
-    return {
-      events: [
-        {
-          type: eventTypeOf("standard-webhooks", type),
-          identity: identityOf(standardHeader(request, "id")),
-          occurredAt: findTime(time),
-        },
-      ],
-    };
+    const identity = identityOf(standardHeader(request, "id"));
+    return oneEvent(eventTypeOf("standard-webhooks", type), identity, findTime(time));
   },
 };
 
@@ -65,7 +57,7 @@ export function verifyStandardRequest(request: ArrivedRequest, settings: KindSet
   const given = signature.split(" ", MAX_SIGNATURES);
   const isSigned = settings.secrets.some((secret) => isSignedBy(keyOf(secret), given, `${id}.${time}.`, request.body));
   if (!isSigned) throw badSignature("No signature was made with a secret of this source and of this body.");
-  checkTime(at, request, toleranceMsOf(settings, TOLERANCE_S));
+  checkTime(at, request, settings, TOLERANCE_S);
 }
 
 function standardHeader(request: ArrivedRequest, name: string): string | undefined {

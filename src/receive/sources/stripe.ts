@@ -1,6 +1,5 @@
-import { Type } from "typebox";
-import { eventTypeOf, findTime, identityOf, requireJson } from "./event-naming.ts";
-import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
+import { eventTypeOf, findTime, identityOf, requireJson, oneEvent } from "./event-naming.ts";
+import { ToleranceAlone } from "./kind-options.ts";
 import { badSignature, checkTime, findHmacSecret, getHeader, getUnixSeconds } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 
@@ -11,7 +10,7 @@ const MAX_SIGNATURES = 10;
 /** docs.stripe.com/webhooks: `t=…,v1=…[,v1=…]`, the key is the whole `whsec_…` text. */
 export const stripe: PushedSourceKind = {
   name: "stripe",
-  options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
+  options: ToleranceAlone,
   needsSecret: true,
   pointers: [["type"], ["id"], ["created"]],
   verify(request, settings) {
@@ -20,12 +19,12 @@ export const stripe: PushedSourceKind = {
       (given) => findHmacSecret(given, settings.secrets, `${time}.`, request.body, "hex") !== undefined,
     );
     if (!isSigned) throw badSignature("No v1 signature was made with a secret of this source and of this body.");
-    checkTime(getUnixSeconds(time), request, toleranceMsOf(settings, TOLERANCE_S));
+    checkTime(getUnixSeconds(time), request, settings, TOLERANCE_S);
   },
   events(_request, _settings, form) {
     requireJson(form, "Stripe");
     const [type, id, created] = form.texts;
-    return { events: [{ type: eventTypeOf("stripe", type), identity: identityOf(id), occurredAt: findTime(created) }] };
+    return oneEvent(eventTypeOf("stripe", type), identityOf(id), findTime(created));
   },
 };
 

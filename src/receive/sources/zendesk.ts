@@ -1,6 +1,5 @@
-import { Type } from "typebox";
-import { eventTypeOf, findTime, identityOf } from "./event-naming.ts";
-import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
+import { eventTypeOf, findTime, identityOf, oneEvent } from "./event-naming.ts";
+import { ToleranceAlone } from "./kind-options.ts";
 import { badSignature, checkTime, findHeader, getHeader, getHmacSecret } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 
@@ -12,7 +11,7 @@ const TOLERANCE_S = 300;
  */
 export const zendesk: PushedSourceKind = {
   name: "zendesk",
-  options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
+  options: ToleranceAlone,
   needsSecret: true,
   pointers: [["type"], ["time"]],
   verify(request, settings) {
@@ -20,7 +19,7 @@ export const zendesk: PushedSourceKind = {
     getHmacSecret(getHeader(request, "x-zendesk-webhook-signature"), settings, time, request.body, "base64");
     const at = findTime(time);
     if (at === undefined) throw badSignature("The time of the signature is not a time.");
-    checkTime(at, request, toleranceMsOf(settings, TOLERANCE_S));
+    checkTime(at, request, settings, TOLERANCE_S);
   },
   replayMark: (request) => getHeader(request, "x-zendesk-webhook-signature"),
   events(request, _settings, form) {
@@ -28,6 +27,6 @@ export const zendesk: PushedSourceKind = {
     const name = type.startsWith("zen:event-type:") ? type.slice("zen:event-type:".length) : "webhook";
     // One invocation has several attempts.
     const identity = identityOf(findHeader(request, "x-zendesk-webhook-invocation-id"));
-    return { events: [{ type: eventTypeOf("zendesk", name), identity, occurredAt: findTime(time) }] };
+    return oneEvent(eventTypeOf("zendesk", name), identity, findTime(time));
   },
 };

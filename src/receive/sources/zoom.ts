@@ -1,19 +1,18 @@
-import { Type } from "typebox";
 import { createHmac } from "node:crypto";
 import { scalarTextAt } from "../text/json-pointer.ts";
-import { eventTypeOf, findTimeInMs, hashOf, requireJson } from "./event-naming.ts";
-import { ToleranceOption, toleranceMsOf } from "./kind-options.ts";
+import { eventTypeOf, findTimeInMs, hashOf, requireJson, oneEvent } from "./event-naming.ts";
+import { ToleranceAlone } from "./kind-options.ts";
 import { jsonAnswer } from "./plain-answer.ts";
-import { afterPrefix, badSignature, checkTime, getHeader, getHmacSecret, getUnixSeconds } from "./signatures.ts";
-import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";
+import { badSignature, getV0Secret } from "./signatures.ts";
+import type { PushedSourceKind } from "./source-kind.ts";
 
-const TOLERANCE_S = 300;
+const SIGNED = { time: "x-zm-request-timestamp", signature: "x-zm-signature", toleranceS: 300 };
 const MAX_CHALLENGE_BYTES = 16 * 1024;
 
 /** developers.zoom.us/docs/api/webhooks. There is no id; the body holds the time in milliseconds and is repeated as it is. */
 export const zoom: PushedSourceKind = {
   name: "zoom",
-  options: Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false }),
+  options: ToleranceAlone,
   needsSecret: true,
   pointers: [["event"], ["event_ts"]],
   handshake(request, settings) {
@@ -21,27 +20,18 @@ export const zoom: PushedSourceKind = {
     if (body.length > MAX_CHALLENGE_BYTES || !body.includes('"endpoint.url_validation"')) return undefined;
     if (scalarTextAt(body, ["event"]) !== "endpoint.url_validation") return undefined;
     // The answer is an HMAC of what the sender chose: given to anybody, it would sign anything.
-    const secret = verify(request, settings);
+    const secret = getV0Secret(request, settings, SIGNED);
     const plainToken = scalarTextAt(body, ["payload", "plainToken"]);
     if (plainToken === undefined) throw badSignature("The validation has no plainToken.");
     const encryptedToken = createHmac("sha256", secret).update(plainToken).digest("hex");
     return jsonAnswer(JSON.stringify({ plainToken, encryptedToken }));
   },
   verify(request, settings) {
-    verify(request, settings);
+    getV0Secret(request, settings, SIGNED);
   },
   events(request, _settings, form) {
     requireJson(form, "Zoom");
     const [event, time] = form.texts;
-    const identity = hashOf(request.body);
-    return { events: [{ type: eventTypeOf("zoom", event), identity, occurredAt: findTimeInMs(time) }] };
+    return oneEvent(eventTypeOf("zoom", event), hashOf(request.body), findTimeInMs(time));
   },
 };
-
-function verify(request: ArrivedRequest, settings: KindSettings): string {
-  const time = getHeader(request, "x-zm-request-timestamp");
-  const given = afterPrefix(getHeader(request, "x-zm-signature"), "v0=");
-  const secret = getHmacSecret(given, settings, `v0:${time}:`, request.body, "hex");
-  checkTime(getUnixSeconds(time), request, toleranceMsOf(settings, TOLERANCE_S));
-  return secret;
-}

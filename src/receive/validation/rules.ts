@@ -3,8 +3,7 @@ import { explainFilter, matchFilter, parseFilter, type Filter, type FilterFacts 
 import { createFilterBudget } from "../../domain/filter-steps.ts";
 import { VALIDATION_LIMITS } from "../../domain/validation.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
-import { SchemaFault } from "../schema/schema-fault.ts";
-import { TOO_LONG } from "../schema/thread-calls.ts";
+import { SchemaFault, TOO_LONG } from "../schema/schema-fault.ts";
 
 /** What a schema cannot say, in the language of filters: where `when` holds, `require` must hold too. */
 export interface Rule {

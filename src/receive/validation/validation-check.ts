@@ -4,13 +4,18 @@ import { DEFAULT_ENDPOINT, type Validation, type ValidationMode } from "../../do
 import { parseQuery } from "../../route/filter-facts.ts";
 import { createCompileQueue, type Compilable } from "../schema/compile-soon.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
+import {
+  CHECK_DEADLINES,
+  createApartChecker,
+  LASTING_THREADS,
+  type ApartReply,
+  type ApartRequest,
+} from "../threads/check-apart.ts";
 import { Overdue } from "../threads/thread-seat.ts";
 import { bomLength } from "../text/unreadable.ts";
 import type { RequestValidations } from "../take-in.ts";
 import type { WellFormed } from "../text/well-formed.ts";
 import type { JsonValidation } from "./json-validation.ts";
-import { createApartValidator, type ApartReply } from "./run-apart.ts";
-import type { ApartRequest } from "./thread-calls.ts";
 
 /** Compares requests with the validation of their endpoint. An endpoint without any costs a look into a map. */
 export interface ValidationChecker extends RequestValidations {
@@ -53,11 +58,6 @@ const MAX_STEPS_ON_LOOP = 20_000;
 /** Compiling takes about a millisecond for each 100 characters, of which spaces are none. */
 const MAX_COMPILED_ON_LOOP = 3072;
 const MAX_READ_ON_LOOP_BYTES = 32 * 1024;
-/** Of the time that a thread works: the largest body that is checked takes a part of it. */
-const CHECK_DEADLINE_MS = 1000;
-const COMPILE_DEADLINE_MS = 10_000;
-/** One of them is always left to those whose checks do not take long. */
-const MAX_THREADS = 2;
 /** Of what somebody tries out. */
 const TRIAL = "trial";
 
@@ -68,14 +68,14 @@ export interface ValidationCheckerOptions {
 }
 
 export function createValidationChecker({ mode, deadlineMs }: ValidationCheckerOptions): ValidationChecker {
-  const deadlines = { checkMs: deadlineMs ?? CHECK_DEADLINE_MS, compileMs: deadlineMs ?? COMPILE_DEADLINE_MS };
-  const lasting = { ...deadlines, maxThreads: MAX_THREADS, keepFirst: true };
+  const deadlines = deadlineMs === undefined ? CHECK_DEADLINES : { checkMs: deadlineMs, compileMs: deadlineMs };
+  const lasting = { ...deadlines, ...LASTING_THREADS };
   // Of each kind its own, so that XML never waits for JSON, and neither for what somebody tries out.
   const apart = {
-    json: createApartValidator({ ...lasting, readsXml: false }),
-    xsd: createApartValidator({ ...lasting, readsXml: true }),
+    json: createApartChecker({ ...lasting, readsXml: false }),
+    xsd: createApartChecker({ ...lasting, readsXml: true }),
   };
-  const trials = createApartValidator({ ...deadlines, maxThreads: 1, readsXml: true });
+  const trials = createApartChecker({ ...deadlines, maxThreads: 1, readsXml: true });
   let own: ReadonlyMap<string, Applied> = new Map();
   let fallback: Applied | undefined;
   const compileSoon = createCompileQueue<JsonValidation, Checked>(compileOnLoop);

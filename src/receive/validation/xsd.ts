@@ -3,8 +3,7 @@ import type * as LibxmlErrors from "libxml2-wasm/lib/libxml2.mjs";
 import { PosthornError } from "../../domain/errors.ts";
 import { VALIDATION_LIMITS } from "../../domain/validation.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
-import { SchemaFault } from "../schema/schema-fault.ts";
-import { TOO_LONG } from "../schema/thread-calls.ts";
+import { SchemaFault, TOO_LONG } from "../schema/schema-fault.ts";
 import { outlineXml, type XmlParts } from "../text/xml-outline.ts";
 import { loadXmlReader, type XmlReader } from "../text/xml-text.ts";
 

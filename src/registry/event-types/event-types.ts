@@ -11,11 +11,11 @@ import {
   type EventTypeVersionContent,
 } from "../../domain/event-type.ts";
 import type { ManagedBy } from "../../domain/subscription.ts";
-import { declare, refuseManaged } from "../declared.ts";
+import { checkMeant, declare, refuseManaged } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
 import { checkIfMatch } from "../if-match.ts";
 import type { Entry, Resource, LiveRecord } from "../resource.ts";
-import type { Made, Once, Registry } from "../registry.ts";
+import type { Made, Once, Put, Registry } from "../registry.ts";
 
 /** The event types. One registry of them for the whole gateway. */
 export interface EventTypes {
@@ -26,7 +26,7 @@ export interface EventTypes {
   /** Refuses a name that is taken. */
   create(input: EventTypeInput, once?: Once): Promise<Made<EventType>>;
   /** Makes it, or puts this in its place. */
-  put(input: EventTypeInput, ifMatch?: string): Promise<{ entry: Entry<EventType>; isNew: boolean }>;
+  put(input: EventTypeInput, ifMatch?: string): Promise<Put<EventType>>;
   change(name: string, change: EventTypeChange, ifMatch?: string): Promise<Entry<EventType>>;
   putVersion(
     name: string,
@@ -126,17 +126,16 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
   }
 
   /** Changes one that is there, as its owner would say it. */
-  async function changeInput(
+  function changeInput(
     name: string,
     ifMatch: string | undefined,
     toChanged: (current: EventTypeInput) => EventTypeInput,
   ): Promise<Entry<EventType>> {
-    const pending = await registry.change(types, (draft) => {
+    return registry.changeOne(types, (draft) => {
       const known = draft.get(types, name);
       checkIfMatch(ifMatch, known);
       return put(draft, toChanged(toInput(known.thing)));
     });
-    return pending.entry;
   }
 
   return {
@@ -148,14 +147,12 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
         if (draft.find(types, input.name) === undefined) return put(draft, input);
         throw new PosthornError("conflict", `There is an event type ${input.name} already. Change that one.`);
       }),
-    async put(input, ifMatch) {
-      const { pending, isNew } = await registry.change(types, async (draft) => {
+    put: (input, ifMatch) =>
+      registry.put(types, async (draft) => {
         const known = draft.find(types, input.name);
         checkIfMatch(ifMatch, known);
         return { pending: await put(draft, input), isNew: known === undefined };
-      });
-      return { entry: pending.entry, isNew };
-    },
+      }),
     change: (name, change, ifMatch) =>
       changeInput(name, ifMatch, (current) => {
         const merged = { ...current, ...change };
@@ -181,9 +178,7 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
       }),
     remove: (name, ifMatch) =>
       registry.change(types, (draft) => {
-        const known = draft.get(types, name);
-        checkIfMatch(ifMatch, known);
-        refuseManaged(types, known);
+        checkMeant(types, draft.get(types, name), ifMatch);
         draft.remove(types, name);
       }),
     import: (inputs, { dryRun }) =>

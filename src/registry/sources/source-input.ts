@@ -2,21 +2,19 @@ import { Value } from "typebox/value";
 import type { Clock, Random } from "../../domain/clock.ts";
 import { MASK } from "../../domain/mask.ts";
 import { PosthornError } from "../../domain/errors.ts";
-import { GENERIC_KIND, type SourceInput, type SourceKindRules } from "../../domain/source.ts";
+import {
+  GENERIC_KIND,
+  REMOVABLE,
+  type SourceChange,
+  type SourceInput,
+  type SourceKindRules,
+} from "../../domain/source.ts";
 import type { SecretForm } from "../../domain/secret-form.ts";
 import { checkSourceInput } from "../../domain/source-rules.ts";
 import { setSecrets } from "../../domain/source-secrets.ts";
 import type { FieldProblem } from "../../domain/subscription-rules.ts";
 import { checkPathToken, checkSecrets, checkToken, secretFormOf } from "./source-doors.ts";
 import { isCredentialOption, type SourceState } from "./source-settings.ts";
-
-/** Null takes a setting away that has no other word for nothing. */
-export type SourceChange = Partial<Omit<SourceInput, "name" | "tenant_id" | Removable>> & {
-  [Name in Removable]?: SourceInput[Name] | null;
-};
-
-const REMOVABLE = ["event_type", "id_from", "ordering_key_from", "priority_from"] as const;
-type Removable = (typeof REMOVABLE)[number];
 
 /** From what somebody gives to what is kept, and back. */
 export interface SourceInputs {

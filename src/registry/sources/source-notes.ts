@@ -1,4 +1,5 @@
-import type { Clock, Timer } from "../../domain/clock.ts";
+import type { Clock } from "../../domain/clock.ts";
+import { startRounds } from "../../domain/rounds.ts";
 import type { Records } from "../../store/port/records.ts";
 import type { Entry } from "../resource.ts";
 import { writeUse, type SourceRecord } from "./source-record.ts";
@@ -23,33 +24,30 @@ const EVERY_MS = 30_000;
 
 export function startSourceNotes({ records, clock, list, endOverlaps, onFault }: SourceNotesOptions): SourceNotes {
   const written = new Map(list().map(({ seq, thing }) => [seq, thing.source.lastRequestAt]));
-  let timer: Timer | undefined;
-  let isStopped = false;
 
   async function write(): Promise<void> {
     const uses = list().map(({ seq, thing }) => ({ seq, at: thing.source.lastRequestAt }));
-    const news = uses.filter(({ seq, at }) => at > (written.get(seq) ?? 0));
-    if (news.length === 0) return;
-    await records.noteStates(news.map(({ seq, at }) => ({ seq, state: writeUse(at) })));
-    for (const { seq, at } of news) written.set(seq, at);
+    const later = uses.filter(({ seq, at }) => at > (written.get(seq) ?? 0));
+    if (later.length === 0) return;
+    await records.noteStates(later.map(({ seq, at }) => ({ seq, state: writeUse(at) })));
+    for (const { seq, at } of later) written.set(seq, at);
   }
 
-  function schedule(): void {
-    timer?.cancel();
-    if (isStopped) return;
+  function findWaitMs(): number {
     const wall = clock.wall();
     const ends = list().flatMap(({ thing }) => thing.state.secrets.map(({ endsAt }) => (endsAt ?? Infinity) - wall));
-    timer = clock.setTimer(clock.now() + Math.max(0, Math.min(EVERY_MS, ...ends)), () => {
-      Promise.all([write(), endOverlaps()]).catch(onFault).finally(schedule);
-    });
+    return Math.max(0, Math.min(EVERY_MS, ...ends));
   }
 
-  schedule();
+  async function run(): Promise<void> {
+    await Promise.all([write(), endOverlaps()]);
+  }
+
+  const rounds = startRounds({ clock, everyMs: findWaitMs, run, onFault });
   return {
-    schedule,
+    schedule: rounds.reschedule,
     async stop() {
-      isStopped = true;
-      timer?.cancel();
+      await rounds.stop();
       await write().catch(onFault);
     },
   };

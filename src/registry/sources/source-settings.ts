@@ -3,13 +3,13 @@ import { isCredentialHeader } from "../../domain/credential-header.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { parsePointer } from "../../domain/json-pointer.ts";
 import { parsePattern } from "../../domain/pattern.ts";
+import { fillIn } from "../../domain/shape.ts";
 import {
-  GENERIC_KIND,
   type HiddenTexts,
   type Place,
   type Source,
   type SourceGate,
-  type SourceInput,
+  SourceInput,
   type SourceKindRules,
 } from "../../domain/source.ts";
 import type { SourceSecret } from "../../domain/source-secrets.ts";
@@ -85,6 +85,7 @@ export interface SourceDefaults {
 /** As the receiver uses it. */
 export function toSource(state: SourceState, kind: SourceKindRules | undefined, defaults: SourceDefaults): Source {
   const { shown, auth, options, pathToken } = state;
+  const set = fillIn(SourceInput.properties, shown);
   const places = [shown.id_from, shown.ordering_key_from, shown.priority_from].map(parsePlace);
   const [idFrom, orderingKeyFrom, priorityFrom] = places;
   const bodyPlaces = places.filter((place) => place?.in === "body").map(({ pointer }) => pointer);
@@ -92,22 +93,22 @@ export function toSource(state: SourceState, kind: SourceKindRules | undefined, 
   const { secrets, weakness, isLocked } = judgeDoors(state, kind);
   return {
     name: shown.name,
-    kind: shown.kind ?? GENERIC_KIND,
-    tenantId: shown.tenant_id ?? DEFAULT_TENANT,
-    status: shown.status ?? "active",
+    kind: set.kind,
+    tenantId: set.tenant_id,
+    status: set.status,
     maxBytes: shown.max_bytes ?? Math.max(defaults.maxBytes, kind?.maxBytes ?? 0),
-    methods: shown.methods ?? ["POST"],
+    methods: set.methods,
     handshakeMethods: kind?.handshakeMethods,
-    eventType: (shown.event_type ?? "webhook.{source}").replaceAll("{source}", shown.name),
+    eventType: set.event_type.replaceAll("{source}", shown.name),
     typeTemplate: shown.event_type?.replaceAll("{source}", shown.name),
     idFrom,
     orderingKeyFrom,
     priorityFrom,
     pointers: [...(kind?.pointers ?? []), ...bodyPlaces],
     only: only?.map(parsePattern),
-    answerWithinMs: typeof shown.answer_within === "number" ? shown.answer_within * 1000 : undefined,
+    answerWithinMs: set.answer_within === null ? undefined : set.answer_within * 1000,
     gate: toGate(shown, auth, isLocked),
-    refusesReplays: shown.refuse_replays === true && kind?.replayMark !== undefined,
+    refusesReplays: set.refuse_replays && kind?.replayMark !== undefined,
     pathToken,
     hidden: toHidden(state),
     settings: { source: shown.name, secrets, options, manifest: shown.manifest ?? undefined },

@@ -7,6 +7,7 @@ import {
   GENERIC_KIND,
   SOURCE_NAME_PATTERN,
   type Source,
+  type SourceChange,
   type SourceInput,
   type SourceKindRules,
   type SourceStatus,
@@ -19,9 +20,9 @@ import { declare, refuseManaged } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
 import { checkIfMatch } from "../if-match.ts";
 import type { Entry } from "../resource.ts";
-import type { Made, Once, Registry } from "../registry.ts";
+import type { Made, Once, Put, Registry } from "../registry.ts";
 import type { SecretBox } from "../secret-box.ts";
-import { createSourceInputs, type SourceChange } from "./source-input.ts";
+import { createSourceInputs } from "./source-input.ts";
 import { startSourceNotes, type SourceNotes } from "./source-notes.ts";
 import { createSourceRecords, type SourceRecord } from "./source-record.ts";
 import {
@@ -43,7 +44,7 @@ export interface Sources {
   get(name: string, tenantId: string | undefined): Entry<SourceRecord>;
   create(input: SourceInput, by?: { tenantId?: string | undefined }, once?: Once): Promise<Made<SourceRecord>>;
   /** All that is set becomes what is given; secrets and the path token stay when none is given. */
-  put(input: SourceInput, meant?: Meant): Promise<{ entry: Entry<SourceRecord>; isNew: boolean }>;
+  put(input: SourceInput, meant?: Meant): Promise<Put<SourceRecord>>;
   /** What is not given stays. */
   change(name: string, change: SourceChange, meant?: Meant): Promise<Entry<SourceRecord>>;
   setStatus(name: string, status: SourceStatus, meant?: Meant): Promise<Entry<SourceRecord>>;
@@ -182,17 +183,16 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
   }
 
   /** Of one that is there, whoever owns it. */
-  async function changeState(
+  function changeState(
     name: string,
     meant: Meant,
-    toChanged: (known: Entry<SourceRecord>) => { state: SourceState; reason: string },
+    toChanged: (known: SourceRecord) => SourceState,
+    reason: string,
   ): Promise<Entry<SourceRecord>> {
-    const pending = await registry.change(sources, (draft) => {
-      const known = getMeant(draft, name, meant);
-      const { state, reason } = toChanged(known);
-      return put(draft, state, known.thing.managedBy, reason);
+    return registry.changeOne(sources, (draft) => {
+      const { thing } = getMeant(draft, name, meant);
+      return put(draft, toChanged(thing), thing.managedBy, reason);
     });
-    return pending.entry;
   }
 
   function changeSecrets(
@@ -200,10 +200,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
     meant: Meant,
     toChanged: (known: SourceRecord) => readonly SourceSecret[],
   ): Promise<Entry<SourceRecord>> {
-    return changeState(name, meant, ({ thing }) => ({
-      state: { ...thing.state, secrets: toChanged(thing) },
-      reason: "",
-    }));
+    return changeState(name, meant, (known) => ({ ...known.state, secrets: toChanged(known) }), "");
   }
 
   function buildDeclared(draft: Draft, input: SourceInput, known: SourceRecord | undefined): SourceRecord {
@@ -254,8 +251,8 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
       if (made.entry.thing.source.tenantId === (input.tenant_id ?? DEFAULT_TENANT)) return made;
       throw new PosthornError("conflict", "What this Idempotency-Key made was deleted since; use a new one.");
     },
-    async put(input, { tenantId, ifMatch } = {}) {
-      const { pending, isNew } = await registry.change(sources, (draft) => {
+    put: (input, { tenantId, ifMatch } = {}) =>
+      registry.put(sources, (draft) => {
         const known = draft.find(sources, input.name);
         if (known !== undefined) refuseForeign(known, tenantId);
         checkIfMatch(ifMatch, known);
@@ -265,24 +262,17 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
         refuseManaged(sources, known);
         const kept = checkSet(inputs.toState({ ...input, tenant_id: source.tenantId }, state), tenantId);
         return { pending: put(draft, kept, "api", said(input.status)), isNew: false };
-      });
-      return { entry: pending.entry, isNew };
-    },
-    async change(name, change, meant = {}) {
-      const pending = await registry.change(sources, (draft) => {
+      }),
+    change: (name, change, meant = {}) =>
+      registry.changeOne(sources, (draft) => {
         const known = getMeant(draft, name, meant);
         refuseManaged(sources, known);
         const { state, source } = known.thing;
         const merged = { ...inputs.merge(state, change), tenant_id: source.tenantId };
         return put(draft, checkSet(inputs.toState(merged, state), meant.tenantId), "api", said(change.status));
-      });
-      return pending.entry;
-    },
+      }),
     setStatus: (name, status, meant = {}) =>
-      changeState(name, meant, ({ thing: { state } }) => ({
-        state: { ...state, shown: { ...state.shown, status } },
-        reason: said(status),
-      })),
+      changeState(name, meant, ({ state }) => ({ ...state, shown: { ...state.shown, status } }), said(status)),
     async rotateSecret(name, { secret: given, overlapMs }, meant = {}) {
       let secret = "";
       const entry = await changeSecrets(name, meant, ({ state }) => {

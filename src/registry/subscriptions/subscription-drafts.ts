@@ -8,6 +8,7 @@ import type { Collection } from "../collection.ts";
 import { refuseManaged, type DeclaredThing } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
 import { checkIfMatch } from "../if-match.ts";
+import type { PendingPut } from "../registry.ts";
 import type { KeptEntry, KnownSubscriptions } from "./known-subscriptions.ts";
 import { mergeChange, type SubscriptionBuild, type SubscriptionChange } from "./subscription-build.ts";
 import {
@@ -25,7 +26,7 @@ import type { KeptSubscription } from "./subscription-record.ts";
 export interface SubscriptionDrafts {
   add(draft: Draft, input: SubscriptionInput, made: Maker): Pending<KeptSubscription>;
   change(draft: Draft, of: SubscriptionRef, change: SubscriptionChange, ifMatch?: string): Pending<KeptSubscription>;
-  put(draft: Draft, id: string, input: SubscriptionInput, terms: PutTerms): PutPending;
+  put(draft: Draft, id: string, input: SubscriptionInput, terms: PutTerms): PendingPut<KeptSubscription>;
   /** Refuses one that is not there, or not in the version that is meant. */
   getMeant(draft: Draft, of: SubscriptionRef, ifMatch: string | undefined): KeptEntry;
   toDeclared(draft: Draft, input: SubscriptionInput): DeclaredThing<KeptSubscription>;
@@ -42,11 +43,6 @@ export interface PutTerms {
   boundTo?: string | undefined;
   createdBy?: string | undefined;
   ifMatch?: string | undefined;
-}
-
-export interface PutPending {
-  pending: Pending<KeptSubscription>;
-  isNew: boolean;
 }
 
 export interface SubscriptionDraftsOptions extends SubscriptionCheckOptions {

@@ -3,7 +3,7 @@ import type { SigningKeys } from "../../domain/signing-keys.ts";
 import type { Subscription, SubscriptionInput, SubscriptionStatus } from "../../domain/subscription.ts";
 import { presentDestination } from "../../deliver/senders/kind-settings.ts";
 import { declare, refuseManaged } from "../declared.ts";
-import type { Draft, Pending } from "../draft.ts";
+import type { Draft } from "../draft.ts";
 import { createKnownSubscriptions, type KeptEntry, type SubscriptionChanged } from "./known-subscriptions.ts";
 import type { Once, Registry } from "../registry.ts";
 import type { Change } from "../resource.ts";
@@ -141,18 +141,18 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
   }
 
   /** As it was written: memory may be further already. */
-  const shown = ({ entry }: { entry: KeptEntry }): Subscription => {
+  function shown(entry: KeptEntry): Subscription {
     const current = known.find(entry.seq);
     return current?.version === entry.version ? current : known.derive(entry);
-  };
+  }
 
   async function make(input: SubscriptionInput, { id = options.createId("sub"), createdBy, once }: MakeOptions) {
     const made = await registry.make(kept, once, (draft) => drafts.add(draft, input, { id, createdBy }));
-    return { subscription: shown(made), isReplay: made.isReplay };
+    return { subscription: shown(made.entry), isReplay: made.isReplay };
   }
 
   async function setStatus(of: SubscriptionRef, status: SubscriptionStatus, { ifMatch, tell }: StatusOptions = {}) {
-    const result = await registry.change(kept, (draft): Pick<Pending<KeptSubscription>, "entry"> => {
+    const result = await registry.changeOne(kept, (draft) => {
       const entry = drafts.getMeant(draft, of, ifMatch);
       if (entry.thing.status === status) return { entry };
       tell?.(draft, known.derive(entry));
@@ -184,11 +184,11 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     create: async (input, made = {}) => (await make(input, made)).subscription,
     make,
     async put(id, input, terms) {
-      const { pending, isNew } = await registry.change(kept, (draft) => drafts.put(draft, id, input, terms));
-      return { subscription: shown(pending), isNew };
+      const { entry, isNew } = await registry.put(kept, (draft) => drafts.put(draft, id, input, terms));
+      return { subscription: shown(entry), isNew };
     },
     async change(of, change, ifMatch) {
-      return shown(await registry.change(kept, (draft) => drafts.change(draft, of, change, ifMatch)));
+      return shown(await registry.changeOne(kept, (draft) => drafts.change(draft, of, change, ifMatch)));
     },
     setStatus,
     async suspend({ id, tenantId }, tell) {
@@ -200,7 +200,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       });
     },
     async changeKeys({ id, tenantId }, toChanged) {
-      const result = await registry.change(kept, (draft): Pick<Pending<KeptSubscription>, "entry"> => {
+      const result = await registry.changeOne(kept, (draft) => {
         const entry = draft.get(kept, id, tenantId);
         const keys = toChanged(entry.thing.keys, known.derive(entry), draft);
         return keys === entry.thing.keys ? { entry } : draft.put(kept, build.withKeys(entry.thing, keys));

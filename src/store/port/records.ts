@@ -44,12 +44,13 @@ export interface Records {
 export type RecordKind =
   | "event_type"
   | "key"
-  | "smartsheet_webhook"
   | "source"
   | "subscription"
   | "target"
   | "tenant"
-  | "validation";
+  | "validation"
+  /** Of a plugin: its name, and what it is there. */
+  | `${string}_${string}`;
 
 export interface RecordKey {
   kind: RecordKind;

@@ -8,18 +8,16 @@ import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { createEventBlocks } from "./event-blocks.ts";
 import { createEventIds } from "./event-ids.ts";
+import { readLastSeq } from "./event-numbers.ts";
 import type { Moves } from "./move.ts";
-import { createBornSending } from "./sending-rows.ts";
+import type { SendingWalk } from "./sending-rows.ts";
 import { MESSAGE_STATE } from "./taken-messages.ts";
-import type { Memory } from "./transactions.ts";
-
-/** In `meta`. The last event's number is kept when the event is deleted: numbers are never given again. */
-export const LAST_EVENT_SEQ = "last_event_seq";
+import type { TransactionPart } from "./transactions.ts";
 
 /** Larger bodies stand apart, so that reading events does not drag them along. */
 const INLINE_BODY_BYTES = 16_384;
 
-export interface Accept extends Memory {
+export interface Accept extends TransactionPart {
   accept(event: NewEvent, deliveries: readonly NewDelivery[], wall: number): Stored;
   /** Whether it was born as being sent; undefined when the event already had it. */
   insertDelivery(to: DeliveryTarget, delivery: NewDelivery, createdAt: number): boolean | undefined;
@@ -43,6 +41,7 @@ export function createAccept(
   db: Database,
   counters: CounterDeltas,
   moves: Pick<Moves, "isNext">,
+  sending: Pick<SendingWalk, "noteNewRow">,
   options: AcceptOptions,
 ): Accept {
   // Run by `get` and not by `run`, which makes an object of what nobody asks for, at a third of a statement's cost.
@@ -78,14 +77,8 @@ export function createAccept(
   const selectTenant = db.prepare("select tenant_id from events where seq = ?");
 
   const ids = createEventIds(db);
-  let lastSeq = readLastSeq();
+  let lastSeq = readLastSeq(db);
   const blocks = createEventBlocks(db, lastSeq + 1);
-  const bornSending = createBornSending(db, () => lastSeq + 1);
-  function readLastSeq(): number {
-    const select = db.prepare(`
-      select max(coalesce((select max(seq) from events), 0), coalesce((select value from meta where key = ?), 0)) as seq`);
-    return (select.get(LAST_EVENT_SEQ) as { seq: number }).seq;
-  }
 
   /** The id of the event that already has this key, or the free place where its hash goes. */
   function lookUpKey(event: NewEvent, key: string): { knownAs: string } | { freeHash: bigint } {
@@ -116,21 +109,20 @@ export function createAccept(
     const key = delivery.ordered ? (to.orderingKey ?? "") : null;
     const isHead = key === null || moves.isNext(subscriptionSeq, key, to.eventSeq);
     const isClaimed = isHead && delivery.claim;
-    const isSentAsBorn = isClaimed && isFirst && key === null;
     const row = [
       to.eventSeq,
       subscriptionSeq,
       isClaimed ? STATE.sending : STATE.pending,
       delivery.ordered ? 1 : 0,
       to.dueAt,
-      isHead && !isSentAsBorn ? rankOf(to.dueAt, to.priority, false) : null,
+      isHead ? rankOf(to.dueAt, to.priority, false) : null,
       key,
       delivery.expiresAt ?? null,
       createdAt,
     ];
     if (isFirst) insertFirst.get(...row);
     else if (insertIfMissing.run(...row).changes === 0) return undefined;
-    if (isSentAsBorn) bornSending.noteBirth();
+    sending.noteNewRow();
     counters.addDelivery(subscriptionSeq, "created", 1);
     return isClaimed;
   }
@@ -213,12 +205,9 @@ export function createAccept(
       moveCursor.run(cursor ?? null, added, eventSeq);
     },
 
-    write: bornSending.write,
-
     /** Sequence numbers given out by a transaction that did not commit are free again. */
     rollback() {
-      lastSeq = readLastSeq();
-      bornSending.rollback();
+      lastSeq = readLastSeq(db);
       blocks.rollback(lastSeq + 1);
       ids.rollback();
     },

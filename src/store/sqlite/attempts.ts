@@ -2,10 +2,10 @@ import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
 import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
 import { createAttemptForms } from "./attempt-forms.ts";
 import type { Database } from "./connection.ts";
-import type { Memory } from "./transactions.ts";
+import type { TransactionPart } from "./transactions.ts";
 
 /** Attempts stand in the order in which they were recorded; a delivery points at its last, and each at the one before. */
-export interface AttemptLog extends Memory {
+export interface AttemptLog extends TransactionPart {
   /** The number that the next one gets. */
   readonly nextSeq: number;
   /** Records it as the last of its delivery, which is to point at it. */

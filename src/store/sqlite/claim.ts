@@ -9,6 +9,7 @@ import {
   type DeadDelivery,
 } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
+import type { SendingWalk } from "./sending-rows.ts";
 
 export interface Claim {
   claim(request: ClaimRequest, now: number): ClaimResult;
@@ -28,6 +29,7 @@ const CONTENT = `json_array(d.event_seq, d.subscription_seq, d.generation, d.att
 export function createClaim(
   db: Database,
   expire: (eventSeq: number, subscriptionSeq: number, now: number) => void,
+  sending: Pick<SendingWalk, "passedSeq">,
 ): Claim {
   // Ranks differ from due times by at most MAX_RANK_OFFSET_MS, so no due delivery lies beyond that.
   const selectDue = db.prepare(`
@@ -41,7 +43,7 @@ export function createClaim(
     from deliveries d join events e on e.seq = d.event_seq
     where d.event_seq = ? and d.subscription_seq = ? and d.next_attempt_at <= ?`);
   const markSending = db.prepare(`
-    update deliveries set state = ${CLAIM.to}
+    update deliveries set state = ${CLAIM.to}, listed = event_seq <= ?
     where subscription_seq = ? and event_seq in (select value from json_each(?)) and state in ${CLAIM.from}`);
   const selectNextDue = db.prepare(`
     select min(next_attempt_at) as due_at from deliveries
@@ -60,7 +62,7 @@ export function createClaim(
 
   function mark(claimed: readonly ClaimedDelivery[], subscriptionSeq: number): void {
     if (claimed.length === 0) return;
-    markSending.get(subscriptionSeq, JSON.stringify(claimed.map(({ eventSeq }) => eventSeq)));
+    markSending.get(sending.passedSeq, subscriptionSeq, JSON.stringify(claimed.map(({ eventSeq }) => eventSeq)));
   }
 
   function findAnyDue(subscriptionSeq: number, now: number): number | undefined {

@@ -12,13 +12,17 @@ export function createCounterReads(prepare: Prepare) {
   return {
     loadCounters(): Counters {
       return {
-        events: prepare("select tenant_id as tenantId, accepted, unmatched, duplicates, pruned from event_counters")
+        events: prepare(
+          `select tenant_id as tenantId, accepted, unmatched, duplicates, pruned from counters
+            where subscription_seq = 0`,
+        )
           .all()
           .map(toRow) as unknown as Counters["events"],
         deliveries: prepare(
           `select subscription_seq as subscriptionSeq, tenant_id as tenantId, created, delivered, dead, cancelled,
               attempts, failures, last_attempt_at as lastAttemptAt, dead - pruned_dead as deadLetters,
-              pruned_delivered + pruned_dead + pruned_cancelled as pruned from counters`,
+              pruned_delivered + pruned_dead + pruned_cancelled as pruned from counters
+            where subscription_seq > 0 order by subscription_seq`,
         )
           .all()
           .map(toRow) as unknown as Counters["deliveries"],

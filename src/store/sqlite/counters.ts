@@ -1,5 +1,5 @@
 import type { Database } from "./connection.ts";
-import { createTenantBirth } from "./tenants.ts";
+import { createTenantInsert } from "./tenants.ts";
 
 export type DeliveryCounter = "created" | "delivered" | "dead" | "cancelled" | "attempts" | "failures";
 export type EventCounter = "accepted" | "unmatched" | "duplicates";
@@ -13,6 +13,9 @@ const DELIVERY_COUNTERS: readonly DeliveryCounter[] = [
   "failures",
 ];
 const EVENT_COUNTERS: readonly EventCounter[] = ["accepted", "unmatched", "duplicates"];
+
+/** What is counted of a tenant's events stands before its subscriptions, in the place of none. */
+const EVENTS_ROW = 0;
 
 /** Collects changes while a transaction runs and writes each counter once, before it commits. */
 export interface CounterDeltas {
@@ -38,29 +41,42 @@ interface DeliveryDelta extends Record<DeliveryCounter, number> {
   lastAttemptAt: number | null;
 }
 
+/** Whose the subscription ?1 is. It stays so: what was deleted leaves a tombstone. */
+export const TENANT_OF = "coalesce((select tenant_id from records where seq = ?1), '')";
+
+const addEach = (counters: readonly string[]) => counters.map((name, i) => `${name} = ${name} + ?${i + 3}`).join(", ");
+
 export function createCounterDeltas(db: Database): CounterDeltas {
   const deliveries = new Map<number, DeliveryDelta>();
   const events = new Map<string, EventDelta>();
 
-  const writeDelivery = db.prepare(`
-    insert into counters (subscription_seq, tenant_id, ${DELIVERY_COUNTERS.join(", ")}, last_attempt_at)
-    values (?1, coalesce((select tenant_id from records where seq = ?1), ''), ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-    on conflict (subscription_seq) do update set
-      ${DELIVERY_COUNTERS.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")},
-      last_attempt_at = coalesce(excluded.last_attempt_at, last_attempt_at)`);
-  /** Most are there already, and an update costs a third of what an upsert costs. */
+  const makeRow = db.prepare("insert or ignore into counters (tenant_id, subscription_seq) values (?, ?)");
   const updateDelivery = db.prepare(`
-    update counters set ${DELIVERY_COUNTERS.map((name, i) => `${name} = ${name} + ?${i + 2}`).join(", ")},
-      last_attempt_at = coalesce(?${DELIVERY_COUNTERS.length + 2}, last_attempt_at)
-    where subscription_seq = ?1`);
-  const known = new Set<number>();
-  const writeEvent = db.prepare(`
-    insert into event_counters (tenant_id, ${EVENT_COUNTERS.join(", ")}, stored_bytes) values (?, ?, ?, ?, ?)
-    on conflict (tenant_id) do update set
-      ${EVENT_COUNTERS.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")},
-      stored_bytes = stored_bytes + excluded.stored_bytes`);
-  const giveBirth = createTenantBirth(db);
+    update counters set ${addEach(DELIVERY_COUNTERS)}, last_attempt_at = coalesce(?9, last_attempt_at)
+    where tenant_id = ?1 and subscription_seq = ?2`);
+  const updateEvent = db.prepare(`
+    update counters set ${addEach([...EVENT_COUNTERS, "stored_bytes"])} where tenant_id = ?1 and subscription_seq = ?2`);
+  const selectTenant = db.prepare(`select ${TENANT_OF} as id`);
+  const insertTenant = createTenantInsert(db);
+  /** Those that have a row: most do, and an update costs a third of what an upsert costs. */
   const knownTenants = new Set<string>();
+  const tenantsOf = new Map<number, string>();
+
+  function findTenant(seq: number): string {
+    const known = tenantsOf.get(seq);
+    if (known !== undefined) return known;
+    const { id } = selectTenant.get(seq) as { id: string };
+    makeRow.get(id, seq);
+    tenantsOf.set(seq, id);
+    return id;
+  }
+
+  function makeTenant(tenantId: string, wall: number): void {
+    makeRow.get(tenantId, EVENTS_ROW);
+    insertTenant(tenantId, wall);
+    if (knownTenants.size >= MAX_KNOWN_TENANTS) knownTenants.clear();
+    knownTenants.add(tenantId);
+  }
 
   function deliveryDelta(seq: number): DeliveryDelta {
     let delta = deliveries.get(seq);
@@ -91,16 +107,22 @@ export function createCounterDeltas(db: Database): CounterDeltas {
     },
     write() {
       for (const [seq, d] of deliveries) {
-        const write = known.has(seq) ? updateDelivery : writeDelivery;
-        write.get(seq, d.created, d.delivered, d.dead, d.cancelled, d.attempts, d.failures, d.lastAttemptAt);
-        known.add(seq);
+        const tenantId = findTenant(seq);
+        updateDelivery.get(
+          tenantId,
+          seq,
+          d.created,
+          d.delivered,
+          d.dead,
+          d.cancelled,
+          d.attempts,
+          d.failures,
+          d.lastAttemptAt,
+        );
       }
       for (const [tenantId, d] of events) {
-        writeEvent.get(tenantId, d.accepted, d.unmatched, d.duplicates, d.bytes);
-        if (knownTenants.has(tenantId)) continue;
-        giveBirth(tenantId, d.wall);
-        if (knownTenants.size >= MAX_KNOWN_TENANTS) knownTenants.clear();
-        knownTenants.add(tenantId);
+        if (!knownTenants.has(tenantId)) makeTenant(tenantId, d.wall);
+        updateEvent.get(tenantId, EVENTS_ROW, d.accepted, d.unmatched, d.duplicates, d.bytes);
       }
       deliveries.clear();
       events.clear();
@@ -109,7 +131,7 @@ export function createCounterDeltas(db: Database): CounterDeltas {
       deliveries.clear();
       events.clear();
       // What was written first by a transaction that is undone is not there any more.
-      known.clear();
+      tenantsOf.clear();
       knownTenants.clear();
     },
   };

@@ -1,5 +1,6 @@
-import { closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
+import { accessSync, closeSync, constants, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { PosthornError } from "../../domain/errors.ts";
 
 /** Makes a directory and those above it that are missing, and makes sure that a power cut leaves them there. */
 export function makeDurableDirectory(path: string): void {
@@ -16,5 +17,20 @@ export function syncDirectory(path: string): void {
     fsyncSync(handle);
   } finally {
     closeSync(handle);
+  }
+}
+
+/** Makes the data directory if need be, and refuses one that cannot be written. */
+export function prepareDataDir(path: string): void {
+  try {
+    makeDurableDirectory(path);
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new PosthornError(
+      "data_dir_not_writable",
+      `The data directory ${path} cannot be written (${(error as Error).message}). ` +
+        "Give this user the right to, or choose another with POSTHORN_DATA_DIR.",
+      { cause: error },
+    );
   }
 }

@@ -67,9 +67,11 @@ export function createEventReads(prepare: Prepare) {
     const tenants =
       tenantId !== undefined
         ? [tenantId]
-        : (prepare("select tenant_id from event_counters").all() as unknown as { tenant_id: string }[]).map(
-            (row) => row.tenant_id,
-          );
+        : (
+            prepare("select tenant_id from counters where subscription_seq = 0").all() as unknown as {
+              tenant_id: string;
+            }[]
+          ).map((row) => row.tenant_id);
     for (const tenant of tenants) {
       const row = findByKey(tenant, publishKey(id));
       if (row !== undefined) return row;

@@ -100,11 +100,6 @@ export interface DueChange {
 
 const RELEASE = statesOf("release");
 
-/** One that is sent as it was born has no rank yet; it waits for its first try. */
-const FIRST_RANK = `next_attempt_at + (
-  select case priority ${PRIORITIES.map((name, i) => `when ${i} then ${rankOf(0, name, false)}`).join(" ")} end
-  from events where seq = event_seq)`;
-
 /** `deliveries.early`. */
 export const EARLY = { free: 0, broughtForward: 1, kept: 2 } as const;
 
@@ -122,7 +117,7 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
       next_attempt_at = ?, next_trigger = ?, rank = ?, early = ?, last_error = ?, completed_at = null, dead_reason = null
     where event_seq = ? and subscription_seq = ?`);
   const releaseRow = db.prepare(`
-    update deliveries set state = ${RELEASE.to}, rank = coalesce(rank, ${FIRST_RANK})
+    update deliveries set state = ${RELEASE.to}
     where event_seq = ? and subscription_seq = ? and state in ${RELEASE.from} and generation = ?`);
   const reopenRow = db.prepare(`
     update deliveries set state = ?, generation = generation + 1, uncounted_attempts = attempt_count, recoveries = 0,

@@ -20,7 +20,7 @@ import type { Stored } from "../commit/batch.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createMarkLookup, createMarkWrite } from "./idempotency-keys.ts";
 import type { createReplayWrites } from "./replays.ts";
-import { createTenantBirth } from "./tenants.ts";
+import { createTenantInsert } from "./tenants.ts";
 
 /** A tenant is there as soon as it has one of these. */
 const BEARS_TENANT: ReadonlySet<RecordKind> = new Set(["key", "subscription"]);
@@ -52,7 +52,7 @@ export function createRecordWrites(
     on conflict (kind, tenant_id, id) do update set version = ?4, format = ?5, data = ?6, blob = ?7, updated_at = ?8,
       created_at = iif(deleted_at is null, created_at, ?8), deleted_at = null
     returning seq`);
-  const bury = db.prepare(`
+  const markDeleted = db.prepare(`
     update records set version = ?4, data = null, blob = null, updated_at = ?5, deleted_at = ?5
     where kind = ?1 and tenant_id = ?2 and id = ?3 returning seq`);
   const forgetState = db.prepare("delete from record_states where seq = ?");
@@ -68,7 +68,7 @@ export function createRecordWrites(
   );
   const findMark = createMarkLookup(db);
   const writeMark = createMarkWrite(db);
-  const giveBirth = createTenantBirth(db);
+  const insertTenant = createTenantInsert(db);
 
   function findLive({ kind, tenantId, id }: RecordKey): RecordSql | undefined {
     const row = find.get(kind, tenantId, id) as RecordSql | undefined;
@@ -143,11 +143,11 @@ export function createRecordWrites(
       keep.run(kind, tenantId, series, number, id, change.format, change.act === "delete" ? 1 : 0, data, bytes, at);
     }
     if (change.act === "put") {
-      if (tenantId !== "" && BEARS_TENANT.has(kind)) giveBirth(tenantId, at, version);
+      if (tenantId !== "" && BEARS_TENANT.has(kind)) insertTenant(tenantId, at, version);
       const { format, data, blob = null } = change;
       return (put.get(kind, tenantId, id, version, format, data, blob, at) as { seq: number }).seq;
     }
-    const { seq } = bury.get(kind, tenantId, id, version, at) as { seq: number };
+    const { seq } = markDeleted.get(kind, tenantId, id, version, at) as { seq: number };
     forgetState.run(seq);
     if (kind === "tenant") onTenantDeleted?.(id);
     return seq;

@@ -25,7 +25,7 @@ export type Place =
 /** By how much the clock may have been set back without an event being overlooked. */
 const CLOCK_MARGIN_MS = 86_400_000;
 const BELIEVED_MS = 86_400_000;
-const MAX_LEAPS = 256;
+const MAX_SKIPS = 256;
 const SWEPT_AT_ONCE = 16;
 
 export function createRetentionWalk(db: Database): RetentionWalk {
@@ -79,7 +79,7 @@ export function createRetentionWalk(db: Database): RetentionWalk {
     find(afterSeq, rules, wall) {
       const youngest = wall - shortestAge(rules);
       let at = afterSeq;
-      for (let leaps = 0; leaps < MAX_LEAPS; leaps++) {
+      for (let skips = 0; skips < MAX_SKIPS; skips++) {
         const next = selectNext.get(at) as { seq: number; receivedAt: number } | undefined;
         sweep(Math.ceil((at + 1) / BLOCK_EVENTS), next === undefined ? Number.MAX_SAFE_INTEGER : blockOf(next.seq));
         if (next === undefined) return { kind: "end", afterSeq: at };

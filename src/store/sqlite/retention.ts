@@ -2,11 +2,13 @@ import { STATE } from "../../domain/delivery.ts";
 import type { Ages } from "../../domain/retention.ts";
 import { BATCH_LIMITS } from "../commit/batch.ts";
 import type { Pruned, PruneStep } from "../port/jobs.ts";
-import { LAST_EVENT_SEQ, type AcceptOptions } from "./accept.ts";
+import type { AcceptOptions } from "./accept.ts";
 import { createAttemptFormRemoval } from "./attempt-forms.ts";
 import { createAttempts, createAttemptsOfEvents } from "./attempts.ts";
 import type { Database } from "./connection.ts";
+import { TENANT_OF } from "./counters.ts";
 import { createEventIdRemoval } from "./event-ids.ts";
+import { LAST_EVENT_SEQ } from "./event-numbers.ts";
 import { createKnownIds, type DeletedEvent } from "./known-ids.ts";
 import type { RequestRing } from "./request-ring.ts";
 import { createRetentionWalk } from "./retention-walk.ts";
@@ -34,10 +36,10 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
   const addPruned = db.prepare(`
     update counters set pruned_delivered = pruned_delivered + ?2, pruned_dead = pruned_dead + ?3,
       pruned_cancelled = pruned_cancelled + ?4
-    where subscription_seq = ?1`);
-  const addPrunedEvents = db.prepare(
-    "update event_counters set pruned = pruned + ?2, stored_bytes = stored_bytes - ?3 where tenant_id = ?1",
-  );
+    where tenant_id = ${TENANT_OF} and subscription_seq = ?1`);
+  const addPrunedEvents = db.prepare(`
+    update counters set pruned = pruned + ?2, stored_bytes = stored_bytes - ?3
+    where tenant_id = ?1 and subscription_seq = 0`);
   const attempts = createAttempts(db);
   const attemptsOfEvents = createAttemptsOfEvents(db);
   const removeAll = ["deliveries", "bodies", "taken_messages"].map((table) =>

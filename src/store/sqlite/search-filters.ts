@@ -9,12 +9,12 @@ import { createEventIdLookup } from "./event-ids.ts";
 import { SENDING_ROWS } from "./sending-rows.ts";
 
 /**
- * Leaps over events that cannot fit. Given a sequence number, it returns one that is not higher, with nothing that fits
+ * Skips events that cannot fit. Given a sequence number, it returns one that is not higher, with nothing that fits
  * between the two (the lower included, the higher not). One call does little work; when it returns the same number,
  * the event below may fit.
  */
-export interface Sieve {
-  leap(below: number): number;
+export interface Skip {
+  next(below: number): number;
   /** It points at single events, so that reading their neighbours would be wasted. */
   isExact: boolean;
 }
@@ -22,16 +22,16 @@ export interface Sieve {
 type Prepare = (sql: string) => Statement;
 
 /** Those that serve the filter. None: everything must be read. */
-export function createSieves(prepare: Prepare, filter: EventFilter): Sieve[] {
-  const sieves: Sieve[] = [];
-  if (filter.status === "FAILED") sieves.push(sieveDead(prepare));
-  if (filter.status === "PENDING") sieves.push(sieveOpen(prepare));
-  if (filter.id !== undefined) sieves.push(sieveId(prepare, filter.id));
+export function createSkips(prepare: Prepare, filter: EventFilter): Skip[] {
+  const skips: Skip[] = [];
+  if (filter.status === "FAILED") skips.push(skipToDead(prepare));
+  if (filter.status === "PENDING") skips.push(skipToOpen(prepare));
+  if (filter.id !== undefined) skips.push(skipToId(prepare, filter.id));
   const keys = keysOf(filter);
   if (keys.length > 0 || filter.since !== undefined || filter.until !== undefined) {
-    sieves.push(sieveBlocks(prepare, filter, keys));
+    skips.push(skipByBlocks(prepare, filter, keys));
   }
-  return sieves;
+  return skips;
 }
 
 /** What a block must hold. The most telling first: the filters of that one are read, of the others only where it fits. */
@@ -69,7 +69,7 @@ function leadingWordsOf(pattern: string): string {
 }
 
 /** By what was written of whole blocks. One of which nothing was written may hold anything. */
-function sieveBlocks(prepare: Prepare, { since, until }: EventFilter, keys: readonly BlockKey[]): Sieve {
+function skipByBlocks(prepare: Prepare, { since, until }: EventFilter, keys: readonly BlockKey[]): Skip {
   const selectGroup = prepare("select blocks from event_block_groups where segment = ? and block_group = ?");
   const select = prepare(`
     select block, min_received_at as minReceivedAt, max_received_at as maxReceivedAt, has_all_labels as hasAllLabels,
@@ -108,7 +108,7 @@ function sieveBlocks(prepare: Prepare, { since, until }: EventFilter, keys: read
 
   return {
     isExact: false,
-    leap(below) {
+    next(below) {
       let at = below;
       const isLoaded = find(blockOf(below - 1)) !== undefined;
       if (!isLoaded) {
@@ -127,26 +127,26 @@ function sieveBlocks(prepare: Prepare, { since, until }: EventFilter, keys: read
 }
 
 /** Generated ids are looked up; those that senders gave are in the filters. A sender may have given one of ours. */
-function sieveId(prepare: Prepare, id: string): Sieve {
+function skipToId(prepare: Prepare, id: string): Skip {
   const found = createEventIdLookup(prepare)(id);
-  const generated = sieveListed(found === undefined ? [] : [found]);
-  const given = sieveBlocks(prepare, {}, [{ key: toFilterKey("givenId", id), isLabel: false }]);
+  const generated = skipToListed(found === undefined ? [] : [found]);
+  const given = skipByBlocks(prepare, {}, [{ key: toFilterKey("givenId", id), isLabel: false }]);
   let reached = Number.POSITIVE_INFINITY;
   return {
     isExact: false,
-    leap(below) {
-      // The one that has leapt further is not asked again before the other is there.
-      if (below <= reached) reached = given.leap(below);
-      return Math.max(generated.leap(below), reached);
+    next(below) {
+      // The one that has skipped more is not asked again before the other is there.
+      if (below <= reached) reached = given.next(below);
+      return Math.max(generated.next(below), reached);
     },
   };
 }
 
-function sieveListed(ascending: ArrayLike<number>): Sieve {
+function skipToListed(ascending: ArrayLike<number>): Skip {
   let last = ascending.length - 1;
   return {
     isExact: true,
-    leap(below) {
+    next(below) {
       while (last >= 0 && (ascending[last] as number) >= below) last--;
       return last < 0 ? 0 : (ascending[last] as number) + 1;
     },
@@ -156,22 +156,22 @@ function sieveListed(ascending: ArrayLike<number>): Sieve {
 const DEAD_AT_ONCE = 100;
 
 /** An event has failed when a delivery of it is dead, and there is an index of those. */
-function sieveDead(prepare: Prepare): Sieve {
+function skipToDead(prepare: Prepare): Skip {
   const select = prepare(`
     select event_seq as seq from deliveries where state = ${STATE.dead} and event_seq < ? order by event_seq desc
     limit ${DEAD_AT_ONCE}`);
-  let listed: Sieve | undefined;
+  let listed: Skip | undefined;
   let lowest = Number.POSITIVE_INFINITY;
   return {
     isExact: true,
-    leap(below) {
+    next(below) {
       if (listed === undefined || below <= lowest) {
         const rows = select.all(below) as { seq: number }[];
         if (rows.length === 0) return 0;
         lowest = (rows.at(-1) as { seq: number }).seq;
-        listed = sieveListed(rows.map(({ seq }) => seq).reverse());
+        listed = skipToListed(rows.map(({ seq }) => seq).reverse());
       }
-      return listed.leap(below);
+      return listed.next(below);
     },
   };
 }
@@ -180,7 +180,7 @@ function sieveDead(prepare: Prepare): Sieve {
 const MAX_LISTED = 20_000;
 const DELIVERIES_AT_ONCE = 2000;
 
-function sieveOpen(prepare: Prepare): Sieve {
+function skipToOpen(prepare: Prepare): Skip {
   // One statement sees one moment: a delivery that goes from one index to another is not missed.
   const rows = prepare(`
     select event_seq as seq from deliveries where state = ${STATE.pending} and rank is not null
@@ -188,12 +188,12 @@ function sieveOpen(prepare: Prepare): Sieve {
     union all select event_seq from deliveries where queued_key is not null and rank is null and state = ${STATE.pending}
     union all select seq from events where fan_out_cursor is not null
     limit ${MAX_LISTED + 1}`).all() as unknown as { seq: number }[];
-  if (rows.length > MAX_LISTED) return sieveOpenOneByOne(prepare);
-  return sieveListed(Float64Array.from(rows, ({ seq }) => seq).sort());
+  if (rows.length > MAX_LISTED) return skipToOpenOneByOne(prepare);
+  return skipToListed(Float64Array.from(rows, ({ seq }) => seq).sort());
 }
 
 /** Deliveries are small beside events, and lie in the same order. */
-function sieveOpenOneByOne(prepare: Prepare): Sieve {
+function skipToOpenOneByOne(prepare: Prepare): Skip {
   const selectUnfinished = prepare("select max(seq) as seq from events where fan_out_cursor is not null and seq < ?");
   const select = prepare(`
     select max(case when state < ${ENDED} then event_seq end) as open, min(event_seq) as lowest, count(*) as count
@@ -201,7 +201,7 @@ function sieveOpenOneByOne(prepare: Prepare): Sieve {
       order by event_seq desc, subscription_seq desc limit ${DELIVERIES_AT_ONCE})`);
   return {
     isExact: true,
-    leap(below) {
+    next(below) {
       const { seq: unfinished } = selectUnfinished.get(below) as { seq: number | null };
       const { open, lowest, count } = select.get(below) as {
         open: number | null;

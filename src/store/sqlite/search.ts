@@ -4,7 +4,7 @@ import { matchesPattern, parsePattern } from "../../domain/pattern.ts";
 import type { EventFilter, EventPage, SearchPage, StoredEvent } from "../port/reads.ts";
 import type { Statement } from "./connection.ts";
 import { BLOCK_EVENTS, blockOf } from "./event-blocks.ts";
-import { createSieves, type Sieve } from "./search-filters.ts";
+import { createSkips, type Skip } from "./search-filters.ts";
 
 /** How many events one statement reads. Fewer with their bodies, of which each has up to 16 KB here. */
 const EVENTS_AT_ONCE = 256;
@@ -14,7 +14,7 @@ const BODIES_AT_ONCE = 64;
  * pages of a busy machine, where a thread waits for its turn longer than it works, could have nothing in them.
  */
 const LEAST_WORK_PER_MS = 50;
-const WORK_OF_LEAP = 16;
+const WORK_OF_SKIP = 16;
 const WORK_OF_BODY = 8;
 /** A full page looks this part of the budget further, for whether there is a next one. */
 const LOOK_AHEAD = 0.1;
@@ -52,7 +52,7 @@ export interface SearchOptions {
 }
 
 /**
- * Walks the log from the newest event down: sieves leap over what cannot fit, the rest is read in small steps and
+ * Walks the log from the newest event down: what cannot fit is skipped, the rest is read in small steps and
  * checked. Each step is a statement of its own, so that no read holds a checkpoint back, and after each the budget
  * is asked. `below` is where the page before ended.
  */
@@ -67,8 +67,8 @@ export function searchEvents(
   const bounds = prepare("select (select min(seq) from events) as low, (select max(seq) from events) as high");
   const { low, high } = bounds.get() as { low: number | null; high: number | null };
   const bottom = low ?? 0;
-  const sieves = createSieves(prepare, filter);
-  const isExact = sieves.some((sieve) => sieve.isExact);
+  const skips = createSkips(prepare, filter);
+  const isExact = skips.some((one) => one.isExact);
   const fits = createCheck(options, filter);
   const read = createReader(prepare, filter);
 
@@ -85,12 +85,12 @@ export function searchEvents(
   let work = 0;
   const isOver = () => work >= budgetMs * LEAST_WORK_PER_MS && nowMs() >= deadline;
 
-  /** Down to where no sieve leaps any further; false when time ran out before. */
-  function leap(): boolean {
-    for (let i = 0; i < sieves.length && at > bottom;) {
+  /** Down to where nothing more can be skipped; false when time ran out before. */
+  function skipOn(): boolean {
+    for (let i = 0; i < skips.length && at > bottom;) {
       const before = at;
-      at = (sieves[i] as Sieve).leap(at);
-      work += WORK_OF_LEAP;
+      at = (skips[i] as Skip).next(at);
+      work += WORK_OF_SKIP;
       i = at < before ? 0 : i + 1;
       if (at < before && at > bottom && isOver()) return false;
     }
@@ -98,7 +98,7 @@ export function searchEvents(
   }
 
   while (at > bottom) {
-    if (!leap()) return end(at);
+    if (!skipOn()) return end(at);
     if (at <= bottom) break;
     const step = isExact ? 1 : filter.text === undefined ? EVENTS_AT_ONCE : BODIES_AT_ONCE;
     const from = Math.max(bottom, at - step, blockOf(at - 1) * BLOCK_EVENTS);

@@ -1,54 +1,56 @@
 import { STATE } from "../../domain/delivery.ts";
+import { readLastSeq } from "./event-numbers.ts";
 import type { Database } from "./connection.ts";
-import type { Memory } from "./transactions.ts";
+import type { TransactionPart } from "./transactions.ts";
 
-/** In `meta`. Before this event nothing is being sent as it was born. */
-const BORN_FROM = "born_sending_from";
+/** In `meta`. What is being sent of this event and later ones is found by a walk, and needs no row in an index. */
+const WALKED_FROM = "sending_from";
 
-/** Sent as it was born: in no index, because nearly all of these end a moment later. */
-const IS_BORN = `state = ${STATE.sending} and rank is null`;
+/** Nearly all of these end a moment later. */
+const IS_WALKED = `state = ${STATE.sending} and listed = 0`;
 
-/**
- * All that is being sent: what was claimed later, by its index, and what was born so, by a walk over the newest
- * deliveries.
- */
+/** All that is being sent: what is listed, by its index, and all else by a walk over the newest deliveries. */
 export const SENDING_ROWS = `
-  select event_seq, subscription_seq from deliveries where state = ${STATE.sending} and rank is not null
+  select event_seq, subscription_seq from deliveries where state = ${STATE.sending} and listed = 1
   union all
   select event_seq, subscription_seq from deliveries
-  where event_seq >= coalesce((select value from meta where key = '${BORN_FROM}'), 0) and ${IS_BORN}`;
+  where event_seq >= coalesce((select value from meta where key = '${WALKED_FROM}'), 0) and ${IS_WALKED}`;
 
 /** After so many new deliveries the walk goes on, faster than they come, and in steps of a millisecond at most. */
 const NEW_ROWS = 1024;
 const STEP_ROWS = 2048;
 
 /** Keeps the place from where such a walk must begin. */
-export interface BornSending extends Required<Memory> {
-  noteBirth(): void;
+export interface SendingWalk extends Required<TransactionPart> {
+  /** What is claimed of this event and of earlier ones is to be listed: the walk has passed them. */
+  readonly passedSeq: number;
+  noteNewRow(): void;
 }
 
-/** `nextSeq` is the number that the next event gets. */
-export function createBornSending(db: Database, nextSeq: () => number): BornSending {
-  const selectPlace = db.prepare(`select value as seq from meta where key = '${BORN_FROM}'`);
-  const savePlace = db.prepare(`insert or replace into meta (key, value) values ('${BORN_FROM}', cast(? as integer))`);
+export function createSendingWalk(db: Database): SendingWalk {
+  const selectPlace = db.prepare(`select value as seq from meta where key = '${WALKED_FROM}'`);
+  const savePlace = db.prepare(
+    `insert or replace into meta (key, value) values ('${WALKED_FROM}', cast(? as integer))`,
+  );
   const walk = "from deliveries where (event_seq, subscription_seq) >= (?, ?) order by event_seq, subscription_seq";
   const selectFirst = db.prepare(`
     select event_seq, subscription_seq from (
-      select event_seq, subscription_seq, state, rank ${walk} limit ${STEP_ROWS})
-    where ${IS_BORN} limit 1`);
+      select event_seq, subscription_seq, state, listed ${walk} limit ${STEP_ROWS})
+    where ${IS_WALKED} limit 1`);
   const selectEnd = db.prepare(`select event_seq, subscription_seq ${walk} limit 1 offset ${STEP_ROWS - 1}`);
 
-  let births = 0;
+  let newRows = 0;
   let saved = 0;
   /** Where the walk goes on. A single event may have more deliveries than one step. */
   let place: Place = { event_seq: 0, subscription_seq: 0 };
   load();
 
   function load(): void {
-    births = 0;
+    newRows = 0;
     saved = (selectPlace.get() as { seq: number } | undefined)?.seq ?? 0;
     // Of a copy without its events, whose numbers begin anew.
-    if (saved > nextSeq()) save(nextSeq());
+    const nextSeq = readLastSeq(db) + 1;
+    if (saved > nextSeq) save(nextSeq);
     place = { event_seq: saved, subscription_seq: 0 };
   }
 
@@ -67,12 +69,15 @@ export function createBornSending(db: Database, nextSeq: () => number): BornSend
   }
 
   return {
-    noteBirth() {
-      births++;
+    get passedSeq() {
+      return place.event_seq;
+    },
+    noteNewRow() {
+      newRows++;
     },
     write() {
-      if (births < NEW_ROWS) return;
-      births = 0;
+      if (newRows < NEW_ROWS) return;
+      newRows = 0;
       step();
     },
     rollback: load,

@@ -5,9 +5,9 @@ import type { Claim } from "./claim.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { EARLY, type DeliveryRow, type Moves } from "./move.ts";
-import type { Memory } from "./transactions.ts";
+import type { TransactionPart } from "./transactions.ts";
 
-export interface Settle extends Memory {
+export interface Settle extends TransactionPart {
   settle(settlement: Settlement, now: number): Settled;
   /** Returns the number it is recorded by: the next free one, when another attempt already has `number`. */
   recordAttempt(eventSeq: number, subscriptionSeq: number, number: number, attempt: AttemptRecord): number;

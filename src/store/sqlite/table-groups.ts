@@ -14,7 +14,6 @@ const LOG_TABLES: ReadonlySet<string> = new Set([
   "old_attempts",
   "requests",
   "counters",
-  "event_counters",
   "job_runs",
   "replays",
   "attempt_stats",

@@ -2,7 +2,7 @@ import type { TenantUsage } from "../port/reads.ts";
 import type { Database, Statement } from "./connection.ts";
 
 /** Inserts a tenant that nobody has configured where there is none of that id; under a version of its own if none is given. */
-export function createTenantBirth(db: Database): (id: string, at: number, version?: number) => void {
+export function createTenantInsert(db: Database): (id: string, at: number, version?: number) => void {
   const find = db.prepare(
     "select 1 from records where kind = 'tenant' and tenant_id = '' and id = ? and deleted_at is null",
   );
@@ -29,11 +29,9 @@ export function createTenantReads(prepare: (sql: string) => Statement) {
         select t.value as tenantId,
           (select count(*) from records s
             where s.kind = 'subscription' and s.tenant_id = t.value and s.deleted_at is null) as subscriptions,
-          coalesce(o.open, 0) as openDeliveries,
-          coalesce((select e.stored_bytes from event_counters e where e.tenant_id = t.value), 0) as storedBytes
-        from json_each(?1) t left join (
-          select tenant_id, sum(created - delivered - dead - cancelled) as open from counters group by tenant_id
-        ) o on o.tenant_id = t.value`).all(JSON.stringify(ids));
+          coalesce(sum(c.created - c.delivered - c.dead - c.cancelled), 0) as openDeliveries,
+          coalesce(sum(c.stored_bytes), 0) as storedBytes
+        from json_each(?1) t left join counters c on c.tenant_id = t.value group by t.key`).all(JSON.stringify(ids));
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Database } from "./connection.ts";
 import { judgeFault, reportFault } from "./faults.ts";
 
 /** What a part keeps in memory of what it has written: it must go back when the database does. */
-export interface Memory {
+export interface TransactionPart {
   /** Writes what is only noted so far. */
   write?: () => void;
   /** The database has gone back: forgets what was noted, and reads again what it must know. */
@@ -21,19 +21,19 @@ export interface Transactions {
   attempt<T>(work: () => OrFault<T>): OrFault<T>;
 }
 
-export function createTransactions(db: Database, memories: readonly Memory[]): Transactions {
+export function createTransactions(db: Database, parts: readonly TransactionPart[]): Transactions {
   // Prepared: each transaction needs both.
   const begin = db.prepare("begin immediate");
   const commit = db.prepare("commit");
 
   function writeNotes(): void {
-    for (const memory of memories) memory.write?.();
+    for (const part of parts) part.write?.();
   }
 
   function undo(error: unknown, sql: string): void {
     try {
       if (db.isTransaction) db.exec(sql);
-      for (const memory of memories) memory.rollback();
+      for (const part of parts) part.rollback();
     } catch (undoError) {
       // What the next transaction would start from is unknown.
       throw new FatalFault("a transaction could not be rolled back", { cause: new AggregateError([error, undoError]) });

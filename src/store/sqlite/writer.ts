@@ -21,6 +21,7 @@ import { createMoves } from "./move.ts";
 import { createRecover } from "./recover.ts";
 import { createRequestRing } from "./request-ring.ts";
 import { createRetention } from "./retention.ts";
+import { createSendingWalk } from "./sending-rows.ts";
 import { createSettle } from "./settle.ts";
 import { createTransactions } from "./transactions.ts";
 
@@ -70,9 +71,10 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
   const counters = createCounterDeltas(db);
   const moves = createMoves(db, counters);
   const known = { dedupeHorizonMs: options.dedupeHorizonMs, hashKey: Buffer.from(hashKeyHex, "hex") };
-  const accept = createAccept(db, counters, moves, known);
+  const sending = createSendingWalk(db);
+  const accept = createAccept(db, counters, moves, sending, known);
   const expire = createExpire(db, moves);
-  const claim = createClaim(db, expire.one);
+  const claim = createClaim(db, expire.one, sending);
   const settle = createSettle(db, moves, claim, counters);
   const recover = createRecover(db, moves, settle, claim.nextDueAt, at);
   const ring = createRequestRing(db);
@@ -83,6 +85,7 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
     { write: () => counters.write(), rollback: () => counters.discard() },
     ring,
     accept,
+    sending,
     knownTime,
     settle,
   ]);

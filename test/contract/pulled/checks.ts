@@ -99,7 +99,7 @@ const STORED_CHECKS: readonly PulledCheck[] = [
         const reasons = parked.map(({ body, reason }) => [body.toString().slice(0, 7), reason.code]);
         expect(Object.fromEntries(reasons)).toEqual({
           xxxxxxx: "too_large",
-          "{broken": "unreadable_body",
+          "{broken": place.unreadable ?? "unreadable_body",
           "{}": "loop",
         });
         expect(parked.every(({ reason }) => reason.description.length > 10)).toBe(true);

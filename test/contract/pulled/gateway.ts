@@ -38,7 +38,7 @@ export async function withPullingGateway(
   run: (pulling: PullingGateway) => Promise<void>,
 ): Promise<void> {
   const late: { gateway?: TestGateway } = {};
-  const place = await harness.open(() => late.gateway?.now() ?? Date.now());
+  const place = await harness.open(() => late.gateway?.now() ?? Date.now(), undefined);
   const sink = await openSinkServer();
   const accepts = createAccepts(options.mode ?? "good");
   const gateway = await startTestGateway({

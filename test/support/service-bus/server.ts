@@ -67,7 +67,19 @@ export async function startServiceBus(): Promise<ServiceBusServer> {
     return queue;
   }
 
+  /** rhea counts credit down when it writes, after this turn: a second time in it would send more than that. */
+  let pumping: "no" | "once" | "again" = "no";
   function pump(): void {
+    if (pumping !== "no") {
+      pumping = "again";
+      return;
+    }
+    pumping = "once";
+    setImmediate(() => {
+      const isAgain = pumping === "again";
+      pumping = "no";
+      if (isAgain) pump();
+    });
     for (const queue of queues.values()) queue.expireLocks();
     for (const taker of takers.values()) if (!isEntitled(taker)) endSession(taker);
     for (const taker of takers.values()) deliverTo(taker);
@@ -81,7 +93,11 @@ export async function startServiceBus(): Promise<ServiceBusServer> {
   function deliverTo({ queue, sender, sessionId }: Taker): void {
     // Receive-and-delete: what is sent is gone.
     const isSettled = (sender as unknown as RemoteAttach).remote.attach.snd_settle_mode === 1;
-    while (sender.is_open() && sender.sendable()) {
+    for (
+      let { credit } = sender as unknown as { credit: number };
+      credit > 0 && sender.is_open() && sender.sendable();
+      credit--
+    ) {
       const one = isSettled ? queue.takeForGood(sessionId) : queue.take(sessionId);
       if (one === undefined) break;
       sender.send(toWire(one), toDeliveryTag(one.lock?.token ?? "00".repeat(16)));

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createConnections, type ConnectionsOptions } from "../../../src/brokers/connections.ts";
-import { loadOptional } from "../../../src/brokers/optional-package.ts";
+import { loadOptional } from "../../../src/brokers/broker-fault.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
 import { PROJECT_ROOT } from "../../support/sample-checkout.ts";

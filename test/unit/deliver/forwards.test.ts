@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createForwards, type AwaitedForward } from "../../../src/deliver/forwards.ts";
+import { createForwards } from "../../../src/deliver/forwards.ts";
+import type { AwaitedForward } from "../../../src/domain/forward-rules.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
 const START = Date.UTC(2026, 0, 1);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MODE, type TargetMode } from "../../../src/deliver/targets/mode.ts";
-import { createSubscriptionState, type SubscriptionState } from "../../../src/deliver/targets/subscription-state.ts";
+import { createSubscriptionState, type SubscriptionState } from "../../../src/deliver/targets/subscription-states.ts";
 import { createTarget, createTargetCondition } from "../../../src/deliver/targets/target.ts";
 import { DOWN, gone, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
 import { NOON, countOpen } from "../../support/store-fixtures.ts";

@@ -47,7 +47,7 @@ function fill(file: string): void {
       with recursive n(i) as (select 0 union all select i + 1 from n where i < ${ROWS - 1})
       insert into attempts (event_seq, subscription_seq, number, started_at, duration_ms, result, cause)
         select i / 4, i % 4, 1, 0, 0, 0, 0 from n;
-      insert into event_counters (tenant_id) values ('default'), ('other');
+      insert into counters (tenant_id, subscription_seq) values ('default', 0), ('other', 0);
       insert into records (seq, kind, tenant_id, id, version, format, data, created_at, updated_at)
         values (9, 'subscription', 'default', 'sub_9', 1, 1, '{}', 0, 0);
       delete from records;

@@ -9,6 +9,7 @@ import { createMoves } from "../../../src/store/sqlite/move.ts";
 import { createQueries } from "../../../src/store/sqlite/queries.ts";
 import type { EventFilter } from "../../../src/store/port/reads.ts";
 import { newDelivery, newEvent, NOON } from "../../support/store-fixtures.ts";
+import { createSendingWalk } from "../../../src/store/sqlite/sending-rows.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
 describe("blocks of events", () => {
@@ -24,7 +25,10 @@ describe("blocks of events", () => {
   function openAccept(db: Database) {
     const counters = createCounterDeltas(db);
     const moves = createMoves(db, counters);
-    return createAccept(db, counters, moves, { dedupeHorizonMs: 1, hashKey: new Uint8Array(32) });
+    return createAccept(db, counters, moves, createSendingWalk(db), {
+      dedupeHorizonMs: 1,
+      hashKey: new Uint8Array(32),
+    });
   }
 
   function store(db: Database, accept: ReturnType<typeof openAccept>, count: number, change = {}): void {

@@ -43,7 +43,7 @@ describe("a database from before there were tenants", () => {
     const tenants = column("select id from records where kind = 'tenant' order by id");
     expect(tenants).toEqual(["Odd One", "acme", "default", "keyed", "subscriber"]);
     expect(column("select distinct format, data from records where kind = 'tenant'")).toEqual(["0 {}"]);
-    expect(column("select tenant_id, stored_bytes from event_counters order by 1")).toEqual(["Odd One 0", "acme 42"]);
+    expect(column("select tenant_id, stored_bytes from counters order by 1")).toEqual(["Odd One 0", "acme 42"]);
     expect(column("select id, tenant_id from requests order by id")).toEqual(["req_1 acme", "req_2 default"]);
   });
 });

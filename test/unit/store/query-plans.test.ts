@@ -12,6 +12,7 @@ import { createQueries } from "../../../src/store/sqlite/queries.ts";
 import { createReplayWrites } from "../../../src/store/sqlite/replays.ts";
 import { createRecover } from "../../../src/store/sqlite/recover.ts";
 import { createRequestRing } from "../../../src/store/sqlite/request-ring.ts";
+import { createSendingWalk } from "../../../src/store/sqlite/sending-rows.ts";
 import { createSettle } from "../../../src/store/sqlite/settle.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
@@ -40,8 +41,9 @@ describe("the query plans", () => {
   function useWriter(db: Database): void {
     const counters = createCounterDeltas(db);
     const moves = createMoves(db, counters);
-    const accept = createAccept(db, counters, moves, { dedupeHorizonMs: 1, hashKey: new Uint8Array(32) });
-    const claim = createClaim(db, createExpire(db, moves).one);
+    const sending = createSendingWalk(db);
+    const accept = createAccept(db, counters, moves, sending, { dedupeHorizonMs: 1, hashKey: new Uint8Array(32) });
+    const claim = createClaim(db, createExpire(db, moves).one, sending);
     const at = { now: NOON, wall: NOON };
     createRecover(db, moves, createSettle(db, moves, claim, counters), () => undefined, at);
     createRequestRing(db);
@@ -63,7 +65,7 @@ describe("the query plans", () => {
     expect(due).not.toContain("TEMP B-TREE");
     const next = planOf(plans, "min(next_attempt_at)");
     expect(next).toContain("USING COVERING INDEX lanes");
-    const sending = planOf(plans, "union all", "rank is null order by event_seq, subscription_seq");
+    const sending = planOf(plans, "union all", "listed = 0 order by event_seq, subscription_seq");
     expect(sending).toMatch(/COVERING INDEX sending[\s\S]*SEARCH deliveries USING PRIMARY KEY \(event_seq>\?\)/);
     expect(sending).not.toContain("TEMP B-TREE");
   });

@@ -42,13 +42,11 @@ function query(file: string, sql: string): Record<string, unknown>[] {
 }
 
 const placeOf = (file: string) =>
-  Number(query(file, "select value from meta where key = 'born_sending_from'")[0]?.["value"]);
+  Number(query(file, "select value from meta where key = 'sending_from'")[0]?.["value"]);
 const sendingOf = (file: string) => query(file, SENDING_ROWS).map((row) => Number(row["event_seq"]));
 const indexedOf = (file: string) =>
   Number(
-    query(file, "select count(*) as n from deliveries indexed by sending where state = 1 and rank is not null")[0]?.[
-      "n"
-    ],
+    query(file, "select count(*) as n from deliveries indexed by sending where state = 1 and listed = 1")[0]?.["n"],
   );
 
 const acceptMany = (store: Store, count: number): Promise<number[]> =>
@@ -57,8 +55,8 @@ const acceptMany = (store: Store, count: number): Promise<number[]> =>
 const deliver = (store: Store, seqs: readonly number[]) =>
   Promise.all(seqs.map((eventSeq) => settle(store, newSettlement({ eventSeq, subscriptionSeq: 1 }))));
 
-describe("what is being sent as it was born", () => {
-  it("has no row in an index, and is found again after a crash, the oldest of it too", async () => {
+describe("what is being sent", () => {
+  it("has no row in an index, born or claimed so, and is found again after a crash, the oldest of it too", async () => {
     const file = join(folder.path, "crashed.db");
     const store = await open(file);
     const [oldest = 0, ...others] = await acceptMany(store, 3000);
@@ -76,8 +74,42 @@ describe("what is being sent as it was born", () => {
     expect(sendingOf(file)).toEqual([]);
     const { claimed } = await claim(next, 1, { limit: 5 });
     expect(claimed.map(({ eventSeq }) => eventSeq)).toEqual([oldest, others.at(-1)]);
-    expect(indexedOf(file)).toBe(2);
+    expect(sendingOf(file)).toEqual([oldest, others.at(-1)]);
+    // Only where the walk is already.
+    expect(indexedOf(file)).toBe(1);
     expect(await next.reads.findImbalance()).toBe(0);
+  });
+
+  it("has a row in an index where the walk has passed it while it waited", async () => {
+    const file = join(folder.path, "passed.db");
+    const store = await open(file);
+    const waiting = await Promise.all([1, 2, 3].map(() => stored(store, newEvent(), [newDelivery(2)])));
+    for (let i = 0; i < 3; i++) await deliver(store, await acceptMany(store, 2000));
+    expect(placeOf(file)).toBeGreaterThan(Math.max(...waiting));
+    await claim(store, 2, { limit: 2 });
+    expect(indexedOf(file)).toBe(2);
+    expect(sendingOf(file)).toEqual(waiting.slice(0, 2));
+    await settle(store, newSettlement({ eventSeq: waiting[0] ?? 0, subscriptionSeq: 2 }));
+    await store.close();
+
+    const next = await open(file);
+    folder.onEnd(() => next.close());
+    expect(await next.lanes.recover([])).toMatchObject({ released: 1, interrupted: 0 });
+    expect(indexedOf(file)).toBe(0);
+    expect(await next.reads.findImbalance()).toBe(0);
+  });
+
+  it("is followed among deliveries that wait", async () => {
+    const file = join(folder.path, "waiting.db");
+    const store = await open(file);
+    folder.onEnd(() => store.close());
+    const subscriptions = Array.from({ length: 100 }, (_, i) => newDelivery(i + 2));
+    let last = 0;
+    for (let i = 0; i < 60; i++) {
+      last = await stored(store, newEvent(), [newDelivery(1, { claim: true }), ...subscriptions]);
+      await deliver(store, [last]);
+    }
+    expect(placeOf(file)).toBeGreaterThan(last - 40);
   });
 
   it("is looked for among the newest deliveries only", async () => {
@@ -115,7 +147,7 @@ describe("what is being sent as it was born", () => {
     const file = join(folder.path, "copied.db");
     await (await open(file)).close();
     const db = new DatabaseSync(file);
-    db.exec("update meta set value = 5000 where key = 'born_sending_from'");
+    db.exec("update meta set value = 5000 where key = 'sending_from'");
     db.close();
     const store = await open(file);
     folder.onEnd(() => store.close());

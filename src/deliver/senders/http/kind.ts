@@ -4,7 +4,7 @@ import { presentHttpRecord } from "./present-record.ts";
 import { HTTP_SECRETS } from "./secrets.ts";
 import { openHttpSender } from "./sender.ts";
 import { checkHttpSettings } from "./settings-rules.ts";
-import { HttpSettings, HttpShown, prepareHttp, presentHttp } from "./settings.ts";
+import { HttpSettings, prepareHttp, presentHttp } from "./settings.ts";
 
 /** Webhooks: a signed request for each delivery. */
 export const HTTP: DestinationKind<HttpSettings> = {
@@ -17,7 +17,6 @@ export const HTTP: DestinationKind<HttpSettings> = {
   prepare: prepareHttp,
   secrets: HTTP_SECRETS,
   present: presentHttp,
-  shown: HttpShown,
   named: { DestinationAuth: DestinationAuthInput },
   presentRecord: presentHttpRecord,
   open: openHttpSender,

@@ -1,5 +1,6 @@
-import { Type, type Static, type TSchema } from "typebox";
+import { Type, type Static } from "typebox";
 import { MASK } from "../../../domain/mask.ts";
+import { fillIn, oneOf, orNull, withDefault } from "../../../domain/shape.ts";
 import type { HealthPlace } from "../../../domain/target.ts";
 import { findHealth, findPreset, presetSettings } from "../../../domain/target-presets.ts";
 import type { DestinationFacts, PreparedDestination } from "../sender.ts";
@@ -15,15 +16,16 @@ export const HttpSettings = Type.Object(
       minLength: 1,
       maxLength: 2048,
       description: "Where deliveries are sent; `{source}` in its path or query stands for the event's source",
+      examples: ["https://erp.example.com/hooks"],
     }),
-    format: Type.Optional(
-      Type.Union([Type.Literal("auto"), Type.Literal("envelope"), Type.Literal("raw"), Type.Literal("cloudevents")], {
-        default: "auto",
+    format: withDefault(
+      oneOf(["auto", "envelope", "raw", "cloudevents"], {
         description:
           "`auto`: raw for received webhooks, an envelope for published events; `cloudevents`: 1.0, structured JSON",
       }),
+      "auto",
     ),
-    signature_header: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$", default: "X-Webhook-Signature" })),
+    signature_header: withDefault(Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$" }), "X-Webhook-Signature"),
     retry_on: Type.Optional(
       Type.Object(
         {
@@ -33,44 +35,36 @@ export const HttpSettings = Type.Object(
         { additionalProperties: false, description: "More answers that count as failures to retry" },
       ),
     ),
-    headers: Type.Optional(
-      Type.Union([Type.Record(Type.String(), Type.String({ maxLength: 4096 }), { maxProperties: 50 }), Type.Null()], {
-        default: {},
-        description: "Sent with every attempt, but to no other origin; their values are shown to nobody",
+    headers: withDefault(
+      orNull(Type.Record(Type.String(), Type.String({ maxLength: 4096 }), { maxProperties: 50 }), {
+        description:
+          "Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back " +
+          "stands for what is stored",
       }),
+      {},
     ),
-    health_url: Type.Optional(
-      Type.Union([Type.String({ minLength: 1, maxLength: 2048 }), Type.Null()], {
-        default: null,
+    health_url: withDefault(
+      orNull(Type.String({ minLength: 1, maxLength: 2048 }), {
         description: 'Answers 2xx and `{"status":"ok"}` while the destination is well; asked every minute',
       }),
+      null,
     ),
-    allowed_ips: Type.Optional(
-      Type.Union(
-        [Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 100 }), Type.Null()],
-        {
-          default: null,
-          description: "CIDRs that the destination's address must lie in; never opens a private network",
-        },
-      ),
-    ),
-    auth: Type.Optional(
-      Type.Union([DestinationAuthInput, Type.Null()], {
-        default: null,
-        description: AUTH_DESCRIPTION,
+    allowed_ips: withDefault(
+      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 100 }), {
+        description: "CIDRs that the destination's address must lie in; never opens a private network",
       }),
+      null,
     ),
-    forward_headers: Type.Optional(
-      Type.Union([Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 100 }), Type.Null()], {
-        default: null,
+    auth: withDefault(orNull(DestinationAuthInput, { description: AUTH_DESCRIPTION }), null),
+    forward_headers: withDefault(
+      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 100 }), {
         description: "With `forward`: headers of the request that are handed on; `*` for the usual ones, the default",
       }),
+      null,
     ),
-    allow_own_url: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description: "Let `url` lead back to this gateway; what goes round is refused after 8 times",
-      }),
+    allow_own_url: withDefault(
+      Type.Boolean({ description: "Let `url` lead back to this gateway; what goes round is refused after 8 times" }),
+      false,
     ),
   },
   { additionalProperties: false },
@@ -97,25 +91,24 @@ export interface HttpDestination {
   readonly wantsPlainJson: boolean;
 }
 
-const SIGNATURE_HEADER = "X-Webhook-Signature";
-
 function toHttpDestination(settings: HttpSettings, { shared, target }: DestinationFacts): HttpDestination {
   const preset = presetSettings({ target: shared.target, retry_on: settings.retry_on }, target);
+  const set = fillIn(HttpSettings.properties, settings);
   return {
-    url: settings.url,
-    format: settings.format ?? "auto",
-    signatureHeader: settings.signature_header ?? SIGNATURE_HEADER,
+    url: set.url,
+    format: set.format,
+    signatureHeader: set.signature_header,
     retryOn: {
-      statuses: settings.retry_on?.statuses ?? [],
+      statuses: set.retry_on?.statuses ?? [],
       sourceStatuses: preset.sourceStatuses,
-      bodyContains: settings.retry_on?.body_contains,
+      bodyContains: set.retry_on?.body_contains,
       bodyIs: preset.retryBody,
     },
-    headers: settings.headers ?? {},
-    allowedIps: settings.allowed_ips ?? undefined,
-    auth: toDestinationAuth(settings.auth),
-    forwardHeaders: settings.forward_headers?.map((name) => name.toLowerCase()),
-    allowOwnUrl: settings.allow_own_url ?? false,
+    headers: set.headers ?? {},
+    allowedIps: set.allowed_ips ?? undefined,
+    auth: toDestinationAuth(set.auth),
+    forwardHeaders: set.forward_headers?.map((name) => name.toLowerCase()),
+    allowOwnUrl: set.allow_own_url,
     maxBytes: preset.maxBytes,
     wantsPlainJson: preset.wantsPlainJson,
   };
@@ -138,45 +131,10 @@ function findOwnHealth(settings: HttpSettings, target: string | null | undefined
   return findHealth(settings.health_url, findPreset(target), settings.url);
 }
 
-const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
-
-export const HttpShown = {
-  url: Type.String(),
-  format: Type.Union(["auto", "envelope", "raw", "cloudevents"].map((format) => Type.Literal(format))),
-  signature_header: Type.String(),
-  retry_on: orNull(
-    Type.Object(
-      {
-        statuses: Type.Optional(Type.Array(Type.Integer())),
-        body_contains: Type.Optional(Type.String()),
-      },
-      { additionalProperties: false },
-    ),
-  ),
-  headers: Type.Record(Type.String(), Type.String(), {
-    description: "Values are masked: `***`, which sent back stands for what is stored",
-  }),
-  health_url: orNull(Type.String()),
-  allowed_ips: orNull(Type.Array(Type.String())),
-  auth: HttpSettings.properties.auth,
-  forward_headers: orNull(Type.Array(Type.String())),
-  allow_own_url: Type.Boolean({ description: "Whether `url` may lead back to this gateway" }),
-};
-
-/** All of them, also those that were not set. */
+/** All of them, also those that were not set. Which headers are credentials, only the destination knows. */
 export function presentHttp(settings: HttpSettings): Record<string, unknown> {
-  // Which headers are credentials, only the destination knows.
-  const { headers, auth } = HTTP_SECRETS.mask(settings, () => MASK);
-  return {
-    url: settings.url,
-    format: settings.format ?? "auto",
-    signature_header: settings.signature_header ?? SIGNATURE_HEADER,
-    retry_on: settings.retry_on ?? null,
-    headers: headers ?? {},
-    health_url: settings.health_url ?? null,
-    allowed_ips: settings.allowed_ips ?? null,
-    auth: auth ?? null,
-    forward_headers: settings.forward_headers ?? null,
-    allow_own_url: settings.allow_own_url ?? false,
-  };
+  return fillIn(
+    HttpSettings.properties,
+    HTTP_SECRETS.mask(settings, () => MASK),
+  );
 }

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { ANSWER_BROKEN, ANSWER_CUT, ANSWER_TOO_LONG, codedError } from "../coded-error.ts";
+import { ANSWER_BROKEN, ANSWER_CUT, ANSWER_TOO_LONG, codedError } from "../network-fault.ts";
 import type { Connected, Connecting } from "../guarded-connect.ts";
 import { AnswerReader, type AnswerTaker } from "./answer-reader.ts";
 

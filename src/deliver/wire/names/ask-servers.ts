@@ -1,7 +1,7 @@
 import { type LookupAddress, type RecordWithTtl, Resolver } from "node:dns";
 import { networkInterfaces } from "node:os";
 import type { Clock, Timer } from "../../../domain/clock.ts";
-import { codedError, LOOKUP_FAULT } from "../coded-error.ts";
+import { codedError, LOOKUP_FAULT } from "../network-fault.ts";
 
 /** All addresses of a name, by the system's DNS servers and without libuv's pool of four threads. */
 export type AskServers = (name: string, done: (answer: Answer | Error) => void) => { cancel(): void };

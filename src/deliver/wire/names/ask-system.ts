@@ -1,6 +1,6 @@
 import { type LookupAddress, lookup } from "node:dns";
 import type { Clock } from "../../../domain/clock.ts";
-import { codedError, LOOKUP_FAULT } from "../coded-error.ts";
+import { codedError, LOOKUP_FAULT } from "../network-fault.ts";
 import type { Answer, AskServers } from "./ask-servers.ts";
 
 export interface AskSystemOptions {

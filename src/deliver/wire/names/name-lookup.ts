@@ -1,11 +1,10 @@
 import type { LookupAddress } from "node:dns";
 import type { Clock } from "../../../domain/clock.ts";
-import { codedError, LOOKUP_FAULT } from "../coded-error.ts";
+import { codedError, LOOKUP_FAULT } from "../network-fault.ts";
 import { createWaitingLine, type Waiting } from "../waiting-line.ts";
 import { type Answer, type AskServers, createAskServers } from "./ask-servers.ts";
 import { createAskSystem, type SystemLookup } from "./ask-system.ts";
-import { createHostsFile, HOSTS_FILE } from "./hosts-file.ts";
-import { createSearchDomains, RESOLVER_FILE } from "./search-domains.ts";
+import { createHostsFile, createSearchDomains, HOSTS_FILE, RESOLVER_FILE } from "./system-files.ts";
 
 /** Asks for all addresses of a name on behalf of a tenant. Calls `done` once and never at once, unless it is cancelled. */
 export type Lookup = (hostname: string, owner: string, done: LookupDone) => Asking | void;

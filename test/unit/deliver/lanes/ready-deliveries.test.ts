@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createLane } from "../../../../src/deliver/lanes/lane.ts";
 import { createReadyDeliveries } from "../../../../src/deliver/lanes/ready-deliveries.ts";
-import { createSubscriptionState } from "../../../../src/deliver/targets/subscription-state.ts";
+import { createSubscriptionState } from "../../../../src/deliver/targets/subscription-states.ts";
 import type { Subscription } from "../../../../src/domain/subscription.ts";
 import type { ClaimedDelivery } from "../../../../src/store/port/lanes.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createLane, type Lane } from "../../../../src/deliver/lanes/lane.ts";
 import { createSlots, type Slots } from "../../../../src/deliver/lanes/slots.ts";
-import { createSubscriptionState } from "../../../../src/deliver/targets/subscription-state.ts";
+import { createSubscriptionState } from "../../../../src/deliver/targets/subscription-states.ts";
 import type { Subscription } from "../../../../src/domain/subscription.ts";
 
 /** One whose attempts do not take long. */

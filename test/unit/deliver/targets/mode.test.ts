@@ -2,10 +2,15 @@ import { describe, expect, it } from "vitest";
 import {
   beginAnew,
   createMode,
+  createModeNotices,
   MODE,
   noteFailure,
+  noteOthersFailed,
+  noteOthersTaken,
   noteSuccess,
   postponeProbe,
+  takeClosingNotice,
+  takeOpeningNotice,
   type TargetMode,
 } from "../../../../src/deliver/targets/mode.ts";
 
@@ -91,5 +96,23 @@ describe("a mode", () => {
     beginAnew(mode, 100 * 3_600_000);
     expect(mode.probeAt).toBe(100 * 3_600_000);
     expect(mode.openedAt).toBe(100 * 3_600_000);
+  });
+});
+
+describe("what is told of a target's mode", () => {
+  it("tells that it opened only for a failure of others' events, and that it closed only when that was told", () => {
+    const notices = createModeNotices();
+    expect([takeOpeningNotice(notices), takeClosingNotice(notices)]).toEqual([false, false]);
+    noteOthersFailed(notices);
+    expect(takeOpeningNotice(notices)).toBe(true);
+    // The next one has to be caused anew: the notice itself may fail at the same destination.
+    expect([takeClosingNotice(notices), takeOpeningNotice(notices), takeClosingNotice(notices)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    noteOthersFailed(notices);
+    noteOthersTaken(notices);
+    expect(takeOpeningNotice(notices)).toBe(false);
   });
 });

@@ -6,9 +6,9 @@ import {
   parseTarget,
 } from "../../../../src/deliver/targets/saved-state.ts";
 import { noteLimited } from "../../../../src/deliver/targets/pace.ts";
-import { createSubscriptionState } from "../../../../src/deliver/targets/subscription-state.ts";
+import { createSubscriptionState } from "../../../../src/deliver/targets/subscription-states.ts";
 import { createTarget, createTargetCondition, noteIll } from "../../../../src/deliver/targets/target.ts";
-import { noteOthersFailed } from "../../../../src/deliver/targets/target-changes.ts";
+import { noteOthersFailed } from "../../../../src/deliver/targets/mode.ts";
 
 /** As a gateway of 0.1.0 saved it. */
 const EARLIER = {
@@ -37,23 +37,23 @@ describe("what is saved of subscriptions and targets", () => {
     const { ownTarget, suspension, attemptTime } = state;
     for (let at = 1; at <= 3; at++) noteIll(ownTarget, { now: at, error: "down", jitter: 0, isProbe: false });
     noteLimited(ownTarget.pace, 4, 1000);
-    noteOthersFailed(ownTarget.news);
+    noteOthersFailed(ownTarget.notices);
     Object.assign(suspension, { deadInARow: 2, cause: { at: 1, reason: "gone", isOutOfReach: true } });
     attemptTime.averageMs = 7;
     const again = parseSubscription(formatSubscription(state), 0);
     // Its window of time begins anew.
     Object.assign(again.ownTarget.pace, { windowAt: ownTarget.pace.windowAt, filledAt: ownTarget.pace.filledAt });
-    const target = { mode: ownTarget.mode, pace: ownTarget.pace, news: ownTarget.news };
+    const target = { mode: ownTarget.mode, pace: ownTarget.pace, notices: ownTarget.notices };
     expect(again).toEqual({ suspension, attemptTime, ownTarget: createTarget(target) });
-    expect(parseTarget(formatTarget(ownTarget), 0)).toMatchObject({ mode: target.mode, news: target.news });
+    expect(parseTarget(formatTarget(ownTarget), 0)).toMatchObject({ mode: target.mode, notices: target.notices });
   });
 
   it("is read as an earlier version wrote it, and written so that it could read it", () => {
     const state = parseSubscription(JSON.stringify(EARLIER), 1000);
-    const { mode, pace, news } = state.ownTarget;
+    const { mode, pace, notices } = state.ownTarget;
     expect(mode).toMatchObject({ isOpen: true, failures: 3, probeAt: 2100, lastError: "connection refused" });
     expect(pace).toMatchObject({ perS: Number.POSITIVE_INFINITY, share: 0.5, usualPerS: 12, windowAt: 1000 });
-    expect(news).toEqual({ failedOthers: true, isOpeningTold: true });
+    expect(notices).toEqual({ failedOthers: true, isOpeningTold: true });
     expect(state.suspension).toEqual({ deadInARow: 4, isWarned: true, isHeld: true, cause: EARLIER.suspension });
     expect(state.attemptTime.averageMs).toBe(41);
     expect(JSON.parse(formatSubscription(state))).toMatchObject({ ...EARLIER, pace: { share: 0.5, usualPerS: 12 } });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createFetchText } from "../../../../src/deliver/wire/fetch-text.ts";
-import type { HttpRequest, HttpResult } from "../../../../src/deliver/wire/http-client.ts";
+import { createFetchText, type HttpRequest, type HttpResult } from "../../../../src/deliver/wire/http-client.ts";
 
 const ANSWER = { headers: {}, address: "203.0.113.1", url: "https://certs.example/a.pem" };
 

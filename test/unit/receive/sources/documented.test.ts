@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { createProviderKinds } from "../../../../src/receive/sources/providers.ts";
+import { createProviderKinds } from "../../../../src/receive/sources/kinds.ts";
 
 const page = readFileSync(new URL("../../../../docs/sources.md", import.meta.url), "utf8");
 const kinds = createProviderKinds({ fetchText: () => Promise.reject(new Error("offline")) });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../../../../src/domain/event.ts";
 import { GATEWAY_EVENT_TYPES, isGatewayEventType } from "../../../../src/domain/pattern.ts";
 import { eventTypeOf, findTime, findTimeInMs, identityOf } from "../../../../src/receive/sources/event-naming.ts";
-import { createProviderKinds } from "../../../../src/receive/sources/providers.ts";
+import { createProviderKinds } from "../../../../src/receive/sources/kinds.ts";
 
 const kindNames = createProviderKinds({ fetchText: () => Promise.reject(new Error("offline")) }).map(
   ({ name }) => name,

@@ -2,7 +2,7 @@ import { createHmac, createPrivateKey, createPublicKey, sign as signBytes } from
 import { Webhook } from "standardwebhooks";
 import { Stripe } from "stripe";
 import { describe, expect, it } from "vitest";
-import { createProviderKinds } from "../../../../src/receive/sources/providers.ts";
+import { createProviderKinds } from "../../../../src/receive/sources/kinds.ts";
 import type { ArrivedRequest } from "../../../../src/receive/sources/source-kind.ts";
 import { SIGNED_AT, arrive, type SourceFixture } from "../../../contract/source-fixture.ts";
 import { fixture as apiKey } from "../../../contract/sources/api-key.ts";

@@ -5,20 +5,17 @@ import { createSystemRandom } from "../../../../src/domain/system-clock.ts";
 import { findEd25519Key } from "../../../../src/receive/sources/ed25519-key.ts";
 import { hmac } from "../../../../src/receive/sources/hmac.ts";
 import { TEXT_SECRET } from "../../../../src/domain/secret-form.ts";
+import { PLUGINS } from "../../../../src/plugins/plugins.ts";
 import { createSourceKinds } from "../../../../src/receive/sources/kinds.ts";
 import { standardWebhooks } from "../../../../src/receive/sources/standard-webhooks.ts";
 import { PROVIDER_FIXTURES } from "../../../contract/sources/all.ts";
 import { arrive, settingsOf } from "../../../contract/source-fixture.ts";
-import { createVirtualClock, createVirtualTime } from "../../../support/virtual-clock.ts";
 import { NO_BASE64, NO_HEX, NO_SECRETS } from "../../../support/weak-secrets.ts";
 
 const random = createSystemRandom();
-const kinds = createSourceKinds({
-  clock: createVirtualClock(createVirtualTime(0)),
-  fetchText: () => Promise.reject(new Error("nothing is fetched here")),
-  smartsheet: { findSheets: () => new Map(), findWebhooks: () => undefined, noteStatus: () => Promise.resolve() },
-  connections: NO_CONNECTIONS,
-});
+const fetchText = () => Promise.reject(new Error("nothing is fetched here"));
+const plugged = await Promise.all(PLUGINS.map((plugin) => plugin.loadSourceKinds()));
+const kinds = createSourceKinds({ fetchText, connections: NO_CONNECTIONS }, plugged.flat());
 const withSecrets = [...kinds.values()].filter(
   ({ needsSecret, secretForm }) => needsSecret || secretForm !== undefined,
 );

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../../../support/api-client.ts";
-import { findOwnTaskId, readWorkedMs } from "../../../../src/receive/threads/thread-clock.ts";
+import { findOwnTaskId, readWorkedMs } from "../../../../src/receive/threads/thread-seat.ts";
 import { createThreadLines, type ThreadLinesOptions } from "../../../../src/receive/threads/thread-lines.ts";
 import { skipBecause } from "../../../support/skip.ts";
 

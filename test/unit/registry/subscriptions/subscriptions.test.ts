@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { createDestinationKinds } from "../../../../src/deliver/senders/kinds.ts";
 import { paceAllows } from "../../../../src/deliver/targets/pace.ts";
-import { createSubscriptionState } from "../../../../src/deliver/targets/subscription-state.ts";
+import { createSubscriptionState } from "../../../../src/deliver/targets/subscription-states.ts";
 import { createTarget, createTargetCondition } from "../../../../src/deliver/targets/target.ts";
-import { noteOthersFailed } from "../../../../src/deliver/targets/target-changes.ts";
+import { noteOthersFailed } from "../../../../src/deliver/targets/mode.ts";
 import { createSeededRandom } from "../../../../src/domain/seeded-random.ts";
 import type { Subscription, SubscriptionInput } from "../../../../src/domain/subscription.ts";
-import { createFailureNews } from "../../../../src/operate/failure-events.ts";
+import { createFailureEvents } from "../../../../src/operate/failure-events.ts";
 import { createBulkReplays } from "../../../../src/operate/replays/bulk-replays.ts";
 import { createOwnEvents } from "../../../../src/operate/own-events.ts";
 import { createResume } from "../../../../src/operate/resume.ts";
@@ -31,7 +31,7 @@ const MANY = 501;
 /** What leads to a suspension that is told. */
 function failing() {
   const target = createTarget(createTargetCondition(NOON));
-  noteOthersFailed(target.news);
+  noteOthersFailed(target.notices);
   return { target, deadInARow: 11 };
 }
 
@@ -67,7 +67,7 @@ describe("subscriptions", () => {
       createId,
       onFault,
     });
-    const news = createFailureNews({ ownEvents, clock, findSubscription: (seq) => subscriptions.find(seq) });
+    const failureEvents = createFailureEvents({ ownEvents, clock, findSubscription: (seq) => subscriptions.find(seq) });
     const runner = { add: (row: ReplayRow) => added.push(row) } as never;
     const bulk = createBulkReplays({
       store,
@@ -86,7 +86,7 @@ describe("subscriptions", () => {
       kinds: createDestinationKinds(),
       refuseDestination: () => undefined,
       onChange: () => undefined,
-      onResumed: (draft, one, from) => news.resumed(draft, one, from, { held: "deliver", skipped: 0 }),
+      onResumed: (draft, one, from) => failureEvents.resumed(draft, one, from, { held: "deliver", skipped: 0 }),
       ...change,
     });
     const lanes = createSubscriptionLanes({
@@ -105,8 +105,8 @@ describe("subscriptions", () => {
       onRotation: () => undefined,
       onOverdue: () => undefined,
     });
-    const resume = createResume({ store, subscriptions, findMode: () => undefined, news });
-    return { time, clock, registry, subscriptions, lanes, rotation, resume, news, added };
+    const resume = createResume({ store, subscriptions, findMode: () => undefined, failureEvents });
+    return { time, clock, registry, subscriptions, lanes, rotation, resume, failureEvents, added };
   }
 
   const input = (name: string, change: Partial<SubscriptionInput> = {}): SubscriptionInput => ({
@@ -217,8 +217,8 @@ describe("subscriptions", () => {
         what: "a suspension",
         status: "active",
         type: "webhook.suspended",
-        run: ({ subscriptions, news }, one) =>
-          subscriptions.suspend(one, (draft, now) => news.suspended(draft, now, "x", failing())),
+        run: ({ subscriptions, failureEvents }, one) =>
+          subscriptions.suspend(one, (draft, now) => failureEvents.suspended(draft, now, "x", failing())),
       },
       {
         what: "a resumption",

@@ -1,0 +1,82 @@
+import type { Command } from "commander";
+import { PLUGINS } from "../plugins/plugins.ts";
+import { addBackup, addRestore } from "./backup-commands.ts";
+import { addClientOptions, addSend, addStatus } from "./client-commands.ts";
+import { addConfig, addDoctor, addSink, addStart } from "./gateway-commands.ts";
+import { addQueueCommands } from "./queue-commands.ts";
+import type { Resource } from "./resources/resource.ts";
+
+/** One of those that `posthorn --help` lists, in that order. */
+interface TopCommand {
+  /** With all that the help of Posthorn itself says of it. */
+  add(program: Command): void;
+  /** Of a group that is filled later. */
+  readonly name?: string;
+  /** Before it is asked for help or run: its schemas take longer to load than a start should wait. */
+  fill?(command: Command): Promise<void>;
+}
+
+export const COMMANDS: readonly TopCommand[] = [
+  { add: addStart },
+  { add: addSink },
+  { add: addConfig },
+  { add: addDoctor },
+  { add: addStatus },
+  { add: addSend },
+  group("events", "list events, show one, replay one", () => import("./resources/events.ts")),
+  group("deliveries", "list deliveries, show one, retry or cancel one", () => import("./resources/deliveries.ts")),
+  group(
+    "event-types",
+    "list event types, show one, import and export them",
+    () => import("./resources/event-types.ts"),
+  ),
+  group("secrets", "rotate the secret of a subscription, or show it", () => import("./resources/secrets.ts")),
+  group(
+    "subscriptions",
+    "who wants which events and where they go: list, show, make and change them",
+    () => import("./resources/subscriptions.ts"),
+  ),
+  group(
+    "sources",
+    "where webhooks come from, and what came that was not taken",
+    () => import("./resources/sources.ts"),
+  ),
+  group("requests", "show a request, or take it in again", () => import("./resources/requests.ts")),
+  group(
+    "dlq",
+    "dead letters: deliveries that are not tried again by themselves",
+    () => import("./resources/dead-letters.ts"),
+  ),
+  group(
+    "replay",
+    "work on many deliveries at once: start it, watch it, stop it",
+    () => import("./resources/replays.ts"),
+  ),
+  group("targets", "what subscriptions send to: its health and its mode", () => import("./resources/targets.ts")),
+  group(
+    "tenants",
+    "owners of subscriptions, sources and keys, with their quotas",
+    () => import("./resources/tenants.ts"),
+  ),
+  ...PLUGINS.map((plugin) => ({ add: (program: Command) => plugin.addCommands(program, { addClientOptions }) })),
+  group("keys", "API keys", () => import("./resources/keys.ts")),
+  { add: addBackup },
+  { add: addRestore },
+  group(
+    "validations",
+    "what the webhooks of an endpoint must be like: list, put, try out, bring back",
+    () => import("./resources/validations.ts"),
+  ),
+  { add: addQueueCommands },
+];
+
+function group(name: string, help: string, load: () => Promise<{ RESOURCE: Resource }>): TopCommand {
+  return {
+    name,
+    add: (program) => void program.command(name).description(help),
+    async fill(command) {
+      const [{ addActs }, { RESOURCE }] = await Promise.all([import("./resources/add-acts.ts"), load()]);
+      addActs(command, RESOURCE);
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import { Argument, type Command } from "commander";
+import { suggestName } from "../../config/nearest-name.ts";
+import { readAnswer, type ApiAnswer, type ApiClient } from "../api-client.ts";
+import { addClientOptions } from "../client-commands.ts";
+import { connect } from "../connect.ts";
+import { usageFailure } from "../failure.ts";
+import { print } from "../output.ts";
+import { toFacts, wholeOf, type Row } from "./fields.ts";
+import { readFlags, type Flag } from "./flags.ts";
+import { PAGE, printList } from "./list.ts";
+import { placeOf, type Act, type Call, type Resource } from "./resource.ts";
+
+/** Fills the group of a resource with its commands. A group that is asked nothing lists. */
+export function addActs(group: Command, resource: Resource): void {
+  for (const [name, act] of Object.entries(resource.acts)) addAct(group, resource, name, act);
+  const listing = "list" in resource.acts ? "Without a command it lists. " : "";
+  const notes = `${listing}${resource.notes ?? ""}`.replace(/ ?\n/, "\n").trim();
+  if (notes !== "") group.addHelpText("after", `\n${notes}`);
+}
+
+function addAct(group: Command, resource: Resource, name: string, act: Act): void {
+  const isList = name === "list";
+  const takes = act.takes ?? (isList ? "" : `<${resource.key}>`);
+  const command = group.command(name, { isDefault: isList }).description(act.help);
+  const words = takes.split(" ").filter((word) => word !== "");
+  words.forEach((word, index) => {
+    const { choices } = act;
+    const isChosen = choices !== undefined && index === words.length - 1;
+    command.addArgument(isChosen ? new Argument(word, choices.help).choices(choices.of) : new Argument(word));
+  });
+  if (act.alias !== undefined) command.alias(act.alias);
+  addClientOptions(command);
+  const flags = [...(act.flags ?? []), ...(isListing(name, act) ? PAGE : [])];
+  for (const option of flags.flatMap(({ options }) => options)) command.addOption(option);
+  if (act.notes !== undefined) command.addHelpText("after", `\n${act.notes}`);
+  // What is too much is most often a command that there is not.
+  command.allowExcessArguments(isList).action(async () => {
+    if (isList) refuseWords(command, group);
+    const call = readCall(command, name, act, flags);
+    await (act.run?.(call) ?? runAct(resource, name, act, call));
+  });
+}
+
+function readCall(command: Command, name: string, act: Act, flags: readonly Flag[]): Call {
+  const method = usualMethod(name, act);
+  const input = readFlags(flags, command.opts(), method === "GET" || method === "DELETE" ? "query" : "body");
+  const args = command.processedArgs as Call["args"];
+  const [argument] = command.registeredArguments;
+  if (name === "create" && argument !== undefined && args[0] !== undefined) input.body[argument.name()] = args[0];
+  return { ...input, args, flags: command.opts() };
+}
+
+function isListing(name: string, act: Act): boolean {
+  return name === "list" || act.columns !== undefined;
+}
+
+function usualMethod(name: string, act: Act): string {
+  if (typeof act.method === "string") return act.method;
+  if (isListing(name, act) || name === "show") return "GET";
+  return name === "update" ? "PATCH" : name === "delete" ? "DELETE" : "POST";
+}
+
+const IN_ITS_PLACE = ["show", "update", "delete"];
+
+/** Where it is asked for. */
+export function requestOf(resource: Resource, name: string, act: Act, call: Call): { method: string; path: string } {
+  const isOfAll = name === "list" || name === "create";
+  const below = IN_ITS_PLACE.includes(name) ? "" : `/${name}`;
+  const path = act.path?.(call) ?? (isOfAll ? resource.path : placeOf(resource, call.args[0], below));
+  return { method: typeof act.method === "function" ? act.method(call) : usualMethod(name, act), path };
+}
+
+async function runAct(resource: Resource, name: string, act: Act, call: Call): Promise<void> {
+  const { method, path } = requestOf(resource, name, act, call);
+  if (isListing(name, act)) {
+    return printList(await connect(call.flags), path, call, act.columns ?? resource.columns ?? []);
+  }
+  const body = act.body === undefined ? bodyOf(method, call) : act.body(call);
+  const client = await connect(call.flags);
+  const first = await send(client, method, path, { ...call, body });
+  const answer = (await act.follow?.(client, first, call)) ?? first;
+  tellAnswer(resource, name, act, { call, client, answer });
+}
+
+/** Nothing to change is a change too; an act that is told nothing has no body. */
+function bodyOf(method: string, { body }: Call): unknown {
+  if (method === "GET" || method === "DELETE") return undefined;
+  return method === "POST" && Object.keys(body).length === 0 ? undefined : body;
+}
+
+function send(
+  client: ApiClient,
+  method: string,
+  path: string,
+  { body, query, headers }: { body?: unknown } & Partial<Pick<Call, "query" | "headers">>,
+): Promise<ApiAnswer> {
+  const isBytes = body instanceof Uint8Array;
+  const type = body === undefined || isBytes ? {} : { "content-type": "application/json" };
+  const sent = isBytes ? (body as Uint8Array<ArrayBuffer>) : body === undefined ? undefined : JSON.stringify(body);
+  return client.send(method, path, { query, body: sent, headers: { ...type, ...headers } });
+}
+
+interface Exchange {
+  call: Call;
+  client: ApiClient;
+  answer: ApiAnswer;
+}
+
+function tellAnswer(resource: Resource, name: string, act: Act, { call, client, answer }: Exchange): void {
+  const [key = ""] = call.args;
+  // What is gone is often answered with nothing.
+  const text = answer.text === "" ? JSON.stringify({ [resource.key]: key, deleted: true }) : answer.text;
+  const row = readAnswer(client, { ...answer, text }) as Row;
+  if (call.flags.json === true) print(text);
+  else if (act.tell !== undefined) act.tell(row, call);
+  else if (name === "delete") print(`${key}: deleted`);
+  else {
+    print(toFacts(wholeOf(row, resource.facts ?? [], resource.hidden ?? []), row));
+    resource.more?.(row, text);
+  }
+  act.judge?.(row, call);
+}
+
+/** `posthorn events shwo` would otherwise be taken for the list with a word too many. */
+function refuseWords(list: Command, group: Command): void {
+  const [word] = list.args;
+  if (word === undefined) return;
+  const names = group.commands.map((command) => command.name());
+  throw usageFailure(`Unknown command "${group.name()} ${word}"${suggestName(word, names)}.`.replace(/\?\.$/, "?"));
+}

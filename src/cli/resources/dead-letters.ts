@@ -1,0 +1,74 @@
+import { DEAD_REASONS } from "../../domain/delivery.ts";
+import { usageFailure } from "../failure.ts";
+import { readCount, readTime } from "../read-value.ts";
+import { DELIVERY_COLUMNS, FOR_SUBSCRIPTION, tellStatus } from "./deliveries.ts";
+import type { Row } from "./fields.ts";
+import { flag, OF_TENANT } from "./flags.ts";
+import { JOB, PLAN, WAIT } from "./replays.ts";
+import type { Call, Resource } from "./resource.ts";
+
+const PATH = "/api/v1/dead-letters";
+
+const FILTER = [
+  OF_TENANT,
+  FOR_SUBSCRIPTION,
+  flag("--reason <reason>", "only those that died of this", { choices: DEAD_REASONS }),
+  flag("--type <type>", "only this event type", { field: "event_type" }),
+  flag("--since <time>", "dead since then: RFC 3339, or 15m, 2h, 7d ago", { read: readTime }),
+  flag("--until <time>", "dead before then", { read: readTime }),
+];
+
+const ALL = flag("--all", "whatever there is");
+
+export const RESOURCE: Resource = {
+  path: PATH,
+  key: "id",
+  columns: DELIVERY_COLUMNS.filter(([heading]) => heading !== "NEXT"),
+  acts: {
+    list: { help: "list dead letters, the latest first", flags: FILTER },
+    replay: {
+      ...JOB,
+      help: "deliver dead letters once more, with a new round of retries: one, those that fit, or all",
+      takes: "[id]",
+      flags: [...FILTER, PLAN, WAIT, ALL],
+      path: () => `${PATH}/replay`,
+      body: selectToReplay,
+      tell: (row, call) => (call.args[0] === undefined ? JOB.tell?.(row, call) : tellStatus(row)),
+    },
+    purge: {
+      ...JOB,
+      help: "give dead letters up for good, those that fit or all",
+      takes: "",
+      flags: [
+        ...FILTER,
+        ALL,
+        flag("--confirm <count>", "how many that are, as told without this", { read: readCount }),
+        flag("--yes", "however many that are", { field: "confirm", read: () => "purge" }),
+        WAIT,
+      ],
+      path: () => `${PATH}/purge`,
+      body: ({ body }) => select(body),
+    },
+  },
+  notes: `
+
+Examples:
+  posthorn dlq list --reason refused --since 2h
+  posthorn dlq replay dlv_…
+  posthorn dlq replay --subscription sub_… --plan
+  posthorn dlq replay --all --wait
+  posthorn dlq purge --reason expired --confirm 12`,
+};
+
+function selectToReplay({ args: [id], body: { plan, ...given } }: Call): Row {
+  if (id === undefined) return { ...select(given), plan };
+  if (Object.keys(given).length === 0) return { id };
+  throw usageFailure("Say which dead letters: an id, filters like --reason, or --all; one of the three.");
+}
+
+/** Filters, or that none is meant: never everything by mistake. */
+function select({ confirm, all, ...filter }: Row): Row {
+  const isFiltered = Object.keys(filter).length > 0;
+  if (isFiltered === (all === true)) throw usageFailure("Give filters like --reason, or --all; one of the two.");
+  return { ...(isFiltered ? { filter } : { all }), confirm };
+}

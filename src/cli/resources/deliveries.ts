@@ -1,0 +1,79 @@
+import { DELIVERY_STATES } from "../../domain/delivery.ts";
+import { formatFacts, print, shorten } from "../output.ts";
+import { ago, asText, because, ms, toTable, type Field, type Row } from "./fields.ts";
+import { flag, OF_TENANT } from "./flags.ts";
+import type { Resource } from "./resource.ts";
+
+const STATUS = ["status hold_reason dead_reason", because] as const;
+
+export const DELIVERY_COLUMNS: readonly Field[] = [
+  ["DELIVERY", "id"],
+  ["EVENT", "event_id"],
+  ["TYPE", "event_type"],
+  ["SUBSCRIPTION", "subscription_id"],
+  ["STATUS", ...STATUS],
+  ["ATTEMPTS", "attempt_count"],
+  ["NEXT", "next_attempt_at", ago],
+  ["CREATED", "created_at", ago],
+  ["LAST ERROR", "last_error"],
+];
+
+const ATTEMPT_COLUMNS: readonly Field[] = [
+  ["ATTEMPT", "number"],
+  ["STARTED", "started_at", ago],
+  ["TOOK", "duration_ms", ms],
+  ["TRIGGER", "trigger"],
+  ["RESULT", "result"],
+  ["ANSWER", "response_code"],
+  ["ERROR", "error"],
+];
+
+const MAX_BODY_CHARACTERS = 400;
+
+export const FOR_SUBSCRIPTION = flag("--subscription <id>", "only those for this subscription", {
+  field: "subscription_id",
+});
+
+export function tellStatus({ id, status, hold_reason: hold, dead_reason: dead }: Row): void {
+  print(`${asText(id)}: ${because([status, hold, dead], 0)}`);
+}
+
+export const RESOURCE: Resource = {
+  path: "/api/v1/deliveries",
+  key: "id",
+  columns: DELIVERY_COLUMNS,
+  facts: [
+    ["delivery", "id"],
+    ["event", "event_id event_type", because],
+    ["subscription", "subscription_id"],
+    ["status", ...STATUS],
+    ["next attempt", "next_attempt_at", ago],
+    ["completed", "completed_at", ago],
+  ],
+  hidden: ["attempts"],
+  more(row) {
+    const attempts = row["attempts"] as Row[];
+    const last = asText(attempts.at(-1)?.["response_body"]) ?? "";
+    if (attempts.length > 0) print(`\n${toTable(ATTEMPT_COLUMNS, attempts)}`);
+    if (last !== "") print(`\n${formatFacts([["last answer", shorten(last, MAX_BODY_CHARACTERS)]])}`);
+  },
+  acts: {
+    list: {
+      help: "list deliveries, the latest first",
+      flags: [
+        OF_TENANT,
+        flag("--status <status>", "only in this state", { choices: DELIVERY_STATES }),
+        FOR_SUBSCRIPTION,
+      ],
+    },
+    show: { help: "show a delivery with its attempts" },
+    retry: { help: "try it now, whether it waits or has ended", tell: tellStatus },
+    cancel: { help: "give it up", tell: tellStatus },
+  },
+  notes: `\`posthorn deliveries list --help\` has the filters.
+
+Examples:
+  posthorn deliveries --status pending
+  posthorn deliveries show dlv_…
+  posthorn deliveries retry dlv_…`,
+};

@@ -1,0 +1,89 @@
+import { EVENT_STATUSES } from "../../domain/delivery.ts";
+import { memberSpans } from "../../domain/json-members.ts";
+import { countOf, print } from "../output.ts";
+import { readTime } from "../read-value.ts";
+import { DELIVERY_COLUMNS } from "./deliveries.ts";
+import { ago, asText, bytes, toTable, type Format, type Row } from "./fields.ts";
+import { flag, OF_TENANT } from "./flags.ts";
+import type { Call, Resource } from "./resource.ts";
+
+const STATUS: readonly [string, Format] = [
+  "status unmatched",
+  ([status, isUnmatched]) => (isUnmatched === true ? `${asText(status)} (unmatched)` : asText(status)),
+];
+
+const deliveriesOf = (row: Row) => row["deliveries"] as Row[];
+
+export const RESOURCE: Resource = {
+  path: "/api/v1/events",
+  key: "id",
+  columns: [
+    ["EVENT", "event_id"],
+    ["TYPE", "event_type"],
+    ["SOURCE", "source"],
+    ["STATUS", ...STATUS],
+    ["DELIVERIES", "delivery_count"],
+    ["SIZE", "size", bytes],
+    ["RECEIVED", "received_at", ago],
+  ],
+  facts: [
+    ["event", "event_id"],
+    ["type", "event_type event_version", ([type, version]) => `${asText(type)} (version ${asText(version)})`],
+    ["status", ...STATUS],
+  ],
+  hidden: ["headers", "deliveries", "payload", "payload_base64"],
+  more(row, text) {
+    if (deliveriesOf(row).length > 0) print(`\n${toTable(DELIVERY_COLUMNS, deliveriesOf(row))}`);
+    print(`\n${findPayload(text)}`);
+  },
+  acts: {
+    list: {
+      help: "list events, the latest first",
+      flags: [
+        OF_TENANT,
+        flag("--type <type>", "only this event type, or those of a pattern: * is one word, # any number", {
+          field: "event_type",
+        }),
+        flag("--source <name>", "only from this source"),
+        flag("--since <time>", "received since then: RFC 3339, or 15m, 2h, 7d ago", { read: readTime }),
+        flag("--until <time>", "received before then", { read: readTime }),
+        flag("--status <status>", "by what became of its deliveries", { choices: EVENT_STATUSES }),
+        flag("--unmatched", "only those that no subscription wanted"),
+        flag("--id <id>", "with this id; ID* means those that begin so"),
+        flag("--ordering-key <key>", "with this ordering key"),
+        flag("--label <name[=value]...>", "with this member of the metadata; may be given several times"),
+        flag("--text <text>", "with this text in the payload, large or small letters"),
+      ],
+    },
+    show: { help: "show an event with its deliveries and its payload" },
+    replay: {
+      help: "deliver an event again, to everyone who had it",
+      flags: [
+        flag("--subscription <id>", "only to this one, whether it had the event or not", { field: "subscription_id" }),
+      ],
+      tell: tellReplay,
+    },
+  },
+  notes: `\`posthorn events list --help\` has the filters.
+
+Examples:
+  posthorn events --type order.created --since 2h
+  posthorn events --status FAILED --type 'order.#' --label team=billing
+  posthorn events --text 'invoice 4711' --since 7d
+  posthorn events show evt_…
+  posthorn events replay evt_… --subscription sub_…`,
+};
+
+function tellReplay(row: Row, { args }: Call): void {
+  const deliveries = deliveriesOf(row);
+  print(`${args[0]}: ${countOf(deliveries.length, "delivery", "deliveries")} opened again`);
+  if (deliveries.length > 0) print(toTable(DELIVERY_COLUMNS, deliveries));
+}
+
+/** As it was sent: read and written again, numbers beyond 2^53 would change. */
+function findPayload(text: string): string {
+  const json = Buffer.from(text);
+  const spans = memberSpans(json, 0, json.length);
+  const span = spans.get("payload") ?? spans.get("payload_base64");
+  return span === undefined ? "" : json.toString("utf8", span.start, span.end);
+}

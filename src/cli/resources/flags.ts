@@ -1,0 +1,101 @@
+import { Option } from "commander";
+import { readObject } from "../read-value.ts";
+
+/** A flag of a command, and what of a request it sets. */
+export interface Flag {
+  /** Two where there is a `--no-…` too. */
+  readonly options: readonly Option[];
+  /** The member of the body or the query, with dots where one stands in another; or the header. */
+  readonly field: string;
+  /** Without it: the query of GET and DELETE, the body of all others. */
+  readonly place?: Place | undefined;
+  /** What is sent for what was given; undefined sends nothing. */
+  readonly read: Read;
+}
+
+/** A file holds members of the body, over which flags go; what stays here is only for the command itself. */
+type Place = "body" | "query" | "header" | "file" | "here";
+
+/** `given` is what commander makes of it: a text, a list of texts, or true. */
+export type Read = (given: unknown, flag: string) => unknown;
+
+export interface FlagSettings {
+  field?: string;
+  place?: Place;
+  read?: (text: string, flag: string) => unknown;
+  choices?: readonly string[];
+  default?: unknown;
+  isRequired?: boolean;
+}
+
+/** One that no schema knows: `flag("--plan", "only count them")` sets `plan`. */
+export function flag(flags: string, help: string, settings: FlagSettings = {}): Flag {
+  const option = new Option(flags, help).makeOptionMandatory(settings.isRequired === true);
+  if (settings.choices !== undefined) option.choices(settings.choices);
+  if (settings.default !== undefined) option.default(settings.default);
+  const { read } = settings;
+  return {
+    options: [option],
+    field: settings.field ?? option.name().replaceAll("-", "_"),
+    place: settings.place,
+    read: read === undefined ? (given) => given : (given, name) => read(String(given), name),
+  };
+}
+
+/** `--x` and `--no-x`. */
+export function switchFlag(
+  name: string,
+  [on, off]: readonly [on: string, off: string],
+  { field, read = (isOn) => isOn }: { field: string; read?: (isOn: boolean) => unknown },
+): Flag {
+  const options = [new Option(name, on), new Option(name.replace("--", "--no-"), off)];
+  return { options, field, read: (given) => read(given === true) };
+}
+
+/** What the flags set, by where it goes. */
+export interface Input {
+  body: Record<string, unknown>;
+  query: Record<string, string | readonly string[]>;
+  headers: Record<string, string>;
+}
+
+export function readFlags(
+  flags: readonly Flag[],
+  given: Readonly<Record<string, unknown>>,
+  usual: "body" | "query",
+): Input {
+  const input: Input = { body: {}, query: {}, headers: {} };
+  let file: object = {};
+  for (const { options, field, place = usual, read } of flags) {
+    const [option] = options;
+    if (option === undefined || place === "here" || given[option.attributeName()] === undefined) continue;
+    const value = read(given[option.attributeName()], option.long ?? option.flags);
+    if (value === undefined) continue;
+    if (place === "body") setMember(input.body, field.split("."), value);
+    else if (place === "file") file = value as object;
+    else if (place === "header") input.headers[field] = String(value);
+    else input.query[field] = Array.isArray(value) ? value.map(String) : String(value);
+  }
+  return { ...input, body: { ...file, ...input.body } };
+}
+
+function setMember(object: Record<string, unknown>, [name = "", ...rest]: readonly string[], value: unknown): void {
+  if (rest.length === 0) object[name] = value;
+  else setMember((object[name] ??= {}) as Record<string, unknown>, rest, value);
+}
+
+export const FILE = flag("--file <path>", "settings as JSON or yaml, - for standard input; flags go before it", {
+  place: "file",
+  read: readObject,
+});
+
+export const OF_TENANT = flag("--tenant <tenant>", "only of this tenant", { field: "tenant_id" });
+export const OWNER = flag("--tenant <tenant>", "whose it is (for keys without a tenant)", { field: "tenant_id" });
+export const IDEMPOTENCY_KEY = flag("--idempotency-key <key>", "sent again with the same key, it makes nothing twice", {
+  field: "idempotency-key",
+  place: "header",
+});
+export const IF_MATCH = flag("--if-match <etag>", "only if it is still in this version", {
+  field: "if-match",
+  place: "header",
+});

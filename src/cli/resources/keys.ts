@@ -1,0 +1,76 @@
+import { SCOPES } from "../../registry/api-key.ts";
+import { runCreateKey, type KeyWish } from "../create-key.ts";
+import { print } from "../output.ts";
+import { readEnd } from "../read-value.ts";
+import { ago, asText } from "./fields.ts";
+import { flag, OF_TENANT } from "./flags.ts";
+import type { Resource } from "./resource.ts";
+
+export const RESOURCE: Resource = {
+  path: "/api/v1/keys",
+  key: "id",
+  columns: [
+    ["KEY", "id"],
+    ["BEGINS", "prefix"],
+    ["NAME", "name"],
+    ["SCOPES", "scopes"],
+    ["TENANT", "tenant_id"],
+    ["STATUS", "status"],
+    ["CREATED", "created_at", ago],
+    ["EXPIRES", "expires_at", ago],
+  ],
+  facts: [
+    ["key", "id"],
+    ["begins", "prefix"],
+    ["expires", "expires_at"],
+    ["revoked", "revoked_at"],
+  ],
+  acts: {
+    create: {
+      help: "make a key and print it once",
+      takes: "",
+      flags: [
+        flag("--local", "write it to the database of this machine; the gateway may be running", { place: "here" }),
+        flag("-c, --config <file>", "with --local: configuration file (default: posthorn.yaml, if there is one)", {
+          place: "here",
+        }),
+        flag("--data-dir <folder>", "with --local: folder of the database", { place: "here" }),
+        flag("--name <name>", "what the key is for", { default: "made on the command line" }),
+        flag("--scope <scope...>", "what it allows; may be given several times", {
+          field: "scopes",
+          choices: SCOPES,
+          default: ["admin"],
+        }),
+        flag("--tenant <tenant>", "bind it to this tenant", { field: "tenant_id" }),
+        flag("--expires <when>", "until then: RFC 3339, or 12h, 30d from now", {
+          field: "expires_at",
+          read: readEnd,
+        }),
+      ],
+      notes: `Examples:
+  posthorn keys create --name shop --scope publish --scope read --tenant acme
+  posthorn keys create --name contractor --expires 30d
+  export POSTHORN_API_KEY=$(posthorn keys create --local)`,
+      run: ({ flags, body }) => runCreateKey(flags, body as unknown as KeyWish),
+    },
+    list: { help: "list keys by age, without their secret part", flags: [OF_TENANT] },
+    show: { help: "show a key, without its secret part" },
+    update: {
+      help: "change what is given of a key and keep the rest",
+      flags: [
+        flag("--name <name>", "what the key is for"),
+        flag("--scope <scope...>", "what it allows; these replace those it had", { field: "scopes", choices: SCOPES }),
+        flag("--expires <when>", "until then: RFC 3339, or 12h, 30d from now; never takes the end away", {
+          field: "expires_at",
+          read: (text, name) => (text === "never" ? null : readEnd(text, name)),
+        }),
+      ],
+    },
+    revoke: {
+      help: "end a key at once and for good",
+      method: "DELETE",
+      path: ({ args }) => `/api/v1/keys/${encodeURIComponent(args[0] ?? "")}`,
+      tell: ({ id, status }) => print(`${asText(id)}: ${asText(status)}`),
+    },
+  },
+};

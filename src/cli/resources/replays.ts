@@ -1,0 +1,137 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { DEAD_REASONS } from "../../domain/delivery.ts";
+import { RECOVER_INCLUDES, REPLAY_STATUSES } from "../../domain/replay.ts";
+import { readAnswer, type ApiAnswer, type ApiClient } from "../api-client.ts";
+import { CommandFailure } from "../failure.ts";
+import { countOf, note, print } from "../output.ts";
+import { openProgress } from "../progress.ts";
+import { readTime } from "../read-value.ts";
+import { ago, asText, pairs, toFacts, type Field, type Format, type Row } from "./fields.ts";
+import { flag, OF_TENANT, type Flag } from "./flags.ts";
+import { placeOf, type Act, type Resource } from "./resource.ts";
+
+const PATH = "/api/v1/replays";
+const POLL_MS = 500;
+
+export const WAIT = flag("--wait", "until it is done", { place: "here" });
+export const PLAN = flag("--plan", "only count, and do nothing");
+
+const PROGRESS: readonly [string, Format] = [
+  "done total total_exact",
+  ([done, total, isExact]) => `${asText(done)} of ${isExact === true ? "" : "at least "}${asText(total)}`,
+];
+
+const FACTS: readonly Field[] = [
+  ["replay", "id"],
+  ["kind", "kind"],
+  ["status", "status"],
+  ["tenant", "tenant_id"],
+  ["filter", "filter", pairs],
+  ["done", ...PROGRESS],
+  ["skipped", "skipped", ([count]) => (count === 0 ? undefined : `${asText(count)} (had changed meanwhile)`)],
+  ["failed", "failed", ([count]) => (count === 0 ? undefined : `${asText(count)} (their subscription is gone)`)],
+  ["started", "created_at", ago],
+  ["ended", "completed_at", ago],
+  ["error", "error"],
+];
+
+/** The members of `filter`. */
+const FILTER: readonly Flag[] = [
+  flag("--subscription <id>", "only for this subscription", { field: "filter.subscription_id" }),
+  flag("--tenant <tenant>", "only of this tenant", { field: "filter.tenant_id" }),
+  flag("--type <type>", "only this event type", { field: "filter.event_type" }),
+  flag("--source <name>", "only events from this source", { field: "filter.source" }),
+  flag("--reason <reason>", "only dead letters of this kind", { field: "filter.reason", choices: DEAD_REASONS }),
+  flag("--include <what>", "with recover: its dead letters, events it never had, or both", {
+    field: "filter.include",
+    choices: RECOVER_INCLUDES,
+  }),
+  flag("--since <time>", "received since then (dead letters: dead since then): RFC 3339, or 15m, 2h, 7d ago", {
+    field: "filter.since",
+    read: readTime,
+  }),
+  flag("--until <time>", "before then", { field: "filter.until", read: readTime }),
+];
+
+/** What every command has that begins a job or looks at one. */
+export const JOB: Pick<Act, "follow" | "tell" | "judge"> = {
+  follow: (client, answer, { flags }) => (flags["wait"] === true ? follow(client, answer) : Promise.resolve(answer)),
+  tell: tellJob,
+  judge(row, { flags }) {
+    if (flags["wait"] !== true || row["status"] === "completed" || isPlan(row)) return;
+    throw new CommandFailure(
+      `The replay ${asText(row["id"])} is ${asText(row["status"])}. ${asText(row["error"]) ?? ""}`.trim(),
+    );
+  },
+};
+
+export const RESOURCE: Resource = {
+  path: PATH,
+  key: "id",
+  columns: [
+    ["REPLAY", "id"],
+    ["KIND", "kind"],
+    ["STATUS", "status"],
+    ["DONE", ...PROGRESS],
+    ["STARTED", "created_at", ago],
+    ["FILTER", "filter", pairs],
+  ],
+  facts: FACTS,
+  acts: {
+    start: {
+      ...JOB,
+      help: "start it as a job of the gateway, which goes on over restarts",
+      takes: "<kind>",
+      choices: { of: ["dead-letters", "events", "recover", "cancel"], help: "what to send again, or to cancel" },
+      flags: [...FILTER, PLAN, WAIT],
+      path: () => PATH,
+      body: ({ args: [kind], body }) => ({ filter: {}, ...body, kind: kind?.replace("-", "_") }),
+    },
+    list: {
+      help: "list such jobs, the latest first",
+      flags: [OF_TENANT, flag("--status <status>", "only in this state", { choices: REPLAY_STATUSES })],
+    },
+    show: { ...JOB, help: "how far it is", flags: [WAIT] },
+    pause: { ...JOB, help: "let it rest; it goes on from there when it is resumed" },
+    resume: { ...JOB, help: "go on with one that was paused" },
+    cancel: { ...JOB, help: "end it where it is; what it has done stays done" },
+  },
+  notes: `
+
+Examples:
+  posthorn replay start events --type order.created --since 2h --plan
+  posthorn replay start recover --subscription sub_… --since 7d --include all --wait
+  posthorn replay start cancel --subscription sub_…
+  posthorn replay show rpl_… --wait`,
+};
+
+/** A plan is no job: it only counts. */
+const isPlan = (row: Row) => typeof row["count"] === "number";
+
+function tellJob(row: Row): void {
+  const { id, status, count, exact } = row;
+  if (isPlan(row))
+    return print(`${exact === true ? "" : "at least "}${countOf(Number(count), "delivery", "deliveries")}`);
+  print(toFacts(FACTS, row));
+  if (status === "running") note(`posthorn replay show ${asText(id)} --wait follows it`);
+}
+
+/** Until it is over. Whoever does not want to wait any longer can go: the gateway works on. */
+async function follow(client: ApiClient, first: ApiAnswer): Promise<ApiAnswer> {
+  let answer = first;
+  let job = readAnswer(client, answer) as Row;
+  const total = Math.max(1, Number(job["total"]));
+  const progress = openProgress(total);
+  try {
+    while (job["status"] === "running" || job["status"] === "paused") {
+      const { done, skipped, failed } = job as Record<"done" | "skipped" | "failed", number>;
+      progress.show(Math.min(total, done + skipped + failed));
+      await wait(POLL_MS);
+      answer = await client.get(placeOf({ path: PATH }, asText(job["id"])));
+      job = readAnswer(client, answer) as Row;
+    }
+  } finally {
+    progress.close();
+  }
+  return answer;
+}

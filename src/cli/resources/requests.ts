@@ -1,0 +1,48 @@
+import { formatBytes } from "../output.ts";
+import { ago, asText, at, because, bytes, type Field, type Row } from "./fields.ts";
+import type { Resource } from "./resource.ts";
+
+export const REQUEST_COLUMNS: readonly Field[] = [
+  ["REQUEST", "id"],
+  ["RECEIVED", "received_at", ago],
+  ["FROM", "remote_address"],
+  ["WHAT", "method path", (parts) => parts.join(" ")],
+  ["SIZE", "size", bytes],
+  ["OUTCOME", "outcome"],
+  ["CAUSE", "cause"],
+  ["REPLAYED", "replayed_at", ago],
+];
+
+export const RESOURCE: Resource = {
+  path: "/api/v1/requests",
+  key: "id",
+  facts: [
+    ["request", "id"],
+    ["received", "received_at remote_address", ([time, from], wallMs) => `${at([time], wallMs)} from ${asText(from)}`],
+    [
+      "what",
+      "method path size",
+      ([method, path, size]) => `${asText(method)} ${asText(path)}, ${formatBytes(Number(size))}`,
+    ],
+    ["outcome", "outcome cause", because],
+    ["events", "events", ([events], wallMs) => (events as Row[]).map((one) => describeEvent(one, wallMs)).join(", ")],
+    [
+      "replayed",
+      "replayed_at replayed_by",
+      ([time, by]) => (time === null ? undefined : `${asText(time)} by ${asText(by) ?? "somebody"}`),
+    ],
+    ["new events", "replay_event_ids"],
+    ["now", "result.outcome result.cause", because],
+  ],
+  hidden: ["headers"],
+  acts: {
+    show: { help: "show a request and what became of it" },
+    replay: {
+      help: "take in again what was refused or ignored, once the configuration is repaired; asks for no signature",
+    },
+  },
+};
+
+function describeEvent({ event_id: id, outcome, cause }: Row, wallMs: number): string {
+  return `${asText(id) ?? "-"} ${because([outcome, cause], wallMs)}`;
+}

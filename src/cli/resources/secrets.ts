@@ -1,0 +1,92 @@
+import { CommandFailure } from "../failure.ts";
+import { formatAgo, note, print } from "../output.ts";
+import { readDuration, readSecret } from "../read-value.ts";
+import { asText, toFacts, type Field, type Row } from "./fields.ts";
+import { flag } from "./flags.ts";
+import { placeOf, type Act, type Call, type Resource } from "./resource.ts";
+
+const PATH = "/api/v1/subscriptions";
+const at = (below: string): Pick<Act, "path"> => ({ path: ({ args }) => placeOf({ path: PATH }, args[0], below) });
+/** Nothing said is a body too. */
+const body = ({ body: given }: Call) => given;
+
+/** Secrets of subscriptions, those of sources have a command there. */
+export const RESOURCE: Resource = {
+  path: PATH,
+  key: "subscription",
+  acts: {
+    rotate: {
+      ...at("/rotate-secret"),
+      help: "make a new secret, which signs beside the old one for a while, and print it",
+      flags: [
+        flag("--overlap <duration>", "how long both sign: 14d, 2h; 0 ends the old one at once (default: 14d)", {
+          field: "overlap_s",
+          read: readDuration,
+        }),
+        flag("--secret-file <path>", "take the new secret from a file, or - for standard input", {
+          field: "secret",
+          read: readNewSecret,
+        }),
+        flag("--force", "give up a rotation that is under way"),
+      ],
+      body,
+      tell: tellNewSecret,
+    },
+    confirm: {
+      ...at("/rotate-secret/confirm"),
+      help: "the receiver has the new secret: the subscription's own signature header is made with it from now on",
+      flags: [flag("--retire", "end the old one at once")],
+      body,
+      tell: tellSecrets,
+    },
+    retire: {
+      ...at("/rotate-secret/retire"),
+      help: "end the old secret before the overlap does",
+      body,
+      tell: tellSecrets,
+    },
+    show: {
+      ...at("/secret"),
+      help: "print the secrets that sign now; the gateway notes in its log that they were read",
+      tell: tellSecrets,
+    },
+  },
+  notes: `Examples:
+  posthorn secrets rotate sub_… --overlap 7d
+  posthorn secrets confirm sub_…
+  posthorn secrets show sub_…`,
+};
+
+/** Scripts that rotate know 1 for a file that cannot be read. */
+function readNewSecret(file: string): string {
+  try {
+    return readSecret(file);
+  } catch (error) {
+    throw new CommandFailure((error as Error).message);
+  }
+}
+
+function tellNewSecret({ secret, overlap_ends_at: end }: Row): void {
+  note(
+    typeof end === "string"
+      ? `both secrets sign until ${end} (${formatAgo(end, Date.now())}); the receiver needs the new one by then`
+      : "the old secret has ended",
+  );
+  // Alone, so that it can be caught by a variable.
+  print(asText(secret) ?? "");
+}
+
+function tellSecrets(row: Row): void {
+  const secrets = row["secrets"] as Row[];
+  const fields = secrets.map(({ state }, index): Field => {
+    const members = ["secret", "created_at", "expires_at"].map((name) => `secrets.${index}.${name}`);
+    return [asText(state) ?? "", members.join(" "), describeSecret];
+  });
+  print(toFacts([...fields, ["public key", "ed25519.public_key"]], row));
+}
+
+function describeSecret([secret, createdAt, expiresAt]: readonly unknown[], wallMs: number): string {
+  const end = typeof expiresAt === "string" ? `, ends ${formatAgo(expiresAt, wallMs)}` : "";
+  const made = `made ${formatAgo(String(createdAt), wallMs)}${end}`;
+  return secret === undefined ? made : `${asText(secret)}  (${made})`;
+}

@@ -1,0 +1,191 @@
+import { SOURCE_STATUSES, SourceInput } from "../../domain/source.ts";
+import { usageFailure } from "../failure.ts";
+import { formatBytes, note, print } from "../output.ts";
+import { readCount, readPairs, readSecret } from "../read-value.ts";
+import { ago, asText, at, pairs, seconds, type Row } from "./fields.ts";
+import { FILE, flag, IDEMPOTENCY_KEY, IF_MATCH, OF_TENANT, OWNER } from "./flags.ts";
+import { REQUEST_COLUMNS } from "./requests.ts";
+import type { Call, Resource } from "./resource.ts";
+import { flagsOf, type Exceptions } from "./schema-flags.ts";
+
+const EXCEPTIONS: Exceptions = {
+  name: null,
+  tenant_id: null,
+  kind: { help: "who sends: generic, github, stripe, …; says how a request is verified, answered and split" },
+  secrets: {
+    flag: "--secret-file <path...>",
+    help: "files with the secrets, the current one first; - for standard input",
+    read: readSecret,
+  },
+  auth: {
+    flag: "--auth-header <name>",
+    help: "a header that must hold a token, else 401; or none",
+    read: (text) => text,
+  },
+  allowed_ips: { flag: "--allowed-ip <cidr...>" },
+  methods: { help: "methods that are taken" },
+  content_types: { flag: "--content-type <type...>" },
+  only: { flag: "--only <pattern...>" },
+  manifest: { help: "what the sender's ids must be found in, for kinds that know one: JSON, @FILE, or none" },
+  refuse_replays: { off: "take what is signed alike as before" },
+  path_token: {
+    help: "take webhooks only at an unguessable path, which is printed",
+    off: "take them at /webhook/NAME again",
+  },
+  options: {
+    flag: "--option <name=value...>",
+    help: "settings of the kind; these replace all that were set",
+    readAll: readOptions,
+  },
+};
+
+/** What only a change can take away. */
+const removable = (isRemovable: boolean): Exceptions => ({
+  event_type: {
+    flag: "--event-type <template>",
+    help: `what its events are called: {source} stands for its name, {type} for the type that its kind finds${isRemovable ? "; or none" : ""}`,
+    isRemovable,
+  },
+  id_from: { flag: "--id-from <place>", isRemovable },
+  ordering_key_from: { flag: "--ordering-key-from <place>", isRemovable },
+  priority_from: { flag: "--priority-from <place>", isRemovable },
+});
+
+const TOKEN = flag("--auth-token-file <path>", "the file with that token, - for standard input", {
+  field: "token",
+  read: readSecret,
+});
+
+const tellStatus = (row: Row) => print(`${asText(row["name"])}: ${asText(row["status"])}`);
+
+export const RESOURCE: Resource = {
+  path: "/api/v1/sources",
+  key: "name",
+  columns: [
+    ["SOURCE", "name"],
+    ["KIND", "kind"],
+    ["TENANT", "tenant_id"],
+    ["STATUS", "status"],
+    ["EVENTS", "only", ([only]) => asText(only) ?? "all"],
+    ["MANAGED BY", "managed_by"],
+    ["LAST REQUEST", "last_request_at", ago],
+  ],
+  facts: [
+    ["source", "name"],
+    ["path", "name path_token", (parts) => `/webhook/${parts.filter((part) => part !== null).join("/")}`],
+    [
+      "secrets",
+      "secrets",
+      ([secrets]) => (secrets as Row[]).map(({ id, hint }) => `${asText(id)} (${asText(hint)})`).join(", "),
+    ],
+    ["token in", "auth.header"],
+    ["takes", "methods max_bytes", ([methods, max]) => `${asText(methods)} up to ${formatBytes(Number(max))}`],
+    ["answer within", "answer_within", seconds],
+    ["options", "options", pairs],
+    ["made", "created_at", at],
+    ["last request", "last_request_at", ago],
+  ],
+  more({ path_token: token }) {
+    if (token !== null && token !== "***") note("the path is a secret: who knows it may send");
+  },
+  acts: {
+    list: {
+      help: "list sources by name",
+      flags: [
+        OF_TENANT,
+        flag("--kind <kind>", "only of this kind"),
+        flag("--status <status>", "only in this state", { choices: SOURCE_STATUSES }),
+      ],
+    },
+    show: { help: "show a source", alias: "get" },
+    create: {
+      help: "make a source",
+      takes: "<name>",
+      flags: [
+        FILE,
+        ...flagsOf(SourceInput, { ...EXCEPTIONS, ...removable(false) }, true),
+        TOKEN,
+        OWNER,
+        IDEMPOTENCY_KEY,
+      ],
+      body: withAuth,
+    },
+    update: {
+      help: "change what is given and keep the rest; none takes a setting away",
+      flags: [FILE, ...flagsOf(SourceInput, { ...EXCEPTIONS, ...removable(true) }, false), TOKEN, IF_MATCH],
+      body: withAuth,
+    },
+    pause: { help: "answer 503, so that senders come again", tell: tellStatus },
+    resume: { help: "take webhooks again", tell: tellStatus },
+    close: { help: "answer 410, so that senders stop", tell: tellStatus },
+    "rotate-secret": {
+      help: "make a new secret, beside which those before it count for a while, and print it",
+      flags: [
+        flag("--overlap <seconds>", "how long; 0 ends them at once (default: 14 days)", {
+          field: "overlap_s",
+          read: (text, name) => readCount(text, name, { max: 31_536_000 }),
+        }),
+        flag("--secret-file <path>", "take the new secret from a file, or - for standard input", {
+          field: "secret",
+          read: readSecret,
+        }),
+      ],
+      body: ({ body }) => body,
+      tell: tellSecret,
+    },
+    path: {
+      help: "print the path with its token; the gateway notes in its log that it was read",
+      method: "GET",
+      path: ({ args }) => `/api/v1/sources/${encodeURIComponent(args[0] ?? "")}/path-token`,
+      tell: ({ path }) => print(String(path)),
+    },
+    delete: { help: "delete a source; its events stay" },
+    requests: {
+      help: "list the requests that were refused or ignored, the latest first",
+      flags: [
+        flag("--outcome <outcome>", "only those", { choices: ["rejected", "ignored"] }),
+        flag("--cause <cause>", "only for this reason: bad_signature, duplicate, filtered, …"),
+      ],
+      columns: REQUEST_COLUMNS,
+    },
+  },
+  notes: `\`posthorn requests replay\` takes a refused or ignored request in again.
+
+Examples:
+  posthorn sources create github --kind github --secret-file secret.txt
+  posthorn sources create orders --auth-header X-Token --auth-token-file token.txt --allowed-ip 203.0.113.0/24
+  posthorn sources update orders --only 'order.*' --max-bytes 1048576
+  posthorn sources requests github --cause bad_signature`,
+};
+
+function withAuth({ body: { token, ...body }, flags }: Call): Row {
+  // What a file says of it is whole.
+  const header = flags["authHeader"];
+  if (header === "none" || (header === undefined && token === undefined)) return body;
+  if (header === undefined || token === undefined) {
+    throw usageFailure("--auth-header and --auth-token-file belong together.");
+  }
+  return { ...body, auth: { header, token } };
+}
+
+/** A value that is JSON, such as a number or a list, is taken as that; else it is a text. */
+function readOptions(given: readonly string[], name: string): Row {
+  const texts = Object.entries(readPairs(given, name, /^([^=]+)=(.*)$/s));
+  return Object.fromEntries(texts.map(([option, text]) => [option, parseValue(text)]));
+}
+
+function parseValue(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+function tellSecret({ secret, secrets }: Row): void {
+  const [, before] = secrets as Row[];
+  const endsAt = before?.["ends_at"] ?? null;
+  note(endsAt === null ? "it alone counts" : `those before it count until ${asText(endsAt)}`);
+  // Alone, so that it can be caught by a variable.
+  print(String(secret));
+}

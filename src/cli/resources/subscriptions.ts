@@ -1,0 +1,271 @@
+import { RECOVER_INCLUDES } from "../../domain/replay.ts";
+import { SUBSCRIPTION_FIELDS } from "../../deliver/senders/subscription-schema.ts";
+import { CommandFailure, usageFailure } from "../failure.ts";
+import { countOf, print } from "../output.ts";
+import { readNumber, readObject, readPairs, readSecret, readTime } from "../read-value.ts";
+import {
+  ago,
+  asText,
+  at,
+  ms,
+  pairs,
+  rate,
+  seconds,
+  toFacts,
+  toTable,
+  type Field,
+  type Format,
+  type Row,
+} from "./fields.ts";
+import { FILE, flag, IDEMPOTENCY_KEY, IF_MATCH, OF_TENANT, OWNER } from "./flags.ts";
+import type { Call, Resource } from "./resource.ts";
+import { flagsOf, readYesNo, type Exceptions } from "./schema-flags.ts";
+
+const { url, events } = SUBSCRIPTION_FIELDS;
+/** What everybody gives comes first. */
+const SCHEMA = { properties: { url, events, ...SUBSCRIPTION_FIELDS } };
+
+const EXCEPTIONS: Exceptions = {
+  tenant_id: null,
+  url: { flag: "--to <url>" },
+  events: { flag: "--events <pattern...>" },
+  event_filter: {
+    flag: "--filter <json>",
+    help: "which of these events, by conditions on data, headers and so on: JSON, @FILE, or none",
+  },
+  secret: {
+    flag: "--secret-file <path>",
+    help: "take the secret from a file, - for standard input; else one is generated",
+    read: readSecret,
+  },
+  ed25519: { off: "sign with the secret alone" },
+  headers: {
+    flag: "-H, --header <name: value...>",
+    help: "sent with every attempt, but to no other origin; these replace all that were set; or none",
+    readAll: (headers, name) => readPairs(headers, name, /^([^:\s]+):\s*(.*)$/s),
+  },
+  labels: { help: "to find it by; these replace all that were set" },
+  auth: {
+    flag: "--auth-file <path>",
+    help: "how it logs in there, as JSON or yaml in a file; or none",
+    read: readObject,
+  },
+  ordered: { off: "in any order" },
+  on_dead_head: { flag: "--on-dead-head <what>" },
+  target: { flag: "--target <name>" },
+  resume_when_healthy: { flag: "--resume-when-healthy <yes|no>", read: readYesNo },
+  retry_policy: {
+    flag: "--retry-policy <name>",
+    help: "how often it is tried again, and after which waits",
+  },
+  allowed_ips: { flag: "--allowed-ip <cidr...>" },
+  signature_header: { flag: "--signature-header <name>", help: "header of the plain signature" },
+  forward_headers: { flag: "--forward-header <name...>" },
+  allow_own_url: { off: "refuse a destination that leads back to this gateway" },
+  description: { flag: "--description <text>", help: "for people" },
+};
+
+const RETRY_DELAYS = flag("--retry-delays <seconds,…>", "the waits between tries: 5,60,600", {
+  field: "retry_delays",
+  read: (text, name) => text.split(",").map((delay) => readNumber(delay.trim(), name)),
+});
+
+/** A policy is named, or it is a list of waits. */
+function withPolicy({ body: { retry_delays: delays, ...body } }: Call): Row {
+  if (delays === undefined) return body;
+  if (typeof body["retry_policy"] === "string") {
+    throw usageFailure("--retry-policy and --retry-delays are two ways; choose one.");
+  }
+  return { ...body, retry_policy: { delays_s: delays } };
+}
+
+const attempts: Format = ([count, failed]) => `${asText(count)}, ${asText(failed)} of them failed`;
+
+const tellStatus = (row: Row) => print(`${asText(row["id"])}: ${asText(row["status"])}`);
+
+const RETRIES: Field = [
+  "retries",
+  "retry_policy retry_count retry_interval",
+  ([policy, count, interval]) => asText(policy) ?? `${asText(count)}, ${asText(interval)} s apart`,
+];
+
+const PATH = "/api/v1/subscriptions";
+
+/** The attempt; or the delivery, when none could be made now. */
+const TEST: readonly Field[] = [
+  ["delivery", "delivery_id"],
+  ["result", "result"],
+  ["answer", "response_code"],
+  ["took", "duration_ms", ms],
+  ["error", "error"],
+];
+
+const STATISTICS: readonly Field[] = [
+  ["subscription", "subscription_id"],
+  ["attempts", "delivery_count failure_count", attempts],
+  ["open", "open_count"],
+  ["dead letters", "dead_count"],
+];
+
+const FIGURES: readonly Field[] = [
+  ["TIME", "at"],
+  ["ATTEMPTS", "attempt_count"],
+  ["FAILED", "failure_count"],
+  ["SUCCESS", "success_rate", rate],
+  ["P50", "latency_p50_ms", ms],
+  ["P99", "latency_p99_ms", ms],
+];
+
+export const RESOURCE: Resource = {
+  path: PATH,
+  key: "id",
+  columns: [
+    ["SUBSCRIPTION", "id"],
+    ["NAME", "name"],
+    ["TENANT", "tenant_id"],
+    ["STATUS", "status"],
+    ["EVENTS", "events"],
+    ["URL", "url kind", ([url, kind]) => asText(url) ?? `(${asText(kind)})`],
+    ["OPEN", "stats.open_count"],
+    ["DEAD", "stats.dead_count"],
+    ["SUCCESS 24H", "stats.success_rate_24h", rate],
+    ["LAST DELIVERY", "stats.last_delivery", ago],
+  ],
+  facts: [
+    ["subscription", "id"],
+    [
+      "destination",
+      "destination kind",
+      ([settings, kind]) => (settings === undefined ? undefined : `${asText(kind)} ${asText(settings)}`),
+    ],
+    ["filter", "event_filter"],
+    ["ordered", "ordered", ([isOrdered]) => (isOrdered === true ? "by ordering key" : undefined)],
+    RETRIES,
+    ["timeout", "timeout", seconds],
+    [
+      "at most",
+      "concurrency rate_limit",
+      ([count, limit]) => `${asText(count)} at once${limit === null ? "" : `, ${asText(limit)} a minute`}`,
+    ],
+    ["labels", "labels", pairs],
+    [
+      "made",
+      "created_at created_by",
+      ([time, by], wallMs) => [at([time], wallMs), asText(by)].filter(Boolean).join(" by "),
+    ],
+    ["attempts", "stats.delivery_count stats.failure_count", attempts],
+    ["last delivery", "stats.last_delivery", ago],
+    [
+      "last 24 hours",
+      "stats.success_rate_24h stats.latency_p50_ms stats.latency_p99_ms",
+      ([share, p50, p99], wallMs) =>
+        share === null
+          ? undefined
+          : `${rate([share], wallMs)} succeeded, half within ${asText(p50)} ms, 99% within ${asText(p99)} ms`,
+    ],
+    ["open", "stats.open_count"],
+    ["dead letters", "stats.dead_count"],
+  ],
+  acts: {
+    list: {
+      help: "list subscriptions by age",
+      flags: [OF_TENANT, flag("--label <name[=value]>", "only with this label")],
+    },
+    show: { help: "show a subscription with its settings and how it does" },
+    create: {
+      help: "make a subscription and print it with its secret",
+      takes: "[name]",
+      flags: [
+        FILE,
+        ...flagsOf(SCHEMA, { ...EXCEPTIONS, name: null }, true),
+        RETRY_DELAYS,
+        flag("--id <id>", "with this id; one that is there already is replaced", { place: "here" }),
+        OWNER,
+        IDEMPOTENCY_KEY,
+      ],
+      method: ({ flags }) => (flags["id"] === undefined ? "POST" : "PUT"),
+      path: ({ flags: { id } }) => (id === undefined ? PATH : `${PATH}/${encodeURIComponent(String(id))}`),
+      body: withPolicy,
+    },
+    update: {
+      help: "change what is given and keep the rest",
+      flags: [FILE, ...flagsOf(SCHEMA, { ...EXCEPTIONS, name: { help: "a new name" } }, false), RETRY_DELAYS, IF_MATCH],
+      body: withPolicy,
+    },
+    pause: { help: "hold its deliveries", tell: tellStatus },
+    resume: {
+      help: "deliver again, and what was held first",
+      flags: [flag("--skip-held", "cancel what was held instead", { field: "held", read: () => "skip" })],
+      tell: tellStatus,
+    },
+    drain: {
+      help: "try what waits now, even while its target is in QUEUE mode",
+      tell: (row, { args }) => print(`${args[0]}: trying ${countOf(Number(row["waiting"]), "delivery", "deliveries")}`),
+    },
+    test: {
+      help: "send a test event there and print what came of it",
+      tell: (row) => void (row["result"] !== undefined && print(toFacts(TEST, row))),
+      judge: judgeTest,
+    },
+    stats: {
+      help: "show success rates and latencies of the last hour and day",
+      method: "GET",
+      tell: tellStatistics,
+    },
+    recover: {
+      help: "deliver once more what it missed",
+      flags: [
+        flag("--since <time>", "events received since then: RFC 3339, or 15m, 2h, 7d ago", {
+          isRequired: true,
+          read: readTime,
+        }),
+        flag("--until <time>", "and before then", { read: readTime }),
+        flag("--include <which>", "dead letters, events it never had, or both", {
+          choices: RECOVER_INCLUDES,
+          default: "failed",
+        }),
+        flag("--plan", "only count them"),
+      ],
+      tell: tellPlainFacts,
+    },
+    delete: {
+      help: "delete it and cancel what is open of it",
+      tell(row, { args }) {
+        const cancelled = countOf(Number(row["cancelled_deliveries"]), "open delivery", "open deliveries");
+        print(`${args[0]}: deleted, ${cancelled} cancelled`);
+      },
+    },
+  },
+  notes: `\`posthorn secrets\` rotates and shows secrets.
+
+Examples:
+  posthorn subscriptions create erp --to https://erp.example/hooks --events 'order.*' invoice.paid
+  posthorn subscriptions create --file erp.json
+  posthorn subscriptions update sub_… --rate-limit 100 --header 'X-Team: blue'
+  posthorn subscriptions resume sub_… --skip-held
+  posthorn subscriptions recover sub_… --since 2h --include all`,
+};
+
+/** Fails when the destination did not take it: for scripts that want to know. */
+function judgeTest({ result, hold_reason: reason }: Row): void {
+  if (result === "success") return;
+  const waits = result === undefined ? ` yet: it waits (${asText(reason) ?? "pending"})` : "";
+  throw new CommandFailure(`The test event was not delivered${waits}.`);
+}
+
+function tellStatistics(row: Row): void {
+  const { last_1h: hour, last_24h: day } = row as { last_1h: Row; last_24h: Row & { series: Row[] } };
+  print(toFacts(STATISTICS, row));
+  const series = day.series.filter(({ attempt_count: count }) => Number(count) > 0);
+  print(`\n${toTable(FIGURES, [{ ...hour, at: "last hour" }, { ...day, at: "last 24 hours" }, ...series])}`);
+}
+
+function tellPlainFacts(row: Row): void {
+  const names = Object.keys(row).filter((name) => ["string", "number"].includes(typeof row[name]));
+  print(
+    toFacts(
+      names.map((name) => [name.replaceAll("_", " "), name]),
+      row,
+    ),
+  );
+}

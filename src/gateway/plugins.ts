@@ -1,0 +1,55 @@
+import { toCamelCase } from "../config/settings-tree.ts";
+import type { OpenPlugin, Plugin, PluginGateway } from "../plugins/plugin.ts";
+import { PLUGINS } from "../plugins/plugins.ts";
+import type { Sources } from "../registry/sources/sources.ts";
+import type { Acceptance } from "./acceptance.ts";
+import type { Start } from "./options.ts";
+import { createPartStack } from "./part-stack.ts";
+import type { Storage } from "./storage.ts";
+import type { Tenancy } from "./tenancy.ts";
+
+/** All plugins, open. */
+export interface Plugins extends Pick<OpenPlugin, "sourceKinds" | "jobs" | "addRoutes" | "start"> {
+  /** To call it again does nothing. */
+  close(): Promise<void>;
+}
+
+export async function openPlugins(
+  { config, options, logger, logFault: onFault, parts }: Start,
+  { registry, secretBox, clock, random, ownEvents }: Storage & Tenancy & Acceptance,
+  sources: () => Sources,
+): Promise<Plugins> {
+  const { publicUrl, userAgent } = config;
+  const gateway: PluginGateway = {
+    registry,
+    secretBox,
+    clock,
+    random,
+    logger,
+    onFault,
+    ownEvents,
+    sources,
+    publicUrl,
+    userAgent,
+  };
+  const stack = createPartStack();
+  parts.add(stack.close);
+  const open: OpenPlugin[] = [];
+  for (const plugin of [...PLUGINS, ...(options.plugins ?? [])]) {
+    const opened = await plugin.open(gateway, settingsOf(plugin, { ...config }));
+    stack.add(opened.close);
+    open.push(opened);
+  }
+  return {
+    sourceKinds: open.flatMap(({ sourceKinds }) => sourceKinds),
+    jobs: open.flatMap(({ jobs }) => jobs),
+    addRoutes: (app) => open.forEach((plugin) => plugin.addRoutes(app)),
+    start: () => open.forEach((plugin) => plugin.start()),
+    close: stack.close,
+  };
+}
+
+/** Its own, and nobody else's. */
+function settingsOf({ settings }: Plugin, config: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.keys(settings.properties).map((name) => [name, config[toCamelCase(name)]]));
+}

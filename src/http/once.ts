@@ -1,0 +1,32 @@
+import { createHash } from "node:crypto";
+import type { FastifyRequest } from "fastify";
+import { PosthornError } from "../domain/errors.ts";
+import { isDeeperThan } from "../domain/json-depth.ts";
+import type { Once } from "../registry/registry.ts";
+
+const KEY = /^[\x21-\x7e]{1,255}$/;
+const MAX_DEPTH = 500;
+
+/** What a client sends to make sure that a request which it repeats is carried out once. */
+export function readIdempotencyKey(request: FastifyRequest): string | undefined {
+  const key = request.headers["idempotency-key"];
+  if (key === undefined) return undefined;
+  if (typeof key === "string" && KEY.test(key)) return key;
+  throw new PosthornError("invalid_field", "Idempotency-Key: must be 1 to 255 printable ASCII characters.", {
+    field: "Idempotency-Key",
+  });
+}
+
+/** Undefined for a request without an `Idempotency-Key`. */
+export function readOnce(request: FastifyRequest, scope: string, tenantId?: string): Once | undefined {
+  const key = readIdempotencyKey(request);
+  return key === undefined ? undefined : { scope, key, fingerprint: fingerprintOf(request.body), tenantId };
+}
+
+function fingerprintOf(body: unknown): string {
+  // What is nested deeper cannot be written as JSON again.
+  if (isDeeperThan(body, MAX_DEPTH)) {
+    throw new PosthornError("invalid_field", `The body is nested more than ${MAX_DEPTH} levels deep.`);
+  }
+  return createHash("sha256").update(JSON.stringify(body)).digest("base64url");
+}

@@ -1,0 +1,69 @@
+import { Type, type TSchema } from "typebox";
+import type { ErrorCode } from "../../domain/errors.ts";
+import {
+  ETAG,
+  IDEMPOTENCY_KEY,
+  IF_MATCH,
+  closed,
+  page,
+  type AnswerDocs,
+  type OperationDocs,
+} from "./operation-docs.ts";
+import { exampleOf } from "./shown.ts";
+
+/** What is to be said of one of the six routes beside what holds for all things that users configure. */
+type Own = Partial<Omit<OperationDocs, "answer">> & { answer?: Partial<AnswerDocs> };
+
+export interface ResourceDocs {
+  /** As of `addResourceRoutes`. */
+  path: string;
+  key: Readonly<Record<string, string>>;
+  /** What is shown of one; its example is made of it. */
+  schema: TSchema;
+  example?: object;
+  /** The answer with a new one, where it shows more. */
+  made?: Partial<AnswerDocs>;
+  /** What any change of one may be refused with, beside `precondition_failed`. */
+  refusals: readonly ErrorCode[];
+  list: Own;
+  make: Own;
+  read: Own;
+  replace: Own;
+  change: Own;
+  remove: Omit<Own, "answer"> & { answer?: AnswerDocs };
+}
+
+/** The routes of `addResourceRoutes`. */
+export function resourceDocs(of: ResourceDocs): Record<string, OperationDocs> {
+  const { path, key: params, schema, example = exampleOf(schema), refusals } = of;
+  const [key = ""] = Object.keys(params);
+  const one = `${path}/:${key}`;
+  const shown = { schema, example, headers: ETAG };
+  const made = { status: 201, description: "Made", schema, headers: ETAG, ...of.made };
+  const changing = { params, headers: IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
+  const gone = {
+    status: 200,
+    description: "Gone",
+    schema: closed({ [key]: Type.String() }),
+    example: of.remove.params ?? params,
+  };
+  const list = { ...page(schema, ""), example: { data: [example], next_cursor: null } };
+  return {
+    [`GET ${path}`]: join({ query: { limit: 20 }, answer: list }, of.list),
+    [`POST ${path}`]: join(
+      { headers: IDEMPOTENCY_KEY, answer: made, errors: ["conflict", "idempotency_key_reused"] },
+      of.make,
+    ),
+    [`GET ${one}`]: join({ params, answer: { ...shown, description: "" } }, of.read),
+    [`PUT ${one}`]: join(
+      { ...changing, answer: { ...shown, description: "Replaced" }, otherAnswers: [made] },
+      of.replace,
+    ),
+    [`PATCH ${one}`]: join({ ...changing, answer: { ...shown, description: "Changed" } }, of.change),
+    [`DELETE ${one}`]: join({ ...changing, answer: of.remove.answer ?? gone }, of.remove),
+  };
+}
+
+function join(usual: OperationDocs, { answer, errors = [], ...own }: Own): OperationDocs {
+  return { ...usual, ...own, answer: { ...usual.answer, ...answer }, errors: [...(usual.errors ?? []), ...errors] };
+}

@@ -1,0 +1,130 @@
+import { Type } from "typebox";
+import { WEBHOOK_STATES } from "./webhook-states.ts";
+import { EXAMPLE } from "../../http/openapi/examples.ts";
+import { closed, nullable, oneOf, type AreaDocs } from "../../http/openapi/operation-docs.ts";
+
+const Text = Type.String();
+/** A source of the kind, with this sheet in its manifest. */
+export const SMARTSHEET_EXAMPLE = { source: "smartsheet", sheet: "4509506114742148" } as const;
+const { source, sheet } = SMARTSHEET_EXAMPLE;
+const SHEET = { sheet_id: sheet, sheet_name: "Purchase orders" };
+const OURS = { source, callback_url: "https://hooks.example.com/webhook/smartsheet" };
+const WEBHOOK = "4503604829677444";
+const LEFT_OVER = "4503604829677440";
+
+export const SMARTSHEET_DOCS: AreaDocs = {
+  tag: "Smartsheet",
+  description: "Smartsheet's own webhooks, which call the sources of the kind `smartsheet`",
+  operations: {
+    "GET /api/v1/smartsheet/webhooks": {
+      description: "All that the access token shows, each with what it is to the source.",
+      query: { source },
+      answer: {
+        status: 200,
+        description: "The webhooks, and the sheets of the manifest that have none",
+        schema: closed({
+          source: Text,
+          callback_url: Text,
+          webhooks: Type.Array(
+            closed({
+              webhook_id: Text,
+              name: nullable(Text),
+              sheet_id: Text,
+              sheet_name: nullable(Text),
+              callback_url: nullable(Text),
+              state: oneOf(WEBHOOK_STATES),
+              status: nullable(Text),
+              reason: nullable(Text),
+              last_callback_at: nullable(Text),
+            }),
+          ),
+          missing: Type.Array(closed({ sheet_id: Text, sheet_name: Text })),
+        }),
+        example: {
+          ...OURS,
+          webhooks: [
+            {
+              webhook_id: WEBHOOK,
+              name: "smartsheet: Purchase orders",
+              ...SHEET,
+              callback_url: OURS.callback_url,
+              state: "disabled",
+              status: "DISABLED_CALLBACK_FAILED",
+              reason: "its callbacks were not answered with 200",
+              last_callback_at: EXAMPLE.time,
+            },
+          ],
+          missing: [],
+        },
+      },
+      errors: ["not_found", "conflict", "smartsheet_failed"],
+    },
+    "POST /api/v1/smartsheet/webhooks/register": {
+      description:
+        "For every sheet: makes a webhook unless there is one, keeps its secret, enables it, and says whether that " +
+        "worked. Needs POSTHORN_PUBLIC_URL, where Smartsheet sends its challenge meanwhile.",
+      request: { source },
+      answer: {
+        status: 200,
+        description: "What became of each sheet",
+        schema: closed({
+          source: Text,
+          callback_url: Text,
+          sheets: Type.Array(
+            closed({
+              sheet_id: Text,
+              sheet_name: Text,
+              outcome: oneOf(["created", "enabled", "unchanged", "failed"]),
+              webhook_id: nullable(Text),
+              status: nullable(Text),
+              error: nullable(Text),
+            }),
+          ),
+        }),
+        example: {
+          ...OURS,
+          sheets: [{ ...SHEET, outcome: "created", webhook_id: WEBHOOK, status: "ENABLED", error: null }],
+        },
+      },
+      errors: ["not_found", "conflict", "smartsheet_failed"],
+    },
+    "POST /api/v1/smartsheet/webhooks/cleanup": {
+      description:
+        "Removes duplicates, and webhooks that were registered here and call another address, a sheet that left the " +
+        "manifest, or nobody ever again. Those of others stay.",
+      request: { source, dry_run: true },
+      answer: {
+        status: 200,
+        description: "What became of each, or would",
+        schema: closed({
+          source: Text,
+          callback_url: Text,
+          dry_run: Type.Boolean(),
+          webhooks: Type.Array(
+            closed({
+              webhook_id: Text,
+              sheet_id: Text,
+              state: oneOf(WEBHOOK_STATES),
+              outcome: oneOf(["removed", "would_remove", "kept", "failed"]),
+              error: nullable(Text),
+            }),
+          ),
+        }),
+        example: {
+          ...OURS,
+          dry_run: true,
+          webhooks: [
+            {
+              webhook_id: LEFT_OVER,
+              sheet_id: sheet,
+              state: "duplicate",
+              outcome: "would_remove",
+              error: null,
+            },
+          ],
+        },
+      },
+      errors: ["not_found", "conflict", "smartsheet_failed"],
+    },
+  },
+};
