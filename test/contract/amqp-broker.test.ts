@@ -6,7 +6,8 @@ import { createSeededRandom } from "../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../src/domain/system-clock.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { useRabbitMq } from "../support/services/shared.ts";
-import { brokerContract, type BrokerWorld } from "./broker-contract.ts";
+import { brokerContract } from "./broker-contract.ts";
+import type { BrokerWorld } from "./broker-world.ts";
 
 for (const queueType of ["quorum", "classic"] as const) {
   brokerContract(`RabbitMQ with ${queueType} queues`, (context) => openWorld(context, queueType));

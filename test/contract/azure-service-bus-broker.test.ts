@@ -5,7 +5,8 @@ import { createSeededRandom } from "../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../src/domain/system-clock.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { startServiceBus, type ServiceBusServer } from "../support/service-bus/server.ts";
-import { brokerContract, type BrokerWorld } from "./broker-contract.ts";
+import { brokerContract } from "./broker-contract.ts";
+import type { BrokerWorld } from "./broker-world.ts";
 
 /** A real namespace, or Microsoft's emulator, in place of the test server. */
 const REAL = process.env["POSTHORN_TEST_SERVICEBUS_CONNECTION_STRING"];

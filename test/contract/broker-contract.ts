@@ -1,51 +1,19 @@
-import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it, type TestContext } from "vitest";
 import {
   PARK_DESCRIPTION,
   PARK_REASON,
   type BrokerConnection,
-  type OutgoingMessage,
-  type QueueTaker,
   type TakenMessage,
   type TakerOptions,
 } from "../../src/brokers/broker.ts";
 import { skipBecause } from "../support/skip.ts";
+import { ODD_BODY, takeSome, toMessage, type BrokerQueue, type BrokerWorld, type Ready } from "./broker-world.ts";
 import { checkParked } from "./parked-checks.ts";
 
-/** What every kind of broker promises to sources and senders, on a real one. */
-export interface BrokerWorld {
-  connect(): BrokerConnection;
-  /** To a broker that is there, with a password or key that is wrong. */
-  connectWithWrongCredentials(): BrokerConnection;
-  /** To where nobody listens. */
-  connectToNobody(): BrokerConnection;
-  /** An empty queue that nobody else uses. */
-  makeQueue(connection: BrokerConnection): Promise<BrokerQueue>;
-  /** Some of the time for which a message is held is over, where that is told to a test server. */
-  passSome(): void;
-}
-
-export interface BrokerQueue {
-  name: string;
-  publishTo: { destination: string; subject: string };
-  parkTo: { destination: string; subject: string };
-  /** What takes from where parked messages are. */
-  parkedQueue: string;
-}
-
-/** A connection with a queue of the test's own. */
-export interface Ready {
-  world: BrokerWorld;
-  connection: BrokerConnection;
-  queue: BrokerQueue;
-  take(options?: Partial<TakerOptions>): QueueTaker;
-  publish(...bodies: (string | Buffer)[]): Promise<void>;
-}
-
-export const ODD_BODY = Buffer.from([0, 1, 2, 0xff, 0xfe, 0x0a, 0x22, 0x7b, 0xc3, 0x28]);
 const WAIT_MS = 60_000;
 const HOLD_MS = 3_000;
 
+/** What every kind of broker promises to sources and senders, on a real one. */
 export function brokerContract(name: string, openWorld: (context: TestContext) => Promise<BrokerWorld>): void {
   describe(`${name} as a broker`, () => {
     const open: { close(): Promise<void> }[] = [];
@@ -241,6 +209,22 @@ export function brokerContract(name: string, openWorld: (context: TestContext) =
 
     checkParked(name, prepare);
 
+    it("can be closed while the broker is away, and ends whoever waits for it", async (context) => {
+      const world = await openWorld(context);
+      const connection = world.connectToNobody();
+      const place = { destination: "", subject: "" };
+      const taker = connection.openTaker(
+        takerOptions({ name: "anything", publishTo: place, parkTo: place, parkedQueue: "anything" }),
+      );
+      const waiting = taker.take(1, 10 * WAIT_MS).then(
+        () => "nothing",
+        ({ kind }: { kind: string }) => kind,
+      );
+      await connection.openPublisher("anything").publish(toMessage("x", "x"));
+      await connection.close();
+      expect(["nothing", "closed"]).toContain(await waiting);
+    });
+
     it("ends whoever waits when it is closed", async (context) => {
       const { connection, take } = await prepare(context);
       const taker = take();
@@ -264,31 +248,6 @@ function takerOptions(queue: BrokerQueue, options: Partial<TakerOptions> = {}): 
     sessions: false,
     ...options,
   };
-}
-
-export function toMessage(
-  body: string | Buffer,
-  subject: string,
-  more: Partial<OutgoingMessage> = {},
-): OutgoingMessage {
-  return {
-    id: randomUUID(),
-    body: Buffer.from(body),
-    contentType: "application/octet-stream",
-    subject,
-    sessionId: undefined,
-    correlationId: undefined,
-    timestamp: Date.now(),
-    properties: { event_type: "order.created" },
-    ...more,
-  };
-}
-
-/** As many as that, in as many calls as it takes. */
-export async function takeSome(taker: QueueTaker, count: number): Promise<TakenMessage[]> {
-  const taken: TakenMessage[] = [];
-  while (taken.length < count) taken.push(...(await taker.take(count - taken.length, WAIT_MS)));
-  return taken;
 }
 
 function messageOf(connection: BrokerConnection): string {

@@ -5,7 +5,7 @@ import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { createBusConnection } from "../../src/brokers/azure-service-bus/bus-connection.ts";
 import { createSeededRandom } from "../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../src/domain/system-clock.ts";
-import { toMessage } from "../contract/broker-contract.ts";
+import { toMessage } from "../contract/broker-world.ts";
 
 let bus: ServiceBusServer;
 let gateway: TestGateway;

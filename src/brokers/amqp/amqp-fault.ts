@@ -35,6 +35,7 @@ interface ChannelError extends Error {
 
 /** What the broker says when it closes a channel, with the fix. */
 export function toChannelFault(error: unknown): BrokerFault {
+  if (error instanceof BrokerFault) return error;
   const { code } = error as ChannelError;
   const text = readReply(error);
   switch (code) {

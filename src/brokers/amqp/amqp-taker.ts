@@ -41,6 +41,12 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
   let consuming: Promise<Consumer> | undefined;
   let hasRested = false;
   let isClosed = false;
+  let current: Channel | undefined;
+
+  /** One that is still being opened, perhaps for as long as the broker is away, closes itself. */
+  async function close(): Promise<void> {
+    if (current !== undefined) await closeAmqp(current).catch(() => undefined);
+  }
 
   function open(): Promise<Channel> {
     const opening = openChannel(() => forget(opening));
@@ -51,6 +57,8 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
     const channel = await (await link.whenOpen()).createChannel();
     channel.on("error", (error) => faults.set(channel, toChannelFault(error)));
     channel.on("close", onClose);
+    current = channel;
+    if (isClosed) await close();
     return channel;
   }
 
@@ -70,6 +78,7 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
       return { channel, tag, prefetch };
     } catch (error) {
       forget(opening);
+      if (isClosed) throw closedFault();
       throw (channel && faults.get(channel)) ?? toChannelFault(error);
     }
   }
@@ -168,8 +177,7 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
       isClosed = true;
       waiting.length = 0;
       bell.ring();
-      const channel = await opened?.catch(() => undefined);
-      if (channel !== undefined) await closeAmqp(channel).catch(() => undefined);
+      await close();
       await graveyard.close();
     },
   };

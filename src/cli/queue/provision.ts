@@ -53,7 +53,7 @@ function listUses({ sources, subscriptions }: Config): BrokerUse[] {
     ...sources.map(({ kind = "", options = {} }) => ({ kind, settings: options })),
     ...subscriptions.map(({ kind = "", destination = {}, ordered = false }) => ({
       kind,
-      settings: destination as Record<string, unknown>,
+      settings: destination,
       isOrdered: ordered,
     })),
   ];
@@ -74,6 +74,6 @@ function describe(
   return lines.join("\n");
 }
 
-function present({ error = undefined, ...rest }: Provision): object {
+function present({ error, ...rest }: Provision): object {
   return { ...rest, error: error ?? null };
 }

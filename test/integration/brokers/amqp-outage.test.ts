@@ -4,7 +4,7 @@ import { createAmqpConnection, type AmqpConnection } from "../../../src/brokers/
 import type { Published, TakerOptions } from "../../../src/brokers/broker.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
-import { takeSome, toMessage } from "../../contract/broker-contract.ts";
+import { takeSome, toMessage } from "../../contract/broker-world.ts";
 import { until } from "../../support/api-client.ts";
 import { startRabbitMq, type RabbitMq } from "../../support/services/rabbitmq.ts";
 import { skipWithoutService } from "../../support/skip.ts";

@@ -123,6 +123,6 @@ describe("a look at a queue that drops what is handed out too often", () => {
       const message = await channel.get(parkedIn);
       if (message !== false) channel.nack(message, false, true);
     }
-    await whenParked(0);
+    await expect.poll(async () => (await channel.checkQueue(parkedIn)).messageCount).toBe(0);
   });
 });

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createAmqpConnection, type AmqpConnection } from "../../../src/brokers/amqp/amqp-connection.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
-import { takeSome, toMessage } from "../../contract/broker-contract.ts";
+import { takeSome, toMessage } from "../../contract/broker-world.ts";
 import { useRabbitMq } from "../../support/services/shared.ts";
 
 const QUEUES = ["webhook.delivery", "webhook.failed", "notification.email", "notification.sms"];

@@ -9,7 +9,7 @@ import {
 } from "../../../src/brokers/broker.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
-import { takeSome, toMessage } from "../../contract/broker-contract.ts";
+import { takeSome, toMessage } from "../../contract/broker-world.ts";
 import { startServiceBus, type ServiceBusServer } from "../../support/service-bus/server.ts";
 
 const taking = (options: Partial<TakerOptions> = {}): TakerOptions => ({

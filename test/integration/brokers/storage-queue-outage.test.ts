@@ -6,7 +6,7 @@ import {
 } from "../../../src/brokers/azure-storage-queue/storage-connection.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
-import { takeSome, toMessage } from "../../contract/broker-contract.ts";
+import { takeSome, toMessage } from "../../contract/broker-world.ts";
 import { startAzurite, type Azurite } from "../../support/services/azurite.ts";
 import { skipWithoutService } from "../../support/skip.ts";
 
