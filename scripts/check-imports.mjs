@@ -59,6 +59,7 @@ const DIRECTIONS = [
       "registry/",
       "operate/",
       "plugins/plugins.ts",
+      "brokers/parked/",
       ...PORTS,
     ],
   },
@@ -104,6 +105,11 @@ const DIRECTIONS = [
       "registry/sources/",
       "store/sqlite/inspect.ts",
     ],
+  },
+  // Queues are made and compared without a gateway.
+  {
+    from: "cli/queue/",
+    may: ["cli/", "config/", "domain/", "brokers/", "deliver/wire/address-guard.ts", "deliver/wire/http-client.ts"],
   },
   { from: "cli/commands.ts", may: ["cli/", "plugins/plugins.ts"] },
   { from: "cli/", may: ["config/", "domain/", "telemetry/terminal-text.ts"] },

@@ -1,4 +1,5 @@
 import type { BrokerFault } from "./broker-fault.ts";
+import type { ParkedPlace, ParkedQueue } from "./parked/parked.ts";
 
 /** What a source takes messages from and a sender publishes to, whichever kind of broker it is. */
 
@@ -11,6 +12,7 @@ export interface BrokerConnection {
   /** To a queue, or on RabbitMQ to an exchange; the message's subject is the routing key there. */
   openPublisher(destination: string): Publisher;
   depth(queue: string): Promise<QueueDepth>;
+  openParked(place: ParkedPlace): ParkedQueue;
   /** Takers and publishers end first. What is held and not settled comes again, to whoever takes next. */
   close(): Promise<void>;
 }
@@ -63,6 +65,13 @@ export interface QueueTaker {
 /** Properties of a parked message that say why. */
 export const PARK_REASON = "x-posthorn-reason";
 export const PARK_DESCRIPTION = "x-posthorn-description";
+/** And from which queue, where messages of several are parked in one. */
+export const PARK_QUEUE = "x-posthorn-queue";
+
+/** What a message was called before it was parked and requeued: a broker may insist on another name for the copy. */
+export const FIRST_ID = "x-posthorn-id";
+export const FIRST_SUBJECT = "x-posthorn-subject";
+export const FIRST_EXCHANGE = "x-posthorn-exchange";
 
 /** `lost`: somebody else may have it by now, because it was held for too long or the connection was lost. */
 export type Settled = "settled" | "lost";

@@ -17,6 +17,8 @@ export interface Connections {
   find<Kind extends BrokerKind>(kind: Kind, name: string): ConnectionOf[Kind] | undefined;
   /** Where bodies lie that are too large for a queue of it. */
   findAccount(name: string): StorageAccount | undefined;
+  /** What the names of a RabbitMQ's exchanges begin with, where that is configured. */
+  findNamespace(name: string): string | undefined;
   list(): NamedConnection[];
   close(): Promise<void>;
 }
@@ -67,6 +69,7 @@ export function createConnections({ connections, label, clock, random, onState }
       const found = find("azure-storage-queue", name);
       return found && toAccount(found.input);
     },
+    findNamespace: (name) => find("amqp", name)?.input.topology?.namespace,
     list: () => all.map(({ input: { kind, name }, connection }) => ({ kind, name, state: connection.state() })),
     async close() {
       await Promise.all(all.map(({ connection }) => connection.close()));
@@ -78,6 +81,7 @@ export function createConnections({ connections, label, clock, random, onState }
 export const NO_CONNECTIONS: Connections = {
   find: () => undefined,
   findAccount: () => undefined,
+  findNamespace: () => undefined,
   list: () => [],
   close: async () => undefined,
 };

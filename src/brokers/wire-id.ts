@@ -16,7 +16,7 @@ export function sessionIdOf(orderingKey: string | undefined, wireId: string): st
   return orderingKey === undefined ? wireId : fitId(orderingKey);
 }
 
-function fitId(text: string): string {
+export function fitId(text: string): string {
   if (text.length <= MAX_LENGTH) return text;
   return `sha256_${createHash("sha256").update(text, "utf8").digest("base64url")}`;
 }

@@ -3,6 +3,7 @@ import { PLUGINS } from "../plugins/plugins.ts";
 import { addBackup, addRestore } from "./backup-commands.ts";
 import { addClientOptions, addSend, addStatus } from "./client-commands.ts";
 import { addConfig, addDoctor, addSink, addStart } from "./gateway-commands.ts";
+import { addQueueCommands } from "./queue-commands.ts";
 import type { Resource } from "./resources/resource.ts";
 
 /** One of those that `posthorn --help` lists, in that order. */
@@ -66,6 +67,7 @@ export const COMMANDS: readonly TopCommand[] = [
     "what the webhooks of an endpoint must be like: list, put, try out, bring back",
     () => import("./resources/validations.ts"),
   ),
+  { add: addQueueCommands },
 ];
 
 function group(name: string, help: string, load: () => Promise<{ RESOURCE: Resource }>): TopCommand {

@@ -1,4 +1,10 @@
-import { DEFAULT_CONNECTION, findAddressProblem, type BrokerKind, type ConnectionInput } from "../domain/connection.ts";
+import {
+  DEFAULT_CONNECTION,
+  findAddressProblem,
+  withoutAddress,
+  type BrokerKind,
+  type ConnectionInput,
+} from "../domain/connection.ts";
 import type { Config } from "./settings-tree.ts";
 
 /** Connections to brokers: those that are declared, and the `default` of each kind that a setting gives. */
@@ -30,11 +36,13 @@ export function checkDefaultConnections(
   }
 }
 
-/** All of them. A setting comes before what is declared as `default`, as the environment comes before the file. */
+/** All of them. A setting comes before the address that is declared, as the environment comes before the file. */
 export function listConnections(config: Config): ConnectionInput[] {
   const given = DEFAULTS.flatMap(({ kind, name, field }): ConnectionInput[] => {
     const value = config[name];
-    return value === undefined ? [] : [{ name: DEFAULT_CONNECTION, kind, [field]: value }];
+    if (value === undefined) return [];
+    const declared = config.connections.find((one) => one.kind === kind && one.name === DEFAULT_CONNECTION);
+    return [{ ...(declared && withoutAddress(declared)), name: DEFAULT_CONNECTION, kind, [field]: value }];
   });
   const isGiven = ({ kind, name }: ConnectionInput) => given.some((one) => one.kind === kind && one.name === name);
   return [...given, ...config.connections.filter((one) => !isGiven(one))];

@@ -71,8 +71,9 @@ function formatDeclared(title: string, items: readonly Record<string, unknown>[]
 function maskConnection(connection: ConnectionInput): Record<string, unknown> {
   const shown: Record<string, unknown> = { ...connection };
   if (connection.url !== undefined) shown["url"] = maskSecret(connection.url);
-  if (connection.connection_string !== undefined) {
-    shown["connection_string"] = maskSecret(connection.connection_string);
+  for (const field of ["connection_string", "management_url"] as const) {
+    const value = connection[field];
+    if (value !== undefined) shown[field] = maskSecret(value);
   }
   return shown;
 }

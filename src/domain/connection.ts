@@ -6,6 +6,9 @@ import { parseUrl } from "./parse-url.ts";
 /** The one that sources and subscriptions mean when they name none. */
 export const DEFAULT_CONNECTION = "default";
 
+export const DEFAULT_NAMESPACE = "posthorn";
+export const DEFAULT_QUEUE_TYPE = "quorum";
+
 export const ConnectionInput = Type.Object(
   {
     name: Type.String({
@@ -48,6 +51,39 @@ export const ConnectionInput = Type.Object(
           "identity that `DefaultAzureCredential` finds",
       }),
     ),
+    topology: Type.Optional(
+      Type.Object(
+        {
+          namespace: Type.Optional(
+            Type.String({
+              pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$",
+              default: DEFAULT_NAMESPACE,
+              description: "What the names of its exchanges begin with: `NAMESPACE.events`, `NAMESPACE.dlx` …",
+            }),
+          ),
+          queue_type: Type.Optional(
+            Type.Union([Type.Literal("quorum"), Type.Literal("classic")], {
+              default: DEFAULT_QUEUE_TYPE,
+              description: "`classic` where others declare the queues so",
+            }),
+          ),
+        },
+        {
+          additionalProperties: false,
+          description: "For `amqp`: the exchanges and queues that `posthorn queue declare` makes",
+        },
+      ),
+    ),
+    management_url: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 4096,
+        secret: true,
+        description:
+          "For `amqp`: where RabbitMQ's management answers, for `posthorn queue check`; by default on the broker's " +
+          "host, with the user of its url",
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -63,8 +99,18 @@ const ADDRESSES = {
 
 type Address = (typeof ADDRESSES)[BrokerKind][number];
 
+/** Only RabbitMQ has these. */
+const OF_AMQP = ["topology", "management_url"] as const;
+
 /** What is wrong with the company of its fields, and with each of them. Repeats no value: they hold passwords. */
-export function checkConnectionInput(input: ConnectionInput): { field: Address; message: string }[] {
+export function checkConnectionInput(
+  input: ConnectionInput,
+): { field: Address | (typeof OF_AMQP)[number]; message: string }[] {
+  const misplaced = input.kind === "amqp" ? undefined : OF_AMQP.find((field) => input[field] !== undefined);
+  if (misplaced !== undefined) return [{ field: misplaced, message: "is for amqp only; leave it out" }];
+  if (input.management_url !== undefined && !/^https?:$/.test(parseUrl(input.management_url)?.protocol ?? "")) {
+    return [{ field: "management_url", message: "is no URL; write for example https://host:15671" }];
+  }
   const wanted: readonly Address[] = ADDRESSES[input.kind];
   const given = Object.values(ADDRESSES)
     .flat()
@@ -78,6 +124,12 @@ export function checkConnectionInput(input: ConnectionInput): { field: Address; 
   if (second !== undefined) return [{ field: second, message: `given together with ${field}; give only one of them` }];
   const message = findAddressProblem(input.kind, field, input[field] ?? "");
   return message === undefined ? [] : [{ field, message }];
+}
+
+/** All that is set, but where it is reached: a setting may say that for the one that is named `default`. */
+export function withoutAddress(input: ConnectionInput): ConnectionInput {
+  const addresses: readonly string[] = Object.values(ADDRESSES).flat();
+  return Object.fromEntries(Object.entries(input).filter(([field]) => !addresses.includes(field))) as ConnectionInput;
 }
 
 /** Also of what the environment gives for the default connections. */

@@ -3,6 +3,7 @@ import { createExportGate } from "../http/export-gate.ts";
 import { addRoutes } from "../http/routes/add-routes.ts";
 import { reportRetention } from "../operate/retention.ts";
 import { createStatus } from "../operate/status.ts";
+import { createParkedMessages } from "../receive/pulled/parked-messages.ts";
 import type { Acts } from "./acts.ts";
 import type { Background } from "./background.ts";
 import type { Brokers } from "./brokers.ts";
@@ -51,6 +52,7 @@ export function openRoutes(
       isBusy: () => loopLag.lagMs > EXPORTS_WAIT_LAG_MS,
     }),
     status,
+    parked: createParkedMessages(made.connections),
   });
   plugins.addRoutes(made.http.app);
 }

@@ -79,6 +79,7 @@ export function createFailureEvents({ ownEvents, clock, findSubscription }: Fail
         name: subscription.name,
         reason: dead.reason ?? null,
         last_error: dead.error ?? null,
+        error: dead.error ?? dead.reason ?? null,
         attempts: dead.attemptCount,
       },
     });

@@ -10,6 +10,7 @@ import {
   type TakerOptions,
 } from "../../src/brokers/broker.ts";
 import { skipBecause } from "../support/skip.ts";
+import { checkParked } from "./parked-checks.ts";
 
 /** What every kind of broker promises to sources and senders, on a real one. */
 export interface BrokerWorld {
@@ -32,7 +33,16 @@ export interface BrokerQueue {
   parkedQueue: string;
 }
 
-const ODD_BODY = Buffer.from([0, 1, 2, 0xff, 0xfe, 0x0a, 0x22, 0x7b, 0xc3, 0x28]);
+/** A connection with a queue of the test's own. */
+export interface Ready {
+  world: BrokerWorld;
+  connection: BrokerConnection;
+  queue: BrokerQueue;
+  take(options?: Partial<TakerOptions>): QueueTaker;
+  publish(...bodies: (string | Buffer)[]): Promise<void>;
+}
+
+export const ODD_BODY = Buffer.from([0, 1, 2, 0xff, 0xfe, 0x0a, 0x22, 0x7b, 0xc3, 0x28]);
 const WAIT_MS = 60_000;
 const HOLD_MS = 3_000;
 
@@ -43,14 +53,6 @@ export function brokerContract(name: string, openWorld: (context: TestContext) =
     afterEach(async () => {
       await Promise.all(open.splice(0).map((one) => one.close()));
     });
-
-    interface Ready {
-      world: BrokerWorld;
-      connection: BrokerConnection;
-      queue: BrokerQueue;
-      take(options?: Partial<TakerOptions>): QueueTaker;
-      publish(...bodies: (string | Buffer)[]): Promise<void>;
-    }
 
     async function prepare(context: TestContext): Promise<Ready> {
       const world = await openWorld(context);
@@ -236,6 +238,8 @@ export function brokerContract(name: string, openWorld: (context: TestContext) =
       expect(connection.state()).toMatchObject({ state: "failed", retryAt: expect.any(Number) as number });
       expect(messageOf(connection)).toMatch(/^[^\n]* cannot be reached: nobody listens there\.$/);
     });
+
+    checkParked(name, prepare);
 
     it("ends whoever waits when it is closed", async (context) => {
       const { connection, take } = await prepare(context);

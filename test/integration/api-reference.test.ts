@@ -15,6 +15,7 @@ import {
   type Json,
 } from "../support/api-document.ts";
 import { buildExample, sendExample, THINGS, type Owner } from "../support/example-things.ts";
+import { startExampleQueue, type ExampleQueue } from "../support/example-queue.ts";
 import { startExampleSmartsheet, type ExampleSmartsheet } from "../support/example-smartsheet.ts";
 import { checkOwnEnvelope, checkOwnEvent } from "../support/own-event-document.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
@@ -25,14 +26,15 @@ const watch = watchRoutes();
 let gateway: TestGateway;
 let sink: SinkServer;
 let smartsheet: ExampleSmartsheet;
+let queue: ExampleQueue;
 let owner: Owner;
 let json: Json;
 let document: ApiDocument;
 
 beforeAll(async () => {
-  smartsheet = await startExampleSmartsheet();
-  const sources = `sources: [{ name: theirs, tenant_id: acme-1 }, ${smartsheet.source}]`;
-  const yaml = `catalog_public: true\nany_source: false\n${sources}\n${smartsheet.settings}`;
+  [smartsheet, queue] = await Promise.all([startExampleSmartsheet(), startExampleQueue()]);
+  const sources = `sources: [{ name: theirs, tenant_id: acme-1 }, ${smartsheet.source}, ${queue.source}]`;
+  const yaml = `catalog_public: true\nany_source: false\n${sources}\n${smartsheet.settings}\n${queue.settings}`;
   [gateway, sink] = await Promise.all([
     startTestGateway({ yaml, env: { AMQP_URL: "amqp://127.0.0.1:1/" } }),
     openSinkServer({ answer: { status: 400 } }),
@@ -47,7 +49,7 @@ beforeAll(async () => {
 afterAll(async () => {
   watch.stop();
   await Promise.all([gateway.close(), sink.close()]);
-  await smartsheet.close();
+  await Promise.all([smartsheet.close(), queue.close()]);
 });
 
 /** Members whose content belongs to somebody else. */

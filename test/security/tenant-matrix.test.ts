@@ -8,6 +8,7 @@ import {
   type ApiOperation,
   type Json,
 } from "../support/api-document.ts";
+import { startExampleQueue, type ExampleQueue } from "../support/example-queue.ts";
 import { startExampleSmartsheet, type ExampleSmartsheet } from "../support/example-smartsheet.ts";
 import { buildExample, newSubscription, sendExample, THINGS, type Owner } from "../support/example-things.ts";
 import { report } from "../support/report.ts";
@@ -25,13 +26,14 @@ interface Caller {
 let gateway: TestGateway;
 let sink: SinkServer;
 let smartsheet: ExampleSmartsheet;
+let queue: ExampleQueue;
 let victim: Owner;
 let callers: Caller[];
 let document: ApiDocument;
 
 beforeAll(async () => {
-  smartsheet = await startExampleSmartsheet();
-  const yaml = `any_source: false\nsources: [{ name: theirs, tenant_id: victim }, { name: anyones }, ${smartsheet.source}]\n${smartsheet.settings}`;
+  [smartsheet, queue] = await Promise.all([startExampleSmartsheet(), startExampleQueue()]);
+  const yaml = `any_source: false\nsources: [{ name: theirs, tenant_id: victim }, { name: anyones }, ${smartsheet.source}, ${queue.source}]\n${smartsheet.settings}\n${queue.settings}`;
   [gateway, sink] = await Promise.all([startTestGateway({ yaml }), openSinkServer({ answer: { status: 400 } })]);
   document = readApiDocument((await gateway.get("/openapi.json")).json);
   callers = [{ client: gateway.as(undefined), scope: undefined, tenant: undefined }];
@@ -49,7 +51,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([gateway.close(), sink.close()]);
-  await smartsheet.close();
+  await Promise.all([smartsheet.close(), queue.close()]);
 });
 
 const entryOf = ({ method, path }: Pick<ApiOperation, "method" | "path">): RouteEntry | undefined =>

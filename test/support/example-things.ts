@@ -1,6 +1,7 @@
 import { EXAMPLE } from "../../src/http/openapi/examples.ts";
 import { until, type ApiClient, type ShownDelivery } from "./api-client.ts";
 import type { ApiOperation } from "./api-document.ts";
+import { refillQueue } from "./example-queue.ts";
 
 /** Makes what the document's examples speak of, so that each can be run on a real gateway. */
 export interface Owner {
@@ -158,6 +159,7 @@ export const THINGS: Readonly<Record<string, Thing>> = {
   [EXAMPLE.request]: { make: newWebhookRequest, isOwned: true },
   [EXAMPLE.refusedRequest]: { make: findRefusedRequest, isOwned: true },
   [EXAMPLE.ownSource]: { make: newSource, isOwned: true },
+  [EXAMPLE.queueSource]: { make: refillQueue },
   [EXAMPLE.ownTarget]: { make: newTarget, isOwned: true },
   [EXAMPLE.sourceSecret]: { make: findSecret, isOwned: true },
   [EXAMPLE.ignoredRequest]: { make: newIgnoredRequest, isOwned: true },

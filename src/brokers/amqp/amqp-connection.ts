@@ -3,6 +3,7 @@ import type { Clock, Random } from "../../domain/clock.ts";
 import type { BrokerConnection, BrokerLimits, ConnectionState } from "../broker.ts";
 import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
 import { toChannelFault, toConnectionFault } from "./amqp-fault.ts";
+import { openAmqpParked } from "./amqp-parked.ts";
 import { closeAmqp } from "./close-amqp.ts";
 import { openAmqpPublisher } from "./amqp-publisher.ts";
 import { openAmqpTaker } from "./amqp-taker.ts";
@@ -93,6 +94,7 @@ export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnec
         throw toChannelFault(error);
       }
     },
+    openParked: (place) => openAmqpParked(place, link),
     declare: async (topology) => declareTopology(await link.get(), topology, () => connect(url, options.label)),
     check: async (topology) => checkTopology(await link.get(), topology),
     async close() {

@@ -1,7 +1,10 @@
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
 import type { Clock } from "../../domain/clock.ts";
 import {
+  FIRST_EXCHANGE,
+  FIRST_SUBJECT,
   PARK_DESCRIPTION,
+  PARK_QUEUE,
   PARK_REASON,
   type MessageProperty,
   type QueueTaker,
@@ -107,8 +110,8 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
       id: readText(properties.messageId),
       body: content,
       contentType: readText(properties.contentType),
-      subject: fields.routingKey,
-      exchange: fields.exchange === "" ? undefined : fields.exchange,
+      subject: readText(headers[FIRST_SUBJECT]) ?? fields.routingKey,
+      exchange: readText(headers[FIRST_EXCHANGE]) ?? readText(fields.exchange),
       sessionId: undefined,
       properties: headers,
       deliveryCount: countDeliveries(headers, fields.redelivered),
@@ -124,7 +127,14 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
           sessionId: undefined,
           correlationId: readText(properties.correlationId),
           timestamp: clock.wall(),
-          properties: { ...headers, [PARK_REASON]: reason, [PARK_DESCRIPTION]: description },
+          properties: {
+            [FIRST_SUBJECT]: fields.routingKey,
+            [FIRST_EXCHANGE]: fields.exchange,
+            ...headers,
+            [PARK_QUEUE]: queue,
+            [PARK_REASON]: reason,
+            [PARK_DESCRIPTION]: description,
+          },
         });
         if (outcome.outcome === "failed") throw outcome.fault;
         if (outcome.outcome === "unroutable") {
@@ -172,12 +182,12 @@ function countDeliveries(headers: Readonly<Record<string, MessageProperty>>, isR
   return isRedelivered ? 2 : 1;
 }
 
-function readText(value: unknown): string | undefined {
+export function readText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /** Tables and lists (such as `x-death`) are RabbitMQ's own and no properties of the message. */
-function readScalars(headers: Readonly<Record<string, unknown>>): Record<string, MessageProperty> {
+export function readScalars(headers: Readonly<Record<string, unknown>>): Record<string, MessageProperty> {
   const isScalar = (value: unknown) => ["string", "number", "boolean"].includes(typeof value);
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => isScalar(value))) as Record<
     string,

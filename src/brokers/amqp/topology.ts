@@ -9,6 +9,10 @@ export interface AmqpTopology {
   queueType: "quorum" | "classic";
   /** Queues that something takes from; others are left to those who do. */
   notifications: readonly ("email" | "sms")[];
+  /** More queues, which are bound to nothing here. */
+  queues?: readonly string[];
+  /** Exchanges of others, which are looked for and never made. */
+  foreignExchanges?: readonly string[];
 }
 
 export interface ExchangeWish {
@@ -24,7 +28,7 @@ export interface QueueWish {
   arguments: Readonly<Record<string, string | number>>;
 }
 
-interface BindingWish {
+export interface BindingWish {
   queue: string;
   exchange: string;
   key: string;
@@ -38,7 +42,7 @@ interface Wishes {
 
 const FAILED_KEY = "webhook.failed";
 
-function wishesOf({ namespace, queueType, notifications }: AmqpTopology, serverVersion: string): Wishes {
+function wishesOf({ namespace, queueType, notifications, queues = [] }: AmqpTopology, serverVersion: string): Wishes {
   const exchange = (name: string, type: string): ExchangeWish => ({
     thing: "exchange",
     name: `${namespace}.${name}`,
@@ -50,25 +54,31 @@ function wishesOf({ namespace, queueType, notifications }: AmqpTopology, serverV
     name,
     arguments: { ...typeArguments(queueType, serverVersion), ...more },
   });
-  const names = notifications.map((name) => `notification.${name}`);
+  const parking = { "x-dead-letter-exchange": `${namespace}.dlx`, "x-dead-letter-routing-key": FAILED_KEY };
   return {
     exchanges: [exchange("events", "topic"), exchange("webhooks", "direct"), exchange("dlx", "direct")],
     queues: [
-      queue("webhook.delivery", {
-        "x-dead-letter-exchange": `${namespace}.dlx`,
-        "x-dead-letter-routing-key": FAILED_KEY,
-      }),
+      queue("webhook.delivery", parking),
       queue("webhook.failed", {}),
-      ...names.map((name) => queue(name, {})),
+      ...notifications.map((name) => queue(`notification.${name}`, {})),
+      ...queues.map((name) => queue(name, parking)),
     ],
-    bindings: [
-      { queue: "webhook.delivery", exchange: `${namespace}.webhooks`, key: "webhook.*" },
-      { queue: "webhook.delivery", exchange: `${namespace}.events`, key: "#" },
-      { queue: "webhook.delivery", exchange: `${namespace}.delayed`, key: "webhook.retry" },
-      { queue: "webhook.failed", exchange: `${namespace}.dlx`, key: FAILED_KEY },
-      ...names.map((name) => ({ queue: name, exchange: `${namespace}.events`, key: name })),
-    ],
+    bindings: bindingsOf({ namespace, notifications }),
   };
+}
+
+export function bindingsOf({
+  namespace,
+  notifications,
+}: Pick<AmqpTopology, "namespace" | "notifications">): BindingWish[] {
+  const names = notifications.map((name) => `notification.${name}`);
+  return [
+    { queue: "webhook.delivery", exchange: `${namespace}.webhooks`, key: "webhook.*" },
+    { queue: "webhook.delivery", exchange: `${namespace}.events`, key: "#" },
+    { queue: "webhook.delivery", exchange: `${namespace}.delayed`, key: "webhook.retry" },
+    { queue: "webhook.failed", exchange: `${namespace}.dlx`, key: FAILED_KEY },
+    ...names.map((name) => ({ queue: name, exchange: `${namespace}.events`, key: name })),
+  ];
 }
 
 /** A classic queue is declared without its type, as other programs declare it. */
@@ -123,6 +133,10 @@ export async function checkTopology(model: ChannelModel, topology: AmqpTopology)
   const delayed = { thing: "exchange", name: `${topology.namespace}.delayed` } as const;
   if (!(await isPresent(model, delayed))) differences.push(`exchange ${delayed.name} is missing`);
   for (const wish of [...exchanges, ...queues]) differences.push(...(await describeDifferences(model, wish)));
+  for (const name of topology.foreignExchanges ?? []) {
+    if (await isPresent(model, { thing: "exchange", name })) continue;
+    differences.push(`exchange ${name} is missing; it is not one of ours, whoever owns it makes it`);
+  }
   return differences;
 }
 

@@ -4,7 +4,8 @@ import type { BrokerConnection, BrokerLimits, ConnectionState, OutgoingMessage, 
 import { BrokerFault, closedFault } from "../broker-fault.ts";
 import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
 import { describeNamespace, openNamespace, type BusNamespace, type OpenNamespace } from "./bus-namespace.ts";
-import { toBusFault } from "./bus-fault.ts";
+import { toBusFault, withDeadline } from "./bus-fault.ts";
+import { openBusParked } from "./bus-parked.ts";
 import { checkBusQueue, declareBusQueue, type BusQueueWish } from "./bus-queue-settings.ts";
 import { openBusTaker } from "./bus-taker.ts";
 
@@ -86,6 +87,15 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
       // Those that are held are among them.
       return { ready: activeMessageCount, held: 0 };
     },
+    openParked: ({ queue }) =>
+      openBusParked({
+        queue,
+        link,
+        clock,
+        openOwn: () => openNamespace(options.namespace),
+        count: async () =>
+          (await administer((client) => client.getQueueRuntimeProperties(queue))).deadLetterMessageCount,
+      }),
     declare: (wish) => administer((client) => declareBusQueue(client, wish)),
     check: (wish) => administer((client) => checkBusQueue(client, wish)),
     async close() {
@@ -140,14 +150,4 @@ function toBusMessage(message: OutgoingMessage) {
     ...(message.sessionId !== undefined && { sessionId: message.sessionId }),
     ...(message.correlationId !== undefined && { correlationId: message.correlationId }),
   };
-}
-
-/** For calls of packages that know none, or too late a one. What comes after it is ignored. */
-async function withDeadline<Result>(call: Promise<Result>, withinMs: number, clock: Clock): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const timer = clock.setTimer(clock.now() + withinMs, () => {
-      reject(new BrokerFault("unreachable", `The broker has not answered within ${withinMs / 1000} seconds.`));
-    });
-    call.then(resolve, reject).finally(() => timer.cancel());
-  });
 }

@@ -1,5 +1,12 @@
 import type { ServiceBusReceivedMessage, ServiceBusReceiver } from "@azure/service-bus";
-import { PARK_DESCRIPTION, PARK_REASON, type MessageProperty, type Settled, type TakenMessage } from "../broker.ts";
+import {
+  FIRST_ID,
+  PARK_DESCRIPTION,
+  PARK_REASON,
+  type MessageProperty,
+  type Settled,
+  type TakenMessage,
+} from "../broker.ts";
 import type { BusLink } from "./bus-connection.ts";
 import { isOfClosedLink } from "./bus-fault.ts";
 import type { OpenNamespace } from "./bus-namespace.ts";
@@ -30,7 +37,7 @@ export function toTaken({ receiver, message, renew, release, link, handle }: Rec
   const settle = (act: () => Promise<unknown>) => attempt(act).finally(release);
 
   return {
-    id: message.messageId === undefined ? undefined : String(message.messageId),
+    id: readId(message),
     body: readBody(message.body),
     contentType: message.contentType,
     subject: message.subject,
@@ -48,14 +55,21 @@ export function toTaken({ receiver, message, renew, release, link, handle }: Rec
   };
 }
 
+/** Its first one: the copy of a message that was parked goes under another, or it would be dropped as a duplicate. */
+export function readId({ messageId, applicationProperties }: ServiceBusReceivedMessage): string | undefined {
+  const first = applicationProperties?.[FIRST_ID];
+  if (typeof first === "string" && first !== "") return first;
+  return messageId === undefined ? undefined : String(messageId);
+}
+
 /** Others may send a body that is no bytes but a value of AMQP. */
-function readBody(body: unknown): Buffer {
+export function readBody(body: unknown): Buffer {
   if (Buffer.isBuffer(body)) return body;
   if (body instanceof Uint8Array) return Buffer.from(body);
   return Buffer.from(typeof body === "string" ? body : (JSON.stringify(body) ?? ""), "utf8");
 }
 
-function readProperties(message: ServiceBusReceivedMessage): Record<string, MessageProperty> {
+export function readProperties(message: ServiceBusReceivedMessage): Record<string, MessageProperty> {
   const properties: Record<string, MessageProperty> = {};
   for (const [name, value] of Object.entries(message.applicationProperties ?? {})) {
     if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") properties[name] = value;

@@ -5,6 +5,7 @@ import { closedFault, type BrokerFault } from "../broker-fault.ts";
 import { createReconnecting } from "../reconnecting.ts";
 import { describeAccount, openQueueService, type StorageAccount } from "./storage-account.ts";
 import { toStorageFault } from "./storage-fault.ts";
+import { openStorageParked } from "./storage-parked.ts";
 import { openStorageTaker } from "./storage-taker.ts";
 import { encodeText, MAX_BODY_BYTES } from "./storage-text.ts";
 
@@ -105,6 +106,7 @@ export function createStorageConnection(options: StorageConnectionOptions): Stor
       // Those that are held are among them.
       return { ready: approximateMessagesCount, held: 0 };
     },
+    openParked: (place) => openStorageParked(place, call),
     async declare(queue) {
       for (const name of namesOf(queue)) await call((service) => service.getQueueClient(name).createIfNotExists());
     },

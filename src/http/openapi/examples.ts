@@ -25,6 +25,9 @@ export const EXAMPLE = {
   request: "req_01m7hw9zy2ebzbqm83bvdaavs5",
   refusedRequest: "req_01m7hwa035ew8vd738vc2hcwm6",
   source: "shop",
+  /** Takes from a queue of a broker; one of its messages is parked. */
+  queueSource: "orders-queue",
+  parkedMessage: "1",
   /** Made by API, with a secret, a token and a path token. */
   ownSource: "partner-hooks",
   /** Made by API; nobody sends to it. */

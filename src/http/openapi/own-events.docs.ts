@@ -116,6 +116,7 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
       name: text(EXAMPLE.newName, "Of the subscription"),
       reason: nullable(Type.Enum([...DEAD_REASONS], { examples: ["refused"] })),
       last_error: nullable(text(ERROR, "Null when it died without an attempt")),
+      error: nullable(text(ERROR, "The same, or the reason")),
       attempts: count(1),
     },
     "A delivery is given up",

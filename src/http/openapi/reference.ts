@@ -9,6 +9,7 @@ import { KEY_DOCS } from "../routes/keys.docs.ts";
 import { OPERATION_DOCS } from "../routes/operation.docs.ts";
 import { REPLAY_DOCS } from "../routes/replays.docs.ts";
 import { REQUEST_DOCS } from "../routes/requests.docs.ts";
+import { PARKED_DOCS } from "../routes/parked.docs.ts";
 import { SOURCE_DOCS } from "../routes/sources.docs.ts";
 import { STATISTICS_DOCS } from "../routes/statistics.docs.ts";
 import { SUBSCRIPTION_DOCS } from "../routes/subscriptions.docs.ts";
@@ -36,6 +37,7 @@ export const AREAS = [
   REPLAY_DOCS,
   STATISTICS_DOCS,
   SOURCE_DOCS,
+  PARKED_DOCS,
   REQUEST_DOCS,
   EVENT_TYPE_DOCS,
   VALIDATION_DOCS,

@@ -21,6 +21,7 @@ import type { TestDeliveries } from "../../operate/test-delivery.ts";
 import type { Validations } from "../../operate/validations/validations.ts";
 import type { BodyChecker } from "../../receive/text/body-check.ts";
 import type { ValidationChecker } from "../../receive/validation/validation-check.ts";
+import type { ParkedMessages } from "../../receive/pulled/parked-messages.ts";
 import type { RequestReplays } from "../../receive/request-replay.ts";
 import type { StoredDelivery } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
@@ -37,10 +38,10 @@ import { addFilterRoutes } from "./filters.ts";
 import { addJobRoutes } from "./jobs.ts";
 import { addKeyRoutes } from "./keys.ts";
 import { addOperationRoutes } from "./operation.ts";
+import { addParkedRoutes } from "./parked.ts";
 import { addReplayRoutes } from "./replays.ts";
 import { addRequestRoutes } from "./requests.ts";
 import { addSourceRoutes } from "./sources.ts";
-import { addSourceSecretRoutes } from "./source-secrets.ts";
 import { addStatisticsRoutes } from "./statistics.ts";
 import { addSubscriptionRoutes } from "./subscriptions.ts";
 import { addSubscriptionSecretRoutes } from "./subscription-secrets.ts";
@@ -71,6 +72,7 @@ export interface RouteParts {
   sharedTargets: SharedTargets;
   sources: Sources;
   requestReplays: RequestReplays;
+  parked: ParkedMessages;
   eventTypes: EventTypes;
   tenants: Tenants;
   keys: Keys;
@@ -118,8 +120,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
         "a request was taken in again",
       ),
   });
-  addSourceRoutes(app, { sources });
-  addSourceSecretRoutes(app, {
+  addSourceRoutes(app, {
     sources,
     onTokenRead: ({ source }, caller) =>
       logger.info({ source: source.name, key_id: caller?.keyId }, "the path token was read"),
@@ -134,6 +135,12 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     resume: resume.resume,
     onWarnings: ({ id, name }, warnings) =>
       logger.warn({ subscription_id: id, subscription: name, warnings }, "a subscription was saved with a warning"),
+  });
+  addParkedRoutes(app, {
+    sources,
+    parked: parts.parked,
+    onMoved: (source, act, count, caller) =>
+      logger.info({ source, count, key_id: caller?.keyId }, `parked messages were ${act}`),
   });
   addStatisticsRoutes(app, { statistics, subscriptions, store });
   addTestDeliveryRoutes(app, { kinds, subscriptions, tests, presentDelivery: present });

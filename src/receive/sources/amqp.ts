@@ -1,9 +1,9 @@
 import { Type } from "typebox";
+import { DEFAULT_NAMESPACE } from "../../domain/connection.ts";
 import { pullOptions } from "../pulled/pull-options.ts";
 import type { BrokerKindSpec } from "./broker-kind.ts";
 
 const MAX_UNACKNOWLEDGED = 10;
-const DEFAULT_NAMESPACE = "posthorn";
 const FAILED_KEY = "webhook.failed";
 
 /** A queue of RabbitMQ. What is parked goes to an exchange, with the reason in its headers. */
@@ -21,8 +21,7 @@ export const AMQP: BrokerKindSpec = {
     namespace: Type.Optional(
       Type.String({
         pattern: "^[A-Za-z0-9_.-]{1,64}$",
-        default: DEFAULT_NAMESPACE,
-        description: "Parked messages go to the exchange `NAMESPACE.dlx`",
+        description: "Parked messages go to the exchange `NAMESPACE.dlx`; by default as the connection's topology says",
       }),
     ),
     park_to: Type.Optional(

@@ -48,10 +48,11 @@ export function createBrokerKind(spec: BrokerKindSpec, connections: Connections)
       async open({ options }) {
         const connection = getConnection(options);
         const queue = String(options["queue"]);
+        const placed = { namespace: connections.findNamespace(connectionOf(options)), ...options };
         const { maxUnacknowledged, idleWaitMs } = readPullSettings(options, spec.pull.defaults);
         const place = describeQueue(spec.name, connectionOf(options), queue);
         return adaptTaker({
-          taker: connection.openTaker({ ...spec.describeTaker(options), queue, maxUnacknowledged }),
+          taker: connection.openTaker({ ...spec.describeTaker(placed), queue, maxUnacknowledged }),
           waitMs: idleWaitMs,
           depth: async () => (await connection.depth(queue)).ready,
           placesOf: ({ exchange }: TakenMessage) =>

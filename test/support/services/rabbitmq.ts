@@ -11,6 +11,8 @@ import { endService, startService, untilListening } from "./child-service.ts";
 export interface RabbitMq {
   /** Of the first virtual host if none is named. */
   url(vhost?: string): string;
+  /** Where its management answers, if that was asked for. */
+  managementUrl: string | undefined;
   /** As an operator does it: everything durable is kept, and connections are told. */
   stop(): Promise<void>;
   /** Without a word to anybody. */
@@ -27,11 +29,15 @@ const USER = "guest";
 const PASSWORD = "guest";
 
 /** Undefined where RabbitMQ is neither installed nor can be. */
-export async function startRabbitMq(vhosts: readonly string[] = ["test"]): Promise<RabbitMq | undefined> {
+export async function startRabbitMq(
+  vhosts: readonly string[] = ["test"],
+  { hasManagement = false } = {},
+): Promise<RabbitMq | undefined> {
   if (!existsSync(SERVER) && !(installPackage("rabbitmq-server") && existsSync(SERVER))) return undefined;
   const folder = mkdtempSync(join(tmpdir(), "posthorn-rabbitmq-"));
   const [port, distPort, epmdPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
-  const env = prepareFolder(folder, { port, distPort, epmdPort, vhosts });
+  const managementPort = hasManagement ? await findFreePort() : undefined;
+  const env = prepareFolder(folder, { port, distPort, epmdPort, managementPort, vhosts });
   // Started here and not by the node, which would leave it behind.
   const epmd = startService("epmd", ["-port", String(epmdPort), "-address", "127.0.0.1"]);
   let server: ChildProcess | undefined;
@@ -40,7 +46,9 @@ export async function startRabbitMq(vhosts: readonly string[] = ["test"]): Promi
     const log = openSync(join(folder, "output.log"), "a");
     server = startService(SERVER, [], { env, output: log });
     closeSync(log);
-    await untilListening(port, server, () => readFileSync(join(folder, "output.log"), "utf8"));
+    const output = () => readFileSync(join(folder, "output.log"), "utf8");
+    await untilListening(port, server, output);
+    if (managementPort !== undefined) await untilListening(managementPort, server, output);
   }
 
   async function end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
@@ -50,6 +58,7 @@ export async function startRabbitMq(vhosts: readonly string[] = ["test"]): Promi
 
   const rabbitMq: RabbitMq = {
     url: (vhost = vhosts[0] ?? "/") => `amqp://${USER}:${PASSWORD}@127.0.0.1:${port}/${encodeURIComponent(vhost)}`,
+    managementUrl: managementPort === undefined ? undefined : `http://127.0.0.1:${managementPort}`,
     stop: () => end("SIGTERM"),
     kill: () => end("SIGKILL"),
     start,
@@ -73,10 +82,12 @@ interface Place {
   port: number;
   distPort: number;
   epmdPort: number;
+  managementPort: number | undefined;
   vhosts: readonly string[];
 }
 
-function prepareFolder(folder: string, { port, distPort, epmdPort, vhosts }: Place): NodeJS.ProcessEnv {
+function prepareFolder(folder: string, place: Place): NodeJS.ProcessEnv {
+  const { port, distPort, epmdPort, managementPort, vhosts } = place;
   const definitions = join(folder, "definitions.json");
   const config = join(folder, "rabbitmq.conf");
   const plugins = join(folder, "enabled_plugins");
@@ -90,11 +101,16 @@ function prepareFolder(folder: string, { port, distPort, epmdPort, vhosts }: Pla
   );
   writeFileSync(
     config,
-    [`listeners.tcp.local = 127.0.0.1:${port}`, `load_definitions = ${definitions}`, "log.console.level = error"].join(
-      "\n",
-    ),
+    [
+      `listeners.tcp.local = 127.0.0.1:${port}`,
+      `load_definitions = ${definitions}`,
+      "log.console.level = error",
+      ...(managementPort === undefined
+        ? []
+        : ["management.tcp.ip = 127.0.0.1", `management.tcp.port = ${managementPort}`]),
+    ].join("\n"),
   );
-  writeFileSync(plugins, "[].");
+  writeFileSync(plugins, managementPort === undefined ? "[]." : "[rabbitmq_management].");
   mkdirSync(join(folder, "home"));
   return {
     PATH: process.env["PATH"],

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
+import { readParked } from "../../../src/brokers/azure-storage-queue/storage-text.ts";
+import { PARK_REASON } from "../../../src/brokers/broker.ts";
 import { PROJECT_ROOT } from "../../support/sample-checkout.ts";
 
 const FOLDER = join(PROJECT_ROOT, "examples/n8n-proxy/workflows");
@@ -67,28 +69,62 @@ describe("the workflows for n8n", () => {
     });
   });
 
-  it("open messages of a queue, one, several or none", () => {
+  describe("that polls a queue", () => {
     const workflow = load("poll-queue.json");
-    const settings = { n8n_url: "http://127.0.0.1:5678", queue_url: "https://queue.example/posthorn" };
+    const settings = { n8n_url: "http://127.0.0.1:5678", queue_url: "https://queue.example/webhooks", max_dequeues: 5 };
     const body = '{"id":"ord-1","name":"Łódź"}\n';
-    const text = Buffer.from(`{"source":"orders","event_id":"evt_1"}\n${body}`).toString("base64");
-    const message = { MessageId: "m1", PopReceipt: "a+b=", MessageText: text };
+    const whole = { v: 1, source: "orders", event_id: "evt_1", content_type: "application/json", body };
+    const toMessage = (event: object, dequeues = 1) => ({
+      MessageId: "m1",
+      PopReceipt: "a+b=",
+      DequeueCount: String(dequeues),
+      MessageText: Buffer.from(JSON.stringify(event)).toString("base64"),
+    });
     const open = (list: unknown) =>
-      runCode(workflow, "Open messages", { QueueMessagesList: list }, { Settings: settings });
-    expect(open({ QueueMessage: message })).toEqual([
-      {
-        json: {
+      (
+        runCode(workflow, "Open messages", { QueueMessagesList: list }, { Settings: settings }) as { json: Opened }[]
+      ).map(({ json }) => json);
+    interface Opened {
+      is_poison: boolean;
+      poison_text: string;
+    }
+
+    it("opens one message, several or none", () => {
+      expect(open({ QueueMessage: toMessage(whole) })).toMatchObject([
+        {
           n8n_url: settings.n8n_url,
           source: "orders",
           event_id: "evt_1",
           content_type: "application/json",
           body,
-          message_url: "https://queue.example/posthorn/messages/m1?popreceipt=a%2Bb%3D",
+          is_poison: false,
+          message_url: "https://queue.example/webhooks/messages/m1?popreceipt=a%2Bb%3D",
         },
-      },
-    ]);
-    expect(open({ QueueMessage: [message, message] })).toHaveLength(2);
-    expect(open("")).toEqual([]);
+      ]);
+      expect(open({ QueueMessage: [toMessage(whole), toMessage(whole)] })).toHaveLength(2);
+      expect(open("")).toEqual([]);
+    });
+
+    it.each([
+      ["max_deliveries", whole, 6],
+      ["unknown_version", { ...whole, v: 2 }, 1],
+      ["claim_check", { ...whole, body: undefined, claim: {} }, 1],
+      ["sealed_headers", { ...whole, headers_sealed: "AAAA" }, 1],
+      ["binary_body", { ...whole, body: undefined, body_base64: "AAAA" }, 1],
+      ["unreadable", { foreign: true }, 1],
+    ])("moves what it cannot hand on to the poison queue: %s", (reason, event, dequeues) => {
+      const message = toMessage(event, dequeues);
+      const [opened] = open({ QueueMessage: message });
+      expect(opened?.is_poison).toBe(true);
+      const [, text = ""] = /<MessageText>(.*)<\/MessageText>/s.exec(opened?.poison_text ?? "") ?? [];
+      const parked = readParked(text);
+      expect(parked.properties[PARK_REASON]).toBe(reason);
+      expect(parked.text).toBe(message.MessageText);
+    });
+
+    it("keeps a message that was taken five times", () => {
+      expect(open({ QueueMessage: toMessage(whole, 5) })).toMatchObject([{ is_poison: false }]);
+    });
   });
 });
 

@@ -1,0 +1,215 @@
+import { createHash } from "node:crypto";
+import type { ChannelModel, ConfirmChannel, GetMessage, MessageProperties } from "amqplib";
+import { FIRST_EXCHANGE, FIRST_SUBJECT, PARK_DESCRIPTION, PARK_QUEUE, PARK_REASON } from "../broker.ts";
+import { BrokerFault } from "../broker-fault.ts";
+import {
+  MAX_LOOK_BYTES,
+  type HeldParked,
+  type ParkedLimits,
+  type ParkedMessage,
+  type ParkedPlace,
+  type ParkedQueue,
+  type ParkedWalk,
+} from "../parked/parked.ts";
+import type { Reconnecting } from "../reconnecting.ts";
+import { toChannelFault } from "./amqp-fault.ts";
+import { closeAmqp } from "./close-amqp.ts";
+import { readScalars, readText } from "./amqp-taker.ts";
+
+const LIMITS: ParkedLimits = { looksAt: 1000, canPage: true, countsLooks: true, keepsId: true };
+
+/**
+ * RabbitMQ drops what was handed out more often than a quorum queue allows (20 times since 4.0), and a look counts. So
+ * what comes near to that is put back as a copy, which counts anew.
+ */
+const COPY_FROM_COUNT = 3;
+
+/** AMQP has no peek: messages are taken, and given back to their places. */
+export function openAmqpParked(place: ParkedPlace, link: Reconnecting<ChannelModel>): ParkedQueue {
+  return {
+    limits: LIMITS,
+    async count() {
+      const channel = await openChannel(link);
+      const { messageCount } = await channel.checkQueue(place.parkedIn).catch(throwFault);
+      await closeAmqp(channel);
+      return messageCount;
+    },
+    async peek(max, after) {
+      const skipped = Number(after ?? 0);
+      const walk = openWalk(place, link);
+      const messages: ParkedMessage[] = [];
+      try {
+        // Those that are passed over are held too: nothing else leads to those behind them.
+        let bytes = 0;
+        while (messages.length < Math.min(LIMITS.looksAt, skipped + max) && bytes < MAX_LOOK_BYTES) {
+          const [message] = await walk.next(1);
+          if (message === undefined) break;
+          bytes += message.body.length;
+          messages.push({ ...message, place: String(messages.length + 1) });
+        }
+      } finally {
+        await walk.close();
+      }
+      return messages.slice(skipped);
+    },
+    openWalk: () => openWalk(place, link),
+  };
+}
+
+function openWalk({ parkedIn }: ParkedPlace, link: Reconnecting<ChannelModel>): ParkedWalk {
+  const held = new Set<GetMessage>();
+  let opening: Promise<ConfirmChannel> | undefined;
+
+  async function take(channel: ConfirmChannel): Promise<HeldParked | undefined> {
+    const message = await channel.get(parkedIn, { noAck: false }).catch(throwFault);
+    if (message === false) return undefined;
+    held.add(message);
+    const shown = toParked(message);
+    return {
+      ...shown,
+      async copyBack() {
+        await publish(channel, shown.cameFrom ?? "", message, withoutParking(message.properties.headers ?? {}));
+      },
+      async remove() {
+        try {
+          channel.ack(message);
+          held.delete(message);
+          return "settled";
+        } catch {
+          return "lost";
+        }
+      },
+    };
+  }
+
+  return {
+    async next(max) {
+      const channel = await (opening ??= openChannel(link));
+      const taken: HeldParked[] = [];
+      while (taken.length < max) {
+        const one = await take(channel);
+        if (one === undefined) break;
+        taken.push(one);
+      }
+      return taken;
+    },
+    async close() {
+      const channel = await opening?.catch(() => undefined);
+      if (channel === undefined) return;
+      try {
+        for (const message of held) await giveBack(channel, parkedIn, message);
+        await closeAmqp(channel);
+      } catch {
+        // The channel is gone, and with it what it held: RabbitMQ has that back.
+      }
+    },
+  };
+}
+
+async function giveBack(channel: ConfirmChannel, parkedIn: string, message: GetMessage): Promise<void> {
+  const headers = message.properties.headers ?? {};
+  const count: unknown = headers["x-delivery-count"];
+  if (typeof count === "number" && count >= COPY_FROM_COUNT) {
+    const { "x-delivery-count": _, ...others } = headers;
+    await publish(channel, parkedIn, message, others);
+    channel.ack(message);
+  } else {
+    channel.nack(message, false, true);
+  }
+}
+
+async function openChannel(link: Reconnecting<ChannelModel>): Promise<ConfirmChannel> {
+  const channel = await (await link.get()).createConfirmChannel();
+  // A missing queue closes the channel: without a listener that would end the process.
+  channel.on("error", () => undefined);
+  return channel;
+}
+
+function throwFault(error: unknown): never {
+  throw toChannelFault(error);
+}
+
+/** Straight into a queue, with every property that it had. */
+async function publish(
+  channel: ConfirmChannel,
+  queue: string,
+  { content, properties }: GetMessage,
+  headers: MessageProperties["headers"],
+): Promise<void> {
+  let isReturned = false;
+  const noteReturn = () => (isReturned = true);
+  channel.once("return", noteReturn);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const options = { ...givenOf(properties), headers, persistent: true, mandatory: true };
+      channel.publish("", queue, content, options, (error: unknown) =>
+        error === null ? resolve() : reject(toChannelFault(error)),
+      );
+    });
+  } finally {
+    channel.off("return", noteReturn);
+  }
+  if (isReturned) {
+    throw new BrokerFault(
+      "not_found",
+      `RabbitMQ has no queue ${queue}, from which the message came. Make it with \`posthorn queue declare\`.`,
+    );
+  }
+}
+
+function givenOf(properties: MessageProperties): object {
+  return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined));
+}
+
+/** The last time that RabbitMQ itself moved it. */
+interface Death {
+  queue?: unknown;
+  exchange?: unknown;
+  reason?: unknown;
+  "routing-keys"?: unknown[];
+  time?: { value?: unknown };
+}
+
+function toParked({ content, properties }: GetMessage): ParkedMessage {
+  const headers: Readonly<Record<string, unknown>> = properties.headers ?? {};
+  const death = findDeath(headers);
+  const id = readText(properties.messageId);
+  return {
+    key: id ?? `sha256_${createHash("sha256").update(content).digest("base64url")}`,
+    place: undefined,
+    id,
+    body: content,
+    contentType: readText(properties.contentType),
+    subject: readText(headers[FIRST_SUBJECT]) ?? readText(death["routing-keys"]?.[0]),
+    properties: readScalars(headers),
+    reason: readText(headers[PARK_REASON]) ?? readText(death.reason),
+    description: readText(headers[PARK_DESCRIPTION]),
+    cameFrom: readText(headers[PARK_QUEUE]) ?? readText(death.queue),
+    parkedAt: readTime(headers[PARK_REASON] === undefined ? death.time?.value : properties.timestamp),
+  };
+}
+
+function findDeath(headers: Readonly<Record<string, unknown>>): Death {
+  const [death = {}] = Array.isArray(headers["x-death"]) ? (headers["x-death"] as Death[]) : [];
+  return death;
+}
+
+function readTime(seconds: unknown): number | undefined {
+  return typeof seconds === "number" ? seconds * 1000 : undefined;
+}
+
+const OF_PARKING = [PARK_QUEUE, PARK_REASON, PARK_DESCRIPTION, "x-delivery-count"];
+
+/** As it was before, with how it came: now its routing key is the queue's name, and its exchange none. */
+function withoutParking(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const death = findDeath(headers);
+  const [subject, exchange] = [readText(death["routing-keys"]?.[0]), readText(death.exchange)];
+  const kept = Object.entries(headers).filter(
+    ([name]) => !OF_PARKING.includes(name) && !/^x-(?:(?:first|last)-)?death(?:-|$)/.test(name),
+  );
+  return {
+    ...(subject !== undefined && { [FIRST_SUBJECT]: subject }),
+    ...(exchange !== undefined && { [FIRST_EXCHANGE]: exchange }),
+    ...Object.fromEntries(kept),
+  };
+}

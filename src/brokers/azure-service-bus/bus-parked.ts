@@ -1,0 +1,181 @@
+import type { ServiceBusReceivedMessage, ServiceBusReceiver, ServiceBusSender } from "@azure/service-bus";
+import type { Clock } from "../../domain/clock.ts";
+import { FIRST_ID, PARK_DESCRIPTION, PARK_REASON, type Settled } from "../broker.ts";
+import { BrokerFault } from "../broker-fault.ts";
+import { withDeadline } from "./bus-fault.ts";
+import {
+  MAX_LOOK_BYTES,
+  type HeldParked,
+  type ParkedLimits,
+  type ParkedMessage,
+  type ParkedQueue,
+  type ParkedWalk,
+} from "../parked/parked.ts";
+import { fitId } from "../wire-id.ts";
+import type { BusLink } from "./bus-connection.ts";
+import type { OpenNamespace } from "./bus-namespace.ts";
+import { RECEIVER_OPTIONS } from "./bus-receiver.ts";
+import { readBody, readId, readProperties } from "./bus-taken.ts";
+
+interface BusParkedOptions {
+  queue: string;
+  link: BusLink;
+  clock: Clock;
+  /** A namespace of the caller's own, to be closed by it. */
+  openOwn(): Promise<OpenNamespace>;
+  /** Those who may not manage the namespace are told so. */
+  count(): Promise<number>;
+}
+
+const LIMITS: ParkedLimits = { looksAt: 1000, canPage: true, countsLooks: false, keepsId: true };
+const ANSWER_WITHIN_MS = 30_000;
+/** The service does not say that there is nothing more: it only does not answer. */
+const NOTHING_AFTER_MS = 1000;
+
+/** The queue's own dead letters, which have neither sessions nor an end. */
+export function openBusParked(options: BusParkedOptions): ParkedQueue {
+  const { queue, link, clock, count } = options;
+
+  async function use<Result>(act: (handle: OpenNamespace) => Promise<Result>): Promise<Result> {
+    const handle = await link.get();
+    try {
+      const result = await withDeadline(act(handle), ANSWER_WITHIN_MS, clock);
+      link.prove(handle);
+      return result;
+    } catch (error) {
+      throw link.noteFault(handle, error);
+    }
+  }
+
+  const openReceiver = ({ client }: OpenNamespace) =>
+    client.createReceiver(queue, { ...RECEIVER_OPTIONS, subQueueType: "deadLetter" });
+
+  return {
+    limits: LIMITS,
+    count,
+    peek: (max, after) =>
+      use(async () => {
+        // The package goes on, for all that use one client, where the last peek ended: a new one begins at the oldest.
+        const own = await options.openOwn();
+        try {
+          return await peekAll(openReceiver(own), Math.min(max, LIMITS.looksAt), after, queue);
+        } finally {
+          await own.client.close();
+        }
+      }),
+    openWalk: () => openWalk(queue, use, openReceiver),
+  };
+}
+
+async function peekAll(
+  receiver: ServiceBusReceiver,
+  max: number,
+  after: string | undefined,
+  queue: string,
+): Promise<ParkedMessage[]> {
+  const found: ParkedMessage[] = [];
+  let bytes = 0;
+  let next = after === undefined ? undefined : await findNumber(receiver, after);
+  if (after !== undefined && next === undefined) return [];
+  while (found.length < max && bytes < MAX_LOOK_BYTES) {
+    const wanted = Math.min(256, max - found.length);
+    const messages = await receiver.peekMessages(wanted, next === undefined ? {} : { fromSequenceNumber: next });
+    if (messages.length === 0) break;
+    for (const message of messages) {
+      const parked = toParked(message, queue);
+      bytes += parked.body.length;
+      found.push(parked);
+    }
+    next = messages.at(-1)?.sequenceNumber?.add(1);
+  }
+  return found;
+}
+
+/** The package wants a number of its own make, beyond those of JavaScript: made from one that it gives. */
+async function findNumber(receiver: ServiceBusReceiver, after: string) {
+  const [first] = await receiver.peekMessages(1);
+  const { sequenceNumber } = first ?? {};
+  return sequenceNumber?.sub(sequenceNumber).add(after).add(1);
+}
+
+type Use = <Result>(act: (handle: OpenNamespace) => Promise<Result>) => Promise<Result>;
+
+function openWalk(queue: string, use: Use, openReceiver: (handle: OpenNamespace) => ServiceBusReceiver): ParkedWalk {
+  const held = new Set<ServiceBusReceivedMessage>();
+  let opened: { handle: OpenNamespace; receiver: ServiceBusReceiver; sender: ServiceBusSender } | undefined;
+
+  function hold(message: ServiceBusReceivedMessage, receiver: ServiceBusReceiver): HeldParked {
+    held.add(message);
+    return {
+      ...toParked(message, queue),
+      copyBack: () => use(async () => opened?.sender.sendMessages(toCopy(message))),
+      async remove(): Promise<Settled> {
+        held.delete(message);
+        try {
+          await use(() => receiver.completeMessage(message));
+          return "settled";
+        } catch (error) {
+          if (error instanceof BrokerFault && error.kind === "lost") return "lost";
+          throw error;
+        }
+      },
+    };
+  }
+
+  return {
+    next: (max) =>
+      use(async (handle) => {
+        // Over the link that brought them alone they can be settled.
+        opened ??= { handle, receiver: openReceiver(handle), sender: handle.client.createSender(queue) };
+        const { receiver } = opened;
+        const messages = await receiver.receiveMessages(max, { maxWaitTimeInMs: NOTHING_AFTER_MS });
+        return messages.map((message) => hold(message, receiver));
+      }),
+    async close() {
+      const receiver = opened?.receiver;
+      // What cannot be given back now comes back when its lock ends.
+      for (const message of held) await receiver?.abandonMessage(message).catch(() => undefined);
+      await receiver?.close().catch(() => undefined);
+      await opened?.sender.close().catch(() => undefined);
+    },
+  };
+}
+
+function toParked(message: ServiceBusReceivedMessage, queue: string): ParkedMessage {
+  const { [PARK_REASON]: reason, [PARK_DESCRIPTION]: description, ...properties } = readProperties(message);
+  const number = message.sequenceNumber?.toString() ?? "";
+  return {
+    key: number,
+    place: number,
+    id: readId(message),
+    body: readBody(message.body),
+    contentType: message.contentType,
+    subject: message.subject,
+    properties,
+    reason: reason === undefined ? undefined : String(reason),
+    description: description === undefined ? undefined : String(description),
+    cameFrom: queue,
+    parkedAt: undefined,
+  };
+}
+
+/**
+ * Under another id, or the queue would take it for a duplicate and drop it without a word; the first one goes along. The
+ * number in it is the dead letter's own: made twice of one dead letter, by somebody who was interrupted, it is taken once.
+ */
+function toCopy(message: ServiceBusReceivedMessage) {
+  const {
+    DeadLetterReason: _reason,
+    DeadLetterErrorDescription: _description,
+    ...properties
+  } = message.applicationProperties ?? {};
+  const id = readId(message) ?? "";
+  const { contentType, subject, sessionId, correlationId, replyTo, to } = message;
+  const given = Object.entries({ contentType, subject, sessionId, correlationId, replyTo, to });
+  return {
+    ...Object.fromEntries(given.filter(([, value]) => value !== undefined)),
+    body: readBody(message.body),
+    messageId: fitId(`requeued:${message.sequenceNumber?.toString() ?? ""}:${id}`),
+    applicationProperties: { ...properties, [FIRST_ID]: id },
+  };
+}

@@ -1,0 +1,102 @@
+import type { DequeuedMessageItem, PeekedMessageItem } from "@azure/storage-queue";
+import { PARK_DESCRIPTION, PARK_REASON } from "../broker.ts";
+import { BrokerFault } from "../broker-fault.ts";
+import type {
+  HeldParked,
+  ParkedLimits,
+  ParkedMessage,
+  ParkedPlace,
+  ParkedQueue,
+  ParkedWalk,
+} from "../parked/parked.ts";
+import type { StorageCall } from "./storage-connection.ts";
+import { decodeText, readParked } from "./storage-text.ts";
+
+/** The service peeks and hands out 32 at a time, and a peek always begins at the oldest. */
+const MAX_BATCH = 32;
+const LIMITS: ParkedLimits = { looksAt: MAX_BATCH, canPage: false, countsLooks: false, keepsId: false };
+
+/** Longer than a walk may take; after a crash they are seen again then. */
+const HIDDEN_S = 300;
+
+export function openStorageParked(place: ParkedPlace, call: StorageCall): ParkedQueue {
+  return {
+    limits: LIMITS,
+    async count() {
+      const { approximateMessagesCount = 0 } = await call((service) =>
+        service.getQueueClient(place.parkedIn).getProperties(),
+      );
+      return approximateMessagesCount;
+    },
+    async peek(max) {
+      const { peekedMessageItems } = await call((service) =>
+        service.getQueueClient(place.parkedIn).peekMessages({ numberOfMessages: Math.min(max, MAX_BATCH) }),
+      );
+      return peekedMessageItems.map((item) => toParked(item, place));
+    },
+    openWalk: () => openWalk(place, call),
+  };
+}
+
+function openWalk(place: ParkedPlace, call: StorageCall): ParkedWalk {
+  const held = new Set<DequeuedMessageItem>();
+
+  function hold(item: DequeuedMessageItem): HeldParked {
+    held.add(item);
+    return {
+      ...toParked(item, place),
+      async copyBack() {
+        const { text } = readParked(item.messageText);
+        await call((service) => service.getQueueClient(place.queue).sendMessage(text, { messageTimeToLive: -1 }));
+      },
+      async remove() {
+        held.delete(item);
+        try {
+          await call((service) =>
+            service.getQueueClient(place.parkedIn).deleteMessage(item.messageId, item.popReceipt),
+          );
+          return "settled";
+        } catch (error) {
+          if (error instanceof BrokerFault && error.kind === "lost") return "lost";
+          throw error;
+        }
+      },
+    };
+  }
+
+  return {
+    async next(max) {
+      const { receivedMessageItems } = await call((service) =>
+        service
+          .getQueueClient(place.parkedIn)
+          .receiveMessages({ numberOfMessages: Math.min(max, MAX_BATCH), visibilityTimeout: HIDDEN_S }),
+      );
+      return receivedMessageItems.map(hold);
+    },
+    async close() {
+      for (const { messageId, popReceipt } of held) {
+        // What cannot be shown again now shows itself when its time is over.
+        await call((service) =>
+          service.getQueueClient(place.parkedIn).updateMessage(messageId, popReceipt, undefined, 0),
+        ).catch(() => undefined);
+      }
+    },
+  };
+}
+
+function toParked({ messageId, messageText, insertedOn }: PeekedMessageItem, { queue }: ParkedPlace): ParkedMessage {
+  const { text, properties } = readParked(messageText);
+  return {
+    key: messageId,
+    place: undefined,
+    id: messageId,
+    body: decodeText(text),
+    contentType: undefined,
+    subject: undefined,
+    properties,
+    reason: properties[PARK_REASON],
+    description: properties[PARK_DESCRIPTION],
+    cameFrom: queue,
+    parkedAt: insertedOn.getTime(),
+  };
+}

@@ -1,0 +1,100 @@
+import type { ConnectionInput } from "../../domain/connection.ts";
+import { checkBindings, type AskManagement } from "../amqp/management.ts";
+import { BrokerFault } from "../broker-fault.ts";
+import type { Connections } from "../connections.ts";
+import type { Wish } from "./wishes.ts";
+
+/** How what is there at a broker compares with what is wanted, or what became of making it so. */
+export interface Provision {
+  kind: Wish["kind"];
+  connection: string;
+  /** In words. */
+  what: string;
+  /** What is missing or different. */
+  differences: string[];
+  /** What could not be found out, and why. */
+  unchecked: string[];
+  /** Why nothing could be done. */
+  error: string | undefined;
+}
+
+export interface ProvisionOptions {
+  connections: Connections;
+  inputs: readonly ConnectionInput[];
+  ask: AskManagement;
+}
+
+const CONSUMER_TIMEOUT =
+  "consumer timeout: RabbitMQ tells it nobody over the network; messages are held for up to hold_max_s (900 s), so it " +
+  "must be longer than that (30 minutes by default; consumer_timeout in rabbitmq.conf)";
+
+/** Makes what is missing. What is there and different is named and left as it is. */
+export function declareWish(wish: Wish, options: ProvisionOptions): Promise<Provision> {
+  return report(wish, async () => {
+    await declare(wish, options.connections);
+    return { differences: [], unchecked: [] };
+  });
+}
+
+/** Changes nothing. */
+export function checkWish(wish: Wish, options: ProvisionOptions): Promise<Provision> {
+  return report(wish, () => check(wish, options));
+}
+
+type Found = Pick<Provision, "differences" | "unchecked">;
+
+async function report(wish: Wish, act: () => Promise<Found>): Promise<Provision> {
+  const { kind, connection } = wish;
+  const facts = { kind, connection, what: describe(wish) };
+  try {
+    return { ...facts, ...(await act()), error: undefined };
+  } catch (error) {
+    if (!(error instanceof BrokerFault)) throw error;
+    return { ...facts, differences: [], unchecked: [], error: error.message };
+  }
+}
+
+async function declare(wish: Wish, connections: Connections): Promise<void> {
+  switch (wish.kind) {
+    case "amqp":
+      return known(connections.find("amqp", wish.connection), wish).declare(wish.topology);
+    case "azure-service-bus":
+      return known(connections.find("azure-service-bus", wish.connection), wish).declare(wish);
+    case "azure-storage-queue":
+      return known(connections.find("azure-storage-queue", wish.connection), wish).declare(wish.queue);
+  }
+}
+
+async function check(wish: Wish, { connections, inputs, ask }: ProvisionOptions): Promise<Found> {
+  switch (wish.kind) {
+    case "amqp": {
+      const differences = await known(connections.find("amqp", wish.connection), wish).check(wish.topology);
+      const input = inputs.find(({ kind, name }) => kind === "amqp" && name === wish.connection);
+      const bindings = await checkBindings(input ?? { kind: "amqp", name: "" }, wish.topology, differences, ask);
+      return {
+        differences: [...differences, ...bindings.differences],
+        unchecked: [...bindings.unchecked, CONSUMER_TIMEOUT],
+      };
+    }
+    case "azure-service-bus": {
+      const differences = await known(connections.find("azure-service-bus", wish.connection), wish).check(wish);
+      return { differences, unchecked: [] };
+    }
+    case "azure-storage-queue": {
+      const differences = await known(connections.find("azure-storage-queue", wish.connection), wish).check(wish.queue);
+      return { differences, unchecked: [] };
+    }
+  }
+}
+
+function known<Connection>(connection: Connection | undefined, { kind, connection: name }: Wish): Connection {
+  if (connection !== undefined) return connection;
+  throw new BrokerFault("not_found", `There is no connection ${kind} "${name}"; add it under \`connections\`.`);
+}
+
+function describe(wish: Wish): string {
+  if (wish.kind !== "amqp") return `queue ${wish.queue}`;
+  const { namespace, queueType, notifications, queues = [] } = wish.topology;
+  const named = [...notifications.map((name) => `notification.${name}`), ...queues];
+  return `exchanges ${namespace}.*, ${queueType} queues ${["webhook.delivery", "webhook.failed", ...named].join(", ")}`;
+}

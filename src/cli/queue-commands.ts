@@ -1,0 +1,55 @@
+import type { Command } from "commander";
+import { addClientOptions } from "./client-commands.ts";
+import type { ParkedFlags, PurgeFlags } from "./queue/parked.ts";
+
+export function addQueueCommands(program: Command): void {
+  const queue = program.command("queue").description("queues of brokers: make them, compare them, see what is parked");
+  for (const [name, description] of [
+    ["declare", "make the exchanges and queues that the configuration wants, where they are missing"],
+    ["check", "compare what is there with what the configuration wants, and change nothing"],
+  ] as const) {
+    queue
+      .command(name)
+      .description(description)
+      .option("-c, --config <file>", "configuration file (default: posthorn.yaml, if there is one)")
+      .option("--json", "print JSON")
+      .action(async (flags: object) => (await import("./queue/provision.ts")).runProvision(name, flags));
+  }
+  addParked(queue);
+  queue.addHelpText(
+    "after",
+    `
+\`declare\` and \`check\` need no running gateway; \`parked\` asks one.
+
+Examples:
+  posthorn queue declare
+  posthorn queue check --json
+  posthorn queue parked erp --reason invalid
+  posthorn queue parked requeue erp --reason dead
+  posthorn queue parked purge erp --confirm 12`,
+  );
+}
+
+const load = () => import("./queue/parked.ts");
+
+function addParked(queue: Command): void {
+  const parked = queue.command("parked").description("messages of a source that nobody could take, and why");
+  const selecting = (command: Command) =>
+    addClientOptions(command).option("--reason <reason>", "only those that were parked for this");
+  const choosing = (command: Command) => selecting(command).option("--id <id...>", "only these, as they are listed");
+  selecting(parked.command("list <source>", { isDefault: true }))
+    .description("list them, the oldest first")
+    .option("--limit <number>", "how many at most, up to 500", "50")
+    .option("--cursor <cursor>", "go on where the page before ended")
+    .action(async (source: string, flags: ParkedFlags) => (await load()).runListParked(source, flags));
+  addClientOptions(parked.command("show <source> <id>"))
+    .description("show one with its body")
+    .action(async (source: string, id: string, flags: ParkedFlags) => (await load()).runShowParked(source, id, flags));
+  choosing(parked.command("requeue <source>"))
+    .description("put them back into the queue that they came from: all, or those that fit")
+    .action(async (source: string, flags: ParkedFlags) => (await load()).runRequeueParked(source, flags));
+  choosing(parked.command("purge <source>"))
+    .description("delete them for good: all, or those that fit")
+    .option("--confirm <count>", "how many that are, as told without this")
+    .action(async (source: string, flags: PurgeFlags) => (await load()).runPurgeParked(source, flags));
+}

@@ -1,0 +1,24 @@
+import type { AskManagement } from "../../brokers/amqp/management.ts";
+import { createAddressGuard } from "../../deliver/wire/address-guard.ts";
+import { openHttpClient } from "../../deliver/wire/http-client.ts";
+import type { Clock } from "../../domain/clock.ts";
+
+const TIMEOUT_MS = 10_000;
+const NOTHING = new Uint8Array(0);
+
+/** The operator names the broker in the configuration, so that it may be on a private network; a redirect may not. */
+export function openManagement(clock: Clock): { ask: AskManagement; close(): Promise<void> } {
+  const client = openHttpClient({ guard: createAddressGuard({ allowPrivate: true }), allowHttp: true, clock });
+  return {
+    ask: (url, authorization) =>
+      new Promise((resolve, reject) => {
+        const headers = { accept: "application/json", authorization, "user-agent": "Posthorn" };
+        const request = { method: "GET", url, headers, body: NOTHING, timeoutMs: TIMEOUT_MS, maxRedirects: 0 };
+        client.request(request, (result) => {
+          if (result.kind !== "response") return reject(new Error(result.error));
+          return resolve({ status: result.status, text: Buffer.from(result.body).toString("utf8") });
+        });
+      }),
+    close: () => client.close(),
+  };
+}

@@ -1,0 +1,122 @@
+import { readAnswer, type ApiClient } from "../api-client.ts";
+import { connect, type ClientFlags } from "../connect.ts";
+import { usageFailure } from "../failure.ts";
+import { countOf, formatAgo, formatBytes, formatFacts, formatTable, note, print, printDocument } from "../output.ts";
+
+export interface ParkedFlags extends ClientFlags {
+  reason?: string;
+  id?: string[];
+  limit?: string;
+  cursor?: string;
+}
+
+export interface PurgeFlags extends ParkedFlags {
+  confirm?: string;
+}
+
+interface ParkedAnswer {
+  id: string;
+  message_id: string | null;
+  reason: string | null;
+  description: string | null;
+  queue: string | null;
+  subject: string | null;
+  content_type: string | null;
+  size: number;
+  parked_at: string | null;
+  body?: string;
+  body_base64?: string;
+}
+
+interface ListAnswer {
+  data: ParkedAnswer[];
+  next_cursor: string | null;
+  count: number | null;
+  limits: { looks_at: number; counts_looks: boolean };
+}
+
+const JSON_BODY = { "content-type": "application/json" };
+
+function placeOf(source: string, below = ""): string {
+  return `/api/v1/sources/${encodeURIComponent(source)}/parked${below}`;
+}
+
+export async function runListParked(source: string, flags: ParkedFlags): Promise<void> {
+  const client = await connect(flags);
+  const { reason, limit, cursor } = flags;
+  const answer = await client.get(placeOf(source), { reason, limit, cursor });
+  if (flags.json === true) return print(answer.text);
+  const { data, next_cursor: next, count, limits } = readAnswer(client, answer) as ListAnswer;
+  if (data.length > 0) print(formatTable(["ID", "PARKED", "REASON", "QUEUE", "SIZE", "WHY"], data.map(toRow)));
+  if (count === null) note("the broker does not tell how many there are");
+  else note(`${countOf(count, "message is", "messages are")} parked`);
+  if (next !== null) note(`there are more: add --cursor ${next}`);
+  else if ((count ?? 0) > limits.looks_at) note(`this broker shows its oldest ${limits.looks_at} only`);
+}
+
+function toRow({ id, reason, queue, size, description, parked_at: parkedAt }: ParkedAnswer): string[] {
+  return [id, formatAgo(parkedAt, Date.now()), reason ?? "-", queue ?? "-", formatBytes(size), description ?? "-"];
+}
+
+export async function runShowParked(source: string, id: string, flags: ParkedFlags): Promise<void> {
+  const client = await connect(flags);
+  const answer = await client.get(placeOf(source, `/${encodeURIComponent(id)}`));
+  if (flags.json === true) return print(answer.text);
+  const one = readAnswer(client, answer) as ParkedAnswer;
+  print(
+    formatFacts([
+      ["id", one.id],
+      ["message id", one.message_id],
+      ["reason", one.reason],
+      ["why", one.description],
+      ["came from", one.queue],
+      ["subject", one.subject],
+      ["content type", one.content_type],
+      ["size", formatBytes(one.size)],
+      ["parked", one.parked_at],
+    ]),
+  );
+  printDocument(one.body ?? one.body_base64 ?? "");
+}
+
+export async function runRequeueParked(source: string, flags: ParkedFlags): Promise<void> {
+  const client = await connect(flags);
+  const { count } = readAnswer(client, await client.get(placeOf(source), { limit: 1 })) as ListAnswer;
+  const total = { requeued: 0, without_origin: 0 };
+  // What goes back may be parked again at once: never more than there were.
+  do {
+    const answer = await act(client, placeOf(source, "/requeue"), toSelection(flags));
+    const { requeued, without_origin: stuck, complete } = answer as typeof total & { complete: boolean };
+    total.requeued += requeued;
+    total.without_origin = stuck;
+    if (complete || requeued === 0) break;
+  } while (total.requeued < (count ?? 0));
+  if (flags.json === true) return print(JSON.stringify(total));
+  print(`${countOf(total.requeued, "message")} requeued`);
+  if (total.without_origin > 0) {
+    note(`${countOf(total.without_origin, "message stays", "messages stay")}: nothing tells where they came from`);
+  }
+}
+
+export async function runPurgeParked(source: string, flags: PurgeFlags): Promise<void> {
+  const client = await connect(flags);
+  const count = flags.confirm === undefined ? undefined : readCount(flags.confirm);
+  const answer = await act(client, placeOf(source, "/purge"), { ...toSelection(flags), count });
+  if (flags.json === true) return print(JSON.stringify(answer));
+  const { purged, complete } = answer as { purged: number; complete: boolean };
+  print(`${countOf(purged, "message")} deleted`);
+  if (!complete) note("there are more: run it again");
+}
+
+async function act(client: ApiClient, path: string, body: object): Promise<unknown> {
+  return readAnswer(client, await client.post(path, JSON.stringify(body), JSON_BODY));
+}
+
+function toSelection({ reason, id }: ParkedFlags): object {
+  return { reason, ids: id };
+}
+
+function readCount(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw usageFailure(`--confirm: "${text}" is no number of messages.`);
+}

@@ -1,0 +1,160 @@
+import type { FastifyInstance } from "fastify";
+import { Type, type Static } from "typebox";
+import {
+  findParked,
+  listParked,
+  purgeParked,
+  requeueParked,
+  type ParkedFilter,
+} from "../../brokers/parked/move-parked.ts";
+import type { ParkedMessage, ParkedQueue } from "../../brokers/parked/parked.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import type { ParkedMessages } from "../../receive/pulled/parked-messages.ts";
+import type { Caller } from "../../registry/keys.ts";
+import type { Sources } from "../../registry/sources/sources.ts";
+import { isoTime } from "../present/time.ts";
+import { pageOf, PageQuery } from "./paging.ts";
+
+/** Queues of a broker belong to the gateway: messages of several tenants may lie in one. */
+const OPERATOR = { scope: "admin", unbound: true } as const;
+
+const Reason = Type.Optional(
+  Type.String({ minLength: 1, maxLength: 256, description: "Only those that were parked for this" }),
+);
+const ListQuery = Type.Object({ ...PageQuery, reason: Reason }, { additionalProperties: false });
+const selection = {
+  reason: Reason,
+  ids: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 512 }), {
+      minItems: 1,
+      maxItems: 1000,
+      description: "Only these, by `id` of the list",
+    }),
+  ),
+};
+const RequeueBody = Type.Object(selection, { additionalProperties: false });
+const PurgeBody = Type.Object(
+  {
+    ...selection,
+    count: Type.Optional(Type.Integer({ minimum: 0, description: "How many there are; nothing is deleted else" })),
+  },
+  { additionalProperties: false },
+);
+
+export interface ParkedRoutesOptions {
+  sources: Pick<Sources, "get">;
+  parked: ParkedMessages;
+  onMoved(source: string, act: "requeued" | "purged", count: number, caller: Caller | undefined): void;
+}
+
+export function addParkedRoutes(app: FastifyInstance, { sources, parked, onMoved }: ParkedRoutesOptions): void {
+  const open = (name: string) => parked.open(sources.get(name, undefined).thing.source);
+
+  app.get<{ Params: { name: string }; Querystring: Static<typeof ListQuery> }>(
+    "/api/v1/sources/:name/parked",
+    { config: OPERATOR, schema: { summary: "List messages of a source that are parked", querystring: ListQuery } },
+    async ({ params, query }) => {
+      const queue = open(params.name);
+      const { limit, cursor } = pageOf(query);
+      const page = await listParked(queue, { reason: query.reason }, { max: limit, after: readPlace(cursor) });
+      return {
+        data: page.messages.map(present),
+        next_cursor: page.next ?? null,
+        count: await countOf(queue),
+        limits: presentLimits(queue),
+      };
+    },
+  );
+
+  app.get<{ Params: { name: string; id: string } }>(
+    "/api/v1/sources/:name/parked/:id",
+    { config: OPERATOR, schema: { summary: "Read a parked message" } },
+    async ({ params }) => {
+      const message = await findParked(open(params.name), params.id);
+      if (message === undefined) {
+        throw new PosthornError("not_found", `No parked message ${params.id} is among those that can be looked at.`);
+      }
+      return { ...present(message), properties: message.properties, ...presentBody(message.body) };
+    },
+  );
+
+  app.post<{ Params: { name: string }; Body: Static<typeof RequeueBody> | null }>(
+    "/api/v1/sources/:name/parked/requeue",
+    { config: OPERATOR, schema: { summary: "Put parked messages back where they came from", body: RequeueBody } },
+    async ({ params, body, caller }) => {
+      const { requeued, withoutOrigin, isCutOff } = await requeueParked(open(params.name), toFilter(body));
+      onMoved(params.name, "requeued", requeued, caller);
+      return { requeued, without_origin: withoutOrigin, complete: !isCutOff };
+    },
+  );
+
+  app.post<{ Params: { name: string }; Body: Static<typeof PurgeBody> | null }>(
+    "/api/v1/sources/:name/parked/purge",
+    { config: OPERATOR, schema: { summary: "Delete parked messages", body: PurgeBody } },
+    async ({ params, body, caller }) => {
+      const count = body?.count ?? -1;
+      const outcome = await purgeParked(open(params.name), toFilter(body), count);
+      if ("current" in outcome) throw unconfirmed(outcome.current, body?.count);
+      onMoved(params.name, "purged", outcome.purged, caller);
+      return { purged: outcome.purged, complete: !outcome.isCutOff };
+    },
+  );
+}
+
+function toFilter(body: Static<typeof RequeueBody> | null): ParkedFilter {
+  return { reason: body?.reason, keys: body?.ids };
+}
+
+/** Whatever a client made of it: brokers get numbers. */
+function readPlace(cursor: string | undefined): string | undefined {
+  if (cursor === undefined || /^\d{1,19}$/.test(cursor)) return cursor;
+  throw new PosthornError("invalid_field", "cursor: is not one of this list.", { field: "cursor" });
+}
+
+function unconfirmed(current: number, given: number | undefined): PosthornError {
+  const there = `${current} parked ${current === 1 ? "message fits" : "messages fit"}`;
+  const said = given === undefined ? "" : `, not ${given}`;
+  return new PosthornError(
+    "confirmation_required",
+    `${there}${said}. Nothing was deleted; give {"count": ${current}} to delete them.`,
+    { field: "count", details: { count: current } },
+  );
+}
+
+/** Whoever may only take and send is not told. */
+async function countOf(queue: ParkedQueue): Promise<number | null> {
+  try {
+    return await queue.count();
+  } catch (error) {
+    if (error instanceof PosthornError && error.details?.["fault"] === "wrong_credentials") return null;
+    throw error;
+  }
+}
+
+function present(message: ParkedMessage) {
+  return {
+    id: message.key,
+    message_id: message.id ?? null,
+    reason: message.reason ?? null,
+    description: message.description ?? null,
+    queue: message.cameFrom ?? null,
+    subject: message.subject ?? null,
+    content_type: message.contentType ?? null,
+    size: message.body.length,
+    parked_at: isoTime(message.parkedAt) ?? null,
+  };
+}
+
+function presentBody(body: Buffer): { body: string } | { body_base64: string } {
+  const text = body.toString("utf8");
+  return Buffer.from(text, "utf8").equals(body) ? { body: text } : { body_base64: body.toString("base64") };
+}
+
+function presentLimits({ limits }: ParkedQueue) {
+  return {
+    looks_at: limits.looksAt,
+    can_page: limits.canPage,
+    counts_looks: limits.countsLooks,
+    keeps_id: limits.keepsId,
+  };
+}

@@ -1,0 +1,33 @@
+import type { Connections } from "../../brokers/connections.ts";
+import { findSourcePlace } from "../../brokers/parked/parked-place.ts";
+import type { ParkedQueue } from "../../brokers/parked/parked.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import type { Source } from "../../domain/source.ts";
+
+/** What lies in the poison queue, dead-letter queue or queue behind the DLX of a source. */
+export interface ParkedMessages {
+  /** Throws `conflict` for a source that takes from no broker. */
+  open(source: Pick<Source, "name" | "kind" | "settings">): ParkedQueue;
+}
+
+export function createParkedMessages(connections: Pick<Connections, "find">): ParkedMessages {
+  return {
+    open({ name, kind, settings }) {
+      const place = findSourcePlace(kind, settings.options);
+      if (place === undefined) {
+        throw new PosthornError(
+          "conflict",
+          `The source ${name} is of the kind ${kind}: it takes from no broker, and so nothing of it is parked there.`,
+        );
+      }
+      const connection = connections.find(place.kind, place.connection);
+      if (connection === undefined) {
+        throw new PosthornError(
+          "conflict",
+          `There is no connection "${place.connection}" of the kind ${place.kind}. Add it under connections in the configuration.`,
+        );
+      }
+      return connection.openParked(place);
+    },
+  };
+}

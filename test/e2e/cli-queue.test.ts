@@ -1,0 +1,83 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { startExampleQueue, refillQueue, type ExampleQueue } from "../support/example-queue.ts";
+import { openCliFolder, type CliFolder } from "../support/run-cli.ts";
+import { useAzurite } from "../support/services/shared.ts";
+
+let folder: CliFolder;
+let queue: ExampleQueue;
+
+beforeEach(async () => {
+  [folder, queue] = await Promise.all([openCliFolder(), startExampleQueue()]);
+});
+afterEach(async () => {
+  await folder.remove();
+  await queue.close();
+});
+
+const configure = (yaml: string) => writeFile(join(folder.path, "posthorn.yaml"), yaml);
+
+describe("posthorn queue", () => {
+  it("declares and checks without a gateway, and says what it cannot reach", async (context) => {
+    const connectionString = await useAzurite(context);
+    const name = `cli-${Date.now()}`;
+    await configure(`
+connections:
+  - { name: default, kind: azure-storage-queue, connection_string: "${connectionString}" }
+  - { name: default, kind: amqp, url: "amqp://user:pass-of-broker@127.0.0.1:1" }
+subscriptions:
+  - { name: queue, kind: azure-storage-queue, events: ["*"], destination: { queue: ${name} } }
+`);
+    const before = await folder.run(["queue", "check"]);
+    expect(before.exitCode).toBe(1);
+    expect(before.stdout).toBe(
+      [
+        "fail  amqp default: RabbitMQ at 127.0.0.1:1 cannot be reached: nobody listens there.",
+        `fail  azure-storage-queue default: queue ${name} is missing`,
+        `fail  azure-storage-queue default: queue ${name}-poison is missing`,
+        "",
+      ].join("\n"),
+    );
+    const declared = await folder.run(["queue", "declare", "--json"]);
+    expect(declared.exitCode).toBe(1);
+    expect(JSON.parse(declared.stdout)).toMatchObject({
+      ok: false,
+      results: [
+        { kind: "amqp", error: expect.stringContaining("cannot be reached") as string },
+        { kind: "azure-storage-queue", connection: "default", differences: [], error: null },
+      ],
+    });
+    expect((await folder.run(["queue", "check"])).stdout).toContain(
+      `ok    azure-storage-queue default: as wanted: queue ${name}`,
+    );
+    expect(`${before.stdout}${declared.stdout}`).not.toContain("pass-of-broker");
+  });
+
+  it("lists what is parked, shows it, puts it back and deletes it", async () => {
+    await configure(`sources: [${queue.source}]\n${queue.settings}\n`);
+    folder.env["POSTHORN_ADMIN_KEY"] = folder.env["POSTHORN_API_KEY"] = "test-admin-key-0123456789";
+    folder.env["POSTHORN_DISK_MIN_FREE_BYTES"] = folder.env["POSTHORN_BALLAST_BYTES"] = "0";
+    const gateway = await folder.startGateway();
+    folder.env["POSTHORN_URL"] = gateway.url;
+    const run = async (...args: string[]) => {
+      const { exitCode, stdout, stderr } = await folder.run(["queue", "parked", ...args]);
+      return { exitCode, text: stdout + stderr };
+    };
+    expect((await run("list", "orders-queue")).text).toMatch(/1 +- +invalid +orders +14 B .*\n.*1 message is parked/s);
+    expect((await run("list", "orders-queue", "--reason", "other")).text).not.toContain("invalid");
+    expect((await run("show", "orders-queue", "1")).text).toContain('{"id": 1001,');
+    expect(await run("purge", "orders-queue")).toMatchObject({
+      exitCode: 1,
+      text: expect.stringMatching(/1 parked message fits\. .*--confirm COUNT/s) as string,
+    });
+    expect(await run("requeue", "orders-queue", "--reason", "invalid")).toEqual({
+      exitCode: 0,
+      text: "1 message requeued\n",
+    });
+    refillQueue();
+    expect(await run("purge", "orders-queue", "--confirm", "1")).toEqual({ exitCode: 0, text: "1 message deleted\n" });
+    expect((await run("list", "orders-queue")).text).toContain("0 messages are parked");
+    await gateway.stop();
+  });
+});

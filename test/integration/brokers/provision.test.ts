@@ -1,0 +1,131 @@
+import { connect } from "amqplib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createConnections } from "../../../src/brokers/connections.ts";
+import { checkWish, declareWish, type Provision } from "../../../src/brokers/provision/provision.ts";
+import { listWishes, type BrokerUse } from "../../../src/brokers/provision/wishes.ts";
+import { openManagement } from "../../../src/cli/queue/ask-management.ts";
+import type { ConnectionInput } from "../../../src/domain/connection.ts";
+import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
+import { createSystemClock } from "../../../src/domain/system-clock.ts";
+import { startServiceBus, type ServiceBusServer } from "../../support/service-bus/server.ts";
+import { startRabbitMq, type RabbitMq } from "../../support/services/rabbitmq.ts";
+import { useAzurite } from "../../support/services/shared.ts";
+import { skipWithoutService } from "../../support/skip.ts";
+
+let rabbitMq: RabbitMq | undefined;
+let bus: ServiceBusServer;
+
+beforeAll(async () => {
+  [rabbitMq, bus] = await Promise.all([startRabbitMq(["test"], { hasManagement: true }), startServiceBus()]);
+}, 180_000);
+
+afterAll(async () => {
+  await Promise.all([rabbitMq?.close(), bus.stop()]);
+});
+
+const USES: BrokerUse[] = [
+  { kind: "amqp", settings: { queue: "webhook.delivery" } },
+  { kind: "amqp", settings: { queue: "notification.sms" } },
+  { kind: "amqp", settings: { queue: "erp.orders" } },
+  { kind: "amqp", settings: { exchange: "erp.events" } },
+  { kind: "azure-service-bus", settings: { queue: "event-main" }, isOrdered: true },
+  { kind: "azure-storage-queue", settings: { queue: "provisioned" } },
+  { kind: "azure-storage-queue", settings: { queue: "provisioned", connection: "elsewhere" } },
+];
+
+async function provision(
+  inputs: ConnectionInput[],
+  act: (all: (step: typeof checkWish) => Promise<Provision[]>) => Promise<void>,
+): Promise<void> {
+  const clock = createSystemClock();
+  const connections = createConnections({ connections: inputs, label: "test", clock, random: createSeededRandom(1) });
+  const management = openManagement(clock);
+  const wishes = listWishes(inputs, USES);
+  try {
+    await act(async (step) => {
+      const results: Provision[] = [];
+      for (const wish of wishes) results.push(await step(wish, { connections, inputs, ask: management.ask }));
+      return results;
+    });
+  } finally {
+    await connections.close();
+    await management.close();
+  }
+}
+
+describe("queues that a configuration wants", () => {
+  it("are made and compared, at all brokers", async (context) => {
+    const url = rabbitMq?.url() ?? skipWithoutService(context, "RabbitMQ");
+    const inputs: ConnectionInput[] = [
+      {
+        name: "default",
+        kind: "amqp",
+        url,
+        management_url: rabbitMq?.managementUrl ?? "",
+        topology: { namespace: "smart_dairy", queue_type: "classic" },
+      },
+      { name: "default", kind: "azure-service-bus", connection_string: bus.connectionString },
+      { name: "default", kind: "azure-storage-queue", connection_string: await useAzurite(context) },
+    ];
+    const differencesOf = (results: Provision[]) => results.flatMap(({ differences }) => differences);
+    await provision(inputs, async (all) => {
+      const before = await all(checkWish);
+      expect(differencesOf(before)).toEqual([
+        "exchange smart_dairy.delayed is missing",
+        "exchange smart_dairy.events is missing",
+        "exchange smart_dairy.webhooks is missing",
+        "exchange smart_dairy.dlx is missing",
+        "queue webhook.delivery is missing",
+        "queue webhook.failed is missing",
+        "queue notification.sms is missing",
+        "queue erp.orders is missing",
+        "exchange erp.events is missing; it is not one of ours, whoever owns it makes it",
+        "queue event-main is missing",
+        "queue provisioned is missing",
+        "queue provisioned-poison is missing",
+      ]);
+      expect(before.at(-1)?.error).toBe(
+        'There is no connection azure-storage-queue "elsewhere"; add it under `connections`.',
+      );
+
+      const declared = await all(declareWish);
+      expect(declared.map(({ error }) => error?.slice(0, 22))).toEqual([
+        undefined,
+        undefined,
+        undefined,
+        "There is no connection",
+      ]);
+      const after = await all(checkWish);
+      expect(differencesOf(after)).toEqual([
+        "exchange erp.events is missing; it is not one of ours, whoever owns it makes it",
+      ]);
+      expect(after[0]?.unchecked.map((text) => text.split(":")[0])).toEqual(["consumer timeout"]);
+
+      const model = await connect(url);
+      const channel = await model.createChannel();
+      await channel.unbindQueue("webhook.delivery", "smart_dairy.events", "#");
+      await model.close();
+      expect(differencesOf(await all(checkWish))[1]).toBe(
+        "queue webhook.delivery is not bound to exchange smart_dairy.events with the key #",
+      );
+    });
+  });
+
+  it("says what it could not compare, and shows no password", async (context) => {
+    const url = rabbitMq?.url() ?? skipWithoutService(context, "RabbitMQ");
+    const inputs: ConnectionInput[] = [
+      {
+        name: "default",
+        kind: "amqp",
+        url,
+        management_url: "http://u:p4ssword@127.0.0.1:1",
+        topology: { namespace: "smart_dairy", queue_type: "classic" },
+      },
+    ];
+    await provision(inputs, async (all) => {
+      const [result] = await all(checkWish);
+      expect(result?.unchecked[0]).toMatch(/^bindings: .* 127\.0\.0\.1:1 cannot be asked .*posthorn queue declare/);
+      expect(JSON.stringify(result)).not.toContain("p4ssword");
+    });
+  });
+});

@@ -1,0 +1,158 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { connect, type ChannelModel, type ConfirmChannel, type GetMessage } from "amqplib";
+import { afterEach, beforeEach, describe, expect, it, type TestContext } from "vitest";
+import { createConnections } from "../../src/brokers/connections.ts";
+import { checkWish, declareWish } from "../../src/brokers/provision/provision.ts";
+import { listWishes } from "../../src/brokers/provision/wishes.ts";
+import { listConnections } from "../../src/config/connections.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { createSeededRandom } from "../../src/domain/seeded-random.ts";
+import { createSystemClock } from "../../src/domain/system-clock.ts";
+import { until } from "../support/api-client.ts";
+import { useRabbitMq } from "../support/services/shared.ts";
+import { openSinkServer } from "../support/sink-server.ts";
+import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+
+const EXAMPLE = fileURLToPath(new URL("../../examples/smart-dairy/", import.meta.url));
+const YAML = readFileSync(`${EXAMPLE}bus.yaml`, "utf8").replace(
+  "event_types_dir: event-types",
+  `event_types_dir: ${EXAMPLE}event-types`,
+);
+/** As the dairy's own class writes it. */
+const [WRITTEN = ""] = readFileSync(new URL("../support/dairy-events.ndjson", import.meta.url), "utf8").split("\n");
+
+let gateway: TestGateway;
+let model: ChannelModel;
+let channel: ConfirmChannel;
+
+async function declare(url: string): Promise<void> {
+  const { config } = loadConfig({ file: `${EXAMPLE}bus.yaml`, env: { POSTHORN_AMQP_URL: url }, cwd: "/" });
+  const inputs = listConnections(config);
+  const connections = createConnections({
+    connections: inputs,
+    label: "test",
+    clock: createSystemClock(),
+    random: createSeededRandom(1),
+  });
+  const options = { connections, inputs, ask: () => Promise.reject(new Error("it is not asked here")) };
+  const [wish] = listWishes(inputs, [{ kind: "amqp", settings: { queue: "webhook.delivery" } }]);
+  if (wish === undefined) throw new Error("the example wants nothing");
+  expect((await declareWish(wish, options)).error).toBeUndefined();
+  expect((await checkWish(wish, options)).differences).toEqual([]);
+  await connections.close();
+}
+
+/** As the dairy's own consumer declares it: it would be refused if the gateway had made it otherwise. */
+async function declareAsTheDairy(): Promise<void> {
+  await channel.assertQueue("webhook.delivery", {
+    durable: true,
+    arguments: { "x-dead-letter-exchange": "smart_dairy.dlx", "x-dead-letter-routing-key": "webhook.failed" },
+  });
+}
+
+beforeEach(async (context: TestContext) => {
+  const url = await useRabbitMq(context);
+  await declare(url);
+  model = await connect(url);
+  channel = await model.createConfirmChannel();
+  await declareAsTheDairy();
+  gateway = await startTestGateway({ yaml: YAML, env: { AMQP_URL: url } });
+});
+
+afterEach(async () => {
+  await gateway.close();
+  for (const queue of ["webhook.delivery", "webhook.failed", "listener"]) await channel.deleteQueue(queue);
+  await model.close();
+});
+
+async function publish(body: string, key = "order.created"): Promise<void> {
+  channel.publish("smart_dairy.events", key, Buffer.from(body), { contentType: "application/json", persistent: true });
+  await channel.waitForConfirms();
+}
+
+async function next(queue: string): Promise<GetMessage> {
+  let message: GetMessage | false = false;
+  await until(
+    async () => {
+      message = await channel.get(queue, { noAck: true });
+      return message !== false;
+    },
+    undefined,
+    `a message in ${queue}`,
+  );
+  return message as unknown as GetMessage;
+}
+
+const listEvents = async () => (await gateway.get("/api/v1/events?limit=500")).json["data"] as { event_id: string }[];
+
+describe("the dairy's bus", () => {
+  it("takes what its own code publishes, byte for byte, and sends it to partners and not back", async () => {
+    const sink = await openSinkServer();
+    await channel.assertQueue("listener", { durable: true });
+    await channel.bindQueue("listener", "smart_dairy.events", "#");
+    const written = JSON.parse(WRITTEN) as { event_id: string; event_type: string; tenant_id: unknown };
+    const tenantId = written.tenant_id === null ? "default" : String(written.tenant_id);
+    const partner = gateway.as(await gateway.createKey(["admin"], tenantId));
+    await partner.subscribe({ name: "partner", url: sink.url, events: ["#"] });
+    await publish(WRITTEN, written.event_type);
+    await until(() => sink.requests.length === 1, undefined, "the delivery");
+    expect(sink.requests[0]?.headers["webhook-id"]).toBe(written.event_id);
+    const [payload = ""] = /"payload": (\{.*?\})(?:, "metadata"|\})/s.exec(WRITTEN)?.slice(1) ?? [];
+    expect(sink.requests[0]?.body.toString("utf8")).toContain(payload);
+    // The one that was published, and no second.
+    await next("listener");
+    await until(async () => (await channel.checkQueue("webhook.delivery")).messageCount === 0, undefined, "all taken");
+    expect(await channel.get("listener")).toBe(false);
+    expect(await listEvents()).toHaveLength(1);
+    await sink.close();
+  });
+
+  it("hears what came by HTTP, and the gateway does not hear itself", async () => {
+    await channel.assertQueue("listener", { durable: true });
+    await channel.bindQueue("listener", "smart_dairy.events", "#");
+    await gateway.publish({ event_type: "milk.recorded", payload: { litres: 12.5 }, event_id: "milk-1" });
+    const { properties, content, fields } = await next("listener");
+    expect(fields.routingKey).toBe("milk.recorded");
+    expect(properties.messageId).toBe("milk-1");
+    expect(JSON.parse(content.toString("utf8"))).toMatchObject({
+      event_id: "milk-1",
+      event_type: "milk.recorded",
+      payload: { litres: 12.5 },
+      published_at: expect.any(String) as string,
+    });
+    await until(async () => (await channel.checkQueue("webhook.delivery")).messageCount === 0, undefined, "all taken");
+    expect(await listEvents()).toHaveLength(1);
+    expect(await channel.get("listener")).toBe(false);
+  });
+
+  it("parks what does not fit, where the operator finds and requeues it", async () => {
+    await publish("{broken");
+    await until(
+      async () => (await gateway.get("/api/v1/sources/bus/parked")).json["count"] === 1,
+      undefined,
+      "what is parked",
+    );
+    const { json } = await gateway.get("/api/v1/sources/bus/parked");
+    expect(json["data"]).toMatchObject([{ queue: "webhook.delivery", subject: "order.created", size: 7 }]);
+    expect((await gateway.post("/api/v1/sources/bus/parked/requeue", {})).json).toMatchObject({ requeued: 1 });
+    await until(
+      async () => (await gateway.get("/api/v1/sources/bus/parked")).json["count"] === 1,
+      undefined,
+      "what is parked again",
+    );
+  });
+
+  it("puts what cannot be delivered into webhook.failed, as the dairy's handler reads it", async () => {
+    const sink = await openSinkServer({ answer: { status: 400 } });
+    const { id } = await gateway.subscribe({ name: "partner", url: sink.url, events: ["order.cancelled"] });
+    await gateway.publish({ event_type: "order.cancelled", payload: { order_id: 7 } });
+    const { content } = await next("webhook.failed");
+    expect(JSON.parse(content.toString("utf8"))).toMatchObject({
+      delivery_id: expect.stringMatching(/^dlv_/) as string,
+      webhook_id: id,
+      error: expect.stringMatching(/./) as string,
+    });
+    await sink.close();
+  });
+});
