@@ -239,8 +239,8 @@ describe("a source at a broker", () => {
     opened.push(gateway);
     await until(async () => ((await gateway.get("/status")).json["sources"] as unknown[]).length === 2);
     expect((await gateway.get("/status")).json["sources"]).toEqual([
-      { name: "lost", health: "error", reason: expect.stringContaining('no connection "gone"') },
       { name: "empty", health: "error", reason: expect.stringContaining("posthorn queue declare") },
+      { name: "lost", health: "error", reason: expect.stringContaining('no connection "gone"') },
     ]);
     expect((await gateway.webhook("shop", "{}")).status).toBe(202);
   });
