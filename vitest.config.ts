@@ -43,6 +43,7 @@ const proofs: readonly Project[] = [
       "crash/kill-in-retention",
       "crash/power-loss",
       "e2e/bytes-unchanged",
+      "languages/verifying",
       "e2e/n8n-proxy",
       "simulation/engine",
       "simulation/outage",
