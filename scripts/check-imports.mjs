@@ -106,6 +106,11 @@ const DIRECTIONS = [
       "store/sqlite/inspect.ts",
     ],
   },
+  // Queues are made and compared without a gateway.
+  {
+    from: "cli/queue/",
+    may: ["cli/", "config/", "domain/", "brokers/", "deliver/wire/address-guard.ts", "deliver/wire/http-client.ts"],
+  },
   { from: "cli/commands.ts", may: ["cli/", "plugins/plugins.ts"] },
   { from: "cli/queue/", may: ["cli/", "brokers/", "config/", "deliver/wire/", "domain/"] },
   { from: "cli/", may: ["config/", "domain/", "telemetry/terminal-text.ts"] },

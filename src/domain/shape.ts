@@ -49,7 +49,7 @@ type ShownValue<Field extends TSchema> =
     ? Value extends null
       ? Static<Field>
       : NonNullable<Static<Field>>
-    : Field extends TOptional<TSchema>
+    : Field extends TOptional
       ? Static<Field> | null
       : Static<Field>;
 
@@ -73,12 +73,12 @@ export function fillIn<Fields extends TProperties>(fields: Fields, settings: obj
 }
 
 /** What may be changed of it: all that is not fixed when it is made. Null takes away what is removable. */
-export function changeOf<Fields extends TProperties, Fixed extends keyof Fields & string>(
+export function changeOf<Fields extends TProperties>(
   fields: Fields,
-  fixed: readonly Fixed[],
+  fixed: readonly (keyof Fields)[],
   removable: readonly string[] = [],
 ) {
-  const changeable = Object.entries(fields).filter(([name]) => !(fixed as readonly string[]).includes(name));
+  const changeable = Object.entries(fields).filter(([name]) => !fixed.includes(name));
   const change = changeable.map(([name, field]) => [
     name,
     Type.Optional(removable.includes(name) ? orNull(field) : field),

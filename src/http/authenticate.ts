@@ -4,8 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Caller, Keys } from "../registry/keys.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import { groupOf } from "./address-group.ts";
-import { readKey } from "./read-key.ts";
+import { groupOf } from "./client-address.ts";
 
 /**
  * Who calls, by their key. Undefined without one or with a wrong one; throws `too_many_requests` when wrong ones come
@@ -112,4 +111,12 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     if (caller instanceof Promise) return caller.then((known) => known ?? note(request));
     return caller ?? note(request);
   };
+}
+
+/** From `Authorization: Bearer KEY` or `x-api-key`. */
+function readKey(request: IncomingMessage): string | undefined {
+  const { authorization } = request.headers;
+  if (authorization !== undefined && /^bearer /i.test(authorization)) return authorization.slice(7).trim();
+  const key = request.headers["x-api-key"];
+  return typeof key === "string" ? key : undefined;
 }

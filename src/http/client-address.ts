@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv6 } from "node:net";
+import { parseIp } from "../domain/ip-address.ts";
 
 /** Whether an address is one of the trusted proxies'. */
 function createTrust(trustedProxies: readonly string[]): (address: string) => boolean {
@@ -43,6 +44,16 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
     }
     return address;
   };
+}
+
+/**
+ * Who is counted as one: an IPv4 address, or the half of an IPv6 address that a network gives to one customer, who has
+ * more addresses in it than anybody could count.
+ */
+export function groupOf(address: string): string {
+  const bytes = parseIp(address);
+  if (bytes === undefined || bytes.length === 4) return address;
+  return `${Buffer.from(bytes.slice(0, 8)).toString("hex")}/64`;
 }
 
 function plain(address: string): string {

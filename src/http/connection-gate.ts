@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { groupOf } from "./address-group.ts";
+import { groupOf } from "./client-address.ts";
 
 /**
  * Bounds open connections, in all and from one address. Where one is too many, the one that has been idle for longest

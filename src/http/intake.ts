@@ -12,9 +12,8 @@ import type { WebhookReceiver } from "../receive/webhook.ts";
 import { addBody, type RequestHead } from "../receive/webhook-request.ts";
 import type { Work } from "../telemetry/overload.ts";
 import type { NoteServerError } from "../telemetry/server-errors.ts";
-import { ANSWER_HEADERS } from "./answer-headers.ts";
 import type { Authenticate } from "./authenticate.ts";
-import { describeError, sendProblem } from "./problem.ts";
+import { ANSWER_HEADERS, describeError, sendProblem } from "./problem.ts";
 import { readBody } from "./read-body.ts";
 
 /**

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
-import { ANSWER_HEADERS } from "./answer-headers.ts";
+
+/** On every answer that is no page: nobody keeps it, and no browser takes it for something else than it says. */
+export const ANSWER_HEADERS = { "x-content-type-options": "nosniff", "cache-control": "no-store" } as const;
 
 /** RFC 9457. The only place where an error becomes a status. */
 export interface Problem {

@@ -6,14 +6,11 @@ import { ERRORS, PosthornError } from "../domain/errors.ts";
 import type { Scope } from "../registry/api-key.ts";
 import { allows, type Caller } from "../registry/keys.ts";
 import type { NoteServerError } from "../telemetry/server-errors.ts";
-import { watchMethods } from "./allowed-methods.ts";
-import { ANSWER_HEADERS } from "./answer-headers.ts";
 import type { Authenticate } from "./authenticate.ts";
 import type { ConnectionGate } from "./connection-gate.ts";
 import { HOT_ROUTES, refuseEncoding, type Intake } from "./intake.ts";
-import { sendProblem } from "./problem.ts";
-import { findAmbiguity } from "./refuse-ambiguous.ts";
-import { answerUnparsable } from "./unparsable.ts";
+import { ANSWER_HEADERS, sendProblem } from "./problem.ts";
+import { answerUnparsable, findAmbiguity } from "./unparsable.ts";
 import { compileValidator } from "./validation.ts";
 
 declare module "fastify" {
@@ -227,4 +224,20 @@ function describeAddress(server: Server, isTls: boolean): string {
   if (address === null || typeof address === "string") return String(address);
   const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return `${isTls ? "https" : "http"}://${host}:${address.port}`;
+}
+
+interface Route {
+  url: string;
+  method: string | string[];
+}
+
+/** Which methods a path has: the difference between "not found" and "not this way". Before any route is added. */
+function watchMethods(app: FastifyInstance, others: readonly Route[]): (path: string) => readonly string[] {
+  const known: { path: RegExp; methods: readonly string[] }[] = [];
+  const add = ({ url, method }: Route) => {
+    known.push({ path: new RegExp(`^${url.replace(/:[a-z_]+/g, "[^/]+")}/?$`), methods: [method].flat() });
+  };
+  others.forEach(add);
+  app.addHook("onRoute", add);
+  return (path) => [...new Set(known.flatMap((route) => (route.path.test(path) ? route.methods : [])))].sort();
 }

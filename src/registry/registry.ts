@@ -88,7 +88,7 @@ export function createRegistry({ records, clock }: RegistryOptions): Registry {
   }
 
   async function announce(taken: ReadonlyMap<OpenCollection<unknown>, Change<unknown>[]>): Promise<void> {
-    for (const [collection, changes] of taken) await collection.resource.onChange?.(changes);
+    for (const [collection, changes] of taken) await collection.resource.onChange?.(changes, collection.list);
   }
 
   function take(changed: readonly StoredRecord[]): Map<OpenCollection<unknown>, Change<unknown>[]> {

@@ -18,9 +18,9 @@ export interface Resource<Thing> {
   keptAs?(thing: Thing): { series: string; number: number };
   /**
    * After memory shows it, whoever made the change, and once with everything at the start. A change is answered when
-   * this has ended, so it must not wait for another change of the kind.
+   * this has ended, so it must not wait for another change of the kind. `list`: all, as memory shows them now.
    */
-  onChange?(changes: readonly Change<Thing>[]): void | Promise<void>;
+  onChange?(changes: readonly Change<Thing>[], list: () => readonly Entry<Thing>[]): void | Promise<void>;
 }
 
 export type LiveRecord = StoredRecord & { data: string };

@@ -92,23 +92,12 @@ const PAGE = 100;
 
 export async function openStoredValidations(options: StoredValidationsOptions): Promise<StoredValidations> {
   const { registry, store, examine, onChange } = options;
-  const byId = new Map<string, LiveValidation>();
-  let live: readonly LiveValidation[] | undefined;
+  let live: readonly LiveValidation[] = [];
+  const validations = await registry.open<LiveValidation>({ ...VALIDATIONS, onChange: (_, list) => announce(list()) });
+  if (live.length === 0) announce([]);
 
-  const validations = await registry.open<LiveValidation>({
-    ...VALIDATIONS,
-    onChange(changes) {
-      for (const { before, after } of changes) {
-        if (after !== undefined) byId.set(after.id, after.thing);
-        else if (before !== undefined) byId.delete(before.id);
-      }
-      announce();
-    },
-  });
-  if (live === undefined) announce();
-
-  function announce(): void {
-    live = [...byId].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+  function announce(all: readonly Entry<LiveValidation>[]): void {
+    live = all.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(({ thing }) => thing);
     onChange(live);
   }
 
@@ -158,7 +147,7 @@ export async function openStoredValidations(options: StoredValidationsOptions): 
 
   return {
     find: (file) => validations.find(idOf(file)),
-    list: () => live ?? [],
+    list: () => live,
     async latestVersion(endpoint) {
       const version = await findLatest(endpoint);
       await registry.follow();

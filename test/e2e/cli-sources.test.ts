@@ -56,6 +56,9 @@ describe("posthorn sources", () => {
       only: null,
       max_bytes: 2048,
     });
+    const [shown, got] = await Promise.all(["show", "get"].map((act) => folder.run(["sources", act, "orders"])));
+    expect(shown?.stdout).toMatch(/^refuse replays +no$/m);
+    expect(got?.stdout.split("\n", 1)).toEqual(shown?.stdout.split("\n", 1));
     expect((await folder.run(["sources"])).stdout).toMatch(/^SOURCE .*\norders +generic +default +active +all +api /);
 
     for (const [act, status, answer] of [

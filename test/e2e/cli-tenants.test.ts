@@ -37,7 +37,8 @@ describe("posthorn tenants", () => {
       contact_email: "ops@acme.test",
       quotas: { subscriptions: 3, events_per_minute: null, open_deliveries: null, stored_bytes: 2048 },
     });
-    const listed = await folder.run(["tenants", "list"]);
+    expect(made.stdout).toMatch(/^created +\S+Z \(.*\)$/m);
+    const listed = await folder.run(["tenants"]);
     expect(listed.stdout).toMatch(/^TENANT .*\nacme .*\ndefault /);
     expect(await json(["tenants", "list", "--limit", "1"])).toMatchObject({ next_cursor: "acme" });
 

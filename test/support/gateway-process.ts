@@ -30,20 +30,19 @@ export interface GatewayProcessOptions {
   tracer?: readonly string[] | undefined;
   /** How far its clock is ahead of the machine's. */
   clockAheadMs?: number | undefined;
-  /** Another checkout, with a build of its own and a copy of the entry. */
-  project?: string | undefined;
+  /** A copy of ours, in another checkout with a build of its own. */
+  entry?: string | undefined;
 }
 
 export const ADMIN_KEY = "test-admin-key-0123456789";
-const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
+const ENTRY = fileURLToPath(new URL("gateway-entry.mjs", import.meta.url));
 const READY = /^ready (\S+)$/m;
 
 export const dataDirOf = (folder: string) => join(folder, "data");
 export const databaseOf = (folder: string) => join(dataDirOf(folder), "posthorn.db");
 
 export function startGatewayProcess(options: GatewayProcessOptions): GatewayProcess {
-  const { folder, env, broken, tracer = [], clockAheadMs = 0, project = PROJECT } = options;
-  const entry = join(project, "test/support/gateway-entry.mjs");
+  const { folder, env, broken, tracer = [], clockAheadMs = 0, entry = ENTRY } = options;
   const [command, ...args] = [...tracer, process.execPath, entry, JSON.stringify(broken ?? {}), String(clockAheadMs)];
   const child = spawn(command, args, {
     cwd: folder,

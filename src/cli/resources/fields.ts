@@ -52,7 +52,7 @@ function showField([, members, format = plain]: Field, row: Row, wallMs: number)
   return text === "" ? undefined : text;
 }
 
-export function pick(row: Row, path: string): unknown {
+function pick(row: Row, path: string): unknown {
   return path.split(".").reduce<unknown>((value, name) => (value as Row | null | undefined)?.[name], row);
 }
 

@@ -4,6 +4,8 @@ import type { TargetMode } from "../../deliver/targets/mode.ts";
 import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import type { AttemptRecord } from "../../store/port/lanes.ts";
 import type { StoredDelivery } from "../../store/port/reads.ts";
+import type { AnswerOf } from "../openapi/operation-docs.ts";
+import type { Delivery as Described } from "../routes/deliveries.docs.ts";
 import { isoTime } from "./time.ts";
 
 /** Why a pending delivery waits is not written on a million rows: it follows from its subscription. */
@@ -12,7 +14,7 @@ export interface HoldFacts {
   mode: TargetMode | undefined;
 }
 
-export function presentDelivery(delivery: StoredDelivery, hold: HoldFacts) {
+export function presentDelivery(delivery: StoredDelivery, hold: HoldFacts): AnswerOf<typeof Described> {
   return {
     id: formatDeliveryId(delivery.eventSeq, delivery.subscriptionSeq),
     event_id: delivery.eventId,
@@ -31,7 +33,10 @@ export function presentDelivery(delivery: StoredDelivery, hold: HoldFacts) {
   };
 }
 
-function holdReason(delivery: StoredDelivery, { subscription, mode }: HoldFacts): string | null {
+function holdReason(
+  delivery: StoredDelivery,
+  { subscription, mode }: HoldFacts,
+): AnswerOf<typeof Described>["hold_reason"] {
   if (delivery.state !== "pending") return null;
   if (subscription?.heldBecause !== undefined) return "unknown_kind";
   if (subscription?.status === "inactive") return "paused";

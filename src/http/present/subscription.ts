@@ -25,7 +25,7 @@ export function presentSubscription(
   const { suspension, ed25519Key: key } = subscription;
   const {
     destination: _,
-    retry_policy,
+    retry_policy: _policy,
     retry_count,
     retry_interval,
     ...set

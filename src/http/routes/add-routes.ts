@@ -42,7 +42,6 @@ import { addParkedRoutes } from "./parked.ts";
 import { addReplayRoutes } from "./replays.ts";
 import { addRequestRoutes } from "./requests.ts";
 import { addSourceRoutes } from "./sources.ts";
-import { addSourceSecretRoutes } from "./source-secrets.ts";
 import { addStatisticsRoutes } from "./statistics.ts";
 import { addSubscriptionRoutes } from "./subscriptions.ts";
 import { addSubscriptionSecretRoutes } from "./subscription-secrets.ts";
@@ -121,8 +120,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
         "a request was taken in again",
       ),
   });
-  addSourceRoutes(app, { sources });
-  addSourceSecretRoutes(app, {
+  addSourceRoutes(app, {
     sources,
     onTokenRead: ({ source }, caller) =>
       logger.info({ source: source.name, key_id: caller?.keyId }, "the path token was read"),

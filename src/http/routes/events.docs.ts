@@ -21,7 +21,7 @@ import { Delivery, REPLAYED_DELIVERY } from "./deliveries.docs.ts";
 
 const payload = { order_id: 1001, total: "12.50" };
 
-export const Event = named(
+const Event = named(
   "Event",
   closed(
     {

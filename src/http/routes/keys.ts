@@ -4,9 +4,11 @@ import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { changeOf, oneOf, orNull } from "../../domain/shape.ts";
 import { SCOPES, type ApiKey } from "../../registry/api-key.ts";
-import type { Caller, KeyChange as KeptChange, Keys, MadeKey } from "../../registry/keys.ts";
+import type { Caller, KeyChange as KeptChange, KeyStatus, Keys, MadeKey } from "../../registry/keys.ts";
 import type { Entry } from "../../registry/resource.ts";
-import { presentKey } from "../present/key.ts";
+import type { AnswerOf } from "../openapi/operation-docs.ts";
+import { isoTime } from "../present/time.ts";
+import type { Key as Described } from "./keys.docs.ts";
 import { cutPage, pageQuery } from "./paging.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
 
@@ -105,6 +107,21 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOpt
     },
     present: ({ thing }) => present(thing),
   });
+}
+
+/** The one mapping of a key to the wire. Never the key nor its hash: the answer to create adds the key. */
+function presentKey(key: ApiKey, status: KeyStatus): AnswerOf<typeof Described> {
+  return {
+    id: key.id,
+    name: key.name,
+    prefix: key.prefix ?? null,
+    scopes: key.scopes,
+    tenant_id: key.tenantId ?? null,
+    status,
+    created_at: isoTime(key.createdAt),
+    expires_at: isoTime(key.expiresAt) ?? null,
+    revoked_at: isoTime(key.revokedAt) ?? null,
+  };
 }
 
 /** Who has an end makes no key more powerful that goes on after it: else the end would mean nothing. */

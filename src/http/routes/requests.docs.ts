@@ -19,7 +19,7 @@ import { exampleOf } from "../openapi/shown.ts";
 const Outcome = oneOf(["accepted", "rejected", "ignored"]);
 const Cause = textOrNull("The code of the error; or `duplicate`, `filtered`, `invalid`, or what its kind says");
 
-export const Request = named(
+const Request = named(
   "Request",
   closed(
     {

@@ -1,7 +1,9 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
-import { oneOf } from "../../domain/shape.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import { fillIn, oneOf, withDefault } from "../../domain/shape.ts";
 import { SOURCE_STATUSES, SourceChange, SourceInput, type SourceStatus } from "../../domain/source.ts";
+import type { Caller } from "../../registry/keys.ts";
 import type { Entry } from "../../registry/resource.ts";
 import type { SourceRecord } from "../../registry/sources/source-record.ts";
 import type { Sources } from "../../registry/sources/sources.ts";
@@ -16,11 +18,33 @@ const ListQuery = pageQuery({
 });
 type ListQuery = Static<typeof ListQuery>;
 
+const RotateBody = Type.Object(
+  {
+    secret: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 4096, description: "As the sender has it; made when not given" }),
+    ),
+    overlap_s: withDefault(
+      Type.Integer({
+        minimum: 0,
+        maximum: 31_536_000,
+        description: "Seconds in which those before it count too; 0 ends them at once",
+      }),
+      1_209_600,
+    ),
+  },
+  { additionalProperties: false },
+);
+
 export interface SourceRoutesOptions {
   sources: Sources;
+  /** Somebody has seen the path token. */
+  onTokenRead: (record: SourceRecord, caller: Caller | undefined) => void;
+  /** Somebody has changed what the source verifies with. */
+  onSecretsChanged: (record: SourceRecord, what: "rotated" | "retired", caller: Caller | undefined) => void;
 }
 
-export function addSourceRoutes(app: FastifyInstance, { sources }: SourceRoutesOptions): void {
+export function addSourceRoutes(app: FastifyInstance, options: SourceRoutesOptions): void {
+  const { sources } = options;
   /** A new one with its path token, which else only its own route shows. */
   const saved = (thing: Entry<SourceRecord>, isNew: boolean): Saved<Entry<SourceRecord>> => ({
     thing,
@@ -77,4 +101,42 @@ export function addSourceRoutes(app: FastifyInstance, { sources }: SourceRoutesO
         send(reply, { thing: await sources.setStatus(request.params.name, status, asked(request)) }),
     );
   }
+
+  app.post<{ Params: { name: string }; Body: Static<typeof RotateBody> | undefined }>(
+    "/api/v1/sources/:name/rotate-secret",
+    {
+      config: { scope: "admin" },
+      schema: { summary: "Give a source a new secret", body: Type.Union([RotateBody, Type.Null()]) },
+    },
+    async (request, reply) => {
+      const { secret: given, overlap_s: overlapS } = fillIn(RotateBody.properties, request.body ?? {});
+      const rotation = { secret: given ?? undefined, overlapMs: overlapS * 1000 };
+      const { entry, secret } = await sources.rotateSecret(request.params.name, rotation, asked(request));
+      options.onSecretsChanged(entry.thing, "rotated", request.caller);
+      return send(reply, { thing: entry, more: { secret } });
+    },
+  );
+
+  app.delete<{ Params: { name: string; id: string } }>(
+    "/api/v1/sources/:name/secrets/:id",
+    { config: { scope: "admin" }, schema: { summary: "Retire a secret of a source at once" } },
+    async (request, reply) => {
+      const { name, id } = request.params;
+      const entry = await sources.retireSecret(name, id, asked(request));
+      options.onSecretsChanged(entry.thing, "retired", request.caller);
+      return send(reply, { thing: entry });
+    },
+  );
+
+  app.get<{ Params: { name: string } }>(
+    "/api/v1/sources/:name/path-token",
+    { config: { scope: "admin" }, schema: { summary: "Read the path that a source takes webhooks at" } },
+    async (request, reply) => {
+      const { thing: record } = sources.get(request.params.name, request.caller?.tenantId);
+      const { name, pathToken } = record.source;
+      if (pathToken === undefined) throw new PosthornError("not_found", `The source ${name} has no path token.`);
+      options.onTokenRead(record, request.caller);
+      return reply.send({ name, path_token: pathToken, path: `/webhook/${name}/${pathToken}` });
+    },
+  );
 }

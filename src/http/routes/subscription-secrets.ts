@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { SharedSettings, type Subscription } from "../../domain/subscription.ts";
@@ -69,7 +69,7 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
       const { secret, overlap_s: overlapS, force } = request.body ?? {};
       const overlapMs = overlapS === undefined ? undefined : overlapS * 1000;
       const made = await rotation.rotate(subscription, { secret, overlapMs, force });
-      return hide(reply).send({ ...present(subscription), secret: made });
+      return reply.send({ ...present(subscription), secret: made });
     },
   );
 
@@ -102,14 +102,7 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
     async (request, reply) => {
       const subscription = subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
       options.onSecretRead(subscription, request.caller);
-      return hide(reply).send(
-        presentSecrets(subscription, subscriptions.keysOf(subscription), rotation.plan(subscription)),
-      );
+      return reply.send(presentSecrets(subscription, subscriptions.keysOf(subscription), rotation.plan(subscription)));
     },
   );
-}
-
-/** What shows a secret is kept by nobody on the way. */
-function hide(reply: FastifyReply): FastifyReply {
-  return reply.header("cache-control", "no-store");
 }

@@ -29,7 +29,7 @@ const made = {
   created_by: text(EXAMPLE.key, "The id of a key, or `folder`"),
 };
 
-export const Validation = named("Validation", closed({ endpoint, version, ...made }));
+const Validation = named("Validation", closed({ endpoint, version, ...made }));
 
 const ValidationVersion = named(
   "ValidationVersion",

@@ -6,7 +6,6 @@ import type { Validations } from "../../operate/validations/validations.ts";
 import { findBodyKind } from "../../receive/text/content-type.ts";
 import { etagOf } from "../../registry/if-match.ts";
 import type { LiveValidation, ValidationVersion } from "../../registry/validations.ts";
-import { readIfMatch } from "../conditional.ts";
 import { isoTime } from "../present/time.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
@@ -76,7 +75,7 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: { val
         const document = readBytes(request);
         const format = readFormat(document, request.headers["content-type"]);
         const input = { endpoint, format, document, by: callerOf(request) };
-        const { latestVersion: version } = await validations.put(input, readIfMatch(request));
+        const { latestVersion: version } = await validations.put(input, request.headers["if-match"]);
         return reply.header("etag", etagOf({ version })).send({ status: "validation_updated", endpoint });
       },
     );
@@ -87,7 +86,7 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: { val
     { config: OPERATOR, schema: { summary: "Delete a validation", querystring: DeleteQuery } },
     async (request, reply) => {
       const endpoint = readEndpoint(request);
-      await validations.remove(endpoint, request.query.format, callerOf(request), readIfMatch(request));
+      await validations.remove(endpoint, request.query.format, callerOf(request), request.headers["if-match"]);
       return reply.code(204).send();
     },
   );
@@ -115,7 +114,7 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: { val
       const endpoint = readEndpoint(request);
       const { version: from } = request.body;
       const by = callerOf(request);
-      const { version, latestVersion } = await validations.rollBack(endpoint, from, by, readIfMatch(request));
+      const { version, latestVersion } = await validations.rollBack(endpoint, from, by, request.headers["if-match"]);
       return reply
         .header("etag", etagOf({ version: latestVersion }))
         .send({ status: "validation_updated", endpoint, version, restored_from: from });

@@ -61,23 +61,12 @@ const MAX_EXAMPLE_BYTES = 64 * 1024;
 
 export async function openEventTypes(options: EventTypesOptions): Promise<EventTypes> {
   const { registry, clock, examine, onChange } = options;
-  const byName = new Map<string, EventType>();
   let sorted: readonly EventType[] = [];
+  const types = await registry.open<EventType>({ ...EVENT_TYPES, onChange: (_, list) => announce(list()) });
+  if (sorted.length === 0) announce([]);
 
-  const types = await registry.open<EventType>({
-    ...EVENT_TYPES,
-    onChange(changes) {
-      for (const { before, after } of changes) {
-        if (after !== undefined) byName.set(after.id, after.thing);
-        else if (before !== undefined) byName.delete(before.id);
-      }
-      announce();
-    },
-  });
-  if (sorted.length === 0) announce();
-
-  function announce(): void {
-    sorted = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  function announce(all: readonly Entry<EventType>[]): void {
+    sorted = all.map(({ thing }) => thing).sort((a, b) => (a.name < b.name ? -1 : 1));
     onChange(sorted);
   }
 

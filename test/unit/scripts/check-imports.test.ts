@@ -101,11 +101,10 @@ const ALLOWED: [file: string, source: string][] = [
   ],
   ["receive/text.ts", `// import { x } from "../http/server.ts";\nexport const text = 'from "../http/server.ts"';`],
   ["http/server.ts", `import { createServer } from "node:http"; import { x } from "../receive/fine.ts";`],
-  ["plugins/plugins.ts", `import { one } from "./one/plugin.ts";`],
-  ["plugins/one/plugin.ts", `import type { Plugin } from "../plugin.ts"; import { x } from "./open.ts";`],
-  ["cli/start.ts", `import { openGateway } from "../gateway.ts";`],
   ["cli/resources/fine.ts", `import { x } from "../../domain/target.ts"; import { y } from "../connect.ts";`],
   ["cli/restore.ts", `import { x } from "../store/sqlite/check-copy.ts";`],
+  ["plugins/plugins.ts", `import { one } from "./one/plugin.ts";`],
+  ["plugins/one/plugin.ts", `import type { Plugin } from "../plugin.ts"; import { x } from "./open.ts";`],
 ];
 
 describe("the directions of imports", () => {

@@ -8,7 +8,7 @@ import { claim, createStandingClock, newSettlement, NOON, settle } from "../../s
 import { useFolder } from "../../support/store-folder.ts";
 
 const MIGRATIONS = new URL("../../../src/store/migrations/sqlite/", import.meta.url);
-const LAST_BEFORE = "0031";
+const LAST_BEFORE = "0033";
 
 describe("a database from before all counters lay together", () => {
   const folder = useFolder();
