@@ -77,7 +77,7 @@ async function publishBare(channel, count) {
         const options = { persistent: true, mandatory: true, messageId: String(left--), headers };
         inFlight++;
         channel.publish(EXCHANGE, "bench.event", body, options, (error) => {
-          if (error !== null) return reject(error);
+          if (error !== null) return reject(new Error("RabbitMQ did not confirm a message", { cause: error }));
           inFlight--;
           if (left > 0) fill();
           else if (inFlight === 0) resolve();

@@ -36,11 +36,9 @@ export interface SentMessage {
 export function pulledSourceContract(name: string, harness: PulledHarness, limits: PulledSourceKind["pull"]["limits"]) {
   describe(`a source of the kind ${name}`, () => {
     const checks = PULLED_CHECKS.filter(({ appliesTo }) => appliesTo?.(limits) ?? true);
-    for (const { name: promise, run } of checks) {
-      it(promise, async (context) => {
-        const inContext: PulledHarness = { ...harness, open: (now) => harness.open(now, context) };
-        expect(await run(inContext)).toBeUndefined();
-      });
-    }
+    it.for(checks)("$name", async ({ run }, context) => {
+      const inContext: PulledHarness = { ...harness, open: (now) => harness.open(now, context) };
+      expect(await run(inContext)).toBeUndefined();
+    });
   });
 }

@@ -4,8 +4,9 @@ import type { BrokerConnection, BrokerLimits, ConnectionState, OutgoingMessage, 
 import { closedFault, type BrokerFault } from "../broker-fault.ts";
 import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
 import { describeNamespace, openNamespace, type BusNamespace, type OpenNamespace } from "./bus-namespace.ts";
-import { toBusFault, withDeadline } from "./bus-fault.ts";
+import { toBusFault } from "./bus-fault.ts";
 import { openBusParked } from "./bus-parked.ts";
+import { withDeadline } from "./with-deadline.ts";
 import { checkBusQueue, declareBusQueue, type BusQueueWish } from "./bus-queue-settings.ts";
 import { openBusTaker } from "./bus-taker.ts";
 

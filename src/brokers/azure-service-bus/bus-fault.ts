@@ -1,4 +1,3 @@
-import type { Clock } from "../../domain/clock.ts";
 import { BrokerFault, findNetworkTrouble, firstLine } from "../broker-fault.ts";
 
 /** What the package rejects with: over AMQP with words, over HTTP with a status too. */
@@ -52,14 +51,4 @@ export function toBusFault(error: unknown, place: string): BrokerFault {
 /** The client was closed under whoever used it, because the connection was lost. It says so in words only. */
 export function isOfClosedLink(error: unknown): boolean {
   return error instanceof Error && /(?:link|connection|receiver|sender|session).* closed/is.test(error.message);
-}
-
-/** For calls of packages that know none, or too late a one. What comes after it is ignored. */
-export async function withDeadline<Result>(call: Promise<Result>, withinMs: number, clock: Clock): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const timer = clock.setTimer(clock.now() + withinMs, () => {
-      reject(new BrokerFault("unreachable", `The broker has not answered within ${withinMs / 1000} seconds.`));
-    });
-    call.then(resolve, reject).finally(() => timer.cancel());
-  });
 }

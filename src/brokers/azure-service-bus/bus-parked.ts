@@ -2,7 +2,6 @@ import type { ServiceBusReceivedMessage, ServiceBusReceiver, ServiceBusSender } 
 import type { Clock } from "../../domain/clock.ts";
 import { FIRST_ID, PARK_DESCRIPTION, PARK_REASON, type Settled } from "../broker.ts";
 import { BrokerFault } from "../broker-fault.ts";
-import { withDeadline } from "./bus-fault.ts";
 import {
   MAX_LOOK_BYTES,
   type HeldParked,
@@ -16,6 +15,7 @@ import type { BusLink } from "./bus-connection.ts";
 import type { OpenNamespace } from "./bus-namespace.ts";
 import { RECEIVER_OPTIONS } from "./bus-receiver.ts";
 import { readBody, readId, readProperties } from "./bus-taken.ts";
+import { withDeadline } from "./with-deadline.ts";
 
 interface BusParkedOptions {
   queue: string;

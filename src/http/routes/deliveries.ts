@@ -69,7 +69,8 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     async (request) => {
       const delivery = await getDelivery(request.params.id, request);
       const attempts = await store.reads.listAttempts(delivery);
-      const { eventId, eventType, eventSeq, subscriptionSeq } = delivery;
+      const { originEventId, eventType, eventSeq, subscriptionSeq } = delivery;
+      const eventId = originEventId ?? delivery.eventId;
       const subscription = subscriptions.find(subscriptionSeq);
       const of = { deliveryId: formatDeliveryId(eventSeq, subscriptionSeq), eventId, eventType, subscription };
       return { ...presentDelivery(delivery), attempts: attempts.map((attempt) => presentAttempt(attempt, of, kinds)) };

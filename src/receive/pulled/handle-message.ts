@@ -19,6 +19,7 @@ import { maxMessageBytes, openMessage } from "./open-message.ts";
 import type { OpenedMessage } from "./opened-message.ts";
 import { backOffMs, pause } from "./pause.ts";
 import type { PullSettings } from "./pull-options.ts";
+import { giveBack, type Settlement } from "./settlement.ts";
 
 export interface HandlingOptions {
   source: Source;
@@ -43,12 +44,6 @@ export interface HandlingOptions {
   onDelay: (error: unknown) => () => void;
   onTrouble: (source: Source, error: unknown, what: string) => void;
 }
-
-/** `seqs`: of the events whose message it is, where that is noted. */
-export type Settlement =
-  | { kind: "acknowledge"; seqs?: readonly number[] }
-  | { kind: "retry" | "leave" }
-  | { kind: "park"; reason: ParkReason; seqs?: readonly number[] };
 
 type Claims = Pick<ClaimCheck, "read" | "remove">;
 
@@ -149,9 +144,8 @@ async function decide(
   options: HandlingOptions,
 ): Promise<Settlement> {
   const { source, clock, settings, stopping, onTrouble } = options;
-  const { eventId } = opened.facts;
   const isSuspect = message.deliveryCount > settings.maxDeliveries;
-  if (isSuspect && !(await isStored(eventId, options))) {
+  if (isSuspect && !(await isStored(opened, options))) {
     const description = `It was taken ${message.deliveryCount} times and never reached the disk.`;
     return { kind: "park", reason: { code: "max_deliveries", description } };
   }
@@ -195,10 +189,11 @@ async function takeUntilWritten(
 }
 
 /** A message that is on disk may come as often as it likes: only what never got there is suspected. */
-async function isStored(eventId: string | undefined, { source, store }: HandlingOptions): Promise<boolean> {
+async function isStored({ facts }: OpenedMessage, { source, store }: HandlingOptions): Promise<boolean> {
+  const { eventId, adopted } = facts;
   if (eventId === undefined) return false;
   // A store that cannot be read says nothing against a message.
-  return store.reads.findEvent(eventId, source.tenantId).then(
+  return store.reads.findEvent(eventId, adopted?.tenantId ?? source.tenantId).then(
     (event) => event !== undefined,
     () => true,
   );
@@ -256,8 +251,4 @@ function whenAborted(signals: readonly AbortSignal[], unneeded: AbortSignal): Pr
       if (signal.aborted) end();
     }
   });
-}
-
-export function giveBack({ isLost }: Hold): Settlement {
-  return { kind: isLost ? "leave" : "retry" };
 }

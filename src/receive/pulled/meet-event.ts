@@ -1,8 +1,9 @@
 import type { StoredEvent } from "../../store/port/reads.ts";
-import { giveBack, type HandlingOptions, type Settlement } from "./handle-message.ts";
+import type { HandlingOptions } from "./handle-message.ts";
 import type { Hold } from "./hold.ts";
 import type { Judgement } from "./judge-result.ts";
 import type { OpenedMessage } from "./opened-message.ts";
+import { giveBack, type Settlement } from "./settlement.ts";
 
 /**
  * What becomes of a message whose event is on disk, since now or since it came before. One that comes again goes on with

@@ -48,7 +48,8 @@ export function adaptTaker({ taker, waitMs, depth, placesOf }: AdaptedTakerOptio
     async take(max, signal) {
       while (!signal.aborted) {
         const waiting = takeOnce(max);
-        const messages = await Promise.race([waiting, whenAborted(signal)]);
+        const over = new AbortController();
+        const messages = await Promise.race([waiting, whenAborted(signal, over.signal)]).finally(() => over.abort());
         if (messages === undefined) {
           // Nobody wants them any more.
           waiting.then(giveBack, () => undefined);
@@ -76,10 +77,10 @@ function giveBack(messages: readonly TakenMessage[]): void {
   for (const message of messages) void message.retry().catch(() => undefined);
 }
 
-function whenAborted(signal: AbortSignal): Promise<undefined> {
+function whenAborted(signal: AbortSignal, unneeded: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve(undefined);
-    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+    else signal.addEventListener("abort", () => resolve(undefined), { once: true, signal: unneeded });
   });
 }
 

@@ -215,6 +215,7 @@ export function packClaimed(items: readonly ClaimedDelivery[]): ArrayBuffer {
     packer.byte(delivery.hasDetails === true ? 1 : 0);
     packFacts(packer, event, before);
     packer.byte(event.hops ?? 0);
+    packer.text(event.originId);
     packer.uint(event.size);
     packer.bytes(event.body);
     before = event;
@@ -258,6 +259,7 @@ function unpackContent(unpacker: Unpacker, before: ClaimedDelivery["event"] | un
     receivedAt: facts.receivedAt,
     contentType: facts.contentType,
     hops: unpacker.byte(),
+    originId: unpacker.text(),
     size: unpacker.uint(),
     body: unpacker.bytes(),
   };

@@ -141,6 +141,8 @@ export interface StoredEvent extends EventFacts {
 
 export interface StoredDelivery extends DeliveryKey {
   eventId: string;
+  /** What destinations know the event by, where it came from another place. */
+  originEventId?: string | undefined;
   eventType: string;
   tenantId: string;
   subscriptionId: string;

@@ -4,10 +4,12 @@ import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/
 import type { DeadLetterFilter, DeliveryFilter, Page, PageOf, StoredDelivery } from "../port/reads.ts";
 import { fillForm } from "./attempt-forms.ts";
 import { SELECT_ATTEMPTS } from "./attempts.ts";
+import { ORIGIN_ID } from "./claim.ts";
 import { conditions, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
 
 const DELIVERY = `
-  d.event_seq as eventSeq, d.subscription_seq as subscriptionSeq, e.id as eventId, e.type as eventType,
+  d.event_seq as eventSeq, d.subscription_seq as subscriptionSeq, e.id as eventId, ${ORIGIN_ID} as originEventId,
+  e.type as eventType,
   e.tenant_id as tenantId, s.id as subscriptionId, d.state, d.generation, d.attempt_count as attemptCount,
   d.next_attempt_at as nextAttemptAt, (d.state = ${STATE.pending} and d.rank is null) as waitsForKey, d.created_at as createdAt,
   d.completed_at as completedAt, d.dead_reason as deadReason, d.last_error as lastError

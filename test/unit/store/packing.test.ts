@@ -92,6 +92,7 @@ const claimed = fc.record({
   uncountedAttempts: small,
   trigger: fc.constantFrom(...ATTEMPT_TRIGGERS),
   expiresAt: orAbsent(time),
+  hasDetails: fc.boolean(),
   event: fc.record({
     id: text,
     type: text,

@@ -113,8 +113,8 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
     }
     const contentType = destination.wantsPlainJson && SOME_JSON.test(ownType) ? "application/json" : ownType;
     const startedAtS = Math.floor(startedAt / 1000);
-    const { seed, next, standard } = signer.sign(event.id, startedAtS, body);
-    const facts = { deliveryId, eventId: event.id, eventType: event.type, number, startedAtS };
+    const { seed, next, standard } = signer.sign(event.originId ?? event.id, startedAtS, body);
+    const facts = { deliveryId, eventId: event.originId ?? event.id, eventType: event.type, number, startedAtS };
     // All that others chose, here and in `prepare`, is checked; the rest is made here.
     const own =
       `Content-Type: ${headerValue(contentType)}\r\n${signatureHeader}: ${seed}\r\n` +

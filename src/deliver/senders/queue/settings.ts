@@ -11,7 +11,7 @@ export type QueueFormat = "raw" | "message" | "event" | "cloudevents";
 
 export const DEFAULT_CONNECTION = "default";
 
-export const connectionSetting = (description: string) =>
+const connectionSetting = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 64, default: DEFAULT_CONNECTION, description }));
 
 const QUEUE_SETTINGS = {

@@ -1,0 +1,9 @@
+/**
+ * What an event is called where it came in first. It stands in its details after the hops, so that it is found without
+ * reading the rest, which may be long.
+ */
+const ORIGIN = /^\{"hops":\d+,"origin_event_id":"([A-Za-z0-9_:-]{1,128})"/;
+
+export function originIdOf(details: string | undefined): string | undefined {
+  return details?.startsWith('{"hops":') === true ? ORIGIN.exec(details)?.[1] : undefined;
+}
