@@ -42,6 +42,7 @@ const proofs: readonly Project[] = [
       "crash/kill",
       "crash/kill-in-retention",
       "crash/power-loss",
+      "crash/two-gateways",
       "e2e/bytes-unchanged",
       "languages/verifying",
       "e2e/n8n-proxy",
