@@ -67,6 +67,25 @@ export function checkParked(name: string, prepare: (context: TestContext) => Pro
     expect(await findParked(parked, "12345678")).toBeUndefined();
   });
 
+  it("tells apart what is settled in one moment, each as it is meant", async (context) => {
+    const { parked, publish, take } = await prepareParked(context);
+    await publish("done", "first", "second", "again", "done");
+    const taker = take();
+    const settled = (await takeSome(taker, 5)).map((message) => {
+      const body = message.body.toString();
+      if (body === "done") return message.acknowledge();
+      return body === "again" ? message.retry() : message.park(body, `It is the ${body}.`);
+    });
+    expect(await Promise.all(settled)).toEqual(settled.map(() => "settled"));
+    expect(bodiesOf(await takeSome(taker, 1))).toEqual(["again"]);
+
+    await expect.poll(() => parked.count()).toBe(2);
+    const { messages } = await listParked(parked, {}, WHOLE);
+    const reasons = messages.map(({ body, reason }) => [body.toString(), reason]);
+    expect(Object.fromEntries(reasons)).toEqual({ first: "first", second: "second" });
+    await taker.close();
+  });
+
   it("lists page after page, where it can", async (context) => {
     const { parked, park } = await prepareParked(context);
     if (!parked.limits.canPage) skipBecause(context, `${name} looks at its oldest messages only`);
@@ -184,7 +203,7 @@ export function checkParked(name: string, prepare: (context: TestContext) => Pro
   });
 }
 
-function bodiesOf(messages: readonly ParkedMessage[]): string[] {
+function bodiesOf(messages: readonly Pick<ParkedMessage, "body">[]): string[] {
   return messages.map(({ body }) => body.toString());
 }
 
