@@ -79,7 +79,7 @@ export function openQueueSender<Destination extends QueueDestination>(
     const destination = destinationOf(subscription);
     const { place } = destination;
     if (!spec.isTopic(destination)) {
-      return refused(`RabbitMQ has no queue of that name (${place}). Make it with \`posthorn queue declare\`.`);
+      return failed(`RabbitMQ has no queue of that name (${place}). Make it with \`posthorn queue declare\`.`);
     }
     if (!warned.has(subscription)) {
       warned.add(subscription);
