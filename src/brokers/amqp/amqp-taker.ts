@@ -88,11 +88,16 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
     if (ended === undefined) return;
     consuming = undefined;
     hasRested = true;
-    const consumer = await ended.catch(() => undefined);
-    await consumer?.channel.cancel(consumer.tag).catch(() => undefined);
+    const ending = ended.then(cancel, () => undefined);
+    // A broker that is away is waited for by nobody.
+    if (link.state().state === "connected") await ending;
+    bell.ring();
+  }
+
+  async function cancel({ channel, tag }: Consumer): Promise<void> {
+    await channel.cancel(tag).catch(() => undefined);
     // Some may have come before the broker knew.
     await Promise.all(waiting.splice(0).map((message) => message.retry()));
-    bell.ring();
   }
 
   /** What waits here belonged to the channel: the broker hands it out again. */

@@ -38,9 +38,16 @@ export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
 
   function toTaken(item: DequeuedMessageItem): TakenMessage {
     const { text, properties } = readParked(item.messageText);
-    // Every answer brings a new one, and only the newest opens.
+    // Every answer brings a new one, and only the newest opens: so one call waits for the one before.
     let receipt = item.popReceipt;
+    let before: Promise<unknown> = Promise.resolve();
     let isHeld = true;
+
+    function inTurn<Answer>(act: () => Promise<Answer>): Promise<Answer | undefined> {
+      const answer = before.then(() => ifNotLost(act));
+      before = answer.catch(() => undefined);
+      return answer;
+    }
 
     function release(): void {
       if (isHeld) held--;
@@ -49,16 +56,18 @@ export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
     }
 
     async function hide(forS: number): Promise<Settled> {
-      const answer = await ifNotLost(() =>
-        call((service) => service.getQueueClient(queue).updateMessage(item.messageId, receipt, undefined, forS)),
-      );
-      if (answer === undefined) return "lost";
-      receipt = answer.popReceipt ?? receipt;
-      return "settled";
+      const answer = await inTurn(async () => {
+        const hidden = await call((service) =>
+          service.getQueueClient(queue).updateMessage(item.messageId, receipt, undefined, forS),
+        );
+        receipt = hidden.popReceipt ?? receipt;
+        return hidden;
+      });
+      return answer === undefined ? "lost" : "settled";
     }
 
     async function acknowledge(): Promise<Settled> {
-      const answer = await ifNotLost(() =>
+      const answer = await inTurn(() =>
         call((service) => service.getQueueClient(queue).deleteMessage(item.messageId, receipt)),
       ).finally(release);
       return answer === undefined ? "lost" : "settled";

@@ -92,17 +92,24 @@ export const DELIVERED_CHECKS: readonly PulledCheck[] = [
   {
     name: "parks a message whose event died while nobody held it, and once only",
     run: (harness) =>
-      withPullingGateway(harness, { ...DELIVERED, mode: "lost after" }, async (pulling) => {
-        const { place, gateway, sink, accepts, restart } = pulling;
-        sink.answerWith({ status: 400 });
+      withPullingGateway(harness, DELIVERED, async ({ place, gateway, sink }) => {
+        sink.answerWith({ status: 503 });
         await place.send('"dead"', { id: "a", headers: JSON_TYPE });
-        await until(async () => (await gateway.deliveries("status=dead")).length === 1);
+        await until(() => sink.requests.length === 1);
+        await gateway.post("/api/v1/sources/queue/pause", {});
+        await until(async () => (await place.countHeld()) === 0);
+        await until(async () => {
+          gateway.moveClock(1000);
+          return (await gateway.deliveries("status=dead")).length === 1;
+        });
         expect(await place.listParked()).toEqual([]);
-        accepts.mode = "good";
-        await restart();
-        await until(async () => (await place.countLeft()) === 0);
+        await gateway.post("/api/v1/sources/queue/resume", {});
+        await until(async () => {
+          gateway.moveClock(1000);
+          return (await place.countLeft()) === 0;
+        });
         expect(await place.listParked()).toMatchObject([{ reason: { code: "dead" } }]);
-        expect(sink.requests).toHaveLength(1);
+        expect(sink.requests).toHaveLength(3);
       }),
   },
   {
