@@ -103,9 +103,10 @@ export function claimContract(harness: StoreHarness): void {
         attemptCount: 0,
         uncountedAttempts: 0,
         trigger: "first",
+        hasDetails: true,
       });
-      const { body, size, hops, ...facts } = content ?? {};
-      expect([textOf(body), size, hops]).toEqual(["raw", 3, 7]);
+      const { body, size, hops, originId, ...facts } = content ?? {};
+      expect([textOf(body), size, hops, originId]).toEqual(["raw", 3, 7, undefined]);
       expect(event).toMatchObject(facts);
       expect(Object.keys(facts)).toHaveLength(11);
     });
