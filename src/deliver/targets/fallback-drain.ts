@@ -72,7 +72,7 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
 
   async function lookAt(target: Target, pair: Pair, healthyMs: number): Promise<DrainState> {
     const { forward, fallback } = pair;
-    const isAway = () => scheduler.targetOf(fallback).mode.isOpen;
+    const isAway = () => scheduler.targetOf(fallback).mode.isOpen || options.findFallback(forward)?.status !== "active";
     if (isAway()) await moveBack(pair, isAway);
     const left = await countLeft(pair);
     if (left === 0) return "drained";
