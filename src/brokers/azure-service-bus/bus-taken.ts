@@ -10,6 +10,7 @@ import {
 import type { BusLink } from "./bus-connection.ts";
 import { isOfClosedLink } from "./bus-fault.ts";
 import type { OpenNamespace } from "./bus-namespace.ts";
+import { settleInTurn } from "./settle-in-turn.ts";
 
 interface Received {
   receiver: ServiceBusReceiver;
@@ -45,12 +46,14 @@ export function toTaken({ receiver, message, renew, release, link, handle }: Rec
     properties: readProperties(message),
     // The service counts those before.
     deliveryCount: (message.deliveryCount ?? 0) + 1,
-    acknowledge: () => settle(() => receiver.completeMessage(message)),
-    retry: () => settle(() => receiver.abandonMessage(message)),
+    acknowledge: () => settle(() => settleInTurn(receiver, "complete", () => receiver.completeMessage(message))),
+    retry: () => settle(() => settleInTurn(receiver, "abandon", () => receiver.abandonMessage(message))),
     renew: () => attempt(renew),
     park: (reason, description) =>
       settle(() =>
-        receiver.deadLetterMessage(message, { deadLetterReason: reason, deadLetterErrorDescription: description }),
+        settleInTurn(receiver, "dead-letter", () =>
+          receiver.deadLetterMessage(message, { deadLetterReason: reason, deadLetterErrorDescription: description }),
+        ),
       ),
   };
 }

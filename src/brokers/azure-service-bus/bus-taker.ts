@@ -100,10 +100,12 @@ export function openBusTaker(options: BusTakerOptions): QueueTaker {
     if (ended === undefined) return;
     current = undefined;
     hasRested = true;
-    resting.add(ended);
     const paused = ended.pause().catch(() => undefined);
+    // What is on its way still comes, to be given back: closed before that, it would be locked and nobody's.
+    const rested = { ...ended, stop: () => paused.then(() => ended.stop()) };
+    resting.add(rested);
     await giveBackWaiting();
-    endRested(ended);
+    endRested(rested);
     // One that waits for what was handed out would wait for us.
     if (ended.held.size === 0) await paused;
   }

@@ -86,11 +86,7 @@ const STORED_CHECKS: readonly PulledCheck[] = [
   {
     name: "parks what its sender must mend, with the reason, and keeps it in the log of requests",
     run: (harness) =>
-      withPullingGateway(harness, {}, async ({ place, gateway, listEvents }) => {
-        await gateway.request("PATCH", "/api/v1/sources/queue", {
-          body: '{"max_bytes":100}',
-          headers: { ...JSON_TYPE },
-        });
+      withPullingGateway(harness, { settings: { max_bytes: 100 } }, async ({ place, gateway, listEvents }) => {
         await place.send("{broken", { id: "a", headers: JSON_TYPE });
         await place.send("x".repeat(101), { id: "b" });
         await place.send("{}", { id: "c", headers: { ...JSON_TYPE, "x-posthorn-hops": "9" } });

@@ -28,6 +28,8 @@ export interface Accepts {
 
 export interface PullingOptions {
   source?: Readonly<Record<string, unknown>>;
+  /** Beside its options. */
+  settings?: Readonly<Record<string, unknown>>;
   env?: Readonly<Record<string, string | number | boolean>>;
   mode?: Accepts["mode"];
 }
@@ -55,7 +57,8 @@ export async function withPullingGateway(
   };
   try {
     await gateway.subscribe({ name: "all", url: sink.url, retry_policy: { delays_s: [1, 1] } });
-    const source = { name: "queue", kind: place.kind.name, options: { ...place.options, ...options.source } };
+    const settings = { options: { ...place.options, ...options.source }, ...options.settings };
+    const source = { name: "queue", kind: place.kind.name, ...settings };
     const { status, text } = await gateway.post("/api/v1/sources", source);
     if (status !== 201) throw new Error(`no source: ${status} ${text}`);
     await run({

@@ -91,7 +91,7 @@ export function claimContract(harness: StoreHarness): void {
 
     it("hands over all that an attempt needs to know", async () => {
       const lane = await shared.newLane();
-      const details = '{"hops":7,"metadata":{"hops":1}}';
+      const details = '{"hops":7,"origin_event_id":"evt_first","metadata":{"hops":1}}';
       const event = newEvent({ priority: "high", orderingKey: "k", version: "3", body: Buffer.from("raw"), details });
       const eventSeq = await stored(shared.store, event, [newDelivery(lane)]);
       const [claimed] = (await claim(shared.store, lane)).claimed;
@@ -106,7 +106,7 @@ export function claimContract(harness: StoreHarness): void {
         hasDetails: true,
       });
       const { body, size, hops, originId, ...facts } = content ?? {};
-      expect([textOf(body), size, hops, originId]).toEqual(["raw", 3, 7, undefined]);
+      expect([textOf(body), size, hops, originId]).toEqual(["raw", 3, 7, "evt_first"]);
       expect(event).toMatchObject(facts);
       expect(Object.keys(facts)).toHaveLength(11);
     });
