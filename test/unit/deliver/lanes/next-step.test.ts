@@ -11,7 +11,7 @@ import type { ClaimedDelivery } from "../../../../src/store/port/lanes.ts";
 const NOW = 1_000_000;
 const ROOM: SharedRoom = { isStopping: false, claims: 100, mayProbe: true };
 const ACTIVE = { seq: 1, tenantId: "a", status: "active", concurrency: 4 } as Subscription;
-const FALLBACK = { ...ACTIVE, seq: 2 } as Subscription;
+const FALLBACK: Subscription = { ...ACTIVE, seq: 2 };
 const PAUSED = { ...ACTIVE, status: "inactive" } as Subscription;
 const ROUND_EVENTS = { newAfter: 0, onTried: () => undefined, onEnd: () => undefined };
 
