@@ -1,16 +1,17 @@
 import type { TSchema } from "typebox";
 import { Value } from "typebox/value";
-import { checkKindSettings } from "../deliver/senders/kind-settings.ts";
+import { checkKindSettings, isChecked } from "../deliver/senders/kind-settings.ts";
 import { createDestinationKinds } from "../deliver/senders/kinds.ts";
 import { SubscriptionSchema } from "../deliver/senders/subscription-schema.ts";
 import { checkConnectionInput, ConnectionInput } from "../domain/connection.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
+import { checkFallback, checkNoEvents } from "../domain/fallback-rules.ts";
 import { findForwardRival } from "../domain/forward-rules.ts";
 import { checkHold } from "../domain/hold-rules.ts";
 import { fixedInterval } from "../domain/retry-policy.ts";
 import { SourceInput } from "../domain/source.ts";
 import { checkSourceInput } from "../domain/source-rules.ts";
-import type { RetryPolicySpec, SubscriptionInput } from "../domain/subscription.ts";
+import { DEFAULT_KIND, type RetryPolicySpec, type SubscriptionInput } from "../domain/subscription.ts";
 import { checkSharedSettings, type FieldProblem } from "../domain/subscription-rules.ts";
 import { TargetInput } from "../domain/target.ts";
 import { isPresetName } from "../domain/target-presets.ts";
@@ -52,6 +53,7 @@ export function checkDeclared(lists: Lists, complainOf: (list: string) => Compla
     unique: "name; names are unique per tenant",
     check: (item, before) => [
       ...checkRivals(item, before),
+      ...checkDeclaredFallback(item, subscriptions, targets),
       ...checkTarget(item, targetKeys),
       ...checkSharedSettings(item),
       ...checkKindSettings(item, kinds),
@@ -120,6 +122,29 @@ function checkDeclaredHold(source: SourceInput, subscriptions: readonly Subscrip
 function retryPolicyOf(input: SubscriptionInput): RetryPolicySpec {
   const { retry_policy: policy = "standard", retry_count: count, retry_interval: intervalS } = input;
   return count === undefined && intervalS === undefined ? policy : fixedInterval(count ?? 3, intervalS ?? 60);
+}
+
+/** All of them are known here: what is nobody's fallback will get no event. */
+function checkDeclaredFallback(
+  item: SubscriptionInput,
+  subscriptions: readonly SubscriptionInput[],
+  targets: readonly TargetInput[],
+): FieldProblem[] {
+  const kind = kinds.findOf(item);
+  if (kind === undefined || checkKindSettings(item, kinds).length > 0) return [];
+  const isQueue = (name: string) => kinds.find(name)?.isQueue === true;
+  const [tenantId] = nameInTenant(item);
+  const toFacts = (one: SubscriptionInput) => ({ ...one, kind: one.kind ?? DEFAULT_KIND });
+  const others = subscriptions
+    .filter((one) => one.name !== item.name && nameInTenant(one)[0] === tenantId)
+    .map(toFacts);
+  const shared = targets.find((one) => one.name === item.target && nameInTenant(one)[0] === tenantId);
+  const facts = { ...toFacts(item), isChecked: isChecked(item, kind, shared) };
+  const problems = [...checkNoEvents(facts, isQueue), ...checkFallback(facts, others, isQueue)];
+  if (problems.length > 0 || item.events.length > 0) return problems;
+  if (others.some(({ fallback }) => fallback === item.name)) return [];
+  const message = "must name at least one pattern: it is the fallback of no other, and would get nothing";
+  return [{ field: "events", message }];
 }
 
 function checkRivals(item: SubscriptionInput, before: readonly SubscriptionInput[]): FieldProblem[] {

@@ -11,6 +11,7 @@ export interface Forwards {
    * it makes no sense to wait any longer.
    */
   wait(forward: AwaitedForward, done: (isDelivered: boolean) => void): void;
+  isAwaited(eventId: string, subscriptionSeq: number): boolean;
   /** An attempt was made. */
   note(eventId: string, subscriptionSeq: number, isDelivered: boolean): void;
   /** Whether the head of an ordering key waits for its next try, as far as is known: nobody waits behind it. */
@@ -63,6 +64,7 @@ export function createForwards({ clock, onAnswer }: ForwardsOptions): Forwards {
       const timer = clock.setTimer(until, () => end(eventId, false));
       waiting.set(eventId, { subscriptionSeq, orderingKey, timer, end: answer });
     },
+    isAwaited: (eventId, subscriptionSeq) => waiting.get(eventId)?.subscriptionSeq === subscriptionSeq,
     note(eventId, subscriptionSeq, isDelivered) {
       if (waiting.size === 0 || waiting.get(eventId)?.subscriptionSeq !== subscriptionSeq) return;
       end(eventId, isDelivered);

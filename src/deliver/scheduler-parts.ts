@@ -16,6 +16,7 @@ import type { Slots } from "./lanes/slots.ts";
 import type { Stopping } from "./lanes/stopping.ts";
 import type { AttemptReport } from "./senders/sender.ts";
 import type { Decision } from "./settle.ts";
+import type { Fallbacks } from "./targets/fallbacks.ts";
 import type { MissingSources } from "./targets/missing-sources.ts";
 import type { Rounds } from "./targets/rounds.ts";
 import type { SubscriptionState, SubscriptionStates } from "./targets/subscription-states.ts";
@@ -43,6 +44,11 @@ export interface SchedulerOptions {
   findSavedState?: ((subscriptionSeq: number) => SubscriptionState | undefined) | undefined;
   /** The target that a subscription shares with others. */
   findSharedTarget?: ((subscription: Subscription) => Target | undefined) | undefined;
+  /** What takes events while the target of this one is down, and the other way round. */
+  findFallback?: ((subscription: Subscription) => Subscription | undefined) | undefined;
+  findForward?: ((fallback: Subscription) => Subscription | undefined) | undefined;
+  /** Whether a sender waits for the attempt of this event. */
+  isAwaited?: ((eventId: string, subscriptionSeq: number) => boolean) | undefined;
   /** Whether a job cancels what a deleted subscription has left. */
   isCancelling?: ((subscriptionSeq: number) => boolean) | undefined;
   onAttempt?: OnAttempt | undefined;
@@ -81,6 +87,7 @@ export interface SchedulerParts extends SchedulerOptions {
   driver: LaneDriver;
   earlyRetries: EarlyRetries;
   states: SubscriptionStates;
+  fallbacks: Fallbacks;
   rounds: Rounds;
   missing: MissingSources;
   suspensions: Suspensions;

@@ -13,6 +13,7 @@ import { createReadyDeliveries } from "./lanes/ready-deliveries.ts";
 import { createSlots } from "./lanes/slots.ts";
 import { createStopping } from "./lanes/stopping.ts";
 import type { SchedulerOptions } from "./scheduler-parts.ts";
+import { createFallbacks } from "./targets/fallbacks.ts";
 import { createMissingSources, type MissingSource } from "./targets/missing-sources.ts";
 import type { TargetMode } from "./targets/mode.ts";
 import { createRounds } from "./targets/rounds.ts";
@@ -26,12 +27,16 @@ import { createTargetLanes, type TargetLanes } from "./targets/target-lanes.ts";
  * delivery in memory is claimed in the store first, so that a crash can tell what was being sent.
  */
 export interface Scheduler extends Arrivals {
+  /** Where a new delivery is written instead, because its target is down; undefined when it stays. */
+  divert(subscription: Subscription, dueAt: number): Subscription | undefined;
   /** Lanes as they are now, for status and metrics. */
   lanes(): Iterable<Lane>;
   /** The mode of what a subscription sends to. */
   findMode(subscriptionSeq: number): TargetMode | undefined;
   /** Whether what is due now waits for longer than this: for older ones, for a rate limit, or for the next start. */
   isBehind(subscriptionSeq: number, byMs: number): boolean;
+  /** Whether something of it is being sent, recorded or handed over right now. */
+  isWorking(subscriptionSeq: number): boolean;
   /** Why a subscription was suspended, if it was. */
   findSuspension(subscriptionSeq: number): Suspension | undefined;
   /** Sources that the subscription's target does not know. */
@@ -55,14 +60,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const stopping = createStopping(clock, lanes.all);
   const slots = options.slots ?? createSlots(options.maxInFlight);
   const ready = createReadyDeliveries({ ...options, countLanes: () => lanes.size });
-  const shared = { ...options, advance, rounds, states, lanes, stopping, slots, ready };
+  const fallbacks = createFallbacks({ ...options, states });
+  const shared = { ...options, advance, rounds, states, fallbacks, lanes, stopping, slots, ready };
 
   const table = createLaneTable(shared);
   const earlyRetries = createEarlyRetries({ clock, table, lanes });
   const missing = createMissingSources({ clock, table });
   const suspensions = createSuspensions(options);
   const targets = createTargetLanes({ ...shared, table, suspensions, missing });
-  const conclude = createConcludeAttempt({ ...shared, missing, earlyRetries, suspensions, targets });
+  const conclude = createConcludeAttempt({ ...shared, table, missing, earlyRetries, suspensions, targets });
   const attempts = createAttempts({ ...shared, table }, (attempt, reports) => {
     conclude(attempt, reports);
     driver.fillSlots();
@@ -74,11 +80,16 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   return {
     ...createArrivals({ ...shared, earlyRetries, driver }),
+    divert: fallbacks.divert,
     lanes: lanes.all,
     isBehind(subscriptionSeq, byMs) {
       const lane = lanes.find(subscriptionSeq);
       if (stopping.isStopping || lane === undefined) return stopping.isStopping;
       return isBehind(lane, byMs, clock.now());
+    },
+    isWorking(subscriptionSeq) {
+      const { inFlight, unsettled } = lanes.find(subscriptionSeq) ?? { inFlight: 0, unsettled: 0 };
+      return inFlight + unsettled > 0;
     },
     findMode: (seq) => states.findMode(findSubscription(seq), seq),
     findSuspension: states.findSuspension,

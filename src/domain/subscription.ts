@@ -48,9 +48,10 @@ export const SharedSettings = Type.Object(
       }),
     ),
     events: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
-      minItems: 1,
       maxItems: 200,
-      description: "Topic patterns: `*` is one word, `#` any number of words; a lone `*` means everything",
+      description:
+        "Topic patterns: `*` is one word, `#` any number of words; a lone `*` means everything. None for the `fallback` " +
+        "of another subscription, and for nothing else",
       examples: [["order.*"]],
     }),
     sources: withDefault(
@@ -155,6 +156,25 @@ export const SharedSettings = Type.Object(
       }),
       "queue",
     ),
+    fallback: withDefault(
+      orNull(Type.String({ minLength: 1, maxLength: 200 }), {
+        description:
+          "With `mode: forward` and a health check: the name of a subscription that leads to a queue. While the target is " +
+          "in QUEUE, and when a forward fails that somebody waits for, the event goes there instead",
+        examples: ["home-queue"],
+      }),
+      null,
+    ),
+    drain_within_s: withDefault(
+      Type.Number({
+        minimum: 0,
+        maximum: 604_800,
+        description:
+          "With `fallback`: after so many seconds of good health the target is in NORMAL again although the queue was not " +
+          "seen empty; never where it is `ordered`",
+      }),
+      600,
+    ),
     description: Type.Optional(Type.String({ maxLength: 2000 })),
   },
   { additionalProperties: false },
@@ -215,6 +235,10 @@ export interface Subscription {
   suspension?: SuspensionRules | undefined;
   /** `forward`: the first attempt is awaited by the sender, and its request is handed on. */
   mode?: "queue" | "forward" | undefined;
+  /** The name of the subscription that events go to while its target is down; only where it forwards. */
+  fallback?: string | undefined;
+  /** How long that may take to be empty again; as usual when not given. */
+  drainWithinMs?: number | undefined;
   /** What its sender needs of an event beyond its content. */
   needs?: NeededParts | undefined;
   /** Credentials of a webhook's request that it hands on: headers by their names, in lower case. */

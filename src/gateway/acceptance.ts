@@ -21,7 +21,7 @@ export function openAcceptance(
   made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Delivery,
 ) {
   const { store, clock, createId, metrics, work, disk, quotas, credentials, router, subscriptions, targets } = made;
-  const { governor, forwards, scheduler, health } = made;
+  const { governor, forwards, scheduler, health, drain } = made;
   const warnUnmatched = createEventWarning(logger, () => clock.now(), "nobody subscribes to this event");
   const fanOut = createFanOut({ store, router, scheduler, clock, onUnmatched: warnUnmatched });
   parts.add(() => fanOut.settled());
@@ -38,6 +38,7 @@ export function openAcceptance(
     clock,
     logger,
     onQueueing: (waiting) => waiting.forEach(({ seq }) => forwards.giveUp(seq)),
+    onNormal: drain.bringBack,
     onFault: logFault,
   });
   return { fanOut, ingest, forwarding, ownEvents, failureEvents, modes };

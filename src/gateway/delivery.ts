@@ -1,9 +1,11 @@
 import { createForwards, type Forwards } from "../deliver/forwards.ts";
 import { createGovernor } from "../deliver/lanes/governor.ts";
+import { createFallbackDrain } from "../deliver/targets/fallback-drain.ts";
 import { createHealthWatch } from "../deliver/targets/health-watch.ts";
 import { createScheduler } from "../deliver/scheduler.ts";
 import type { SchedulerOptions } from "../deliver/scheduler-parts.ts";
 import { createEndedEvents } from "../receive/pulled/ended-events.ts";
+import { createFallbackDepths } from "../operate/fallback-depths.ts";
 import { createStatistics, type Statistics } from "../operate/statistics.ts";
 import { startUpkeep } from "../operate/upkeep.ts";
 import { createUtilization } from "../telemetry/loop-lag.ts";
@@ -40,6 +42,9 @@ export function openDelivery(
     findSubscription: subscriptions.find,
     findSavedState: targets.findSaved,
     findSharedTarget: targets.findShared,
+    findFallback: subscriptions.findFallback,
+    findForward: subscriptions.findForward,
+    isAwaited: forwards.isAwaited,
     onIll: (target) => later().health.checkSoon(target),
     isCancelling: (seq) => later().replayRunner.isCancelling(seq),
     maxInFlight: config.limits.maxSockets,
@@ -58,11 +63,31 @@ export function openDelivery(
         .catch(logFault);
     },
   });
+  const fallbackDepths = createFallbackDepths({
+    clock,
+    listFallbacks: (tenantId) => subscriptions.list(tenantId).flatMap((one) => subscriptions.findFallback(one) ?? []),
+    countWaiting: senders.countWaiting,
+  });
+  const drain = createFallbackDrain({
+    clock,
+    store,
+    scheduler,
+    listForwards: () => subscriptions.list(undefined).filter(({ fallback }) => fallback !== undefined),
+    findFallback: subscriptions.findFallback,
+    countQueue: fallbackDepths.count,
+    onOverdue: (forward, fallback, left) =>
+      logger.warn(
+        { subscription: forward.name, fallback: fallback.name, left: left ?? "unknown" },
+        "its fallback was not seen empty, and the target is used again all the same",
+      ),
+    onFault: logFault,
+  });
   const health = createHealthWatch({
     clock,
     random,
     check: senders.checkHealth,
     lanes: scheduler.targets,
+    drain,
     onMode: (target, change) => later().modes.found(target, change),
     onWell(target) {
       for (const subscription of targets.listResumable(target)) {
@@ -79,7 +104,7 @@ export function openDelivery(
     onFault: logFault,
   });
   parts.add(() => upkeep.stop());
-  return { statistics, governor, forwards, endedEvents, scheduler, health, upkeep };
+  return { statistics, governor, forwards, endedEvents, scheduler, fallbackDepths, drain, health, upkeep };
 }
 
 /** What is told and counted of each attempt. */
@@ -93,7 +118,8 @@ function createAttemptNotes(
     statistics.note(subscription.seq, report.durationMs, attempt.result === "success");
     forwards.note(delivery.event.id, subscription.seq, verdict === "delivered");
     if (subscription.ordered && subscription.mode === "forward") {
-      const isWaiting = verdict === "retry" || (verdict === "dead" && !settlement.leavesKeyQueue);
+      const waits = verdict === "retry" && settlement.moveTo === undefined;
+      const isWaiting = waits || (verdict === "dead" && !settlement.leavesKeyQueue);
       forwards.noteHead(subscription.seq, delivery.event.orderingKey, isWaiting);
     }
     metrics.countAttempt({

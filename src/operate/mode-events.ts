@@ -32,6 +32,8 @@ export interface ModeEventsOptions {
   logger: Logger;
   /** What these subscriptions were to send is kept for later. */
   onQueueing?: ((subscriptions: readonly Subscription[]) => void) | undefined;
+  /** What went elsewhere while it was down may come back. */
+  onNormal?: ((target: Target) => void) | undefined;
   onFault: (error: unknown) => void;
 }
 
@@ -52,6 +54,7 @@ export function createModeEvents(options: ModeEventsOptions): ModeEvents {
     metrics.countModeChange(known, mode.isOpen ? "QUEUE" : "NORMAL");
     failureEvents.modeChanged(known, state);
     if (mode.isOpen) options.onQueueing?.(subscriptions);
+    else options.onNormal?.(state);
     watchSoon();
   }
 

@@ -9,6 +9,7 @@ import type { RetentionReport } from "./retention.ts";
 import type { Sources } from "../registry/sources/sources.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
 import { describeConnection, isFailed, type ConnectionFacts, type PulledFacts } from "./connection-facts.ts";
+import type { FallbackDepths } from "./fallback-depths.ts";
 import { describeTarget, type TargetFacts } from "./target-facts.ts";
 import type { Targets } from "./targets.ts";
 
@@ -26,6 +27,7 @@ export interface StatusOptions {
   scheduler: Scheduler;
   subscriptions: Subscriptions;
   targets: Pick<Targets, "list">;
+  fallbackDepths: Pick<FallbackDepths, "sum">;
   sources: Pick<Sources, "list">;
   connections: { list(): readonly ConnectionFacts[] };
   pullers: { list(): readonly PulledFacts[] };
@@ -92,6 +94,7 @@ export function createStatus(options: StatusOptions): Status {
 
     async status(tenantId) {
       const { deliveries } = await store.reads.loadCounters();
+      const elsewhere = await options.fallbackDepths.sum(tenantId);
       const rows = tenantId === undefined ? deliveries : deliveries.filter((row) => row.tenantId === tenantId);
       const all = describeTargets(rows, tenantId);
       const suspended = describeSuspended(tenantId);
@@ -114,7 +117,7 @@ export function createStatus(options: StatusOptions): Status {
         connections.some(isFailed);
       return {
         mode: all.some(({ mode }) => mode === "QUEUE") ? "QUEUE" : "NORMAL",
-        queue_length: rows.reduce((sum, row) => sum + openOf(row), 0),
+        queue_length: rows.reduce((sum, row) => sum + openOf(row), 0) + elsewhere,
         last_error: all.find(({ lastError }) => lastError !== null)?.lastError ?? null,
         health: isIll ? "error" : "ok",
         targets: listed.map((target) => ({

@@ -35,6 +35,7 @@ export interface ForwardingOptions {
     isBehind(subscriptionSeq: number, byMs: number): boolean;
   };
   subscriptions: {
+    findFallback(subscription: Subscription): Subscription | undefined;
     find(seq: number): Subscription | undefined;
     list(tenantId: undefined): readonly Subscription[];
   };
@@ -59,9 +60,12 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
       if (!isWanted || event.request === undefined) return event;
       let kept: Record<string, string> | undefined;
       for (const subscription of router.match(event.tenantId, event.type)) {
-        for (const name of credentialsOf(subscription)) {
-          const value = headers[name];
-          if (typeof value === "string" && value !== "") (kept ??= {})[name] = value;
+        // Its fallback asks for no events, and gets those that this one cannot forward.
+        for (const one of [subscription, subscriptions.findFallback(subscription)]) {
+          for (const name of one === undefined ? [] : credentialsOf(one)) {
+            const value = headers[name];
+            if (typeof value === "string" && value !== "") (kept ??= {})[name] = value;
+          }
         }
       }
       if (kept === undefined) return event;

@@ -8,6 +8,7 @@ import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
 import type { Router } from "./router.ts";
+import { takesFrom } from "./wants.ts";
 
 export type IngestResult =
   | { kind: "stored"; eventId: string; deliveries: number; forward?: Forward | undefined }
@@ -51,6 +52,8 @@ export interface Deliverer {
   reserve(subscription: Subscription, dueAt: number, bodyBytes: number): boolean;
   unreserve(subscription: Subscription): void;
   born(delivery: ClaimedDelivery): void;
+  /** Where it is written instead, because its target is down; undefined when it stays. */
+  divert(subscription: Subscription, dueAt: number): Subscription | undefined;
   /** One waits in the table. */
   notePending(subscription: Subscription, dueAt: number): void;
 }
@@ -185,16 +188,28 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     }
   }
 
+  /** Who gets it: where the target of one that forwards is down, its fallback. */
+  function chooseLanes(event: IncomingEvent): readonly Subscription[] {
+    const wanting = router.select(event);
+    // A fan-out that goes on later goes by age, and finds those that are meant; from there it moves.
+    if (wanting.length > maxDeliveries || !wanting.some(({ fallback }) => fallback !== undefined)) return wanting;
+    return wanting.map((one) => {
+      const fallback = scheduler.divert(one, event.dueAt);
+      // What was pulled from that queue is not put back there.
+      return fallback !== undefined && takesFrom(fallback, event) ? fallback : one;
+    });
+  }
+
   async function loadBodyForFilters(event: UnfinishedFanOut): Promise<Uint8Array | undefined> {
     const isNeeded = router.match(event.tenantId, event.type).some(({ filter }) => filter?.readsData === true);
     return isNeeded ? (await store.reads.loadEvent(event.eventSeq))?.body : undefined;
   }
 
   return {
-    accept: (event, done) => acceptFor(event, router.select(event), done),
+    accept: (event, done) => acceptFor(event, chooseLanes(event), done),
     acceptFor,
     plan(event) {
-      const subscriptions = isResumed ? router.select(event) : [];
+      const subscriptions = isResumed ? chooseLanes(event) : [];
       const first = subscriptions.length > maxDeliveries ? takeFirst(subscriptions) : subscriptions;
       const deliveries = first.map((subscription) => toDelivery(subscription, event, false));
       const isPartial = first.length < subscriptions.length;

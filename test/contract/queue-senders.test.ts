@@ -79,7 +79,8 @@ senderContract("amqp", {
   kind: AMQP,
   outcomes: {
     takes: "delivered",
-    refuses: "refused",
+    // What is missing may be made again, and costs nobody's events meanwhile.
+    refuses: "failed",
     fails: "failed",
     "is down": "failed",
     "is gone": { never: "an exchange that is missing may be made again" },
@@ -132,7 +133,8 @@ senderContract("azure-service-bus", {
   kind: AZURE_SERVICE_BUS,
   outcomes: {
     takes: "delivered",
-    refuses: "refused",
+    // What is missing may be made again, and costs nobody's events meanwhile.
+    refuses: "failed",
     fails: { never: "the service takes a message, refuses it or is away" },
     "is down": "failed",
     "is gone": { never: "a queue that is missing may be made again" },
@@ -160,7 +162,8 @@ senderContract("azure-storage-queue", {
   kind: AZURE_STORAGE_QUEUE,
   outcomes: {
     takes: "delivered",
-    refuses: "refused",
+    // What is missing may be made again, and costs nobody's events meanwhile.
+    refuses: "failed",
     fails: { never: "the service takes a message, refuses it or is away" },
     "is down": "failed",
     "is gone": { never: "a queue that is missing may be made again" },

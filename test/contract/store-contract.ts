@@ -11,6 +11,7 @@ import { retentionContract } from "./store/jobs/retention.ts";
 import { changesContract } from "./store/lanes/changes.ts";
 import { claimContract } from "./store/lanes/claim.ts";
 import { heldContract } from "./store/lanes/held.ts";
+import { moveContract } from "./store/lanes/move.ts";
 import { orderContract } from "./store/lanes/order.ts";
 import { settleContract } from "./store/lanes/settle.ts";
 import { lifeContract } from "./store/life.ts";
@@ -36,6 +37,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
       settleContract(harness);
       changesContract(harness);
       heldContract(harness);
+      moveContract(harness);
     });
     describe("records", () => {
       versionsContract(harness);

@@ -292,23 +292,38 @@ describe("a destination at RabbitMQ", () => {
     await model.close();
   });
 
-  it("dies with a reason that names the fix when there is no such exchange or queue", async (context) => {
-    gateway = await startTestGateway({ env: { AMQP_URL: await useRabbitMq(context) } });
+  it("waits with an error that names the fix while there is no such exchange or queue, and goes on then", async (context) => {
+    const url = await useRabbitMq(context);
+    gateway = await startTestGateway({ env: { AMQP_URL: url } });
+    const [exchange, queue] = [`missing.${randomUUID()}`, `missing.${randomUUID()}`];
     const make = (name: string, destination: object) =>
-      gateway.post("/api/v1/subscriptions", { name, kind: "amqp", events: [`${name}.*`], destination });
-    await make("one", { exchange: `missing.${randomUUID()}` });
-    await make("two", { queue: `missing.${randomUUID()}` });
+      gateway.post("/api/v1/subscriptions", {
+        name,
+        kind: "amqp",
+        events: [`${name}.*`],
+        destination,
+        failures_to_open: 1,
+        retry_policy: { delays_s: [1, 1, 1, 1, 1, 1] },
+      });
+    await make("one", { exchange });
+    await make("two", { queue });
     await gateway.publish({ event_type: "one.a", event_id: "e1", payload: {} });
     await gateway.publish({ event_type: "two.a", event_id: "e2", payload: {} });
+    await until(async () => {
+      const { targets } = (await gateway.get("/status")).json as { targets: { mode: string; last_error: string }[] };
+      const isDown = targets.every(({ mode }) => mode === "QUEUE");
+      return isDown && targets.every(({ last_error: error }) => error.includes("posthorn queue declare"));
+    });
+    expect(await gateway.deadLetters()).toEqual([]);
+    const model = await connectAmqp(url);
+    const channel = await model.createChannel();
+    await channel.assertExchange(exchange, "topic", { durable: true });
+    await channel.assertQueue(queue, { durable: true });
+    await channel.bindQueue(queue, exchange, "#");
     await gateway.settled();
-    const dead = await gateway.deadLetters();
-    expect(new Map(dead.map((one) => [one.event_id, one.dead_reason]))).toEqual(
-      new Map([
-        ["e1", "refused"],
-        ["e2", "refused"],
-      ]),
-    );
-    for (const { last_error: error } of dead) expect(error).toContain("posthorn queue declare");
+    expect(await gateway.deadLetters()).toEqual([]);
+    expect((await channel.checkQueue(queue)).messageCount).toBe(2);
+    await model.close();
   });
 });
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../../src/domain/clock.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
 import type { Dispatch } from "../../src/deliver/dispatch.ts";
+import { createFallbackDrain } from "../../src/deliver/targets/fallback-drain.ts";
 import { createHealthWatch, type HealthCheck } from "../../src/deliver/targets/health-watch.ts";
 import { openInFlightFile } from "../../src/deliver/lanes/in-flight-file.ts";
 import { createLocalDispatch } from "../../src/deliver/local-dispatch.ts";
@@ -11,7 +12,7 @@ import { createScheduler, type Scheduler } from "../../src/deliver/scheduler.ts"
 import type { SchedulerOptions } from "../../src/deliver/scheduler-parts.ts";
 import type { Slots } from "../../src/deliver/lanes/slots.ts";
 import { createDestinationKinds } from "../../src/deliver/senders/kinds.ts";
-import type { Sender } from "../../src/deliver/senders/sender.ts";
+import type { DestinationKind, Sender } from "../../src/deliver/senders/sender.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import { createReplays, type Replays } from "../../src/operate/replays/replays.ts";
 import { createSecretBox } from "../../src/registry/secret-box.ts";
@@ -70,6 +71,11 @@ export interface SimulatedGatewayOptions {
   createSender: (parts: SenderParts) => Sender;
   /** How the health of targets is asked; without it none is. */
   check?: HealthCheck;
+  /** More kinds of destinations; all of them have the one sender. */
+  kinds?: readonly DestinationKind[];
+  /** How many wait in the queue of a fallback; and whether senders wait for attempts. */
+  countWaiting?: (fallback: Subscription) => Promise<number | undefined>;
+  isAwaited?: SchedulerOptions["isAwaited"];
   /** How often the store was called; what it has not yet done. */
   calls: { made: number; open: number };
   maxInFlight: number;
@@ -165,7 +171,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     random,
     secretBox: createSecretBox("a master key for simulations"),
     createId,
-    kinds: createDestinationKinds(),
+    kinds: createDestinationKinds(options.kinds),
     refuseDestination: () => undefined,
     findTarget: sharedTargets.findInput,
     async onChange(changes) {
@@ -189,6 +195,9 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     findSubscription: subscriptions.find,
     findSavedState: targets.findSaved,
     findSharedTarget: targets.findShared,
+    findFallback: subscriptions.findFallback,
+    findForward: subscriptions.findForward,
+    isAwaited: options.isAwaited,
     onIll: (target) => health.checkSoon(target),
     maxInFlight: options.maxInFlight,
     maxBodyBytes: options.maxBodyBytes,
@@ -206,12 +215,24 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     },
   });
   const scheduler = broken?.scheduler?.(ownScheduler) ?? ownScheduler;
+  const drain = createFallbackDrain({
+    clock,
+    store,
+    scheduler,
+    listForwards: () => subscriptions.list(undefined).filter(({ fallback }) => fallback !== undefined),
+    findFallback: subscriptions.findFallback,
+    countQueue: (fallback) => options.countWaiting?.(fallback) ?? Promise.resolve(undefined),
+    onOverdue: () => undefined,
+    onFault,
+  });
   const health = createHealthWatch({
     clock,
     random,
+    drain,
     check: (address, owner, done) => options.check?.(address, owner, (error) => void (isAlive() && done(error))),
     lanes: ownScheduler.targets,
-    onMode(target) {
+    onMode(target, change) {
+      if (change === "closed") drain.bringBack(target);
       const known = targets.findKnown(target);
       if (known !== undefined) targets.saveMode(known).catch(onFault);
     },

@@ -47,7 +47,10 @@ export function toChannelFault(error: unknown): BrokerFault {
         `RabbitMQ has no such thing: ${text}. Make it with \`posthorn queue declare\`.`,
       );
     case 406:
-      return new BrokerFault("different", `RabbitMQ refuses: ${text}. \`posthorn queue check\` names what differs.`);
+      return new BrokerFault(
+        "different",
+        `RabbitMQ refuses: ${text}. \`posthorn queue check\` names what differs from what \`posthorn queue declare\` makes.`,
+      );
     case undefined:
     default:
       return new BrokerFault("refused", `RabbitMQ refuses: ${text}.`);

@@ -26,11 +26,23 @@ const SAYS_MOST: Readonly<Record<Saying, number>> = { limited: 4, well: 3, ill: 
 
 type Uses =
   | ("store" | "clock" | "random" | "inFlight" | "findSubscription" | "slots" | "ready" | "stopping" | "advance")
-  | ("rounds" | "missing" | "earlyRetries" | "suspensions" | "targets" | "maxHeldMs" | "onAttempt" | "onTested");
+  | (
+      | "fallbacks"
+      | "table"
+      | "rounds"
+      | "missing"
+      | "earlyRetries"
+      | "suspensions"
+      | "targets"
+      | "maxHeldMs"
+      | "onAttempt"
+      | "onTested"
+    );
 
 export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): ConcludeAttempt {
   const { store, clock, random, inFlight, findSubscription, slots, ready, stopping, advance } = parts;
-  const { rounds, missing, earlyRetries, suspensions, targets, maxHeldMs, onAttempt, onTested } = parts;
+  const { fallbacks, table, rounds, missing, earlyRetries, suspensions, targets, maxHeldMs, onAttempt, onTested } =
+    parts;
 
   function noteTime(lane: Lane, durationMs: number, now: number): void {
     if (durationMs < PROMPT_MS) lane.heardAt = now;
@@ -80,11 +92,13 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
       if (lane.target.hasMissed) earlyRetries.noteTaken(lane);
       missing.noteTaken(lane, delivery.event.source);
     }
+    // Before: who is told of it may end the wait of its sender.
+    const movedTo = fallbacks.takeOver(lane, subscription, ended);
     onAttempt?.(subscription, delivery, report, decision);
     const mayGoOn = subscription.ordered && !decision.suspends && !stopping.isStopping;
     settlement.claimNext = mayGoOn && admitsNext(lane, subscription, now);
     if (settlement.claimNext) ready.keepPlace(lane);
-    record(lane, decision, place);
+    record(lane, decision, place, movedTo);
   }
 
   function endRecord(lane: Lane, { settlement }: Decision): void {
@@ -93,13 +107,13 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
   }
 
   /** Also frees the place where the delivery is noted as being sent. */
-  function record(lane: Lane, decision: Decision, place: number): void {
+  function record(lane: Lane, decision: Decision, place: number, movedTo: Subscription | undefined): void {
     const { settlement, testOf } = decision;
     store.lanes.settle(settlement, (result) => {
       if ("failed" in result) {
         // What happened must be recorded; until it is, the delivery stays claimed.
         if (!stopping.isStopping) {
-          clock.setTimer(clock.now() + TRY_AGAIN_MS, () => record(lane, decision, place));
+          clock.setTimer(clock.now() + TRY_AGAIN_MS, () => record(lane, decision, place, movedTo));
           return;
         }
         endRecord(lane, decision);
@@ -110,7 +124,8 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
       endRecord(lane, decision);
       if (result.next !== undefined) ready.add(lane, result.next);
       const { verdict, nextAttemptAt, keepsTime } = settlement;
-      const isRetry = verdict === "retry";
+      const isRetry = verdict === "retry" && movedTo === undefined;
+      if (movedTo !== undefined && result.applied) table.noteMoved(movedTo);
       if (isRetry && !keepsTime) earlyRetries.noteMissed(lane);
       // Only now: a claim that is already on its way may be answered before this row is there.
       if (result.movedUp || isRetry) noteMore(lane, isRetry ? (nextAttemptAt ?? 0) : clock.now());

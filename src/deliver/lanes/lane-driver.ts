@@ -17,11 +17,12 @@ export interface LaneDriver {
 
 type Uses =
   | ("clock" | "random" | "findSubscription" | "slots" | "ready" | "rounds" | "stopping" | "attempts" | "table")
-  | "governor";
+  | ("governor" | "fallbacks");
 
 export function createLaneDriver(parts: Pick<SchedulerParts, Uses>, forget: (lane: Lane) => void): LaneDriver {
   const { clock, random, findSubscription, slots, ready, rounds, stopping, attempts, table, governor } = parts;
-  const shared: SharedRoom = { isStopping: false, claims: 0, mayProbe: false };
+  const { fallbacks } = parts;
+  const shared: SharedRoom = { isStopping: false, claims: 0, mayProbe: false, movesTo: undefined };
   let isFilling = false;
 
   function ask(lane: Lane, now: number): Step {
@@ -29,7 +30,10 @@ export function createLaneDriver(parts: Pick<SchedulerParts, Uses>, forget: (lan
     shared.claims = ready.roomFor(lane);
     shared.mayProbe = attempts.mayProbe;
     if (lane.limits.lingerMs > 0) noteReady(lane, now);
-    return nextStep(lane, findSubscription(lane.seq), shared, now);
+    const subscription = findSubscription(lane.seq);
+    shared.movesTo = lane.target.mode.isOpen ? fallbacks.findFor(lane, subscription) : undefined;
+    if (shared.movesTo === undefined) lane.isMovedOut = false;
+    return nextStep(lane, subscription, shared, now);
   }
 
   /** Whether to ask for the next step at once. */
@@ -37,6 +41,9 @@ export function createLaneDriver(parts: Pick<SchedulerParts, Uses>, forget: (lan
     switch (step.act) {
       case "claim":
         table.claim(lane, step.limit, now);
+        return true;
+      case "move":
+        table.move(lane, step.to);
         return true;
       case "give back":
         table.giveBackReady(lane);

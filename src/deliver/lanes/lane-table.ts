@@ -1,3 +1,4 @@
+import type { Subscription } from "../../domain/subscription.ts";
 import type { ClaimedDelivery, WhichRetries } from "../../store/port/lanes.ts";
 import type { SchedulerParts } from "../scheduler-parts.ts";
 import { noteLeft, noteMore, type Lane } from "./lane.ts";
@@ -15,15 +16,19 @@ export interface LaneTable {
   hasten(lane: Lane, which: WhichRetries | undefined, then: (count: number) => void): void;
   /** All of it: its destination is back. */
   hastenAll(lane: Lane): void;
+  /** Hands what is due over to another lane, at most one transaction's worth. */
+  move(lane: Lane, to: Subscription): void;
+  /** A delivery has come to this lane from another. */
+  noteMoved(to: Subscription): void;
 }
 
 /** After a fault of the store. */
 export const TRY_AGAIN_MS = 1000;
 
-type Uses = "store" | "clock" | "ready" | "rounds" | "stopping" | "advance" | "onExpired" | "isCancelling";
+type Uses = "store" | "clock" | "lanes" | "ready" | "rounds" | "stopping" | "advance" | "onExpired" | "isCancelling";
 
 export function createLaneTable(parts: Pick<SchedulerParts, Uses>): LaneTable {
-  const { store, clock, ready, rounds, stopping, advance, onExpired, isCancelling } = parts;
+  const { store, clock, lanes, ready, rounds, stopping, advance, onExpired, isCancelling } = parts;
 
   function tryAgain(act: () => void): void {
     clock.setTimer(clock.now() + TRY_AGAIN_MS, act);
@@ -68,10 +73,40 @@ export function createLaneTable(parts: Pick<SchedulerParts, Uses>): LaneTable {
     });
   }
 
+  function noteMoved(to: Subscription): void {
+    const lane = lanes.of(to);
+    noteMore(lane, clock.now());
+    advance(lane);
+  }
+
+  function move(lane: Lane, to: Subscription): void {
+    lane.unsettled++;
+    lane.isMoving = true;
+    // What comes meanwhile says so itself.
+    lane.mayHaveMore = false;
+    const go = (nextDueAt: number | undefined) => {
+      lane.unsettled--;
+      lane.isMoving = false;
+      if (nextDueAt !== undefined) noteMore(lane, nextDueAt);
+      advance(lane);
+    };
+    const moveTo = { subscriptionSeq: to.seq, ordered: to.ordered };
+    store.lanes.changeLane(lane.seq, { act: "move", to: moveTo }).then(
+      ({ changed, nextDueAt }) => {
+        lane.isMovedOut = changed === 0;
+        if (changed > 0) noteMoved(to);
+        go(nextDueAt);
+      },
+      () => (stopping.isStopping ? go(clock.now()) : tryAgain(() => go(clock.now()))),
+    );
+  }
+
   return {
     giveBack,
     hasten,
     hastenAll,
+    move,
+    noteMoved,
     claim(lane, limit, now) {
       ready.beginClaim(lane, limit);
       store.lanes.claim({ subscriptionSeq: lane.seq, limit }, ({ claimed, nextDueAt, deaths }) => {

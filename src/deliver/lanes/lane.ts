@@ -23,6 +23,10 @@ export interface Lane {
   reserved: number;
   /** Places kept for a claim that is under way. */
   claiming: number;
+  /** What waits is being handed over to the fallback. */
+  isMoving: boolean;
+  /** All of it that could be was. */
+  isMovedOut: boolean;
   /** The table may hold pending deliveries of this lane, the earliest due at `nextDueAt`. */
   mayHaveMore: boolean;
   nextDueAt: number;
@@ -66,6 +70,8 @@ export function createLane(
     unsettled: 0,
     reserved: 0,
     claiming: 0,
+    isMoving: false,
+    isMovedOut: false,
     mayHaveMore: false,
     nextDueAt: 0,
     isBehind: false,

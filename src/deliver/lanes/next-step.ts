@@ -13,12 +13,18 @@ import {
 import { sparesDeliveries } from "../targets/target.ts";
 
 /** What a lane does next. Whoever carries a step out asks again, until it has to wait, to rest or to be forgotten. */
-export type Step = ClaimStep | WaitStep | { readonly act: PlainAct };
+export type Step = ClaimStep | WaitStep | MoveStep | { readonly act: PlainAct };
 
 /** Asks the table for up to so many. */
 export interface ClaimStep {
   readonly act: "claim";
   readonly limit: number;
+}
+
+/** Hands what is due over to the fallback. */
+export interface MoveStep {
+  readonly act: "move";
+  readonly to: Subscription;
 }
 
 /** Nothing to do before, unless something happens. */
@@ -42,6 +48,8 @@ export interface SharedRoom {
   claims: number;
   /** Whether one more may be probed. */
   mayProbe: boolean;
+  /** Who takes what waits while its target is down. */
+  movesTo?: Subscription | undefined;
 }
 
 const SEND: Step = Object.freeze({ act: "send" });
@@ -92,6 +100,11 @@ function stepInQueue(lane: Lane, shared: SharedRoom, now: number): Step {
   const isFoundOut = sparesDeliveries(target) || target.isProbing;
   if (lane.ready.length > 0) {
     return !isFoundOut && shared.mayProbe && target.mode.probeAt <= now ? PROBE : GIVE_BACK;
+  }
+  if (shared.movesTo !== undefined && lane.mayHaveMore && lane.claiming === 0 && !lane.isMoving) {
+    // Retries need not wait for their time; the rest is to be delivered later.
+    const isDue = !lane.isMovedOut || lane.nextDueAt <= now;
+    return isDue ? { act: "move", to: shared.movesTo } : waitUntil(lane.nextDueAt);
   }
   if (isFoundOut || lane.claiming > 0 || !lane.mayHaveMore) return REST;
   const at = Math.max(target.mode.probeAt, lane.nextDueAt);

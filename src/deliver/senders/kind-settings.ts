@@ -2,7 +2,9 @@ import { Value } from "typebox/value";
 import { DEFAULT_KIND, SharedSettings, type SubscriptionInput } from "../../domain/subscription.ts";
 import type { FieldProblem } from "../../domain/subscription-rules.ts";
 import type { DestinationKinds } from "./kinds.ts";
-import type { DestinationKind } from "./sender.ts";
+import type { TargetInput } from "../../domain/target.ts";
+import { findHealth, findPreset } from "../../domain/target-presets.ts";
+import type { DestinationKind, PreparedDestination } from "./sender.ts";
 
 /** Where the settings of a kind stand in an input, and what is wrong with them. */
 
@@ -97,4 +99,15 @@ function describeOwner(field: string, { name }: DestinationKind, kinds: Destinat
   const owner = kinds.list().find(({ settings }) => Object.hasOwn(settings.properties, field));
   const is = `is not a setting of the kind ${name}`;
   return owner === undefined || owner.name === name ? is : `${is}; it belongs to the kind ${owner.name}`;
+}
+
+/** Whether something is asked how its target is. */
+export function isChecked(input: SubscriptionInput, kind: DestinationKind, shared: TargetInput | undefined): boolean {
+  return hasHealthCheck(kind.prepare(settingsIn(input, kind), { shared: input, target: shared }), shared);
+}
+
+/** The same, of settings that are prepared already. */
+export function hasHealthCheck({ health }: PreparedDestination, shared: TargetInput | undefined): boolean {
+  if (shared === undefined) return health !== undefined;
+  return findHealth(shared.health_url, findPreset(shared.preset), shared.url) !== undefined;
 }

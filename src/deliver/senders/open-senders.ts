@@ -1,3 +1,4 @@
+import type { Subscription } from "../../domain/subscription.ts";
 import type { HealthPlace } from "../../domain/target.ts";
 import type { DestinationKinds } from "./kinds.ts";
 import type { DestinationKind, Sender } from "./sender.ts";
@@ -10,6 +11,8 @@ export interface Senders {
   refuse(kind: DestinationKind, settings: object): void;
   /** Asks whether a target is well. Calls `done` once, with what is wrong or with undefined. */
   checkHealth(place: HealthPlace, owner: string, done: (error: string | undefined) => void): void;
+  /** How many of those that it took wait at a queue; undefined where nobody can say. */
+  countWaiting(subscription: Subscription): Promise<number | undefined>;
   close(): Promise<void>;
 }
 
@@ -23,6 +26,8 @@ export function openSenders(kinds: DestinationKinds, services: SenderServices): 
       if (sender?.checkHealth === undefined) return done(`nobody can check the health of the kind ${place.kind}`);
       sender.checkHealth(place, owner, done);
     },
+    countWaiting: (subscription) =>
+      senders.get(subscription.kind)?.countWaiting?.(subscription) ?? Promise.resolve(undefined),
     async close() {
       await Promise.all([...senders.values()].map((sender) => sender.close()));
     },

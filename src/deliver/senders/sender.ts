@@ -159,6 +159,10 @@ export interface Sender<Settings extends object = object> {
   refuse?(settings: Settings): void;
   /** Asks whether a target is well. Calls `done` once, with what is wrong or with undefined. */
   checkHealth?(place: HealthPlace, owner: string, done: (error: string | undefined) => void): void;
+  /**
+   * How many of those that it took are still there; undefined where nobody can say. Rejects while the broker is away.
+   */
+  countWaiting?(subscription: Subscription): Promise<number | undefined>;
   /** Ends at once what is still in flight (reported with the result `error`) and frees what it holds. */
   close(): Promise<void>;
 }

@@ -2,6 +2,7 @@ import type { Clock, Random, Timer } from "../../domain/clock.ts";
 import { MAX_RANK_OFFSET_MS } from "../../domain/delivery.ts";
 import type { HealthPlace } from "../../domain/target.ts";
 import { noteOthersFailed } from "./mode.ts";
+import type { FallbackDrain } from "./fallback-drain.ts";
 import type { RoundEnd } from "./rounds.ts";
 import { beginChecks, noteCheckFailed, noteCheckSucceeded, noteTried, type Target } from "./target.ts";
 import type { TargetLanes } from "./target-lanes.ts";
@@ -28,6 +29,8 @@ export interface HealthWatchOptions {
   check: HealthCheck;
   lanes: Pick<TargetLanes, "startRound" | "endRound" | "hasten" | "noteStillDown" | "refresh" | "wakeMissing">;
   onMode: (target: Target, change: "opened" | "closed") => void;
+  /** What went elsewhere while it was down: before that is gone, it is not in NORMAL again. */
+  drain?: Pick<FallbackDrain, "look"> | undefined;
   /** It is well, and in NORMAL. */
   onWell?: ((target: Target) => void) | undefined;
 }
@@ -101,7 +104,7 @@ interface TargetChecks {
 }
 
 function createTargetChecks(target: Target, owner: string, options: HealthWatchOptions): TargetChecks {
-  const { clock, random, check, lanes, onMode, onWell } = options;
+  const { clock, random, check, lanes, onMode, drain, onWell } = options;
   let timer: Timer | undefined;
   let dueAt = 0;
   let isChecking = false;
@@ -109,6 +112,8 @@ function createTargetChecks(target: Target, owner: string, options: HealthWatchO
   let checkedAt = 0;
   /** Unix ms of the first success in QUEUE. */
   let recoversFrom = 0;
+  /** When its health was good first since it was bad. */
+  let goodSince = 0;
   let failedRounds = 0;
   /** No round before. */
   let roundAt = 0;
@@ -129,12 +134,27 @@ function createTargetChecks(target: Target, owner: string, options: HealthWatchO
     isChecking = true;
     checkedAt = clock.now();
     check(health, owner, (error) => {
-      isChecking = false;
       if (isStopped) return;
       target.check = { at: clock.wall(), error };
-      if (error === undefined) succeeded();
-      else failed(error);
-      checkAt(clock.now() + waitMs(target));
+      if (error === undefined) lookAround();
+      else end(() => failed(error));
+    });
+  }
+
+  function end(conclude: () => void): void {
+    isChecking = false;
+    if (isStopped) return;
+    conclude();
+    checkAt(clock.now() + waitMs(target));
+  }
+
+  /** What went elsewhere comes before what waits here. */
+  function lookAround(): void {
+    if (drain === undefined || !target.mode.isOpen || target.mode.forced === "QUEUE") return end(() => succeeded());
+    if (target.successes === 0) goodSince = clock.now();
+    drain.look(target, clock.now() - goodSince, (state) => {
+      target.isDrained = state === "drained";
+      end(() => succeeded(state === "held"));
     });
   }
 
@@ -150,7 +170,7 @@ function createTargetChecks(target: Target, owner: string, options: HealthWatchO
     if (change === "still") lanes.noteStillDown(target);
   }
 
-  function succeeded(): void {
+  function succeeded(isHeld = false): void {
     const change = noteCheckSucceeded(target, clock.now());
     if (change === "closed") close();
     if (!target.mode.isOpen) return onWell?.(target);
@@ -160,7 +180,7 @@ function createTargetChecks(target: Target, owner: string, options: HealthWatchO
       failedRounds = 0;
       roundAt = 0;
     }
-    if (clock.now() < roundAt) return;
+    if (isHeld || clock.now() < roundAt) return;
     // Before: the round must not take a lane for empty whose retries are on their way.
     if (change === "recovering" && target.wasIll) lanes.hasten(target);
     lanes.startRound(target, {

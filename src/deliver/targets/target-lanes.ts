@@ -38,11 +38,11 @@ const LONG = Number.POSITIVE_INFINITY;
 
 type Uses =
   | ("clock" | "random" | "findSubscription" | "lanes" | "rounds" | "table" | "suspensions" | "missing" | "advance")
-  | ("onMode" | "onIll");
+  | ("onMode" | "onIll" | "findForward");
 
 export function createTargetLanes(parts: Pick<SchedulerParts, Uses>): TargetLanes {
   const { clock, random, findSubscription, lanes, rounds, table, suspensions, missing, advance } = parts;
-  const { onMode, onIll } = parts;
+  const { onMode, onIll, findForward } = parts;
 
   /** The other lanes of its target. */
   function sharersOf(lane: Lane): Lane[] {
@@ -71,6 +71,18 @@ export function createTargetLanes(parts: Pick<SchedulerParts, Uses>): TargetLane
     }
     // Last: who hears of it may look at those who share it.
     onMode(subscription, "closed", lane.target);
+    wakeForwards([lane, ...sharers]);
+  }
+
+  /** A fallback takes again: what waits for another target may go there. */
+  function wakeForwards(members: readonly Lane[]): void {
+    if (findForward === undefined) return;
+    for (const { seq } of members) {
+      const fallback = findSubscription(seq);
+      const forward = fallback && findForward(fallback);
+      const lane = forward && lanes.find(forward.seq);
+      if (lane !== undefined) advance(lane);
+    }
   }
 
   /** This lane found out how its target is: those who share it go by that. */
@@ -110,6 +122,7 @@ export function createTargetLanes(parts: Pick<SchedulerParts, Uses>): TargetLane
       const members = lanes.ofTarget(target);
       if (!target.mode.isOpen) for (const { round } of members) rounds.stop(round);
       for (const lane of members) advance(lane);
+      if (!target.mode.isOpen) wakeForwards(members);
     },
     startRound(target, events) {
       if (target.round !== undefined) return;

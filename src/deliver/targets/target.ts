@@ -41,6 +41,10 @@ export interface Target extends TargetCondition {
   /** Since then: whether it took one of them, and how many it failed at. */
   isTaking: boolean;
   failedTries: number;
+  /** Whether what went to fallbacks instead of it has been taken from there, as far as is known. */
+  isDrained: boolean;
+  /** That is being found out: nothing more goes there meanwhile. */
+  isLooking: boolean;
   /** What is sent although it is in QUEUE. */
   round: Round | undefined;
   /** One of its lanes has what waits for a later try; when some of that may next be brought forward. */
@@ -68,6 +72,8 @@ export function createTarget({ mode, pace, notices }: TargetCondition, rules: Ta
     isTried: false,
     isTaking: false,
     failedTries: 0,
+    isDrained: true,
+    isLooking: false,
     round: undefined,
     hasMissed: false,
     earlyAt: 0,
@@ -225,7 +231,8 @@ function isFailingAtAll({ isTaking, failedTries }: Target): boolean {
 function closeIfBack(target: Target, now: number): "closed" | undefined {
   const { mode, rules, successes } = target;
   if (mode.forced === "QUEUE" || rules.health === undefined) return undefined;
-  if (!target.isTried || successes < rules.successesToClose || isFailingAtAll(target)) return undefined;
+  if (!target.isDrained || !target.isTried || successes < rules.successesToClose || isFailingAtAll(target))
+    return undefined;
   forgetFailures(mode);
   const times = rules.successesToClose === 1 ? "once" : `${rules.successesToClose} times`;
   closeMode(mode, now, `its health was good ${times} in a row, and all that waited was tried`);

@@ -41,7 +41,10 @@ const GatewayStatus = named(
   "Status",
   closed({
     mode: Mode,
-    queue_length: Type.Integer({ minimum: 0, description: "All open deliveries" }),
+    queue_length: Type.Integer({
+      minimum: 0,
+      description: "All open deliveries, and what waits in the queues that forwards fall back to",
+    }),
     last_error: LastError,
     health: Health,
     targets: Type.Array(

@@ -57,6 +57,21 @@ export function createReplays({ store, subscriptions, clock, onDue, onCancelled 
     return readAll((page) => store.reads.listDeliveries({ eventSeq }, page));
   }
 
+  /** Those that have ended, with who has them; of one that went to a fallback or back, only one. */
+  async function listReplayable(eventSeq: number): Promise<Subscription[]> {
+    const deliveries = await listDeliveries(eventSeq);
+    const states = new Map(deliveries.map(({ subscriptionSeq, state }) => [subscriptionSeq, state]));
+    return deliveries.flatMap(({ subscriptionSeq, state }) => {
+      const subscription = subscriptions.find(subscriptionSeq);
+      if (subscription === undefined || !isTerminal(state)) return [];
+      const fallback = subscriptions.findFallback(subscription);
+      const forward = subscriptions.findForward(subscription);
+      const goesOn = states.get(fallback?.seq ?? 0);
+      const isElsewhere = (goesOn !== undefined && !isTerminal(goesOn)) || states.has(forward?.seq ?? 0);
+      return isElsewhere ? [] : [subscription];
+    });
+  }
+
   return {
     async retry(key) {
       const subscription = getSubscription(key.subscriptionSeq);
@@ -78,19 +93,13 @@ export function createReplays({ store, subscriptions, clock, onDue, onCancelled 
         return [await replay(event.seq, subscriptions.getById(subscriptionId, event.tenantId))];
       }
       const replayed: StoredDelivery[] = [];
-      for (const delivery of await listDeliveries(event.seq)) {
-        const subscription = subscriptions.find(delivery.subscriptionSeq);
-        if (subscription === undefined || delivery.state === "pending" || delivery.state === "sending") continue;
+      for (const subscription of await listReplayable(event.seq)) {
         replayed.push(await replay(event.seq, subscription));
       }
       return replayed;
     },
     async reopenByMessage(event, message) {
-      const ended = (await listDeliveries(event.seq)).filter(({ state }) => isTerminal(state));
-      const wanted = ended.flatMap(({ subscriptionSeq }) => {
-        const subscription = subscriptions.find(subscriptionSeq);
-        return subscription === undefined ? [] : [subscription];
-      });
+      const wanted = await listReplayable(event.seq);
       const now = clock.now();
       const isReopened = await store.events.reopenByMessage(
         event.seq,

@@ -11,6 +11,8 @@ import { toSubscription } from "./to-subscription.ts";
 export interface KnownSubscriptions {
   find(seq: number): Subscription | undefined;
   findById(id: string, tenantId: string | undefined): Subscription | undefined;
+  findFallback(subscription: Subscription): Subscription | undefined;
+  findForward(fallback: Subscription): Subscription | undefined;
   /** By age; the same list as long as nothing changes. */
   list(tenantId: string | undefined): readonly Subscription[];
   /** The same one for the same entry. */
@@ -40,19 +42,26 @@ export function createKnownSubscriptions(
   const bySeq = new Map<number, Subscription>();
   const byId = new Map<string, Subscription>();
   let listed: readonly Subscription[] | undefined;
+  /** Those that forward, by those that they fall back to, and the other way round; made when first asked for. */
+  let pairs: FallbackPairs | undefined;
+
+  function changed(): void {
+    listed = undefined;
+    pairs = undefined;
+  }
 
   function remember(entry: KeptEntry): Subscription {
     const subscription = derive(entry);
     bySeq.set(entry.seq, subscription);
     byId.set(entry.id, subscription);
-    listed = undefined;
+    changed();
     return subscription;
   }
 
   function forget({ seq, id }: KeptEntry): void {
     bySeq.delete(seq);
     byId.delete(id);
-    listed = undefined;
+    changed();
   }
 
   function derive(entry: KeptEntry): Subscription {
@@ -77,6 +86,9 @@ export function createKnownSubscriptions(
       const subscription = byId.get(id);
       return tenantId === undefined || tenantId === subscription?.tenantId ? subscription : undefined;
     },
+    findFallback: ({ seq, fallback }) =>
+      fallback === undefined ? undefined : (pairs ??= pairUp(listAll())).fallbacks.get(seq),
+    findForward: ({ seq }) => (pairs ??= pairUp(listAll())).forwards.get(seq),
     list: (tenantId) => (tenantId === undefined ? listAll() : listAll().filter((one) => one.tenantId === tenantId)),
     derive,
     deriveWith,
@@ -94,6 +106,24 @@ export function createKnownSubscriptions(
           return { before, after: remember(entry) };
         }),
   };
+}
+
+interface FallbackPairs {
+  fallbacks: ReadonlyMap<number, Subscription>;
+  forwards: ReadonlyMap<number, Subscription>;
+}
+
+function pairUp(all: readonly Subscription[]): FallbackPairs {
+  const fallbacks = new Map<number, Subscription>();
+  const forwards = new Map<number, Subscription>();
+  for (const forward of all) {
+    if (forward.fallback === undefined) continue;
+    const fallback = all.find(({ name, tenantId }) => name === forward.fallback && tenantId === forward.tenantId);
+    if (fallback === undefined) continue;
+    fallbacks.set(forward.seq, fallback);
+    forwards.set(fallback.seq, forward);
+  }
+  return { fallbacks, forwards };
 }
 
 function namesTarget({ target }: Settings): boolean {

@@ -1,8 +1,15 @@
-import { checkKindSettings, describeUnknownKind, fieldOf, settingsIn } from "../../deliver/senders/kind-settings.ts";
+import {
+  checkKindSettings,
+  describeUnknownKind,
+  fieldOf,
+  isChecked,
+  settingsIn,
+} from "../../deliver/senders/kind-settings.ts";
 import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import type { DestinationKind } from "../../deliver/senders/sender.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
+import { checkFallback, checkNoEvents, checkUsedFallback } from "../../domain/fallback-rules.ts";
 import { findForwardRival } from "../../domain/forward-rules.ts";
 import { DEFAULT_KIND, type Subscription, type SubscriptionInput } from "../../domain/subscription.ts";
 import { checkSharedSettings } from "../../domain/subscription-rules.ts";
@@ -51,6 +58,41 @@ export function createSubscriptionCheck(
     checkTarget(input, kind, draft);
     return kind;
   };
+}
+
+/** Rules between one that forwards and the queue that it falls back to. `before`: what it was. */
+export function refuseFallbacks(
+  input: SubscriptionInput,
+  kind: DestinationKind,
+  { kinds, shared, others, before }: FallbackTerms,
+): void {
+  const isQueue = (name: string) => kinds.find(name)?.isQueue === true;
+  const facts = { ...input, kind: kind.name };
+  const user = before && others.find((other) => other.fallback === before.name);
+  if (user !== undefined && input.name !== before?.name) throw usedAsFallback(before?.name ?? "", user);
+  const [problem] = [
+    ...checkNoEvents(facts, isQueue),
+    ...(user === undefined ? [] : checkUsedFallback(facts, user)),
+    ...(input.fallback ? checkFallback({ ...facts, isChecked: isChecked(input, kind, shared) }, others, isQueue) : []),
+  ];
+  if (problem === undefined) return;
+  throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });
+}
+
+export interface FallbackTerms {
+  kinds: DestinationKinds;
+  /** The target that it shares. */
+  shared: TargetInput | undefined;
+  others: readonly Subscription[];
+  before?: { name: string } | undefined;
+}
+
+export function usedAsFallback(name: string, user: Pick<Subscription, "id" | "name">): PosthornError {
+  return new PosthornError(
+    "conflict",
+    `"${name}" is the fallback of the subscription "${user.name}" (${user.id}). Give that another fallback first, or none.`,
+    { details: { subscription_id: user.id } },
+  );
 }
 
 function findHealthSetting(input: SubscriptionInput, kind: DestinationKind): string | undefined {

@@ -4,6 +4,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { stableId } from "../../domain/ids.ts";
 import type { Subscription, SubscriptionInput, SubscriptionStatus } from "../../domain/subscription.ts";
+import { isPresetName } from "../../domain/target-presets.ts";
 import type { Collection } from "../collection.ts";
 import { refuseManaged, type DeclaredThing } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
@@ -13,6 +14,7 @@ import type { KeptEntry, KnownSubscriptions } from "./known-subscriptions.ts";
 import { mergeChange, type SubscriptionBuild, type SubscriptionChange } from "./subscription-build.ts";
 import {
   createSubscriptionCheck,
+  refuseFallbacks,
   refuseOtherKind,
   refuseOverQuota,
   refuseRival,
@@ -33,6 +35,13 @@ export interface SubscriptionDrafts {
 }
 
 export type SubscriptionRef = Pick<Subscription, "id" | "tenantId">;
+
+/** What else there is of the tenant, and what it was itself. */
+interface Among {
+  tenantId: string;
+  others: readonly Subscription[];
+  before?: { name: string } | undefined;
+}
 
 interface Maker {
   id: string;
@@ -77,6 +86,7 @@ export function createSubscriptionDrafts(
     const others = listOthers(draft, { id, tenantId });
     refuseRival(input, others);
     refuseSameName(input.name, tenantId, others);
+    judgeFallbacks(draft, input, kind, { tenantId, others });
     refuseOverQuota(options.findQuota?.(draft, tenantId), tenantId, others.length);
     return draft.put(kept, build.fromInput(input, kind, { id, tenantId, managedBy: "api", createdBy }));
   }
@@ -85,9 +95,20 @@ export function createSubscriptionDrafts(
     const kind = check(input, draft);
     if (input.mode === "forward") refuseRival(input, listOthers(draft, entry));
     if (input.name !== entry.thing.name) refuseSameName(input.name, entry.tenantId, listOthers(draft, entry));
+    if (concernsFallback(input, entry.thing)) {
+      const { tenantId, thing } = entry;
+      judgeFallbacks(draft, input, kind, { tenantId, others: listOthers(draft, entry), before: thing });
+    }
     const thing = build.fromInput(input, kind, { ...entry.thing, managedBy: "api" }, entry.thing);
     tellResumed(draft, entry, thing);
     return draft.put(kept, thing);
+  }
+
+  function judgeFallbacks(draft: Draft, input: SubscriptionInput, kind: DestinationKind, among: Among): void {
+    const { tenantId, others, before } = among;
+    const { target } = input;
+    const shared = target && !isPresetName(target) ? options.findTarget?.(target, tenantId, draft) : undefined;
+    refuseFallbacks(input, kind, { kinds: options.kinds, shared, others, before });
   }
 
   function tellResumed(draft: Draft, entry: KeptEntry, thing: KeptSubscription): void {
@@ -171,6 +192,11 @@ export function createSubscriptionDrafts(
       return { id, tenantId, build: (entry) => buildDeclared(draft, input, { id, tenantId }, entry) };
     },
   };
+}
+
+/** Most have none, are none, and need not be held against the others. */
+function concernsFallback({ events, fallback }: SubscriptionInput, { settings }: KeptSubscription): boolean {
+  return events.length === 0 || settings.events.length === 0 || Boolean(fallback);
 }
 
 export function noSubscription(id: string): PosthornError {

@@ -10,6 +10,7 @@ import type { Change } from "../resource.ts";
 import { needsSealing, type Settings } from "../sealed-settings.ts";
 import type { SecretBox } from "../secret-box.ts";
 import { createSubscriptionBuild, type SubscriptionChange } from "./subscription-build.ts";
+import { usedAsFallback } from "./subscription-checks.ts";
 import {
   createSubscriptionDrafts,
   noSubscription,
@@ -24,6 +25,10 @@ export interface Subscriptions {
   find(seq: number): Subscription | undefined;
   findById(id: string, tenantId: string | undefined): Subscription | undefined;
   getById(id: string, tenantId: string | undefined): Subscription;
+  /** What takes events while the target of this one is down. */
+  findFallback(subscription: Subscription): Subscription | undefined;
+  /** The one that has this as its fallback. */
+  findForward(fallback: Subscription): Subscription | undefined;
   /** By age; the same list as long as nothing changes. */
   list(tenantId: string | undefined): readonly Subscription[];
   /** How many a tenant has, as long as the draft is not written. */
@@ -169,6 +174,8 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       if (subscription === undefined) throw noSubscription(id);
       return subscription;
     },
+    findFallback: known.findFallback,
+    findForward: known.findForward,
     list: known.list,
     count: (draft, tenantId) => draft.list(kept, tenantId).length,
     findIn: (draft, tenantId, fits) => draft.list(kept, tenantId).find(({ thing }) => fits(thing))?.thing,
@@ -211,6 +218,8 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       registry.change(kept, async (draft) => {
         const entry = drafts.getMeant(draft, of, ifMatch);
         refuseManaged(kept, entry);
+        const user = draft.list(kept, entry.tenantId).find((one) => one.thing.settings.fallback === entry.thing.name);
+        if (user !== undefined) throw usedAsFallback(entry.thing.name, user.thing);
         draft.remove(kept, entry.id, entry.tenantId);
         return plan(draft, known.derive(entry));
       }),

@@ -1,4 +1,4 @@
-import { describeUnknownKind, settingsIn } from "../../deliver/senders/kind-settings.ts";
+import { describeUnknownKind, hasHealthCheck, settingsIn } from "../../deliver/senders/kind-settings.ts";
 import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import type { PreparedDestination } from "../../deliver/senders/sender.ts";
 import { parseFilter } from "../../domain/filter.ts";
@@ -8,7 +8,6 @@ import { toEngineKeys } from "../../domain/signing-keys.ts";
 import { SharedSettings, USUAL_RETRIES, type Subscription } from "../../domain/subscription.ts";
 import { toSuspensionRules } from "../../domain/suspension.ts";
 import { type HealthPlace, type TargetInput, THRESHOLDS, toTargetRules } from "../../domain/target.ts";
-import { findHealth, findPreset } from "../../domain/target-presets.ts";
 import type { Entry } from "../resource.ts";
 import type { Settings } from "../sealed-settings.ts";
 import type { KeptSubscription } from "./subscription-record.ts";
@@ -55,6 +54,8 @@ export function toSubscription(
     maxAgeMs: set.max_age_s === null ? undefined : set.max_age_s * 1000,
     suspension: toSuspensionRules(input, hasHealthCheck(prepared, shared)),
     mode: set.mode,
+    fallback: set.fallback ?? undefined,
+    drainWithinMs: set.drain_within_s * 1000,
     needs: prepared.needs,
     credentials: prepared.credentials,
     sharedTarget: shared?.name,
@@ -81,9 +82,4 @@ function toRetryPolicy(input: Settings, prepared: PreparedDestination) {
 function ownRules(input: Settings, health: HealthPlace | undefined) {
   const isUsual = health === undefined && THRESHOLDS.every((name) => input[name] === undefined);
   return isUsual ? undefined : toTargetRules(input, health);
-}
-
-function hasHealthCheck({ health }: PreparedDestination, shared: TargetInput | undefined): boolean {
-  if (shared === undefined) return health !== undefined;
-  return findHealth(shared.health_url, findPreset(shared.preset), shared.url) !== undefined;
 }

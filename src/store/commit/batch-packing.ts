@@ -8,6 +8,8 @@ import { createPacker, createUnpacker, need, type Packer, type Unpacker } from "
 
 /** The hot parts of a batch, and of its answer, as bytes; each pair of functions mirrors the other line by line. */
 
+const MOVED = 16;
+const MOVED_IN_ORDER = 32;
 const VERDICTS = ["delivered", "retry", "dead"] as const;
 
 export function packAccepts(items: readonly AcceptItem[]): ArrayBuffer {
@@ -137,8 +139,14 @@ export function packSettles(items: readonly Settlement[]): ArrayBuffer {
     packer.float(s.nextAttemptAt);
     packer.byte(s.deadReason === undefined ? DEAD_REASONS.length : DEAD_REASONS.indexOf(s.deadReason));
     packer.byte(
-      (s.leavesKeyQueue ? 1 : 0) | (s.claimNext ? 2 : 0) | (s.keepsTime ? 4 : 0) | (s.isUncounted === true ? 8 : 0),
+      (s.leavesKeyQueue ? 1 : 0) |
+        (s.claimNext ? 2 : 0) |
+        (s.keepsTime ? 4 : 0) |
+        (s.isUncounted === true ? 8 : 0) |
+        (s.moveTo === undefined ? 0 : MOVED) |
+        (s.moveTo?.ordered === true ? MOVED_IN_ORDER : 0),
     );
+    if (s.moveTo !== undefined) packer.uint(s.moveTo.subscriptionSeq);
     packer.float(s.attempt.startedAt);
     packer.float(s.attempt.durationMs);
     packer.byte(ATTEMPT_RESULTS.indexOf(s.attempt.result));
@@ -171,6 +179,8 @@ function unpackSettle(unpacker: Unpacker, before: Settlement["attempt"] | undefi
   const nextAttemptAt = unpacker.float();
   const deadReason = DEAD_REASONS[unpacker.byte()];
   const flags = unpacker.byte();
+  const isOrdered = (flags & MOVED_IN_ORDER) !== 0;
+  const moveTo = (flags & MOVED) === 0 ? undefined : { subscriptionSeq: unpacker.uint(), ordered: isOrdered };
   return {
     eventSeq,
     subscriptionSeq,
@@ -183,6 +193,7 @@ function unpackSettle(unpacker: Unpacker, before: Settlement["attempt"] | undefi
     isUncounted: (flags & 8) !== 0,
     leavesKeyQueue: (flags & 1) !== 0,
     claimNext: (flags & 2) !== 0,
+    moveTo,
     attempt: {
       startedAt: need(unpacker.float()),
       durationMs: need(unpacker.float()),

@@ -125,7 +125,18 @@ export interface Settlement extends DeliveryKey {
   leavesKeyQueue: boolean;
   /** The lane would send the next of the ordering key at once. */
   claimNext: boolean;
+  /**
+   * With `retry`: another subscription has it from here on. This one is cancelled, and says where it went; that one's is
+   * due at once.
+   */
+  moveTo?: MoveTo | undefined;
   attempt: AttemptRecord;
+}
+
+/** A lane that deliveries of another one are moved to. */
+export interface MoveTo {
+  subscriptionSeq: number;
+  ordered: boolean;
 }
 
 export interface AttemptRecord {
@@ -174,7 +185,12 @@ export type LaneChange =
   /** Makes waiting retries due now, those that are due soonest first. */
   | ({ act: "hasten" } & WhichRetries)
   /** Lets the followers of dead heads go, after `on_dead_head` became `skip`. */
-  | { act: "skip_dead_heads" };
+  | { act: "skip_dead_heads" }
+  /**
+   * Moves what is due, and every retry, to another lane: of an ordering key in its order, and nothing of one whose head
+   * is being sent. Each is cancelled here and says where it went.
+   */
+  | { act: "move"; to: MoveTo };
 
 export interface WhichRetries {
   limit?: number | undefined;
@@ -190,4 +206,6 @@ export interface LaneChanged extends Deaths {
   upTo?: number | undefined;
   /** With `give_up_held`: another of the same ordering key may go now. */
   movedUp?: boolean | undefined;
+  /** With `move`: when the next of those that are left is due. */
+  nextDueAt?: number | undefined;
 }

@@ -2,6 +2,7 @@ import type { BatchTime } from "../commit/batch.ts";
 import type { NewDelivery } from "../port/event-log.ts";
 import type { DeliveryChange, DeliveryKey, LaneChange } from "../port/lanes.ts";
 import type { Accept } from "./accept.ts";
+import type { Claim } from "./claim.ts";
 import { createAttemptStatsWrites } from "./attempt-stats.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
@@ -10,6 +11,7 @@ import type { Expire } from "./expire.ts";
 import { createJobWrites } from "./jobs.ts";
 import { createLaneChanges } from "./lane-changes.ts";
 import type { Moves } from "./move.ts";
+import type { MoveOver } from "./move-over.ts";
 import { createPrune } from "./prune.ts";
 import { createRecordWrites } from "./records.ts";
 import type { Recover } from "./recover.ts";
@@ -22,9 +24,11 @@ export interface CommandParts {
   /** Of the batch that is being written. */
   at: Readonly<BatchTime>;
   accept: Accept;
+  claim: Pick<Claim, "nextDueAt">;
   counters: CounterDeltas;
   expire: Expire;
   moves: Moves;
+  moveOver: MoveOver;
   recover: Recover;
   retention: Retention;
 }
@@ -34,7 +38,7 @@ export function createCommands(db: Database, parts: CommandParts) {
   const { at, accept, counters, expire, moves, recover } = parts;
   const { insertReplay, ...replays } = createReplayWrites(db, parts);
   const change = createDeliveryChanges(db, moves, accept);
-  const changeLane = createLaneChanges(db, moves);
+  const changeLane = createLaneChanges(db, parts);
 
   return {
     events: {

@@ -1,9 +1,11 @@
 import { MAX_RANK_OFFSET_MS, STATE } from "../../domain/delivery.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
-import type { LaneChange, LaneChanged, WhichRetries } from "../port/lanes.ts";
+import type { LaneChange, LaneChanged, MoveTo, WhichRetries } from "../port/lanes.ts";
+import type { Claim } from "./claim.ts";
 import type { Database } from "./connection.ts";
 import { toDeaths, type DyingRow } from "./dead-deliveries.ts";
 import { EARLY, stateOf, type DeliveryRow, type Moves } from "./move.ts";
+import type { MoveOver } from "./move-over.ts";
 import { SENDING_ROWS } from "./sending-rows.ts";
 
 /** How many rows one step changes. */
@@ -12,8 +14,14 @@ const STEP = 500;
 const SKIPPED = "skipped when the subscription was resumed";
 const HELD_TOO_LONG = "it was held for longer than held_max_days allows";
 
+export interface LaneChangeParts {
+  moves: Moves;
+  moveOver: MoveOver;
+  claim: Pick<Claim, "nextDueAt">;
+}
+
 /** Changes of what waits in one lane. */
-export function createLaneChanges(db: Database, moves: Moves) {
+export function createLaneChanges(db: Database, { moves, moveOver, claim }: LaneChangeParts) {
   const selectOpen = db.prepare(`
     select event_seq from deliveries where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null
     union all select event_seq from (${SENDING_ROWS}) where subscription_seq = ?1
@@ -62,6 +70,13 @@ export function createLaneChanges(db: Database, moves: Moves) {
   const hastenKept = prepareHasten(
     `and d.early = ${EARLY.kept} and (select e.source from events e where e.seq = d.event_seq) = ?4`,
   );
+
+  // Of an ordering key only the head has a rank; its followers are moved after it.
+  const selectMovable = db.prepare(`
+    select event_seq from deliveries
+    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null
+      and (attempt_count > 0 or next_attempt_at <= ?2)
+    order by rank limit ${STEP}`);
 
   /** One that was found in this transaction. */
   function getRow(eventSeq: number, subscriptionSeq: number): DeliveryRow {
@@ -126,6 +141,22 @@ export function createLaneChanges(db: Database, moves: Moves) {
     return { changed: heads.length };
   }
 
+  function mayMove({ attempt_count: attempts, next_attempt_at: dueAt }: DeliveryRow, now: number): boolean {
+    return attempts > 0 || (dueAt ?? now) <= now;
+  }
+
+  function move(seq: number, to: MoveTo, now: number): LaneChanged {
+    let changed = 0;
+    for (const head of rowsOf(selectMovable.all(seq, now), seq)) {
+      for (let row: DeliveryRow | undefined = head; row !== undefined && changed < STEP && mayMove(row, now);) {
+        const follower = moveOver(row, to, { now, attemptCount: row.attempt_count });
+        changed++;
+        row = follower && getRow(follower.eventSeq, seq);
+      }
+    }
+    return { changed, nextDueAt: claim.nextDueAt(seq) };
+  }
+
   return (seq: number, change: LaneChange, now: number): LaneChanged => {
     switch (change.act) {
       case "cancel":
@@ -138,6 +169,8 @@ export function createLaneChanges(db: Database, moves: Moves) {
         return hasten(seq, change, now);
       case "skip_dead_heads":
         return skipDeadHeads(seq, now);
+      case "move":
+        return move(seq, change.to, now);
     }
   };
 }

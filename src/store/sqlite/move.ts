@@ -28,6 +28,8 @@ export interface Moves {
   reopen(row: DeliveryRow, now: number, trigger: AttemptTrigger, options: ReopenOptions): void;
   /** Lets the first of an ordering key into the lane, if nothing holds it back. */
   moveUp(subscriptionSeq: number, key: string, now: number): KeyFollower | undefined;
+  /** Takes those of an ordering key that wait, and are later than this event, out of its way. */
+  stepBack(subscriptionSeq: number, key: string, eventSeq: number): void;
   /** Whether an event's delivery may go: no other of its ordering key is under way, and none before it blocks it. */
   isNext(subscriptionSeq: number, key: string, eventSeq: number): boolean;
 }
@@ -133,6 +135,10 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
     where d.subscription_seq = ? and d.queued_key = ? order by d.event_seq limit 1`);
   const setRank = db.prepare("update deliveries set rank = ? where event_seq = ? and subscription_seq = ?");
 
+  const stepBackRows = db.prepare(`
+    update deliveries set rank = null
+    where subscription_seq = ? and queued_key = ? and event_seq > ? and state = ${STATE.pending} and rank is not null`);
+
   function moveUp(subscriptionSeq: number, key: string, now: number): KeyFollower | undefined {
     const first = selectFirstOfKey.get(subscriptionSeq, key) as unknown as FirstOfKey | undefined;
     if (first === undefined || first.state !== STATE.pending || first.rank !== null) return undefined;
@@ -211,6 +217,7 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
     },
 
     moveUp,
+    stepBack: (subscriptionSeq, key, eventSeq) => void stepBackRows.run(subscriptionSeq, key, eventSeq),
     isNext,
   };
 

@@ -4,7 +4,8 @@ import { createAttemptLog, createAttempts, type AttemptPlace } from "./attempts.
 import type { Claim } from "./claim.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
-import { EARLY, type DeliveryRow, type Moves } from "./move.ts";
+import { EARLY, type DeliveryRow, type KeyFollower, type Moves } from "./move.ts";
+import type { MoveOver } from "./move-over.ts";
 import type { TransactionPart } from "./transactions.ts";
 
 export interface Settle extends TransactionPart {
@@ -17,7 +18,13 @@ const SUCCEED = statesOf("succeed");
 const FIRST: AttemptPlace = { seq: null, number: 1 };
 const NOTHING_FOLLOWS: Settled = { applied: true, next: undefined, movedUp: false };
 
-export function createSettle(db: Database, moves: Moves, claim: Claim, counters: CounterDeltas): Settle {
+export function createSettle(
+  db: Database,
+  moves: Moves,
+  moveOver: MoveOver,
+  claim: Claim,
+  counters: CounterDeltas,
+): Settle {
   const attempts = createAttempts(db);
   const log = createAttemptLog(db);
   const deliver = db.prepare(`
@@ -73,6 +80,12 @@ export function createSettle(db: Database, moves: Moves, claim: Claim, counters:
     return row.state === STATE.sending && row.generation === s.generation && row.attempt_count === s.attemptNumber - 1;
   }
 
+  function follow(follower: KeyFollower | undefined, { claimNext }: Settlement, now: number): Settled {
+    if (follower === undefined) return NOTHING_FOLLOWS;
+    const next = claimNext ? claim.claimOne(follower.eventSeq, follower.subscriptionSeq, now) : undefined;
+    return { applied: true, next, movedUp: next === undefined };
+  }
+
   return {
     recordAttempt,
     rollback: log.rollback,
@@ -84,6 +97,10 @@ export function createSettle(db: Database, moves: Moves, claim: Claim, counters:
       if (row === undefined || !isCurrent(row, s)) {
         countLateAttempt.run(number, s.eventSeq, s.subscriptionSeq);
         return { applied: false, next: undefined, movedUp: false };
+      }
+      const endedAt = s.attempt.startedAt + Math.round(s.attempt.durationMs);
+      if (s.moveTo !== undefined) {
+        return follow(moveOver(row, s.moveTo, { now: endedAt, attemptCount: number }), s, now);
       }
       if (s.verdict === "retry") {
         moves.makeDue(row, s.nextAttemptAt ?? now, "retry", {
@@ -99,15 +116,13 @@ export function createSettle(db: Database, moves: Moves, claim: Claim, counters:
         return NOTHING_FOLLOWS;
       }
       const follower = moves.end(row, s.verdict, {
-        now: s.attempt.startedAt + Math.round(s.attempt.durationMs),
+        now: endedAt,
         attemptCount: number,
         deadReason: s.deadReason,
         error: s.attempt.error,
         leavesKeyQueue: s.leavesKeyQueue,
       });
-      if (follower === undefined) return NOTHING_FOLLOWS;
-      const next = s.claimNext ? claim.claimOne(follower.eventSeq, follower.subscriptionSeq, now) : undefined;
-      return { applied: true, next, movedUp: next === undefined };
+      return follow(follower, s, now);
     },
   };
 }

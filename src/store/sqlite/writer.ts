@@ -18,6 +18,7 @@ import { createExpire } from "./expire.ts";
 import { judgeFault, reportFault } from "./faults.ts";
 import { createKnownTime } from "./known-time.ts";
 import { createMoves } from "./move.ts";
+import { createMoveOver } from "./move-over.ts";
 import { createRecover } from "./recover.ts";
 import { createRequestRing } from "./request-ring.ts";
 import { createRetention } from "./retention.ts";
@@ -75,11 +76,12 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
   const accept = createAccept(db, counters, moves, sending, known);
   const expire = createExpire(db, moves);
   const claim = createClaim(db, expire.one, sending);
-  const settle = createSettle(db, moves, claim, counters);
+  const moveOver = createMoveOver(db, moves, accept, at);
+  const settle = createSettle(db, moves, moveOver, claim, counters);
   const recover = createRecover(db, moves, settle, claim.nextDueAt, at);
   const ring = createRequestRing(db);
   const retention = createRetention(db, { ...known, ring });
-  const commands = createCommands(db, { at, accept, expire, recover, counters, moves, retention });
+  const commands = createCommands(db, { at, accept, claim, expire, recover, counters, moves, moveOver, retention });
   const knownTime = createKnownTime(db);
   const transactions = createTransactions(db, [
     { write: () => counters.write(), rollback: () => counters.discard() },

@@ -26,7 +26,11 @@ async function open(subscription: Partial<Subscription> = {}) {
     governor: { noteAwaited: () => undefined },
     router: createRouter(),
     scheduler: bench.scheduler,
-    subscriptions: { list: all, find: (seq) => all().find((one) => one.seq === seq) },
+    subscriptions: {
+      list: all,
+      findFallback: (one) => all().find(({ name }) => name === one.fallback),
+      find: (seq) => all().find((one) => one.seq === seq),
+    },
   });
   const forwarder = await bench.subscribe({ mode: "forward", ...subscription });
   /** By event: what its sender was told, and after how many milliseconds. */
@@ -145,13 +149,16 @@ describe("the sender of a webhook that is forwarded", () => {
 });
 
 describe("credentials that are to be handed on", () => {
-  function build(forwardHeaders: readonly string[] | undefined) {
+  function build(forwardHeaders: readonly string[] | undefined, ofFallback?: readonly string[]) {
     const sealed: object[] = [];
     const credentials = namedCredentials(forwardHeaders);
     const part: Partial<Subscription> = { seq: 1, tenantId: "t", events: ["#"], mode: "forward", credentials };
     const subscription = part as Subscription;
+    const asking: Partial<Subscription> = { seq: 2, events: [], credentials: namedCredentials(ofFallback) };
+    const fallback = ofFallback && (asking as Subscription);
+    const all = fallback === undefined ? [subscription] : [subscription, { ...fallback, tenantId: "t" }];
     const router = createRouter();
-    router.update([subscription]);
+    router.update(all);
     const options = {
       forwards: createForwards({
         clock: { now: () => 0, wall: () => 0, setTimer: () => ({ cancel: () => undefined }) },
@@ -165,7 +172,11 @@ describe("credentials that are to be handed on", () => {
       governor: { noteAwaited: () => undefined },
       router,
       scheduler: { findMode: () => undefined, isBehind: () => false },
-      subscriptions: { list: () => [subscription], find: () => subscription },
+      subscriptions: {
+        list: () => all,
+        findFallback: ({ seq }: Subscription) => (seq === 1 ? fallback : undefined),
+        find: () => subscription,
+      },
     };
     return { sealed, forwarding: createForwarding(options) };
   }
@@ -183,6 +194,12 @@ describe("credentials that are to be handed on", () => {
     );
     expect(sealed).toEqual([{ authorization: "Bearer x" }]);
     expect(keep(forwarding, { cookie: "y" })).toBe('{"method":"POST"}');
+  });
+
+  it("are kept for a fallback, which asks for no events itself", () => {
+    const { sealed, forwarding } = build(["authorization"], ["cookie"]);
+    keep(forwarding, { authorization: "Bearer x", cookie: "y", "x-shop": "z" });
+    expect(sealed).toEqual([{ authorization: "Bearer x", cookie: "y" }]);
   });
 
   it("are none unless somebody names them", () => {

@@ -8,6 +8,7 @@ import { createDeliveryChanges } from "../../../src/store/sqlite/delivery-change
 import { createExpire } from "../../../src/store/sqlite/expire.ts";
 import { createLaneChanges } from "../../../src/store/sqlite/lane-changes.ts";
 import { createMoves } from "../../../src/store/sqlite/move.ts";
+import { createMoveOver } from "../../../src/store/sqlite/move-over.ts";
 import { createQueries } from "../../../src/store/sqlite/queries.ts";
 import { createReplayWrites } from "../../../src/store/sqlite/replays.ts";
 import { createRecover } from "../../../src/store/sqlite/recover.ts";
@@ -45,10 +46,11 @@ describe("the query plans", () => {
     const accept = createAccept(db, counters, moves, sending, { dedupeHorizonMs: 1, hashKey: new Uint8Array(32) });
     const claim = createClaim(db, createExpire(db, moves).one, sending);
     const at = { now: NOON, wall: NOON };
-    createRecover(db, moves, createSettle(db, moves, claim, counters), () => undefined, at);
+    const moveOver = createMoveOver(db, moves, accept, at);
+    createRecover(db, moves, createSettle(db, moves, moveOver, claim, counters), () => undefined, at);
     createRequestRing(db);
     createDeliveryChanges(db, moves, accept);
-    createLaneChanges(db, moves);
+    createLaneChanges(db, { moves, moveOver, claim });
     createReplayWrites(db, { moves, accept, at });
   }
 

@@ -47,6 +47,7 @@ const SENDING: QueueKind<AmqpDestination> = {
     return { publisher: exchange, subject };
   },
   isTopic: ({ exchange }) => exchange !== undefined,
+  queueOf: ({ exchange, routingKey }) => (exchange === undefined ? routingKey : undefined),
 };
 
 function checkAmqp(settings: AmqpSettings): FieldProblem[] {

@@ -35,6 +35,7 @@ const SENDING: QueueKind<BusDestination> = {
   batch: { maxBatch: 32, lingerMs: 0 },
   address: ({ queue }, { event }) => ({ publisher: queue, subject: event.type }),
   isTopic: () => false,
+  queueOf: ({ queue }) => queue,
 };
 
 /** Azure Service Bus: a queue or a topic. */

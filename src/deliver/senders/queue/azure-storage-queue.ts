@@ -35,6 +35,7 @@ const SENDING: QueueKind<StorageDestination> = {
   batch: ONE_BY_ONE,
   address: ({ queue }) => ({ publisher: queue, subject: undefined }),
   isTopic: () => false,
+  queueOf: ({ queue }) => queue,
 };
 
 /** Azure Storage Queue. A message there is its body and nothing else. */

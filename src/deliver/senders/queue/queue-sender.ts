@@ -26,6 +26,8 @@ export interface QueueKind<Destination extends QueueDestination> {
   address(destination: Destination, attempt: Attempt): Address | string;
   /** What it means that nothing is bound to a routing key: a queue of ours that is missing, or nobody who listens. */
   isTopic(destination: Destination): boolean;
+  /** Whose messages can be counted; undefined where they spread over queues of others. */
+  queueOf(destination: Destination): string | undefined;
 }
 
 export interface Address {
@@ -79,7 +81,7 @@ export function openQueueSender<Destination extends QueueDestination>(
     const destination = destinationOf(subscription);
     const { place } = destination;
     if (!spec.isTopic(destination)) {
-      return refused(`RabbitMQ has no queue of that name (${place}). Make it with \`posthorn queue declare\`.`);
+      return failed(`RabbitMQ has no queue of that name (${place}). Make it with \`posthorn queue declare\`.`);
     }
     if (!warned.has(subscription)) {
       warned.add(subscription);
@@ -207,6 +209,13 @@ export function openQueueSender<Destination extends QueueDestination>(
       const { connection: account = DEFAULT_CONNECTION } = claim;
       const field = "destination.claim_check.connection";
       refuseUnknown("azure-storage-queue", account, field, connections.findAccount(account));
+    },
+    async countWaiting(subscription) {
+      const destination = destinationOf(subscription);
+      const queue = spec.queueOf(destination);
+      if (queue === undefined) return undefined;
+      const { ready, held = 0 } = await getConnection(destination).depth(queue);
+      return ready + held;
     },
     close() {
       // The publishers are the connection's, which outlives whoever uses it.

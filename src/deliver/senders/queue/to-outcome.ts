@@ -26,7 +26,8 @@ export function faultOutcome({ kind, message }: BrokerFault): Outcome {
       return refused(message, { deadReason: "too_large" });
     case "not_found":
     case "different":
-      return refused(message);
+      // Of a broker that was emptied, or is not set up yet: what waits here is nobody's loss.
+      return failed(message, { says: "ill" });
     case "lost":
     case "refused":
       // A queue that is full, for instance; or something with this one message.

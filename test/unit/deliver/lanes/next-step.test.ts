@@ -11,12 +11,24 @@ import type { ClaimedDelivery } from "../../../../src/store/port/lanes.ts";
 const NOW = 1_000_000;
 const ROOM: SharedRoom = { isStopping: false, claims: 100, mayProbe: true };
 const ACTIVE = { seq: 1, tenantId: "a", status: "active", concurrency: 4 } as Subscription;
+const FALLBACK: Subscription = { ...ACTIVE, seq: 2 };
 const PAUSED = { ...ACTIVE, status: "inactive" } as Subscription;
 const ROUND_EVENTS = { newAfter: 0, onTried: () => undefined, onEnd: () => undefined };
 
 /** What a situation is made of; the rest is as in a new lane. */
 interface Situation extends Partial<
-  Pick<Lane, "inFlight" | "unsettled" | "reserved" | "claiming" | "mayHaveMore" | "nextDueAt" | "isGone">
+  Pick<
+    Lane,
+    | "inFlight"
+    | "unsettled"
+    | "reserved"
+    | "claiming"
+    | "mayHaveMore"
+    | "nextDueAt"
+    | "isGone"
+    | "isMoving"
+    | "isMovedOut"
+  >
 > {
   ready?: number;
   /** How long ago the first of them came. */
@@ -152,6 +164,19 @@ describe("the next step of a lane whose target is in QUEUE", () => {
     expect(stepOf({ ...inRound, roundRoom: 0 })).toEqual({ act: "rest" });
     expect(stepOf({ ready: 1, probeAt: NOW, hasHealthCheck: true, roundRoom: 1 })).toEqual({ act: "send" });
   });
+
+  it("is to hand over what waits where there is a fallback that takes it, retries at once and the rest in its time", () => {
+    const inQueue = { ...due, probeAt: NOW, hasHealthCheck: true };
+    const room = { movesTo: FALLBACK };
+    expect(stepOf(inQueue, ACTIVE, room)).toEqual({ act: "move", to: FALLBACK });
+    const later = { ...inQueue, nextDueAt: NOW + 5 };
+    expect(stepOf(later, ACTIVE, room)).toEqual({ act: "move", to: FALLBACK });
+    expect(stepOf({ ...later, isMovedOut: true }, ACTIVE, room)).toEqual({ act: "wait", until: NOW + 5 });
+    expect(stepOf({ ...inQueue, isMoving: true }, ACTIVE, room)).toEqual({ act: "rest" });
+    expect(stepOf({ ...inQueue, ready: 1 }, ACTIVE, room)).toEqual({ act: "give back" });
+    expect(stepOf({ ...inQueue, roundRoom: 2 }, ACTIVE, room)).toEqual({ act: "claim", limit: 2 });
+    expect(stepOf(inQueue, PAUSED, room)).toEqual({ act: "rest" });
+  });
 });
 
 /** What speaks against a step, written down a second time. */
@@ -166,6 +191,9 @@ function findFault(lane: Lane, subscription: Subscription | undefined, room: Sha
       if (!lane.mayHaveMore || lane.claiming > 0 || lane.nextDueAt > NOW) return "claims nothing";
       if (isShut) return step.limit === 1 && !isSpared && target.mode.probeAt <= NOW ? undefined : "claims in QUEUE";
       return step.limit > 0 && step.limit <= room.claims ? undefined : "claims too many";
+    case "move":
+      if (isHeld || !isShut || room.movesTo === undefined) return "hands over what is to stay";
+      return lane.mayHaveMore && lane.claiming === 0 && ready.length === 0 ? undefined : "hands nothing over";
     case "wait":
       return step.until > NOW && step.until < Number.POSITIVE_INFINITY ? undefined : `waits until ${step.until}`;
     case "send": {
@@ -227,6 +255,7 @@ const anyRoom = fc.record({
   isStopping: fc.boolean(),
   claims: fc.integer({ min: 1, max: 40 }),
   mayProbe: fc.boolean(),
+  movesTo: fc.constantFrom(undefined, undefined, FALLBACK),
 });
 const anySubscription = fc.constantFrom(ACTIVE, ACTIVE, ACTIVE, PAUSED, undefined);
 

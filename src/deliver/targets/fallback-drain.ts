@@ -1,0 +1,114 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { Subscription } from "../../domain/subscription.ts";
+import type { Store } from "../../store/store.ts";
+import type { Scheduler } from "../scheduler.ts";
+import type { Target } from "./target.ts";
+
+/**
+ * What went to the fallbacks of a target while it was down: whether that is gone from there, and the way back of what
+ * has not left.
+ */
+export interface FallbackDrain {
+  /** The target is well, and has been for so long. Brings back what its fallbacks cannot take; calls `done` once. */
+  look(target: Target, healthyMs: number, done: (state: DrainState) => void): void;
+  /** It is in NORMAL: what has not left its fallbacks goes back. */
+  bringBack(target: Target): void;
+}
+
+/** `held`: some of it is not gone, and must be before anything else is sent, to keep its order. */
+export type DrainState = "drained" | "draining" | "held";
+
+export interface FallbackDrainOptions {
+  clock: Clock;
+  store: Pick<Store, "lanes" | "reads">;
+  scheduler: Pick<Scheduler, "targetOf" | "notePending" | "isWorking" | "targets">;
+  /** All who forward and have one. */
+  listForwards: () => readonly Subscription[];
+  findFallback: (forward: Subscription) => Subscription | undefined;
+  /** How many wait in the queue; undefined when that cannot be read. Within a few seconds. */
+  countQueue: (fallback: Subscription) => Promise<number | undefined>;
+  /** It goes back to NORMAL although its queue was not seen empty. */
+  onOverdue: (forward: Subscription, fallback: Subscription, left: number | undefined) => void;
+  onFault: (error: unknown) => void;
+}
+
+interface Pair {
+  forward: Subscription;
+  fallback: Subscription;
+}
+
+const USUAL_DRAIN_MS = 600_000;
+
+export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrain {
+  const { clock, store, scheduler } = options;
+  /** Told of once for each time in QUEUE. */
+  const overdue = new WeakSet<Target>();
+
+  function listPairs(target: Target): Pair[] {
+    return options.listForwards().flatMap((forward) => {
+      const fallback = scheduler.targetOf(forward) === target ? options.findFallback(forward) : undefined;
+      return fallback === undefined ? [] : [{ forward, fallback }];
+    });
+  }
+
+  async function moveBack({ forward, fallback }: Pair, isWanted: () => boolean): Promise<void> {
+    const to = { subscriptionSeq: forward.seq, ordered: forward.ordered };
+    while (isWanted()) {
+      const { changed } = await store.lanes.changeLane(fallback.seq, { act: "move", to });
+      if (changed === 0) return;
+      scheduler.notePending(forward, clock.now());
+    }
+  }
+
+  /** How many are left, here and there; undefined when nobody knows. */
+  async function countLeft({ forward, fallback }: Pair): Promise<number | undefined> {
+    if (scheduler.isWorking(forward.seq)) return undefined;
+    const { deliveries } = await store.reads.loadCounters();
+    const lane = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === fallback.seq);
+    const open = lane === undefined ? 0 : lane.created - lane.delivered - lane.dead - lane.cancelled;
+    const waiting = await options.countQueue(fallback);
+    return waiting === undefined ? undefined : open + waiting;
+  }
+
+  async function lookAt(target: Target, pair: Pair, healthyMs: number): Promise<DrainState> {
+    const { forward, fallback } = pair;
+    const isAway = () => scheduler.targetOf(fallback).mode.isOpen || options.findFallback(forward)?.status !== "active";
+    if (isAway()) await moveBack(pair, isAway);
+    const left = await countLeft(pair);
+    if (left === 0) return "drained";
+    if (forward.ordered) return "held";
+    if (healthyMs < (forward.drainWithinMs ?? USUAL_DRAIN_MS)) {
+      overdue.delete(target);
+      return "draining";
+    }
+    if (!overdue.has(target)) options.onOverdue(forward, fallback, left);
+    overdue.add(target);
+    return "drained";
+  }
+
+  async function lookAtAll(target: Target, pairs: readonly Pair[], healthyMs: number): Promise<DrainState> {
+    const states = await Promise.all(pairs.map((pair) => lookAt(target, pair, healthyMs)));
+    return states.find((state) => state === "held") ?? states.find((state) => state === "draining") ?? "drained";
+  }
+
+  return {
+    look(target, healthyMs, done) {
+      const pairs = listPairs(target);
+      if (pairs.length === 0) return done("drained");
+      target.isLooking = true;
+      const end = (state: DrainState) => {
+        target.isLooking = false;
+        done(state);
+        scheduler.targets.refresh(target);
+      };
+      lookAtAll(target, pairs, healthyMs).then(end, (error: unknown) => {
+        options.onFault(error);
+        end("held");
+      });
+    },
+    bringBack(target) {
+      const isWanted = () => !target.mode.isOpen;
+      for (const pair of listPairs(target)) moveBack(pair, isWanted).catch(options.onFault);
+    },
+  };
+}

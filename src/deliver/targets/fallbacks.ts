@@ -1,0 +1,71 @@
+import type { Subscription } from "../../domain/subscription.ts";
+import type { ClaimedDelivery } from "../../store/port/lanes.ts";
+import type { Lane } from "../lanes/lane.ts";
+import type { SchedulerParts } from "../scheduler-parts.ts";
+import type { AttemptReport } from "../senders/sender.ts";
+import type { Decision } from "../settle.ts";
+
+/** Where the deliveries of one that forwards go while its target is down: to a queue, if that is well itself. */
+export interface Fallbacks {
+  /**
+   * Where a new delivery is written instead. In order they are written where they belong, and move from there: else one
+   * could pass another of its key that is just being sent.
+   */
+  divert(subscription: Subscription, dueAt: number): Subscription | undefined;
+  /** Where what waits in the lane moves to. */
+  findFor(lane: Lane, subscription: Subscription | undefined): Subscription | undefined;
+  /** Who has a delivery whose attempt failed from here on. Such a decision is made another one. */
+  takeOver(lane: Lane, subscription: Subscription, tried: Tried): Subscription | undefined;
+}
+
+interface Tried {
+  delivery: ClaimedDelivery;
+  report: AttemptReport;
+  decision: Decision;
+}
+
+type Uses = "clock" | "states" | "findFallback" | "isAwaited";
+
+export function createFallbacks({ clock, states, findFallback, isAwaited }: Pick<SchedulerParts, Uses>): Fallbacks {
+  /** Who may take something now. */
+  function findWell(subscription: Subscription): Subscription | undefined {
+    if (subscription.fallback === undefined) return undefined;
+    const fallback = findFallback?.(subscription);
+    if (fallback?.status !== "active" || states.targetOf(fallback).mode.isOpen) return undefined;
+    return fallback;
+  }
+
+  /** Without a check, a delivery has to find out whether it is back. */
+  function isDown(subscription: Subscription): boolean {
+    const { mode, rules } = states.targetOf(subscription);
+    return mode.isOpen && rules.health !== undefined;
+  }
+
+  return {
+    divert(subscription, dueAt) {
+      if (subscription.fallback === undefined || subscription.ordered || subscription.status !== "active") {
+        return undefined;
+      }
+      return dueAt <= clock.now() && isDown(subscription) ? findWell(subscription) : undefined;
+    },
+    findFor({ target, isGone }, subscription) {
+      if (subscription?.fallback === undefined || subscription.status !== "active") return undefined;
+      if (isGone || target.isLooking || !isDown(subscription)) return undefined;
+      return findWell(subscription);
+    },
+    takeOver(lane, subscription, { delivery, report, decision }) {
+      const { settlement, missesSource, testOf } = decision;
+      if (report.outcome.kind !== "failed" || missesSource || testOf !== undefined) return undefined;
+      // In order one failure keeps its place, and the others wait behind it.
+      const isAlone = !subscription.ordered && isAwaited?.(delivery.event.id, lane.seq) === true;
+      if (!isDown(subscription) && !isAlone) return undefined;
+      const fallback = findWell(subscription);
+      if (fallback === undefined) return undefined;
+      settlement.verdict = "retry";
+      settlement.nextAttemptAt = clock.now();
+      settlement.deadReason = undefined;
+      settlement.moveTo = { subscriptionSeq: fallback.seq, ordered: fallback.ordered };
+      return fallback;
+    },
+  };
+}

@@ -1,0 +1,330 @@
+import { randomUUID } from "node:crypto";
+import { afterEach, beforeEach, describe, expect, it, type TestContext } from "vitest";
+import type { QueueTaker } from "../../src/brokers/broker.ts";
+import { createConnections, type Connections } from "../../src/brokers/connections.ts";
+import { parseMessage } from "../../src/brokers/parse-message.ts";
+import { createSeededRandom } from "../../src/domain/seeded-random.ts";
+import { createSystemClock } from "../../src/domain/system-clock.ts";
+import { until } from "../support/api-client.ts";
+import { useAzurite } from "../support/services/shared.ts";
+import { openSinkServer, type SinkAnswer, type SinkServer } from "../support/sink-server.ts";
+import { openTcpGate, type TcpGate } from "../support/tcp-gate.ts";
+import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+
+const OK: SinkAnswer = { status: 200, body: '{"status":"ok"}' };
+const DOWN: SinkAnswer = { status: 503 };
+
+interface World {
+  gateway: TestGateway;
+  gate: TcpGate;
+  target: SinkServer;
+  /** What it answers, to checks and to webhooks. */
+  far: { health: SinkAnswer; answer: SinkAnswer };
+  connections: Connections;
+  queue: string;
+  posts(): string[];
+  depth(): Promise<number>;
+  /** Takes all that is in the queue now, and settles it. */
+  takeAll(): Promise<string[]>;
+}
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+async function openWorld(context: TestContext, forward: object = {}, queue: object = {}): Promise<World> {
+  const text = await useAzurite(context);
+  const endpoint = /QueueEndpoint=([^;]*)/.exec(text)?.[1] ?? "";
+  const gate = await openTcpGate(Number(/127\.0\.0\.1:(\d+)/.exec(endpoint)?.[1]));
+  closing.push(() => gate.close());
+  const target = await openSinkServer();
+  closing.push(() => target.close());
+  const far = { health: OK, answer: OK };
+  target.answerWith(({ method }) => (method === "GET" ? far.health : far.answer));
+  const name = `fallback-${randomUUID()}`;
+  const connections = createConnections({
+    connections: [{ name: "default", kind: "azure-storage-queue", connection_string: text }],
+    label: "test",
+    clock: createSystemClock(),
+    random: createSeededRandom(1),
+  });
+  closing.push(() => connections.close());
+  const broker = connections.find("azure-storage-queue", "default");
+  await broker?.declare(name);
+  const through = text.replace(endpoint, endpoint.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${gate.port}`));
+  const gateway = await startTestGateway({
+    yaml: JSON.stringify({
+      connections: [{ name: "default", kind: "azure-storage-queue", connection_string: through }],
+      sources: [{ name: "keyed", ordering_key_from: "header:X-Key" }],
+      subscriptions: [
+        {
+          name: "n8n",
+          url: `${target.url}/hook`,
+          mode: "forward",
+          events: ["webhook.*"],
+          health_url: `${target.url}/healthz`,
+          health_interval_s: 0.1,
+          successes_to_close: 2,
+          retry_policy: "proxy",
+          forward_headers: ["*", "authorization"],
+          fallback: "home-queue",
+          ...forward,
+        },
+        {
+          name: "home-queue",
+          kind: "azure-storage-queue",
+          events: [],
+          destination: {
+            queue: name,
+            format: "message",
+            message_key: "a key that both gateways have",
+            forward_headers: ["*", "x-api-key"],
+          },
+          retry_policy: { delays_s: Array.from({ length: 100 }, () => 0.2) },
+          ...queue,
+        },
+      ],
+    }),
+  });
+  closing.push(() => gateway.close());
+  let taker: QueueTaker | undefined;
+  return {
+    gateway,
+    gate,
+    target,
+    far,
+    connections,
+    queue: name,
+    posts: () => target.requests.filter(({ method }) => method === "POST").map(({ body }) => body.toString()),
+    depth: async () => (await broker?.depth(name))?.ready ?? 0,
+    async takeAll() {
+      taker ??= broker?.openTaker({
+        queue: name,
+        maxUnacknowledged: 100,
+        holdMs: 60_000,
+        parkTo: { destination: "", subject: "" },
+        sessions: false,
+      });
+      const bodies: string[] = [];
+      while ((await broker?.depth(name))?.ready !== 0) {
+        for (const message of (await taker?.take(32, 500)) ?? []) {
+          const parsed = parseMessage(message.body);
+          if (!("message" in parsed)) throw new Error(parsed.description);
+          const { content } = parsed.message;
+          bodies.push("body" in content ? Buffer.from(content.body).toString() : "claimed");
+          await message.acknowledge();
+        }
+      }
+      return bodies;
+    },
+  };
+}
+
+const modeOf = async (gateway: TestGateway, name: string) =>
+  (await gateway.get(`/api/v1/targets/${name}`)).json["mode"] as string;
+const reaches = (gateway: TestGateway, name: string, mode: string) =>
+  until(async () => (await modeOf(gateway, name)) === mode, undefined, `${name} in ${mode}`);
+
+describe("the fallback of one that forwards", () => {
+  it("takes what comes while the target is down, and nothing more once it is back and the queue is empty", async (context) => {
+    const { gateway, far, posts, depth, takeAll } = await openWorld(context);
+    expect((await gateway.webhook("orders", '{"n":1}')).json["status"]).toBe("forwarded");
+    far.health = far.answer = DOWN;
+    await reaches(gateway, "n8n", "QUEUE");
+    const before = posts().length;
+    for (const n of [2, 3]) {
+      const answer = await gateway.webhook("orders", `{"n":${n}}`, { "x-api-key": "s3cret-of-the-sender" });
+      expect([answer.status, answer.json["status"]]).toEqual([202, "queued"]);
+    }
+    await until(async () => (await depth()) === 2);
+    expect(posts()).toHaveLength(before);
+    // A message counts here and there until its delivery is recorded.
+    await until(async () => (await gateway.deliveries("status=delivered")).length === 3);
+    expect((await gateway.get("/status")).json).toMatchObject({ mode: "QUEUE", queue_length: 2 });
+    // Its health is good again; what went away has not been taken yet.
+    far.health = far.answer = OK;
+    await until(async () => (await gateway.get("/api/v1/targets/n8n")).json["health"] === "ok");
+    expect(await modeOf(gateway, "n8n")).toBe("QUEUE");
+    expect((await takeAll()).toSorted()).toEqual(['{"n":2}', '{"n":3}']);
+    await reaches(gateway, "n8n", "NORMAL");
+    expect((await gateway.webhook("orders", '{"n":4}')).json["status"]).toBe("forwarded");
+    expect(posts().slice(before)).toEqual(['{"n":4}']);
+    expect(await depth()).toBe(0);
+    expect((await gateway.get("/status")).json["queue_length"]).toBe(0);
+  });
+
+  it("has the forward that its sender waits for when that fails, and the delivery says where it went", async (context) => {
+    const { gateway, far, posts, depth } = await openWorld(context);
+    far.answer = { status: 500 };
+    const answer = await gateway.webhook("orders", '{"n":1}');
+    expect([answer.status, answer.json["status"]]).toEqual([202, "queued"]);
+    await until(async () => (await gateway.deliveries("status=delivered")).length === 1);
+    expect(await depth()).toBe(1);
+    expect(await modeOf(gateway, "n8n")).toBe("NORMAL");
+    const eventId = String(answer.json["event_id"]);
+    const { deliveries: shown, status } = await gateway.event(eventId);
+    expect(status).toBe("COMPLETED");
+    const states = shown.map(({ status, last_error: error }) => [status, error]);
+    const went = shown.find(({ status }) => status === "delivered")?.id;
+    expect(states).toContainEqual(["cancelled", `moved to ${went}`]);
+    // One replay is one delivery: the forward's.
+    far.answer = OK;
+    const before = posts().length;
+    expect((await gateway.post(`/api/v1/events/${eventId}/replay`, {})).status).toBeLessThan(300);
+    await until(async () => (await gateway.deliveries("status=delivered")).length === 2);
+    expect([posts().length - before, await depth()]).toEqual([1, 1]);
+  });
+
+  it("is left out while its broker is away: what comes waits here, and is forwarded when the target is back", async (context) => {
+    const { gateway, gate, far, posts, depth } = await openWorld(
+      context,
+      { drain_within_s: 0 },
+      { failures_to_open: 1 },
+    );
+    await gate.cut();
+    far.health = far.answer = DOWN;
+    await reaches(gateway, "n8n", "QUEUE");
+    const before = posts().length;
+    expect((await gateway.webhook("orders", '{"n":1}')).status).toBe(202);
+    await reaches(gateway, "home-queue", "QUEUE");
+    expect((await gateway.webhook("orders", '{"n":2}')).status).toBe(202);
+    expect((await gateway.get("/status")).json["queue_length"]).toBe(2);
+    far.health = far.answer = OK;
+    await until(() => Promise.resolve(posts().length === before + 2));
+    expect(posts().slice(before).toSorted()).toEqual(['{"n":1}', '{"n":2}']);
+    await reaches(gateway, "n8n", "NORMAL");
+    expect(gateway.log.map(({ msg }) => msg)).toContain(
+      "its fallback was not seen empty, and the target is used again all the same",
+    );
+    await gate.open();
+    await gateway.settled();
+    expect(await depth()).toBe(0);
+  });
+
+  it("gets what waited before the target was down, and keeps its order per key until it is drained", async (context) => {
+    const { gateway, far, posts, depth, takeAll } = await openWorld(context, { ordered: true }, { ordered: true });
+    far.answer = { status: 500 };
+    // The head keeps its place while the target is in NORMAL; the others wait behind it.
+    for (const n of [1, 2, 3]) await gateway.webhook("keyed", `{"n":${n}}`, { "x-key": "a" });
+    expect(await depth()).toBe(0);
+    far.health = DOWN;
+    await until(async () => (await depth()) === 3);
+    await gateway.webhook("keyed", '{"n":4}', { "x-key": "a" });
+    await until(async () => (await depth()) === 4);
+    const before = posts().length;
+    far.health = far.answer = OK;
+    await until(async () => (await gateway.get("/api/v1/targets/n8n")).json["health"] === "ok");
+    await gateway.webhook("keyed", '{"n":5}', { "x-key": "a" });
+    await until(async () => (await depth()) === 5);
+    expect(posts()).toHaveLength(before);
+    expect(await takeAll()).toEqual([1, 2, 3, 4, 5].map((n) => `{"n":${n}}`));
+    await reaches(gateway, "n8n", "NORMAL");
+    expect((await gateway.webhook("keyed", '{"n":6}', { "x-key": "a" })).json["status"]).toBe("forwarded");
+    expect(posts().slice(before)).toEqual(['{"n":6}']);
+  });
+
+  it("goes on after a restart of the gateway in QUEUE", async (context) => {
+    const { gateway, far, depth } = await openWorld(context);
+    far.health = far.answer = DOWN;
+    await reaches(gateway, "n8n", "QUEUE");
+    await gateway.restart();
+    expect((await gateway.webhook("orders", '{"n":1}')).status).toBe(202);
+    await until(async () => (await depth()) === 1);
+  });
+});
+
+describe("bad settings of a fallback", () => {
+  let gateway: TestGateway;
+  beforeEach(async () => {
+    gateway = await startTestGateway({
+      yaml: JSON.stringify({
+        connections: [{ name: "default", kind: "azure-storage-queue", connection_string: FAKE_ACCOUNT }],
+      }),
+    });
+  });
+  afterEach(() => gateway.close());
+
+  const make = (settings: object) => gateway.post("/api/v1/subscriptions", settings);
+  const queue = (name: string, more: object = {}) =>
+    make({ name, kind: "azure-storage-queue", events: [], destination: { queue: "webhooks" }, ...more });
+  const forward = (more: object = {}) =>
+    make({
+      name: "n8n",
+      url: "http://127.0.0.1:9/hook",
+      events: ["webhook.*"],
+      mode: "forward",
+      health_url: "http://127.0.0.1:9/healthz",
+      fallback: "home",
+      ...more,
+    });
+  const patch = (path: string, body: object) =>
+    gateway.request("PATCH", path, {
+      body: JSON.stringify(body),
+      headers: { "content-type": "application/json" },
+    });
+  const refusal = ({ status, json }: { status: number; json: Record<string, unknown> }) => [
+    status,
+    json["field"] ?? null,
+    json["detail"],
+  ];
+
+  it("are refused with the field and the reason", async () => {
+    await queue("home");
+    await queue("busy", { events: ["order.*"] });
+    await queue("foreign", { tenant_id: "acme" });
+    await make({ name: "web", url: "http://127.0.0.1:9/x", events: ["order.*"] });
+    const says = (text: string) => [422, "fallback", expect.stringContaining(text)];
+    expect(refusal(await forward({ fallback: "web" }))).toEqual(says("only a queue"));
+    expect(refusal(await forward({ fallback: "nobody" }))).toEqual(says("there is no subscription"));
+    expect(refusal(await forward({ fallback: "foreign" }))).toEqual(says("of the same tenant"));
+    expect(refusal(await forward({ fallback: "n8n" }))).toEqual(says("there is no subscription"));
+    expect(refusal(await forward({ fallback: "busy" }))).toEqual(says("events: []"));
+    expect(refusal(await forward({ health_url: null }))).toEqual(says("health check"));
+    expect(refusal(await forward({ mode: "queue" }))).toEqual(says("mode: forward"));
+    expect(refusal(await forward({ ordered: true }))).toEqual(says("ordered"));
+    expect((await forward()).status).toBe(201);
+    const second = await forward({ name: "second", events: ["order.*"] });
+    expect(refusal(second)).toEqual(says('is the fallback of "n8n"'));
+  });
+
+  it("are refused when one asks for no events and is no queue, or chooses among none", async () => {
+    const empty = await make({ name: "web", url: "http://127.0.0.1:9/x", events: [] });
+    expect(refusal(empty)).toEqual([422, "events", expect.stringContaining("at least one pattern")]);
+    const choosy = await queue("home", { event_filter: { event_type: "a" } });
+    expect(refusal(choosy)).toEqual([422, "event_filter", expect.stringContaining("fallback")]);
+  });
+
+  it("do not come about by a change: one in use keeps its name, its events and its place", async () => {
+    const { id } = (await queue("home")).json as { id: string };
+    const { id: user } = (await forward()).json as { id: string };
+    const path = `/api/v1/subscriptions/${id}`;
+    expect((await patch(path, { name: "other" })).status).toBe(409);
+    expect(refusal(await patch(path, { events: ["order.*"] }))[1]).toBe("events");
+    expect((await gateway.request("DELETE", path)).status).toBe(409);
+    const bad = await patch(`/api/v1/subscriptions/${user}`, { fallback: "nobody" });
+    expect(refusal(bad)).toEqual([422, "fallback", expect.stringContaining("there is no subscription")]);
+    expect((await patch(`/api/v1/subscriptions/${user}`, { fallback: null })).status).toBe(200);
+    expect((await gateway.request("DELETE", path)).status).toBeLessThan(300);
+  });
+
+  it("are refused in the file, one that is nobody's fallback among them", async () => {
+    const home = { name: "home", kind: "azure-storage-queue", events: [], destination: { queue: "webhooks" } };
+    const yaml = (subscriptions: object[]) =>
+      JSON.stringify({
+        connections: [{ name: "default", kind: "azure-storage-queue", connection_string: FAKE_ACCOUNT }],
+        subscriptions,
+      });
+    await expect(gateway.reload(yaml([home]))).rejects.toThrow(/subscriptions\[0\]\.events.*fallback of no other/s);
+    const forwarding = { name: "n8n", url: "http://127.0.0.1:9/x", events: ["webhook.*"], mode: "forward" };
+    const pair = yaml([{ ...forwarding, fallback: "home" }, home]);
+    await expect(gateway.reload(pair)).rejects.toThrow(/subscriptions\[0\]\.fallback.*health check/s);
+    const health = { health_url: "http://127.0.0.1:9/healthz" };
+    await gateway.reload(yaml([{ ...forwarding, ...health, fallback: "home" }, home]));
+    const { json } = await gateway.get("/api/v1/subscriptions");
+    expect(JSON.stringify(json)).toContain('"fallback":"home"');
+  });
+});
+
+const FAKE_ACCOUNT =
+  "DefaultEndpointsProtocol=http;AccountName=nobody;AccountKey=bm9ib2R5;QueueEndpoint=http://127.0.0.1:9/nobody;";

@@ -1,0 +1,19 @@
+import { Type } from "typebox";
+import { presentOwnRecord } from "../../src/deliver/senders/own-record.ts";
+import { secretSettings } from "../../src/deliver/senders/secret-settings.ts";
+import { ONE_BY_ONE, type DestinationKind } from "../../src/deliver/senders/sender.ts";
+
+const Settings = Type.Object({ queue: Type.String() }, { additionalProperties: false });
+
+/** A kind of destination that can be a fallback. Whoever opens the gateway brings the sender. */
+export const QUEUE_IN_MEMORY: DestinationKind<{ queue: string }> = {
+  name: "memory-queue",
+  settings: Settings,
+  isQueue: true,
+  check: () => [],
+  prepare: (settings) => ({ destination: settings, place: `memory:${settings.queue}` }),
+  secrets: secretSettings<{ queue: string }>([], ["queue"]),
+  present: ({ queue }) => ({ queue }),
+  presentRecord: presentOwnRecord,
+  open: () => ({ limitsOf: () => ONE_BY_ONE, send: (_, done) => done([]), close: () => Promise.resolve() }),
+};

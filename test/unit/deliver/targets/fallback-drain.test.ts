@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import type { Scheduler } from "../../../../src/deliver/scheduler.ts";
+import { createFallbackDrain, type DrainState } from "../../../../src/deliver/targets/fallback-drain.ts";
+import { createTarget, createTargetCondition } from "../../../../src/deliver/targets/target.ts";
+import type { Subscription } from "../../../../src/domain/subscription.ts";
+import type { Store } from "../../../../src/store/store.ts";
+import { createVirtualClock, createVirtualTime } from "../../../support/virtual-clock.ts";
+
+interface World {
+  ordered?: boolean;
+  /** In the lane of the fallback, and in its queue. */
+  open?: number;
+  waiting?: number | undefined;
+  isWorking?: boolean;
+  isAway?: boolean;
+  /** What moves come back, step by step. */
+  steps?: number[];
+}
+
+function openDrain(world: World) {
+  const forward = { seq: 1, fallback: "home", ordered: world.ordered === true, drainWithinMs: 600_000 } as Subscription;
+  const fallback = { seq: 2, status: "active" } as Subscription;
+  const [target, own] = [createTarget(createTargetCondition(0)), createTarget(createTargetCondition(0))];
+  own.mode.isOpen = world.isAway === true;
+  const noted: number[] = [];
+  const overdue: (number | undefined)[] = [];
+  const left = { created: world.open ?? 0, delivered: 0, dead: 0, cancelled: 0, subscriptionSeq: 2 };
+  const drain = createFallbackDrain({
+    clock: createVirtualClock(createVirtualTime(0)),
+    store: {
+      lanes: { changeLane: () => Promise.resolve({ changed: world.steps?.shift() ?? 0 }) },
+      reads: { loadCounters: () => Promise.resolve({ events: [], deliveries: [left] }) },
+    } as unknown as Pick<Store, "lanes" | "reads">,
+    scheduler: {
+      targetOf: ({ seq }: Subscription) => (seq === 1 ? target : own),
+      notePending: ({ seq }: Subscription) => noted.push(seq),
+      isWorking: () => world.isWorking === true,
+      targets: { refresh: () => undefined },
+    } as unknown as Scheduler,
+    listForwards: () => [forward],
+    findFallback: () => fallback,
+    countQueue: () => Promise.resolve(world.waiting),
+    onOverdue: (_, __, count) => overdue.push(count),
+    onFault: (error) => {
+      throw error;
+    },
+  });
+  const look = (healthyMs = 0) => new Promise<DrainState>((resolve) => drain.look(target, healthyMs, resolve));
+  return { drain, target, look, noted, overdue };
+}
+
+describe("what went to a fallback", () => {
+  it("is gone when nothing is in the lane and the queue is empty", async () => {
+    const { look, target } = openDrain({ waiting: 0 });
+    const looking = look();
+    expect(target.isLooking).toBe(true);
+    expect(await looking).toBe("drained");
+    expect(target.isLooking).toBe(false);
+  });
+
+  it.each<[string, World]>([
+    ["some is in the queue", { waiting: 1 }],
+    ["some is in the lane", { waiting: 0, open: 1 }],
+    ["the queue cannot be counted", { waiting: undefined }],
+    ["an attempt is not recorded yet", { waiting: 0, isWorking: true }],
+  ])("is not when %s; without order it is waited for no longer than was said, with a word", async (_, world) => {
+    const { look, overdue } = openDrain(world);
+    expect(await look(599_999)).toBe("draining");
+    expect(overdue).toEqual([]);
+    expect([await look(600_000), await look(605_000)]).toEqual(["drained", "drained"]);
+    expect(overdue).toHaveLength(1);
+    expect(await openDrain({ ...world, ordered: true }).look(86_400_000)).toBe("held");
+  });
+
+  it("comes back, step by step, when the fallback cannot take it, and in NORMAL", async () => {
+    const away = openDrain({ waiting: undefined, isAway: true, steps: [500, 3] });
+    expect(await away.look()).toBe("draining");
+    expect(away.noted).toEqual([1, 1]);
+    const well = openDrain({ waiting: 0, steps: [5] });
+    await well.look();
+    expect(well.noted).toEqual([]);
+    well.drain.bringBack(well.target);
+    await well.look();
+    expect(well.noted).toEqual([1]);
+  });
+});
