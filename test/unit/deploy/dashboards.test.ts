@@ -85,9 +85,7 @@ describe("what deploy/ asks of Prometheus", () => {
   });
 
   it("says in each alert what it is and what to do", () => {
-    for (const { alert, annotations } of rules) {
-      expect(annotations.summary, alert).not.toBe("");
-      expect(annotations.action, alert).not.toBe("");
-    }
+    const silent = rules.filter(({ annotations }) => !annotations.summary || !annotations.action);
+    expect(silent.map(({ alert }) => alert)).toEqual([]);
   });
 });
