@@ -1,8 +1,10 @@
 import { createFetchText } from "../deliver/wire/http-client.ts";
 import { sparesDeliveries } from "../deliver/targets/target.ts";
+import { DEFAULT_CONNECTION, type BrokerKind } from "../domain/connection.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import { checkHold } from "../domain/hold-rules.ts";
+import { describeQueue } from "../domain/queue-place.ts";
 import { openMirroredValidations } from "../operate/validations/mirrored-validations.ts";
 import { createBodyChecker } from "../receive/text/body-check.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../receive/publish/publish-item.ts";
@@ -81,9 +83,17 @@ export async function openReceivers(
 }
 
 /** How many messages of a queue may be held: none while nothing can be taken in or delivered. */
-function createHoldLimit({ findTrouble, targets }: Capacity & Subscribers): PullersOptions["maxHeld"] {
-  return ({ tenantId }, { target: name, maxUnacknowledged, isUntilDelivered }) => {
+function createHoldLimit({ findTrouble, targets, subscriptions }: Capacity & Subscribers): PullersOptions["maxHeld"] {
+  /** What is in a fallback is nowhere else, and is for another gateway: this one would take it for known, or its own. */
+  function isFallback(place: string): boolean {
+    const all = subscriptions.list(undefined);
+    return all.some((one) => subscriptions.findFallback(one)?.queuePlace === place);
+  }
+
+  return ({ tenantId, kind, settings }, { target: name, maxUnacknowledged, isUntilDelivered }) => {
     if (findTrouble() !== undefined) return 0;
+    const { connection = DEFAULT_CONNECTION, queue } = settings.options;
+    if (isFallback(describeQueue(kind as BrokerKind, String(connection), String(queue)))) return 0;
     const all = name === undefined && !isUntilDelivered ? [] : targets.list(tenantId);
     // Who names none means the only one.
     const known = name === undefined && all.length === 1 ? all[0] : all.find((target) => target.name === name);

@@ -33,7 +33,12 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
 
-async function openWorld(context: TestContext, forward: object = {}, queue: object = {}): Promise<World> {
+async function openWorld(
+  context: TestContext,
+  forward: object = {},
+  queue: object = {},
+  sourcesOf: (queue: string) => object[] = () => [],
+): Promise<World> {
   const text = await useAzurite(context);
   const endpoint = /QueueEndpoint=([^;]*)/.exec(text)?.[1] ?? "";
   const gate = await openTcpGate(Number(/127\.0\.0\.1:(\d+)/.exec(endpoint)?.[1]));
@@ -56,7 +61,7 @@ async function openWorld(context: TestContext, forward: object = {}, queue: obje
   const gateway = await startTestGateway({
     yaml: JSON.stringify({
       connections: [{ name: "default", kind: "azure-storage-queue", connection_string: through }],
-      sources: [{ name: "keyed", ordering_key_from: "header:X-Key" }],
+      sources: [{ name: "keyed", ordering_key_from: "header:X-Key" }, ...sourcesOf(name)],
       subscriptions: [
         {
           name: "n8n",
@@ -222,6 +227,34 @@ describe("the fallback of one that forwards", () => {
     await reaches(gateway, "n8n", "NORMAL");
     expect((await gateway.webhook("keyed", '{"n":6}', { "x-key": "a" })).json["status"]).toBe("forwarded");
     expect(posts().slice(before)).toEqual(['{"n":6}']);
+  });
+
+  it("is not emptied by a source of the same gateway, which would take what is there for known", async (context) => {
+    const options = { body: "message", own: "take", idle_wait_s: 1 };
+    const takingBack = (queue: string) => [
+      { name: "back", kind: "azure-storage-queue", options: { ...options, queue } },
+      { name: "other", kind: "azure-storage-queue", options: { ...options, queue: `${queue}-other` } },
+    ];
+    const { gateway, far, connections, queue, depth, takeAll } = await openWorld(context, {}, {}, takingBack);
+    const broker = connections.find("azure-storage-queue", "default");
+    await broker?.declare(`${queue}-other`);
+    far.health = far.answer = DOWN;
+    await reaches(gateway, "n8n", "QUEUE");
+    expect((await gateway.webhook("orders", '{"n":1}')).status).toBe(202);
+    await until(async () => (await depth()) === 1);
+    // Another queue is taken from meanwhile.
+    await broker?.openPublisher(`${queue}-other`).publish({
+      id: "",
+      body: Buffer.from("{broken"),
+      contentType: undefined,
+      subject: undefined,
+      sessionId: undefined,
+      correlationId: undefined,
+      timestamp: Date.now(),
+      properties: {},
+    });
+    await until(async () => (await broker?.depth(`${queue}-other`))?.ready === 0);
+    expect(await takeAll()).toEqual(['{"n":1}']);
   });
 
   it("goes on after a restart of the gateway in QUEUE", async (context) => {
