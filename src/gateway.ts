@@ -95,7 +95,7 @@ function addRunning({ parts }: Start, made: Parts): { waitsMs: number } {
 /** Goes on where the last run ended, and begins to deliver. */
 async function run({ config, logger, logFault, parts }: Start, made: Parts): Promise<void> {
   const { store, clock, registry, inFlight, subscriptions, router, fanOut, scheduler, failureEvents } = made;
-  const { deaths: dead = [], ...recovered } = await store.lanes.recover(inFlight.left);
+  const { dead = [], ...recovered } = await store.lanes.recover(inFlight.left);
   if (Object.values(recovered).some((count) => count > 0)) {
     logger.warn(recovered, "the last run ended in the middle of its work, going on");
   }

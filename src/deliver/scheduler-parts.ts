@@ -55,7 +55,7 @@ export interface SchedulerOptions {
   /** What a test came to is on disk. */
   onTested?: ((eventId: string, settlement: Settlement) => void) | undefined;
   /** Deliveries that were not sent because their time was over. */
-  onExpired?: ((deaths: readonly DeadDelivery[]) => void) | undefined;
+  onExpired?: ((dead: readonly DeadDelivery[]) => void) | undefined;
   /** An attempt of this subscription brought a target into QUEUE, or back to NORMAL: to be told, and kept. */
   onMode: (subscription: Subscription, change: "opened" | "closed", target: Target) => void;
   /** A delivery failed, and it is the target's fault. */

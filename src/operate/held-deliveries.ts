@@ -49,7 +49,7 @@ export function createHeldJob(options: HeldJobOptions): PeriodicJob {
         for (let isDone = false; !isDone && !shouldStop();) {
           const step = await store.lanes.changeLane(seq, { act: "give_up_held", dueBefore: before });
           if (step.movedUp === true) options.onMovedUp(seq);
-          if (step.deaths !== undefined) options.onDead(step.deaths);
+          if (step.dead !== undefined) options.onDead(step.dead);
           dead += step.changed;
           isDone = step.changed === 0;
         }

@@ -22,8 +22,8 @@ export function startUpkeep(options: UpkeepOptions): Rounds {
 
   async function run(): Promise<void> {
     for (let isDone = false; !isDone;) {
-      const { expired, movedUp, deaths } = await store.lanes.expire();
-      if (deaths !== undefined) onDead?.(deaths);
+      const { expired, movedUp, dead } = await store.lanes.expire();
+      if (dead !== undefined) onDead?.(dead);
       movedUp.forEach((seq) => onMovedUp(seq));
       isDone = expired === 0;
     }

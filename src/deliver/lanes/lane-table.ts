@@ -109,12 +109,12 @@ export function createLaneTable(parts: Pick<SchedulerParts, Uses>): LaneTable {
     noteMoved,
     claim(lane, limit, now) {
       ready.beginClaim(lane, limit);
-      store.lanes.claim({ subscriptionSeq: lane.seq, limit }, ({ claimed, nextDueAt, deaths }) => {
+      store.lanes.claim({ subscriptionSeq: lane.seq, limit }, ({ claimed, nextDueAt, dead }) => {
         ready.endClaim(lane);
         // It saw all that was reported before it; what is reported later says so itself.
         noteLeft(lane, nextDueAt, now);
         for (const delivery of claimed) ready.add(lane, delivery);
-        if (deaths !== undefined) onExpired?.(deaths);
+        if (dead !== undefined) onExpired?.(dead);
         rounds.noteClaimed(lane, claimed);
         advance(lane);
       });

@@ -79,7 +79,7 @@ export function toResultMessage(result: BatchResult): { message: ResultMessage; 
     commands: result.commands,
     claims: result.claims.map((claim) => {
       if ("failed" in claim) return claim;
-      return { count: claim.claimed.length, expired: claim.expired, nextDueAt: claim.nextDueAt, deaths: claim.deaths };
+      return { count: claim.claimed.length, expired: claim.expired, nextDueAt: claim.nextDueAt, dead: claim.dead };
     }),
     claimed,
     fatal: result.fatal,
@@ -95,7 +95,7 @@ export function fromResultMessage(message: ResultMessage, batch: WriteBatch): Ba
   const claims = message.claims.map((claim): OrFault<ClaimResult> => {
     if ("failed" in claim) return claim;
     const claimed = handedOver.slice(next, (next += claim.count));
-    return { claimed, expired: claim.expired, nextDueAt: claim.nextDueAt, deaths: claim.deaths };
+    return { claimed, expired: claim.expired, nextDueAt: claim.nextDueAt, dead: claim.dead };
   });
   const settles = message.settles.map((settle): OrFault<Settled> => {
     if (settle === undefined) return NOTHING_FOLLOWS;

@@ -53,7 +53,7 @@ export interface ClaimRequest {
 
 /** Deliveries that died without an attempt; undefined when none did. */
 export interface Deaths {
-  deaths?: readonly DeadDelivery[] | undefined;
+  dead?: readonly DeadDelivery[] | undefined;
 }
 
 export interface DeadDelivery extends DeliveryKey {

@@ -80,12 +80,12 @@ export function createClaim(
     claim({ subscriptionSeq, limit }, now) {
       const rows = selectDue.all(subscriptionSeq, now, limit) as unknown as ReadRow[];
       const claimed: ClaimedDelivery[] = [];
-      let deaths: DeadDelivery[] | undefined;
+      let dead: DeadDelivery[] | undefined;
       for (const row of rows) {
         const delivery = toClaimed(row);
         if (isExpired(delivery, now)) {
           expire(delivery.eventSeq, subscriptionSeq, now);
-          (deaths ??= []).push(toDeath(delivery));
+          (dead ??= []).push(toDeadDelivery(delivery));
         } else {
           claimed.push(delivery);
         }
@@ -93,7 +93,7 @@ export function createClaim(
       mark(claimed, subscriptionSeq);
       const expired = rows.length - claimed.length;
       const anyDue = rows.length < limit ? undefined : findAnyDue(subscriptionSeq, now);
-      return { claimed, expired, nextDueAt: anyDue ?? nextDueAt(subscriptionSeq), deaths };
+      return { claimed, expired, nextDueAt: anyDue ?? nextDueAt(subscriptionSeq), dead };
     },
     claimOne(eventSeq, subscriptionSeq, now) {
       const row = selectOne.get(eventSeq, subscriptionSeq, now) as unknown as ReadRow | undefined;
@@ -138,7 +138,7 @@ function isExpired({ expiresAt }: ClaimedDelivery, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now;
 }
 
-function toDeath({ eventSeq, subscriptionSeq, attemptCount, event }: ClaimedDelivery): DeadDelivery {
+function toDeadDelivery({ eventSeq, subscriptionSeq, attemptCount, event }: ClaimedDelivery): DeadDelivery {
   return { eventSeq, subscriptionSeq, eventId: event.id, eventType: event.type, reason: "expired", attemptCount };
 }
 

@@ -11,7 +11,7 @@ export interface DyingRow {
 }
 
 /** Undefined when there are none: what does not happen is not sent from thread to thread. */
-export function toDeaths(rows: readonly DyingRow[], reason: DeadReason): DeadDelivery[] | undefined {
+export function toDeadDeliveries(rows: readonly DyingRow[], reason: DeadReason): DeadDelivery[] | undefined {
   if (rows.length === 0) return undefined;
   return rows.map((row) => ({
     eventSeq: row.event_seq,

@@ -1,7 +1,7 @@
 import { ENDED, STATE } from "../../domain/delivery.ts";
 import type { Deaths } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
-import { toDeaths, type DyingRow } from "./dead-deliveries.ts";
+import { toDeadDeliveries, type DyingRow } from "./dead-deliveries.ts";
 import type { KeyFollower, Moves } from "./move.ts";
 
 /** How many end in one transaction. */
@@ -37,7 +37,7 @@ export function createExpire(db: Database, moves: Moves): Expire {
       for (const { event_seq, subscription_seq } of rows) {
         if (one(event_seq, subscription_seq, now) !== undefined) movedUp.add(subscription_seq);
       }
-      return { expired: rows.length, movedUp: [...movedUp], deaths: toDeaths(rows, "expired") };
+      return { expired: rows.length, movedUp: [...movedUp], dead: toDeadDeliveries(rows, "expired") };
     },
   };
 }

@@ -3,7 +3,7 @@ import { formatDeliveryId } from "../../domain/ids.ts";
 import type { LaneChange, LaneChanged, MoveTo, WhichRetries } from "../port/lanes.ts";
 import type { Claim } from "./claim.ts";
 import type { Database } from "./connection.ts";
-import { toDeaths, type DyingRow } from "./dead-deliveries.ts";
+import { toDeadDeliveries, type DyingRow } from "./dead-deliveries.ts";
 import { EARLY, stateOf, type DeliveryRow, type Moves } from "./move.ts";
 import type { MoveOver } from "./move-over.ts";
 import { SENDING_ROWS } from "./sending-rows.ts";
@@ -127,7 +127,7 @@ export function createLaneChanges(db: Database, { moves, moveOver, claim }: Lane
     for (const { event_seq, attempt_count: attemptCount } of dying) {
       if (moves.end(getRow(event_seq, seq), "dead", { ...end, attemptCount }) !== undefined) movedUp = true;
     }
-    return { changed: dying.length, deaths: toDeaths(dying, "held_too_long"), movedUp };
+    return { changed: dying.length, dead: toDeadDeliveries(dying, "held_too_long"), movedUp };
   }
 
   function hasten(seq: number, { limit = STEP, onlyFresh = false, keptOf }: WhichRetries, now: number): LaneChanged {

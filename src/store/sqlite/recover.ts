@@ -2,7 +2,7 @@ import { MAX_RECOVERIES } from "../../domain/delivery.ts";
 import type { DeliveryKey, Recovered, SentMark } from "../port/lanes.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
-import { toDeaths, type DyingRow } from "./dead-deliveries.ts";
+import { toDeadDeliveries, type DyingRow } from "./dead-deliveries.ts";
 import type { Moves } from "./move.ts";
 import { SENDING_ROWS } from "./sending-rows.ts";
 import type { Settle } from "./settle.ts";
@@ -73,7 +73,7 @@ export function createRecover(
           counts.interrupted++;
         }
       }
-      counts.deaths = toDeaths(poisoned, "poison");
+      counts.dead = toDeadDeliveries(poisoned, "poison");
       return counts;
     },
     load() {

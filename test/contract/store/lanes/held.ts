@@ -88,18 +88,18 @@ export function heldContract(harness: StoreHarness): void {
       const lane = await shared.newLane();
       const [old, edge] = [await put(lane, NOON - 2), await put(lane, NOON)];
       const [young, later] = [await put(lane, NOON + 1), await put(lane, NOON + HOUR_MS)];
-      const { deaths, movedUp } = await changeLane(
+      const { dead, movedUp } = await changeLane(
         shared.store,
         lane,
         { act: "give_up_held", dueBefore: NOON },
         NOON + 10,
       );
       expect(movedUp).toBe(false);
-      expect(deaths?.map(({ eventSeq, reason, attemptCount }) => [eventSeq, reason, attemptCount])).toEqual([
+      expect(dead?.map(({ eventSeq, reason, attemptCount }) => [eventSeq, reason, attemptCount])).toEqual([
         [old, "held_too_long", 0],
         [edge, "held_too_long", 0],
       ]);
-      expect(deaths?.[0]).toMatchObject({ subscriptionSeq: lane, eventType: "order.created" });
+      expect(dead?.[0]).toMatchObject({ subscriptionSeq: lane, eventType: "order.created" });
       expect(await find(lane, old)).toMatchObject({
         state: "dead",
         deadReason: "held_too_long",
@@ -108,20 +108,20 @@ export function heldContract(harness: StoreHarness): void {
       });
       expect(await Promise.all([young, later].map((seq) => stateOf(lane, seq)))).toEqual(["pending", "pending"]);
       const again = await changeLane(shared.store, lane, { act: "give_up_held", dueBefore: NOON }, NOON + 10);
-      expect([again.changed, again.deaths]).toEqual([0, undefined]);
+      expect([again.changed, again.dead]).toEqual([0, undefined]);
     });
 
     it("leaves its ordering key to the next, as what has expired does", async () => {
       const lane = await shared.newLane();
       const [head, follower] = [await put(lane, NOON - HOUR_MS, "k"), await put(lane, NOON - HOUR_MS, "k")];
       const young = await put(lane, NOON, "k");
-      const { deaths, movedUp } = await changeLane(
+      const { dead, movedUp } = await changeLane(
         shared.store,
         lane,
         { act: "give_up_held", dueBefore: NOON - 1 },
         NOON,
       );
-      expect([deaths?.map(({ eventSeq }) => eventSeq), movedUp]).toEqual([[head, follower], true]);
+      expect([dead?.map(({ eventSeq }) => eventSeq), movedUp]).toEqual([[head, follower], true]);
       expect((await claim(shared.store, lane)).claimed.map(({ eventSeq }) => eventSeq)).toEqual([young]);
     });
 
@@ -131,7 +131,7 @@ export function heldContract(harness: StoreHarness): void {
       const steps: number[] = [];
       do {
         const step = await changeLane(shared.store, lane, { act: "give_up_held", dueBefore: NOON }, NOON);
-        expect(step.deaths?.length ?? 0).toBe(step.changed);
+        expect(step.dead?.length ?? 0).toBe(step.changed);
         steps.push(step.changed);
       } while (steps.at(-1) !== 0);
       expect(steps.length).toBeGreaterThan(2);
@@ -147,22 +147,22 @@ export function heldContract(harness: StoreHarness): void {
         const told = { subscriptionSeq: lane, eventId: event.id, eventType: "order.late", reason: "expired" };
         const put = (id: string) => stored(store, { ...event, id }, [newDelivery(lane, { expiresAt: NOON + 1 })]);
         const first = await put(event.id);
-        expect((await claim(store, lane)).deaths).toBeUndefined();
+        expect((await claim(store, lane)).dead).toBeUndefined();
         await settle(store, newRetry({ eventSeq: first, subscriptionSeq: lane }, NOON));
-        expect((await claim(store, lane, { now: NOON + 1 })).deaths).toEqual([
+        expect((await claim(store, lane, { now: NOON + 1 })).dead).toEqual([
           { ...told, eventSeq: first, attemptCount: 1 },
         ]);
         const second = await put("evt_2");
-        expect((await expire(store, NOON)).deaths).toBeUndefined();
-        expect((await expire(store, NOON + 1)).deaths).toEqual([
+        expect((await expire(store, NOON)).dead).toBeUndefined();
+        expect((await expire(store, NOON + 1)).dead).toEqual([
           { ...told, eventSeq: second, eventId: "evt_2", attemptCount: 0 },
         ]);
         const third = await stored(store, newEvent({ id: "evt_3", type: "order.poison" }), [newDelivery(lane)]);
         for (let attempt = 1; attempt <= 5; attempt++) {
           await claim(store, lane, { now: NOON + attempt });
           const mark = { eventSeq: third, subscriptionSeq: lane, generation: 1, attemptNumber: attempt };
-          const { deaths } = await recover(store, [mark], NOON + attempt);
-          expect(deaths).toEqual(
+          const { dead } = await recover(store, [mark], NOON + attempt);
+          expect(dead).toEqual(
             attempt < 5
               ? undefined
               : [
@@ -180,7 +180,7 @@ export function heldContract(harness: StoreHarness): void {
         const dead = await stored(store, newEvent(), [newDelivery(lane)]);
         await claim(store, lane, { now: NOON + 9 });
         await settle(store, newDeath({ eventSeq: dead, subscriptionSeq: lane }));
-        expect((await expire(store, NOON + HOUR_MS)).deaths).toBeUndefined();
+        expect((await expire(store, NOON + HOUR_MS)).dead).toBeUndefined();
       });
     });
   });
