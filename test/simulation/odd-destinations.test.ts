@@ -90,6 +90,9 @@ describe("a destination that behaves oddly", () => {
       subscriptions,
       targets,
       sources,
+      fallbackDepths: { sum: async () => 0 },
+      connections: { list: () => [] },
+      pullers: { list: () => [] },
       reportRetention: (tenantId) => reportRetention(retention, tenantId),
     };
     const status = createStatus(parts as StatusOptions);
