@@ -1,4 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
+import type { Audit } from "./port/audit.ts";
 import type { EventLog } from "./port/event-log.ts";
 import type { Jobs } from "./port/jobs.ts";
 import type { Lanes } from "./port/lanes.ts";
@@ -22,6 +23,7 @@ export interface Store {
   readonly records: Records;
   readonly reads: Reads;
   readonly jobs: Jobs;
+  readonly audit: Audit;
 
   /** Rejects further writes, waits for those under way, checkpoints, closes. */
   close(): Promise<void>;

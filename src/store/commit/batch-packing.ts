@@ -227,6 +227,7 @@ export function packClaimed(items: readonly ClaimedDelivery[]): ArrayBuffer {
     packFacts(packer, event, before);
     packer.byte(event.hops ?? 0);
     packer.text(event.originId);
+    packer.text(event.trace);
     packer.uint(event.size);
     packer.bytes(event.body);
     before = event;
@@ -271,6 +272,7 @@ function unpackContent(unpacker: Unpacker, before: ClaimedDelivery["event"] | un
     contentType: facts.contentType,
     hops: unpacker.byte(),
     originId: unpacker.text(),
+    trace: unpacker.text(),
     size: unpacker.uint(),
     body: unpacker.bytes(),
   };

@@ -49,13 +49,15 @@ export interface GroupCommitOptions {
   port: BatchPort;
   clock: Pick<Clock, "now" | "wall">;
   onFatal: (error: PosthornError) => void;
+  /** A batch was answered. */
+  onCommit?: ((rows: number, tookMs: number) => void) | undefined;
 }
 
 /**
  * What a turn of the event loop wants to have written leaves as one batch. The writer takes all batches that have come
  * while it was busy into one transaction: one fsync for all of it, and nothing to wait for in between.
  */
-export function createGroupCommit({ port, clock, onFatal }: GroupCommitOptions): GroupCommit {
+export function createGroupCommit({ port, clock, onFatal, onCommit }: GroupCommitOptions): GroupCommit {
   let settles: Waiting<Settlement, Settled>[] = [];
   let accepts: Waiting<AcceptItem, Stored>[] = [];
   let commands: Waiting<Command, { value: unknown }>[] = [];
@@ -92,6 +94,7 @@ export function createGroupCommit({ port, clock, onFatal }: GroupCommitOptions):
       const taken = take();
       port.post(taken.batch, (result) => {
         posted--;
+        onCommit?.(taken.batch.rows, clock.now() - taken.batch.at.now);
         // Those that follow fail as well; it is told once.
         const isNewsFatal = result.fatal !== undefined && closedBy?.fault !== "fatal";
         if (result.fatal !== undefined) stop(result.fatal);

@@ -1,5 +1,7 @@
 import type { EventFacts, EventOrigin, Priority } from "../../domain/event.ts";
 import type { PosthornError } from "../../domain/errors.ts";
+import type { Refused } from "../../domain/refusal.ts";
+import type { AuditNote } from "./audit.ts";
 
 /** What came in: events with what they owe to whom, and the requests that made none. */
 export interface EventLog {
@@ -15,8 +17,14 @@ export interface EventLog {
   loadUnfinishedFanOuts(): Promise<readonly UnfinishedFanOut[]>;
   /** Keeps a refused or ignored request in its source's ring. May be dropped under load: it is a log. */
   logRequest(request: LoggedRequest): void;
-  /** Notes that a logged request was taken in again. Nothing happens when it has left the ring. */
-  noteRequestReplay(id: string, replay: RequestReplay): Promise<void>;
+  /** Notes that a logged request was taken in again, and has its entry also where it has left the ring. */
+  noteRequestReplay(id: string, replay: RequestReplay, audit?: AuditNote): Promise<void>;
+  /**
+   * Takes away the body of an event, what destinations answered to it, and the bodies of requests that were the same one
+   * again, with the entry in the audit log. Refused while deliveries are open; forced, they become dead letters first, so
+   * many in a call: it is called again until `isEnd`. To do it again changes nothing.
+   */
+  eraseBody(eventSeq: number, isForced: boolean, audit?: AuditNote): Promise<BodyErasure | Refused>;
   /** Notes that the message of an event has left its queue: from now on the event may be deleted when it is old. */
   settleMessage(eventSeq: number, how: Exclude<TakenMessage["state"], "held">): Promise<void>;
   /**
@@ -28,6 +36,12 @@ export interface EventLog {
     message: ReopeningMessage,
     deliveries: readonly ReopenedDelivery[],
   ): Promise<boolean>;
+}
+
+export interface BodyErasure {
+  /** Subscriptions whose deliveries were ended. */
+  ended: readonly number[];
+  isEnd: boolean;
 }
 
 export const MESSAGE_STATES = ["held", "acknowledged", "parked"] as const;

@@ -2,6 +2,8 @@ import type { Ages } from "../../domain/retention.ts";
 import type { Refused } from "../../domain/refusal.ts";
 import type { DeadReason } from "../../domain/delivery.ts";
 import type { RecoverInclude, ReplayFilter, ReplayKind, ReplayStatus } from "../../domain/replay.ts";
+import type { AuditNote } from "./audit.ts";
+import type { Erasures } from "./erasures.ts";
 import type { DeliveryKey } from "./lanes.ts";
 import type { Page, PageOf } from "./reads.ts";
 
@@ -9,7 +11,7 @@ import type { Page, PageOf } from "./reads.ts";
  * Work that takes longer than a call: when it is due, whose it is, how far it has come. Leases run by the store's own
  * clock, so that two processes never think that one job is theirs.
  */
-export interface Jobs {
+export interface Jobs extends Erasures {
   /** Periodic jobs by name, each with its runs, the latest first. */
   load(): Promise<readonly JobRow[]>;
   /** Makes sure that the job runs no later than then; makes it known when it is not. */
@@ -27,8 +29,8 @@ export interface Jobs {
   findReplay(id: string): Promise<ReplayRow | undefined>;
   /** The latest first. */
   listReplays(filter: ReplayRowFilter, page: Page): Promise<PageOf<ReplayRow>>;
-  /** Refused when it is over, or when there is none. What it already is changes nothing. */
-  setReplayStatus(id: string, status: ReplayStatus, error?: string): Promise<ReplayRow | Refused>;
+  /** Refused when it is over, or when there is none. What it already is changes nothing, and has no entry. */
+  setReplayStatus(id: string, status: ReplayStatus, error?: string, audit?: AuditNote): Promise<ReplayRow | Refused>;
   /**
    * Does what the job is for to each of these, as far as their state still allows it, and moves its cursor in the same
    * transaction, so that nothing is done twice or left out. Nothing is done when it is not running, or its cursor is not
@@ -109,9 +111,11 @@ export interface NewReplay {
   totalIsExact: boolean;
   /** In wall time, as all times of a job. */
   createdAt: number;
+  /** Written when it is begun. */
+  audit?: AuditNote | undefined;
 }
 
-export interface ReplayRow extends NewReplay {
+export interface ReplayRow extends Omit<NewReplay, "audit"> {
   status: ReplayStatus;
   /** Deliveries that were changed; that had changed by themselves; that could not be. */
   done: number;
@@ -178,6 +182,8 @@ export interface ReplayPage {
 
 export interface FoundDelivery extends DeliveryKey {
   isMissing: boolean;
+  /** The subscription that it went to, where it ended so. */
+  movedTo: number | undefined;
   type: string;
 }
 
@@ -199,8 +205,8 @@ export type PruneStep =
    * as long as ids are. Changes at most `maxRows` rows and 4 MB, or one event. `requests`: the same for logged requests.
    */
   | { of: "events" | "requests"; afterSeq: number; maxRows: number; rules: RetentionRules; wall: number }
-  /** Those that were made before then. */
-  | { of: "idempotency_keys"; before: number }
+  /** Those that were made before then; of entries of the audit log all but the last, with a signed checkpoint. */
+  | { of: "idempotency_keys" | "audit"; before: number }
   /** Spans that begin before then, in unix minutes. */
   | { of: "attempt_stats"; minute: number; hour: number };
 

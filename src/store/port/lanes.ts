@@ -4,6 +4,7 @@ import type { HeaderBlock } from "../../domain/header-block.ts";
 import type { PosthornError } from "../../domain/errors.ts";
 import type { AttemptResult } from "../../domain/outcome.ts";
 import type { Refused } from "../../domain/refusal.ts";
+import type { AuditNote } from "./audit.ts";
 
 /**
  * Deliveries on their way: who may send which, and what became of it. What is due is judged by the store's own clock
@@ -35,8 +36,11 @@ export interface Lanes {
    * the lanes where another of the same ordering key may go now.
    */
   expire(): Promise<{ expired: number; movedUp: readonly number[] } & Deaths>;
-  /** What an operator does to one delivery. Resolves to the state it was in; undefined when a replay has made it. */
-  change(key: DeliveryKey, change: DeliveryChange): Promise<DeliveryState | Refused | undefined>;
+  /**
+   * What an operator does to one delivery, with its entry in the audit log. Resolves to the state it was in; undefined
+   * when a replay has made it.
+   */
+  change(key: DeliveryKey, change: DeliveryChange, audit?: AuditNote): Promise<DeliveryState | Refused | undefined>;
   /** Changes what waits in a lane, at most one transaction's worth: nothing is left to do when `changed` is 0. */
   changeLane(subscriptionSeq: number, change: LaneChange): Promise<LaneChanged>;
 }

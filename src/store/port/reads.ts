@@ -4,9 +4,10 @@ import type { EventFacts, EventOrigin } from "../../domain/event.ts";
 import type { EventSummary, LoggedRequest, RequestOutcome, RequestReplay, TakenMessage } from "./event-log.ts";
 import type { AttemptStats, ReplayPage, ReplayWalk } from "./jobs.ts";
 import type { AttemptRecord, DeliveryKey } from "./lanes.ts";
+import type { LogReads } from "./log-reads.ts";
 
 /** Reads for people and programs. Never on the way of an event; served apart from the writes. */
-export interface Reads {
+export interface Reads extends LogReads {
   findEvent(id: string, tenantId: string | undefined): Promise<StoredEvent | undefined>;
   /** Of the message that the event came as, where that was noted. */
   findMessage(eventSeq: number): Promise<TakenMessage | undefined>;
@@ -45,6 +46,14 @@ export interface Reads {
   findImbalance(): Promise<number>;
   /** From counters, in the order of `ids`; zeros for one that is not known. */
   loadTenantUsage(ids: readonly string[]): Promise<readonly TenantUsage[]>;
+  /**
+   * Of each subscription, the oldest of those that wait to be sent, without those whose first try is yet to come;
+   * undefined where none does. Of very many, only those are looked at that have been due for longest and those that are
+   * due last.
+   */
+  findOldestOpen(subscriptionSeqs: readonly number[], now: number): Promise<readonly (OldestOpen | undefined)[]>;
+  /** Of each subscription, how many dead letters hold up what has their ordering key; counts no further than 1,000. */
+  countBlockedKeys(subscriptionSeqs: readonly number[]): Promise<readonly number[]>;
   /** In no particular order; spans without attempts are left out. */
   loadAttemptStats(query: AttemptStatsQuery): Promise<readonly AttemptStats[]>;
   /** Room that was freed inside of the store and that new events use. */
@@ -132,7 +141,10 @@ export interface StoredEvent extends EventFacts {
   request: string | undefined;
   details: string | undefined;
   deliveryCount: number;
+  /** Of the body; 0 when that was erased. */
   size: number;
+  /** When its body was erased, in wall time. */
+  erasedAt?: number | undefined;
   open: number;
   delivered: number;
   dead: number;
@@ -193,6 +205,14 @@ export interface DeliveryCounters {
   deadLetters: number;
   /** Deleted after their time. */
   pruned: number;
+}
+
+export interface OldestOpen {
+  /** In wall time. */
+  receivedAt: number;
+  /** In scheduling time. */
+  dueAt: number;
+  isUntried: boolean;
 }
 
 export interface TenantUsage {

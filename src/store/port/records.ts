@@ -1,3 +1,4 @@
+import type { AuditNote } from "./audit.ts";
 import type { AcceptResult, NewDelivery, NewEvent } from "./event-log.ts";
 import type { NewReplay, ReplayRow } from "./jobs.ts";
 import type { Page, PageOf } from "./reads.ts";
@@ -31,7 +32,7 @@ export interface Records {
    * Keeps what changes by itself and is not configuration, one for each record or kept version, in place of the one
    * before. It moves no version. Nothing happens where the record is deleted; its state goes with it.
    */
-  noteStates(states: readonly RecordState[]): Promise<void>;
+  noteStates(states: readonly RecordState[], audit?: readonly AuditNote[]): Promise<void>;
 
   /** What was kept of a series, the latest first, without bytes. */
   listVersions(series: RecordSeries, page: Page): Promise<PageOf<RecordVersion>>;
@@ -42,6 +43,7 @@ export interface Records {
 }
 
 export type RecordKind =
+  | "alert"
   | "event_type"
   | "key"
   | "source"
@@ -111,6 +113,8 @@ export interface WriteRequest {
   /** A job that follows from the changes; begun with them. */
   replay?: NewReplay | undefined;
   mark?: IdempotencyMark | undefined;
+  /** What is told of it in the audit log. */
+  audit?: readonly AuditNote[] | undefined;
   /** Wall time: when what is made was made, and what is changed was changed. */
   at: number;
 }

@@ -1,4 +1,3 @@
-import { createHmac } from "node:crypto";
 import { STATE, rankOf } from "../../domain/delivery.ts";
 import { isGeneratedId } from "../../domain/ids.ts";
 import { PRIORITIES, type Priority } from "../../domain/event.ts";
@@ -6,10 +5,13 @@ import type { NewDelivery, NewEvent } from "../port/event-log.ts";
 import type { Stored } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
+import { hashKey } from "./dedupe-hash.ts";
 import { createEventBlocks } from "./event-blocks.ts";
 import { createEventIds } from "./event-ids.ts";
 import { readLastSeq } from "./event-numbers.ts";
+import { createGivenIdLookup } from "./given-ids.ts";
 import type { Moves } from "./move.ts";
+import { createReturnedEvents } from "./returned-events.ts";
 import type { SendingWalk } from "./sending-rows.ts";
 import { MESSAGE_STATE } from "./taken-messages.ts";
 import type { TransactionPart } from "./transactions.ts";
@@ -42,7 +44,7 @@ export function createAccept(
   counters: CounterDeltas,
   moves: Pick<Moves, "isNext">,
   sending: Pick<SendingWalk, "noteNewRow">,
-  options: AcceptOptions,
+  options: AcceptOptions & { storeId: string },
 ): Accept {
   // Run by `get` and not by `run`, which makes an object of what nobody asks for, at a third of a statement's cost.
   const insertEvent = db.prepare(`
@@ -79,6 +81,11 @@ export function createAccept(
   const ids = createEventIds(db);
   let lastSeq = readLastSeq(db);
   const blocks = createEventBlocks(db, lastSeq + 1);
+  const findGiven = createGivenIdLookup((sql) => db.prepare(sql), options.hashKey);
+  const returned = createReturnedEvents(db, {
+    storeId: options.storeId,
+    findSeq: (id, tenantId) => findGenerated(id, tenantId) ?? findGiven(id, tenantId),
+  });
 
   /** The id of the event that already has this key, or the free place where its hash goes. */
   function lookUpKey(event: NewEvent, key: string): { knownAs: string } | { freeHash: bigint } {
@@ -143,7 +150,7 @@ export function createAccept(
         freeReplayHash = found.freeHash;
       }
       // A sender may hand back an id that this gateway made.
-      if (event.givenId && isGeneratedId(event.id, "evt") && isGeneratedOf(event.tenantId, event.id)) {
+      if (event.givenId && isGeneratedId(event.id, "evt") && findGenerated(event.id, event.tenantId) !== undefined) {
         return reportDuplicate(event, event.id, wall);
       }
       const seq = ++lastSeq;
@@ -177,6 +184,7 @@ export function createAccept(
       blocks.note(seq, event, deliveries.length === 0);
       if (isLarge) insertBody.run(seq, event.body);
       if (event.heldGeneration !== undefined) holdMessage.run(seq, event.heldGeneration);
+      if (event.details !== undefined) returned.note(seq, event);
       if (freeHash !== undefined) saveHash.run(freeHash, seq);
       if (freeReplayHash !== undefined) saveHash.run(freeReplayHash, seq);
       const to = { eventSeq: seq, dueAt: event.dueAt, priority: event.priority, orderingKey: event.orderingKey };
@@ -213,9 +221,10 @@ export function createAccept(
     },
   };
 
-  function isGeneratedOf(tenantId: string, id: string): boolean {
+  function findGenerated(id: string, tenantId: string): number | undefined {
     const seq = ids.find(id);
-    return seq !== undefined && (selectTenant.get(seq) as { tenant_id: string }).tenant_id === tenantId;
+    if (seq === undefined) return undefined;
+    return (selectTenant.get(seq) as { tenant_id: string }).tenant_id === tenantId ? seq : undefined;
   }
 
   function reportDuplicate(event: NewEvent, knownAs: string, wall: number): { duplicateOf: string } {
@@ -260,10 +269,4 @@ interface FanOutRow {
   priority: number;
   ordering_key: string | null;
   due_at: number;
-}
-
-/** Keyed, so that a sender cannot make keys that collide; 62 bits: SQLite's integer key, with room to step on. */
-export function hashKey(secret: Uint8Array, tenantId: string, key: string): bigint {
-  const digest = createHmac("sha1", secret).update(`${tenantId}\0${key}`).digest();
-  return digest.readBigInt64BE(0) & 0x3fff_ffff_ffff_ffffn;
 }

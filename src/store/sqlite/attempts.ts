@@ -1,6 +1,7 @@
 import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
 import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
 import { createAttemptForms } from "./attempt-forms.ts";
+import { keepLastAttemptOf, readLastAttemptSeq } from "./attempt-numbers.ts";
 import type { Database } from "./connection.ts";
 import type { TransactionPart } from "./transactions.ts";
 
@@ -54,13 +55,8 @@ export function createAttemptLog(db: Database): AttemptLog {
     insert into attempts (seq, previous, event_seq, subscription_seq, number, started_at, duration_ms, result, cause, url,
       address, request_headers, response_code, response_headers, response_body, error, form, signatures)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-  const selectLastSeq = db.prepare("select coalesce(max(seq), 0) as seq from attempts");
   const forms = createAttemptForms(db);
-  let nextSeq = readNextSeq();
-
-  function readNextSeq(): number {
-    return (selectLastSeq.get() as { seq: number }).seq + 1;
-  }
+  let nextSeq = readLastAttemptSeq(db) + 1;
 
   return {
     get nextSeq() {
@@ -92,7 +88,7 @@ export function createAttemptLog(db: Database): AttemptLog {
       );
     },
     rollback() {
-      nextSeq = readNextSeq();
+      nextSeq = readLastAttemptSeq(db) + 1;
       forms.rollback();
     },
   };
@@ -109,6 +105,7 @@ export function createAttempts(db: Database): Attempts {
     select started_at from attempts where seq in (select seq from chain) and number = ?3
     union all
     select started_at from old_attempts where event_seq = ?1 and subscription_seq = ?2 and number = ?3`);
+  const keepLast = db.prepare(keepLastAttemptOf("d.event_seq = ?1 and d.subscription_seq = ?2"));
   const deleteLogged = db.prepare(`${CHAIN} delete from attempts where seq in (select seq from chain)`);
   const deleteOld = db.prepare("delete from old_attempts where event_seq = ? and subscription_seq = ?");
   const pointAtNone = db.prepare(
@@ -126,6 +123,7 @@ export function createAttempts(db: Database): Attempts {
     },
     mayHaveOld: (eventSeq) => lastOldEvent !== null && eventSeq <= lastOldEvent,
     deleteAll({ eventSeq, subscriptionSeq }) {
+      keepLast.run(eventSeq, subscriptionSeq);
       deleteLogged.run(eventSeq, subscriptionSeq);
       deleteOld.run(eventSeq, subscriptionSeq);
       pointAtNone.run(eventSeq, subscriptionSeq);
@@ -135,6 +133,7 @@ export function createAttempts(db: Database): Attempts {
 
 /** Those of whole events, for when they have become old. */
 export function createAttemptsOfEvents(db: Database) {
+  const keepLast = db.prepare(keepLastAttemptOf("d.event_seq between ?1 and ?2"));
   const deleteLogged = db.prepare(`
     ${chainOf("d.event_seq between ?1 and ?2")} delete from attempts where seq in (select seq from chain)`);
   const deleteOld = db.prepare("delete from old_attempts where event_seq between ? and ?");
@@ -157,6 +156,7 @@ export function createAttemptsOfEvents(db: Database) {
   return {
     /** Before the deliveries, which lead to them. */
     delete(firstEvent: number, lastEvent: number): void {
+      keepLast.run(firstEvent, lastEvent);
       deleteLogged.run(firstEvent, lastEvent);
       deleteOld.run(firstEvent, lastEvent);
     },

@@ -21,13 +21,15 @@ export interface Claim {
 
 const CLAIM = statesOf("claim");
 
+/** Behind the hops and the id where it came from, if it has either. */
+const TRACE = `case when substr(e.details, 1, 220) like '%"trace":"00-%' then json_extract(e.details, '$.trace') end`;
 /** Only of what came from another place, which says so after its hops. */
 export const ORIGIN_ID = `case when e.details like '{"hops":%' then json_extract(e.details, '$.origin_event_id') end`;
 
 /** As one text beside the body: the driver takes longer for 22 values than SQLite for finding and writing them. */
 const CONTENT = `json_array(d.event_seq, d.subscription_seq, d.generation, d.attempt_count, d.uncounted_attempts, d.next_trigger,
   d.expires_at, e.id, e.type, e.version, e.source, e.tenant_id, e.priority, e.origin, e.ordering_key, e.occurred_at, e.received_at,
-  e.content_type, e.size, substr(e.details, 1, 10), ${ORIGIN_ID}), e.body`;
+  e.content_type, e.size, substr(e.details, 1, 10), ${ORIGIN_ID}, ${TRACE}), e.body`;
 
 export function createClaim(
   db: Database,
@@ -132,6 +134,7 @@ type Content = readonly [
   /** Where its hops stand, if it has any. */
   startOfDetails: string | null,
   originId: string | null,
+  trace: string | null,
 ];
 
 function isExpired({ expiresAt }: ClaimedDelivery, now: number): boolean {
@@ -167,6 +170,7 @@ function toClaimed([content, body]: ReadRow): ClaimedDelivery {
       contentType: row[17] ?? undefined,
       hops: row[19] === null ? 0 : hopsOf(row[19]),
       originId: row[20] ?? undefined,
+      trace: row[21] ?? undefined,
       size: row[18],
       body: body ?? undefined,
     },

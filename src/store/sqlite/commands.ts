@@ -1,12 +1,16 @@
 import type { BatchTime } from "../commit/batch.ts";
 import type { NewDelivery } from "../port/event-log.ts";
 import type { DeliveryChange, DeliveryKey, LaneChange } from "../port/lanes.ts";
+import { isRefused } from "../../domain/refusal.ts";
+import type { AuditNote } from "../port/audit.ts";
 import type { Accept } from "./accept.ts";
+import type { AuditLog } from "./audit.ts";
 import type { Claim } from "./claim.ts";
 import { createAttemptStatsWrites } from "./attempt-stats.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { createDeliveryChanges } from "./delivery-changes.ts";
+import { createBodyErasure } from "./erase-body.ts";
 import type { Expire } from "./expire.ts";
 import { createJobWrites } from "./jobs.ts";
 import { createLaneChanges } from "./lane-changes.ts";
@@ -19,11 +23,13 @@ import { createReplayWrites } from "./replays.ts";
 import { createRequestNotes } from "./request-ring.ts";
 import type { Retention } from "./retention.ts";
 import { createMessageWrites } from "./taken-messages.ts";
+import { createTenantErasure } from "./tenant-erasure.ts";
 
 export interface CommandParts {
   /** Of the batch that is being written. */
   at: Readonly<BatchTime>;
   accept: Accept;
+  audit: AuditLog;
   claim: Pick<Claim, "nextDueAt">;
   counters: CounterDeltas;
   expire: Expire;
@@ -35,7 +41,7 @@ export interface CommandParts {
 
 /** The writes that are not on the way of every event, by port and method, each in the same transactions as the rest. */
 export function createCommands(db: Database, parts: CommandParts) {
-  const { at, accept, counters, expire, moves, recover } = parts;
+  const { at, accept, audit, counters, expire, moves, recover } = parts;
   const { insertReplay, ...replays } = createReplayWrites(db, parts);
   const change = createDeliveryChanges(db, moves, accept);
   const changeLane = createLaneChanges(db, parts);
@@ -44,21 +50,31 @@ export function createCommands(db: Database, parts: CommandParts) {
     events: {
       fanOut: (eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined) =>
         accept.fanOut(eventSeq, deliveries, cursor, at.wall),
-      ...createRequestNotes(db),
+      ...createRequestNotes(db, (note) => audit.append([note], at.wall)),
+      ...createBodyErasure(db, parts),
       ...createMessageWrites(db, at, (key, delivery) => void change(key, { act: "replay", ...delivery }, at.now)),
     },
     lanes: {
       ...recover,
       expire: () => expire.all(at.now),
-      change: (key: DeliveryKey, wanted: DeliveryChange) => change(key, wanted, at.now),
+      change(key: DeliveryKey, wanted: DeliveryChange, note?: AuditNote) {
+        const changed = change(key, wanted, at.now);
+        if (note !== undefined && !isRefused(changed)) audit.append([note], at.wall);
+        return changed;
+      },
       changeLane: (subscriptionSeq: number, wanted: LaneChange) => changeLane(subscriptionSeq, wanted, at.now),
     },
-    records: createRecordWrites(db, { accept, insertReplay, onTenantDeleted: counters.forgetTenant }),
+    records: createRecordWrites(db, { at, accept, audit, insertReplay, onTenantDeleted: counters.forgetTenant }),
     jobs: {
       ...createJobWrites(db, at),
       ...replays,
       ...createAttemptStatsWrites(db),
-      prune: createPrune(db, parts.retention),
+      ...createTenantErasure(db, parts),
+      prune: createPrune(db, parts.retention, (before, limit) => audit.prune(before, limit, at.wall)),
+    },
+    audit: {
+      note: (notes: readonly AuditNote[], wall: number) => audit.append(notes, wall),
+      begin: (wall: number) => audit.begin(wall),
     },
   };
 }

@@ -7,12 +7,14 @@ import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { ORIGIN_ID } from "./claim.ts";
 import { conditions, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
 
-const DELIVERY = `
+export const DELIVERY_COLUMNS = `
   d.event_seq as eventSeq, d.subscription_seq as subscriptionSeq, e.id as eventId, ${ORIGIN_ID} as originEventId,
   e.type as eventType,
   e.tenant_id as tenantId, s.id as subscriptionId, d.state, d.generation, d.attempt_count as attemptCount,
   d.next_attempt_at as nextAttemptAt, (d.state = ${STATE.pending} and d.rank is null) as waitsForKey, d.created_at as createdAt,
-  d.completed_at as completedAt, d.dead_reason as deadReason, d.last_error as lastError
+  d.completed_at as completedAt, d.dead_reason as deadReason, d.last_error as lastError`;
+
+const DELIVERY = `${DELIVERY_COLUMNS}
   from deliveries d join events e on e.seq = d.event_seq join records s on s.seq = d.subscription_seq`;
 
 export function createDeliveryReads(prepare: Prepare) {
@@ -67,7 +69,7 @@ export function createDeliveryReads(prepare: Prepare) {
   };
 }
 
-function toDelivery(row: object): StoredDelivery {
+export function toDelivery(row: object): StoredDelivery {
   const delivery = toRow(row) as { state: number; waitsForKey: number; deadReason?: string };
   return {
     ...delivery,

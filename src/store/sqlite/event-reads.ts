@@ -1,21 +1,20 @@
-import { publishKey } from "../../domain/dedupe-key.ts";
 import { ENDED, STATE } from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
 import type { UnfinishedFanOut } from "../port/event-log.ts";
 import type { EventFilter, EventPage, EventSpan, LoadedEvent, SearchPage, StoredEvent } from "../port/reads.ts";
-import { hashKey } from "./accept.ts";
 import { createEventIdLookup } from "./event-ids.ts";
+import { createGivenIdLookup } from "./given-ids.ts";
 import { parseCursor, toRow, type Prepare } from "./query-rows.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
 
 /** By how much the clock may have been set back without an event being overlooked. */
 const CLOCK_MARGIN_MS = 86_400_000;
 
-const EVENT = `
+export const EVENT_COLUMNS = `
   e.seq, e.id, e.type, e.version, e.source, e.tenant_id as tenantId, e.priority, e.origin, e.occurred_at as occurredAt,
   e.received_at as receivedAt, e.published_at as publishedAt, e.expires_at as expiresAt,
   e.ordering_key as orderingKey, e.content_type as contentType, e.request, e.details,
-  e.delivery_count as deliveryCount, e.size,
+  e.delivery_count as deliveryCount, e.size, e.erased_at as erasedAt,
   (select count(*) from deliveries d where d.event_seq = e.seq and d.state < ${ENDED})
     + (e.fan_out_cursor is not null) as open,
   (select count(*) from deliveries d where d.event_seq = e.seq and d.state = ${STATE.delivered}) as delivered,
@@ -30,12 +29,13 @@ export function createEventReads(prepare: Prepare) {
   const { value } = prepare("select value from meta where key = 'dedupe_hash_key'").get() as { value: unknown };
   const secret = Buffer.from(String(value), "hex");
   const findGenerated = createEventIdLookup(prepare);
+  const findGiven = createGivenIdLookup(prepare, secret);
 
   const search: SearchOptions = {
     prepare,
     nowMs: () => performance.now(),
     loadEvent(seq) {
-      const row = prepare(`select ${EVENT} from events e where e.seq = ?`).get(seq);
+      const row = prepare(`select ${EVENT_COLUMNS} from events e where e.seq = ?`).get(seq);
       return row === undefined ? undefined : toEvent(row);
     },
     loadBody: (seq) => loadEvent(seq)?.body,
@@ -58,7 +58,7 @@ export function createEventReads(prepare: Prepare) {
     const seq = findGenerated(id);
     if (seq === undefined) return undefined;
     const select = prepare(
-      `select ${EVENT} from events e where e.seq = ?1 and e.tenant_id = coalesce(?2, e.tenant_id)`,
+      `select ${EVENT_COLUMNS} from events e where e.seq = ?1 and e.tenant_id = coalesce(?2, e.tenant_id)`,
     );
     return select.get(seq, tenantId ?? null);
   }
@@ -73,23 +73,10 @@ export function createEventReads(prepare: Prepare) {
             }[]
           ).map((row) => row.tenant_id);
     for (const tenant of tenants) {
-      const row = findByKey(tenant, publishKey(id));
-      if (row !== undefined) return row;
+      const seq = findGiven(id, tenant);
+      if (seq !== undefined) return prepare(`select ${EVENT_COLUMNS} from events e where e.seq = ?`).get(seq);
     }
     return undefined;
-  }
-
-  function findByKey(tenantId: string, key: string): object | undefined {
-    const select = prepare(`
-      select ${EVENT}, e.dedupe_key as dedupeKey from dedupe left join events e on e.seq = dedupe.event_seq
-      where dedupe.hash = ?`);
-    const bytes = Buffer.from(key);
-    for (let hash = hashKey(secret, tenantId, key); ; hash += 1n) {
-      const row = select.get(hash) as { dedupeKey: Uint8Array | null; tenantId: string | null } | undefined;
-      if (row === undefined) return undefined;
-      // Of a deleted event the place may be left.
-      if (row.dedupeKey !== null && row.tenantId === tenantId && bytes.equals(row.dedupeKey)) return row;
-    }
   }
 
   return {
@@ -143,8 +130,8 @@ function findFirstReceived(prepare: Prepare, time: number, lastSeq: number): num
   return low;
 }
 
-function toEvent(row: object): StoredEvent {
-  const { dedupeKey: _, ...event } = toRow(row) as { dedupeKey?: Uint8Array; priority: number; origin: number };
+export function toEvent(row: object): StoredEvent {
+  const event = toRow(row) as { priority: number; origin: number };
   return {
     ...event,
     priority: PRIORITIES[event.priority],

@@ -1,5 +1,6 @@
 import type { Database } from "./connection.ts";
-import { hashKey, readKeys, type AcceptOptions } from "./accept.ts";
+import { readKeys, type AcceptOptions } from "./accept.ts";
+import { hashKey } from "./dedupe-hash.ts";
 
 /** What becomes of the ids of events that are deleted: they stay known for as long as the ids of others do. */
 export interface KnownIds {

@@ -1,6 +1,6 @@
 import { isTerminal } from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
-import { formatDeliveryId } from "../../domain/ids.ts";
+import { describeMove } from "../../domain/moved-delivery.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { MoveTo } from "../port/lanes.ts";
 import type { Accept } from "./accept.ts";
@@ -45,7 +45,7 @@ export function createMoveOver(
 
   return (row, to, { now, attemptCount }) => {
     open(row, to);
-    const error = `moved to ${formatDeliveryId(row.event_seq, to.subscriptionSeq)}`;
+    const error = describeMove(row.event_seq, to.subscriptionSeq);
     return moves.end(row, "cancelled", { now, attemptCount, error, leavesKeyQueue: true });
   };
 }

@@ -20,8 +20,12 @@ export interface SqliteStoreOptions {
   dedupeHorizonMs: number;
   /** The disk failed: whether the last batch is on it is unknown. The process must end. */
   onFatal: (error: PosthornError) => void;
+  /** A group of writes was answered: how many rows it made or changed, about, and how long that took. */
+  onCommit?: ((rows: number, tookMs: number) => void) | undefined;
   /** Default true. Without threads everything runs in the caller's turn, for simulations. */
   thread?: boolean | undefined;
+  /** Hex of 32 bytes that the head of the audit log is signed with. Without them it is not signed. */
+  auditSeedHex?: string | undefined;
   /** For tests only. */
   synchronous?: "FULL" | "NORMAL" | "OFF" | undefined;
 }
@@ -33,13 +37,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     file,
     synchronous: options.synchronous,
     dedupeHorizonMs: options.dedupeHorizonMs,
+    auditSeedHex: options.auditSeedHex,
     hashKeyHex: randomBytes(32).toString("hex"),
     storeId: `str_${randomBytes(16).toString("hex")}`,
   };
   const { writer, holder, reader } = thread ? await openThreads(writerOptions) : openLocally(writerOptions);
   const { storeId, version, syncMode, lastKnownNow } = writer.info;
   const clock = createClock(lastKnownNow);
-  const commits = createGroupCommit({ port: writer, clock, onFatal: options.onFatal });
+  const commits = createGroupCommit({ port: writer, clock, onFatal: options.onFatal, onCommit: options.onCommit });
   let closing: Promise<void> | undefined;
 
   /** Methods of a port that join the group commit. */
@@ -79,7 +84,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
         });
       },
       logRequest: commits.logRequest,
-      ...written("events", "fanOut", "noteRequestReplay", "settleMessage", "reopenByMessage"),
+      ...written("events", "fanOut", "noteRequestReplay", "eraseBody", "settleMessage", "reopenByMessage"),
       ...read("events", "loadUnfinishedFanOuts"),
     },
 
@@ -111,12 +116,20 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       ...read("reads", "findDelivery", "listAttempts", "listDeliveries", "listDeadLetters", "walk", "countReopened"),
       ...read("reads", "listRequests", "findRequest", "loadRequestBody"),
       ...read("reads", "loadCounters", "findImbalance", "loadTenantUsage", "loadAttemptStats", "loadReusableBytes"),
+      ...read("reads", "findLogEnd", "readLog"),
+      ...read("reads", "findOldestOpen", "countBlockedKeys"),
     },
 
     jobs: {
       ...written("jobs", "schedule", "start", "renew", "end"),
       ...written("jobs", "setReplayStatus", "stepReplay", "addAttemptStats", "prune"),
-      ...read("jobs", "load", "findReplay", "listReplays"),
+      ...written("jobs", "beginErasure", "stepErasure"),
+      ...read("jobs", "load", "findReplay", "listReplays", "findErasure", "listErasing"),
+    },
+
+    audit: {
+      ...written("audit", "note", "begin"),
+      ...read("audit", "list", "read"),
     },
 
     close: () => (closing ??= close()),

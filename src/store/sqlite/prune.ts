@@ -7,7 +7,11 @@ import type { Retention } from "./retention.ts";
 const STEP = 500;
 const NOTHING = { afterSeq: 0, isEnd: true, deliveries: 0, answers: 0, bytes: 0 };
 
-export function createPrune(db: Database, retention: Retention): (step: PruneStep) => Pruned {
+export function createPrune(
+  db: Database,
+  retention: Retention,
+  pruneAudit: (before: number, limit: number) => number,
+): (step: PruneStep) => Pruned {
   const deleteMarks = db.prepare(`
     delete from idempotency_keys where (scope, key) in (
       select scope, key from idempotency_keys where made_at < ? limit ${STEP})`);
@@ -24,6 +28,8 @@ export function createPrune(db: Database, retention: Retention): (step: PruneSte
         return { ...NOTHING, ...retention.pruneRequests(step) };
       case "idempotency_keys":
         return toEnd(deleteMarks.run(step.before).changes);
+      case "audit":
+        return toEnd(pruneAudit(step.before, STEP));
       case "attempt_stats":
         return toEnd(deleteStats.run(step.minute, step.hour).changes);
     }

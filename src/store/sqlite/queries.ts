@@ -1,14 +1,18 @@
+import { createAuditReads } from "./audit-reads.ts";
 import { createAttemptStatsReads } from "./attempt-stats.ts";
 import type { Database } from "./connection.ts";
 import { createCounterReads } from "./counter-reads.ts";
 import { createDeliveryReads } from "./delivery-reads.ts";
 import { createEventReads, createFanOutReads } from "./event-reads.ts";
 import { createJobReads } from "./jobs.ts";
+import { createLogReads } from "./log-reads.ts";
+import { createLaneReads } from "./lane-reads.ts";
 import { createPrepare } from "./query-rows.ts";
 import { createRecordReads } from "./records.ts";
 import { createReplayReads, createWalks } from "./replay-reads.ts";
 import { createRequestReads } from "./request-reads.ts";
 import { createMessageReads } from "./taken-messages.ts";
+import { createErasureReads } from "./tenant-erasure.ts";
 import { createTenantReads } from "./tenants.ts";
 
 /** Everything that only reads, by port and method, on a connection of its own. */
@@ -22,16 +26,20 @@ export function createQueries(db: Database) {
       ...events,
       ...createMessageReads(prepare),
       ...createDeliveryReads(prepare),
+      ...createLaneReads(prepare),
       ...createWalks(prepare),
       ...createRequestReads(prepare, events.findEvent),
       ...createCounterReads(prepare),
       ...createTenantReads(prepare),
       ...createAttemptStatsReads(db),
+      ...createLogReads(db, prepare),
     },
     jobs: {
       ...createJobReads(db),
       ...createReplayReads(prepare),
+      ...createErasureReads(prepare),
     },
+    audit: createAuditReads(db, prepare),
   };
 }
 

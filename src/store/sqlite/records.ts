@@ -15,8 +15,10 @@ import type {
   WriteRefusal,
   WriteRequest,
 } from "../port/records.ts";
+import type { AuditLog } from "./audit.ts";
+import type { AuditNote } from "../port/audit.ts";
 import type { Accept } from "./accept.ts";
-import type { Stored } from "../commit/batch.ts";
+import type { BatchTime, Stored } from "../commit/batch.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createMarkLookup, createMarkWrite } from "./idempotency-keys.ts";
 import type { createReplayWrites } from "./replays.ts";
@@ -31,11 +33,14 @@ export function createRecordWrites(
   db: Database,
   parts: {
     accept: Pick<Accept, "accept">;
+    audit: Pick<AuditLog, "append">;
+    /** Of the batch that is being written. */
+    at: Pick<BatchTime, "wall">;
     insertReplay: ReturnType<typeof createReplayWrites>["insertReplay"];
     onTenantDeleted?: (id: string) => void;
   },
 ) {
-  const { accept, insertReplay, onTenantDeleted } = parts;
+  const { accept, at, audit, insertReplay, onTenantDeleted } = parts;
   const find = db.prepare(`
     select seq, id, version, format, deleted_at from records where kind = ? and tenant_id = ? and id = ?`);
   const findChange = db.prepare("select 1 from records where version > ? and kind = ? and format > 0 limit 1");
@@ -135,19 +140,19 @@ export function createRecordWrites(
     return undefined;
   }
 
-  function apply(change: RecordChange, version: number, at: number): number {
+  function apply(change: RecordChange, version: number, wall: number): number {
     const { kind, tenantId, id, kept } = change;
     if (kept !== undefined) {
       const { series, number, data } = kept;
       const bytes = change.act === "put" ? (change.blob ?? null) : null;
-      keep.run(kind, tenantId, series, number, id, change.format, change.act === "delete" ? 1 : 0, data, bytes, at);
+      keep.run(kind, tenantId, series, number, id, change.format, change.act === "delete" ? 1 : 0, data, bytes, wall);
     }
     if (change.act === "put") {
-      if (tenantId !== "" && BEARS_TENANT.has(kind)) insertTenant(tenantId, at, version);
+      if (tenantId !== "" && BEARS_TENANT.has(kind)) insertTenant(tenantId, wall, version);
       const { format, data, blob = null } = change;
-      return (put.get(kind, tenantId, id, version, format, data, blob, at) as { seq: number }).seq;
+      return (put.get(kind, tenantId, id, version, format, data, blob, wall) as { seq: number }).seq;
     }
-    const { seq } = markDeleted.get(kind, tenantId, id, version, at) as { seq: number };
+    const { seq } = markDeleted.get(kind, tenantId, id, version, wall) as { seq: number };
     forgetState.run(seq);
     if (kind === "tenant") onTenantDeleted?.(id);
     return seq;
@@ -163,10 +168,11 @@ export function createRecordWrites(
       const seqs = changes.map((change) => apply(change, version, request.at));
       const events = (request.events ?? []).map((one) => accept.accept(one.event, one.deliveries, request.at));
       const replay = request.replay && insertReplay(request.replay);
+      audit.append(request.audit ?? [], request.at);
       return { kind: "written", version, seqs, events, replay };
     },
 
-    noteStates(states: readonly RecordState[]): void {
+    noteStates(states: readonly RecordState[], notes: readonly AuditNote[] = []): void {
       for (const note of states) {
         if ("seq" in note) {
           noteState.run(note.seq, note.state);
@@ -175,6 +181,7 @@ export function createRecordWrites(
           noteVersion.run(note.state, kind, tenantId, series, note.number);
         }
       }
+      audit.append(notes, at.wall);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { ENDED, STATE } from "../../domain/delivery.ts";
+import { MOVED, readMove } from "../../domain/moved-delivery.ts";
 import type { FoundDelivery, ReplayPage, ReplayRow, ReplayRowFilter, ReplayWalk } from "../port/jobs.ts";
 import { ATTEMPT_TRIGGERS, type DeliveryKey } from "../port/lanes.ts";
 import type { Page, PageOf } from "../port/reads.ts";
@@ -47,7 +48,8 @@ export function createWalks(prepare: Prepare) {
         if (found.length === page.limit) return { found, after: last, isEnd: false };
         last = { eventSeq: row.event_seq, subscriptionSeq: row.subscription_seq };
         scanned++;
-        if (row.is_wanted === 1) found.push({ ...last, isMissing: row.state === null, type: row.type });
+        if (row.is_wanted !== 1) continue;
+        found.push({ ...last, isMissing: row.state === null, movedTo: readMove(row.move), type: row.type });
       }
       return { found, after: last, isEnd: scanned < page.maxScanned };
     },
@@ -60,6 +62,8 @@ export function createWalks(prepare: Prepare) {
     },
   };
 }
+
+const MOVE = `case when d.state = ${STATE.cancelled} and d.last_error like '${MOVED}%' then d.last_error end`;
 
 /** Conditions stand beside the row, not in its way: a walk that finds nothing must end too. */
 interface Conditions {
@@ -91,7 +95,7 @@ function walkDead(walk: ReplayWalk, after: DeliveryKey) {
   return {
     // Those of other subscriptions are passed over in the index, where that costs too little to be counted.
     sql: `
-      select d.event_seq, d.subscription_seq, d.state, e.type, (${wanted.sql.join(" and ")}) as is_wanted
+      select d.event_seq, d.subscription_seq, d.state, ${MOVE} as move, e.type, (${wanted.sql.join(" and ")}) as is_wanted
       from deliveries d indexed by dead_letters_by_event join events e on e.seq = d.event_seq
       where d.state = ${STATE.dead} and (d.event_seq, d.subscription_seq) > (?, ?) and d.event_seq <= ?
         ${subscriptionSeq === undefined ? "" : "and d.subscription_seq = ?"}
@@ -112,7 +116,7 @@ function walkDeliveries(walk: ReplayWalk, after: DeliveryKey) {
   add(wanted, "d.subscription_seq = ?", walk.subscriptionSeq);
   return {
     sql: `
-      select d.event_seq, d.subscription_seq, d.state, e.type, (${wanted.sql.join(" and ")}) as is_wanted
+      select d.event_seq, d.subscription_seq, d.state, ${MOVE} as move, e.type, (${wanted.sql.join(" and ")}) as is_wanted
       from deliveries d join events e on e.seq = d.event_seq
       where (d.event_seq, d.subscription_seq) > (?, ?) and d.event_seq <= ?
       order by d.event_seq, d.subscription_seq limit ?`,
@@ -136,7 +140,7 @@ function walkEvents(walk: ReplayWalk, after: DeliveryKey) {
   const values = had.includes("?") ? [walk.now, ...wanted.values] : wanted.values;
   return {
     sql: `
-      select e.seq as event_seq, ? as subscription_seq, d.state, e.type, (${wanted.sql.join(" and ")}) as is_wanted
+      select e.seq as event_seq, ? as subscription_seq, d.state, ${MOVE} as move, e.type, (${wanted.sql.join(" and ")}) as is_wanted
       from events e left join deliveries d on d.event_seq = e.seq and d.subscription_seq = ?
       where e.seq > ? and e.seq <= ? order by e.seq limit ?`,
     values: [subscriptionSeq, ...values, subscriptionSeq, after.eventSeq, walk.upToSeq],
@@ -149,6 +153,7 @@ interface WalkSql {
   event_seq: number;
   subscription_seq: number;
   state: number | null;
+  move: string | null;
   type: string;
   is_wanted: number;
 }

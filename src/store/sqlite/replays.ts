@@ -2,10 +2,12 @@ import { STATE, rankOfReplay } from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
 import { refuse, type Refused } from "../../domain/refusal.ts";
 import { isOver, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../../domain/replay.ts";
+import type { AuditNote } from "../port/audit.ts";
 import type { NewReplay, ReplayItem, ReplayRow, ReplayStep, ReplayStepResult } from "../port/jobs.ts";
 import { ATTEMPT_TRIGGERS } from "../port/lanes.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { Accept } from "./accept.ts";
+import type { AuditLog } from "./audit.ts";
 import { createAttempts } from "./attempts.ts";
 import type { Database } from "./connection.ts";
 import type { DeliveryRow, Moves } from "./move.ts";
@@ -25,7 +27,7 @@ const TAKES: Readonly<Record<ReplayKind, readonly number[]>> = {
 
 export function createReplayWrites(
   db: Database,
-  { moves, accept, at }: { moves: Moves; accept: Accept; at: Readonly<BatchTime> },
+  { moves, accept, audit, at }: { moves: Moves; accept: Accept; audit: AuditLog; at: Readonly<BatchTime> },
 ) {
   const insert = db.prepare(`
     insert into replays (id, tenant_id, kind, status, filter, subscription_seq, lane_seq, after_seq, up_to_seq, cursor,
@@ -103,6 +105,7 @@ export function createReplayWrites(
       const known = findById(replay.id);
       if (known !== undefined) return fromReplaySql(known);
       trim.run();
+      if (replay.audit !== undefined) audit.append([replay.audit], replay.createdAt);
       const row = insert.get(
         replay.id,
         replay.tenantId ?? null,
@@ -120,13 +123,14 @@ export function createReplayWrites(
       return fromReplaySql(row);
     },
 
-    setReplayStatus(id: string, status: ReplayStatus, error?: string): ReplayRow | Refused {
+    setReplayStatus(id: string, status: ReplayStatus, error?: string, note?: AuditNote): ReplayRow | Refused {
       const row = findById(id);
       if (row === undefined) return refuseUnknown(id);
       if (row.status === status) return fromReplaySql(row);
       if (isOver(row.status)) {
         return refuse("conflict", `The replay ${id} is ${row.status}: nothing can be changed about it.`);
       }
+      if (note !== undefined) audit.append([note], at.wall);
       return fromReplaySql(setStatus.get(status, isOver(status) ? at.wall : null, error ?? null, id));
     },
 

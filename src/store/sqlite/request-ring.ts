@@ -1,4 +1,5 @@
 import { type LoggedRequest, REQUEST_OUTCOMES, type RequestReplay } from "../port/event-log.ts";
+import type { AuditNote } from "../port/audit.ts";
 import type { Database } from "./connection.ts";
 
 /** A flood of bad requests must not fill the disk: each source keeps its newest. */
@@ -70,13 +71,14 @@ export function createRequestRing(db: Database): RequestRing {
   };
 }
 
-export function createRequestNotes(db: Database) {
+export function createRequestNotes(db: Database, append: (note: AuditNote) => void) {
   const noteReplay = db.prepare(
     "update requests set replayed_at = ?, replayed_by = ?, replay_event_ids = ? where id = ?",
   );
   return {
-    noteRequestReplay(id: string, { at, by, eventIds }: RequestReplay): void {
+    noteRequestReplay(id: string, { at, by, eventIds }: RequestReplay, audit?: AuditNote): void {
       noteReplay.run(at, by ?? null, JSON.stringify(eventIds), id);
+      if (audit !== undefined) append(audit);
     },
   };
 }

@@ -4,17 +4,15 @@ import { BATCH_LIMITS } from "../commit/batch.ts";
 import type { Pruned, PruneStep } from "../port/jobs.ts";
 import type { AcceptOptions } from "./accept.ts";
 import { createAttemptFormRemoval } from "./attempt-forms.ts";
-import { createAttempts, createAttemptsOfEvents } from "./attempts.ts";
+import { createAttemptsOfEvents } from "./attempts.ts";
 import type { Database } from "./connection.ts";
-import { TENANT_OF } from "./counters.ts";
-import { createEventIdRemoval } from "./event-ids.ts";
-import { LAST_EVENT_SEQ } from "./event-numbers.ts";
-import { createKnownIds, type DeletedEvent } from "./known-ids.ts";
+import { createEventRemoval, type RemovedEvent } from "./event-removal.ts";
+import { createKnownIds } from "./known-ids.ts";
 import type { RequestRing } from "./request-ring.ts";
 import { createRetentionWalk } from "./retention-walk.ts";
 import { MESSAGE_STATE } from "./taken-messages.ts";
 
-const { pending, sending, delivered, dead, cancelled } = STATE;
+const { pending, sending, dead } = STATE;
 
 /** What ended a moment ago may still get an attempt that comes late. */
 const JUST_ENDED_MS = 3_600_000;
@@ -29,80 +27,15 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
       coalesce(sum(state in (${pending}, ${sending}) or (state = ${dead} and queued_key is not null)), 0) as needed,
       max(case when state = ${dead} then completed_at end) as lastDeathAt, max(completed_at) as lastEndAt
     from deliveries where event_seq = ?`);
-  const countEnds = db.prepare(`
-    select subscription_seq as subscriptionSeq, sum(state = ${delivered}) as delivered, sum(state = ${dead}) as dead,
-      sum(state = ${cancelled}) as cancelled, count(*) as count
-    from deliveries where event_seq between ? and ? group by subscription_seq`);
-  const addPruned = db.prepare(`
-    update counters set pruned_delivered = pruned_delivered + ?2, pruned_dead = pruned_dead + ?3,
-      pruned_cancelled = pruned_cancelled + ?4
-    where tenant_id = ${TENANT_OF} and subscription_seq = ?1`);
-  const addPrunedEvents = db.prepare(`
-    update counters set pruned = pruned + ?2, stored_bytes = stored_bytes - ?3
-    where tenant_id = ?1 and subscription_seq = 0`);
-  const attempts = createAttempts(db);
   const attemptsOfEvents = createAttemptsOfEvents(db);
-  const removeAll = ["deliveries", "bodies", "taken_messages"].map((table) =>
-    db.prepare(`delete from ${table} where event_seq between ? and ?`),
-  );
-  const removeEvents = db.prepare("delete from events where seq between ? and ?");
-  // The dead ones last: as long as they are there, their time is what counts.
-  const selectSomeDeliveries = db.prepare(`
-    select subscription_seq as subscriptionSeq, state, attempt_count as attemptCount from deliveries where event_seq = ?
-    order by state = ${dead}, subscription_seq limit ?`);
-  const removeDelivery = db.prepare("delete from deliveries where event_seq = ? and subscription_seq = ?");
-  const selectLastSeq = db.prepare("select max(seq) as seq from events");
-  const keepLastSeq = db.prepare("insert or replace into meta (key, value) values (?, ?)");
   const selectRequests = db.prepare(`
     select seq, ring, tenant_id as tenantId, received_at as receivedAt, coalesce(length(body), 0) as size
     from requests where seq > ? order by seq limit ?`);
   const removeRequest = db.prepare("delete from requests where seq = ?");
   const walk = createRetentionWalk(db);
   const ids = createKnownIds(db, options);
-  const generatedIds = createEventIdRemoval(db);
+  const removal = createEventRemoval(db, ids);
   const removeForms = createAttemptFormRemoval(db);
-
-  /** Events that follow each other, with none between them. */
-  function removeRun(run: readonly OldEvent[], wall: number): number {
-    const [first, last] = [(run[0] as OldEvent).seq, (run.at(-1) as OldEvent).seq];
-    if ((selectLastSeq.get() as { seq: number }).seq === last) keepLastSeq.run(LAST_EVENT_SEQ, last);
-    let count = 0;
-    for (const ends of countEnds.all(first, last) as unknown as Ends[]) {
-      addPruned.run(ends.subscriptionSeq, ends.delivered, ends.dead, ends.cancelled);
-      count += ends.count;
-    }
-    attemptsOfEvents.delete(first, last);
-    for (const remove of removeAll) remove.run(first, last);
-    generatedIds.remove(first, last);
-    removeEvents.run(first, last);
-    const sums = new Map<string, { count: number; bytes: number }>();
-    for (const event of run) {
-      // One that was parked may be put back into its queue, and is another event then.
-      if (event.messageState === MESSAGE_STATE.parked) ids.forget(event);
-      else ids.leave({ ...event, receivedAt: Math.max(event.receivedAt, event.settledAt ?? 0) }, wall);
-      const sum = sums.get(event.tenantId) ?? { count: 0, bytes: 0 };
-      sums.set(event.tenantId, { count: sum.count + 1, bytes: sum.bytes + event.size });
-    }
-    for (const [tenantId, sum] of sums) addPrunedEvents.run(tenantId, sum.count, sum.bytes);
-    return count;
-  }
-
-  /** Of an event with more rows than one step may change; of one delivery all go together. */
-  function removePart(seq: number, maxRows: number): number {
-    let [removed, rows] = [0, 0];
-    for (const { subscriptionSeq, state, attemptCount } of selectSomeDeliveries.all(
-      seq,
-      maxRows,
-    ) as unknown as Part[]) {
-      rows += 1 + attemptCount;
-      if (removed > 0 && rows > maxRows) break;
-      addPruned.run(subscriptionSeq, ...[delivered, dead, cancelled].map((one) => (state === one ? 1 : 0)));
-      attempts.deleteAll({ eventSeq: seq, subscriptionSeq });
-      removeDelivery.run(seq, subscriptionSeq);
-      removed++;
-    }
-    return removed;
-  }
 
   /** Of an event that stays. Returns how many were erased, and when the next are due. */
   function erase({ seq, receivedAt }: OldEvent, { answers }: Ages, wall: number, maxRows: number): [number, number] {
@@ -120,7 +53,7 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
     let run: OldEvent[] = [];
     let rows = 0;
     const endRun = () => {
-      if (run.length > 0) sum.deliveries += removeRun(run, wall);
+      if (run.length > 0) sum.deliveries += removal.removeRun(run, wall);
       sum.removed += run.length;
       run = [];
     };
@@ -139,7 +72,7 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
         const cost = 1 + stand.deliveries + stand.attempts;
         if (rows > 0 && (rows + cost > maxRows || sum.bytes + event.size > BATCH_LIMITS.maxBytes)) return cut();
         if (cost > maxRows && stand.deliveries > 0) {
-          sum.deliveries += removePart(event.seq, maxRows);
+          sum.deliveries += removal.removePart(event.seq, maxRows);
           return cut();
         }
         run.push(event);
@@ -171,13 +104,16 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
     if (place.kind === "block") return { ...pruneBlock(place, step), isEnd: false };
     const isEnd =
       place.kind === "end" &&
-      generatedIds.removeOldMarks(maxRows) < maxRows &&
+      removal.removeOldMarks(maxRows) < maxRows &&
       removeForms(maxRows) < maxRows &&
       ids.forgetOld(wall, maxRows) < maxRows;
     return { ...NOTHING, afterSeq: place.afterSeq, isEnd };
   }
 
   return {
+    removal,
+    ids,
+    forgetRing: (ring: string) => options.ring.forget(ring),
     pruneEvents: stepOn,
 
     pruneRequests({ afterSeq, rules, wall, maxRows }: AgeStep): Pick<Pruned, "removed" | "afterSeq" | "isEnd"> {
@@ -213,18 +149,8 @@ function dueAtOf({ receivedAt, isFanningOut, messageState }: OldEvent, stand: St
   return lastEndAt === null ? dueAt : Math.max(dueAt, lastEndAt + JUST_ENDED_MS);
 }
 
-interface OldEvent extends DeletedEvent {
-  size: number;
+interface OldEvent extends RemovedEvent {
   isFanningOut: number;
-  /** Null where nothing was noted of a message. */
-  messageState: number | null;
-  settledAt: number | null;
-}
-
-interface Part {
-  subscriptionSeq: number;
-  state: number;
-  attemptCount: number;
 }
 
 interface Stand {
@@ -234,14 +160,6 @@ interface Stand {
   needed: number;
   lastDeathAt: number | null;
   lastEndAt: number | null;
-}
-
-interface Ends {
-  subscriptionSeq: number;
-  delivered: number;
-  dead: number;
-  cancelled: number;
-  count: number;
 }
 
 interface OldRequest {

@@ -32,6 +32,7 @@ export function createSettle(
       next_attempt_at = null, completed_at = ?, last_error = null
     where event_seq = ? and subscription_seq = ? and state in ${SUCCEED.from} and generation = ? and attempt_count = 0
       and last_attempt is null and queued_key is null`);
+  const isBodyErased = db.prepare("select 1 from events where seq = ? and erased_at is not null");
   const pointAtLast = db.prepare("update deliveries set last_attempt = ? where event_seq = ? and subscription_seq = ?");
   // Of a delivery that is being sent again the number stays, because the one that sends it compares it.
   const countLateAttempt = db.prepare(`
@@ -61,7 +62,8 @@ export function createSettle(
 
   /** By far the most frequent end, in two statements: delivered at the first try, and nobody queues behind it. */
   function deliverAtOnce(s: Settlement): boolean {
-    if (s.verdict !== "delivered" || s.attemptNumber !== 1 || attempts.mayHaveOld(s.eventSeq)) return false;
+    if (s.verdict !== "delivered" || s.attemptNumber !== 1 || s.attempt.error !== undefined) return false;
+    if (attempts.mayHaveOld(s.eventSeq)) return false;
     const { changes } = deliver.run(
       log.nextSeq,
       s.attempt.startedAt + Math.round(s.attempt.durationMs),
@@ -74,6 +76,10 @@ export function createSettle(
     count(s.subscriptionSeq, s.attempt);
     counters.addDelivery(s.subscriptionSeq, "delivered", 1);
     return true;
+  }
+
+  function isTaken(row: DeliveryRow): boolean {
+    return row.state !== STATE.sending;
   }
 
   function isCurrent(row: DeliveryRow, s: Settlement): boolean {
@@ -92,8 +98,11 @@ export function createSettle(
     settle(s, now) {
       if (deliverAtOnce(s)) return NOTHING_FOLLOWS;
 
-      const number = recordAttempt(s.eventSeq, s.subscriptionSeq, s.attemptNumber, s.attempt);
       const row = moves.find(s.eventSeq, s.subscriptionSeq);
+      const isErased = row !== undefined && isTaken(row) && isBodyErased.get(s.eventSeq) !== undefined;
+      // What comes late may echo a body that is gone.
+      const attempt = isErased ? { ...s.attempt, responseHeaders: undefined, responseBody: undefined } : s.attempt;
+      const number = recordAttempt(s.eventSeq, s.subscriptionSeq, s.attemptNumber, attempt);
       if (row === undefined || !isCurrent(row, s)) {
         countLateAttempt.run(number, s.eventSeq, s.subscriptionSeq);
         return { applied: false, next: undefined, movedUp: false };

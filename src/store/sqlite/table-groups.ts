@@ -8,6 +8,7 @@ const LOG_TABLES: ReadonlySet<string> = new Set([
   "dedupe",
   "known_ids",
   "taken_messages",
+  "returned_events",
   "deliveries",
   "attempts",
   "attempt_forms",

@@ -10,6 +10,7 @@ import {
 } from "../commit/batch.ts";
 import type { FaultReport } from "../commit/faults.ts";
 import { createAccept } from "./accept.ts";
+import { createAuditLog } from "./audit.ts";
 import { createClaim } from "./claim.ts";
 import { createCommands, type Commands } from "./commands.ts";
 import { explainCorruption, openWriteConnection, type ConnectionOptions, type Database } from "./connection.ts";
@@ -28,6 +29,7 @@ import { createTransactions } from "./transactions.ts";
 
 export interface WriterOptions extends ConnectionOptions {
   dedupeHorizonMs: number;
+  auditSeedHex?: string | undefined;
   /** Made at the first start, 32 bytes as hex; a later start keeps the one it finds. */
   hashKeyHex: string;
   /** Likewise. */
@@ -50,6 +52,10 @@ export interface Writer {
 
 /** Larger logs stall commits for longer when they are checkpointed. */
 const MAX_LOG_PAGES = 2000;
+/** Deleting changes pages all over the file: each in the log is another one to be written there. */
+const MAX_SCATTERED_PAGES = 400;
+
+const DELETING: ReadonlySet<string> = new Set(["prune", "stepErasure"]);
 
 type Run<Item, Result> = (item: Item) => OrFault<Result>;
 /** How one item of a batch is written. */
@@ -73,7 +79,7 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
   const moves = createMoves(db, counters);
   const known = { dedupeHorizonMs: options.dedupeHorizonMs, hashKey: Buffer.from(hashKeyHex, "hex") };
   const sending = createSendingWalk(db);
-  const accept = createAccept(db, counters, moves, sending, known);
+  const accept = createAccept(db, counters, moves, sending, { ...known, storeId });
   const expire = createExpire(db, moves);
   const claim = createClaim(db, expire.one, sending);
   const moveOver = createMoveOver(db, moves, accept, at);
@@ -81,7 +87,19 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
   const recover = createRecover(db, moves, settle, claim.nextDueAt, at);
   const ring = createRequestRing(db);
   const retention = createRetention(db, { ...known, ring });
-  const commands = createCommands(db, { at, accept, claim, expire, recover, counters, moves, moveOver, retention });
+  const audit = createAuditLog(db, { storeId, seedHex: options.auditSeedHex });
+  const commands = createCommands(db, {
+    at,
+    accept,
+    audit,
+    claim,
+    expire,
+    recover,
+    counters,
+    moves,
+    moveOver,
+    retention,
+  });
   const knownTime = createKnownTime(db);
   const transactions = createTransactions(db, [
     { write: () => counters.write(), rollback: () => counters.discard() },
@@ -90,9 +108,12 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
     sending,
     knownTime,
     settle,
+    audit,
   ]);
   /** After a fault of the disk nothing more is written: what is on it is unknown. */
   let lost: FaultReport | undefined;
+  /** Something was deleted since the last checkpoint. */
+  let isScattered = false;
   const readLog = db.prepare("pragma wal_checkpoint(noop)");
   const checkpoint = db.prepare("pragma wal_checkpoint(passive)");
 
@@ -161,7 +182,9 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
   function checkpointLog(): void {
     try {
       const { log } = readLog.get() as { log: number };
-      if (log >= MAX_LOG_PAGES) checkpoint.get();
+      if (log < (isScattered ? MAX_SCATTERED_PAGES : MAX_LOG_PAGES)) return;
+      checkpoint.get();
+      isScattered = false;
     } catch (error) {
       // With a full disk the log grows on; everything is in it.
       report(error);
@@ -178,6 +201,7 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
     commit(batches) {
       if (lost !== undefined) return batches.map((batch) => failAll(batch, lost as FaultReport));
       const results = commitAll(batches);
+      isScattered ||= batches.some(({ commands: all }) => all.some(({ name }) => DELETING.has(name)));
       if (lost === undefined) checkpointLog();
       // What was committed is on disk whatever became of the checkpoint.
       const last = results.at(-1);

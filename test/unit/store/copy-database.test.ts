@@ -11,7 +11,17 @@ import { collectGarbage } from "../../support/collect-garbage.ts";
 import { insertRecord } from "../../support/insert-record.ts";
 
 /** Tables that a backup without the event log has in full. */
-const CONFIGURATION = ["migrations", "meta", "records", "record_states", "jobs", "record_versions"];
+const CONFIGURATION = [
+  "migrations",
+  "meta",
+  "records",
+  "record_states",
+  "jobs",
+  "record_versions",
+  "audit",
+  "audit_marks",
+  "tenant_erasures",
+];
 const ROWS = 5000;
 
 let folder: string;

@@ -28,6 +28,7 @@ describe("blocks of events", () => {
     return createAccept(db, counters, moves, createSendingWalk(db), {
       dedupeHorizonMs: 1,
       hashKey: new Uint8Array(32),
+      storeId: "here",
     });
   }
 

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createAccept } from "../../../src/store/sqlite/accept.ts";
+import { createAuditLog } from "../../../src/store/sqlite/audit.ts";
 import { createClaim } from "../../../src/store/sqlite/claim.ts";
 import { openWriteConnection, type Database } from "../../../src/store/sqlite/connection.ts";
 import { createCounterDeltas } from "../../../src/store/sqlite/counters.ts";
@@ -43,7 +44,11 @@ describe("the query plans", () => {
     const counters = createCounterDeltas(db);
     const moves = createMoves(db, counters);
     const sending = createSendingWalk(db);
-    const accept = createAccept(db, counters, moves, sending, { dedupeHorizonMs: 1, hashKey: new Uint8Array(32) });
+    const accept = createAccept(db, counters, moves, sending, {
+      dedupeHorizonMs: 1,
+      hashKey: new Uint8Array(32),
+      storeId: "here",
+    });
     const claim = createClaim(db, createExpire(db, moves).one, sending);
     const at = { now: NOON, wall: NOON };
     const moveOver = createMoveOver(db, moves, accept, at);
@@ -51,7 +56,8 @@ describe("the query plans", () => {
     createRequestRing(db);
     createDeliveryChanges(db, moves, accept);
     createLaneChanges(db, { moves, moveOver, claim });
-    createReplayWrites(db, { moves, accept, at });
+    const audit = createAuditLog(db, { storeId: "str_1", seedHex: undefined });
+    createReplayWrites(db, { moves, accept, audit, at });
   }
 
   function planOf(plans: Map<string, string>, ...words: readonly string[]): string {
@@ -158,7 +164,7 @@ describe("the query plans", () => {
   it("search events by their place in the log, and leap by index", () => {
     const plans = plansOf((db) => {
       db.exec(
-        "insert into events select 1, '', 0, '', '', '', '', 0, 0, 0, 0, 0, 0, 0, 0, x'', '', '', '', 0, 0, 0, x''",
+        "insert into events select 1, '', 0, '', '', '', '', 0, 0, 0, 0, 0, 0, 0, 0, x'', '', '', '', 0, 0, 0, x'', null",
       );
       const { reads } = createQueries(db);
       for (const status of ["FAILED", "PENDING"] as const) {

@@ -2,7 +2,7 @@ import { readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { publishKey } from "../../../src/domain/dedupe-key.ts";
-import { hashKey } from "../../../src/store/sqlite/accept.ts";
+import { hashKey } from "../../../src/store/sqlite/dedupe-hash.ts";
 import type { BatchResult, Command, WriteBatch } from "../../../src/store/commit/batch.ts";
 import type { WriteRequest } from "../../../src/store/port/records.ts";
 import { openReadConnection } from "../../../src/store/sqlite/connection.ts";

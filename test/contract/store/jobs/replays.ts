@@ -22,7 +22,7 @@ import { inFreshPlace, insertLane, useStore, type StoreHarness } from "../harnes
 
 let lastId = 0;
 
-function newReplay(change: Partial<NewReplay> = {}): NewReplay {
+export function newReplay(change: Partial<NewReplay> = {}): NewReplay {
   return {
     id: `rpl_${++lastId}`,
     tenantId: "default",

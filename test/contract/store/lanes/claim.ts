@@ -91,7 +91,8 @@ export function claimContract(harness: StoreHarness): void {
 
     it("hands over all that an attempt needs to know", async () => {
       const lane = await shared.newLane();
-      const details = '{"hops":7,"origin_event_id":"evt_first","metadata":{"hops":1}}';
+      const trace = `00-${"ab".repeat(16)}-${"cd".repeat(8)}-01`;
+      const details = `{"hops":7,"origin_event_id":"evt_first","trace":"${trace}","metadata":{"hops":1}}`;
       const event = newEvent({ priority: "high", orderingKey: "k", version: "3", body: Buffer.from("raw"), details });
       const eventSeq = await stored(shared.store, event, [newDelivery(lane)]);
       const [claimed] = (await claim(shared.store, lane)).claimed;
@@ -105,8 +106,8 @@ export function claimContract(harness: StoreHarness): void {
         trigger: "first",
         hasDetails: true,
       });
-      const { body, size, hops, originId, ...facts } = content ?? {};
-      expect([textOf(body), size, hops, originId]).toEqual(["raw", 3, 7, "evt_first"]);
+      const { body, size, hops, originId, trace: continued, ...facts } = content ?? {};
+      expect([textOf(body), size, hops, originId, continued]).toEqual(["raw", 3, 7, "evt_first", trace]);
       expect(event).toMatchObject(facts);
       expect(Object.keys(facts)).toHaveLength(11);
     });

@@ -1,0 +1,156 @@
+import { randomBytes } from "node:crypto";
+import { createAuditKey } from "../../domain/audit/audit-key.ts";
+import { canonicalJson } from "../../domain/audit/canonical-json.ts";
+import {
+  BEGINNING,
+  CHAIN_BEGUN,
+  CHAIN_BROKEN,
+  hashData,
+  hashEntry,
+  textOfMark,
+  writeEntry,
+  type AuditData,
+  type AuditMark,
+  type AuditMarkName,
+} from "../../domain/audit/entry.ts";
+import type { AuditNote } from "../port/audit.ts";
+import type { Database } from "./connection.ts";
+import type { TransactionPart } from "./transactions.ts";
+
+/** What a store without a key lacks: its chain is hashed, and its head is not signed. */
+export interface AuditLogOptions {
+  storeId: string;
+  seedHex: string | undefined;
+}
+
+/** Writes entries in the transaction that is open; their head is signed once for all of them, before it commits. */
+export interface AuditLog extends Required<TransactionPart> {
+  append(notes: readonly AuditNote[], at: number): void;
+  begin(at: number): void;
+  /** Deletes the oldest ones that were written before then, and signs where the chain begins from here on. */
+  prune(before: number, limit: number, at: number): number;
+  /** Takes away what entries of a tenant say beside the fact; at most so many. */
+  eraseData(tenantId: string, upToSeq: number, limit: number): number;
+  /** Of the last entry; 0 before the first. */
+  lastSeq(): number;
+}
+
+type Place = Pick<AuditMark, "seq" | "hash">;
+
+const SALT_BYTES = 16;
+const GATEWAY = { actor: "gateway", kind: "audit", id: "audit" };
+
+export function createAuditLog(db: Database, { storeId, seedHex }: AuditLogOptions): AuditLog {
+  const key = seedHex === undefined ? undefined : createAuditKey(seedHex);
+  const insert = db.prepare("insert into audit (seq, entry, data, hash) values (?, ?, ?, ?)");
+  const selectMark = db.prepare("select seq, hash, at, signature from audit_marks where name = ?");
+  const putMark = db.prepare(
+    "insert or replace into audit_marks (name, seq, hash, at, signature) values (?, ?, ?, ?, ?)",
+  );
+  const selectLast = db.prepare("select coalesce(max(seq), 0) as seq from audit");
+  const countRecords = db.prepare("select count(*) as records from records where deleted_at is null and format > 0");
+  const selectOldest = db.prepare("select seq, hash, entry ->> '$.at' as at from audit order by seq limit ?");
+  const removeUpTo = db.prepare("delete from audit where seq <= ?");
+  const erase = db.prepare(`
+    update audit set data = null where seq in (
+      select seq from audit where entry ->> '$.tenant_id' = ? and seq <= ? and data is not null limit ?)`);
+
+  /** What this transaction has written and not signed yet. */
+  let pending: (Place & { at: number }) | undefined;
+  /** The last head that this process has written: one that is behind it was put back by somebody. */
+  let written: AuditMark | undefined;
+
+  function findMark(name: AuditMarkName): AuditMark | undefined {
+    return selectMark.get(name) as AuditMark | undefined;
+  }
+
+  function sign(name: AuditMarkName, place: Place, at: number): AuditMark {
+    const mark = { seq: place.seq, hash: place.hash, at };
+    const signature = key?.sign(textOfMark(name, storeId, mark)) ?? "";
+    putMark.run(name, mark.seq, mark.hash, at, signature);
+    return { ...mark, signature };
+  }
+
+  function add(after: Place, note: AuditNote, at: number): Place {
+    const { actor, via = null, act, kind, id, tenantId = null, before, after: made, details, address } = note;
+    const hasData = before !== undefined || made !== undefined || details !== undefined || address !== undefined;
+    const said: AuditData = { salt: randomBytes(SALT_BYTES).toString("hex"), before, after: made, details, address };
+    const data = hasData ? canonicalJson(said) : null;
+    const seq = after.seq + 1;
+    const hashed = data === null ? null : hashData(data);
+    const entry = writeEntry({ v: 1, seq, at, actor, via, act, kind, id, tenant_id: tenantId, data: hashed });
+    const hash = hashEntry(after.hash, entry);
+    insert.run(seq, entry, data, hash);
+    return { seq, hash };
+  }
+
+  function findBreak(head: AuditMark | undefined, lastRow: number): string | undefined {
+    if (head === undefined) return lastRow > 0 || written !== undefined ? "the head is missing" : undefined;
+    const isSigned = key === undefined || key.verify(textOfMark("head", storeId, head), head.signature);
+    if (!isSigned) return "the head has a wrong signature";
+    if (lastRow > head.seq) return "there are entries after the head";
+    if (written === undefined || head.seq > written.seq || head.hash === written.hash) return undefined;
+    return "the head went back";
+  }
+
+  /** Where the chain goes on. What is wrong with it is told in an entry, which no later head can hide. */
+  function open(at: number): Place {
+    if (pending !== undefined) return pending;
+    const head = findMark("head");
+    const lastRow = lastSeq();
+    const broken = findBreak(head, lastRow);
+    if (broken !== undefined) {
+      const seq = Math.max(lastRow, head?.seq ?? 0, written?.seq ?? 0);
+      return add(
+        { seq, hash: head?.hash ?? BEGINNING.hash },
+        { ...GATEWAY, act: CHAIN_BROKEN, details: { broken } },
+        at,
+      );
+    }
+    if (head !== undefined) return head;
+    const { records } = countRecords.get() as { records: number };
+    const details = { records, upgraded: records > 0 };
+    return add(BEGINNING, { ...GATEWAY, act: CHAIN_BEGUN, details }, at);
+  }
+
+  function append(notes: readonly AuditNote[], at: number): void {
+    if (notes.length === 0) return;
+    let place = open(at);
+    for (const note of notes) place = add(place, note, at);
+    pending = { ...place, at };
+  }
+
+  function lastSeq(): number {
+    return (selectLast.get() as { seq: number }).seq;
+  }
+
+  return {
+    append,
+    lastSeq,
+    begin(at) {
+      if (pending === undefined && findMark("head") === undefined) pending = { ...open(at), at };
+    },
+    prune(before, limit, at) {
+      const oldest = selectOldest.all(limit) as unknown as (Place & { at: number })[];
+      const end = oldest.findIndex((row) => row.at >= before);
+      const old = end === -1 ? oldest : oldest.slice(0, end);
+      const last = old.at(-1);
+      // The last entry stays: the head speaks of it.
+      if (last === undefined || last.seq === lastSeq()) return 0;
+      append([{ ...GATEWAY, act: "audit.prune", details: { up_to: last.seq, entries: old.length } }], at);
+      removeUpTo.run(last.seq);
+      sign("checkpoint", last, at);
+      return old.length;
+    },
+    eraseData: (tenantId, upToSeq, limit) => erase.run(tenantId, upToSeq, limit).changes,
+    write() {
+      if (pending === undefined) return;
+      written = sign("head", pending, pending.at);
+      pending = undefined;
+    },
+    rollback() {
+      pending = undefined;
+      written = undefined;
+    },
+  };
+}

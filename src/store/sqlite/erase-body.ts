@@ -1,0 +1,76 @@
+import { STATE } from "../../domain/delivery.ts";
+import { refuse, type Refused } from "../../domain/refusal.ts";
+import type { BatchTime } from "../commit/batch.ts";
+import type { AuditNote } from "../port/audit.ts";
+import type { BodyErasure } from "../port/event-log.ts";
+import { createAttemptsOfEvents } from "./attempts.ts";
+import type { AuditLog } from "./audit.ts";
+import type { Database } from "./connection.ts";
+import type { DeliveryRow, Moves } from "./move.ts";
+import { createSecureDelete } from "./secure-delete.ts";
+
+/** In one transaction; the rest follows in the next. */
+const MAX_ENDED = 1000;
+
+/** Takes the body of an event out of the store, and what destinations answered to it. */
+export function createBodyErasure(
+  db: Database,
+  { moves, audit, at }: { moves: Moves; audit: AuditLog; at: Readonly<BatchTime> },
+) {
+  const select = db.prepare(`
+    select id, tenant_id as tenantId, size, erased_at as erasedAt, fan_out_cursor as cursor from events where seq = ?`);
+  const selectOpen = db.prepare(`
+    select * from deliveries where event_seq = ? and state in (${STATE.pending}, ${STATE.sending}) limit ${MAX_ENDED + 1}`);
+  const removeBody = db.prepare("delete from bodies where event_seq = ?");
+  const emptyEvent = db.prepare("update events set body = null, size = 0, erased_at = ? where seq = ?");
+  const emptyRequests = db.prepare("update requests set body = null where event_id = ?");
+  const giveBack = db.prepare(`
+    update counters set stored_bytes = stored_bytes - ? where tenant_id = ? and subscription_seq = 0`);
+  const attempts = createAttemptsOfEvents(db);
+  const securely = createSecureDelete(db);
+
+  function endOpen(rows: readonly DeliveryRow[]): readonly number[] {
+    const ended = rows.slice(0, MAX_ENDED);
+    for (const row of ended) {
+      const { attempt_count: attemptCount } = row;
+      moves.end(row, "dead", { now: at.now, attemptCount, deadReason: "erased", leavesKeyQueue: true });
+    }
+    return ended.map((row) => row.subscription_seq);
+  }
+
+  return {
+    eraseBody(eventSeq: number, isForced: boolean, note?: AuditNote): BodyErasure | Refused {
+      const event = select.get(eventSeq) as ErasedEvent | undefined;
+      if (event === undefined) return refuse("not_found", "There is no such event.");
+      const open = selectOpen.all(eventSeq) as unknown as DeliveryRow[];
+      if (event.cursor !== null || (open.length > 0 && !isForced)) {
+        return refuse(
+          "conflict",
+          `Of this event ${open.length} deliveries are open. Wait until they have ended, or erase it with force: then they ` +
+            "become dead letters.",
+          { details: { open: open.length } },
+        );
+      }
+      const ended = endOpen(open);
+      if (ended.length < open.length) return { ended, isEnd: false };
+      if (event.erasedAt !== null) return { ended, isEnd: true };
+      securely(() => {
+        removeBody.run(eventSeq);
+        emptyEvent.run(at.wall, eventSeq);
+        emptyRequests.run(event.id);
+        attempts.eraseAnswers(eventSeq, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+      });
+      giveBack.run(event.size, event.tenantId);
+      if (note !== undefined) audit.append([note], at.wall);
+      return { ended, isEnd: true };
+    },
+  };
+}
+
+interface ErasedEvent {
+  id: string;
+  tenantId: string;
+  size: number;
+  erasedAt: number | null;
+  cursor: number | null;
+}

@@ -1,0 +1,63 @@
+import { existsSync } from "node:fs";
+import { PosthornError } from "../../domain/errors.ts";
+import type { AuditNote } from "../port/audit.ts";
+import type { RecordChange } from "../port/records.ts";
+import { createAuditLog, type AuditLog } from "./audit.ts";
+import { openWriteConnection, type Database } from "./connection.ts";
+import { createRecordWrites } from "./records.ts";
+
+export interface LocalWrite {
+  file: string;
+  /** Of the gateway whose database it is; see `SqliteStoreOptions`. */
+  auditSeedHex: string;
+  audit: AuditNote;
+  /** In wall time. */
+  at: number;
+}
+
+/** Adds a record beside a gateway that may be running: it finds it when it follows what has changed. */
+export function addRecordToDatabase(record: RecordChange, write: LocalWrite): void {
+  writeLocally(write, (db, audit) => {
+    const { at } = write;
+    const result = createRecordWrites(db, {
+      at: { wall: at },
+      accept: { accept: refuse },
+      audit,
+      insertReplay: refuse,
+    }).write([record], { at, audit: [write.audit] });
+    if (result.kind === "refused") {
+      throw new PosthornError("conflict", `The ${record.kind} ${record.id} could not be added: ${result.why}.`);
+    }
+  });
+}
+
+/** Writes one entry into the audit log of a database that no gateway need have open. */
+export function addAuditEntry(write: LocalWrite): void {
+  writeLocally(write, (_, audit) => audit.append([write.audit], write.at));
+}
+
+/** Before a key is made for it. */
+export function refuseMissingDatabase(file: string): void {
+  if (existsSync(file)) return;
+  throw new PosthornError("not_found", `There is no database ${file}. Start the gateway once, or name its --data-dir.`);
+}
+
+function writeLocally({ file, auditSeedHex }: LocalWrite, work: (db: Database, audit: AuditLog) => void): void {
+  refuseMissingDatabase(file);
+  const { db } = openWriteConnection({ file });
+  try {
+    // The checkpoints are the running gateway's own.
+    db.exec("pragma wal_autocheckpoint = 0; begin immediate");
+    const { value } = db.prepare("select value from meta where key = 'store_id'").get() as { value: string };
+    const audit = createAuditLog(db, { storeId: value, seedHex: auditSeedHex });
+    work(db, audit);
+    audit.write();
+    db.exec("commit");
+  } finally {
+    db.close();
+  }
+}
+
+function refuse(): never {
+  throw new Error("events and jobs are the gateway's only");
+}

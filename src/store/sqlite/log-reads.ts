@@ -1,0 +1,172 @@
+import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
+import { ATTEMPT_TRIGGERS } from "../port/lanes.ts";
+import type { DeletedSpan, LogPage, LogPosition, LogRequest, LoggedAttempt, LoggedEvent } from "../port/log-reads.ts";
+import { readLastAttemptSeq } from "./attempt-numbers.ts";
+import type { Database } from "./connection.ts";
+import { DELIVERY_COLUMNS, toDelivery } from "./delivery-reads.ts";
+import { readLastSeq } from "./event-numbers.ts";
+import { EVENT_COLUMNS, toEvent } from "./event-reads.ts";
+import type { Prepare } from "./query-rows.ts";
+
+/** A page holds no more than this of bodies, but always one event. */
+const PAGE_BODY_BYTES = 1_048_576;
+
+const EVENTS = `
+  select ${EVENT_COLUMNS},
+    case when e.size <= ?4 or e.type in (select value from json_each(?5))
+      then coalesce(e.body, (select b.body from bodies b where b.event_seq = e.seq)) end as body
+  from events e where e.seq > ?1 and e.seq <= ?2 and (?3 is null or e.tenant_id = ?3) order by e.seq`;
+
+const ATTEMPTS = `
+  select ${DELIVERY_COLUMNS}, e.source, a.seq, a.number, a.started_at as startedAt, a.duration_ms as durationMs,
+    a.result, a.cause, a.response_code as responseCode, a.error
+  from attempts a join deliveries d on d.event_seq = a.event_seq and d.subscription_seq = a.subscription_seq
+    join events e on e.seq = a.event_seq join records s on s.seq = a.subscription_seq
+  where a.seq > ?1 and a.seq <= ?2 and (?3 is null or e.tenant_id = ?3) order by a.seq`;
+
+/** One writer gives the numbers and commits in their order: what is visible ends where the numbers do. */
+export function createLogReads(db: Database, prepare: Prepare) {
+  function findLogEnd(): LogPosition {
+    return { eventSeq: readLastSeq({ prepare }), attemptSeq: readLastAttemptSeq({ prepare }) };
+  }
+
+  /** The numbers that a page of a log covers; where nothing is left, those up to what is there. */
+  function coverNumbers(log: "events" | "attempts", after: number, last: number, limit: number): number {
+    const cut = Math.min(last, after + limit);
+    if (cut === last || prepare(`select 1 from ${log} where seq > ? and seq <= ? limit 1`).get(after, cut)) return cut;
+    const next = prepare(`select min(seq) as seq from ${log} where seq > ?`).get(cut) as { seq: number | null };
+    return next.seq === null ? last : Math.min(last, next.seq - 1);
+  }
+
+  /** How far the bodies of a page leave room. */
+  function fitBodies(after: number, upTo: number, maxBodyBytes: number): number {
+    const sizes = prepare("select seq, size from events where seq > ? and seq <= ? order by seq");
+    let bytes = 0;
+    for (const { seq, size } of sizes.all(after, upTo) as { seq: number; size: number }[]) {
+      if (bytes > 0 && bytes + Math.min(size, maxBodyBytes) > PAGE_BODY_BYTES) return seq - 1;
+      if (size <= maxBodyBytes) bytes += size;
+    }
+    return upTo;
+  }
+
+  /** Deliveries that come later than their event would be overlooked by those who ask for their subscriptions. */
+  function waitForFanOut(after: number, upTo: number, since: number): number {
+    const select = prepare(`
+      select min(seq) as seq from events
+      where fan_out_cursor is not null and seq > ? and seq <= ? and published_at >= ?`);
+    const { seq } = select.get(after, upTo, since) as { seq: number | null };
+    return seq === null ? upTo : seq - 1;
+  }
+
+  function findDeleted(after: number, upTo: number): DeletedSpan | undefined {
+    const { count } = prepare("select count(*) as count from events where seq > ? and seq <= ?").get(after, upTo) as {
+      count: number;
+    };
+    if (count === upTo - after) return undefined;
+    let complete = upTo;
+    for (const { seq } of prepare("select seq from events where seq > ? and seq <= ? order by seq desc").all(
+      after,
+      upTo,
+    ) as { seq: number }[]) {
+      if (seq !== complete) break;
+      complete--;
+    }
+    const next = prepare("select received_at as at from events where seq > ? order by seq limit 1").get(complete) as
+      | { at: number }
+      | undefined;
+    return { completeSince: next?.at };
+  }
+
+  function readEvents(after: number, upTo: number, request: LogRequest): LoggedEvent[] {
+    const { tenantId, maxBodyBytes = -1, bodiesOf = [], subscriptionSeqs = [] } = request;
+    const rows = prepare(EVENTS).all(after, upTo, tenantId ?? null, maxBodyBytes, JSON.stringify(bodiesOf));
+    const wanted = new Map<number, number[]>();
+    if (subscriptionSeqs.length > 0) {
+      const found = prepare(`
+        select event_seq as eventSeq, subscription_seq as subscriptionSeq from deliveries
+        where event_seq > ? and event_seq <= ? and subscription_seq in (select value from json_each(?))`);
+      for (const { eventSeq, subscriptionSeq } of found.all(after, upTo, JSON.stringify(subscriptionSeqs)) as {
+        eventSeq: number;
+        subscriptionSeq: number;
+      }[]) {
+        wanted.set(eventSeq, [...(wanted.get(eventSeq) ?? []), subscriptionSeq]);
+      }
+    }
+    return rows.map((row) => {
+      const event = toEvent(row) as LoggedEvent;
+      return { ...event, subscriptionSeqs: wanted.get(event.seq) ?? [] };
+    });
+  }
+
+  function readAttempts(after: number, upTo: number, { tenantId }: LogRequest): LoggedAttempt[] {
+    return (prepare(ATTEMPTS).all(after, upTo, tenantId ?? null) as AttemptRow[]).map(toLoggedAttempt);
+  }
+
+  /** Those of events that were not read yet wait for them. */
+  function cutAttempts(after: number, upTo: number, eventSeq: number): number {
+    const select = prepare("select min(seq) as seq from attempts where seq > ? and seq <= ? and event_seq > ?");
+    const { seq } = select.get(after, upTo, eventSeq) as { seq: number | null };
+    return seq === null ? upTo : seq - 1;
+  }
+
+  function readPage(after: LogPosition, request: LogRequest): LogPage {
+    const { limit, upTo = findLogEnd(), maxBodyBytes, subscriptionSeqs = [], fanOutSince = 0 } = request;
+    let ready = upTo.eventSeq;
+    if (subscriptionSeqs.length > 0) ready = waitForFanOut(after.eventSeq, ready, fanOutSince);
+    let eventSeq = coverNumbers("events", after.eventSeq, ready, limit);
+    if (maxBodyBytes !== undefined) eventSeq = fitBodies(after.eventSeq, eventSeq, maxBodyBytes);
+    const covered = coverNumbers("attempts", after.attemptSeq, upTo.attemptSeq, limit);
+    const attemptSeq = cutAttempts(after.attemptSeq, covered, eventSeq);
+    return {
+      events: request.of === "attempts" ? [] : readEvents(after.eventSeq, eventSeq, request),
+      attempts: request.of === "events" ? [] : readAttempts(after.attemptSeq, attemptSeq, request),
+      position: { eventSeq, attemptSeq },
+      // Attempts that wait for an event whose fan-out goes on are no reason to ask again at once.
+      isEnd: eventSeq === ready && (attemptSeq === upTo.attemptSeq || ready < upTo.eventSeq),
+      deleted: findDeleted(after.eventSeq, eventSeq),
+    };
+  }
+
+  return {
+    findLogEnd,
+    readLog(after: LogPosition, request: LogRequest): LogPage {
+      // One moment for all of it: an attempt must find its event.
+      db.exec("begin");
+      try {
+        return readPage(after, request);
+      } finally {
+        db.exec("commit");
+      }
+    },
+  };
+}
+
+type AttemptRow = Record<string, unknown> & {
+  seq: number;
+  source: string;
+  number: number;
+  startedAt: number;
+  durationMs: number;
+  result: number;
+  cause: number;
+  responseCode: number | null;
+  error: string | null;
+};
+
+function toLoggedAttempt(row: AttemptRow): LoggedAttempt {
+  const { seq, source, number, startedAt, durationMs, result, cause, responseCode, error, ...delivery } = row;
+  return {
+    seq,
+    source,
+    delivery: toDelivery(delivery),
+    attempt: {
+      number,
+      startedAt,
+      durationMs,
+      result: ATTEMPT_RESULTS[result] ?? "error",
+      trigger: ATTEMPT_TRIGGERS[cause] ?? "first",
+      responseCode: responseCode ?? undefined,
+      error: error ?? undefined,
+    },
+  };
+}

@@ -1,0 +1,189 @@
+import { TENANT_ERASED } from "../../domain/audit/entry.ts";
+import type { BatchTime } from "../commit/batch.ts";
+import type { AuditNote } from "../port/audit.ts";
+import { ERASURE_STAGES, type ErasureRow, type ErasureStage, type ErasureStep } from "../port/erasures.ts";
+import type { DeliveryKey } from "../port/lanes.ts";
+import type { AuditLog } from "./audit.ts";
+import type { Database, Statement } from "./connection.ts";
+import { createEventErasure } from "./event-erasure.ts";
+import type { Moves } from "./move.ts";
+import { createRecordErasure } from "./record-erasure.ts";
+import type { Retention } from "./retention.ts";
+import { createSecureDelete } from "./secure-delete.ts";
+
+export interface TenantErasureParts {
+  moves: Moves;
+  retention: Retention;
+  audit: AuditLog;
+  /** Of the batch that is being written. */
+  at: Readonly<BatchTime>;
+}
+
+export function createTenantErasure(db: Database, parts: TenantErasureParts) {
+  const { audit, at } = parts;
+  const securely = createSecureDelete(db);
+  const log = createEventErasure(db, parts);
+  const records = createRecordErasure(db, at);
+  const find = db.prepare("select * from tenant_erasures where tenant_id = ?");
+  const insert = db.prepare(`
+    insert or replace into tenant_erasures (tenant_id, actor, via, stage, total, started_at)
+    values (?1, ?2, ?3, '${ERASURE_STAGES[0]}', coalesce(
+      (select accepted - pruned from counters where tenant_id = ?1 and subscription_seq = 0), 0), ?4) returning *`);
+  const moveOn = db.prepare(`
+    update tenant_erasures set stage = ?2, after_seq = ?3, events = events + ?4, deliveries = deliveries + ?5,
+      bytes = bytes + ?6, requests = requests + ?7, records = records + ?8, audit_entries = audit_entries + ?9, sources = ?10,
+      completed_at = ?11
+    where tenant_id = ?1 returning *`);
+
+  function runStage(row: ErasureSql, maxRows: number): Done {
+    const { tenant_id: tenantId, stage, after_seq: afterSeq } = row;
+    const sources = JSON.parse(row.sources) as string[];
+    switch (stage) {
+      case "records": {
+        const { removed, names } = records.removeLive(tenantId, maxRows);
+        return { ...NOTHING, records: removed, sources: [...sources, ...names], isEnd: removed === 0 };
+      }
+      case "events":
+        return { ...NOTHING, sources, ...log.eraseEvents(tenantId, afterSeq, maxRows) };
+      case "requests": {
+        const { removed, ...walked } = log.eraseRequests(tenantId, afterSeq, maxRows);
+        return { ...NOTHING, sources, ...walked, requests: removed };
+      }
+      case "ids": {
+        const { afterSeq: reached, isEnd } = log.eraseKnownIds(tenantId, afterSeq, maxRows);
+        return { ...NOTHING, sources, afterSeq: reached, isEnd };
+      }
+      case "rest":
+        return { ...NOTHING, sources, isEnd: records.removeTraces(tenantId, sources, maxRows) < maxRows };
+      case "audit": {
+        // Noted before: from then on the chain holds without what those before it say.
+        if (afterSeq === 0) return { ...NOTHING, sources: [], afterSeq: note(row) };
+        const auditEntries = audit.eraseData(tenantId, afterSeq - 1, maxRows);
+        return { ...NOTHING, sources: [], auditEntries, afterSeq, isEnd: auditEntries < maxRows };
+      }
+      case "done":
+        return { ...NOTHING, sources };
+    }
+  }
+
+  /** Who asked for it, and how much that was. Returns the number of the entry. */
+  function note({
+    tenant_id: tenantId,
+    actor,
+    via,
+    events,
+    deliveries,
+    bytes,
+    requests,
+    records: configured,
+  }: ErasureSql) {
+    const details = { events, deliveries, bytes, requests, records: configured };
+    const told = { actor, via: via ?? undefined, act: TENANT_ERASED, kind: "tenant", id: tenantId, tenantId, details };
+    audit.append([told], at.wall);
+    return audit.lastSeq();
+  }
+
+  function step(tenantId: string, maxRows: number): Omit<ErasureStep, "tookMs"> {
+    const row = find.get(tenantId) as ErasureSql | undefined;
+    if (row === undefined) throw new Error(`nothing is erased of the tenant ${tenantId}`);
+    if (row.stage === "done") return { row: fromSql(row), ended: [] };
+    const done = securely(() => runStage(row, maxRows));
+    const stage = done.isEnd ? nextStage(row.stage) : row.stage;
+    const moved = moveOn.get(
+      tenantId,
+      stage,
+      done.isEnd ? 0 : done.afterSeq,
+      done.events,
+      done.deliveries,
+      done.bytes,
+      done.requests,
+      done.records,
+      done.auditEntries,
+      JSON.stringify(done.sources),
+      stage === "done" ? at.wall : null,
+    ) as unknown as ErasureSql;
+    return { row: fromSql(moved), ended: done.ended };
+  }
+
+  return {
+    beginErasure(tenantId: string, begun: AuditNote): ErasureRow {
+      const known = find.get(tenantId) as ErasureSql | undefined;
+      if (known !== undefined && known.stage !== "done") return fromSql(known);
+      records.close(tenantId);
+      audit.append([begun], at.wall);
+      return fromSql(insert.get(tenantId, begun.actor, begun.via ?? null, at.wall));
+    },
+    stepErasure(tenantId: string, maxRows: number): ErasureStep {
+      const startedAt = performance.now();
+      return { ...step(tenantId, maxRows), tookMs: performance.now() - startedAt };
+    },
+  };
+}
+
+export function createErasureReads(prepare: (sql: string) => Statement) {
+  return {
+    findErasure(tenantId: string): ErasureRow | undefined {
+      const row = prepare("select * from tenant_erasures where tenant_id = ?").get(tenantId) as ErasureSql | undefined;
+      return row === undefined ? undefined : fromSql(row);
+    },
+    listErasing(): string[] {
+      const rows = prepare(
+        "select tenant_id as id from tenant_erasures where stage <> 'done' order by started_at",
+      ).all();
+      return (rows as unknown as { id: string }[]).map(({ id }) => id);
+    },
+  };
+}
+
+const NOTHING = {
+  events: 0,
+  deliveries: 0,
+  bytes: 0,
+  requests: 0,
+  records: 0,
+  auditEntries: 0,
+  afterSeq: 0,
+  isEnd: false,
+  ended: [] as readonly DeliveryKey[],
+};
+
+type Done = typeof NOTHING & { sources: readonly string[] };
+
+function nextStage(stage: ErasureStage): ErasureStage {
+  return ERASURE_STAGES[ERASURE_STAGES.indexOf(stage) + 1] ?? "done";
+}
+
+function fromSql(row: ErasureSql): ErasureRow {
+  const { stage, total, events, deliveries, bytes, requests, records } = row;
+  return {
+    tenantId: row.tenant_id,
+    stage,
+    total,
+    events,
+    deliveries,
+    bytes,
+    requests,
+    records,
+    auditEntries: row.audit_entries,
+    startedAt: row.started_at,
+    completedAt: row.completed_at ?? undefined,
+  };
+}
+
+interface ErasureSql {
+  tenant_id: string;
+  actor: string;
+  via: string | null;
+  stage: ErasureStage;
+  after_seq: number;
+  total: number;
+  events: number;
+  deliveries: number;
+  bytes: number;
+  requests: number;
+  records: number;
+  audit_entries: number;
+  sources: string;
+  started_at: number;
+  completed_at: number | null;
+}
