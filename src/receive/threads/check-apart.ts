@@ -3,7 +3,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import type { ValidationFormat } from "../../domain/validation.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
 import type { Refusal } from "../text/body-check.ts";
-import { createThreadLines } from "./thread-lines.ts";
+import { createThreadLines } from "../../threads/thread-lines.ts";
 
 /** Compiles documents and runs them in threads, in a line for each: what is large, and the first look at any of them. */
 export interface ApartChecker {

@@ -2,7 +2,8 @@ import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { PosthornError } from "../../domain/errors.ts";
 import { VALIDATION_LIMITS } from "../../domain/validation.ts";
-import { hasTooManyParts, parseQuery } from "../../route/filter-facts.ts";
+import { parseQuery } from "../../domain/parse-query.ts";
+import { hasTooManyParts } from "../../route/filter-facts.ts";
 import { findBodyKind } from "../text/content-type.ts";
 import { checkJsonText } from "../text/json-text.ts";
 import { compilePayloadSchema, TooManySteps, type Mismatch } from "../schema/payload-schema.ts";
@@ -12,7 +13,7 @@ import { compileJsonValidation } from "../validation/json-validation.ts";
 import { loadXsdEngine, type XsdEngine } from "../validation/xsd.ts";
 import type { ApartRequest, CheckCall, CheckReply, CheckThreadOptions } from "./check-apart.ts";
 import { limitWasmMemory } from "./limit-wasm-memory.ts";
-import { announceReady } from "./thread-seat.ts";
+import { announceReady } from "../../threads/thread-seat.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("check-thread.ts is started as a thread");

@@ -1,4 +1,4 @@
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../domain/errors.ts";
 import { createThreadSeat, type ThreadOptions, type ThreadSeat } from "./thread-seat.ts";
 
 /**

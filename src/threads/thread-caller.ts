@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../domain/errors.ts";
 
 /** Calls into a thread that is started when it is first needed, and again after it was lost. */
 export interface ThreadCaller<Call extends object, Reply> {

@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { Worker, type MessagePort, type ResourceLimits } from "node:worker_threads";
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../domain/errors.ts";
 
 /** A place for one thread, which is started when it is needed, ended when it takes too long, and started again. */
 export interface ThreadSeat<Call, Reply> {

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { until } from "../../../support/api-client.ts";
-import { findOwnTaskId, readWorkedMs } from "../../../../src/receive/threads/thread-seat.ts";
-import { createThreadLines, type ThreadLinesOptions } from "../../../../src/receive/threads/thread-lines.ts";
-import { skipBecause } from "../../../support/skip.ts";
+import { until } from "../../support/api-client.ts";
+import { findOwnTaskId, readWorkedMs } from "../../../src/threads/thread-seat.ts";
+import { createThreadLines, type ThreadLinesOptions } from "../../../src/threads/thread-lines.ts";
+import { skipBecause } from "../../support/skip.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "posthorn-lines-"));
 afterAll(() => rmSync(folder, { recursive: true }));

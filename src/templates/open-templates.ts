@@ -1,0 +1,198 @@
+import { mayBeJson } from "../domain/json-type.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { createThreadLines, type Send } from "../threads/thread-lines.ts";
+import { Overdue } from "../threads/thread-seat.ts";
+import type { JobReply, RenderJob, TemplateCall, TemplateReply } from "./template-call.ts";
+import type { SentFacts } from "./template-scope.ts";
+import type { Rendered, Template, TemplateFacts, Templates } from "./templates.ts";
+
+export interface TemplatesOptions {
+  /** Of the time that a thread works, for one call. */
+  renderMs?: number | undefined;
+  examineMs?: number | undefined;
+}
+
+interface Waiting {
+  readonly set: TemplateSet;
+  readonly facts: SentFacts;
+  readonly byteLength: number;
+  readonly since: number;
+  readonly done: (rendered: Rendered) => void;
+}
+
+/** A list of templates; threads know it by its number. */
+interface TemplateSet {
+  readonly number: number;
+  readonly templates: readonly Template[];
+}
+
+/** The same file names in a source tree and in a build. */
+const THREAD = new URL(`./template-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+/** What waits for one subscription goes to the thread together, up to here. */
+const MAX_BATCH = 32;
+const MAX_BATCH_BYTES = 1024 * 1024;
+const MAX_LINE_BYTES = 8 * 1024 * 1024;
+/** Longer than this, what is asked for is asked for again later. */
+const MAX_WAIT_MS = 5000;
+const EXAMINATIONS = "examinations";
+
+export function openTemplates({ renderMs = 1000, examineMs = 10_000 }: TemplatesOptions = {}): Templates {
+  const lines = createThreadLines<TemplateCall, TemplateReply>({
+    maxThreads: 2,
+    keepFirst: true,
+    idleMs: 60_000,
+    thread: THREAD,
+    // The values of the largest body that is taken, and what is made of it.
+    resourceLimits: { maxOldGenerationSizeMb: 256 },
+  });
+  const sets = new WeakMap<readonly Template[], TemplateSet>();
+  const queues = new Map<string, Waiting[]>();
+  const open = new Set<Waiting>();
+  let lastSet = 0;
+
+  function setOf(templates: readonly Template[]): TemplateSet {
+    let set = sets.get(templates);
+    if (set === undefined) sets.set(templates, (set = { number: ++lastSet, templates }));
+    return set;
+  }
+
+  function settle(one: Waiting, rendered: Rendered): void {
+    if (open.delete(one)) one.done(rendered);
+  }
+
+  /** One who waits already takes those along who come before a thread is free. */
+  function queue(line: string, one: Waiting): void {
+    const queued = queues.get(line);
+    if (queued !== undefined) {
+      const bytes = queued.reduce((sum, { byteLength }) => sum + byteLength, one.byteLength);
+      if (bytes > MAX_LINE_BYTES) return settle(one, busy("too much is waiting to be rendered"));
+      queued.push(one);
+      return;
+    }
+    queues.set(line, [one]);
+    lines.run(line, one.byteLength, (send) => renderNext(line, send)).catch((error: unknown) => giveUp(line, error));
+  }
+
+  async function renderNext(line: string, send: Send<TemplateCall, TemplateReply>): Promise<void> {
+    const queued = queues.get(line) ?? [];
+    queues.delete(line);
+    while (queued.length > 0) {
+      const [late, inTime] = partLate(takeBatch(queued));
+      for (const one of late) settle(one, busy("rendering had to wait too long"));
+      if (inTime.length > 0) await renderTogether(inTime, send);
+    }
+  }
+
+  async function renderTogether(batch: Waiting[], send: Send<TemplateCall, TemplateReply>): Promise<void> {
+    try {
+      let replies = await ask(batch, false, send);
+      if (replies.some((reply) => "missing" in reply)) replies = await ask(batch, true, send);
+      batch.forEach((one, i) => settle(one, toRendered(replies[i])));
+    } catch (error) {
+      const [only] = batch;
+      if (only !== undefined && batch.length === 1) return settle(only, toFault(error));
+      // One of them is to blame.
+      for (const one of batch) await renderTogether([one], send);
+    }
+  }
+
+  async function ask(batch: readonly Waiting[], withTemplates: boolean, send: Send<TemplateCall, TemplateReply>) {
+    const render = batch.map(({ set, facts }): RenderJob => ({
+      set: set.number,
+      templates: withTemplates ? set.templates : undefined,
+      facts,
+    }));
+    const reply = await send({ render }, renderMs);
+    return "rendered" in reply ? reply.rendered : [];
+  }
+
+  function giveUp(line: string, error: unknown): void {
+    const queued = queues.get(line) ?? [];
+    queues.delete(line);
+    for (const one of queued) settle(one, busy(error instanceof Error ? error.message : String(error)));
+  }
+
+  return {
+    async examine(templates, schemas = []) {
+      if (templates.length === 0) return [];
+      const bytes = templates.reduce((sum, { text }) => sum + text.length, 0);
+      try {
+        const reply = await lines.run(EXAMINATIONS, bytes, (send) => send({ examine: templates, schemas }, examineMs));
+        return "problems" in reply ? reply.problems : [];
+      } catch (error) {
+        if (error instanceof Overdue) return [{ field: templates[0]?.name ?? "", message: TOO_LONG }];
+        throw error;
+      }
+    },
+    render: (templates, facts) =>
+      new Promise((done) => {
+        const sent = toSent(facts);
+        const byteLength = sent.body.length + (sent.request?.length ?? 0) + (sent.details?.length ?? 0);
+        const one: Waiting = { set: setOf(templates), facts: sent, byteLength, since: performance.now(), done };
+        open.add(one);
+        queue(facts.subscription?.id ?? facts.event.tenantId, one);
+      }),
+    async close() {
+      await lines.close();
+      for (const one of open) settle(one, busy("the gateway stops"));
+    },
+  };
+}
+
+const TOO_LONG = "takes too long";
+
+function takeBatch(queued: Waiting[]): Waiting[] {
+  let bytes = 0;
+  let count = 0;
+  while (count < Math.min(MAX_BATCH, queued.length)) {
+    bytes += queued[count]?.byteLength ?? 0;
+    if (count > 0 && bytes > MAX_BATCH_BYTES) break;
+    count++;
+  }
+  return queued.splice(0, count);
+}
+
+function partLate(batch: readonly Waiting[]): [late: Waiting[], inTime: Waiting[]] {
+  const since = performance.now() - MAX_WAIT_MS;
+  return [batch.filter((one) => one.since < since), batch.filter((one) => one.since >= since)];
+}
+
+function toRendered(reply: JobReply | undefined): Rendered {
+  if (reply === undefined || "missing" in reply) return busy("it could not be rendered now");
+  return "texts" in reply ? reply : { fault: reply.fault, isPassing: false };
+}
+
+/** Of one alone: a thread that is lost by it twice was lost for it. */
+function toFault(error: unknown): Rendered {
+  if (error instanceof Overdue) return { fault: `rendering ${TOO_LONG}`, isPassing: false };
+  if (error instanceof PosthornError) return { fault: "rendering takes too much memory", isPassing: false };
+  return busy(error instanceof Error ? error.message : String(error));
+}
+
+function busy(fault: string): Rendered {
+  return { fault, isPassing: true };
+}
+
+/** As texts, which are cheap to hand over. */
+function toSent({ event, request, details, subscription, delivery, own }: TemplateFacts): SentFacts {
+  const { body } = event;
+  return {
+    event: {
+      id: event.originId ?? event.id,
+      type: event.type,
+      version: event.version,
+      source: event.source,
+      tenant_id: event.tenantId,
+      priority: event.priority,
+      timestamp: new Date(event.occurredAt).toISOString(),
+      ordering_key: event.orderingKey,
+    },
+    body: Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"),
+    isJson: event.origin === "publish" || mayBeJson(event.contentType),
+    request,
+    details,
+    subscription: subscription && { id: subscription.id, name: subscription.name },
+    delivery: delivery && { id: delivery.id, attempt: delivery.attempt },
+    own,
+  };
+}
