@@ -36,6 +36,7 @@ export const DEAD_REASONS = [
   "poison",
   "blocked",
   "too_large",
+  "erased",
 ] as const;
 export type DeadReason = (typeof DEAD_REASONS)[number];
 

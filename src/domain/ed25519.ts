@@ -14,7 +14,7 @@ const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 /** `whsk_` and the base64 of seed and public key, as libsodium and the libraries of the standard write it. */
 export function createEd25519Key(random: Random): string {
   const seed = Buffer.from(random.bytes(SEED_BYTES));
-  return PRIVATE_PREFIX + Buffer.concat([seed, derivePublic(toKeyObject(seed))]).toString("base64");
+  return PRIVATE_PREFIX + Buffer.concat([seed, derivePublic(toEd25519Key(seed))]).toString("base64");
 }
 
 /** `whpk_` and the base64 of the public half: for everybody to see. */
@@ -32,10 +32,11 @@ function parsePrivateKey(privateKey: string): KeyObject {
   if (!privateKey.startsWith(PRIVATE_PREFIX) || bytes.length !== SEED_BYTES + PUBLIC_BYTES) {
     throw new PosthornError("internal_error", `A private key is ${PRIVATE_PREFIX} and the base64 of 64 bytes.`);
   }
-  return toKeyObject(bytes.subarray(0, SEED_BYTES));
+  return toEd25519Key(bytes.subarray(0, SEED_BYTES));
 }
 
-function toKeyObject(seed: Uint8Array): KeyObject {
+/** The private key of these 32 bytes. */
+export function toEd25519Key(seed: Uint8Array): KeyObject {
   return createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, seed]), format: "der", type: "pkcs8" });
 }
 

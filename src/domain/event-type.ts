@@ -3,6 +3,7 @@ import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "./event.ts";
 import type { EventTypeStatus } from "./event-type-status.ts";
 import { isGatewayEventType } from "./pattern.ts";
 import { isDeeperThan } from "./json-depth.ts";
+import { EventTypeMask } from "./masking.ts";
 import { oneOf, withDefault } from "./shape.ts";
 import type { ManagedBy } from "./subscription.ts";
 
@@ -73,6 +74,7 @@ const Facts = {
     Type.Boolean({ description: "`false` takes events that do not fit their schema, and records the mismatch" }),
     true,
   ),
+  mask: withDefault(EventTypeMask, []),
 };
 
 /** An event type as a user registers or declares it. */
@@ -112,6 +114,8 @@ export interface EventType {
   readonly deprecatedAt: number | undefined;
   readonly replacedBy: string | undefined;
   readonly enforce: boolean;
+  /** JSON Pointers; none when not given. */
+  readonly mask?: readonly string[] | undefined;
   /** The latest is the last. */
   readonly versions: readonly EventTypeVersion[];
   readonly managedBy: ManagedBy;

@@ -23,6 +23,8 @@ export interface EventContent extends EventFacts {
   body: Uint8Array;
   /** Gateways that it passed before this one; none when not given. */
   hops?: number | undefined;
+  /** The trace that it came with, as `trace-context.ts` writes it. */
+  trace?: string | undefined;
   /** What it is called where it came in first, if that was not here: its destinations know it by that. */
   originId?: string | undefined;
   /** A received webhook goes out raw by default, a published event in an envelope. */

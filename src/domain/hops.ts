@@ -35,8 +35,10 @@ export function findLoop(hops: number): PosthornError | undefined {
   );
 }
 
-export function hopsDetail(hops: number): string | undefined {
-  return hops === 0 ? undefined : `${DETAIL}${hops}}`;
+/** `trace`: as `traceDetail` writes it. */
+export function hopsDetail(hops: number, trace?: string): string | undefined {
+  if (hops === 0) return trace === undefined ? undefined : `{${trace}}`;
+  return `${DETAIL}${hops}${trace === undefined ? "" : `,${trace}`}}`;
 }
 
 /** Whether details that begin like this, with ten characters at most, say nothing else. */

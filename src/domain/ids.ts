@@ -6,7 +6,7 @@ import { PosthornError } from "./errors.ts";
  * Ids are TypeIDs: a prefix, `_`, and a UUID as 26 characters of Crockford's base32. Generated ones are UUIDv7, so
  * that they sort by time and their index grows at one end; ids made from names are UUIDv8.
  */
-export type IdPrefix = "evt" | "sub" | "req" | "key" | "rpl";
+export type IdPrefix = "evt" | "sub" | "req" | "key" | "rpl" | "alr";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const CODES = Buffer.from(ALPHABET, "latin1");

@@ -46,6 +46,14 @@ export function isSameIp(one: IpBytes, other: IpBytes): boolean {
   return one.length === other.length && one.every((value, at) => value === other[at]);
 }
 
+/** A name or an address that only this machine reaches; IPv6 with or without its brackets. */
+export function isLoopbackHost(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, "").toLowerCase();
+  const bytes = parseIp(name);
+  if (bytes === undefined) return /(?:^|\.)localhost$/.test(name);
+  return bytes.length === 4 ? bytes[0] === 127 : bytes.every((byte, at) => byte === (at === 15 ? 1 : 0));
+}
+
 function expandIpv6(address: string): number[] {
   const [head = "", tail] = address.split("::");
   const before = readGroups(head);

@@ -25,14 +25,19 @@ export function memberSpans(json: Buffer, start: number, end: number): Map<strin
 
 /** The value of one member, of a repeated name the last, without a list of all of them. */
 export function findMember(json: Buffer, start: number, end: number, name: string): Span | undefined {
+  return findMembers(json, start, end, name).at(-1);
+}
+
+/** The values of all members with this name. */
+export function findMembers(json: Buffer, start: number, end: number, name: string): Span[] {
   const wanted = Buffer.from(name);
-  let found: Span | undefined;
+  const found: Span[] = [];
   let at = skipSpace(json, skipSpace(json, start, end) + 1, end);
   while (at < end && json[at] === 0x22) {
     const nameEnd = skipString(json, at, end);
     const valueStart = skipSpace(json, skipSpace(json, nameEnd, end) + 1, end);
     const valueEnd = skipValue(json, valueStart, end);
-    if (isNamed(json, at, nameEnd, name, wanted)) found = { start: valueStart, end: valueEnd };
+    if (isNamed(json, at, nameEnd, name, wanted)) found.push({ start: valueStart, end: valueEnd });
     at = skipSpace(json, skipSpace(json, valueEnd, end) + 1, end);
   }
   return found;

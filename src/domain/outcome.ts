@@ -24,6 +24,8 @@ export interface Outcome {
   readonly missesSource: boolean;
   /** With `refused`, when there is a better word for it. */
   readonly deadReason: DeadReason | undefined;
+  /** With `failed`: nothing was sent, by a limit of ours. It is tried again after this, and no try is counted. */
+  readonly postponedMs?: number | undefined;
 }
 
 /**
@@ -57,6 +59,16 @@ export function failed(error: string, facts: FailureFacts = {}): Outcome {
 /** A fault of ours: nothing can be said about the destination. */
 export function failedHere(error: string): Outcome {
   return failed(error, { result: "error", says: "nothing" });
+}
+
+/** A limit of the gateway itself: its turn comes later. */
+export function postponed(error: string, postponedMs: number): Outcome {
+  return { ...failed(error, { result: "blocked", says: "nothing" }), postponedMs };
+}
+
+/** It was taken, but not all went well. */
+export function deliveredWith(warning: string): Outcome {
+  return { ...DELIVERED, error: warning };
 }
 
 export function refused(

@@ -1,5 +1,5 @@
 import type { Random } from "./clock.ts";
-import type { RetryPolicySpec } from "./subscription.ts";
+import { USUAL_RETRIES, type RetryPolicySpec, type SharedSettings } from "./subscription.ts";
 
 /** The waits between one try and the next; there is one try more than there are waits. */
 export type RetryPolicy = { readonly delaysMs: readonly number[] };
@@ -33,6 +33,11 @@ const NAMED_POLICIES: Readonly<Record<Extract<RetryPolicySpec, string>, RetryPol
   smartsheet: fromSeconds(SMARTSHEET_DELAYS_S),
 };
 
+/** As the configuration says it: a name, or waits in seconds. */
+export function toRetryPolicySpec(given: Extract<RetryPolicySpec, string> | readonly number[]): RetryPolicySpec {
+  return typeof given === "string" ? given : { delays_s: [...given] };
+}
+
 export function resolveRetryPolicy(spec: RetryPolicySpec): RetryPolicy {
   return typeof spec === "string" ? NAMED_POLICIES[spec] : fromSeconds(spec.delays_s);
 }
@@ -40,6 +45,16 @@ export function resolveRetryPolicy(spec: RetryPolicySpec): RetryPolicy {
 /** From the first try to the last, at most, where nobody asks for more time. */
 export function longestRetryMs(spec: RetryPolicySpec): number {
   return resolveRetryPolicy(spec).delaysMs.reduce((sum, delayMs) => sum + delayMs * (1 + JITTER), 0);
+}
+
+/** What was set of it, in whichever way; `usual` holds where nothing was, and is a preset's where there is one. */
+export function retryPolicyOf(
+  input: Pick<SharedSettings, "retry_policy" | "retry_count" | "retry_interval">,
+  usual: RetryPolicySpec = "standard",
+): RetryPolicySpec {
+  const { retry_policy: policy, retry_count: count, retry_interval: intervalS } = input;
+  if (count === undefined && intervalS === undefined) return policy ?? usual;
+  return fixedInterval(count ?? USUAL_RETRIES.count, intervalS ?? USUAL_RETRIES.intervalS);
 }
 
 /** `retry_count` retries after the first try, each `retry_interval` seconds after the one before. */

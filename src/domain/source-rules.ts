@@ -25,9 +25,19 @@ export function checkSourceInput(input: SourceInput): FieldProblem[] {
       MEDIA_TYPE.test(text.toLowerCase()) ? undefined : "is not a media type; write application/json, or text/*",
     ),
     ...checkEach("only", input.only, (text) => findFault(() => parsePattern(text))?.message),
+    ...checkEach("mask", input.mask, (place) => describeMasked(place, input)),
     ...checkDocument("options", input.options),
     ...checkDocument("manifest", input.manifest),
   ];
+}
+
+/** What an event is known and ordered by is stored as it is. */
+function describeMasked(place: string, { id_from: id, ordering_key_from: key }: SourceInput): string | undefined {
+  const masked = place.startsWith("header:") ? place.toLowerCase() : `body:${place}`;
+  const isWithin = (from: string | undefined) =>
+    from !== undefined && (from.toLowerCase() === masked || from === masked || from.startsWith(`${masked}/`));
+  if (isWithin(id)) return "is what id_from reads, which is stored; choose another id";
+  return isWithin(key) ? "is what ordering_key_from reads, which is stored; choose another key" : undefined;
 }
 
 function checkText(input: SourceInput): FieldProblem[] {

@@ -2,6 +2,7 @@ import { Type, type Static } from "typebox";
 import type { IpRange } from "./ip-address.ts";
 import type { Pattern } from "./pattern.ts";
 import type { SecretForm } from "./secret-form.ts";
+import { SourceMask, type MaskRules } from "./masking.ts";
 import { changeOf, oneOf, orNull, TenantId, withDefault } from "./shape.ts";
 
 export const SOURCE_NAME_PATTERN = "^[a-z0-9][a-z0-9_-]{0,63}$";
@@ -114,6 +115,7 @@ export const SourceInput = Type.Object(
       }),
       false,
     ),
+    mask: withDefault(SourceMask, []),
     path_token: withDefault(
       Type.Union([Type.Boolean(), Type.String({ pattern: "^([A-Za-z0-9_-]{16,128}|\\*{3})$" }), Type.Null()], {
         description: "Webhooks come to `/webhook/NAME/TOKEN` only; `true` makes a token",
@@ -188,6 +190,8 @@ export interface Source {
   /** A signature that was seen already is not taken again. */
   refusesReplays: boolean;
   pathToken: string | undefined;
+  /** What is replaced before anything is stored. */
+  mask?: MaskRules | undefined;
   /** What must not be found in what is kept of a request. */
   hidden: HiddenTexts | undefined;
   /** What its kind is told. */

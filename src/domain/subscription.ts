@@ -11,16 +11,12 @@ export const DEFAULT_KIND = "http";
 export const SUBSCRIPTION_STATUSES = ["active", "inactive", "suspended"] as const;
 export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
 
+export const RETRY_POLICY_NAMES = ["standard", "dairy", "proxy", "smartsheet"] as const;
+/** Waits in seconds between one attempt and the next. */
+export const RetryDelays = Type.Array(Type.Number({ minimum: 0, maximum: 604_800 }), { maxItems: 100 });
+
 const RetryPolicySpec = Type.Union(
-  [
-    oneOf(["standard", "dairy", "proxy", "smartsheet"]),
-    Type.Object(
-      {
-        delays_s: Type.Array(Type.Number({ minimum: 0, maximum: 604_800 }), { maxItems: 100 }),
-      },
-      { additionalProperties: false },
-    ),
-  ],
+  [oneOf(RETRY_POLICY_NAMES), Type.Object({ delays_s: RetryDelays }, { additionalProperties: false })],
   { description: "A named policy, or the waits in seconds between one attempt and the next", examples: ["standard"] },
 );
 export type RetryPolicySpec = Static<typeof RetryPolicySpec>;
@@ -190,6 +186,8 @@ export interface NeededParts {
   readonly request: boolean;
   /** What else its publisher said. */
   readonly details: boolean;
+  /** What was kept of the attempts before. */
+  readonly earlier?: boolean | undefined;
 }
 
 /** A subscription as the engine uses it: defaults filled in, the secret in clear, in memory only. */
@@ -255,5 +253,8 @@ export interface Subscription {
   updatedAt: number;
 }
 
-/** Who may change a thing: the API, or the configuration file; once it left the file, the API again. */
-export type ManagedBy = "api" | "config" | "former_config";
+/**
+ * Who may change a thing: the API, or the configuration file; once it left the file, the API again. A subscription of a
+ * tenant's contact is changed with the tenant.
+ */
+export type ManagedBy = "api" | "config" | "former_config" | "contact";

@@ -81,6 +81,8 @@ export interface TargetRules {
   readonly batchSize: number;
   readonly idleWaitMs: number;
   readonly checkEveryMs: number;
+  /** Between two probes, at most; where there is a health check, that is the probe. */
+  readonly maxProbeMs: number;
   /** Without it, a delivery is the probe. */
   readonly health: HealthPlace | undefined;
 }
@@ -94,7 +96,13 @@ export interface HealthPlace {
 
 type Rules = Pick<TargetInput, (typeof THRESHOLDS)[number] | "batch_size" | "idle_wait_s">;
 
-export function toTargetRules(input: Rules, health: HealthPlace | undefined): TargetRules {
+export const USUAL_MAX_PROBE_MS = 60_000;
+
+export function toTargetRules(
+  input: Rules,
+  health: HealthPlace | undefined,
+  maxProbeMs = USUAL_MAX_PROBE_MS,
+): TargetRules {
   const set = fillIn(TargetInput.properties, input);
   return {
     failuresToOpen: set.failures_to_open,
@@ -102,6 +110,7 @@ export function toTargetRules(input: Rules, health: HealthPlace | undefined): Ta
     batchSize: set.batch_size,
     idleWaitMs: set.idle_wait_s * 1000,
     checkEveryMs: set.health_interval_s * 1000,
+    maxProbeMs,
     health,
   };
 }

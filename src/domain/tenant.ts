@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchemaOptions } from "typebox";
+import { ContactInput, EmailAddress } from "./contact.ts";
 import { RetentionInput, type RetentionDays } from "./retention.ts";
 import { oneOf, orNull, withDefault } from "./shape.ts";
 import type { ManagedBy } from "./subscription.ts";
@@ -44,14 +45,18 @@ export const TenantSettings = Type.Object(
       }),
     ),
     contact_email: withDefault(
-      orNull(
-        Type.String({
-          maxLength: 254,
-          pattern: "^[^\\u0000-\\u0020\\u007f@]{1,64}@[^\\u0000-\\u0020\\u007f@]{1,189}$",
-        }),
-        { description: "Who is told when something is wrong with its subscriptions", examples: ["ops@acme.example"] },
-      ),
+      orNull(EmailAddress, {
+        description: "Who is told when something is wrong with its subscriptions: a contact by e-mail",
+        examples: ["ops@acme.example"],
+      }),
       null,
+    ),
+    contacts: withDefault(
+      Type.Array(ContactInput, {
+        maxItems: 20,
+        description: "More of them, each with one of `email`, `phone` and `url`, and what it is told (`about`)",
+      }),
+      [],
     ),
     quotas: Type.Optional(QuotasInput),
     retention: Type.Optional(RetentionInput),
@@ -85,6 +90,7 @@ export interface Tenant {
   id: string;
   name: string;
   contactEmail: string | undefined;
+  contacts: readonly ContactInput[];
   quotas: Quotas;
   /** Empty where the gateway's settings hold. */
   retention: RetentionDays;

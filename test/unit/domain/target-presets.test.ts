@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { classify, type RetryOn } from "../../../src/deliver/senders/http/classify.ts";
+import { classify, type RetryOn } from "../../../src/deliver/senders/classify-answer.ts";
 import { findHealth, findPreset, presetSettings } from "../../../src/domain/target-presets.ts";
 import { checkTargetInput } from "../../../src/domain/target-rules.ts";
 

@@ -1,0 +1,75 @@
+import { Type, type Static } from "typebox";
+import type { GATEWAY_EVENT_TYPES } from "./pattern.ts";
+import { oneOf, withDefault } from "./shape.ts";
+
+/** What a contact may be told, each with the events that tell it. */
+export const CONTACT_TOPICS = {
+  suspended: ["webhook.suspended"],
+  failing: ["webhook.failing"],
+  rotation: ["webhook.secret_rotating"],
+  alerts: ["alert.fired", "alert.cleared"],
+} as const satisfies Readonly<Record<string, readonly (typeof GATEWAY_EVENT_TYPES)[number][]>>;
+
+export type ContactTopic = keyof typeof CONTACT_TOPICS;
+const TOPICS = Object.keys(CONTACT_TOPICS) as ContactTopic[];
+const USUAL_TOPICS = ["suspended", "failing", "rotation"] as const satisfies readonly ContactTopic[];
+
+export const EmailAddress = Type.String({
+  maxLength: 254,
+  pattern: "^[^\\u0000-\\u0020\\u007f@]{1,64}@[^\\u0000-\\u0020\\u007f@]{1,189}$",
+});
+
+/** One of a tenant: exactly one way to reach it. */
+export const ContactInput = Type.Object(
+  {
+    email: Type.Optional(Type.With(EmailAddress, { description: "An address", examples: ["ops@acme.example"] })),
+    phone: Type.Optional(
+      Type.String({
+        pattern: "^\\+[1-9][0-9]{5,14}$",
+        description: "A number with its country code, for messages of the gateway's SMS settings",
+      }),
+    ),
+    url: Type.Optional(Type.String({ minLength: 1, maxLength: 2048, description: "Where events are posted to" })),
+    about: withDefault(
+      Type.Array(oneOf(TOPICS), {
+        minItems: 1,
+        maxItems: TOPICS.length,
+        uniqueItems: true,
+        description:
+          "What it is told: its subscriptions that are suspended or failing, secrets that are rotated, alerts of its tenant",
+      }),
+      [...USUAL_TOPICS] as ContactTopic[],
+    ),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);
+export type ContactInput = Static<typeof ContactInput>;
+
+export type ContactWay = "email" | "phone" | "url";
+
+export interface Contact {
+  readonly way: ContactWay;
+  readonly address: string;
+  readonly about: readonly ContactTopic[];
+}
+
+/** Undefined where it names no way, or several. */
+export function toContact({ about = [...USUAL_TOPICS], ...ways }: ContactInput): Contact | undefined {
+  const given = Object.entries(ways).filter(([, address]) => address !== undefined) as [ContactWay, string][];
+  const [only] = given;
+  return only === undefined || given.length > 1 ? undefined : { way: only[0], address: only[1], about };
+}
+
+/** All of a tenant: `contact_email` is one too. */
+export function listContacts(tenant: {
+  contactEmail: string | undefined;
+  contacts: readonly ContactInput[];
+}): readonly Contact[] {
+  const inputs = [...(tenant.contactEmail === undefined ? [] : [{ email: tenant.contactEmail }]), ...tenant.contacts];
+  const contacts = new Map<string, Contact>();
+  for (const input of inputs) {
+    const contact = toContact(input);
+    if (contact !== undefined) contacts.set(`${contact.way} ${contact.address}`, contact);
+  }
+  return [...contacts.values()];
+}

@@ -1,0 +1,82 @@
+import { Type } from "typebox";
+import { elementSpans, findMembers, skipSpace, trimEnd, type Span } from "./json-members.ts";
+import { parsePointer } from "./json-pointer.ts";
+import { MASK } from "./mask.ts";
+
+/** What of an event is replaced before it is stored, so that nothing here ever has it. */
+
+const POINTER = "(/([^~/]|~[01])*)+";
+const MAX_PLACES = 50;
+
+function places(pattern: string, description: string) {
+  const Place = Type.String({ pattern, maxLength: 512, hint: 'give a JSON Pointer, such as "/customer/email"' });
+  return Type.Array(Place, { maxItems: MAX_PLACES, description });
+}
+
+export const SourceMask = places(
+  `^(header:[A-Za-z0-9-]{1,64}|${POINTER})$`,
+  'JSON Pointers and `header:NAME`: their values are stored and delivered as `"***"`. The signature is verified before',
+);
+export const EventTypeMask = places(
+  `^${POINTER}$`,
+  'JSON Pointers into the payload: their values are stored and delivered as `"***"`, after the schema was checked',
+);
+
+export interface MaskRules {
+  readonly pointers: readonly (readonly string[])[];
+  /** In lower case. */
+  readonly headers: ReadonlySet<string>;
+}
+
+const HEADER = "header:";
+
+export function parseMask(list: readonly string[] | null | undefined): MaskRules | undefined {
+  if (list === undefined || list === null || list.length === 0) return undefined;
+  const headers = list.filter((place) => place.startsWith(HEADER));
+  return {
+    pointers: list.filter((place) => !place.startsWith(HEADER)).map(parsePointer),
+    headers: new Set(headers.map((place) => place.slice(HEADER.length).toLowerCase())),
+  };
+}
+
+const MASKED_VALUE = Buffer.from(JSON.stringify(MASK));
+
+/**
+ * Replaces the values at these places in a text that is known to be JSON, and changes no other byte. Of a name that
+ * stands several times in an object, all are replaced: who reads it may take any of them. `start`: behind a BOM.
+ */
+export function maskJson(
+  json: Buffer,
+  pointers: MaskRules["pointers"],
+  start: number,
+): { body: Buffer; count: number } {
+  const whole = { start: skipSpace(json, start), end: trimEnd(json) };
+  const found = pointers.flatMap((pointer) =>
+    pointer.reduce<Span[]>((spans, token) => spans.flatMap((span) => stepInto(json, span, token)), [whole]),
+  );
+  const spans = outermost(found);
+  if (spans.length === 0) return { body: json, count: 0 };
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (const span of spans) {
+    pieces.push(json.subarray(at, span.start), MASKED_VALUE);
+    at = span.end;
+  }
+  return { body: Buffer.concat([...pieces, json.subarray(at)]), count: spans.length };
+}
+
+function stepInto(json: Buffer, { start, end }: Span, token: string): Span[] {
+  if (json[start] === 0x7b) return findMembers(json, start, end, token);
+  // An index is canonical: no sign, no leading zero.
+  if (json[start] !== 0x5b || !/^(0|[1-9][0-9]{0,8})$/.test(token)) return [];
+  return elementSpans(json, start, end, Number(token) + 1).slice(Number(token), Number(token) + 1);
+}
+
+/** In their order, without those that lie in another one. */
+function outermost(spans: readonly Span[]): Span[] {
+  const kept: Span[] = [];
+  for (const span of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    if (span.start >= (kept.at(-1)?.end ?? 0)) kept.push(span);
+  }
+  return kept;
+}
