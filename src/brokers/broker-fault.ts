@@ -35,14 +35,14 @@ export function closedFault(): BrokerFault {
 }
 
 const NETWORK_CODES: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nobody listens there",
+  ECONNREFUSED: "connection refused",
   ECONNRESET: "it cut the connection",
   EPIPE: "it cut the connection",
-  ENOTFOUND: "there is no such host",
+  ENOTFOUND: "no host has that name",
   EAI_AGAIN: "its name cannot be resolved now",
   ETIMEDOUT: "it does not answer",
-  EHOSTUNREACH: "there is no way to that host",
-  ENETUNREACH: "there is no way to that network",
+  EHOSTUNREACH: "no route leads to that host",
+  ENETUNREACH: "no route leads to that network",
   CERT_HAS_EXPIRED: "its certificate has expired",
   DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is signed by itself",
   SELF_SIGNED_CERT_IN_CHAIN: "its certificate is signed by an unknown authority",
@@ -92,4 +92,14 @@ export async function loadOptional<Module>(name: OptionalPackage, load: () => Pr
       `The package "${name}" is not installed. Run \`npm install ${name}@${VERSIONS[name]}\` beside Posthorn.`,
     );
   }
+}
+
+/** What `DefaultAzureCredential` rejects with when it finds no identity, or one that is refused. `place`: for whom. */
+export function findIdentityFault(error: unknown, place: string): BrokerFault | undefined {
+  if (!(error instanceof Error) || !/(?:Credential\w*|Authentication)Error$/.test(error.name)) return undefined;
+  return new BrokerFault(
+    "wrong_credentials",
+    `No identity was found for ${place}. Set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, run it where there ` +
+      "is a managed identity, or give a connection_string.",
+  );
 }

@@ -13,6 +13,11 @@ export interface BrokerConnection {
   openPublisher(destination: string): Publisher;
   depth(queue: string): Promise<QueueDepth>;
   openParked(place: ParkedPlace): ParkedQueue;
+  /**
+   * The bodies of all messages in a queue, or parked from it, those that somebody holds too. Undefined where it cannot be
+   * said that these are all.
+   */
+  seeAll(queue: string, where: "waiting" | "parked"): Promise<readonly Buffer[] | undefined>;
   /** Takers and publishers end first. What is held and not settled comes again, to whoever takes next. */
   close(): Promise<void>;
 }

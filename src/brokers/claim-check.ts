@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ContainerClient } from "@azure/storage-blob";
+import type { BrokerKind } from "../domain/connection.ts";
 import { openBlobService, describeAccount, type StorageAccount } from "./azure-storage-queue/storage-account.ts";
 import { toStorageFault } from "./azure-storage-queue/storage-fault.ts";
 import type { Claim } from "./message-schema.ts";
@@ -7,15 +8,35 @@ import type { Claim } from "./message-schema.ts";
 /** Bodies that are too large for a queue lie in Blob storage, and the message says which one is its own. */
 export interface ClaimCheck {
   /** The same name again replaces what was there: a message that is sent again has one body. */
-  put(name: string, body: Uint8Array): Promise<Claim>;
-  /** Once the message is in its queue. What never got that far is an orphan. */
-  confirm(claim: Claim): Promise<void>;
+  put(name: string, body: Uint8Array, owner: BodyOwner): Promise<Claim>;
   /** The body, if it is the one that was claimed, or why there is none. */
   read(claim: Claim): Promise<{ body: Buffer } | { problem: string }>;
   /** By whoever settles the message. Nothing happens when it is gone already. */
   remove(claim: Claim): Promise<void>;
-  /** Deletes orphans that were put before that time (unix ms); says how many. */
-  sweep(putBefore: number): Promise<number>;
+  /** What was put, up to `max` of them, from the first one on or after `after`. */
+  list(max: number, after?: string): Promise<{ bodies: PutBody[]; next: string | undefined }>;
+  /** False when it was put again since, or is gone. */
+  removeUnchanged(body: PutBody): Promise<boolean>;
+}
+
+/** Whose body it is: what asks for it may be found by that. */
+export interface BodyOwner {
+  /** The store that put it. */
+  origin: string;
+  deliveryId: string;
+  /** The queue that its message goes to. */
+  broker: BrokerKind;
+  connection: string;
+  queue: string;
+}
+
+export interface PutBody {
+  readonly name: string;
+  /** Undefined where somebody else put it. */
+  readonly owner: BodyOwner | undefined;
+  /** Unix ms. */
+  readonly putAt: number;
+  readonly etag: string;
 }
 
 export interface ClaimCheckOptions {
@@ -24,9 +45,6 @@ export interface ClaimCheckOptions {
   /** Of a body that is read: what a message claims is not believed. */
   maxBytes: number;
 }
-
-const UNSENT = { posthorn: "unsent" };
-const SENT = { posthorn: "sent" };
 
 export function createClaimCheck({ account, container, maxBytes }: ClaimCheckOptions): ClaimCheck {
   const place = describeAccount(account);
@@ -49,13 +67,11 @@ export function createClaimCheck({ account, container, maxBytes }: ClaimCheckOpt
   }
 
   return {
-    async put(name, body) {
+    async put(name, body, { deliveryId, ...owner }) {
       const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-      await call((client) => client.getBlockBlobClient(name).uploadData(bytes, { metadata: UNSENT }));
+      const metadata = { ...owner, delivery: deliveryId };
+      await call((client) => client.getBlockBlobClient(name).uploadData(bytes, { metadata }));
       return { container, blob: name, size: bytes.length, sha256: digest(bytes) };
-    },
-    async confirm({ blob }) {
-      await call((client) => client.getBlockBlobClient(blob).setMetadata(SENT));
     },
     async read(claim) {
       if (claim.container !== container)
@@ -77,21 +93,43 @@ export function createClaimCheck({ account, container, maxBytes }: ClaimCheckOpt
     async remove({ container: claimed, blob }) {
       if (claimed === container) await call((client) => client.getBlockBlobClient(blob).deleteIfExists());
     },
-    async sweep(putBefore) {
-      return call(async (client) => {
-        let count = 0;
-        for await (const blob of client.listBlobsFlat({ includeMetadata: true })) {
-          const isOrphan = blob.metadata?.["posthorn"] === UNSENT.posthorn;
-          if (!isOrphan || Number(blob.properties.lastModified) >= putBefore) continue;
-          // Not if it was put again meanwhile.
-          const conditions = blob.properties.etag === undefined ? {} : { ifMatch: blob.properties.etag };
-          await client.getBlockBlobClient(blob.name).deleteIfExists({ conditions });
-          count++;
+    list: (max, after) =>
+      call(async (client) => {
+        const pages = client
+          .listBlobsFlat({ includeMetadata: true })
+          .byPage({ maxPageSize: max, ...(after !== undefined && { continuationToken: after }) });
+        for await (const { segment, continuationToken: next = "" } of pages) {
+          const bodies = segment.blobItems.map(({ name, metadata, properties }) => ({
+            name,
+            owner: readOwner(metadata),
+            putAt: Number(properties.lastModified),
+            etag: properties.etag,
+          }));
+          return { bodies, next: next === "" ? undefined : next };
         }
-        return count;
+        return { bodies: [], next: undefined };
+      }),
+    async removeUnchanged({ name, etag }) {
+      return call(async (client) => {
+        try {
+          const { succeeded } = await client.getBlockBlobClient(name).deleteIfExists({ conditions: { ifMatch: etag } });
+          return succeeded;
+        } catch (error) {
+          if ((error as { statusCode?: number }).statusCode === 412) return false;
+          throw error;
+        }
       });
     },
   };
+}
+
+function readOwner(metadata: Readonly<Record<string, string>> = {}): BodyOwner | undefined {
+  const { origin, delivery: deliveryId, broker, connection, queue } = metadata;
+  if (origin === undefined || deliveryId === undefined || connection === undefined || queue === undefined) {
+    return undefined;
+  }
+  const isKnown = broker === "azure-service-bus" || broker === "azure-storage-queue";
+  return isKnown ? { origin, deliveryId, broker, connection, queue } : undefined;
 }
 
 /** The package cannot download nothing. */

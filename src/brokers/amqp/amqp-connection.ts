@@ -95,6 +95,8 @@ export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnec
       }
     },
     openParked: (place) => openAmqpParked(place, link),
+    // It hands out what is looked at, and tells nothing of what others hold.
+    seeAll: async () => undefined,
     declare: async (topology) => declareTopology(await link.get(), topology, () => connect(url, options.label)),
     check: async (topology) => checkTopology(await link.get(), topology),
     async close() {

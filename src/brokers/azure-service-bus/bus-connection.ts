@@ -5,7 +5,7 @@ import { closedFault, type BrokerFault } from "../broker-fault.ts";
 import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
 import { describeNamespace, openNamespace, type BusNamespace, type OpenNamespace } from "./bus-namespace.ts";
 import { toBusFault } from "./bus-fault.ts";
-import { openBusParked } from "./bus-parked.ts";
+import { openBusParked, seeAllOfBus } from "./bus-parked.ts";
 import { withDeadline } from "./with-deadline.ts";
 import { checkBusQueue, declareBusQueue, type BusQueueWish } from "./bus-queue-settings.ts";
 import { openBusTaker } from "./bus-taker.ts";
@@ -40,6 +40,7 @@ const LIMITS: BrokerLimits = {
 
 /** The package waits for a minute where a connection that was lost is not there again. */
 const SEND_WITHIN_MS = 15_000;
+const SEE_WITHIN_MS = 60_000;
 
 export function createBusConnection(options: BusConnectionOptions): BusConnection {
   const { clock } = options;
@@ -97,6 +98,14 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
         count: async () =>
           (await administer((client) => client.getQueueRuntimeProperties(queue))).deadLetterMessageCount,
       }),
+    async seeAll(queue, where) {
+      try {
+        const openOwn = () => openNamespace(options.namespace);
+        return await withDeadline(seeAllOfBus({ queue, openOwn }, where), SEE_WITHIN_MS, clock);
+      } catch (error) {
+        throw toBusFault(error, place);
+      }
+    },
     declare: (wish) => administer((client) => declareBusQueue(client, wish)),
     check: (wish) => administer((client) => checkBusQueue(client, wish)),
     async close() {

@@ -1,4 +1,4 @@
-import { BrokerFault, findNetworkTrouble, firstLine } from "../broker-fault.ts";
+import { BrokerFault, findIdentityFault, findNetworkTrouble, firstLine } from "../broker-fault.ts";
 
 /** What the package rejects with: over AMQP with words, over HTTP with a status too. */
 interface BusError extends Error {
@@ -15,17 +15,14 @@ export function toBusFault(error: unknown, place: string): BrokerFault {
   if (error instanceof BrokerFault) return error;
   // Of several tries; the last one tells how it is now.
   if (error instanceof AggregateError) return toBusFault(error.errors.at(-1), place);
-  const { code, statusCode, name } = (error ?? {}) as BusError;
+  const { code, statusCode } = (error ?? {}) as BusError;
   const trouble = findNetworkTrouble(error);
   if (code === "MessageLockLost" || code === "SessionLockLost") {
     return new BrokerFault("lost", `Azure Service Bus at ${place} has given the message to somebody else.`);
   }
-  if (
-    WRONG.includes(code) ||
-    statusCode === 401 ||
-    statusCode === 403 ||
-    /(?:Credential\w*|Authentication)Error$/.test(name)
-  ) {
+  const identityFault = findIdentityFault(error, `Azure Service Bus at ${place}`);
+  if (identityFault !== undefined) return identityFault;
+  if (WRONG.includes(code) || statusCode === 401 || statusCode === 403) {
     return new BrokerFault(
       "wrong_credentials",
       `Azure Service Bus at ${place} refuses the credentials; correct the connection string, or give the identity the ` +

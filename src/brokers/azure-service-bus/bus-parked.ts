@@ -91,6 +91,25 @@ async function peekAll(
   return found;
 }
 
+/** Undefined where the queue hands messages on to another one, or holds more than are looked at. */
+export async function seeAllOfBus(
+  { queue, openOwn }: Pick<BusParkedOptions, "queue" | "openOwn">,
+  where: "waiting" | "parked",
+): Promise<readonly Buffer[] | undefined> {
+  const own = await openOwn();
+  try {
+    const { forwardTo, forwardDeadLetteredMessagesTo: forwardDeadTo } = await own.administration.getQueue(queue);
+    if ((forwardTo ?? forwardDeadTo) !== undefined) return undefined;
+    const subQueue = where === "parked" ? { subQueueType: "deadLetter" as const } : {};
+    const receiver = own.client.createReceiver(queue, { ...RECEIVER_OPTIONS, ...subQueue });
+    const seen = await peekAll(receiver, LIMITS.looksAt, undefined, queue);
+    const bytes = seen.reduce((sum, { body }) => sum + body.length, 0);
+    return seen.length < LIMITS.looksAt && bytes < MAX_LOOK_BYTES ? seen.map(({ body }) => body) : undefined;
+  } finally {
+    await own.client.close();
+  }
+}
+
 /** The package wants a number of its own make, beyond those of JavaScript: made from one that it gives. */
 async function findNumber(receiver: ServiceBusReceiver, after: string) {
   const [first] = await receiver.peekMessages(1);

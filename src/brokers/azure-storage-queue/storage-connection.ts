@@ -5,7 +5,7 @@ import { closedFault, type BrokerFault } from "../broker-fault.ts";
 import { createReconnecting } from "../reconnecting.ts";
 import { describeAccount, openQueueService, type StorageAccount } from "./storage-account.ts";
 import { toStorageFault } from "./storage-fault.ts";
-import { openStorageParked } from "./storage-parked.ts";
+import { openStorageParked, seeAllOf } from "./storage-parked.ts";
 import { openStorageTaker } from "./storage-taker.ts";
 import { encodeText, MAX_BODY_BYTES } from "./storage-text.ts";
 
@@ -91,7 +91,7 @@ export function createStorageConnection(options: StorageConnectionOptions): Stor
     };
   }
 
-  const namesOf = (queue: string) => [queue, poisonQueueOf(queue)];
+  const namesOf = (queue: string) => ({ waiting: queue, parked: poisonQueueOf(queue) });
   return {
     limits: LIMITS,
     state: () => link.state(),
@@ -107,12 +107,14 @@ export function createStorageConnection(options: StorageConnectionOptions): Stor
       return { ready: approximateMessagesCount, held: 0 };
     },
     openParked: (place) => openStorageParked(place, call),
+    seeAll: (queue, where) => seeAllOf(openStorageParked({ queue, parkedIn: namesOf(queue)[where] }, call)),
     async declare(queue) {
-      for (const name of namesOf(queue)) await call((service) => service.getQueueClient(name).createIfNotExists());
+      for (const name of Object.values(namesOf(queue)))
+        await call((service) => service.getQueueClient(name).createIfNotExists());
     },
     async check(queue) {
       const missing: string[] = [];
-      for (const name of namesOf(queue)) {
+      for (const name of Object.values(namesOf(queue))) {
         const isThere = await call((service) => service.getQueueClient(name).exists());
         if (!isThere) missing.push(`queue ${name} is missing`);
       }

@@ -1,4 +1,4 @@
-import { BrokerFault, findNetworkTrouble, firstLine } from "../broker-fault.ts";
+import { BrokerFault, findIdentityFault, findNetworkTrouble, firstLine } from "../broker-fault.ts";
 
 /** What Azure Storage's packages reject with. */
 interface RestError extends Error {
@@ -17,6 +17,8 @@ export function toStorageFault(error: unknown, place: string): BrokerFault {
   if (trouble !== undefined) {
     return new BrokerFault("unreachable", `Azure Storage at ${place} cannot be reached: ${trouble}.`);
   }
+  const identityFault = findIdentityFault(error, `Azure Storage at ${place}`);
+  if (identityFault !== undefined) return identityFault;
   if (statusCode === 401 || statusCode === 403) {
     return new BrokerFault(
       "wrong_credentials",
@@ -34,15 +36,10 @@ export function toStorageFault(error: unknown, place: string): BrokerFault {
     return new BrokerFault("too_large", `Azure Storage at ${place} does not take messages of this size.`);
   }
   if (statusCode === undefined || statusCode >= 500) {
-    const why = isCredentialTrouble(error) ? "wrong_credentials" : "unreachable";
-    return new BrokerFault(why, `Azure Storage at ${place} does not answer as it should: ${firstLine(error)}`);
+    return new BrokerFault(
+      "unreachable",
+      `Azure Storage at ${place} does not answer as it should: ${firstLine(error)}`,
+    );
   }
   return new BrokerFault("refused", `Azure Storage at ${place} refuses: ${firstLine(error)}`);
-}
-
-/** `DefaultAzureCredential` found nobody to be. */
-function isCredentialTrouble(error: unknown): boolean {
-  return (
-    error instanceof Error && /Credential(?:Unavailable|Authentication)?Error$|AuthenticationError$/.test(error.name)
-  );
 }

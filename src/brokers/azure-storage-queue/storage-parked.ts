@@ -38,6 +38,23 @@ export function openStorageParked(place: ParkedPlace, call: StorageCall): Parked
   };
 }
 
+/**
+ * The bodies of all that is there. Those that somebody holds cannot be peeked at, but are counted: what is seen before
+ * and after the count was there when it was made, and when it is as high, nothing else was.
+ */
+export async function seeAllOf({ peek, count, limits }: ParkedQueue): Promise<readonly Buffer[] | undefined> {
+  try {
+    const before = await peek(limits.looksAt);
+    const counted = await count();
+    const keys = new Set((await peek(limits.looksAt)).map(({ key }) => key));
+    const isSame = keys.size === before.length && before.every(({ key }) => keys.has(key));
+    return isSame && counted <= before.length ? before.map(({ body }) => body) : undefined;
+  } catch (error) {
+    if (error instanceof BrokerFault && error.kind === "not_found") return [];
+    throw error;
+  }
+}
+
 function openWalk(place: ParkedPlace, call: StorageCall): ParkedWalk {
   const held = new Set<DequeuedMessageItem>();
 

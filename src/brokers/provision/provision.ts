@@ -25,7 +25,7 @@ export interface ProvisionOptions {
 }
 
 const CONSUMER_TIMEOUT =
-  "consumer timeout: RabbitMQ tells it nobody over the network; messages are held for up to hold_max_s (900 s), so it " +
+  "consumer timeout: it cannot be read over the network; messages are held for up to hold_max_s (900 s), so it " +
   "must be longer than that (30 minutes by default; consumer_timeout in rabbitmq.conf)";
 
 /** Makes what is missing. What is there and different is named and left as it is. */

@@ -6,7 +6,6 @@ import type { Source } from "../../domain/source.ts";
 import type { ReopeningMessage } from "../../store/port/event-log.ts";
 import type { StoredEvent } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
-import type { KindResult } from "../kind-answer.ts";
 import type { ParkReason, PulledMessage, PulledSourceKind, PullLimits, Taker } from "../sources/source-kind.ts";
 import type { TakeIn } from "../take-in.ts";
 import type { WebhookLog } from "../webhook-log.ts";
@@ -16,10 +15,11 @@ import { judgeResult, toParkReason, type Judgement } from "./judge-result.ts";
 import { meetEvent } from "./meet-event.ts";
 import { toRequest } from "./message-request.ts";
 import { maxMessageBytes, openMessage } from "./open-message.ts";
+import type { Occasion } from "./occasion.ts";
 import type { OpenedMessage } from "./opened-message.ts";
 import { backOffMs, pause } from "./pause.ts";
 import type { PullSettings } from "./pull-options.ts";
-import { giveBack, type Settlement } from "./settlement.ts";
+import { GIVE_BACK, type Settlement } from "./settlement.ts";
 
 export interface HandlingOptions {
   source: Source;
@@ -39,10 +39,12 @@ export interface HandlingOptions {
   /** Nothing more is waited for. */
   stopping: AbortSignal;
   /** Not even what is on its way to the disk. */
-  cut: AbortSignal;
+  cut: Occasion;
   /** It waits because of our own trouble; what is returned is called when it does no longer. */
   onDelay: (error: unknown) => () => void;
   onTrouble: (source: Source, error: unknown, what: string) => void;
+  /** Something is not as whoever set the source up may think; told once. */
+  warnOnce: (what: string) => void;
 }
 
 type Claims = Pick<ClaimCheck, "read" | "remove">;
@@ -76,8 +78,6 @@ async function settle(message: PulledMessage, hold: Hold, options: HandlingOptio
       return;
     case "retry":
       return taker.retry(message);
-    case "leave":
-      return;
   }
 
   async function note(seqs: readonly number[] = [], how: "acknowledged" | "parked"): Promise<boolean> {
@@ -130,6 +130,10 @@ function open(message: PulledMessage, options: HandlingOptions): OpenedMessage |
   if (loop !== undefined) return reject(loop.code, toParkReason(loop));
   // A bus that hears itself.
   if (opened.origin === store.info.id && !settings.takesOwn) return { kind: "acknowledge" };
+  if (opened.hasSealed) options.warnOnce("credentials in messages are left out: the source has no message_key");
+  if (settings.isUntilDelivered && !opened.facts.isHeld) {
+    options.warnOnce("a message without an id is acknowledged when it is stored, and may come twice: set message_id");
+  }
   return opened;
 }
 
@@ -159,10 +163,10 @@ async function decide(
       return judged;
     case "give-back":
       onTrouble(source, judged.error, "a message could not be read by a mistake of ours, and is given back");
-      await pause(clock, backOffMs(message.deliveryCount), hold.signal, stopping);
-      return giveBack(hold);
+      await pause(clock, backOffMs(message.deliveryCount), hold.over.signal, stopping);
+      return GIVE_BACK;
     case undefined:
-      return giveBack(hold);
+      return GIVE_BACK;
   }
 }
 
@@ -180,8 +184,8 @@ async function takeUntilWritten(
       const judged = await takeMessage(message, opened, hold, options);
       if (judged?.kind !== "wait") return judged;
       endDelay ??= onDelay(judged.error);
-      await pause(clock, backOffMs(failures), hold.signal, stopping);
-      if (hold.signal.aborted || stopping.aborted) return undefined;
+      await pause(clock, backOffMs(failures), hold.over.signal, stopping);
+      if (hold.over.hasCome || stopping.aborted) return undefined;
     }
   } finally {
     endDelay?.();
@@ -212,11 +216,14 @@ async function takeMessage(
   const whole = opened.claim === undefined ? opened : await fetchBody(opened, options);
   if (!("facts" in whole)) return whole;
   const request = toRequest(source, message, receivedAt, whole);
-  const left = new AbortController();
-  const taken = new Promise<KindResult>((resolve) => takeIn(request, kind, resolve));
-  const result = await Promise.race([taken, whenAborted([hold.signal, cut], left.signal)]);
-  left.abort();
-  return result === undefined ? undefined : judgeResult(result);
+  return new Promise((resolve) => {
+    const giveUp = () => resolve(undefined);
+    const unlisten = [hold.over.listen(giveUp), cut.listen(giveUp)];
+    takeIn(request, kind, (result) => {
+      for (const end of unlisten) end();
+      resolve(judgeResult(result));
+    });
+  });
 }
 
 /** With the body that it claims. What is on disk already needs none, and may have none any more. */
@@ -241,14 +248,4 @@ async function fetchBody(opened: OpenedMessage, options: HandlingOptions): Promi
       error: known ?? new PosthornError("unavailable", "A body could not be read.", { cause: error }),
     };
   }
-}
-
-function whenAborted(signals: readonly AbortSignal[], unneeded: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    const end = () => resolve(undefined);
-    for (const signal of signals) {
-      signal.addEventListener("abort", end, { once: true, signal: unneeded });
-      if (signal.aborted) end();
-    }
-  });
 }

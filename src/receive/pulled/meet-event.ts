@@ -3,7 +3,7 @@ import type { HandlingOptions } from "./handle-message.ts";
 import type { Hold } from "./hold.ts";
 import type { Judgement } from "./judge-result.ts";
 import type { OpenedMessage } from "./opened-message.ts";
-import { giveBack, type Settlement } from "./settlement.ts";
+import { GIVE_BACK, type Settlement } from "./settlement.ts";
 
 /**
  * What becomes of a message whose event is on disk, since now or since it came before. One that comes again goes on with
@@ -22,15 +22,15 @@ export async function meetEvent(
       for (const id of eventIds) await reopenIfAsked(await store.reads.findEvent(id, tenantId), facts, options);
     } catch (error) {
       onTrouble(source, error, "a message could not be compared with its event, and is given back");
-      return giveBack(hold);
+      return GIVE_BACK;
     }
   }
   // Who has no id cannot be met again: nothing would tell that it was stored already.
   if (!facts.isHeld) return { kind: "acknowledge" };
   const endings = await Promise.all(
-    eventIds.map((id) => endedEvents.whenEnded({ id, tenantId, deliveries }, [hold.signal, stopping])),
+    eventIds.map((id) => endedEvents.whenEnded({ id, tenantId, deliveries }, [hold.over.signal, stopping])),
   );
-  if (endings.includes(undefined)) return giveBack(hold);
+  if (endings.includes(undefined)) return GIVE_BACK;
   const seqs = endings.flatMap((ending) => (ending?.seq === undefined ? [] : [ending.seq]));
   const dead = eventIds.filter((_, index) => endings[index]?.how === "dead");
   if (dead.length === 0) return { kind: "acknowledge", seqs };

@@ -1,3 +1,4 @@
+import { readTrace } from "../../domain/trace-context.ts";
 import { parseMessage } from "../../brokers/parse-message.ts";
 import { createHeaderSeal } from "../../brokers/sealed-headers.ts";
 import { PosthornError } from "../../domain/errors.ts";
@@ -78,6 +79,7 @@ function openWhole(message: PulledMessage, options: OpenOptions): Opened {
     origin: event.origin,
     generation: event.generation,
     hops: event.hops,
+    traceparent: event.traceparent,
     said,
     adopted: {
       type: event.eventType,
@@ -109,6 +111,7 @@ function openWhole(message: PulledMessage, options: OpenOptions): Opened {
     query: event.query ?? "",
     remoteAddress: event.remoteAddress ?? "",
     claim: "claim" in content ? content.claim : undefined,
+    hasSealed: event.sealedHeaders !== undefined && settings.messageKey === undefined,
     origin: event.origin,
     hops: event.hops,
     facts,
@@ -174,17 +177,21 @@ interface Said {
   origin: string | undefined;
   generation: number;
   hops: number;
+  /** Where the message itself names it, and not its properties. */
+  traceparent?: string | undefined;
   /** More of what is kept with the event: names, and JSON. */
   said: readonly (readonly [name: string, json: string | undefined])[];
   adopted: PulledFacts["adopted"];
 }
 
-function toFacts({ pulledFrom = [] }: PulledMessage, { isUntilDelivered }: PullSettings, said: Said): PulledFacts {
+function toFacts(message: PulledMessage, { isUntilDelivered }: PullSettings, said: Said): PulledFacts {
+  const { pulledFrom = [], headers } = message;
   const { eventId, generation, adopted } = said;
   const members = [
-    // The first: it is found there without reading the rest.
+    // The first: they are found there without reading the rest.
     ["hops", said.hops === 0 ? undefined : String(said.hops)],
     ["origin_event_id", quote(said.originId)],
+    ["trace", quote(readTrace(toTraced(headers, said.traceparent)))],
     ["origin", quote(said.origin)],
     ["generation", generation === 1 ? undefined : String(generation)],
     ["pulled_from", pulledFrom.length === 0 ? undefined : JSON.stringify(pulledFrom)],
@@ -197,6 +204,10 @@ function toFacts({ pulledFrom = [] }: PulledMessage, { isUntilDelivered }: PullS
     isHeld: isUntilDelivered && eventId !== undefined,
     adopted,
   };
+}
+
+function toTraced(headers: PulledMessage["headers"], traceparent: string | undefined): PulledMessage["headers"] {
+  return traceparent === undefined ? headers : { ...headers, traceparent };
 }
 
 /** Undefined when they cannot be opened; without a key they are left where they are. */
@@ -219,5 +230,5 @@ function quote(text: string | undefined): string | undefined {
 
 /** Where a message has no request of its own. */
 function asRequest() {
-  return { method: "POST", path: undefined, query: "", remoteAddress: "", claim: undefined };
+  return { method: "POST", path: undefined, query: "", remoteAddress: "", claim: undefined, hasSealed: false };
 }

@@ -44,6 +44,8 @@ export interface OpenedMessage {
   remoteAddress: string;
   /** Where its body lies, if not in it. */
   claim: Claim | undefined;
+  /** It has credentials that this source has no key for: they are left where they are. */
+  hasSealed: boolean;
   /** The store that sent it, where one did. */
   origin: string | undefined;
   hops: number;

@@ -3,6 +3,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { Source } from "../../domain/source.ts";
 import type { PulledMessage, PulledSourceKind, Taker } from "../sources/source-kind.ts";
 import { handleMessage, type HandlingOptions } from "./handle-message.ts";
+import { createOccasion } from "./occasion.ts";
 import { backOffMs, pause } from "./pause.ts";
 import { readPullSettings, type PullSettings } from "./pull-options.ts";
 
@@ -26,7 +27,7 @@ export interface PulledFacts {
 
 export interface PullerOptions extends Omit<
   HandlingOptions,
-  "settings" | "taker" | "limits" | "stopping" | "cut" | "onDelay"
+  "settings" | "taker" | "limits" | "stopping" | "cut" | "onDelay" | "warnOnce"
 > {
   source: Source;
   kind: PulledSourceKind;
@@ -47,16 +48,18 @@ export function startPuller(options: PullerOptions): Puller {
   const settings = readPullSettings(source.settings.options, kind.pull.defaults);
   const taking = new AbortController();
   const stopping = new AbortController();
-  const cut = new AbortController();
-  // Each message listens to them.
-  setMaxListeners(0, stopping.signal, cut.signal);
+  const cut = createOccasion();
+  // Each message listens to it.
+  setMaxListeners(0, stopping.signal);
   const handling = new Set<Promise<void>>();
-  let roomMade = new AbortController();
+  let onRoom: (() => void) | undefined;
   /** The call that waits for messages. */
   let waiting = new AbortController();
   /** Messages that wait until we can write again. */
   let delayed = 0;
   const facts: PulledFacts = { source: source.name, depth: undefined, trouble: undefined };
+
+  const warned = new Set<string>();
 
   function fail(error: unknown, failures: number, what: string): void {
     facts.trouble = error instanceof Error ? error.message : String(error);
@@ -82,11 +85,11 @@ export function startPuller(options: PullerOptions): Puller {
     return undefined;
   }
 
-  async function takeAll(taker: Taker): Promise<void> {
+  async function takeAll(inHand: HandlingOptions): Promise<void> {
     let failures = 0;
     while (!taking.signal.aborted) {
       try {
-        const taken = await takeSome(taker);
+        const taken = await takeSome(inHand);
         failures = 0;
         facts.trouble = undefined;
         if (taken === 0) await pause(clock, settings.idleWaitMs, taking.signal);
@@ -98,13 +101,16 @@ export function startPuller(options: PullerOptions): Puller {
   }
 
   /** As many as there is room for; undefined when there is none. */
-  async function takeSome(taker: Taker): Promise<number | undefined> {
-    roomMade = new AbortController();
+  async function takeSome(inHand: HandlingOptions): Promise<number | undefined> {
+    const { taker } = inHand;
     const room = findRoom();
     if (room <= 0) {
+      const roomMade = new AbortController();
+      onRoom = () => roomMade.abort();
       // Not only because its hands are full: others may have them meanwhile.
       if (findLimit() < settings.maxUnacknowledged) await taker.rest();
       await pause(clock, LOOK_AGAIN_MS, taking.signal, roomMade.signal);
+      onRoom = undefined;
       return undefined;
     }
     waiting = new AbortController();
@@ -112,7 +118,7 @@ export function startPuller(options: PullerOptions): Puller {
     const stopWatching = watchRoom(waiting);
     try {
       const messages = await taker.take(Math.min(room, settings.batchSize), signal);
-      for (const message of messages) start(taker, message);
+      for (const message of messages) start(message, inHand);
       return signal.aborted ? undefined : messages.length;
     } finally {
       stopWatching();
@@ -137,16 +143,20 @@ export function startPuller(options: PullerOptions): Puller {
     return () => timer.cancel();
   }
 
-  function start(taker: Taker, message: PulledMessage): void {
-    const signals = { stopping: stopping.signal, cut: cut.signal };
-    const handled = handleMessage(message, { ...options, ...signals, taker, limits, settings, onDelay }).catch(
-      (error: unknown) => onTrouble(source, error, "a message could not be settled and will come again"),
+  function start(message: PulledMessage, inHand: HandlingOptions): void {
+    const handled = handleMessage(message, inHand).catch((error: unknown) =>
+      onTrouble(source, error, "a message could not be settled and will come again"),
     );
     handling.add(handled);
     void handled.then(() => {
       handling.delete(handled);
-      roomMade.abort();
+      onRoom?.();
     });
+  }
+
+  function warnOnce(what: string): void {
+    if (!warned.has(what)) onTrouble(source, undefined, what);
+    warned.add(what);
   }
 
   function onDelay(error: unknown): () => void {
@@ -164,7 +174,7 @@ export function startPuller(options: PullerOptions): Puller {
     const taker = await openTaker();
     if (taker === undefined) return undefined;
     void countWaiting(taker);
-    await takeAll(taker);
+    await takeAll({ ...options, stopping: stopping.signal, cut, taker, limits, settings, onDelay, warnOnce });
     return taker;
   }
 
@@ -179,7 +189,7 @@ export function startPuller(options: PullerOptions): Puller {
       const done = new AbortController();
       const settled = Promise.all(handling).then(() => done.abort());
       await Promise.race([settled, pause(clock, CUT_AFTER_MS, done.signal)]);
-      cut.abort();
+      cut.come();
       await settled;
       await taker?.close().catch((error: unknown) => onTrouble(source, error, "the queue of a source was not closed"));
     },

@@ -1,12 +1,10 @@
 import type { ParkReason } from "../sources/source-kind.ts";
-import type { Hold } from "./hold.ts";
 
 /** What is to become of a message. `seqs`: of the events whose message it is, where that is noted. */
 export type Settlement =
   | { kind: "acknowledge"; seqs?: readonly number[] }
-  | { kind: "retry" | "leave" }
+  | { kind: "retry" }
   | { kind: "park"; reason: ParkReason; seqs?: readonly number[] };
 
-export function giveBack({ isLost }: Hold): Settlement {
-  return { kind: isLost ? "leave" : "retry" };
-}
+/** Also of one that could not be renewed and may be another's by now: its taker must not count it as held any more. */
+export const GIVE_BACK: Settlement = { kind: "retry" };
