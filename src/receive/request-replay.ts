@@ -3,6 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { readKeptRequest } from "../domain/kept-request.ts";
 import type { Source } from "../domain/source.ts";
+import type { AuditNote } from "../store/port/audit.ts";
 import type { RequestReplay } from "../store/port/event-log.ts";
 import type { StoredRequest } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
@@ -27,9 +28,12 @@ export interface RequestReplaysOptions {
   findSource: (name: string) => Source | undefined;
   webhooks: Pick<WebhookReceiver, "replay">;
   clock: Pick<Clock, "wall">;
+  /** What the audit log says of it, and who did it. */
+  describe: (request: StoredRequest, eventIds: readonly string[]) => AuditNote;
 }
 
-export function createRequestReplays({ store, findSource, webhooks, clock }: RequestReplaysOptions): RequestReplays {
+export function createRequestReplays(options: RequestReplaysOptions): RequestReplays {
+  const { store, findSource, webhooks, clock, describe } = options;
   const running = new Set<string>();
 
   async function build(stored: StoredRequest): Promise<WebhookRequest> {
@@ -84,7 +88,7 @@ export function createRequestReplays({ store, findSource, webhooks, clock }: Req
     eventIds: readonly string[],
   ): Promise<ReplayedRequest> {
     const replay: RequestReplay = { at: clock.wall(), by, eventIds };
-    await store.events.noteRequestReplay(stored.id, replay);
+    await store.events.noteRequestReplay(stored.id, replay, describe(stored, eventIds));
     return { request: { ...stored, replay }, outcome: "accepted", cause: undefined };
   }
 

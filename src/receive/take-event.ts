@@ -5,6 +5,7 @@ import type { IngestResult } from "../route/fan-out.ts";
 import { addDetail, type IncomingEvent } from "../route/incoming-event.ts";
 import type { Accept } from "../route/ingest.ts";
 import type { Forwarding } from "./forwarding.ts";
+import type { Masking } from "./masking.ts";
 import { inVersion, type SchemaChecker } from "./schema/schema-check.ts";
 import { conclude } from "./soon.ts";
 import { GENERIC } from "./sources/generic.ts";
@@ -41,13 +42,15 @@ export interface TakeEventOptions {
   accept: Accept;
   createId: (prefix: "evt") => string;
   schemas: Pick<SchemaChecker, "find" | "check">;
+  masking: Pick<Masking, "mask">;
   /** Where webhooks may be forwarded while their senders wait. */
   forwarding?: Forwarding | undefined;
 }
 
-export function createTakeEvent({ accept, createId, schemas, forwarding }: TakeEventOptions): TakeEvent {
+export function createTakeEvent({ accept, createId, schemas, masking, forwarding }: TakeEventOptions): TakeEvent {
   function keep({ request, kind }: ReadRequest, draft: IncomingEvent, done: (part: Part) => void): void {
-    const event = forwarding?.keepCredentials(draft, request.headers) ?? draft;
+    const masked = masking.mask(draft, request.source.mask);
+    const event = forwarding?.keepCredentials(masked, request.headers) ?? masked;
     accept(event, (result) => {
       if (result.kind === "duplicate" && result.isReplay === true) {
         return done({ kind: "ignored", cause: "replayed", eventId: result.eventId });
@@ -63,10 +66,15 @@ export function createTakeEvent({ accept, createId, schemas, forwarding }: TakeE
   }
 
   /** For nobody: it can be replayed. */
-  function keepInvalid(event: IncomingEvent, error: PosthornError, done: (part: Part) => void): void {
+  function keepInvalid(
+    { request }: ReadRequest,
+    event: IncomingEvent,
+    error: PosthornError,
+    done: (part: Part) => void,
+  ): void {
     const answer = (result: IngestResult) =>
       done(result.kind === "failed" ? result : { kind: "ignored", cause: "invalid", eventId: result.eventId });
-    accept(toInvalidEvent(event, error, createId), answer, []);
+    accept(masking.mask(toInvalidEvent(event, error, createId), request.source.mask), answer, []);
   }
 
   return (from, event, done) => {
@@ -74,7 +82,7 @@ export function createTakeEvent({ accept, createId, schemas, forwarding }: TakeE
     const { source } = request;
     const unwanted = findUnwanted(source, event.type);
     if (unwanted !== undefined) return done({ kind: "ignored", cause: unwanted, eventId: undefined });
-    if (objection !== undefined) return keepInvalid(event, objection, done);
+    if (objection !== undefined) return keepInvalid(from, event, objection, done);
     const adopted = request.pulled?.adopted;
     const type = adopted?.isChecked === true ? undefined : schemas.find(event.type);
     if (type === undefined) return keep(from, event, done);
@@ -83,7 +91,7 @@ export function createTakeEvent({ accept, createId, schemas, forwarding }: TakeE
     conclude(
       () => schemas.check(type, versioned, form.kind === "json"),
       (checked) => keep(from, checked, done),
-      (error) => (isKept(kind, error) ? keepInvalid(versioned, error, done) : done({ kind: "refused", error })),
+      (error) => (isKept(kind, error) ? keepInvalid(from, versioned, error, done) : done({ kind: "refused", error })),
     );
   };
 }

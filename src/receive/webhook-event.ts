@@ -4,6 +4,7 @@ import { publishKey, webhookKey } from "../domain/dedupe-key.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN, PRIORITIES, type Priority } from "../domain/event.ts";
 import { hopsDetail, readHops } from "../domain/hops.ts";
+import { readTrace, traceDetail } from "../domain/trace-context.ts";
 import { isGatewayEventType, matchesPattern } from "../domain/pattern.ts";
 import type { Place, Source } from "../domain/source.ts";
 import type { IncomingEvent } from "../route/incoming-event.ts";
@@ -65,7 +66,10 @@ export function createWebhookEvents({ clock, createId }: WebhookEventOptions): T
       replayKey,
       contentType: read?.contentType ?? request.headers["content-type"],
       request: kept ?? keptOf(request),
-      details: pulled === undefined ? hopsDetail(readHops(request.headers)) : pulled.details,
+      details:
+        pulled === undefined
+          ? hopsDetail(readHops(request.headers), traceDetail(readTrace(request.headers)))
+          : pulled.details,
       body: read?.body ?? request.body,
       heldGeneration: pulled?.isHeld === true ? pulled.generation : undefined,
       fanOutCursor: undefined,

@@ -1,6 +1,7 @@
 import { isSendersFault, PosthornError } from "../domain/errors.ts";
 import type { LoggedRequest } from "../store/port/event-log.ts";
 import { describeRequest } from "./describe-request.ts";
+import { maskLogged } from "./masking.ts";
 import type { RequestHead, WebhookRequest } from "./webhook-request.ts";
 
 /** What is kept of requests that made no event, or not only. */
@@ -33,19 +34,21 @@ export function createWebhookLog({ logRequest, createId }: WebhookLogOptions): W
   ): void {
     const { source } = request;
     if (request.keptAs !== undefined) return;
+    const kept = { facts: describeRequest(request, source.hidden), body: entry.body };
+    const { facts, body } = source.mask === undefined ? kept : maskLogged(source.mask, kept);
     logRequest({
       id: createId("req"),
       ring: source.declared ? source.name : "*",
       source: source.name,
       tenantId: source.tenantId,
       receivedAt: request.receivedAt,
-      facts: describeRequest(request, source.hidden),
+      facts,
       outcome: entry.outcome,
       cause: entry.cause,
       eventId: entry.eventId,
       parts: entry.parts,
       size: entry.size,
-      body: entry.body,
+      body,
     });
   }
 

@@ -1,6 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { hopsOf } from "../domain/hops.ts";
+import { traceOf } from "../domain/trace-context.ts";
 import { originIdOf } from "../domain/origin-event.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { AcceptResult, NewDelivery, UnfinishedFanOut } from "../store/port/event-log.ts";
@@ -254,6 +255,7 @@ function contentOf(event: IncomingEvent): ClaimedDelivery["event"] {
     receivedAt: event.receivedAt,
     contentType: event.contentType,
     hops: hopsOf(event.details),
+    trace: traceOf(event.details),
     originId: originIdOf(event.details),
     size: event.body.length,
     body: event.body,

@@ -1,6 +1,8 @@
 import type { FilterFacts } from "../domain/filter.ts";
 import { FilterTooCostly } from "../domain/filter-steps.ts";
+import { mayBeJson } from "../domain/json-type.ts";
 import { readKeptRequest, type KeptRequest } from "../domain/kept-request.ts";
+import { parseQuery } from "../domain/parse-query.ts";
 
 /** What of an event is needed to test filters on it: a new one and a stored one have it alike. */
 export interface FilteredEvent {
@@ -45,29 +47,16 @@ export function createFilterFacts(event: FilteredEvent): FilterFacts {
   };
 }
 
-/** As in a URL: a name that is given several times has a list of values. */
-export function parseQuery(text: string): Record<string, string | string[]> {
-  const values = new Map<string, string | string[]>();
-  for (const [name, value] of new URLSearchParams(text)) {
-    const known = values.get(name);
-    if (known === undefined) values.set(name, value);
-    else if (typeof known === "string") values.set(name, [known, value]);
-    else known.push(value);
-  }
-  return Object.fromEntries(values);
-}
-
 function parseMetadata(details: string | undefined): unknown {
   return details === undefined ? undefined : (JSON.parse(details) as { metadata?: unknown }).metadata;
 }
 
-const JSON_TYPE = /[/+]json\s*(;|$)/i;
 const TOO_MANY_PARTS = new FilterTooCostly("The body has too many parts to be read for a filter.");
 
 /** What is not JSON has no data. */
 function parseBody({ body, contentType }: FilteredEvent): unknown {
   if (body === undefined) return undefined;
-  if (contentType !== undefined && contentType.trim() !== "" && !JSON_TYPE.test(contentType)) return undefined;
+  if (!mayBeJson(contentType)) return undefined;
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
   if (hasTooManyParts(bytes, MAX_PARTS)) return TOO_MANY_PARTS;
   try {

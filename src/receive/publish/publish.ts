@@ -1,7 +1,9 @@
 import type { Clock } from "../../domain/clock.ts";
+import type { Masking } from "../masking.ts";
 import { publishKey } from "../../domain/dedupe-key.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { hopsDetail } from "../../domain/hops.ts";
+import { traceDetail, type Trace } from "../../domain/trace-context.ts";
 import { isGatewayEventType } from "../../domain/pattern.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import type { IngestResult } from "../../route/fan-out.ts";
@@ -24,6 +26,8 @@ export interface PublishedBy {
   boundTenant?: string | undefined;
   /** Gateways that what it tells of has passed; none when it comes from nobody's delivery. */
   hops?: number | undefined;
+  /** The trace that its request belongs to. */
+  trace?: Trace | undefined;
 }
 
 export interface PublishAnswer {
@@ -37,10 +41,13 @@ export interface PublisherOptions {
   createId: (prefix: "evt") => string;
   limits: PublishLimits;
   schemas: Pick<SchemaChecker, "find" | "check">;
+  masking: Pick<Masking, "mask">;
 }
 
-export function createPublisher({ accept, clock, createId, limits, schemas }: PublisherOptions): Publisher {
-  function toEvent(item: PublishItem, { boundTenant, hops = 0 }: PublishedBy): IncomingEvent {
+export function createPublisher(options: PublisherOptions): Publisher {
+  const { accept, clock, createId, limits, schemas, masking } = options;
+
+  function toEvent(item: PublishItem, { boundTenant, hops = 0, trace }: PublishedBy): IncomingEvent {
     if (boundTenant !== undefined && item.tenantId !== undefined && item.tenantId !== boundTenant) {
       throw new PosthornError("forbidden", `This key is bound to the tenant ${boundTenant}; leave tenant_id out.`, {
         field: "tenant_id",
@@ -76,7 +83,7 @@ export function createPublisher({ accept, clock, createId, limits, schemas }: Pu
       replayKey: undefined,
       contentType: "application/json",
       request: undefined,
-      details: describe(item, hops),
+      details: describe(item, hops, trace),
       body: item.payload,
       fanOutCursor: undefined,
     };
@@ -100,7 +107,7 @@ export function createPublisher({ accept, clock, createId, limits, schemas }: Pu
       };
       const take = (index: number, checked: IncomingEvent | PosthornError) => {
         if (checked instanceof PosthornError) answer(index, { kind: "refused", error: checked });
-        else accept(checked, (result) => answer(index, result));
+        else accept(masking.mask(checked), (result) => answer(index, result));
       };
       /** In the order given, also where one must be compared with its schema in a thread: the others wait for it. */
       const takeFrom = (first: number): void => {
@@ -129,10 +136,10 @@ function knownError(error: unknown): PosthornError {
 }
 
 /** What the publisher said beyond what the engine needs, as JSON; metadata stays the text that it was. */
-function describe(item: PublishItem, hops: number): string | undefined {
+function describe(item: PublishItem, hops: number, trace: Trace | undefined): string | undefined {
   const parts: string[] = [];
   for (const [name, value] of describeItem(item)) if (value !== undefined) parts.push(`"${name}":${value}`);
-  const first = hopsDetail(hops);
+  const first = hopsDetail(hops, traceDetail(trace));
   if (parts.length === 0) return first;
   return first === undefined ? `{${parts.join(",")}}` : `${first.slice(0, -1)},${parts.join(",")}}`;
 }

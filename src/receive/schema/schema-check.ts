@@ -11,7 +11,7 @@ import {
   type ApartReply,
   type ApartRequest,
 } from "../threads/check-apart.ts";
-import { Overdue } from "../threads/thread-seat.ts";
+import { Overdue } from "../../threads/thread-seat.ts";
 import { bomLength } from "../text/unreadable.ts";
 import { createCompileQueue, type Compilable } from "./compile-soon.ts";
 import type { Mismatch, PayloadSchema } from "./payload-schema.ts";

@@ -2,8 +2,10 @@
 export { apiKey } from "./api-key.ts";
 export { createAwsSns } from "./aws-sns.ts";
 export { basic } from "./basic.ts";
+export { cloudevents } from "./cloudevents.ts";
 export { discord } from "./discord.ts";
 export { dropbox } from "./dropbox.ts";
+export { eventGrid } from "./event-grid.ts";
 export { github } from "./github.ts";
 export { gitlab } from "./gitlab.ts";
 export { hmac } from "./hmac.ts";

@@ -1,7 +1,7 @@
 import { PosthornError, type ErrorCode } from "../../domain/errors.ts";
 import { findBodyKind } from "./content-type.ts";
 import { isForTurns, readInTurns } from "../in-turns.ts";
-import { createThreadCaller } from "../threads/thread-caller.ts";
+import { createThreadCaller } from "../../threads/thread-caller.ts";
 import { checkJsonBody, type WellFormed } from "./well-formed.ts";
 
 /**

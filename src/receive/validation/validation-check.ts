@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_ENDPOINT, type Validation, type ValidationMode } from "../../domain/validation.ts";
-import { parseQuery } from "../../route/filter-facts.ts";
+import { parseQuery } from "../../domain/parse-query.ts";
 import { createCompileQueue, type Compilable } from "../schema/compile-soon.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
 import {
@@ -11,7 +11,7 @@ import {
   type ApartReply,
   type ApartRequest,
 } from "../threads/check-apart.ts";
-import { Overdue } from "../threads/thread-seat.ts";
+import { Overdue } from "../../threads/thread-seat.ts";
 import { bomLength } from "../text/unreadable.ts";
 import type { RequestValidations } from "../take-in.ts";
 import type { WellFormed } from "../text/well-formed.ts";

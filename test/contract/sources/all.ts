@@ -2,8 +2,10 @@ import type { SourceFixture } from "../source-fixture.ts";
 import { fixture as apiKey } from "./api-key.ts";
 import { fixture as awsSns } from "./aws-sns.ts";
 import { fixture as basic } from "./basic.ts";
+import { fixture as cloudevents } from "./cloudevents.ts";
 import { fixture as discord } from "./discord.ts";
 import { fixture as dropbox } from "./dropbox.ts";
+import { fixture as eventGrid } from "./event-grid.ts";
 import { fixture as github } from "./github.ts";
 import { fixture as gitlab } from "./gitlab.ts";
 import { fixture as gitlabSigned } from "./gitlab-signed.ts";
@@ -31,8 +33,10 @@ export const PROVIDER_FIXTURES: Readonly<Record<string, SourceFixture>> = {
   "api-key": apiKey,
   "aws-sns": awsSns,
   basic,
+  cloudevents,
   discord,
   dropbox,
+  "event-grid": eventGrid,
   github,
   gitlab,
   "gitlab (signed)": gitlabSigned,

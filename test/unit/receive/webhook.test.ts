@@ -8,6 +8,7 @@ import { createBodyChecker } from "../../../src/receive/text/body-check.ts";
 import { GENERIC } from "../../../src/receive/sources/generic.ts";
 import type { PushedSourceKind } from "../../../src/receive/sources/source-kind.ts";
 import type { WebhookResult } from "../../../src/receive/kind-answer.ts";
+import { createMasking } from "../../../src/receive/masking.ts";
 import { createTakeIn, type RequestValidations } from "../../../src/receive/take-in.ts";
 import { createWebhookLog } from "../../../src/receive/webhook-log.ts";
 import type { WebhookRequest } from "../../../src/receive/webhook-request.ts";
@@ -34,6 +35,7 @@ function openReceiver(accept: Accept, validations?: RequestValidations) {
   const createId = createIdSource(clock, createSystemRandom());
   const log = createWebhookLog({ logRequest: (request) => logged.push(request), createId });
   const takeIn = createTakeIn({
+    masking: createMasking(),
     log,
     accept(event, done, to) {
       accepted.push(event);

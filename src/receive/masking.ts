@@ -1,0 +1,74 @@
+import { readKeptRequest, writeKeptRequest } from "../domain/kept-request.ts";
+import { MASK } from "../domain/mask.ts";
+import { maskJson, parseMask, type MaskRules } from "../domain/masking.ts";
+import type { EventType } from "../domain/event-type.ts";
+import { addDetail, type IncomingEvent } from "../route/incoming-event.ts";
+import { scanJson } from "./text/json-scan.ts";
+import { bomLength } from "./text/unreadable.ts";
+
+/** Puts masks in the place of what must not be stored, as the source and the type of an event say. */
+export interface Masking {
+  /** The same event where there is nothing to mask, as with most. */
+  mask(event: IncomingEvent, ofSource?: MaskRules): IncomingEvent;
+  update(types: readonly EventType[]): void;
+}
+
+/** Deeper than any body that is taken in. */
+const MAX_DEPTH = 1000;
+
+export function createMasking(): Masking {
+  const ofTypes = new Map<string, MaskRules>();
+  return {
+    mask(event, ofSource) {
+      const ofType = ofTypes.size === 0 ? undefined : ofTypes.get(event.type);
+      if (ofSource === undefined && ofType === undefined) return event;
+      const pointers = [...(ofSource?.pointers ?? []), ...(ofType?.pointers ?? [])];
+      const bytes = Buffer.from(event.body.buffer, event.body.byteOffset, event.body.length);
+      const body = maskBody(bytes, pointers) ?? { body: bytes, count: 0 };
+      const head = maskHeaders(event.request, ofSource);
+      const count = body.count + head.count;
+      if (count === 0) return event;
+      const details = addDetail(event.details, `"masked":${count}`);
+      return { ...event, body: body.body, request: head.request, details };
+    },
+    update(types) {
+      ofTypes.clear();
+      for (const { name, mask } of types) {
+        const rules = parseMask(mask);
+        if (rules !== undefined) ofTypes.set(name, rules);
+      }
+    },
+  };
+}
+
+/** What is kept of a request that made no event. A body in which the places cannot be found is not kept. */
+export function maskLogged(
+  rules: MaskRules,
+  logged: { facts: string; body: Uint8Array | undefined },
+): { facts: string; body: Uint8Array | undefined } {
+  const { request: facts = logged.facts } = maskHeaders(logged.facts, rules);
+  if (logged.body === undefined || rules.pointers.length === 0) return { facts, body: logged.body };
+  return { facts, body: maskBody(Buffer.from(logged.body), rules.pointers)?.body };
+}
+
+/** Undefined for what is no JSON. */
+function maskBody(body: Buffer, pointers: MaskRules["pointers"]): { body: Buffer; count: number } | undefined {
+  if (pointers.length === 0) return { body, count: 0 };
+  const start = bomLength(body);
+  try {
+    scanJson(body, start, MAX_DEPTH);
+  } catch {
+    return undefined;
+  }
+  return maskJson(body, pointers, start);
+}
+
+function maskHeaders(text: string | undefined, rules: MaskRules | undefined) {
+  if (text === undefined || rules === undefined || rules.headers.size === 0) return { request: text, count: 0 };
+  const { method = "", path = "", query = "", remote_address = "", headers = {}, sealed } = readKeptRequest(text);
+  const names = Object.keys(headers).filter((name) => rules.headers.has(name.toLowerCase()));
+  if (names.length === 0) return { request: text, count: 0 };
+  const masked = { ...headers, ...Object.fromEntries(names.map((name) => [name, MASK])) };
+  const request = writeKeptRequest({ method, path, query, remote_address, headers: masked, sealed });
+  return { request, count: names.length };
+}
