@@ -1,37 +1,48 @@
 import type { Clock } from "../domain/clock.ts";
 import type { EventContent } from "../domain/event.ts";
 import { formatDeliveryId } from "../domain/ids.ts";
-import { failedHere } from "../domain/outcome.ts";
+import { failedHere, refused, type Outcome } from "../domain/outcome.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { Senders } from "./senders/open-senders.ts";
-import { ONE_BY_ONE, type Attempt, type AttemptReport } from "./senders/sender.ts";
+import { ONE_BY_ONE, type Attempt, type AttemptReport, type Sender } from "./senders/sender.ts";
+
+/** As much of them as is needed here. */
+export interface OpenSenders extends Pick<Senders, "close"> {
+  find(kind: string): Pick<Sender, "send" | "limitsOf"> | undefined;
+}
 
 export interface LocalDispatchOptions {
-  senders: Pick<Senders, "find" | "close">;
+  senders: OpenSenders;
   store: Pick<Store, "reads">;
   clock: Clock;
 }
+
+const SILENT = failedHere("the sender reported nothing");
+/** However often it is tried, there is nothing left to send. */
+const ERASED = refused("the event's body was erased", { result: "error", says: "nothing", deadReason: "erased" });
 
 /** Sends from this process. */
 export function createLocalDispatch({ senders, store, clock }: LocalDispatchOptions): Dispatch {
   function send(attempts: readonly Attempt[], subscription: Subscription, done: Done): void {
     const sender = senders.find(subscription.kind);
     if (sender === undefined) {
-      done(attempts.map(() => unsent(subscription, `nobody sends to destinations of the kind ${subscription.kind}`)));
+      done(
+        attempts.map(() =>
+          unsent(subscription, failedHere(`no sender for destinations of the kind ${subscription.kind}`)),
+        ),
+      );
       return;
     }
     sender.send(attempts, (reports) => {
       const isWhole = reports.length === attempts.length;
-      done(
-        isWhole ? reports : attempts.map((_, i) => reports[i] ?? unsent(subscription, "the sender reported nothing")),
-      );
+      done(isWhole ? reports : attempts.map((_, i) => reports[i] ?? unsent(subscription, SILENT)));
     });
   }
 
-  function unsent({ place }: Subscription, error: string): AttemptReport {
+  function unsent({ place }: Subscription, outcome: Outcome): AttemptReport {
     const record = {
       url: place,
       address: undefined,
@@ -40,7 +51,7 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
       responseHeaders: undefined,
       responseBody: undefined,
     };
-    return { outcome: failedHere(error), startedAt: clock.wall(), durationMs: 0, record };
+    return { outcome, startedAt: clock.wall(), durationMs: 0, record };
   }
 
   /** What cannot be loaded is not sent; the others of its batch are. */
@@ -50,29 +61,29 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
     done: Done,
   ): Promise<void> {
     const loaded = await Promise.all(deliveries.map((delivery) => load(delivery, subscription)));
-    const attempts = loaded.filter((one) => typeof one !== "string");
+    const attempts = loaded.filter((one) => "deliveryId" in one);
     const finish = (reports: readonly AttemptReport[]) => {
       let sent = 0;
-      done(
-        loaded.map((one) => (typeof one === "string" ? unsent(subscription, one) : reports[sent++]) as AttemptReport),
-      );
+      done(loaded.map((one) => ("deliveryId" in one ? (reports[sent++] as AttemptReport) : unsent(subscription, one))));
     };
     if (attempts.length === 0) finish([]);
     else send(attempts, subscription, finish);
   }
 
-  /** A text says why it could not be loaded. */
-  async function load(delivery: ClaimedDelivery, subscription: Subscription): Promise<Attempt | string> {
+  /** Or what became of it without one. */
+  async function load(delivery: ClaimedDelivery, subscription: Subscription): Promise<Attempt | Outcome> {
     const { event, eventSeq } = delivery;
     try {
       const isAtHand = hasBody(event) && !lacksParts(delivery, subscription);
       const loaded = isAtHand ? undefined : await store.reads.loadEvent(eventSeq);
       const body = event.body ?? loaded?.body;
-      if (body === undefined) return "the event's body was erased";
+      if (body === undefined) return ERASED;
       const parts = lacksParts(delivery, subscription) ? loaded : delivery;
-      return toAttempt(delivery, subscription, { ...event, body }, parts);
+      const attempt = toAttempt(delivery, subscription, { ...event, body }, parts);
+      if (needsEarlier(delivery, subscription)) attempt.earlier = await store.reads.listAttempts(delivery);
+      return attempt;
     } catch (error) {
-      return `the event could not be loaded: ${String(error)}`;
+      return failedHere(`the event could not be loaded: ${String(error)}`);
     }
   }
 
@@ -82,7 +93,7 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
       for (let i = 0; i < deliveries.length; i++) {
         const delivery = deliveries[i] as ClaimedDelivery;
         const { event } = delivery;
-        if (!hasBody(event) || lacksParts(delivery, subscription)) {
+        if (!hasBody(event) || lacksParts(delivery, subscription) || needsEarlier(delivery, subscription)) {
           void loadAndSend(deliveries, subscription, done);
           return;
         }
@@ -112,6 +123,10 @@ function lacksParts({ event, request, details, hasDetails }: ClaimedDelivery, { 
   const needsRequest = mode === "forward" || needs?.request === true;
   if (needsRequest && request === undefined && event.origin === "webhook") return true;
   return needs?.details === true && details === undefined && hasDetails === true;
+}
+
+function needsEarlier({ attemptCount }: ClaimedDelivery, { needs }: Subscription): boolean {
+  return attemptCount > 0 && needs?.earlier === true;
 }
 
 function hasBody(event: ClaimedDelivery["event"]): event is ClaimedDelivery["event"] & EventContent {

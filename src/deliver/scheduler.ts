@@ -39,6 +39,8 @@ export interface Scheduler extends Arrivals {
   isWorking(subscriptionSeq: number): boolean;
   /** Why a subscription was suspended, if it was. */
   findSuspension(subscriptionSeq: number): Suspension | undefined;
+  /** Whether it is half of the way to a suspension, and that was told. */
+  isFailing(subscriptionSeq: number): boolean;
   /** Sources that the subscription's target does not know. */
   missingSources(subscriptionSeq: number): readonly MissingSource[];
   /** What is known of a subscription. */
@@ -93,6 +95,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     },
     findMode: (seq) => states.findMode(findSubscription(seq), seq),
     findSuspension: states.findSuspension,
+    isFailing: states.isFailing,
     missingSources: missing.list,
     stateOf: states.of,
     targetOf: states.targetOf,

@@ -57,7 +57,10 @@ export function decide(
   let deadReason = deadReasonOf(outcome);
   let nextAttemptAt: number | undefined;
   const missesSource = outcome.missesSource && !isTest;
-  if (missesSource) {
+  const postponedMs = isTest ? undefined : outcome.postponedMs;
+  if (postponedMs !== undefined) {
+    nextAttemptAt = at.now + Math.ceil(postponedMs);
+  } else if (missesSource) {
     const waitsMs = at.wall - delivery.event.receivedAt;
     if (waitsMs > (at.maxHeldMs ?? Number.POSITIVE_INFINITY)) {
       verdict = "dead";
@@ -88,7 +91,7 @@ export function decide(
       attemptNumber,
       verdict,
       nextAttemptAt,
-      isUncounted: missesSource,
+      isUncounted: missesSource || postponedMs !== undefined,
       keepsTime: saying !== "ill" || retryAfterMs !== undefined,
       deadReason,
       leavesKeyQueue:

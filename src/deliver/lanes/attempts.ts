@@ -46,14 +46,20 @@ export function createAttempts(
 
   /** What expired while it waited here is found in the table, and becomes a dead letter. */
   function takeBatch(lane: Lane, size: number, now: number): ClaimedDelivery[] {
+    const { maxBytes } = lane.limits;
     const batch: ClaimedDelivery[] = [];
+    let bytes = 0;
     let expired: ClaimedDelivery[] | undefined;
     while (batch.length < size) {
-      const delivery = ready.takeFirst(lane);
-      if (delivery === undefined) break;
-      const { expiresAt } = delivery;
-      if (expiresAt === undefined || expiresAt > now) batch.push(delivery);
-      else (expired ??= []).push(delivery);
+      const [first] = lane.ready;
+      if (first === undefined) break;
+      // A body that is not in memory was too large for it.
+      if (maxBytes !== undefined) bytes += first.event.body?.length ?? maxBytes;
+      if (maxBytes !== undefined && bytes > maxBytes && batch.length > 0) break;
+      ready.takeFirst(lane);
+      const { expiresAt } = first;
+      if (expiresAt === undefined || expiresAt > now) batch.push(first);
+      else (expired ??= []).push(first);
     }
     lane.readySince = undefined;
     if (expired !== undefined) table.giveBack(lane, expired);

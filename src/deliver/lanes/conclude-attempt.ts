@@ -57,7 +57,11 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
     subscription: Subscription,
     now: number,
   ): Ended[] {
-    const at = { now, wall: clock.wall(), random, maxHeldMs, noteMiss: missing.noteMiss };
+    // What failed together comes back together, and so in the same order: one share of chance for all of it.
+    const jitter = deliveries.length > 1 ? random.next() : undefined;
+    const chance =
+      jitter === undefined ? random : { bytes: (length: number) => random.bytes(length), next: () => jitter };
+    const at = { now, wall: clock.wall(), random: chance, maxHeldMs, noteMiss: missing.noteMiss };
     const ended: Ended[] = [];
     for (let i = 0; i < deliveries.length; i++) {
       const delivery = deliveries[i] as ClaimedDelivery;

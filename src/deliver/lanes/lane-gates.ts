@@ -1,5 +1,6 @@
 import type { Subscription } from "../../domain/subscription.ts";
 import { PROMPT_MS, held, type Lane } from "./lane.ts";
+import type { BatchLimits } from "../senders/sender.ts";
 import { notePaced, paceAllows, paceOpensAt, paceRoom } from "../targets/pace.ts";
 
 /** What lets the deliveries of a lane go, and what holds them back: its subscription, rate limit, target and round. */
@@ -22,25 +23,46 @@ export function isShut({ target, round }: Lane): boolean {
  * Claimed ahead of free slots, so that the next send does not wait for a commit. Few where few go at once: what is
  * claimed neither makes way for what is more urgent nor expires.
  */
-export function claimsAhead({ limits }: Lane, { concurrency }: Subscription): number {
-  return Math.min(MAX_CLAIMED_AHEAD, CLAIMED_AHEAD_PER_SLOT * concurrency * limits.maxBatch);
+export function claimsAhead(lane: Lane, subscription: Subscription): number {
+  return Math.min(MAX_CLAIMED_AHEAD, CLAIMED_AHEAD_PER_SLOT * slotsOf(lane, subscription) * lane.limits.maxBatch);
+}
+
+/** Attempts that it may have in flight at once. */
+function slotsOf({ limits }: Lane, { concurrency }: Subscription): number {
+  const { maxInFlight } = limits;
+  return maxInFlight === undefined ? concurrency : Math.min(concurrency, maxInFlight);
 }
 
 /** How many more deliveries may be in memory: what its free slots take, and as many as are claimed ahead. */
-export function placesLeft(lane: Lane, { concurrency }: Subscription, ahead: number): number {
-  return (concurrency - lane.inFlight) * lane.limits.maxBatch + ahead - held(lane) - lane.claiming;
+export function placesLeft(lane: Lane, subscription: Subscription, ahead: number): number {
+  const free = slotsOf(lane, subscription) - lane.inFlight;
+  return free * lane.limits.maxBatch + ahead - held(lane) - lane.claiming;
+}
+
+/** Whether the table need not be asked for more: enough is ready, also for the batch that goes next. */
+export function hasEnough(lane: Lane, subscription: Subscription): boolean {
+  const { ready, inFlight, limits } = lane;
+  const ahead = claimsAhead(lane, subscription) / 2;
+  if (ready.length <= ahead) return false;
+  return inFlight >= slotsOf(lane, subscription) || isWholeBatch(ready.length, lane.readyBytes, limits);
+}
+
+function isWholeBatch(count: number, bytes: number, { maxBatch, maxBytes }: BatchLimits): boolean {
+  return count >= maxBatch || (maxBytes !== undefined && bytes >= maxBytes);
 }
 
 /** When rate limit, pace and round let the next attempt begin; infinite while a batch of the round must end first. */
-export function gateOpensAt({ round, rateLimit, target }: Lane, now: number): number {
+export function gateOpensAt({ round, rateLimit, limits, target }: Lane, now: number): number {
   if (round !== undefined && round.room <= 0) return NEVER;
-  return Math.max(rateLimit?.readyAt(now) ?? now, paceOpensAt(target.pace, now));
+  const ratesAllowAt = Math.max(rateLimit?.readyAt(now) ?? now, limits.sharedRate?.readyAt(now) ?? now);
+  return Math.max(ratesAllowAt, paceOpensAt(target.pace, now));
 }
 
 /** How many more deliveries, beyond those that are held, rate limit, pace and round let go now. */
 export function tokensLeft(lane: Lane, now: number): number {
   const attempts = Math.min(
     lane.rateLimit?.available(now) ?? NEVER,
+    lane.limits.sharedRate?.available(now) ?? NEVER,
     paceAllows(lane.target.pace, now),
     lane.round?.room ?? NEVER,
   );
@@ -48,19 +70,20 @@ export function tokensLeft(lane: Lane, now: number): number {
 }
 
 /** An attempt begins, whatever its size. */
-export function noteSent({ rateLimit, target }: Lane, now: number): void {
+export function noteSent({ rateLimit, limits, target }: Lane, now: number): void {
   rateLimit?.take(now);
+  limits.sharedRate?.take(now);
   notePaced(target.pace, now);
 }
 
 /** As many attempts as may be are in flight. */
-export function isFull({ inFlight, target }: Lane, { concurrency }: Subscription): boolean {
-  return inFlight >= paceRoom(target.pace, concurrency);
+export function isFull(lane: Lane, subscription: Subscription): boolean {
+  return lane.inFlight >= paceRoom(lane.target.pace, slotsOf(lane, subscription));
 }
 
 /** When what is ready is a batch: at once when it is full, else after a while in which more may come. */
-export function batchGoesAt({ ready, readySince, claiming, limits }: Lane, now: number): number {
-  if (ready.length >= limits.maxBatch) return now;
+export function batchGoesAt({ ready, readyBytes, readySince, claiming, limits }: Lane, now: number): number {
+  if (isWholeBatch(ready.length, readyBytes, limits)) return now;
   // A claim is answered soon, and what it brings may go with it.
   return claiming > 0 ? NEVER : (readySince ?? now) + limits.lingerMs;
 }
@@ -84,6 +107,8 @@ export function isBehind(lane: Lane, byMs: number, now: number): boolean {
 /** Whether a new delivery may be recorded as being sent; `room` is what the memory has for the lane. */
 export function admitsNew(lane: Lane, subscription: Subscription, room: number, now: number): boolean {
   if (!isActive(lane, subscription) || lane.target.mode.isOpen || room <= 0) return false;
+  // What goes one after the other goes in order: out of the table, where none overtakes another that is being recorded.
+  if (lane.limits.maxInFlight === 1) return false;
   const ahead = claimsAhead(lane, subscription);
   if (placesLeft(lane, subscription, ahead) <= 0) return false;
   // A few that wait in the table are claimed soon, as long as those that are born leave them room.

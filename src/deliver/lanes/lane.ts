@@ -13,6 +13,8 @@ export interface Lane {
   readonly tenantId: string;
   /** Claimed and ready to be sent, oldest first. */
   readonly ready: ClaimedDelivery[];
+  /** Of the bodies among them that are in memory. */
+  readyBytes: number;
   /** Since when what is ready may go with one attempt; undefined when nothing is. */
   readySince: number | undefined;
   /** Attempts. */
@@ -65,6 +67,7 @@ export function createLane(
     seq: subscription.seq,
     tenantId: subscription.tenantId,
     ready: [],
+    readyBytes: 0,
     readySince: undefined,
     inFlight: 0,
     unsettled: 0,

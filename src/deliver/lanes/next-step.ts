@@ -4,6 +4,7 @@ import {
   batchGoesAt,
   claimsAhead,
   gateOpensAt,
+  hasEnough,
   isActive,
   isFull,
   isShut,
@@ -114,7 +115,7 @@ function stepInQueue(lane: Lane, shared: SharedRoom, now: number): Step {
 
 /** When the table is worth asking: never while it is being asked, holds nothing, or enough is ready. */
 function askTableAt(lane: Lane, subscription: Subscription, now: number): number {
-  if (!lane.mayHaveMore || lane.claiming > 0 || lane.ready.length > claimsAhead(lane, subscription) / 2) return NEVER;
+  if (!lane.mayHaveMore || lane.claiming > 0 || hasEnough(lane, subscription)) return NEVER;
   if (lane.nextDueAt > now) return lane.nextDueAt;
   const isEmpty = lane.ready.length + lane.reserved === 0;
   return isEmpty && tokensLeft(lane, now) <= 0 ? gateOpensAt(lane, now) : now;

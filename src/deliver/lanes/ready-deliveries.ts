@@ -55,7 +55,9 @@ export function createReadyDeliveries(options: ReadyDeliveriesOptions): ReadyDel
   function takeAt(lane: Lane, at: number): ClaimedDelivery | undefined {
     const delivery = at === 0 ? lane.ready.shift() : lane.ready.splice(at, 1)[0];
     if (delivery === undefined) return undefined;
-    bodyBytes -= delivery.event.body?.length ?? 0;
+    const size = delivery.event.body?.length ?? 0;
+    bodyBytes -= size;
+    lane.readyBytes -= size;
     taken--;
     return delivery;
   }
@@ -83,7 +85,10 @@ export function createReadyDeliveries(options: ReadyDeliveriesOptions): ReadyDel
       const size = delivery.event.body?.length ?? 0;
       // Beyond the budget the body is loaded again when it is sent.
       if (!hasRoomForBody(size)) delivery.event = { ...delivery.event, body: undefined };
-      else bodyBytes += size;
+      else {
+        bodyBytes += size;
+        lane.readyBytes += size;
+      }
       lane.ready.push(delivery);
       taken++;
     },

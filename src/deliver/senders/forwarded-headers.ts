@@ -7,7 +7,7 @@ import { findForwardedNameProblem, isHeaderName, plainHeaderName } from "./outgo
  * of the connection, of proxies, credentials, and what every delivery says for itself. Credentials, and the sender's
  * User-Agent, are handed on when they are named.
  */
-const USUAL_HEADERS = "*";
+export const USUAL_HEADERS = "*";
 
 const MAX_REMEMBERED = 1000;
 

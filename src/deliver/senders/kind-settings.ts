@@ -1,4 +1,5 @@
 import { Value } from "typebox/value";
+import type { Template } from "../../templates/templates.ts";
 import { DEFAULT_KIND, SharedSettings, type SubscriptionInput } from "../../domain/subscription.ts";
 import type { FieldProblem } from "../../domain/subscription-rules.ts";
 import type { DestinationKinds } from "./kinds.ts";
@@ -25,6 +26,11 @@ export function withSettings<Input extends SubscriptionInput>(
   if (isFlat !== true) return { ...input, destination: settings };
   const fields = Object.entries({ ...input, ...settings });
   return Object.fromEntries(fields.filter(([field]) => SHARED.has(field) || Object.hasOwn(settings, field))) as Input;
+}
+
+/** The templates among them. */
+export function templatesIn(input: SubscriptionInput, kind: DestinationKind): readonly Template[] {
+  return kind.templatesOf?.(settingsIn(input, kind)) ?? [];
 }
 
 /** As it is shown. What a kind that is not known here has hidden is not among it. */

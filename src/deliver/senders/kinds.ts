@@ -1,12 +1,23 @@
 import { DEFAULT_KIND, type SubscriptionInput } from "../../domain/subscription.ts";
+import { BATCH } from "./batch/kind.ts";
+import { EMAIL } from "./email/kind.ts";
 import { HTTP } from "./http/kind.ts";
 import { AMQP } from "./queue/amqp.ts";
 import { AZURE_SERVICE_BUS } from "./queue/azure-service-bus.ts";
 import { AZURE_STORAGE_QUEUE } from "./queue/azure-storage-queue.ts";
+import { SMS } from "./sms/kind.ts";
 import type { DestinationKind } from "./sender.ts";
 
 /** Every kind of destination that the gateway brings along: one more is one more line here. */
-export const KINDS: readonly DestinationKind[] = [HTTP, AMQP, AZURE_SERVICE_BUS, AZURE_STORAGE_QUEUE];
+export const KINDS: readonly DestinationKind[] = [
+  HTTP,
+  EMAIL,
+  SMS,
+  BATCH,
+  AMQP,
+  AZURE_SERVICE_BUS,
+  AZURE_STORAGE_QUEUE,
+];
 
 export interface DestinationKinds {
   find(name: string): DestinationKind | undefined;

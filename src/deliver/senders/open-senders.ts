@@ -7,8 +7,12 @@ import type { SenderServices } from "./services.ts";
 /** The senders of all kinds, open. */
 export interface Senders {
   find(kind: string): Sender | undefined;
-  /** Throws for settings that may not be used from here. */
-  refuse(kind: DestinationKind, settings: object): void;
+  /** Rejects for settings that may not be used from here. */
+  refuse(kind: DestinationKind, settings: object): Promise<void>;
+  /** Whether the configuration leaves a kind to the operator. */
+  isForOperators(kind: DestinationKind): boolean;
+  /** What will not be as whoever set it may think, in sentences. */
+  warnOf(kind: DestinationKind, settings: object): readonly string[];
   /** Asks whether a target is well. Calls `done` once, with what is wrong or with undefined. */
   checkHealth(place: HealthPlace, owner: string, done: (error: string | undefined) => void): void;
   /** How many of those that it took wait at a queue; undefined where nobody can say. */
@@ -20,7 +24,11 @@ export function openSenders(kinds: DestinationKinds, services: SenderServices): 
   const senders = new Map(kinds.list().map((kind) => [kind.name, kind.open(services)]));
   return {
     find: (kind) => senders.get(kind),
-    refuse: ({ name }, settings) => senders.get(name)?.refuse?.(settings),
+    async refuse({ name }, settings) {
+      await senders.get(name)?.refuse?.(settings);
+    },
+    isForOperators: ({ name }) => senders.get(name)?.isForOperators === true,
+    warnOf: ({ name }, settings) => senders.get(name)?.warnOf?.(settings) ?? [],
     checkHealth(place, owner, done) {
       const sender = senders.get(place.kind);
       if (sender?.checkHealth === undefined) return done(`nobody can check the health of the kind ${place.kind}`);

@@ -13,20 +13,23 @@ export function secretSettings<Settings extends object>(
   secrets: readonly (keyof Settings & string)[],
   place: readonly (keyof Settings & string)[],
 ): SettingsSecrets<Settings> {
-  const isSecret = (field: string) => (secrets as readonly string[]).includes(field);
+  const isSecret = (field: string, value: unknown) => value !== null && (secrets as readonly string[]).includes(field);
   const mapSecrets = (settings: object, map: (field: string, value: unknown) => unknown) =>
     Object.fromEntries(
-      Object.entries(settings).map(([field, value]) => [field, isSecret(field) ? map(field, value) : value]),
+      Object.entries(settings).map(([field, value]) => [field, isSecret(field, value) ? map(field, value) : value]),
     );
 
   return {
     hide(settings) {
-      const hidden = Object.fromEntries(Object.entries(settings).filter(([field]) => isSecret(field)));
+      const hidden = Object.fromEntries(Object.entries(settings).filter(([field, value]) => isSecret(field, value)));
       if (Object.keys(hidden).length === 0) return undefined;
       return { shown: mapSecrets(settings, () => MASK) as Settings, hidden };
     },
     reveal: (shown, hidden) => ({ ...shown, ...(hidden as Partial<Settings>) }),
-    mask: (settings, maskValue) => mapSecrets(settings, (_, value) => maskValue(String(value))) as Settings,
+    mask: (settings, maskValue) =>
+      mapSecrets(settings, (_, value) =>
+        maskValue(typeof value === "string" ? value : JSON.stringify(value)),
+      ) as Settings,
     restore(given, stored) {
       const known = fieldsOf(stored);
       const restore = (field: string, value: unknown) => (value === MASK ? (known[field] ?? value) : value);
@@ -36,7 +39,8 @@ export function secretSettings<Settings extends object>(
       const [wished, known] = [fieldsOf(given), fieldsOf(stored)];
       if (!place.some((field) => wished[field] !== undefined && wished[field] !== known[field])) return;
       const carried = secrets.find(
-        (field) => known[field] !== undefined && (wished[field] === MASK || (wished[field] === undefined && !isWhole)),
+        (field) =>
+          (known[field] ?? null) !== null && (wished[field] === MASK || (wished[field] === undefined && !isWhole)),
       );
       if (carried === undefined) return;
       const name = fieldOf(carried, {});

@@ -4,6 +4,9 @@ import type { HealthPlace, TargetInput } from "../../domain/target.ts";
 import type { Outcome } from "../../domain/outcome.ts";
 import type { FieldProblem } from "../../domain/subscription-rules.ts";
 import type { NeededParts, RetryPolicySpec, SharedSettings, Subscription } from "../../domain/subscription.ts";
+import type { TokenBucket } from "../../domain/token-bucket.ts";
+import type { Trace } from "../../domain/trace-context.ts";
+import type { Template } from "../../templates/templates.ts";
 import type { SenderServices } from "./services.ts";
 
 /**
@@ -21,12 +24,16 @@ export interface DestinationKind<Settings extends object = object> {
   readonly canForward?: boolean;
   /** It reaches what belongs to the operator of the gateway: only keys that are bound to no tenant may configure it. */
   readonly isForOperators?: boolean;
+  /** The same, where it depends on the settings. */
+  isForOperatorsWith?(settings: Settings): boolean;
   /** What it takes waits there for somebody: it can be the fallback of a forward. */
   readonly isQueue?: boolean;
   /** Settings that say where its health is asked for: they are the target's, where several share one. */
   readonly healthSettings?: readonly string[];
   /** Rules that a schema cannot say. Fields have their names in the settings. */
   check(settings: Settings, shared: SharedSettings): FieldProblem[];
+  /** Those among the settings; examined before they are saved. Names are fields, as in `check`. */
+  templatesOf?(settings: Settings): readonly Template[];
   /** What follows from settings that are in order; made once for each version of a subscription. */
   prepare(settings: Settings, facts: DestinationFacts): PreparedDestination;
   readonly secrets: SettingsSecrets<Settings>;
@@ -95,7 +102,11 @@ export interface Attempt {
   request?: string | undefined;
   /** JSON of what else its publisher said; where it is needed. */
   details?: string | undefined;
+  /** What was kept of the attempts before, the last one last; where it is needed. */
+  earlier?: readonly AttemptRecordPart[] | undefined;
   subscription: Subscription;
+  /** The span that it is, where spans are recorded; else one is made from its names. */
+  trace?: Trace | undefined;
 }
 
 /** What was done for one delivery. */
@@ -136,11 +147,20 @@ export interface RecordedAttempt {
   subscription: Subscription | undefined;
 }
 
-/** How many deliveries one attempt takes. */
+/** How many deliveries one attempt takes, and how fast they may follow each other. */
 export interface BatchLimits {
   readonly maxBatch: number;
   /** How long a batch that is not full waits for more. */
   readonly lingerMs: number;
+  /** A rate that several lanes have together; each attempt takes one token. */
+  readonly sharedRate?: Pick<TokenBucket, "readyAt" | "available" | "take"> | undefined;
+  /** Of their bodies together; one that is larger goes alone. No limit when not given. */
+  readonly maxBytes?: number | undefined;
+  /**
+   * Attempts in flight at once, where that is fewer than the subscription's `concurrency`. With 1 deliveries go in the
+   * order of their events, as long as none fails.
+   */
+  readonly maxInFlight?: number | undefined;
 }
 
 /** Each delivery is an attempt of its own. */
@@ -148,6 +168,8 @@ export const ONE_BY_ONE: BatchLimits = Object.freeze({ maxBatch: 1, lingerMs: 0 
 
 /** Makes attempts at destinations of one kind. */
 export interface Sender<Settings extends object = object> {
+  /** Whether the configuration leaves it to the operator: only keys that are bound to no tenant may configure it. */
+  readonly isForOperators?: boolean;
   limitsOf(subscription: Subscription): BatchLimits;
   /**
    * Makes one attempt at one destination for 1..`maxBatch` deliveries of one lane and reports on each, in the order
@@ -155,8 +177,10 @@ export interface Sender<Settings extends object = object> {
    * reports a destination's fault as an exception. A callback and not a promise: this is the hottest call there is.
    */
   send(attempts: readonly Attempt[], done: (reports: readonly AttemptReport[]) => void): void;
-  /** Throws for settings that may not be used from here: an address of a private network, for instance. */
-  refuse?(settings: Settings): void;
+  /** Throws, or rejects, for settings that may not be used from here: an address of a private network, for instance. */
+  refuse?(settings: Settings): void | Promise<void>;
+  /** What will not be as whoever set it may think, in sentences; for settings that may be used. */
+  warnOf?(settings: Settings): readonly string[];
   /** Asks whether a target is well. Calls `done` once, with what is wrong or with undefined. */
   checkHealth?(place: HealthPlace, owner: string, done: (error: string | undefined) => void): void;
   /**

@@ -1,4 +1,4 @@
-import type { Mode } from "../../domain/target.ts";
+import { USUAL_MAX_PROBE_MS, type Mode } from "../../domain/target.ts";
 
 /**
  * The mode of a target: closed is shown as NORMAL, open as QUEUE. While it is open, deliveries are kept and one probe
@@ -37,7 +37,7 @@ export const MODE = {
   /** Whoever took something since is not down: among many, three in a row fail by chance. */
   sureAfterMs: 3_000,
   firstProbeMs: 1_000,
-  maxProbeMs: 60_000,
+  maxProbeMs: USUAL_MAX_PROBE_MS,
   /** Back in QUEUE so soon, it was not really back: probes go on where they were, and what flows starts lower. */
   relapseMs: 60_000,
   maxRelapses: 6,
@@ -90,7 +90,13 @@ export function closeMode(mode: TargetMode, now: number, reason: string): void {
   mode.lastError = undefined;
 }
 
-export function openMode(mode: TargetMode, now: number, reason: string, jitter: number): void {
+export function openMode(
+  mode: TargetMode,
+  now: number,
+  reason: string,
+  jitter: number,
+  maxProbeMs: number = MODE.maxProbeMs,
+): void {
   const isRelapse = mode.closedAt !== undefined && now - mode.closedAt < MODE.relapseMs;
   mode.relapses = isRelapse ? Math.min(MODE.maxRelapses, mode.relapses + 1) : 0;
   mode.isOpen = true;
@@ -98,7 +104,7 @@ export function openMode(mode: TargetMode, now: number, reason: string, jitter: 
   mode.reason = reason;
   mode.openedAt = now;
   mode.failedProbes = mode.relapses;
-  mode.probeAt = now + probeDelayMs(mode.failedProbes, jitter);
+  postponeProbe(mode, now, jitter, maxProbeMs);
 }
 
 export interface Failure {
@@ -110,21 +116,22 @@ export interface Failure {
   isProbe: boolean;
   /** How many in a row open it; as usual when not given. */
   failuresToOpen?: number;
+  maxProbeMs?: number;
 }
 
 export function noteFailure(mode: TargetMode, failure: Failure): "opened" | "still" | undefined {
-  const { now, error, jitter, isProbe, failuresToOpen = MODE.failuresToOpen } = failure;
+  const { now, error, jitter, isProbe, failuresToOpen = MODE.failuresToOpen, maxProbeMs } = failure;
   mode.failures++;
   mode.lastError = error;
   if (mode.isOpen) {
     // What was in flight when it opened proves nothing new.
     if (!isProbe) return undefined;
     mode.failedProbes++;
-    postponeProbe(mode, now, jitter);
+    postponeProbe(mode, now, jitter, maxProbeMs);
     return "still";
   }
   if (!isDown(mode, now, failuresToOpen)) return undefined;
-  openMode(mode, now, error, jitter);
+  openMode(mode, now, error, jitter, maxProbeMs);
   return "opened";
 }
 
@@ -136,8 +143,9 @@ function isDown({ failures, failedChecks, tookAt }: TargetMode, now: number, fai
 }
 
 /** The next probe must not follow at once: one said nothing about the destination, or too many others are under way. */
-export function postponeProbe(mode: TargetMode, now: number, jitter: number): void {
-  mode.probeAt = now + probeDelayMs(mode.failedProbes, jitter);
+export function postponeProbe(mode: TargetMode, now: number, jitter: number, maxProbeMs = USUAL_MAX_PROBE_MS): void {
+  const stepMs = Math.min(maxProbeMs, MODE.firstProbeMs * 2 ** mode.failedProbes);
+  mode.probeAt = now + stepMs * (1 + 0.2 * jitter);
 }
 
 /** Sending goes on after a pause: the destination gets its whole time again. */
@@ -145,11 +153,6 @@ export function beginAnew(mode: TargetMode, now: number): void {
   if (!mode.isOpen) return;
   mode.openedAt = now;
   mode.probeAt = now;
-}
-
-function probeDelayMs(failedProbes: number, jitter: number): number {
-  const step = Math.min(MODE.maxProbeMs, MODE.firstProbeMs * 2 ** failedProbes);
-  return step * (1 + 0.2 * jitter);
 }
 
 /** What is to be told of a target's mode, and of the subscriptions that send there. */

@@ -32,6 +32,7 @@ export interface SubscriptionStates {
   findMode(subscription: Subscription | undefined, seq: number): TargetMode | undefined;
   /** Why it was suspended, as far as is known. */
   findSuspension(seq: number): Suspension | undefined;
+  isFailing(seq: number): boolean;
   /** It may have been given another target, or other rules. */
   retarget(lane: Lane, subscription: Subscription): void;
   /** Sending goes on after a pause or a suspension. */
@@ -77,6 +78,7 @@ export function createSubscriptionStates(parts: Pick<SchedulerParts, Uses>): Sub
       return (shared ?? find(seq)?.ownTarget)?.mode;
     },
     findSuspension: (seq) => find(seq)?.suspension.cause,
+    isFailing: (seq) => find(seq)?.suspension.isWarned === true,
     retarget(lane, subscription) {
       const { state } = lane;
       const { targetRules = DEFAULT_RULES } = subscription;

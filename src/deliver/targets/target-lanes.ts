@@ -148,7 +148,7 @@ export function createTargetLanes(parts: Pick<SchedulerParts, Uses>): TargetLane
       else if (says === "limited") limited(lane, subscription, decision, now);
       else if (says === "ill" || (says === "unclear" && isProbe)) ill(lane, subscription, error, isProbe, now);
       else if (says === "unclear") noteUnclear(target, now, error);
-      else if (isProbe) postponeProbe(target.mode, now, random.next());
+      else if (isProbe) postponeProbe(target.mode, now, random.next(), target.rules.maxProbeMs);
       // Another lane may have waited for what this one finds out.
       if (isProbe) wakeSharers(lane);
     },

@@ -134,7 +134,8 @@ export function noteIll(target: Target, { now, error, jitter, isProbe }: Failure
   const { mode } = target;
   if (mode.isOpen) target.failedTries++;
   noteBad(target.pace, now, mode.failures + 1);
-  const change = noteFailure(mode, { now, error, jitter, isProbe, failuresToOpen: failuresToOpen(target) });
+  const { maxProbeMs } = target.rules;
+  const change = noteFailure(mode, { now, error, jitter, isProbe, failuresToOpen: failuresToOpen(target), maxProbeMs });
   if (change === "opened") beginQueue(target, now);
   return mode.forced === "QUEUE" ? undefined : change;
 }
@@ -188,7 +189,7 @@ export function forceMode(target: Target, to: Mode | "auto", now: number): "open
   mode.forced = to === "auto" ? undefined : to;
   if (to === "QUEUE") {
     if (mode.isOpen) return undefined;
-    openMode(mode, now, "an operator said so", 0);
+    openMode(mode, now, "an operator said so", 0, target.rules.maxProbeMs);
     beginQueue(target, now);
     return "opened";
   }

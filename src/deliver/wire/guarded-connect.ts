@@ -1,7 +1,13 @@
 import { constants } from "node:crypto";
 import type { LookupAddress } from "node:dns";
 import { connect as connectTcp, isIP, type LookupFunction, type OnReadOpts, type Socket } from "node:net";
-import { connect as connectTls, createSecureContext, type ConnectionOptions, type SecureContext } from "node:tls";
+import {
+  connect as connectTls,
+  createSecureContext,
+  type ConnectionOptions,
+  type SecureContext,
+  type TLSSocket,
+} from "node:tls";
 import { isAllowedIp } from "../../domain/allowed-ips.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { AddressGuard } from "./address-guard.ts";
@@ -9,6 +15,7 @@ import { BLOCKED, codedError, CONNECT_TIMEOUT, LOOKUP_FAULT, PROXY_FAULT } from 
 import type { ConnectionTerms } from "./connection-terms.ts";
 import { findAddressProblem } from "../destination.ts";
 import type { Asking, Lookup } from "./names/name-lookup.ts";
+import type { NotedCertificates } from "./noted-certificates.ts";
 import { type EgressProxy, openTunnel } from "./proxy-tunnel.ts";
 
 /** Opens sockets to addresses that the guard allows, and to no others. Calls `done` once, and never at once. */
@@ -46,12 +53,15 @@ export interface GuardedConnectOptions {
   lookup: Lookup;
   /** Certificates to trust instead of the usual ones. */
   ca?: string | undefined;
+  /** Is shown the certificates of destinations. */
+  certificates?: Pick<NotedCertificates, "note"> | undefined;
   /** All connections lead through it; the guard judges the destination all the same. */
   proxy?: EgressProxy | undefined;
 }
 
 /** With several addresses, how long each but the last has. */
 const ADDRESS_TIMEOUT_MS = 1000;
+const HTTPS_PORT = 443;
 /** How many addresses of a name are asked for at a proxy that cannot reach the first. */
 const MAX_TUNNEL_TRIES = 3;
 
@@ -156,8 +166,11 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
       socket.once("close", () => fail(codedError("ECONNRESET", "closed while connecting")));
     }
 
-    function secure(socket: Socket, addressOf: () => string): void {
-      socket.once("secureConnect", () => succeed(socket, addressOf()));
+    function secure(socket: TLSSocket, addressOf: () => string): void {
+      socket.once("secureConnect", () => {
+        options.certificates?.note(hostOf(to), socket);
+        succeed(socket, addressOf());
+      });
       socket.on("session", (session: Buffer) => (to.tls.session = session));
     }
 
@@ -181,7 +194,8 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
         keepAliveInitialDelay: 60_000,
         onread: onread(to),
       };
-      const socket = isTls ? connectTls({ ...target, ...tlsOptions(to) }) : connectTcp(target);
+      const secured = isTls ? connectTls({ ...target, ...tlsOptions(to) }) : undefined;
+      const socket = secured ?? connectTcp(target);
       const addressOf = () => socket.remoteAddress ?? "";
       watch(socket);
       socket.once("connect", () => {
@@ -191,7 +205,7 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
         if (judged instanceof Error) fail(judged);
         else if (!isTls) succeed(socket, addressOf());
       });
-      if (isTls) secure(socket, addressOf);
+      if (secured !== undefined) secure(secured, addressOf);
     }
 
     function connectThrough(through: EgressProxy, addresses: readonly LookupAddress[]): void {
@@ -243,6 +257,12 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
       },
     };
   };
+}
+
+/** As it stands in a URL. */
+function hostOf({ hostname, port }: Peer): string {
+  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+  return port === HTTPS_PORT ? host : `${host}:${port}`;
 }
 
 /** As sockets want it: they ask once, for all addresses or for one. */

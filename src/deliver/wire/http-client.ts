@@ -10,6 +10,7 @@ import { createDeadlines } from "./deadlines.ts";
 import { Exchange, type ExchangeParts } from "./exchange.ts";
 import { createGuardedConnect } from "./guarded-connect.ts";
 import { type Lookup, openNameLookup } from "./names/name-lookup.ts";
+import type { NotedCertificates } from "./noted-certificates.ts";
 import type { EgressProxy } from "./proxy-tunnel.ts";
 
 /** The one HTTP client for everything that leaves: guarded, with a deadline, never reading more than it should. */
@@ -82,6 +83,8 @@ export interface HttpClientOptions {
   keepAliveMs?: number;
   /** The only way out, when there is one. Proxies that the environment names are ignored. */
   proxy?: EgressProxy | undefined;
+  /** Is shown the certificates of destinations. */
+  certificates?: Pick<NotedCertificates, "note"> | undefined;
   /** For tests: instead of one of its own, which asks the system's DNS servers. */
   lookup?: Lookup;
   /** For tests: certificates to trust instead of the usual ones. */
@@ -106,6 +109,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       lookup: names.lookup,
       ca: options.tls?.ca,
       proxy: options.proxy,
+      certificates: options.certificates,
     }),
     clock,
     perHost: options.connectionsPerHost ?? 100,

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { type IpBytes, isSameIp, parseIp } from "../../domain/ip-address.ts";
+import { isLoopbackHost, isSameIp, parseIp } from "../../domain/ip-address.ts";
 import { parseUrl } from "../../domain/parse-url.ts";
 import { portOf } from "../destination.ts";
 
@@ -40,7 +40,7 @@ export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsO
     if (name === host.toLowerCase()) return true;
     const isEverywhere = host === "0.0.0.0" || host === "::";
     const bytes = isIP(name) > 0 ? parseIp(name) : undefined;
-    if (isLoopback(name, bytes)) return isEverywhere || isLoopback(host, parseIp(host));
+    if (isLoopbackHost(name)) return isEverywhere || isLoopbackHost(host);
     if (!isEverywhere || bytes === undefined) return false;
     return bytes.every((byte) => byte === 0) || listAddresses().some((own) => isSameIp(bytes, parseIp(own) ?? []));
   }
@@ -58,12 +58,6 @@ export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsO
       ownPort = portOf(new URL(url));
     },
   };
-}
-
-/** IPv4 inside of IPv6 counts as IPv4. */
-function isLoopback(name: string, bytes: IpBytes | undefined): boolean {
-  if (bytes === undefined) return /(?:^|\.)localhost$/.test(name);
-  return bytes.length === 4 ? bytes[0] === 127 : bytes.every((byte, at) => byte === (at === 15 ? 1 : 0));
 }
 
 /** Many a proxy takes `//in` and `/%69n` for `/in`. */

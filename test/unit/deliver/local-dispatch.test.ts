@@ -81,7 +81,8 @@ describe("sending from this process", () => {
     ]);
     expect(batches.map((batch) => batch.map(({ event }) => String(event.body)))).toEqual([["large", "inline"]]);
     expect(loadedSeqs).toEqual([1, 2, 3]);
-    expect(reports[1]?.outcome).toMatchObject({ kind: "failed", result: "error", says: "nothing" });
+    expect(reports[1]?.outcome).toMatchObject({ kind: "refused", deadReason: "erased", says: "nothing" });
+    expect(reports[2]?.outcome).toMatchObject({ kind: "failed", result: "error", says: "nothing" });
   });
 
   it("tells of a sender that reports on too few, for those alone", async () => {

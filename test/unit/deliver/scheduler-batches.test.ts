@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { DeliveryBench } from "../../support/delivery-bench.ts";
 import { DOWN, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
+import type { BatchLimits } from "../../../src/deliver/senders/sender.ts";
+import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { countOpen } from "../../support/store-fixtures.ts";
 
 const open = useDeliveryBench();
@@ -44,6 +46,81 @@ describe("a destination that takes batches", () => {
     ]);
     await bench.move(200);
     expect(inFlight(bench).at(-1)).toEqual(["f"]);
+  });
+
+  it("gets no more bytes with an attempt than it takes, and a large one alone", async () => {
+    const bench = await open({ limits: { maxBatch: 10, lingerMs: 1000, maxBytes: 100 } });
+    await bench.subscribe();
+    const sizes = { a: 40, b: 50, c: 300, d: 60, e: 40, f: 1 };
+    for (const [id, size] of Object.entries(sizes)) {
+      await bench.publish({ id, body: Buffer.alloc(size, "1") });
+    }
+    // A hundred bytes are whole without waiting.
+    expect(inFlight(bench)).toEqual([["a", "b"], ["c"], ["d", "e"]]);
+    await bench.move(1000);
+    expect(inFlight(bench).at(-1)).toEqual(["f"]);
+  });
+
+  it("gets one after the other where it says so, whatever the concurrency is", async () => {
+    const bench = await open({ limits: { maxBatch: 2, lingerMs: 0, maxInFlight: 1 } });
+    await bench.subscribe({ concurrency: 32 });
+    await bench.publishAll(ids(5));
+    expect(inFlight(bench)).toHaveLength(1);
+    bench.answerWith(() => OK);
+    await bench.flights[0]?.answer();
+    await bench.move(10);
+    expect(bench.sent).toEqual(ids(5));
+  });
+
+  /** Ids in the order in which they were sent, while they come in bursts and are answered in between. */
+  async function sendBursts(seed: number, limits: BatchLimits): Promise<readonly string[]> {
+    const random = createSeededRandom(seed);
+    const bench = await open({ limits });
+    await bench.subscribe({ concurrency: 1 });
+    const coming: Promise<unknown>[] = [];
+    for (let next = 0; next < 60;) {
+      const burst = Math.ceil(random.next() * 8);
+      for (let i = 0; i < burst; i++) coming.push(bench.publish({ id: `e-${next++}` }));
+      if (random.next() < 0.5) await bench.settle();
+      const answered = Math.floor(random.next() * 6);
+      for (let i = 0; i < answered; i++) void bench.flights[0]?.answer();
+    }
+    bench.answerWith(() => OK);
+    await Promise.all(coming);
+    for (const flight of bench.flights.slice()) await flight.answer();
+    await bench.move(1000);
+    return bench.sent;
+  }
+
+  const inOrder = (sent: readonly string[]) => sent.every((id, i) => id === `e-${i}`);
+
+  it("gets them in the order of their events, however they come", async () => {
+    const limits = { maxBatch: 3, lingerMs: 5, maxInFlight: 1 };
+    for (let seed = 1; seed <= 20; seed++) expect(inOrder(await sendBursts(seed, limits))).toBe(true);
+    // The control: where only the subscription asks for one at a time, what is born may overtake a few that wait.
+    const others: boolean[] = [];
+    for (let seed = 1; seed <= 20; seed++) others.push(inOrder(await sendBursts(seed, { maxBatch: 3, lingerMs: 5 })));
+    expect(others).toContain(false);
+  });
+
+  it("gets whole batches of what has piled up, without waiting for more", async () => {
+    const bench = await open({ limits: { maxBatch: 500, lingerMs: 60_000, maxInFlight: 1 } });
+    const subscription = await bench.subscribe({ status: "inactive" });
+    await bench.publishAll(ids(2000));
+    bench.answerWith(() => OK, 5);
+    await bench.change(subscription, { status: "active" });
+    await bench.move(1000);
+    expect(bench.sent).toEqual(ids(2000));
+  });
+
+  it("gets what failed together once more together, and in the same order", async () => {
+    const bench = await open({ limits: { maxBatch: 20, lingerMs: 10, maxInFlight: 1 } });
+    await bench.subscribe();
+    await bench.publishAll(ids(20));
+    await bench.move(10);
+    await bench.flights[0]?.answer(DOWN);
+    await bench.move(20_000);
+    expect(inFlight(bench)).toEqual([ids(20)]);
   });
 
   it("spends one token of a rate limit for each attempt", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { decide } from "../../../src/deliver/settle.ts";
-import { blocked, failedHere, type Outcome } from "../../../src/domain/outcome.ts";
+import { blocked, deliveredWith, failedHere, postponed, type Outcome } from "../../../src/domain/outcome.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
@@ -47,6 +47,30 @@ describe("what follows from an attempt", () => {
       attempt: { result: "success", responseCode: 200 },
     });
     expect({ says, suspends }).toEqual({ says: "well", suspends: false });
+  });
+
+  it("is another try at its own time, however many there were, when a limit of the gateway put it off", () => {
+    const { settlement, says } = decideOn(
+      postponed("too many", 5000),
+      { attemptCount: 9 },
+      { retryPolicy: { delays_s: [] } },
+    );
+    expect(settlement).toMatchObject({
+      verdict: "retry",
+      nextAttemptAt: NOW + 5000,
+      isUncounted: true,
+      keepsTime: true,
+    });
+    expect(says).toBe("nothing");
+    // Whoever tries a destination out is told at once.
+    const test = { event: { id: "evt_1", type: "test.event" } } as Partial<ClaimedDelivery>;
+    expect(decideOn(postponed("too many", 5000), test).settlement).toMatchObject({ verdict: "dead" });
+  });
+
+  it("is the end, with a warning, of a delivery that only some have taken", () => {
+    const { settlement, says } = decideOn(deliveredWith("refused for b@example.com"));
+    expect(settlement).toMatchObject({ verdict: "delivered", attempt: { error: "refused for b@example.com" } });
+    expect(says).toBe("well");
   });
 
   it("is another try after the wait that its number asks for", () => {

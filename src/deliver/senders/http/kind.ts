@@ -1,6 +1,7 @@
 import type { DestinationKind } from "../sender.ts";
-import { DestinationAuthInput } from "./auth.ts";
+import { DestinationAuthInput } from "../destination-auth.ts";
 import { presentHttpRecord } from "./present-record.ts";
+import { RequestTemplate, templatesOf } from "./request-templates.ts";
 import { HTTP_SECRETS } from "./secrets.ts";
 import { openHttpSender } from "./sender.ts";
 import { checkHttpSettings } from "./settings-rules.ts";
@@ -14,10 +15,11 @@ export const HTTP: DestinationKind<HttpSettings> = {
   canForward: true,
   healthSettings: ["health_url"],
   check: checkHttpSettings,
+  templatesOf,
   prepare: prepareHttp,
   secrets: HTTP_SECRETS,
   present: presentHttp,
-  named: { DestinationAuth: DestinationAuthInput },
+  named: { DestinationAuth: DestinationAuthInput, RequestTemplate },
   presentRecord: presentHttpRecord,
   open: openHttpSender,
 };

@@ -1,22 +1,35 @@
 import { isCredentialHeader } from "../../../domain/credential-header.ts";
 import { PosthornError } from "../../../domain/errors.ts";
-import { type HeaderBlock, headerLine, headerValue, maskAll, toHeaderBlock } from "../../../domain/header-block.ts";
+import {
+  type HeaderBlock,
+  headerLine,
+  headerValue,
+  maskAll,
+  maskCredentials,
+  toHeaderBlock,
+} from "../../../domain/header-block.ts";
 import { HOPS_HEADER } from "../../../domain/hops.ts";
 import { MASK } from "../../../domain/mask.ts";
-import { blocked, failedHere, tooLarge, type Outcome } from "../../../domain/outcome.ts";
+import { blocked, failed, failedHere, tooLarge, type Outcome } from "../../../domain/outcome.ts";
+import { attemptTrace } from "../../../domain/attempt-span.ts";
+import { partsOf } from "../../../domain/trace-context.ts";
 import { createSigner, type Signer } from "../../../domain/signature.ts";
 import type { Subscription } from "../../../domain/subscription.ts";
 import type { HealthAddress } from "../../../domain/target-presets.ts";
+import type { Templates } from "../../../templates/templates.ts";
 import type { HttpResponse, HttpResult } from "../../wire/http-client.ts";
 import { ONE_BY_ONE, type Attempt, type AttemptReport, type Sender } from "../sender.ts";
 import type { SenderServices } from "../services.ts";
+import { toTemplateFacts, unrendered } from "../templated.ts";
 import { buildAttemptHeaders } from "./attempt-headers.ts";
-import { classify } from "./classify.ts";
+import { classify } from "../classify-answer.ts";
 import { type ForwardedRequest, prepareForward } from "./forward.ts";
 import { createHealthCheck } from "./health-check.ts";
-import { type PreparedAuth, prepareAuth, requestWithToken } from "./login.ts";
-import { createOAuth2Tokens } from "./oauth2-tokens.ts";
-import { buildPayload } from "./payload.ts";
+import { type PreparedAuth, prepareAuth, requestWithToken } from "../login.ts";
+import { createOAuth2Tokens } from "../oauth2-tokens.ts";
+import { createPermissions } from "./permission.ts";
+import { buildPayload, type Payload } from "./payload.ts";
+import type { RequestParts, RequestTemplates } from "./request-templates.ts";
 import type { HttpDestination, HttpSettings } from "./settings.ts";
 import { expandUrl } from "./url-template.ts";
 
@@ -46,6 +59,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
   const { client, clock, userAgent, findOwnUrlProblem } = options;
   const tokens = createOAuth2Tokens({ client, clock, userAgent });
   const checkHealth = createHealthCheck({ client, userAgent });
+  const permissions = createPermissions({ client, clock, userAgent, origin: options.publicHost ?? "localhost" });
   const prepared = new WeakMap<Subscription, Prepared>();
 
   function prepare(subscription: Subscription): Prepared {
@@ -86,7 +100,48 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
     return made;
   }
 
-  function sendOne(attempt: Attempt, startedAt: number, done: (report: AttemptReport) => void): void {
+  function sendOne(attempt: Attempt, startedAt: number, done: Done): void {
+    const { destination, problem } = prepare(attempt.subscription);
+    if (problem !== undefined) {
+      setImmediate(done, unsentReport(attempt, startedAt, blocked(problem)));
+      return;
+    }
+    if (!destination.needsPermission) return sendPermitted(attempt, startedAt, done);
+    const { originHeaders, auth } = prepare(attempt.subscription);
+    const url = expandUrl(destination.url, attempt.event.source);
+    permissions.ask(attempt.subscription, { url, originHeaders, terms: auth.terms }, (refusal) => {
+      if (refusal !== undefined) return done(unsentReport(attempt, startedAt, failed(refusal)));
+      tryTo(attempt, startedAt, done, () => sendPermitted(attempt, startedAt, done));
+    });
+  }
+
+  function sendPermitted(attempt: Attempt, startedAt: number, done: Done): void {
+    const { templates } = attempt.subscription.destination as HttpDestination;
+    if (templates === undefined) return transmit(attempt, startedAt, undefined, done);
+    // Never the event itself in its place.
+    if (options.templates === undefined) throw new Error("there is nobody who renders templates");
+    void sendRendered(options.templates, templates, attempt, startedAt, done);
+  }
+
+  /** The signature is over what is rendered. */
+  async function sendRendered(
+    service: Templates,
+    templates: RequestTemplates,
+    attempt: Attempt,
+    startedAt: number,
+    done: Done,
+  ): Promise<void> {
+    const rendered = await service.render(templates.list, toTemplateFacts(attempt));
+    const parts = "texts" in rendered ? templates.toParts(rendered.texts) : rendered;
+    if ("fault" in parts) {
+      const outcome = unrendered({ isPassing: false, ...parts });
+      return done(unsentReport(attempt, startedAt, outcome));
+    }
+    tryTo(attempt, startedAt, done, () => transmit(attempt, startedAt, parts, done));
+  }
+
+  /** `parts`: what is sent in the place of the event. */
+  function transmit(attempt: Attempt, startedAt: number, parts: RequestParts | undefined, done: Done): void {
     const { deliveryId, number, event, subscription } = attempt;
     const {
       destination,
@@ -96,15 +151,11 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
       headers: common,
       recorded,
       auth,
-      problem,
       forward,
       originHeaders,
     } = prepare(subscription);
-    if (problem !== undefined) {
-      setImmediate(done, unsentReport(attempt, startedAt, blocked(problem)));
-      return;
-    }
-    const { body, contentType: ownType } = buildPayload(deliveryId, event, destination.format);
+    const { body, contentType: ownType } =
+      parts?.body === undefined ? buildPayload(deliveryId, event, destination.format) : toPayload(parts, parts.body);
     const { maxBytes } = destination;
     if (maxBytes !== undefined && body.length > maxBytes) {
       const error = `its body of ${body.length} bytes is larger than the target takes (${maxBytes})`;
@@ -114,19 +165,30 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
     const contentType = destination.wantsPlainJson && SOME_JSON.test(ownType) ? "application/json" : ownType;
     const startedAtS = Math.floor(startedAt / 1000);
     const { seed, next, standard } = signer.sign(event.originId ?? event.id, startedAtS, body);
-    const facts = { deliveryId, eventId: event.originId ?? event.id, eventType: event.type, number, startedAtS };
+    const isTraced = (attempt.trace ?? event.trace) !== undefined;
+    const facts = {
+      deliveryId,
+      eventId: event.originId ?? event.id,
+      eventType: event.type,
+      number,
+      startedAtS,
+      isTraced,
+    };
     // All that others chose, here and in `prepare`, is checked; the rest is made here.
     const own =
       `Content-Type: ${headerValue(contentType)}\r\n${signatureHeader}: ${seed}\r\n` +
       `webhook-signature: ${standard}\r\n${nextHeader === undefined ? "" : `${nextHeader}: ${next}\r\n`}` +
-      `${HOPS_HEADER}: ${(event.hops ?? 0) + 1}\r\n`;
-    const url = expandUrl(destination.url, event.source);
+      `${HOPS_HEADER}: ${(event.hops ?? 0) + 1}\r\n${isTraced ? traceLines(attempt) : ""}`;
+    const url = parts?.url ?? expandUrl(destination.url, event.source);
+    const templated = parts?.headers ?? "";
     const forwarded = forward?.(attempt, url);
-    const headers = buildAttemptHeaders(facts) + own + common + (forwarded?.headers ?? "");
-    const requestHeaders = own + recorded + (forwarded?.recorded ?? "");
+    const headers = buildAttemptHeaders(facts) + own + common + templated + (forwarded?.headers ?? "");
+    const requestHeaders = own + recorded + maskCredentials(templated) + (forwarded?.recorded ?? "");
     const startedNow = clock.now();
     const { tenantId: owner } = subscription;
-    const timeoutMs = forwarded?.timeoutMs ?? subscription.timeoutMs;
+    // What was spent on rendering is spent.
+    const leftMs = parts === undefined ? subscription.timeoutMs : subscription.timeoutMs - (clock.wall() - startedAt);
+    const timeoutMs = forwarded?.timeoutMs ?? Math.max(MIN_TIMEOUT_MS, leftMs);
     const { terms, tokenClient } = auth;
     const report = (result: HttpResult): void => {
       const answer = findAnswer(result);
@@ -172,12 +234,8 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
         );
         return;
       }
-      try {
-        sendOne(attempt, startedAt, (report) => done([report]));
-      } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
-        setImmediate(() => done([unsentReport(attempt, startedAt, failedHere(reason))]));
-      }
+      const report: Done = (one) => done([one]);
+      tryTo(attempt, startedAt, report, () => sendOne(attempt, startedAt, report));
     },
     refuse(settings) {
       const url = expandUrl(settings.url, "source");
@@ -192,6 +250,24 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
     checkHealth: (place, owner, done) => checkHealth(place as HealthAddress, owner, done),
     close: () => client.close(),
   };
+}
+
+/** Nothing less can be set. */
+const MIN_TIMEOUT_MS = 1000;
+
+type Done = (report: AttemptReport) => void;
+
+function tryTo(attempt: Attempt, startedAt: number, done: Done, act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    setImmediate(() => done(unsentReport(attempt, startedAt, failedHere(reason))));
+  }
+}
+
+function toPayload({ contentType = "application/octet-stream" }: RequestParts, body: Uint8Array): Payload {
+  return { body, contentType };
 }
 
 /** Also what came of one before the deadline. */
@@ -215,6 +291,13 @@ function unsentReport(attempt: Attempt, startedAt: number, outcome: Outcome): At
     responseBody: undefined,
   };
   return { outcome, startedAt, durationMs: 0, record };
+}
+
+/** All that an event's trace says is checked when it comes in. */
+function traceLines(attempt: Attempt): HeaderBlock {
+  const { event, deliveryId, number, trace = attemptTrace(event, deliveryId, number) } = attempt;
+  const { traceparent, tracestate } = partsOf(trace);
+  return `traceparent: ${traceparent}\r\n${tracestate === undefined ? "" : `tracestate: ${tracestate}\r\n`}`;
 }
 
 function maskedJson(headers: Readonly<Record<string, string>>): string {

@@ -1,11 +1,12 @@
 import { checkAllowedIps } from "../../../domain/allowed-ips.ts";
-import { MASK } from "../../../domain/mask.ts";
 import type { FieldProblem } from "../../../domain/subscription-rules.ts";
 import type { SharedSettings } from "../../../domain/subscription.ts";
 import { isPresetName } from "../../../domain/target-presets.ts";
-import { checkDestinationAuth } from "./auth-rules.ts";
+import { checkDestinationAuth } from "../destination-auth-rules.ts";
 import { findForwardedHeaderProblem } from "../forwarded-headers.ts";
-import { findHeaderProblem, findSignatureHeaderProblem, isHeaderName } from "../outgoing-header.ts";
+import { findSignatureHeaderProblem } from "../outgoing-header.ts";
+import { checkOwnHeaders } from "../own-headers.ts";
+import { checkTemplates } from "./request-templates.ts";
 import type { HttpSettings } from "./settings.ts";
 import { findTemplateProblem } from "./url-template.ts";
 
@@ -17,6 +18,7 @@ export function checkHttpSettings(settings: HttpSettings, shared: SharedSettings
     ...checkUrl(settings),
     ...checkForwardHeaders(settings),
     ...checkAgent(settings, shared),
+    ...checkTemplates(settings, shared),
   ];
 }
 
@@ -45,22 +47,5 @@ function checkHeaders(settings: HttpSettings): FieldProblem[] {
   const signatureHeader = settings.signature_header?.toLowerCase();
   const signatureProblem = signatureHeader === undefined ? undefined : findSignatureHeaderProblem(signatureHeader);
   if (signatureProblem !== undefined) problems.push({ field: "signature_header", message: signatureProblem });
-  const seen = new Set<string>();
-  for (const [name, value] of Object.entries(settings.headers ?? {})) {
-    const key = name.toLowerCase();
-    const isSignature = key === signatureHeader || key === `${signatureHeader}-next`;
-    const message =
-      findHeaderProblem(name, value) ??
-      (isSignature ? "is set by the gateway" : undefined) ??
-      (value === MASK ? `${MASK} is how a stored value is shown; give it anew` : undefined) ??
-      (seen.has(key) ? "is given twice; header names do not differ by case" : undefined);
-    seen.add(key);
-    if (message === undefined) continue;
-    problems.push(
-      isHeaderName(name)
-        ? { field: `headers.${name}`, message }
-        : { field: "headers", message: `${JSON.stringify(name)} ${message}` },
-    );
-  }
-  return problems;
+  return [...problems, ...checkOwnHeaders(settings.headers, signatureHeader)];
 }

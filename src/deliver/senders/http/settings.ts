@@ -4,9 +4,13 @@ import { fillIn, oneOf, orNull, withDefault } from "../../../domain/shape.ts";
 import type { HealthPlace } from "../../../domain/target.ts";
 import { findHealth, findPreset, presetSettings } from "../../../domain/target-presets.ts";
 import type { DestinationFacts, PreparedDestination } from "../sender.ts";
-import { AUTH_DESCRIPTION, type DestinationAuth, DestinationAuthInput, toDestinationAuth } from "./auth.ts";
-import type { RetryOn } from "./classify.ts";
+import { type DestinationAuth, toDestinationAuth } from "../destination-auth.ts";
+import { REQUEST_SETTINGS } from "../request-settings.ts";
+import type { RetryOn } from "../classify-answer.ts";
 import { namedCredentials } from "../forwarded-headers.ts";
+import { neededBy } from "../templated.ts";
+import { PRESET_NAMES } from "./presets/presets.ts";
+import { prepareTemplates, RequestTemplate, type RequestTemplates } from "./request-templates.ts";
 import { HTTP_SECRETS } from "./secrets.ts";
 
 /** What may be set of a destination of the kind http. */
@@ -26,46 +30,38 @@ export const HttpSettings = Type.Object(
       "auto",
     ),
     signature_header: withDefault(Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$" }), "X-Webhook-Signature"),
-    retry_on: Type.Optional(
-      Type.Object(
-        {
-          statuses: Type.Optional(Type.Array(Type.Integer({ minimum: 200, maximum: 599 }), { maxItems: 50 })),
-          body_contains: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-        },
-        { additionalProperties: false, description: "More answers that count as failures to retry" },
-      ),
-    ),
-    headers: withDefault(
-      orNull(Type.Record(Type.String(), Type.String({ maxLength: 4096 }), { maxProperties: 50 }), {
-        description:
-          "Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back " +
-          "stands for what is stored",
-      }),
-      {},
-    ),
+    retry_on: REQUEST_SETTINGS.retry_on,
+    headers: REQUEST_SETTINGS.headers,
     health_url: withDefault(
       orNull(Type.String({ minLength: 1, maxLength: 2048 }), {
         description: 'Answers 2xx and `{"status":"ok"}` while the destination is well; asked every minute',
       }),
       null,
     ),
-    allowed_ips: withDefault(
-      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 100 }), {
-        description: "CIDRs that the destination's address must lie in; never opens a private network",
-      }),
-      null,
-    ),
-    auth: withDefault(orNull(DestinationAuthInput, { description: AUTH_DESCRIPTION }), null),
+    allowed_ips: REQUEST_SETTINGS.allowed_ips,
+    auth: REQUEST_SETTINGS.auth,
     forward_headers: withDefault(
       orNull(Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 100 }), {
         description: "With `forward`: headers of the request that are handed on; `*` for the usual ones, the default",
       }),
       null,
     ),
-    allow_own_url: withDefault(
-      Type.Boolean({ description: "Let `url` lead back to this gateway; what goes round is refused after 8 times" }),
-      false,
+    preset: withDefault(
+      orNull(oneOf(PRESET_NAMES), {
+        description: "A message for a chat instead of the event: `url` is a webhook of it",
+      }),
+      null,
     ),
+    template: withDefault(orNull(RequestTemplate), null),
+    handshake: withDefault(
+      orNull(oneOf(["cloudevents"]), {
+        description:
+          "`cloudevents`: nothing is sent before the destination has said by OPTIONS that it wants deliveries of this " +
+          "gateway, and how many a minute",
+      }),
+      null,
+    ),
+    allow_own_url: REQUEST_SETTINGS.allow_own_url,
   },
   { additionalProperties: false },
 );
@@ -87,6 +83,10 @@ export interface HttpDestination {
   readonly allowOwnUrl: boolean;
   /** What is larger is not sent. */
   readonly maxBytes: number | undefined;
+  /** Undefined where the event itself is sent. */
+  readonly templates: RequestTemplates | undefined;
+  /** It must have said that it wants deliveries. */
+  readonly needsPermission: boolean;
   /** JSON by any other name is sent as `application/json`. */
   readonly wantsPlainJson: boolean;
 }
@@ -110,6 +110,8 @@ function toHttpDestination(settings: HttpSettings, { shared, target }: Destinati
     forwardHeaders: set.forward_headers?.map((name) => name.toLowerCase()),
     allowOwnUrl: set.allow_own_url,
     maxBytes: preset.maxBytes,
+    templates: prepareTemplates(set),
+    needsPermission: set.handshake === "cloudevents",
     wantsPlainJson: preset.wantsPlainJson,
   };
 }
@@ -123,6 +125,7 @@ export function prepareHttp(settings: HttpSettings, facts: DestinationFacts): Pr
     health: findOwnHealth(settings, shared.target),
     retryPolicy: presetSettings({ target: shared.target, retry_on: settings.retry_on }, target).retryPolicy,
     signatureHeader: destination.signatureHeader,
+    needs: destination.templates && neededBy(destination.templates.list),
     credentials: shared.mode === "forward" ? namedCredentials(destination.forwardHeaders) : undefined,
   };
 }

@@ -4,16 +4,24 @@ import { BrokerFault } from "../../../brokers/broker-fault.ts";
 import { writeMessage } from "../../../brokers/message.ts";
 import { sessionIdOf, wireIdOf } from "../../../brokers/wire-id.ts";
 import type { BrokerKind } from "../../../domain/connection.ts";
+import { attemptTrace } from "../../../domain/attempt-span.ts";
+import { partsOf } from "../../../domain/trace-context.ts";
 import { PosthornError } from "../../../domain/errors.ts";
 import { DELIVERED, failed, failedHere, refused, tooLarge, type Outcome } from "../../../domain/outcome.ts";
 import type { Subscription } from "../../../domain/subscription.ts";
 import { keepOwnRecord } from "../own-record.ts";
 import { ONE_BY_ONE, type Attempt, type AttemptReport, type BatchLimits, type Sender } from "../sender.ts";
 import type { SenderServices } from "../services.ts";
-import { readDetails } from "./event-details.ts";
+import { readDetails } from "../event-details.ts";
 import { createLargeBodies, nameBody, noConnection } from "./large-bodies.ts";
 import { createHeaderChooser, type ChooseHeaders } from "./message-headers.ts";
-import { DEFAULT_CONNECTION, refuseUnsealed, type CommonSettings, type QueueDestination } from "./settings.ts";
+import {
+  DEFAULT_CONNECTION,
+  refuseUnsealed,
+  warnOfUnsealed,
+  type CommonSettings,
+  type QueueDestination,
+} from "./settings.ts";
 import { faultOutcome, toOutcome } from "./to-outcome.ts";
 import { toMessage, writeEvent, type WriteFacts } from "./write-event.ts";
 
@@ -105,6 +113,7 @@ export function openQueueSender<Destination extends QueueDestination>(
       origin,
       publishedAt: clock.wall(),
       chooseHeaders: chooserOf(subscription),
+      trace: partsOf(attempt.trace ?? attemptTrace({ ...event, id: eventId }, attempt.deliveryId, attempt.number)),
     };
     const id = wireIdOf(eventId, generation);
     const sending = { message_id: id, ...(address.subject !== undefined && { subject: address.subject }) };
@@ -119,7 +128,10 @@ export function openQueueSender<Destination extends QueueDestination>(
     let claim: Claim | undefined;
     const claims = body.byteLength > maxMessageBytes ? largeBodies.find(destination) : undefined;
     if (claims !== undefined) {
-      claim = await claims.put(nameBody(origin, attempt), event.body);
+      const { deliveryId } = attempt;
+      const queue = spec.queueOf(destination) ?? "";
+      const owner = { origin, deliveryId, broker: spec.kind, connection: destination.connection, queue };
+      claim = await claims.put(nameBody(origin, attempt), event.body, owner);
       body = writeMessage(toMessage(attempt, facts, { claim }));
     }
     if (body.byteLength > maxMessageBytes) {
@@ -145,10 +157,11 @@ export function openQueueSender<Destination extends QueueDestination>(
         origin,
         hops: facts.hops,
         generation,
+        traceparent: facts.trace.traceparent,
+        ...(facts.trace.tracestate !== undefined && { tracestate: facts.trace.tracestate }),
       },
     };
     const published = await publisherOf(connection, destination, address.publisher).publish(message);
-    if (claim !== undefined && published.outcome === "confirmed") await claims?.confirm(claim);
     const outcome =
       published.outcome === "unroutable" ? unroutable(subscription, address) : toOutcome(published, DELIVERED);
     return {
@@ -210,6 +223,7 @@ export function openQueueSender<Destination extends QueueDestination>(
       const field = "destination.claim_check.connection";
       refuseUnknown("azure-storage-queue", account, field, connections.findAccount(account));
     },
+    warnOf: (settings) => warnOfUnsealed(settings, services.messageKey),
     async countWaiting(subscription) {
       const destination = destinationOf(subscription);
       const queue = spec.queueOf(destination);

@@ -3,7 +3,7 @@ import { PosthornError } from "../../../domain/errors.ts";
 import { MASK } from "../../../domain/mask.ts";
 import type { FieldProblem } from "../../../domain/subscription-rules.ts";
 import type { PreparedDestination } from "../sender.ts";
-import { findForwardedHeaderProblem, namedCredentials } from "../forwarded-headers.ts";
+import { findForwardedHeaderProblem, namedCredentials, USUAL_HEADERS } from "../forwarded-headers.ts";
 
 /** What may be set of a destination at a broker, whichever it is. */
 
@@ -106,6 +106,20 @@ export function refuseUnsealed(
       "whole gateway, or leave it out.",
     { field },
   );
+}
+
+/** `*` stands for no credentials: whoever has not named them may think that they go along. */
+export function warnOfUnsealed(
+  { format, forward_headers: headers, message_key: own }: CommonSettings,
+  key: string | undefined,
+): readonly string[] {
+  const hasUsual = headers === undefined || headers === null || headers.includes(USUAL_HEADERS);
+  if (format !== "message" || !hasUsual || (own ?? key) !== undefined) return [];
+  return [
+    "Its messages carry no credentials of requests (Authorization, Cookie, X-Api-Key and the like): without a " +
+      "message_key they are left out. To send them, give a message_key, here or for the whole gateway, and name them " +
+      "in destination.forward_headers.",
+  ];
 }
 
 export function toQueueDestination(settings: CommonSettings, place: string): QueueDestination {

@@ -1,9 +1,10 @@
 import { writeBusEvent } from "../../../brokers/event-message.ts";
 import { writeMessage, type EventMessage } from "../../../brokers/message.ts";
 import { readKeptRequest } from "../../../domain/kept-request.ts";
+import type { TraceParts } from "../../../domain/trace-context.ts";
 import { CLOUDEVENTS_TYPE, cloudEventOf } from "../event-data.ts";
 import type { Attempt } from "../sender.ts";
-import type { EventDetails } from "./event-details.ts";
+import type { EventDetails } from "../event-details.ts";
 import type { ChooseHeaders } from "./message-headers.ts";
 import type { QueueFormat } from "./settings.ts";
 
@@ -24,10 +25,11 @@ export interface WriteFacts {
   /** Unix ms. */
   publishedAt: number;
   chooseHeaders: ChooseHeaders;
+  /** That this attempt is a span of. */
+  trace: TraceParts;
 }
 
 const JSON_TYPE = "application/json";
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 /** As they are taken in again. */
 const METHOD = /^[A-Z]{1,20}$/;
 const MAX_PATH = 8192;
@@ -58,7 +60,6 @@ export function toMessage(attempt: Attempt, facts: WriteFacts, content: EventMes
   const kept = request === undefined ? undefined : readKeptRequest(request);
   const { headers, sealedHeaders } = kept === undefined ? {} : facts.chooseHeaders(kept, attempt, eventId);
   const { method = "", path = "", query = "", remote_address: address = "" } = kept ?? {};
-  const trace = kept?.headers?.["traceparent"];
   return {
     eventId,
     eventType: event.type,
@@ -77,7 +78,7 @@ export function toMessage(attempt: Attempt, facts: WriteFacts, content: EventMes
     userId: details.userId,
     sessionId: details.sessionId,
     remoteAddress: address === "" ? undefined : address,
-    traceparent: typeof trace === "string" && TRACEPARENT.test(trace) ? trace : undefined,
+    traceparent: facts.trace.traceparent,
     method: METHOD.test(method) ? method : undefined,
     path: path === "" || path.length > MAX_PATH ? undefined : path,
     query: query === "" || query.length > MAX_PATH ? undefined : query,

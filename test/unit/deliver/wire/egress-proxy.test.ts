@@ -8,7 +8,7 @@ import {
   openHttpClient,
 } from "../../../../src/deliver/wire/http-client.ts";
 import { parseEgressProxy } from "../../../../src/deliver/wire/proxy-tunnel.ts";
-import { classify } from "../../../../src/deliver/senders/http/classify.ts";
+import { classify } from "../../../../src/deliver/senders/classify-answer.ts";
 import { createSystemClock } from "../../../../src/domain/system-clock.ts";
 import { type ConnectProxy, openConnectProxy, type ProxyScript } from "../../../support/connect-proxy.ts";
 import { NO_RETRY_ON } from "../../../support/http-outcomes.ts";

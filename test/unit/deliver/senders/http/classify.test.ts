@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { HttpResult } from "../../../../../src/deliver/wire/http-client.ts";
-import { classify, type RetryOn } from "../../../../../src/deliver/senders/http/classify.ts";
+import { classify, type RetryOn } from "../../../../../src/deliver/senders/classify-answer.ts";
 import { NO_RETRY_ON } from "../../../../support/http-outcomes.ts";
 
 const NOON = Date.UTC(2026, 0, 1, 12);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseMessage } from "../../../../../src/brokers/parse-message.ts";
 import { createHeaderSeal } from "../../../../../src/brokers/sealed-headers.ts";
-import { readDetails } from "../../../../../src/deliver/senders/queue/event-details.ts";
+import { readDetails } from "../../../../../src/deliver/senders/event-details.ts";
 import { createHeaderChooser } from "../../../../../src/deliver/senders/queue/message-headers.ts";
 import { toQueueDestination } from "../../../../../src/deliver/senders/queue/settings.ts";
 import { writeEvent } from "../../../../../src/deliver/senders/queue/write-event.ts";
@@ -42,10 +42,19 @@ const attempt = (change: Partial<Attempt> = {}): Attempt =>
     ...change,
   }) as Attempt;
 
+const TRACE = { traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`, tracestate: undefined };
+
 function write(given: Attempt, format: "raw" | "message" | "event" | "cloudevents", settings: object = {}) {
   const destination = toQueueDestination({ ...settings, format }, "queue");
   const chooseHeaders = createHeaderChooser(destination, () => ({ authorization: "Bearer canary", cookie: "c" }));
-  const facts = { eventId: "evt_0", hops: 1, origin: "str_1", publishedAt: Date.UTC(2026, 0, 3), chooseHeaders };
+  const facts = {
+    eventId: "evt_0",
+    hops: 1,
+    origin: "str_1",
+    publishedAt: Date.UTC(2026, 0, 3),
+    chooseHeaders,
+    trace: TRACE,
+  };
   return writeEvent(format, given, { ...facts, details: readDetails(given.details) });
 }
 

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { type DestinationAuthInput, findMaskedField } from "./auth.ts";
-import type { FieldProblem } from "../../../domain/subscription-rules.ts";
+import { type DestinationAuthInput, findMaskedField } from "./destination-auth.ts";
+import type { FieldProblem } from "../../domain/subscription-rules.ts";
 
 /** Rules for destination auth that a JSON Schema cannot say. No message repeats what was given: it may be secret. */
 

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../../../domain/clock.ts";
-import type { DestinationAuth } from "./auth.ts";
-import { type HeaderBlock, headerLine } from "../../../domain/header-block.ts";
-import type { HttpDestination } from "./settings.ts";
-import { type ConnectionTerms, createConnectionTerms, createTokenTerms } from "../../wire/connection-terms.ts";
-import type { HttpClient, HttpRequest, HttpResult } from "../../wire/http-client.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { DestinationAuth } from "./destination-auth.ts";
+import { type HeaderBlock, headerLine } from "../../domain/header-block.ts";
+import { type ConnectionTerms, createConnectionTerms, createTokenTerms } from "../wire/connection-terms.ts";
+import type { HttpClient, HttpRequest, HttpResult } from "../wire/http-client.ts";
 import type { OAuth2Tokens, TokenAnswer, TokenClient } from "./oauth2-tokens.ts";
 
 /** What a subscription's `auth` and `allowed_ips` mean for its requests. */
@@ -16,7 +15,14 @@ export interface PreparedAuth {
   terms: ConnectionTerms | undefined;
 }
 
-export function prepareAuth({ auth, allowedIps }: HttpDestination, tenantId: string): PreparedAuth {
+/** Who is let in there, and where that may be. */
+interface Access {
+  readonly auth: DestinationAuth | undefined;
+  /** CIDRs; without them any address that the guard lets through. */
+  readonly allowedIps: readonly string[] | undefined;
+}
+
+export function prepareAuth({ auth, allowedIps }: Access, tenantId: string): PreparedAuth {
   return {
     authorization: buildAuthorization(auth),
     tokenClient: auth?.type === "oauth2" ? buildTokenClient(auth, tenantId) : undefined,

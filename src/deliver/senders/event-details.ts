@@ -1,4 +1,4 @@
-import { findMember } from "../../../domain/json-members.ts";
+import { findMember } from "../../domain/json-members.ts";
 
 /** What the publisher of an event said beyond what the engine needs. */
 export interface EventDetails {

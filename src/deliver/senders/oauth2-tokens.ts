@@ -1,7 +1,7 @@
-import type { Clock } from "../../../domain/clock.ts";
-import type { OAuth2Credentials } from "./auth.ts";
-import type { ConnectionTerms } from "../../wire/connection-terms.ts";
-import type { HttpClient, HttpResult } from "../../wire/http-client.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { OAuth2Credentials } from "./destination-auth.ts";
+import type { ConnectionTerms } from "../wire/connection-terms.ts";
+import type { HttpClient, HttpResult } from "../wire/http-client.ts";
 
 /** Access tokens by client credentials (RFC 6749 §4.4): kept while they are good, asked for once for all who wait. */
 export interface OAuth2Tokens {

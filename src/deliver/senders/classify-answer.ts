@@ -7,9 +7,9 @@ import {
   refused,
   type HealthSign,
   type Outcome,
-} from "../../../domain/outcome.ts";
-import { parseRetryAfter } from "../../../domain/retry-policy.ts";
-import type { HttpResponse, HttpResult } from "../../wire/http-client.ts";
+} from "../../domain/outcome.ts";
+import { parseRetryAfter } from "../../domain/retry-policy.ts";
+import type { HttpResponse, HttpResult } from "../wire/http-client.ts";
 
 /** More answers that count as failures to retry. */
 export interface RetryOn {

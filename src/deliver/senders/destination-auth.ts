@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { MASK } from "../../../domain/mask.ts";
+import { MASK } from "../../domain/mask.ts";
 
 /** How the gateway proves to a destination who it is, and which certificates of the destination it believes. */
 

@@ -1,0 +1,18 @@
+import type { DestinationKind } from "../sender.ts";
+import { BATCH_SECRETS } from "./secrets.ts";
+import { openBatchSender, presentBatchRecord } from "./sender.ts";
+import { checkBatchSettings } from "./settings-rules.ts";
+import { BatchSettings, prepareBatch, presentBatch } from "./settings.ts";
+
+/** Analytics: events are collected, and go as rows of JSON to a URL, to ClickHouse or to files. */
+export const BATCH: DestinationKind<BatchSettings> = {
+  name: "batch",
+  settings: BatchSettings,
+  isForOperatorsWith: ({ path }) => path !== undefined,
+  check: checkBatchSettings,
+  prepare: prepareBatch,
+  secrets: BATCH_SECRETS,
+  present: presentBatch,
+  presentRecord: presentBatchRecord,
+  open: openBatchSender,
+};

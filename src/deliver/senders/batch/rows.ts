@@ -1,0 +1,62 @@
+import { createHash } from "node:crypto";
+import { buildData } from "../event-data.ts";
+import { readDetails } from "../event-details.ts";
+import type { Attempt } from "../sender.ts";
+
+/** A line of JSON for each event, ended by a line feed. It says nothing of the attempt: the same event is the same row. */
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const SPACE = 0x20;
+
+export function writeRow(attempt: Attempt, rows: "event" | "payload"): Buffer {
+  const { event } = attempt;
+  const { name, data } = buildData(event);
+  const json = toOneLine(data);
+  if (rows === "event") return wrap(`{${writeFacts(attempt)},"${name}":`, json, "}\n");
+  return name === "data" ? wrap("", json, "\n") : wrap(`{"${name}":`, json, "}\n");
+}
+
+/** By the names that the API has for them. */
+function writeFacts({ event, details }: Attempt): string {
+  const { sourceId, userId, sessionId, metadata } = readDetails(details);
+  const facts: Readonly<Record<string, string | undefined>> = {
+    event_id: event.originId ?? event.id,
+    event_type: event.type,
+    event_version: event.version,
+    source: event.source,
+    source_id: sourceId,
+    tenant_id: event.tenantId,
+    user_id: userId,
+    session_id: sessionId,
+    priority: event.priority,
+    ordering_key: event.orderingKey,
+    timestamp: new Date(event.occurredAt).toISOString(),
+    received_at: new Date(event.receivedAt).toISOString(),
+    content_type: event.contentType,
+  };
+  const known = JSON.stringify(facts).slice(1, -1);
+  return metadata === undefined ? known : `${known},"metadata":${toOneLineText(metadata)}`;
+}
+
+/** In JSON a line break stands between its parts only: inside of a text it is escaped. */
+function toOneLine(json: Uint8Array): Uint8Array {
+  if (!json.includes(LINE_FEED) && !json.includes(CARRIAGE_RETURN)) return json;
+  return Buffer.from(json).map((byte) => (byte === LINE_FEED || byte === CARRIAGE_RETURN ? SPACE : byte));
+}
+
+function toOneLineText(json: string): string {
+  return json.replaceAll(/[\r\n]/g, " ");
+}
+
+function wrap(before: string, json: Uint8Array, after: string): Buffer {
+  return Buffer.concat([Buffer.from(before, "utf8"), json, Buffer.from(after, "latin1")]);
+}
+
+/** The same for the same rows in the same order, however often they are sent; another one for a replay of them. */
+export function batchId(rows: readonly Buffer[], attempts: readonly Attempt[]): string {
+  const hash = createHash("sha256");
+  for (const row of rows) hash.update(row);
+  for (const { generation } of attempts) if (generation > 1) hash.update(`${generation} `);
+  return hash.digest("hex").slice(0, 32);
+}

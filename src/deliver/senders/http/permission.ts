@@ -1,0 +1,99 @@
+import type { Clock } from "../../../domain/clock.ts";
+import type { Subscription } from "../../../domain/subscription.ts";
+import type { HeaderBlock } from "../../../domain/header-block.ts";
+import type { ConnectionTerms } from "../../wire/connection-terms.ts";
+import type { HttpClient, HttpResult } from "../../wire/http-client.ts";
+
+/**
+ * github.com/cloudevents/spec, http-webhook.md §4: nothing is delivered to a destination that has not said that it wants
+ * deliveries of this gateway, and how many.
+ */
+export interface Permissions {
+  /** Calls `done` with why nothing may be sent, or with undefined. A permission is asked for again after a day. */
+  ask(subscription: Subscription, at: PermissionPlace, done: (problem: string | undefined) => void): void;
+}
+
+export interface PermissionPlace {
+  readonly url: string;
+  /** What else its requests have. */
+  readonly originHeaders: HeaderBlock;
+  readonly terms?: ConnectionTerms | undefined;
+}
+
+export interface PermissionsOptions {
+  client: Pick<HttpClient, "request">;
+  clock: Clock;
+  userAgent: string;
+  /** What this gateway is called: a DNS name. */
+  origin: string;
+}
+
+interface Known {
+  /** Who waits for the answer. */
+  waiting: ((problem: string | undefined) => void)[] | undefined;
+  validUntil: number;
+}
+
+const VALID_MS = 24 * 3_600_000;
+const TIMEOUT_MS = 10_000;
+const EMPTY = new Uint8Array(0);
+
+export function createPermissions({ client, clock, userAgent, origin }: PermissionsOptions): Permissions {
+  const known = new WeakMap<Subscription, Known>();
+
+  function request(subscription: Subscription, at: PermissionPlace, done: (problem: string | undefined) => void): void {
+    const { rateLimitPerMinute: rate, tenantId: owner, timeoutMs } = subscription;
+    const headers = {
+      "User-Agent": userAgent,
+      "WebHook-Request-Origin": origin,
+      ...(rate !== undefined && { "WebHook-Request-Rate": String(rate) }),
+    };
+    const { url, originHeaders, terms } = at;
+    client.request(
+      {
+        method: "OPTIONS",
+        url,
+        headers,
+        originHeaders,
+        terms,
+        body: EMPTY,
+        owner,
+        timeoutMs: Math.min(TIMEOUT_MS, timeoutMs),
+        maxRedirects: 0,
+      },
+      (result) => done(findProblem(result, origin, rate)),
+    );
+  }
+
+  return {
+    ask(subscription, at, done) {
+      const before = known.get(subscription);
+      if (before?.waiting !== undefined) return void before.waiting.push(done);
+      if (before !== undefined && before.validUntil > clock.now()) return done(undefined);
+      const asked: Known = { waiting: [done], validUntil: 0 };
+      known.set(subscription, asked);
+      request(subscription, at, (problem) => {
+        const { waiting = [] } = asked;
+        asked.waiting = undefined;
+        asked.validUntil = problem === undefined ? clock.now() + VALID_MS : 0;
+        for (const one of waiting) one(problem);
+      });
+    },
+  };
+}
+
+function findProblem(result: HttpResult, origin: string, rate: number | undefined): string | undefined {
+  if (result.kind !== "response") return `handshake: ${result.error}`;
+  const { status, headers } = result;
+  if (status < 200 || status > 299) return `handshake: answered ${status}`;
+  const allowed = headers["webhook-allowed-origin"]?.trim();
+  if (allowed !== "*" && allowed?.toLowerCase() !== origin.toLowerCase()) {
+    const said = allowed === undefined ? "without WebHook-Allowed-Origin" : `for ${allowed} only`;
+    return `handshake: the destination answered ${said}, and not for ${origin}`;
+  }
+  const most = headers["webhook-allowed-rate"]?.trim();
+  if (most === undefined || most === "*") return undefined;
+  if (!/^\d{1,9}$/.test(most)) return `handshake: the destination answered with the rate ${JSON.stringify(most)}`;
+  if (rate !== undefined && rate <= Number(most)) return undefined;
+  return `handshake: the destination allows ${most} requests a minute; set rate_limit to ${most} or less`;
+}

@@ -1,0 +1,10 @@
+import type { SmsSettings } from "../settings.ts";
+import type { SmsGateway } from "./gateway.ts";
+import { GENERIC_HTTP } from "./generic-http.ts";
+import { TWILIO } from "./twilio.ts";
+
+/** By what stands in `gateway`: one more is a file, a line here and a word in the schema. */
+export const GATEWAYS: Readonly<Record<SmsSettings["gateway"], SmsGateway>> = {
+  twilio: TWILIO,
+  "generic-http": GENERIC_HTTP,
+};

@@ -1,0 +1,50 @@
+import { findHeaderProblem } from "../../outgoing-header.ts";
+import type { SmsSettings } from "../settings.ts";
+import { findForeign, findMissing, type SmsGateway, type SmsMessage } from "./gateway.ts";
+import { checkSuccessRule, findMisfit, shorten } from "./success-rule.ts";
+
+/** Any other that takes a message as one HTTP request. */
+export const GENERIC_HTTP: SmsGateway = {
+  name: "generic-http",
+  check(settings) {
+    const { headers, success, method, body, content_type: contentType } = settings;
+    const problems = [
+      ...findMissing(settings, GENERIC_HTTP, ["url"]),
+      ...findForeign(settings, GENERIC_HTTP, ["account_sid", "auth_token", "messaging_service_sid"]),
+      ...(success ? checkSuccessRule(success) : []),
+    ];
+    for (const [name, value] of Object.entries(headers ?? {})) {
+      const problem = findHeaderProblem(name, value);
+      if (problem !== undefined) problems.push({ field: "headers", message: `${name} ${problem}` });
+    }
+    if (contentType === "text/xml" && !body)
+      problems.push({ field: "body", message: "is missing; text/xml has no usual one" });
+    if (method === "GET" && body)
+      problems.push({ field: "body", message: "GET has none; write what it needs into `url`" });
+    return problems;
+  },
+  urlOf: ({ url }) => url ?? "",
+  write(message, settings) {
+    const { url, method = "POST", content_type: contentType = "application/json" } = settings;
+    return {
+      method,
+      url: url ?? "",
+      contentType,
+      headers: { "Idempotency-Key": message.id, ...settings.headers },
+      body: method === "GET" ? "" : (settings.body ?? writeUsual(message, settings)),
+    };
+  },
+  findObjection(answer, { success }) {
+    const reason = success ? findMisfit(answer, success) : undefined;
+    // What would be said of a number that is wrong for good, only its gateway knows.
+    return reason === undefined ? undefined : { reason: `the gateway ${reason}`, isFinal: false };
+  },
+  describeFailure: ({ body }) => (body.trim() === "" ? undefined : `the gateway says: ${shorten(body)}`),
+};
+
+/** Where no body is given. */
+function writeUsual({ to, text, id }: SmsMessage, { from, content_type: contentType }: SmsSettings): string {
+  const fields = { to, ...(from && { from }), text, id };
+  if (contentType === "application/x-www-form-urlencoded") return new URLSearchParams(fields).toString();
+  return contentType === "text/plain" ? text : JSON.stringify(fields);
+}

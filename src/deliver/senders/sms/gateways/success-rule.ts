@@ -1,0 +1,54 @@
+import { parsePointer } from "../../../../domain/json-pointer.ts";
+import type { FieldProblem } from "../../../../domain/subscription-rules.ts";
+import type { SuccessRule } from "../settings.ts";
+import { parseAnswer, type GatewayAnswer } from "./gateway.ts";
+
+/** Some gateways answer 200 and say in the body that they did not take it. */
+
+export function checkSuccessRule(rule: SuccessRule): FieldProblem[] {
+  const { pointer, equals, contains } = rule;
+  const field = "success";
+  if (equals !== undefined && contains !== undefined) return [{ field, message: "give `equals` or `contains`" }];
+  if (equals !== undefined && pointer === undefined) return [{ field, message: "`equals` needs a `pointer`" }];
+  if (pointer === undefined) return [];
+  try {
+    parsePointer(pointer);
+  } catch (error) {
+    return [{ field: "success.pointer", message: (error as Error).message }];
+  }
+  const hasRule = equals !== undefined || contains !== undefined;
+  return hasRule ? [] : [{ field, message: "`pointer` needs `equals` or `contains` beside it" }];
+}
+
+/** What an answer is not like; undefined when it fits. */
+export function findMisfit(answer: GatewayAnswer, rule: SuccessRule): string | undefined {
+  const { statuses, pointer, equals, contains } = rule;
+  if (statuses !== undefined && !statuses.includes(answer.status)) return `answered ${answer.status}`;
+  if (pointer === undefined) {
+    const isThere = contains === undefined || answer.body.includes(contains);
+    return isThere
+      ? undefined
+      : `answered ${answer.status} without ${JSON.stringify(contains)}: ${shorten(answer.body)}`;
+  }
+  const value = findAt(parseAnswer(answer), parsePointer(pointer));
+  const fits = contains === undefined ? value === equals : typeof value === "string" && value.includes(contains);
+  if (fits) return undefined;
+  const found = value === undefined ? "nothing" : shorten(JSON.stringify(value));
+  return `answered ${answer.status}, but has ${found} at ${pointer}: ${shorten(answer.body)}`;
+}
+
+function findAt(value: unknown, path: readonly string[]): unknown {
+  let at = value;
+  for (const name of path) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) return undefined;
+    at = (at as Record<string, unknown>)[name];
+  }
+  return at;
+}
+
+const MAX_SHOWN = 200;
+
+export function shorten(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN)}…` : line;
+}

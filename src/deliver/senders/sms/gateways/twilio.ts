@@ -1,0 +1,71 @@
+import { findForeign, findMissing, parseAnswer, type GatewayAnswer, type SmsGateway } from "./gateway.ts";
+
+const ORIGIN = "https://api.twilio.com";
+const SID = /^[A-Za-z0-9]{1,64}$/;
+
+/** www.twilio.com/docs/messaging/api/message-resource. */
+export const TWILIO: SmsGateway = {
+  name: "twilio",
+  check(settings) {
+    const problems = [
+      ...findMissing(settings, TWILIO, ["account_sid", "auth_token"]),
+      ...findForeign(settings, TWILIO, ["headers", "body", "success"]),
+    ];
+    const { account_sid: account, from, messaging_service_sid: service } = settings;
+    if (account && !SID.test(account)) problems.push({ field: "account_sid", message: "is not the SID of an account" });
+    if (Boolean(from) === Boolean(service)) {
+      problems.push({ field: "from", message: "give `from` or `messaging_service_sid`, and not both" });
+    }
+    return problems;
+  },
+  urlOf: ({ url }) => url ?? ORIGIN,
+  write({ to, text }, { account_sid: account, auth_token: token, from, messaging_service_sid: service, url }) {
+    const sender: Record<string, string> = service ? { MessagingServiceSid: service } : { From: from ?? "" };
+    const login = Buffer.from(`${account}:${token}`, "utf8").toString("base64");
+    return {
+      method: "POST",
+      url: `${(url ?? ORIGIN).replace(/\/+$/, "")}/2010-04-01/Accounts/${account}/Messages.json`,
+      contentType: "application/x-www-form-urlencoded",
+      headers: { Authorization: `Basic ${login}` },
+      body: new URLSearchParams({ To: to, ...sender, Body: text }).toString(),
+    };
+  },
+  findObjection(answer) {
+    const message = readMessage(answer);
+    if (message === undefined) return { reason: "Twilio's answer is not JSON", isFinal: false };
+    const { error_code: code, error_message: text, status } = message;
+    const hasFailed = status === "failed" || status === "undelivered";
+    if ((code ?? null) === null && !hasFailed) return undefined;
+    return { reason: `Twilio says ${status ?? "failed"}${describeCode(code, text)}`, isFinal: true };
+  },
+  describeFailure(answer) {
+    const { code, message } = readMessage(answer) ?? {};
+    return code === undefined ? undefined : `Twilio says${describeCode(code, message)}`;
+  },
+  factsOf(answer) {
+    const { sid, num_segments: segments } = readMessage(answer) ?? {};
+    return { ...(sid !== undefined && { gateway_id: sid }), ...(segments && { gateway_segments: Number(segments) }) };
+  },
+};
+
+interface TwilioAnswer {
+  sid?: string;
+  status?: string;
+  num_segments?: string;
+  /** Of a message. */
+  error_code?: number | null;
+  error_message?: string | null;
+  /** Of a request that was refused. */
+  code?: number;
+  message?: string;
+}
+
+function readMessage(answer: GatewayAnswer): TwilioAnswer | undefined {
+  const value = parseAnswer(answer);
+  return typeof value === "object" && value !== null ? value : undefined;
+}
+
+function describeCode(code: unknown, text: unknown): string {
+  const known = typeof code === "number" ? ` ${code}` : "";
+  return typeof text === "string" ? `${known}: ${text.slice(0, 300)}` : known;
+}

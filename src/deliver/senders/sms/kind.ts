@@ -1,0 +1,29 @@
+import { presentOwnRecord } from "../own-record.ts";
+import { secretSettings } from "../secret-settings.ts";
+import type { DestinationKind } from "../sender.ts";
+import { openSmsSender } from "./sender.ts";
+import { checkSmsSettings } from "./settings-rules.ts";
+import { smsTemplates } from "./sms-templates.ts";
+import { prepareSms, presentSms, SmsSettings } from "./settings.ts";
+
+/** SMS, through a gateway that takes HTTP requests. */
+export const SMS: DestinationKind<SmsSettings> = {
+  name: "sms",
+  settings: SmsSettings,
+  isForOperatorsWith: ({ fields_from: from }) => from === "payload",
+  check: checkSmsSettings,
+  templatesOf(settings) {
+    const { message, request } = smsTemplates(settings);
+    return [...message, ...request];
+  },
+  prepare: prepareSms,
+  secrets: secretSettings<SmsSettings>(["auth_token", "headers"], ["gateway", "url", "account_sid"]),
+  present: presentSms,
+  presentRecord: (record) => ({
+    ...presentOwnRecord(record),
+    address: record.address ?? null,
+    response_code: record.responseCode ?? null,
+    response_body: record.responseBody === undefined ? null : Buffer.from(record.responseBody).toString("utf8"),
+  }),
+  open: openSmsSender,
+};

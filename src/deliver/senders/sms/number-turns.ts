@@ -1,0 +1,74 @@
+/**
+ * At most so many messages to one number in any span of time. What comes too early is given a turn of its own, which it
+ * keeps when it comes again: so a flood costs each of its deliveries one more attempt, and not one after the other.
+ */
+export interface NumberTurns {
+  /** 0 when it may go now; else for how long it has to wait, in ms. */
+  ask(number: string, deliveryId: string, now: number): number;
+}
+
+export interface NumberTurnsOptions {
+  max: number;
+  windowMs: number;
+}
+
+interface Known {
+  /** When the last `max` went or will go, in order. */
+  turns: number[];
+  /** Of those that wait, by the ids of their deliveries; the earliest first. */
+  promised: Map<string, number>;
+}
+
+/** From so many on, numbers of which nothing needs to be known any more are forgotten. */
+const MAX_NUMBERS = 10_000;
+/** Of those that wait for one number. What comes beyond it waits too, and asks for a turn again. */
+const MAX_PROMISED = 100_000;
+
+export function createNumberTurns({ max, windowMs }: NumberTurnsOptions): NumberTurns {
+  const known = new Map<string, Known>();
+
+  function find(number: string, now: number): Known {
+    let one = known.get(number);
+    if (one === undefined) {
+      if (known.size >= MAX_NUMBERS) forget(now);
+      known.set(number, (one = { turns: [], promised: new Map() }));
+    }
+    return one;
+  }
+
+  function forget(now: number): void {
+    for (const [number, { turns }] of known) if ((turns.at(-1) ?? 0) + windowMs <= now) known.delete(number);
+  }
+
+  /** Of deliveries that did not come back: they were cancelled, or are held. */
+  function dropMissed({ promised }: Known, now: number): void {
+    for (const [id, at] of promised) {
+      if (at + windowMs > now) return;
+      promised.delete(id);
+    }
+  }
+
+  function takeTurn({ turns }: Known, now: number): number {
+    const oldest = turns.length < max ? undefined : turns[turns.length - max];
+    const at = oldest === undefined ? now : Math.max(now, oldest + windowMs);
+    turns.push(at);
+    if (turns.length > max) turns.shift();
+    return at;
+  }
+
+  return {
+    ask(number, deliveryId, now) {
+      const one = find(number, now);
+      dropMissed(one, now);
+      const promised = one.promised.get(deliveryId);
+      if (promised !== undefined) {
+        if (promised <= now) one.promised.delete(deliveryId);
+        return Math.max(0, promised - now);
+      }
+      if (one.promised.size >= MAX_PROMISED) return windowMs;
+      const at = takeTurn(one, now);
+      if (at > now) one.promised.set(deliveryId, at);
+      return at - now;
+    },
+  };
+}

@@ -1,0 +1,26 @@
+/** A number as E.164 writes it, or what is wrong with it. */
+export type NormaliseNumber = (
+  text: string,
+  defaultCountry: string | undefined,
+) => { number: string; problem?: undefined } | { problem: string };
+
+/**
+ * Loaded when it is first needed: the numbering plans of the world are most of its size. It judges by length and not by
+ * range, because networks open new ranges faster than anybody updates.
+ */
+export async function loadPhoneNumbers(): Promise<NormaliseNumber> {
+  const { parsePhoneNumberFromString, isSupportedCountry } = await import("libphonenumber-js/min");
+  return (text, country) => {
+    const shown = JSON.stringify(text.slice(0, 40));
+    const isKnown = country !== undefined && isSupportedCountry(country);
+    const parsed = parsePhoneNumberFromString(text, {
+      ...(isKnown && { defaultCountry: country }),
+      extract: false,
+    });
+    if (parsed?.isPossible() === true && parsed.ext === undefined) return { number: parsed.number };
+    const hint = text.trim().startsWith("+") || isKnown ? "" : ", or set default_country";
+    return {
+      problem: `${shown} is not a phone number; write it with its country code, for example +491511234567${hint}`,
+    };
+  };
+}

@@ -1,0 +1,24 @@
+import { failedHere, refused, type Outcome } from "../../domain/outcome.ts";
+import type { NeededParts } from "../../domain/subscription.ts";
+import type { Rendered, Template, TemplateFacts } from "../../templates/templates.ts";
+import type { Attempt } from "./sender.ts";
+
+/** What kinds of destinations that have templates need to use them. */
+
+export function toTemplateFacts(attempt: Attempt): TemplateFacts {
+  const { deliveryId, number, event, request, details, subscription } = attempt;
+  return { event, request, details, subscription, delivery: { id: deliveryId, attempt: number } };
+}
+
+/** What becomes of a delivery whose templates could not be rendered. It says nothing about the destination. */
+export function unrendered({ fault, isPassing }: Extract<Rendered, { fault: string }>): Outcome {
+  return isPassing ? failedHere(fault) : refused(fault, { result: "error", says: "nothing" });
+}
+
+/** Parts of an event that the templates may ask for, for `PreparedDestination.needs`. */
+export function neededBy(templates: readonly Template[]): NeededParts | undefined {
+  const mention = (name: RegExp) => templates.some(({ text }) => name.test(text));
+  const request = mention(/\b(?:headers|query)\b/);
+  const details = mention(/\bmetadata\b/);
+  return request || details ? { request, details } : undefined;
+}
