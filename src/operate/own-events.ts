@@ -12,8 +12,8 @@ export interface OwnEvents {
    * not.
    */
   publishOwn(event: OwnEvent): Promise<void>;
-  /** Written with the change that it tells of, or not at all. */
-  tellWith(draft: Draft, event: OwnEvent): void;
+  /** Written with the change that it tells of, or not at all. Answers the id that it has then. */
+  tellWith(draft: Draft, event: OwnEvent): string;
 }
 
 export interface OwnEvent {
@@ -44,6 +44,7 @@ export function createOwnEvents(options: OwnEventsOptions): OwnEvents {
     tellWith(draft, own) {
       const { event, deliveries, done } = ingest.plan(toIncomingEvent(own, clock, createId("evt")));
       draft.accept(event, deliveries, done);
+      return event.id;
     },
     publishOwn(own) {
       const { type, tenantId, causedBy, onlyIfWanted = false } = own;

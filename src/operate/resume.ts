@@ -3,6 +3,7 @@ import { PosthornError } from "../domain/errors.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import { checkIfMatch } from "../registry/if-match.ts";
 import type { Store } from "../store/store.ts";
+import type { AuditTrail } from "./audit-trail.ts";
 import type { FailureEvents } from "./failure-events.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
 
@@ -26,10 +27,11 @@ export interface ResumeOptions {
   subscriptions: Pick<Subscriptions, "find" | "setStatus">;
   findMode: (subscriptionSeq: number) => TargetMode | undefined;
   failureEvents: Pick<FailureEvents, "resumed">;
+  trail: Pick<AuditTrail, "note">;
 }
 
 export function createResume(options: ResumeOptions): Resume {
-  const { store, subscriptions, findMode, failureEvents } = options;
+  const { store, subscriptions, findMode, failureEvents, trail } = options;
 
   /** One that is active holds something only while its destination is down. */
   function isHolding({ seq, status }: Subscription): boolean {
@@ -49,16 +51,22 @@ export function createResume(options: ResumeOptions): Resume {
 
   return {
     async resume(subscription, held, ifMatch) {
-      const { seq, id } = subscription;
+      const { seq, id, tenantId } = subscription;
       // Before anything is skipped; judged again with the change.
       checkIfMatch(ifMatch, subscription);
-      const skipped = held === "skip" && isHolding(subscription) ? await skipHeld(seq) : 0;
+      const isSkipping = held === "skip" && isHolding(subscription);
+      // Before: what is skipped is gone whatever becomes of the rest.
+      if (isSkipping) await trail.note({ act: "subscription.skip_held", kind: "subscription", id, tenantId });
+      const skipped = isSkipping ? await skipHeld(seq) : 0;
       const current = subscriptions.find(seq);
       if (current === undefined) throw new PosthornError("not_found", `There is no subscription ${id}.`);
       if (current.status === "active") return { subscription: current, skipped };
       const resumed = await subscriptions.setStatus(current, "active", {
         ifMatch,
-        tell: (draft, paused) => failureEvents.resumed(draft, paused, paused.status, { held, skipped }),
+        tell(draft, paused) {
+          draft.explain({ held, skipped });
+          failureEvents.resumed(draft, paused, paused.status, { held, skipped });
+        },
       });
       return { subscription: resumed, skipped };
     },

@@ -1,3 +1,4 @@
+import { GATEWAY_TENANT } from "../domain/alert.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { createSecret, decodeSecret } from "../domain/signature.ts";
@@ -25,6 +26,8 @@ export interface SecretRotation {
   endOverlaps(): Promise<{ ended: number; nextEndAt: number | undefined }>;
   /** Begins a rotation wherever a secret is too old and somebody is told; warns of the others. Says how many of each. */
   rotateOld(shouldStop: () => boolean): Promise<{ rotated: number; overdue: number }>;
+  /** Those whose secret is too old, and whose owners nobody would tell of a new one. */
+  listOverdue(): readonly Subscription[];
   plan(subscription: Subscription): RotationPlan;
 }
 
@@ -80,6 +83,8 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
   /** What is paused is rotated when it is back: its owner could not see the overlap pass. */
   function isRotatable(subscription: Subscription, keys: SigningKeys): boolean {
     if (options.rotateAfterMs === 0 || subscription.status !== "active") return false;
+    // What the gateway made to tell of such things has no owner who could be told.
+    if (subscription.tenantId === GATEWAY_TENANT || subscription.managedBy === "contact") return false;
     // A secret that stands in the configuration file is changed there.
     return subscription.managedBy !== "config" || keys.declared === undefined;
   }
@@ -91,13 +96,27 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
   }
 
   /**
-   * Who hears of a rotation: active subscriptions of the tenant that ask for that event by name. With `webhook.*` one may
-   * mean what comes in; a contact counts once something is sent to it.
+   * Who hears of a rotation: active subscriptions of the tenant that ask for that event by name, those of its contacts
+   * among them. With `webhook.*` one may mean what comes in.
    */
   function listListeners(tenantId: string): readonly Subscription[] {
     return subscriptions
       .list(tenantId)
       .filter(({ status, events }) => status === "active" && events.includes(ROTATING));
+  }
+
+  /** Looked up once: a tenant may have very many subscriptions. */
+  function createListeners(): (tenantId: string) => readonly Subscription[] {
+    const known = new Map<string, readonly Subscription[]>();
+    return (tenantId) => {
+      const listeners = known.get(tenantId) ?? listListeners(tenantId);
+      known.set(tenantId, listeners);
+      return listeners;
+    };
+  }
+
+  function isDue(subscription: Subscription, keys: SigningKeys): boolean {
+    return isRotatable(subscription, keys) && isTooOld(keys);
   }
 
   function isTold(subscription: Subscription, keys: SigningKeys, listeners: readonly Subscription[]): boolean {
@@ -141,17 +160,13 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
     },
     async rotateOld(shouldStop) {
       const overdue: Subscription[] = [];
-      /** By tenant: one may have very many subscriptions. */
-      const listeners = new Map<string, readonly Subscription[]>();
+      const listeners = createListeners();
       let rotated = 0;
       for (const subscription of subscriptions.list(undefined)) {
         if (shouldStop()) break;
         const keys = subscriptions.keysOf(subscription);
-        if (!isRotatable(subscription, keys) || !isTooOld(keys)) continue;
-        const { tenantId } = subscription;
-        const known = listeners.get(tenantId) ?? listListeners(tenantId);
-        listeners.set(tenantId, known);
-        if (!isTold(subscription, keys, known)) {
+        if (!isDue(subscription, keys)) continue;
+        if (!isTold(subscription, keys, listeners(subscription.tenantId))) {
           overdue.push(subscription);
           continue;
         }
@@ -164,6 +179,13 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
       }
       if (overdue.length > 0) options.onOverdue(overdue);
       return { rotated, overdue: overdue.length };
+    },
+    listOverdue() {
+      const listeners = createListeners();
+      return subscriptions.list(undefined).filter((subscription) => {
+        const keys = subscriptions.keysOf(subscription);
+        return isDue(subscription, keys) && !isTold(subscription, keys, listeners(subscription.tenantId));
+      });
     },
     plan,
   };

@@ -4,12 +4,14 @@ import type { DeliveryCounters } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
 import type { LoopLag } from "../telemetry/loop-lag.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { Alerts } from "./alerts/alerts.ts";
 import type { DiskWatch } from "./disk-watch.ts";
 import type { RetentionReport } from "./retention.ts";
 import type { Sources } from "../registry/sources/sources.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
 import { describeConnection, isFailed, type ConnectionFacts, type PulledFacts } from "./connection-facts.ts";
 import type { FallbackDepths } from "./fallback-depths.ts";
+import { ageOf, createOldestOpenReader } from "./oldest-open.ts";
 import { describeTarget, type TargetFacts } from "./target-facts.ts";
 import type { Targets } from "./targets.ts";
 
@@ -33,7 +35,10 @@ export interface StatusOptions {
   pullers: { list(): readonly PulledFacts[] };
   disk: DiskWatch;
   loopLag: LoopLag;
+  alerts: Pick<Alerts, "countActive" | "listRules">;
   metrics: Metrics;
+  /** The size of the store's write-ahead log. */
+  loadWalBytes: () => Promise<number>;
   findTrouble: () => PosthornError | undefined;
   reportRetention: (tenantId: string | undefined) => Promise<RetentionReport>;
 }
@@ -46,10 +51,23 @@ const SHOWN_TROUBLE: Partial<Record<ErrorCode, string>> = { shutting_down: "stop
 
 export function createStatus(options: StatusOptions): Status {
   const { store, scheduler, subscriptions, disk, loopLag, metrics } = options;
+  const oldestOpen = createOldestOpenReader(store, store.clock);
 
   function describeTargets(rows: readonly DeliveryCounters[], tenantId: string | undefined): TargetFacts[] {
     const open = new Map(rows.map((row) => [row.subscriptionSeq, openOf(row)]));
     return options.targets.list(tenantId).map((known) => describeTarget(known, open));
+  }
+
+  /** With the age of what waits for each. */
+  async function measureTargets(rows: readonly DeliveryCounters[]) {
+    const open = new Map(rows.map((row) => [row.subscriptionSeq, openOf(row)]));
+    const oldest = await oldestOpen.look([...open.keys()].filter((seq) => (open.get(seq) ?? 0) > 0));
+    const [now, wall] = [store.clock.now(), store.clock.wall()];
+    const ages = new Map([...oldest].map(([seq, one]) => [seq, ageOf(one, now, wall)]));
+    return options.targets.list(undefined).map((known) => ({
+      ...describeTarget(known, open),
+      oldestOpenS: Math.max(0, ...known.subscriptions.map(({ seq }) => ages.get(seq) ?? 0)),
+    }));
   }
 
   /** What a target that is well does not know: n8n's workflows that are not active. */
@@ -120,6 +138,7 @@ export function createStatus(options: StatusOptions): Status {
         queue_length: rows.reduce((sum, row) => sum + openOf(row), 0) + elsewhere,
         last_error: all.find(({ lastError }) => lastError !== null)?.lastError ?? null,
         health: isIll ? "error" : "ok",
+        active_alerts: options.alerts.countActive(tenantId ?? ""),
         targets: listed.map((target) => ({
           name: target.name,
           mode: target.mode,
@@ -162,14 +181,18 @@ export function createStatus(options: StatusOptions): Status {
         destinationsDown: [...scheduler.lanes()].filter(({ target }) => target.mode.isOpen).length,
         freeDiskBytes: disk.freeBytes,
         loopLagMs: loopLag.lagMs,
+        walBytes: await options.loadWalBytes(),
         dueEvents: retention.dueEvents ?? 0,
         retentionBehindS: retention.behindS ?? 0,
         imbalance: await store.reads.findImbalance(),
-        targets: describeTargets(counters.deliveries, undefined),
+        targets: await measureTargets(counters.deliveries),
         connections: options.connections
           .list()
           .map((one) => ({ ...one, isConnected: one.state.state === "connected" })),
         queues: options.pullers.list(),
+        alerts: options.alerts
+          .listRules()
+          .map(({ name, severity, active }) => ({ rule: name, severity, isActive: active !== undefined })),
       });
       return { text, contentType: metrics.contentType };
     },

@@ -10,8 +10,10 @@ import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
 import type { ManagedBy, Subscription } from "../domain/subscription.ts";
 import { toTargetRules, type Mode, type TargetInput } from "../domain/target.ts";
 import { findHealth, findPreset } from "../domain/target-presets.ts";
+import type { Authors } from "../registry/authors.ts";
 import type { Change, Entry } from "../registry/resource.ts";
 import type { SharedTarget, SharedTargets } from "../registry/targets.ts";
+import type { AuditNote } from "../store/port/audit.ts";
 import type { Store } from "../store/store.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
 
@@ -62,6 +64,9 @@ export interface TargetsOptions {
   shared: Pick<SharedTargets, "find" | "list">;
   store: Pick<Store, "records">;
   clock: Clock;
+  authors: Pick<Authors, "note">;
+  /** Between two probes of one that is down; as usual when not given. */
+  maxProbeMs?: number | undefined;
   subscriptions: () => Pick<Subscriptions, "list" | "findState">;
   scheduler: () => Pick<Scheduler, "targetOf" | "stateOf" | "findMode" | "findSuspension" | "targets">;
   onMode: (known: KnownTarget & { state: Target }, change: "opened" | "closed") => void;
@@ -83,7 +88,7 @@ export function createTargets(options: TargetsOptions): Targets {
     if (known !== undefined) return known;
     const now = clock.now();
     const condition = text === undefined ? createTargetCondition(now) : parseTarget(text, now);
-    const state = createTarget(condition, rulesOf(thing.input));
+    const state = createTarget(condition, rulesOf(thing.input, options.maxProbeMs));
     states.set(seq, state);
     return state;
   }
@@ -144,23 +149,24 @@ export function createTargets(options: TargetsOptions): Targets {
     return [...declared.map(knownShared), ...own.map(knownOwn)];
   }
 
-  function saveState({ seq }: Subscription, state: SubscriptionState): Promise<void> {
-    return store.records.noteStates([{ seq, state: formatSubscription(state) }]);
+  function saveState({ seq }: Subscription, state: SubscriptionState, audit: readonly AuditNote[] = []): Promise<void> {
+    return store.records.noteStates([{ seq, state: formatSubscription(state) }], audit);
   }
 
-  async function saveMode({ name, tenantId, declared, subscriptions, state }: KnownTarget): Promise<void> {
+  async function saveMode(known: KnownTarget, audit: readonly AuditNote[] = []): Promise<void> {
+    const { name, tenantId, declared, subscriptions, state } = known;
     if (state === undefined) return;
     const entry = declared && shared.find(name, tenantId);
-    if (entry !== undefined) return store.records.noteStates([{ seq: entry.seq, state: formatTarget(state) }]);
+    if (entry !== undefined) return store.records.noteStates([{ seq: entry.seq, state: formatTarget(state) }], audit);
     const [owner] = subscriptions;
-    if (owner !== undefined) await saveState(owner, options.scheduler().stateOf(owner));
+    if (owner !== undefined) await saveState(owner, options.scheduler().stateOf(owner), audit);
   }
 
   return {
     findShared,
     list,
     of,
-    saveMode,
+    saveMode: (known) => saveMode(known),
     get(name, tenantId) {
       const all = list(tenantId);
       const isOwn = ({ declared, subscriptions }: KnownTarget) =>
@@ -182,6 +188,7 @@ export function createTargets(options: TargetsOptions): Targets {
       const [owner] = known.subscriptions;
       const state = known.state ?? (owner && options.scheduler().targetOf(owner));
       if (state === undefined) return;
+      const before = { mode: state.mode.isOpen ? "QUEUE" : "NORMAL", forced: state.mode.forced ?? null };
       const change = forceMode(state, mode, clock.now());
       if (change !== undefined) {
         // Whoever forces it wants it known.
@@ -191,7 +198,10 @@ export function createTargets(options: TargetsOptions): Targets {
       options.scheduler().targets.refresh(state);
       if (change === "closed") options.scheduler().targets.hasten(state);
       options.onChange();
-      await saveMode({ ...known, state });
+      const { name: id, tenantId } = known;
+      const after = { mode: state.mode.isOpen ? "QUEUE" : "NORMAL", forced: state.mode.forced ?? null };
+      const note = options.authors.note({ act: "target.mode", kind: "target", id, tenantId, before, after });
+      await saveMode({ ...known, state }, [note]);
     },
     listResumable(target) {
       const resumable = options.subscriptions().list(undefined).filter(isResumable);
@@ -207,7 +217,7 @@ export function createTargets(options: TargetsOptions): Targets {
       }
       return checked;
     },
-    saveState,
+    saveState: (subscription, state) => saveState(subscription, state),
     findSaved(seq) {
       const text = options.subscriptions().findState(seq);
       if (text === undefined) return undefined;
@@ -219,7 +229,7 @@ export function createTargets(options: TargetsOptions): Targets {
     },
     take(changes) {
       for (const { before, after } of changes) {
-        if (after !== undefined) stateOf(after).rules = rulesOf(after.thing.input);
+        if (after !== undefined) stateOf(after).rules = rulesOf(after.thing.input, options.maxProbeMs);
         else if (before !== undefined) states.delete(before.seq);
       }
     },
@@ -238,6 +248,6 @@ function findOnly(all: readonly KnownTarget[], name: string): KnownTarget | unde
   );
 }
 
-function rulesOf(input: TargetInput) {
-  return toTargetRules(input, findHealth(input.health_url, findPreset(input.preset), input.url));
+function rulesOf(input: TargetInput, maxProbeMs: number | undefined) {
+  return toTargetRules(input, findHealth(input.health_url, findPreset(input.preset), input.url), maxProbeMs);
 }

@@ -30,6 +30,14 @@ export const KEYS: Resource<ApiKey> = {
     data: JSON.stringify({ hash: hash.toString("hex"), name, scopes, expiresAt, revokedAt, prefix }),
   }),
   keyOf: ({ id, tenantId }) => ({ id, tenantId }),
+  show: ({ name, scopes, expiresAt, revokedAt, prefix }) => ({
+    name,
+    scopes,
+    expires_at: expiresAt,
+    revoked_at: revokedAt,
+    prefix,
+  }),
+  verbOf: (before, after) => (before.revokedAt === after.revokedAt ? undefined : "revoke"),
 };
 
 interface Kept {

@@ -1,5 +1,4 @@
 import { DEFAULT_TENANT } from "../domain/event.ts";
-import { describeForwardOverlaps } from "../domain/forward-rules.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { EventTypes } from "./event-types/event-types.ts";
 import type { Sources } from "./sources/sources.ts";
@@ -43,7 +42,7 @@ export async function applyDeclared(declared: Declared, parts: DeclaredParts): P
     const saved = all.find((one) => one.name === name);
     // Of two, the younger one is not what it seems.
     const older = all.filter(({ seq }) => seq < (saved?.seq ?? 0));
-    const warnings = saved === undefined ? [] : describeForwardOverlaps(saved, older);
+    const warnings = saved === undefined ? [] : subscriptions.warningsOf(saved, older);
     if (warnings.length === 0) continue;
     logger.warn({ subscription: name, warnings }, "a subscription was saved with a warning");
   }

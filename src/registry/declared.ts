@@ -14,23 +14,24 @@ export interface DeclaredThing<Thing> {
 
 /**
  * Puts what the configuration declares into the draft, as far as it is new or differs, and lets go of what has left the
- * file: `toFormer` says what becomes of it. Returns those.
+ * file: `toFormer` says what becomes of it. Returns those. The same for what tenants declare, by another `managedBy`.
  */
 export async function declare<Thing extends { managedBy: ManagedBy }>(
   draft: Draft,
   of: Collection<Thing>,
   declared: readonly DeclaredThing<Thing>[],
   toFormer: (thing: Thing) => Thing,
+  { managedBy = "config", tenantId }: { managedBy?: ManagedBy; tenantId?: string } = {},
 ): Promise<readonly Entry<Thing>[]> {
   const kept = new Set<Entry<Thing>>();
-  const before = draft.list(of);
+  const before = draft.list(of, tenantId);
   for (const { id, tenantId, build } of declared) {
     const known = draft.find(of, id, tenantId);
     if (known !== undefined) kept.add(known);
     const thing = await build(known);
     if (known === undefined || !isSame(of.resource, known.thing, thing)) draft.put(of, thing);
   }
-  const left = before.filter((entry) => entry.thing.managedBy === "config" && !kept.has(entry));
+  const left = before.filter((entry) => entry.thing.managedBy === managedBy && !kept.has(entry));
   for (const { thing } of left) draft.put(of, toFormer(thing));
   return left;
 }
@@ -55,7 +56,14 @@ export function refuseManaged<Thing extends { managedBy: ManagedBy }>(
   of: Collection<Thing>,
   entry: Entry<Thing> | undefined,
 ): void {
-  if (entry?.thing.managedBy !== "config") return;
+  const managedBy = entry?.thing.managedBy;
+  if (entry === undefined || (managedBy !== "config" && managedBy !== "contact")) return;
+  if (managedBy === "contact") {
+    throw new PosthornError(
+      "managed_by_config",
+      `The ${of.resource.noun} ${entry.id} belongs to a contact of its tenant. Change \`contacts\` of the tenant instead.`,
+    );
+  }
   throw new PosthornError(
     "managed_by_config",
     `The ${of.resource.noun} ${entry.id} is declared in the configuration. Change it there and reload with SIGHUP.`,

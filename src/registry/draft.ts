@@ -1,3 +1,4 @@
+import type { AuditNote } from "../store/port/audit.ts";
 import type { AcceptResult, NewDelivery, NewEvent } from "../store/port/event-log.ts";
 import type { NewReplay, ReplayRow } from "../store/port/jobs.ts";
 import type {
@@ -8,8 +9,10 @@ import type {
   WriteRequest,
   WriteResult,
 } from "../store/port/records.ts";
+import { GATEWAY, type Authors, type Deed } from "./authors.ts";
 import type { Collection, OpenCollection } from "./collection.ts";
-import type { Entry, LiveRecord } from "./resource.ts";
+import { describeChange } from "./describe-change.ts";
+import type { Entry, LiveRecord, Resource } from "./resource.ts";
 
 /**
  * One change while it is being judged. What is read here is what it is judged by: if any of it is different when the
@@ -30,6 +33,8 @@ export interface Draft {
   remove<Thing>(of: Collection<Thing>, id: string, tenantId?: string, kept?: KeptVersion): void;
   /** An event of the gateway itself, written with the change; `done` is called when it is. */
   accept(event: NewEvent, deliveries: readonly NewDelivery[], done: (result: AcceptResult) => void): void;
+  /** What the audit log says beside what is put and removed, which it tells by itself: why. */
+  explain(details: Readonly<Record<string, unknown>>): void;
   /** Called when the change is written, and never for a judgement that was not the last. */
   whenWritten(run: () => void): void;
   /** A job that follows from the change, begun with it; one for each change. */
@@ -54,11 +59,15 @@ export function createDraft(options: {
   /** What memory shows is as of this version, or later. */
   version: () => number;
   open: <Thing>(of: Collection<Thing>) => OpenCollection<Thing>;
+  /** Whose draft it is. */
+  authors: Pick<Authors, "note">;
 }): OpenDraft {
   const reads = new Map<string, RecordExpectation>();
   const taken = new Map<string, Entry<unknown>>();
   const guards = new Map<string, RecordGuard>();
   const changes = new Map<string, RecordChange>();
+  const told = new Map<string, AuditNote>();
+  const reasons: Readonly<Record<string, unknown>>[] = [];
   const onWritten: ((seqs: ReadonlyMap<string, number>, version: number, at: number) => void)[] = [];
   const events: { event: NewEvent; deliveries: readonly NewDelivery[]; done: (result: AcceptResult) => void }[] = [];
   let job: { replay: NewReplay; done: (row: ReplayRow) => void } | undefined;
@@ -72,6 +81,12 @@ export function createDraft(options: {
     // What was read first is what the judgement began with.
     if (!reads.has(text)) reads.set(text, { ...key, expected: entry?.version ?? "absent" });
     return { collection, entry, text, expectation: reads.get(text) as RecordExpectation };
+  }
+
+  function tell({ changesByItself }: Pick<Resource<never>, "changesByItself">, text: string, deed: Deed | undefined) {
+    const note = deed && options.authors.note(deed);
+    if (note === undefined || (changesByItself === true && note.actor === GATEWAY.actor)) told.delete(text);
+    else told.set(text, note);
   }
 
   function find<Thing>(of: Collection<Thing>, id: string, tenantId?: string): Entry<Thing> | undefined {
@@ -102,6 +117,7 @@ export function createDraft(options: {
       const { format } = of.resource;
       const place = of.resource.keptAs?.(thing);
       changes.set(text, { ...expectation, act: "put", format, data, blob, kept: place && { ...place, data } });
+      tell(of.resource, text, describeChange(of.resource, known?.thing, thing));
       const pending: { entry: Entry<typeof thing> | undefined } = { entry: undefined };
       onWritten.push((seqs, version, at) => {
         const seq = seqs.get(text) as number;
@@ -121,10 +137,12 @@ export function createDraft(options: {
       const { entry, text, expectation } = read(of, id, tenantId);
       if (entry === undefined) of.get(id, tenantId);
       changes.set(text, { ...expectation, act: "delete", format: of.resource.format, kept });
+      tell(of.resource, text, describeChange(of.resource, entry?.thing, undefined));
     },
     accept(event, deliveries, done) {
       events.push({ event, deliveries, done });
     },
+    explain: (details) => void reasons.push(details),
     whenWritten: (run) => void onWritten.push(run),
     startReplay(replay, done) {
       job = { replay, done };
@@ -140,6 +158,7 @@ export function createDraft(options: {
         guards: [...guards.values()],
         events: events.map(({ event, deliveries }) => ({ event, deliveries })),
         replay: job?.replay,
+        audit: [...told.values()].map((note) => withReasons(note, reasons)),
       };
     },
     written({ version, seqs, events: accepted, replay }, at) {
@@ -149,4 +168,8 @@ export function createDraft(options: {
       if (replay !== undefined) job?.done(replay);
     },
   };
+}
+
+function withReasons(note: AuditNote, reasons: readonly Readonly<Record<string, unknown>>[]): AuditNote {
+  return reasons.length === 0 ? note : { ...note, details: Object.assign({}, note.details, ...reasons) };
 }

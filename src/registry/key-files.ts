@@ -2,6 +2,8 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 
+const MASTER_KEY_FILE = "master.key";
+
 /** Files that only the gateway's user may read. */
 export function writePrivateFile(path: string, text: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
@@ -22,8 +24,13 @@ export function writePrivateFile(path: string, text: string): void {
   }
 }
 
+export function findMasterKey(dataDir: string): string | undefined {
+  const path = join(dataDir, MASTER_KEY_FILE);
+  return existsSync(path) ? readFileSync(path, "utf8").trim() : undefined;
+}
+
 export function loadOrCreateMasterKey(dataDir: string): string {
-  const path = join(dataDir, "master.key");
+  const path = join(dataDir, MASTER_KEY_FILE);
   if (!existsSync(path)) writePrivateFile(path, `${randomBytes(32).toString("base64")}\n`);
   return readFileSync(path, "utf8").trim();
 }

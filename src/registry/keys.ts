@@ -35,6 +35,8 @@ export interface Keys {
   /** The last key that may do everything stays, unless the configuration has one. */
   revoke(id: string, tenantId: string | undefined, ifMatch?: string): Promise<Entry<ApiKey>>;
   statusOf(key: ApiKey): KeyStatus;
+  /** For what goes on after the request: whether the key of a caller still lives and has the scope, as far as is known. */
+  stillAllows(caller: Caller, scope: Scope): boolean;
   /** How many live ones the tenant has; none may come or go until the draft is written. */
   countLive(draft: Draft, tenantId: string): number;
   readonly hasAny: boolean;
@@ -249,6 +251,11 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
     statusOf(key) {
       if (key.revokedAt !== undefined) return "revoked";
       return isLive(key) ? "active" : "expired";
+    },
+    stillAllows(caller, scope) {
+      if (caller === CONFIGURED_ADMIN) return true;
+      const key = byId.get(caller.keyId)?.thing;
+      return key !== undefined && isLive(key) && allows({ ...caller, scopes: key.scopes }, scope);
     },
     countLive: (draft, tenantId) => draft.list(keys, tenantId).filter(({ thing }) => isLive(thing)).length,
   };

@@ -9,6 +9,7 @@ import type {
   StoredRecord,
   WriteRefusal,
 } from "../store/port/records.ts";
+import { createAuthors, type Authors } from "./authors.ts";
 import { createCollection, newerFormat, type Collection, type OpenCollection } from "./collection.ts";
 import { createDraft, type Draft, type OpenDraft, type Pending } from "./draft.ts";
 import { createTurns } from "./in-turn.ts";
@@ -71,12 +72,14 @@ export interface Once {
 export interface RegistryOptions {
   records: Records;
   clock: Pick<Clock, "wall">;
+  /** Who changes what; the gateway itself when not given. */
+  authors?: Authors | undefined;
 }
 
 /** In a row; beyond it somebody else changes things faster than they can be judged. */
 const MAX_JUDGEMENTS = 20;
 
-export function createRegistry({ records, clock }: RegistryOptions): Registry {
+export function createRegistry({ records, clock, authors = createAuthors() }: RegistryOptions): Registry {
   // Each is of another type of thing; `openOf` gives it back with the one it was made with.
   const collections = new Map<RecordKind, OpenCollection<unknown>>();
   const turns = new Map<RecordKind, ReturnType<typeof createTurns>>();
@@ -121,7 +124,7 @@ export function createRegistry({ records, clock }: RegistryOptions): Registry {
   ): Promise<Result> {
     for (let time = 1; time <= MAX_JUDGEMENTS; time++) {
       const judgedBy = version;
-      const draft: OpenDraft = createDraft({ version: () => version, open: openOf });
+      const draft: OpenDraft = createDraft({ version: () => version, open: openOf, authors });
       let result: Result;
       try {
         result = await judge(draft);

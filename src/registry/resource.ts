@@ -10,6 +10,16 @@ export interface Resource<Thing> {
   /** Also of formats before. Times and keys are those of the record; everything else stands in `data` and `blob`. */
   read(record: LiveRecord): Thing;
   write(thing: Thing): { data: string; blob?: Uint8Array | undefined };
+  /** For the audit log: as people may see it. What `write` puts into `data` when not given, so that must hold no secret. */
+  show?(thing: Thing): Readonly<Record<string, unknown>>;
+  /** What is secret of it: the audit log tells that it changed, and never what it is. */
+  secretsOf?(thing: Thing): unknown;
+  /** What a change of it is called in the audit log, where `update` would say less. */
+  verbOf?(before: Thing, after: Thing): string | undefined;
+  /** The gateway changes it again and again as things go: the audit log tells what others do to it. */
+  readonly changesByItself?: boolean;
+  /** Whose it is, where its key does not say. */
+  tenantOf?(thing: Thing): string | undefined;
   /** Those that were deleted are known as such, after a restart too. */
   readonly remembersDeleted?: boolean;
   /** `tenantId` is left out where the kind belongs to the whole gateway. */

@@ -1,4 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
+import { toContact, type ContactInput } from "../domain/contact.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import { presentRetention, readRetention, type RetentionDays } from "../domain/retention.ts";
@@ -81,6 +82,7 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
       id: input.id,
       name: input.name ?? input.id,
       contactEmail: input.contact_email ?? undefined,
+      contacts: checkContacts(input.contacts ?? []),
       quotas: {
         subscriptions: quotas.subscriptions ?? undefined,
         eventsPerMinute: quotas.events_per_minute ?? undefined,
@@ -171,10 +173,20 @@ const TENANTS: Resource<Tenant> = {
   noun: "tenant",
   format: 1,
   read: fromRecord,
-  write: ({ name, status, managedBy, retention, quotas, contactEmail }) => ({
-    data: JSON.stringify({ name, status, managedBy, retention, quotas, contactEmail }),
+  write: ({ name, status, managedBy, retention, quotas, contactEmail, contacts }) => ({
+    // Left out where there are none, so that it reads as before.
+    data: JSON.stringify({
+      name,
+      status,
+      managedBy,
+      retention,
+      quotas,
+      contactEmail,
+      ...(contacts.length > 0 && { contacts }),
+    }),
   }),
   keyOf: ({ id }) => ({ id }),
+  tenantOf: ({ id }) => id,
 };
 
 /** Of one that nobody has configured, nothing. */
@@ -185,6 +197,7 @@ interface Kept {
   retention?: RetentionDays;
   quotas?: Partial<Quotas>;
   contactEmail?: string;
+  contacts?: readonly ContactInput[];
 }
 
 function fromRecord({ id, data, createdAt, updatedAt }: LiveRecord): Tenant {
@@ -194,6 +207,7 @@ function fromRecord({ id, data, createdAt, updatedAt }: LiveRecord): Tenant {
     id,
     name,
     contactEmail: kept.contactEmail,
+    contacts: kept.contacts ?? [],
     quotas: { subscriptions, eventsPerMinute, openDeliveries, storedBytes },
     retention,
     status,
@@ -212,8 +226,16 @@ function toFormer(tenant: Tenant): Tenant {
   return { ...tenant, status, managedBy: "former_config" };
 }
 
-function settingsOf({ id, name, contactEmail, status }: Tenant): TenantInput {
-  return { id, name, contact_email: contactEmail ?? null, status };
+function settingsOf({ id, name, contactEmail, contacts, status }: Tenant): TenantInput {
+  return { id, name, contact_email: contactEmail ?? null, contacts: [...contacts], status };
+}
+
+function checkContacts(contacts: readonly ContactInput[]): readonly ContactInput[] {
+  const at = contacts.findIndex((contact) => toContact(contact) === undefined);
+  if (at < 0) return contacts;
+  throw new PosthornError("invalid_field", `contacts[${at}]: give one of email, phone and url, and only one.`, {
+    field: "contacts",
+  });
 }
 
 export function quotasOf({ quotas }: Pick<Tenant, "quotas">): Required<QuotasInput> {

@@ -1,4 +1,5 @@
 import type { Metric, Registry } from "prom-client";
+import type { LatencyWindow } from "./latency-window.ts";
 
 /**
  * Counters and histograms as plain numbers, put into Prometheus' form when they are asked for. The library's own look a
@@ -75,6 +76,30 @@ export function createHistogram(registry: Registry, options: HistogramOptions): 
           one.sum += seconds;
         },
       };
+    },
+  };
+}
+
+const QUANTILES = [0.5, 0.95, 0.99];
+
+/** Quantiles of what was noted lately, beside the sum and the count of all. */
+export function createSummary(
+  registry: Registry,
+  { name, help }: { name: string; help: string },
+  recent: LatencyWindow,
+): Durations {
+  let sum = 0;
+  let count = 0;
+  register(registry, { name, help, type: "summary" }, () => [
+    ...QUANTILES.map((share): Sample => ({ labels: { quantile: String(share) }, value: recent.quantile(share) })),
+    { labels: {}, value: sum, metricName: `${name}_sum` },
+    { labels: {}, value: count, metricName: `${name}_count` },
+  ]);
+  return {
+    observe(seconds) {
+      sum += seconds;
+      count++;
+      recent.note(seconds);
     },
   };
 }

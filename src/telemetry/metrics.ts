@@ -1,5 +1,7 @@
 import { Gauge, Registry, collectDefaultMetrics } from "prom-client";
-import { createCounter, createHistogram } from "./meters.ts";
+import { createAlertGauge, type AlertValues } from "./alert-gauge.ts";
+import { createLatencyWindow } from "./latency-window.ts";
+import { createCounter, createHistogram, createSummary } from "./meters.ts";
 import { createQueueGauges, type ConnectionValues, type QueueValues } from "./queue-gauges.ts";
 import { createTargetGauges } from "./target-gauges.ts";
 
@@ -20,12 +22,15 @@ export interface Metrics {
   /** A webhook for a forwarding subscription was answered. */
   countForward(isForwarded: boolean, tookMs: number): void;
   countModeChange(target: { tenantId: string; name: string }, mode: string): void;
+  /** A group of writes is on disk. */
+  countCommit(rows: number, tookMs: number): void;
   /** Everything in Prometheus' text form, with what is read rather than counted. */
   scrape(
     values: GaugeValues & {
       targets?: readonly TargetValues[];
       connections?: readonly ConnectionValues[];
       queues?: readonly QueueValues[];
+      alerts?: readonly AlertValues[];
     },
   ): Promise<string>;
 }
@@ -48,6 +53,8 @@ export interface GaugeValues {
   destinationsDown: number;
   freeDiskBytes: number;
   loopLagMs: number;
+  /** Of SQLite's write-ahead log. */
+  walBytes: number;
   /** To be deleted because they are old, about. */
   dueEvents: number;
   retentionBehindS: number;
@@ -60,13 +67,21 @@ export interface TargetValues {
   name: string;
   mode: string;
   health: string;
+  queueLength: number;
+  /** How long the oldest of its open deliveries has been due or tried; 0 without one. */
+  oldestOpenS: number;
 }
 
 /** A label value beyond this many is told as `other`. */
 const MAX_LABELS = 1000;
+/** Subscriptions times event types: beyond this many, new types are told as `other`. */
+const MAX_PAIRS = 10_000;
+const COMMIT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const COMMIT_ROWS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
 const LATENCY_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-export function createMetrics(): Metrics {
+/** `now`: in ms, for what is told of the last minutes. */
+export function createMetrics(now: () => number = () => performance.now()): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const counter = (name: string, help: string) => createCounter(registry, { name, help });
@@ -91,6 +106,11 @@ export function createMetrics(): Metrics {
   const successes = counter("webhook_delivery_success", "Successful attempts").with({});
   const retries = counter("webhook_retry_total", "Attempts that were not the first").with({});
   const latency = histogram("webhook_delivery_latency_seconds", "Duration of attempts");
+  const recent = createSummary(
+    registry,
+    { name: "webhook_delivery_latency", help: "Duration of the attempts of the last ten minutes, in seconds" },
+    createLatencyWindow(now),
+  );
   const dwell = histogram("posthorn_accept_to_delivered_seconds", "From acceptance of an event to its delivery", [
     ...LATENCY_BUCKETS,
     60,
@@ -98,6 +118,12 @@ export function createMetrics(): Metrics {
     3600,
     86_400,
   ]).with({});
+  const commitSeconds = histogram(
+    "posthorn_commit_seconds",
+    "From handing a group of writes to the store until it is on disk",
+    COMMIT_SECONDS,
+  ).with({});
+  const commitRows = histogram("posthorn_commit_rows", "Rows of a group of writes, about", COMMIT_ROWS).with({});
   const forwards = counter(
     "posthorn_forwards_total",
     "Webhooks for forwarding subscriptions by answer: forwarded at once, or queued",
@@ -116,6 +142,7 @@ export function createMetrics(): Metrics {
     destinationsDown: gauge("posthorn_destinations_down", "Subscriptions whose destination is down (QUEUE mode)"),
     freeDiskBytes: gauge("posthorn_disk_free_bytes", "Room on the data disk"),
     loopLagMs: gauge("posthorn_loop_lag_ms", "How late the event loop is"),
+    walBytes: gauge("posthorn_wal_bytes", "Size of the store's write-ahead log"),
     dueEvents: gauge("posthorn_retention_due_events", "Events to be deleted because they are old, about"),
     retentionBehindS: gauge("posthorn_retention_behind_seconds", "For how long some of these have been due"),
     imbalance: gauge("posthorn_conservation_imbalance", "Deliveries created less those accounted for; must be 0"),
@@ -123,6 +150,7 @@ export function createMetrics(): Metrics {
 
   const targets = createTargetGauges(registry);
   const queues = createQueueGauges(registry);
+  const alerts = createAlertGauge(registry);
   const modeChanges = counter("posthorn_mode_changes_total", "How often targets came into a mode");
   const modeCounts = remember((target) => {
     const [tenant_id = "", name = target] = target.split("\0");
@@ -133,9 +161,13 @@ export function createMetrics(): Metrics {
   const serverErrorCounts = remember((code) => serverErrors.with({ code }));
   const closedCounts = remember((reason) => closedConnections.with({ reason }));
   const eventCounts = remember((result) => events.with({ result }));
+  const pairs = { left: MAX_PAIRS };
   const subscriptionMeters = remember((id) => ({
     latency: latency.with({ webhook_id: id }),
-    attempts: remember((type) => remember((status) => deliveries.with({ webhook_id: id, event_type: type, status }))),
+    attempts: remember(
+      (type) => remember((status) => deliveries.with({ webhook_id: id, event_type: type, status })),
+      pairs,
+    ),
   }));
 
   function gauge(name: string, help: string): Gauge {
@@ -154,6 +186,7 @@ export function createMetrics(): Metrics {
       const subscription = subscriptionMeters(attempt.subscriptionId);
       subscription.attempts(attempt.eventType)(attempt.result).value++;
       subscription.latency.observe(attempt.durationMs / 1000);
+      recent.observe(attempt.durationMs / 1000);
       if (attempt.isRetry) retries.value++;
       if (attempt.result === "success") successes.value++;
       if (attempt.dwellMs !== undefined) dwell.observe(attempt.dwellMs / 1000);
@@ -163,24 +196,36 @@ export function createMetrics(): Metrics {
       if (isForwarded) forwardLatency.observe(tookMs / 1000);
     },
     countModeChange: ({ tenantId, name }, mode) => void modeCounts(`${tenantId}\0${name}`)(mode).value++,
+    countCommit(rows, tookMs) {
+      commitRows.observe(rows);
+      commitSeconds.observe(tookMs / 1000);
+    },
     async scrape(values) {
       targets.set(values.targets ?? []);
       queues.setConnections(values.connections ?? []);
       queues.setDepths(values.queues ?? []);
+      alerts.set(values.alerts ?? []);
       for (const [name, one] of Object.entries(gauges)) one.set(values[name as keyof GaugeValues]);
       return registry.metrics();
     },
   };
 }
 
-function remember<Meter>(make: (label: string) => Meter): (label: string) => Meter {
+/** `shared`: how many more of them there may be, over all that share it. */
+function remember<Meter>(
+  make: (label: string) => Meter,
+  shared: { left: number } = { left: Number.POSITIVE_INFINITY },
+): (label: string) => Meter {
   const known = new Map<string, Meter>();
   return (label) => {
     const found = known.get(label);
     if (found !== undefined) return found;
-    const name = known.size < MAX_LABELS ? label : "other";
+    const name = known.size < MAX_LABELS && shared.left > 0 ? label : "other";
     let meter = known.get(name);
-    if (meter === undefined) known.set(name, (meter = make(name)));
+    if (meter === undefined) {
+      shared.left--;
+      known.set(name, (meter = make(name)));
+    }
     return meter;
   };
 }

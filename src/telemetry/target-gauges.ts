@@ -7,23 +7,15 @@ const MAX_TARGETS = 1000;
 /** How each target is. */
 export function createTargetGauges(registry: Registry) {
   const labelNames = ["tenant_id", "target"] as const;
-  const mode = new Gauge({
-    name: "posthorn_target_queue_mode",
-    help: "1 while the target is in QUEUE mode, 0 in NORMAL",
-    labelNames,
-    registers: [registry],
-  });
-  const health = new Gauge({
-    name: "posthorn_target_healthy",
-    help: "1 while the target is well, as far as is known",
-    labelNames,
-    registers: [registry],
-  });
+  const gauge = (name: string, help: string) => new Gauge({ name, help, labelNames, registers: [registry] });
+  const mode = gauge("posthorn_target_queue_mode", "1 while the target is in QUEUE mode, 0 in NORMAL");
+  const health = gauge("posthorn_target_healthy", "1 while the target is well, as far as is known");
+  const open = gauge("posthorn_target_open_deliveries", "Deliveries for the target that are pending or being sent");
+  const oldest = gauge("posthorn_target_oldest_open_seconds", "Age of the oldest delivery that waits for the target");
 
   return {
     set(targets: readonly TargetValues[]): void {
-      mode.reset();
-      health.reset();
+      for (const one of [mode, health, open, oldest]) one.reset();
       const isTroubled = (target: TargetValues) => target.mode === "QUEUE" || target.health === "error";
       const shown =
         targets.length <= MAX_TARGETS
@@ -33,6 +25,8 @@ export function createTargetGauges(registry: Registry) {
         const labels = { tenant_id: target.tenantId, target: target.name };
         mode.set(labels, target.mode === "QUEUE" ? 1 : 0);
         health.set(labels, target.health === "ok" ? 1 : 0);
+        open.set(labels, target.queueLength);
+        oldest.set(labels, target.oldestOpenS);
       }
     },
   };

@@ -3,6 +3,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import { orThrow } from "../../domain/refusal.ts";
 import { isOver, opensDeliveries, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../../domain/replay.ts";
 import type { Subscription } from "../../domain/subscription.ts";
+import type { Authors } from "../../registry/authors.ts";
 import type { Draft } from "../../registry/draft.ts";
 import type { NewReplay, ReplayRow } from "../../store/port/jobs.ts";
 import type { Page, PageOf } from "../../store/port/reads.ts";
@@ -48,6 +49,7 @@ export interface BulkReplaysOptions {
   subscriptions: Pick<Subscriptions, "find" | "getById">;
   runner: ReplayRunner;
   clock: Clock;
+  authors: Pick<Authors, "note">;
   createId: (prefix: "rpl") => string;
 }
 
@@ -68,7 +70,14 @@ const FIELDS: Readonly<Record<ReplayKind, readonly (keyof ReplayFilter)[]>> = {
 };
 
 export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
-  const { store, subscriptions, runner, clock } = options;
+  const { store, subscriptions, runner, clock, authors } = options;
+
+  function describe(
+    act: string,
+    { id, tenantId, kind, filter }: Pick<NewReplay, "id" | "tenantId" | "kind" | "filter">,
+  ) {
+    return authors.note({ act: `replay.${act}`, kind: "replay", id, tenantId, details: { kind, filter } });
+  }
 
   async function prepare({ kind, filter, boundTo, id }: ReplayWish): Promise<Prepared> {
     checkFilter(kind, filter);
@@ -118,7 +127,11 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
   }
 
   async function begin(replay: NewReplay): Promise<ReplayRow> {
-    const written = await store.records.write({ changes: [], replay, at: replay.createdAt });
+    const written = await store.records.write({
+      changes: [],
+      replay: { ...replay, audit: describe("start", replay) },
+      at: replay.createdAt,
+    });
     if (written.kind === "written" && written.replay !== undefined) return written.replay;
     throw new Error(`the replay ${replay.id} was not begun`);
   }
@@ -155,7 +168,7 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
         totalIsExact: true,
         createdAt: clock.wall(),
       };
-      draft.startReplay(replay, (row) => runner.add(row));
+      draft.startReplay({ ...replay, audit: describe("start", replay) }, (row) => runner.add(row));
       return replay;
     },
 
@@ -169,17 +182,21 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
       return replay;
     },
 
-    async setStatus({ id, laneSeq, status: current }, status) {
+    async setStatus(known, status) {
+      const { id, laneSeq, status: current } = known;
       if (laneSeq !== undefined && !isOver(current)) {
         throw new PosthornError("conflict", "Its subscription is deleted: its deliveries cannot stay open.");
       }
-      const replay = orThrow(await store.jobs.setReplayStatus(id, status));
+      const note = describe(STATUS_VERBS[status], known);
+      const replay = orThrow(await store.jobs.setReplayStatus(id, status, undefined, note));
       if (status === "running") runner.add(replay);
       else runner.drop(id);
       return replay;
     },
   };
 }
+
+const STATUS_VERBS = { running: "resume", paused: "pause", cancelled: "cancel" } as const;
 
 type Prepared = Omit<NewReplay, "total" | "totalIsExact">;
 

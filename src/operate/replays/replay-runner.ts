@@ -31,7 +31,7 @@ export interface ReplayRunner {
 
 export interface ReplayRunnerOptions {
   store: Store;
-  subscriptions: Pick<Subscriptions, "find">;
+  subscriptions: Pick<Subscriptions, "find" | "findFallback" | "findForward">;
   clock: Clock;
   /** The lane has something new to send. */
   onDue: (subscription: Subscription) => void;

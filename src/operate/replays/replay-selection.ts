@@ -1,9 +1,11 @@
 import type { Clock } from "../../domain/clock.ts";
+import { opensDeliveries } from "../../domain/replay.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import { asksFor, letsThrough } from "../../route/wants.ts";
 import type { FoundDelivery, NewReplay, ReplayItem, ReplayWalk } from "../../store/port/jobs.ts";
 import type { Store } from "../../store/store.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
+import { createMovedDeliveries } from "./moved-deliveries.ts";
 
 /** What of that which a walk finds is to be changed, and how. */
 export interface ReplaySelection {
@@ -17,13 +19,32 @@ export type Walked = Pick<NewReplay, "kind" | "filter" | "tenantId" | "subscript
 
 export interface ReplaySelectionOptions {
   store: Pick<Store, "reads">;
-  subscriptions: Pick<Subscriptions, "find">;
+  subscriptions: Pick<Subscriptions, "find" | "findFallback" | "findForward">;
   clock: Clock;
 }
 
 const OVER = { dead_letters: "dead", purge: "dead", events: "ended", recover: "events", cancel: "open" } as const;
 
 export function createReplaySelection({ store, subscriptions, clock }: ReplaySelectionOptions): ReplaySelection {
+  const isReplayedElsewhere = createMovedDeliveries(subscriptions);
+
+  async function isElsewhere(
+    { kind, subscriptionSeq: meant }: Walked,
+    { eventSeq, isMissing, movedTo }: FoundDelivery,
+    subscription: Subscription,
+  ): Promise<boolean> {
+    const findState = async (subscriptionSeq: number) =>
+      (await store.reads.findDelivery({ eventSeq, subscriptionSeq }))?.state;
+    if (isMissing && kind === "recover") {
+      // What went straight to the fallback is not missing.
+      const fallback = subscriptions.findFallback(subscription);
+      return fallback !== undefined && (await findState(fallback.seq)) !== undefined;
+    }
+    // A dead letter of the fallback is its own: the forward's has not died.
+    const isMeant = meant !== undefined || kind !== "events";
+    return isReplayedElsewhere({ subscription, movedTo, isMeant }, findState);
+  }
+
   async function isWanted(subscription: Subscription, { eventSeq, type }: FoundDelivery): Promise<boolean> {
     if (!asksFor(subscription, type)) return false;
     const { filter, sources, queuePlace } = subscription;
@@ -48,18 +69,19 @@ export function createReplaySelection({ store, subscriptions, clock }: ReplaySel
       return { ...shared, over: OVER[kind], subscriptionSeq: lane ?? subscriptionSeq, isPending };
     },
 
-    async select({ kind }, found) {
+    async select(replay, found) {
       const items: ReplayItem[] = [];
       let impossible = 0;
       for (const one of found) {
         const { eventSeq, subscriptionSeq, isMissing } = one;
         const subscription = subscriptions.find(subscriptionSeq);
-        const isEnd = kind === "cancel" || kind === "purge";
-        if (subscription === undefined && !isEnd) {
+        const opens = opensDeliveries(replay.kind);
+        if (subscription === undefined && opens) {
           impossible++;
           continue;
         }
         if (subscription !== undefined && isMissing && !(await isWanted(subscription, one))) continue;
+        if (subscription !== undefined && opens && (await isElsewhere(replay, one, subscription))) continue;
         const maxAgeMs = subscription?.maxAgeMs;
         items.push({
           eventSeq,

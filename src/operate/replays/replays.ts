@@ -1,14 +1,18 @@
 import type { Clock } from "../../domain/clock.ts";
 import { isTerminal } from "../../domain/delivery.ts";
 import { PosthornError } from "../../domain/errors.ts";
+import { formatDeliveryId } from "../../domain/ids.ts";
+import { readMove } from "../../domain/moved-delivery.ts";
 import { orThrow } from "../../domain/refusal.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { ReopeningMessage } from "../../store/port/event-log.ts";
-import type { DeliveryKey } from "../../store/port/lanes.ts";
+import type { DeliveryChange, DeliveryKey } from "../../store/port/lanes.ts";
 import type { StoredDelivery, StoredEvent } from "../../store/port/reads.ts";
 import { readAll } from "../../store/read-all.ts";
 import type { Store } from "../../store/store.ts";
+import type { Authors } from "../../registry/authors.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
+import { createMovedDeliveries } from "./moved-deliveries.ts";
 
 /** What people do to single deliveries. */
 export interface Replays {
@@ -26,11 +30,22 @@ export interface ReplaysOptions {
   store: Store;
   subscriptions: Subscriptions;
   clock: Clock;
+  authors: Pick<Authors, "note">;
   onDue: (subscription: Subscription) => void;
   onCancelled: (key: DeliveryKey) => void;
 }
 
-export function createReplays({ store, subscriptions, clock, onDue, onCancelled }: ReplaysOptions): Replays {
+export function createReplays(options: ReplaysOptions): Replays {
+  const { store, subscriptions, clock, authors, onDue, onCancelled } = options;
+  const isReplayedElsewhere = createMovedDeliveries(subscriptions);
+
+  /** With its entry in the audit log. */
+  async function change(key: DeliveryKey, wanted: DeliveryChange, tenantId: string | undefined): Promise<void> {
+    const id = formatDeliveryId(key.eventSeq, key.subscriptionSeq);
+    const note = authors.note({ act: `delivery.${wanted.act}`, kind: "delivery", id, tenantId });
+    orThrow(await store.lanes.change(key, wanted, note));
+  }
+
   async function find(key: DeliveryKey): Promise<StoredDelivery> {
     const delivery = await store.reads.findDelivery(key);
     if (delivery === undefined) throw new PosthornError("not_found", "There is no such delivery.");
@@ -48,7 +63,7 @@ export function createReplays({ store, subscriptions, clock, onDue, onCancelled 
     const key = { eventSeq, subscriptionSeq: subscription.seq };
     const { maxAgeMs, ordered } = subscription;
     const expiresAt = maxAgeMs === undefined ? undefined : clock.now() + maxAgeMs;
-    orThrow(await store.lanes.change(key, { act: "replay", ordered, expiresAt }));
+    await change(key, { act: "replay", ordered, expiresAt }, subscription.tenantId);
     onDue(subscription);
     return find(key);
   }
@@ -61,28 +76,28 @@ export function createReplays({ store, subscriptions, clock, onDue, onCancelled 
   async function listReplayable(eventSeq: number): Promise<Subscription[]> {
     const deliveries = await listDeliveries(eventSeq);
     const states = new Map(deliveries.map(({ subscriptionSeq, state }) => [subscriptionSeq, state]));
-    return deliveries.flatMap(({ subscriptionSeq, state }) => {
+    const wanted: Subscription[] = [];
+    for (const { subscriptionSeq, state, lastError } of deliveries) {
       const subscription = subscriptions.find(subscriptionSeq);
-      if (subscription === undefined || !isTerminal(state)) return [];
-      const fallback = subscriptions.findFallback(subscription);
-      const forward = subscriptions.findForward(subscription);
-      const goesOn = states.get(fallback?.seq ?? 0);
-      const isElsewhere = (goesOn !== undefined && !isTerminal(goesOn)) || states.has(forward?.seq ?? 0);
-      return isElsewhere ? [] : [subscription];
-    });
+      if (subscription === undefined || !isTerminal(state)) continue;
+      const movedTo = state === "cancelled" ? readMove(lastError) : undefined;
+      const ended = { subscription, movedTo, isMeant: false };
+      if (!(await isReplayedElsewhere(ended, async (seq) => states.get(seq)))) wanted.push(subscription);
+    }
+    return wanted;
   }
 
   return {
     async retry(key) {
       const subscription = getSubscription(key.subscriptionSeq);
-      orThrow(await store.lanes.change(key, { act: "retry" }));
+      await change(key, { act: "retry" }, subscription.tenantId);
       onDue(subscription);
       return find(key);
     },
     async cancel(key) {
-      orThrow(await store.lanes.change(key, { act: "cancel" }));
-      onCancelled(key);
       const subscription = subscriptions.find(key.subscriptionSeq);
+      await change(key, { act: "cancel" }, subscription?.tenantId ?? (await find(key)).tenantId);
+      onCancelled(key);
       // The next of its ordering key may go now.
       if (subscription !== undefined) onDue(subscription);
       return find(key);

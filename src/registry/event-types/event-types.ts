@@ -242,6 +242,7 @@ function toEventType(
     deprecatedAt: status === "deprecated" ? (given ?? known?.deprecatedAt ?? wall) : undefined,
     replacedBy: input.replaced_by,
     enforce: input.enforce ?? true,
+    mask: input.mask ?? [],
     versions: versions.sort((a, b) => compareVersions(a.version, b.version)),
     managedBy,
     createdAt: known?.createdAt ?? wall,
@@ -260,6 +261,7 @@ function toInput(type: EventType): EventTypeInput {
     ...(type.deprecatedAt !== undefined && { deprecated_at: new Date(type.deprecatedAt).toISOString() }),
     ...(type.replacedBy !== undefined && { replaced_by: type.replacedBy }),
     enforce: type.enforce,
+    mask: [...(type.mask ?? [])],
     versions: type.versions.map(({ version, schema, example }) => ({
       version,
       schema,
@@ -289,6 +291,7 @@ function fromRecord({ id, data, createdAt, updatedAt }: LiveRecord): EventType {
     deprecatedAt: kept.deprecatedAt,
     replacedBy: kept.replacedBy,
     enforce: kept.enforce,
+    mask: kept.mask ?? [],
     versions: kept.versions,
     managedBy: kept.managedBy,
     createdAt,

@@ -4,7 +4,7 @@ import { endSecrets } from "../../domain/source-secrets.ts";
 import type { ManagedBy } from "../../domain/subscription.ts";
 import type { Resource } from "../resource.ts";
 import type { SecretBox } from "../secret-box.ts";
-import { readState, toSource, writeState, type SourceState } from "./source-settings.ts";
+import { readState, showHidden, toSource, writeState, type SourceState } from "./source-settings.ts";
 
 /** A declared source, with what its owner set. */
 export interface SourceRecord {
@@ -53,6 +53,9 @@ export function createSourceRecords(options: SourceKindOptions): SourceRecords {
       write: ({ state, managedBy }) => ({ data: writeState(state, managedBy, secretBox) }),
       // A name is one for the whole gateway: senders know nothing of tenants.
       keyOf: ({ state }) => ({ id: state.shown.name }),
+      tenantOf: ({ source }) => source.tenantId,
+      show: ({ state, managedBy }) => ({ ...state.shown, ...showHidden(state), managed_by: managedBy }),
+      secretsOf: ({ state }) => ({ ...state, shown: undefined }),
     },
     toRecord: (state, managedBy) => build(state, managedBy, clock.wall(), clock.wall()),
   };

@@ -1,8 +1,12 @@
 import { parseAllowedIps } from "../../domain/allowed-ips.ts";
 import { isCredentialHeader } from "../../domain/credential-header.ts";
+import { DEFAULT_CONNECTION, type BrokerKind } from "../../domain/connection.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
+import { parseMask } from "../../domain/masking.ts";
 import { parsePointer } from "../../domain/json-pointer.ts";
 import { parsePattern } from "../../domain/pattern.ts";
+import { MASK } from "../../domain/mask.ts";
+import { describeQueue } from "../../domain/queue-place.ts";
 import { fillIn } from "../../domain/shape.ts";
 import {
   type HiddenTexts,
@@ -37,6 +41,8 @@ interface StoredSettings extends Omit<Shown, "name"> {
   managedBy: ManagedBy;
   /** Base64 of a sealed `Hidden`; absent when there is nothing to hide. */
   sealed?: string;
+  /** Where it takes what this gateway itself has sent; for the view `event_log`, which cannot open a seal. */
+  ownQueue?: string;
 }
 
 type Hidden = Pick<SourceState, "auth" | "options" | "pathToken" | "secrets" | "declaredSecrets">;
@@ -51,11 +57,18 @@ export function writeState(state: SourceState, managedBy: ManagedBy, box: Secret
     Object.keys(hidden.options).length === 0;
   if (isPlain) return JSON.stringify({ ...rest, managedBy } satisfies StoredSettings);
   const sealed = Buffer.from(box.seal(JSON.stringify(hidden satisfies Hidden), ownerOf(shown))).toString("base64");
-  return JSON.stringify({ ...rest, managedBy, sealed } satisfies StoredSettings);
+  const ownQueue = findOwnQueue(state);
+  const shownQueue = ownQueue === undefined ? {} : { ownQueue };
+  return JSON.stringify({ ...rest, managedBy, sealed, ...shownQueue } satisfies StoredSettings);
+}
+
+function findOwnQueue({ shown: { kind = "" }, options }: SourceState): string | undefined {
+  const { own, queue, connection = DEFAULT_CONNECTION } = options;
+  return own === "take" ? describeQueue(kind as BrokerKind, String(connection), String(queue)) : undefined;
 }
 
 export function readState(name: string, text: string, box: SecretBox): { state: SourceState; managedBy: ManagedBy } {
-  const { sealed, managedBy, ...rest } = JSON.parse(text) as StoredSettings;
+  const { sealed, managedBy, ownQueue: _, ...rest } = JSON.parse(text) as StoredSettings;
   const shown = { ...rest, name };
   if (sealed === undefined) {
     const nothing = { auth: undefined, options: {}, pathToken: undefined, secrets: [], declaredSecrets: undefined };
@@ -110,6 +123,7 @@ export function toSource(state: SourceState, kind: SourceKindRules | undefined, 
     gate: toGate(shown, auth, isLocked),
     refusesReplays: set.refuse_replays && kind?.replayMark !== undefined,
     pathToken,
+    mask: parseMask(shown.mask),
     hidden: toHidden(state),
     settings: { source: shown.name, secrets, options, manifest: shown.manifest ?? undefined },
     weakness,
@@ -145,6 +159,21 @@ function toHidden({ auth, pathToken, options, secrets }: SourceState): HiddenTex
 /** Whether a kind's setting is a secret by its name; the name of a header is none. */
 export function isCredentialOption(name: string): boolean {
   return isCredentialHeader(name) && !name.endsWith("_header");
+}
+
+/** What there is of it that opens a door, and nothing that would. */
+export function showHidden({ auth, options, pathToken, secrets }: SourceState): Readonly<Record<string, unknown>> {
+  return {
+    auth: auth && { header: auth.header, token: MASK },
+    options: maskOptions(options),
+    path_token: pathToken && MASK,
+    secrets: secrets.map(({ id, endsAt }) => ({ id, ends_at: endsAt })),
+  };
+}
+
+export function maskOptions(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const entries = Object.entries(options);
+  return Object.fromEntries(entries.map(([name, value]) => [name, isCredentialOption(name) ? MASK : value]));
 }
 
 function parsePlace(text: string | undefined): Place | undefined {

@@ -40,6 +40,8 @@ export interface Sources {
   find(name: string): Source | undefined;
   /** By name. */
   list(tenantId: string | undefined): readonly SourceRecord[];
+  /** Those of a tenant that take from a queue, as long as the draft is not written. */
+  listPulled(draft: Draft, tenantId: string): readonly SourceState[];
   /** One that was declared, by API or in the file. */
   get(name: string, tenantId: string | undefined): Entry<SourceRecord>;
   create(input: SourceInput, by?: { tenantId?: string | undefined }, once?: Once): Promise<Made<SourceRecord>>;
@@ -85,10 +87,8 @@ export interface SourcesOptions {
   /** Whether a name that nobody has declared takes webhooks, which belong to the tenant `default`. */
   anySource: boolean;
   maxBytes: number;
-  /** Throws `invalid_field` for what a pulled one says that cannot be kept; by API only. */
-  checkPulled?:
-    | ((input: Pick<SourceInput, "tenant_id">, options: Readonly<Record<string, unknown>>) => void)
-    | undefined;
+  /** Throws `invalid_field` for what a pulled one says that cannot be kept, as long as the draft is not written. */
+  checkPulled?: ((state: SourceState, managedBy: ManagedBy, draft: Draft) => void) | undefined;
   /** Some of them are others now. */
   onChange?: (() => void) | undefined;
   /** It takes webhooks, and takes none any more when the draft is written. */
@@ -164,11 +164,11 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
   }
 
   /** What only whoever sets it can mend: what is stored already must still be paused and resumed. */
-  function checkSet(state: SourceState, tenantId: string | undefined): SourceState {
+  function checkSet(draft: Draft, state: SourceState, tenantId: string | undefined): SourceState {
     const kind = kinds.get(state.shown.kind ?? GENERIC_KIND);
     refuseBound(kind, tenantId);
     kind?.pull?.check?.(state.options);
-    if (kind?.pull !== undefined) options.checkPulled?.(state.shown, state.options);
+    if (kind?.pull !== undefined) options.checkPulled?.(state, "api", draft);
     return state;
   }
 
@@ -179,7 +179,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
     if (length >= MAX_SOURCES) {
       throw new PosthornError("conflict", `There are ${length} sources; ${MAX_SOURCES} are the most.`);
     }
-    return put(draft, checkSet(inputs.toState(input, undefined), tenantId), "api", "");
+    return put(draft, checkSet(draft, inputs.toState(input, undefined), tenantId), "api", "");
   }
 
   /** Of one that is there, whoever owns it. */
@@ -209,6 +209,8 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
     const status = input.status ?? (known?.managedBy === "config" ? known.source.status : "active");
     const state = orConfigInvalid(input, () => inputs.toDeclaredState({ ...input, status }, known?.state));
     if (known?.managedBy === "config" && isSame(known.state, state)) return known;
+    const isPulled = kinds.get(state.shown.kind ?? GENERIC_KIND)?.pull !== undefined;
+    if (isPulled) orConfigInvalid(input, () => options.checkPulled?.(state, "config", draft));
     const record = toRecord(state, "config");
     tellDisabled(draft, known, record, `the configuration says so: ${status}`);
     return record;
@@ -241,6 +243,12 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
         .map(({ thing }) => thing)
         .filter(({ source }) => tenantId === undefined || source.tenantId === tenantId)
         .sort((a, b) => (a.source.name < b.source.name ? -1 : 1)),
+    listPulled: (draft, tenantId) =>
+      draft
+        .list(sources)
+        .map(({ thing }) => thing)
+        .filter(({ source }) => source.tenantId === tenantId && kinds.get(source.kind)?.pull !== undefined)
+        .map(({ state }) => state),
     get,
     async create(input, { tenantId } = {}, once) {
       const made = await registry.make(sources, once, (draft) => {
@@ -260,7 +268,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
         const { source, state } = known.thing;
         refuseOtherTenant(input.tenant_id, source.tenantId);
         refuseManaged(sources, known);
-        const kept = checkSet(inputs.toState({ ...input, tenant_id: source.tenantId }, state), tenantId);
+        const kept = checkSet(draft, inputs.toState({ ...input, tenant_id: source.tenantId }, state), tenantId);
         return { pending: put(draft, kept, "api", said(input.status)), isNew: false };
       }),
     change: (name, change, meant = {}) =>
@@ -269,7 +277,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
         refuseManaged(sources, known);
         const { state, source } = known.thing;
         const merged = { ...inputs.merge(state, change), tenant_id: source.tenantId };
-        return put(draft, checkSet(inputs.toState(merged, state), meant.tenantId), "api", said(change.status));
+        return put(draft, checkSet(draft, inputs.toState(merged, state), meant.tenantId), "api", said(change.status));
       }),
     setStatus: (name, status, meant = {}) =>
       changeState(name, meant, ({ state }) => ({ ...state, shown: { ...state.shown, status } }), said(status)),

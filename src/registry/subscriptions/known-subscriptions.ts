@@ -1,11 +1,10 @@
-import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import { isPresetName } from "../../domain/target-presets.ts";
 import type { TargetInput } from "../../domain/target.ts";
 import type { Change, Entry } from "../resource.ts";
 import type { Settings } from "../sealed-settings.ts";
 import type { KeptSubscription } from "./subscription-record.ts";
-import { toSubscription } from "./to-subscription.ts";
+import { toSubscription, type UsualSettings } from "./to-subscription.ts";
 
 /** Subscriptions as those who route and deliver read them, each made of its record and of the target that it names. */
 export interface KnownSubscriptions {
@@ -34,10 +33,7 @@ export interface SubscriptionChanged {
 
 export type FindTarget = (name: string, tenantId: string) => TargetInput | undefined;
 
-export function createKnownSubscriptions(
-  kinds: DestinationKinds,
-  findTarget: FindTarget | undefined,
-): KnownSubscriptions {
+export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindTarget | undefined): KnownSubscriptions {
   const derived = new WeakMap<KeptEntry, Subscription>();
   const bySeq = new Map<number, Subscription>();
   const byId = new Map<string, Subscription>();
@@ -73,7 +69,7 @@ export function createKnownSubscriptions(
   function deriveWith(entry: KeptEntry, thing: KeptSubscription): Subscription {
     const { target } = thing.settings;
     const shared = namesTarget(thing.settings) ? findTarget?.(target as string, entry.tenantId) : undefined;
-    return toSubscription(entry, thing, shared, kinds);
+    return toSubscription(entry, thing, shared, usual);
   }
 
   function listAll(): readonly Subscription[] {

@@ -20,15 +20,15 @@ import type { Draft } from "../draft.ts";
 export interface SubscriptionCheckOptions {
   kinds: DestinationKinds;
   /** Refuses settings of a destination that may not be used from here. */
-  refuseDestination: (kind: DestinationKind, settings: object) => void;
+  refuseDestination: (kind: DestinationKind, settings: object) => void | Promise<void>;
   /** A target that several subscriptions share; with a draft, it must be the same when that is written. */
   findTarget?: ((name: string, tenantId: string, draft?: Draft) => TargetInput | undefined) | undefined;
 }
 
-/** Throws for what cannot be a subscription, whatever others there are; answers the kind of its destination. */
+/** Rejects for what cannot be a subscription, whatever others there are; answers the kind of its destination. */
 export function createSubscriptionCheck(
   options: SubscriptionCheckOptions,
-): (input: SubscriptionInput, draft: Draft) => DestinationKind {
+): (input: SubscriptionInput, draft: Draft) => Promise<DestinationKind> {
   const { kinds } = options;
 
   function checkTarget(input: SubscriptionInput, kind: DestinationKind, draft: Draft): void {
@@ -48,13 +48,13 @@ export function createSubscriptionCheck(
     });
   }
 
-  return (input, draft) => {
+  return async (input, draft) => {
     const [problem] = [...checkSharedSettings(input), ...checkKindSettings(input, kinds)];
     if (problem !== undefined) {
       throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}`, { field: problem.field });
     }
     const kind = kinds.findOf(input) as DestinationKind;
-    options.refuseDestination(kind, settingsIn(input, kind));
+    await options.refuseDestination(kind, settingsIn(input, kind));
     checkTarget(input, kind, draft);
     return kind;
   };

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import { settingsIn, withSettings } from "../../deliver/senders/kind-settings.ts";
 import type { DestinationKind } from "../../deliver/senders/sender.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
+import { checkHeld, type HoldingSource } from "../../domain/hold-rules.ts";
 import { stableId } from "../../domain/ids.ts";
 import type { Subscription, SubscriptionInput, SubscriptionStatus } from "../../domain/subscription.ts";
 import { isPresetName } from "../../domain/target-presets.ts";
@@ -23,16 +25,25 @@ import {
   type SubscriptionCheckOptions,
 } from "./subscription-checks.ts";
 import type { KeptSubscription } from "./subscription-record.ts";
+import { refuseTemplates, type ExamineTemplates } from "./subscription-templates.ts";
 
 /** What somebody wants a subscription to be, judged by all others and put into the draft. */
 export interface SubscriptionDrafts {
-  add(draft: Draft, input: SubscriptionInput, made: Maker): Pending<KeptSubscription>;
-  change(draft: Draft, of: SubscriptionRef, change: SubscriptionChange, ifMatch?: string): Pending<KeptSubscription>;
-  put(draft: Draft, id: string, input: SubscriptionInput, terms: PutTerms): PendingPut<KeptSubscription>;
+  add(draft: Draft, input: SubscriptionInput, made: Maker): Promise<Pending<KeptSubscription>>;
+  change(
+    draft: Draft,
+    of: SubscriptionRef,
+    change: SubscriptionChange,
+    ifMatch?: string,
+  ): Promise<Pending<KeptSubscription>>;
+  put(draft: Draft, id: string, input: SubscriptionInput, terms: PutTerms): Promise<PendingPut<KeptSubscription>>;
   /** Refuses one that is not there, or not in the version that is meant. */
   getMeant(draft: Draft, of: SubscriptionRef, ifMatch: string | undefined): KeptEntry;
-  toDeclared(draft: Draft, input: SubscriptionInput): DeclaredThing<KeptSubscription>;
+  toDeclared(draft: Draft, input: SubscriptionInput, by?: Declarer): DeclaredThing<KeptSubscription>;
 }
+
+/** The configuration, or a contact of the tenant. */
+export type Declarer = "config" | "contact";
 
 export type SubscriptionRef = Pick<Subscription, "id" | "tenantId">;
 
@@ -56,7 +67,12 @@ export interface PutTerms {
 
 export interface SubscriptionDraftsOptions extends SubscriptionCheckOptions {
   /** How many the tenant may have; undefined without a limit. */
+  examineTemplates?: ExamineTemplates | undefined;
   findQuota?: ((draft: Draft, tenantId: string) => number | undefined) | undefined;
+  /** What takes from queues for this tenant, and how many targets are shared there, until the draft is written. */
+  findHolding?:
+    | ((draft: Draft, tenantId: string) => { sources: readonly HoldingSource[]; sharedTargets: number })
+    | undefined;
   /** A change of its settings makes it active again. */
   onResumed?: ((draft: Draft, subscription: Subscription, from: SubscriptionStatus) => void) | undefined;
 }
@@ -75,10 +91,11 @@ export function createSubscriptionDrafts(
     return others.map(known.derive);
   }
 
-  function add(draft: Draft, input: SubscriptionInput, { id, createdBy }: Maker): Pending<KeptSubscription> {
+  async function add(draft: Draft, input: SubscriptionInput, made: Maker): Promise<Pending<KeptSubscription>> {
+    const { id, createdBy } = made;
     const tenantId = input.tenant_id ?? DEFAULT_TENANT;
     const same = draft.find(kept, id, tenantId);
-    const kind = check(input, draft);
+    const kind = await check(input, draft);
     const isOther = (one: SubscriptionRef) => one.id === id && one.tenantId !== tenantId;
     if (same !== undefined || draft.list(kept).some(isOther) || kept.listDeleted().some(isOther)) {
       throw new PosthornError("conflict", `The id ${id} is taken. Choose another.`);
@@ -87,19 +104,25 @@ export function createSubscriptionDrafts(
     refuseRival(input, others);
     refuseSameName(input.name, tenantId, others);
     judgeFallbacks(draft, input, kind, { tenantId, others });
-    refuseOverQuota(options.findQuota?.(draft, tenantId), tenantId, others.length);
-    return draft.put(kept, build.fromInput(input, kind, { id, tenantId, managedBy: "api", createdBy }));
+    const counted = others.filter(({ managedBy }) => managedBy !== "contact");
+    refuseOverQuota(options.findQuota?.(draft, tenantId), tenantId, counted.length);
+    await refuseTemplates(input, kind, undefined, options.examineTemplates);
+    const thing = build.fromInput(input, kind, { id, tenantId, managedBy: "api", createdBy });
+    refuseHeld(draft, thing, undefined);
+    return draft.put(kept, thing);
   }
 
-  function update(draft: Draft, entry: KeptEntry, input: SubscriptionInput): Pending<KeptSubscription> {
-    const kind = check(input, draft);
+  async function update(draft: Draft, entry: KeptEntry, input: SubscriptionInput): Promise<Pending<KeptSubscription>> {
+    const kind = await check(input, draft);
     if (input.mode === "forward") refuseRival(input, listOthers(draft, entry));
     if (input.name !== entry.thing.name) refuseSameName(input.name, entry.tenantId, listOthers(draft, entry));
     if (concernsFallback(input, entry.thing)) {
       const { tenantId, thing } = entry;
       judgeFallbacks(draft, input, kind, { tenantId, others: listOthers(draft, entry), before: thing });
     }
+    await refuseTemplates(input, kind, entry.thing.settings, options.examineTemplates);
     const thing = build.fromInput(input, kind, { ...entry.thing, managedBy: "api" }, entry.thing);
+    refuseHeld(draft, thing, entry);
     tellResumed(draft, entry, thing);
     return draft.put(kept, thing);
   }
@@ -109,6 +132,25 @@ export function createSubscriptionDrafts(
     const { target } = input;
     const shared = target && !isPresetName(target) ? options.findTarget?.(target, tenantId, draft) : undefined;
     refuseFallbacks(input, kind, { kinds: options.kinds, shared, others, before });
+  }
+
+  /** Retries that take longer than a source may hold the message. What was so before may be changed otherwise. */
+  function refuseHeld(draft: Draft, thing: KeptSubscription, before: KeptEntry | undefined): void {
+    const { id, tenantId } = thing;
+    const one = known.deriveWith(before ?? { ...UNWRITTEN, id, tenantId, thing }, thing);
+    const target = one.sharedTarget ?? one.name;
+    if (before !== undefined) {
+      const { retryPolicy, sharedTarget, name } = known.derive(before);
+      const isSame = isDeepStrictEqual(retryPolicy, one.retryPolicy) && (sharedTarget ?? name) === target;
+      if (isSame) return;
+    }
+    const holding = options.findHolding?.(draft, tenantId);
+    if (holding === undefined || holding.sources.length === 0) return;
+    const own = [one, ...listOthers(draft, thing)].filter(({ sharedTarget }) => sharedTarget === undefined);
+    const isOnly = holding.sharedTargets + own.length === 1;
+    const [problem] = checkHeld(one, holding.sources, { target, isOnly });
+    if (problem === undefined) return;
+    throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });
   }
 
   function tellResumed(draft: Draft, entry: KeptEntry, thing: KeptSubscription): void {
@@ -123,11 +165,11 @@ export function createSubscriptionDrafts(
     return entry;
   }
 
-  function put(draft: Draft, id: string, input: SubscriptionInput, { boundTo, createdBy, ifMatch }: PutTerms) {
+  async function put(draft: Draft, id: string, input: SubscriptionInput, { boundTo, createdBy, ifMatch }: PutTerms) {
     const found = draft.list(kept).find((one) => one.id === id);
     if (found === undefined) {
       checkIfMatch(ifMatch, undefined);
-      return { pending: add(draft, input, { id, createdBy }), isNew: true };
+      return { pending: await add(draft, input, { id, createdBy }), isNew: true };
     }
     // Another tenant's is not found, here as everywhere.
     if (boundTo !== undefined && found.tenantId !== boundTo) throw noSubscription(id);
@@ -141,10 +183,10 @@ export function createSubscriptionDrafts(
     refuseManaged(kept, entry);
     refuseOtherKind(input, entry.thing.settings);
     const restored = restoreSecrets(input, entry, true);
-    return { pending: update(draft, entry, { ...restored, tenant_id: tenantId }), isNew: false };
+    return { pending: await update(draft, entry, { ...restored, tenant_id: tenantId }), isNew: false };
   }
 
-  function change(draft: Draft, of: SubscriptionRef, wish: SubscriptionChange, ifMatch?: string) {
+  async function change(draft: Draft, of: SubscriptionRef, wish: SubscriptionChange, ifMatch?: string) {
     const entry = getMeant(draft, of, ifMatch);
     refuseManaged(kept, entry);
     if (wish.kind !== undefined) refuseOtherKind(wish, entry.thing.settings);
@@ -163,19 +205,22 @@ export function createSubscriptionDrafts(
       SubscriptionInput;
   }
 
-  function buildDeclared(
+  async function buildDeclared(
     draft: Draft,
     input: SubscriptionInput,
-    key: SubscriptionRef,
+    key: SubscriptionRef & { by: Declarer },
     entry: KeptEntry | undefined,
-  ): KeptSubscription {
+  ): Promise<KeptSubscription> {
     if (entry !== undefined) refuseOtherKind(input, entry.thing.settings);
-    const kind = check(input, draft);
+    const kind = await check(input, draft);
+    await refuseTemplates(input, kind, entry?.thing.settings, options.examineTemplates);
     // A status that an operator or a failing destination set stays; one that came back to the file starts anew.
     const returned = entry?.thing.managedBy === "former_config" ? { status: "active" as const } : {};
-    const createdBy = entry === undefined ? "config" : entry.thing.createdBy;
-    const facts = { ...key, managedBy: "config" as const, createdBy };
+    const { by, ...ref } = key;
+    const createdBy = entry === undefined ? by : entry.thing.createdBy;
+    const facts = { ...ref, managedBy: by, createdBy };
     const thing = build.fromInput({ ...returned, ...input }, kind, facts, entry?.thing);
+    refuseHeld(draft, thing, entry);
     if (entry !== undefined) tellResumed(draft, entry, thing);
     return thing;
   }
@@ -185,14 +230,16 @@ export function createSubscriptionDrafts(
     change,
     put,
     getMeant,
-    toDeclared(draft, input) {
+    toDeclared(draft, input, by = "config") {
       const tenantId = input.tenant_id ?? DEFAULT_TENANT;
       const id = stableId("sub", `${tenantId}\0${input.name}`);
       refuseSameName(input.name, tenantId, listOthers(draft, { id, tenantId }));
-      return { id, tenantId, build: (entry) => buildDeclared(draft, input, { id, tenantId }, entry) };
+      return { id, tenantId, build: (entry) => buildDeclared(draft, input, { id, tenantId, by }, entry) };
     },
   };
 }
+
+const UNWRITTEN = { seq: 0, version: 0, state: undefined, createdAt: 0, updatedAt: 0 };
 
 /** Most have none, are none, and need not be held against the others. */
 function concernsFallback({ events, fallback }: SubscriptionInput, { settings }: KeptSubscription): boolean {

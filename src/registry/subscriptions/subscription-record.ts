@@ -33,6 +33,12 @@ interface Data extends Pick<KeptSubscription, "name" | "status" | "managedBy"> {
   heldSince?: number | null | undefined;
 }
 
+const STATUS_VERBS: Readonly<Record<SubscriptionStatus, string>> = {
+  active: "resume",
+  inactive: "pause",
+  suspended: "suspend",
+};
+
 export function createSubscriptionResource(
   secretBox: SecretBox,
   kinds: DestinationKinds,
@@ -49,6 +55,12 @@ export function createSubscriptionResource(
       return { data: JSON.stringify(data), blob: sealed.keys };
     },
     keyOf: ({ tenantId, id }) => ({ tenantId, id }),
+    show({ name, status, managedBy, createdBy, sealed: { settings } }) {
+      const { sealed: _, ...shown } = settings;
+      return { ...shown, name, status, managed_by: managedBy, created_by: createdBy };
+    },
+    secretsOf: ({ keys, settings }) => [formatSigningKeys(keys), settings],
+    verbOf: (before, after) => (before.status === after.status ? undefined : STATUS_VERBS[after.status]),
     onChange,
   };
 }

@@ -1,8 +1,15 @@
 import type { Clock, Random } from "../../domain/clock.ts";
+import { describeForwardOverlaps } from "../../domain/forward-rules.ts";
 import type { SigningKeys } from "../../domain/signing-keys.ts";
-import type { Subscription, SubscriptionInput, SubscriptionStatus } from "../../domain/subscription.ts";
-import { presentDestination } from "../../deliver/senders/kind-settings.ts";
-import { declare, refuseManaged } from "../declared.ts";
+import { presentDestination, settingsIn } from "../../deliver/senders/kind-settings.ts";
+import type { DestinationKind } from "../../deliver/senders/sender.ts";
+import type {
+  RetryPolicySpec,
+  Subscription,
+  SubscriptionInput,
+  SubscriptionStatus,
+} from "../../domain/subscription.ts";
+import { declare, refuseManaged, type DeclaredThing } from "../declared.ts";
 import type { Draft } from "../draft.ts";
 import { createKnownSubscriptions, type KeptEntry, type SubscriptionChanged } from "./known-subscriptions.ts";
 import type { Once, Registry } from "../registry.ts";
@@ -43,8 +50,10 @@ export interface Subscriptions {
   settingsOf(subscription: Subscription): Settings;
   /** What of it is shown of the destination: by the kind's own names, or in `destination`. */
   destinationOf(subscription: Subscription): Record<string, unknown>;
+  /** What will not be as its owner may think, in sentences; beside all others of its tenant, or those given. */
+  warningsOf(subscription: Subscription, others?: readonly Subscription[]): readonly string[];
   /** Whether only keys that are bound to no tenant may configure such a one. */
-  isForOperators(input: Pick<SubscriptionInput, "kind">): boolean;
+  isForOperators(input: SubscriptionInput): boolean;
   /** What it signs with now. */
   keysOf(subscription: Subscription): SigningKeys;
   /** In wall time; undefined for one that is active. */
@@ -75,6 +84,15 @@ export interface Subscriptions {
   remove<Result>(of: SubscriptionRef, ifMatch: string | undefined, plan: PlanRemoval<Result>): Promise<Result>;
   /** Takes over what the configuration declares, all or nothing; says which left it. */
   applyDeclared(declared: readonly SubscriptionInput[]): Promise<{ left: readonly string[] }>;
+  /**
+   * Takes over what the contacts of a tenant are told by. One that is refused is told of and left out; one that is not
+   * wanted any more does nothing, and may be deleted.
+   */
+  applyContacts(
+    tenantId: string,
+    inputs: readonly SubscriptionInput[],
+    onRefused: (name: string, error: unknown) => void,
+  ): Promise<void>;
   /** What is declared of targets may have changed. */
   retarget(): Promise<void>;
 }
@@ -101,6 +119,14 @@ export interface SubscriptionsOptions extends SubscriptionDraftsOptions {
   random: Random;
   secretBox: SecretBox;
   createId: (prefix: "sub") => string;
+  /** Whether the configuration leaves a kind to the operator. */
+  isForOperators?: ((kind: DestinationKind) => boolean) | undefined;
+  /** What is to be said of settings of a destination that may be used. */
+  warnOfDestination?: ((kind: DestinationKind, settings: object) => readonly string[]) | undefined;
+  /** Of subscriptions that set none. */
+  retryPolicy?: RetryPolicySpec | undefined;
+  /** Between two probes of a destination that is down; as usual when not given. */
+  maxProbeMs?: number | undefined;
   /** Nothing is sent, because this release does not know its kind of destination. */
   onHeld?: ((subscription: Subscription, why: string) => void) | undefined;
   /** After memory shows it. Not called for what is there at the start. */
@@ -110,7 +136,7 @@ export interface SubscriptionsOptions extends SubscriptionDraftsOptions {
 export async function openSubscriptions(options: SubscriptionsOptions): Promise<Subscriptions> {
   const { registry, kinds } = options;
   const build = createSubscriptionBuild(options);
-  const known = createKnownSubscriptions(kinds, options.findTarget);
+  const known = createKnownSubscriptions(options, options.findTarget);
   let isOpen = false;
   const kept = await registry.open(createSubscriptionResource(options.secretBox, kinds, take));
   const drafts = createSubscriptionDrafts(options, kept, known, build);
@@ -177,11 +203,23 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     findFallback: known.findFallback,
     findForward: known.findForward,
     list: known.list,
-    count: (draft, tenantId) => draft.list(kept, tenantId).length,
+    count: (draft, tenantId) => draft.list(kept, tenantId).filter(({ thing }) => thing.managedBy !== "contact").length,
     findIn: (draft, tenantId, fits) => draft.list(kept, tenantId).find(({ thing }) => fits(thing))?.thing,
     settingsOf: (subscription) => thingOf(subscription).settings,
     destinationOf: (subscription) => presentDestination(thingOf(subscription).settings, kinds),
-    isForOperators: (input) => kinds.findOf(input)?.isForOperators === true,
+    warningsOf(subscription, others = known.list(subscription.tenantId)) {
+      const { settings } = thingOf(subscription);
+      const kind = kinds.findOf(settings);
+      const overlaps = describeForwardOverlaps(subscription, others);
+      if (kind === undefined) return overlaps;
+      return [...overlaps, ...(options.warnOfDestination?.(kind, settingsIn(settings, kind)) ?? [])];
+    },
+    isForOperators(input) {
+      const kind = kinds.findOf(input);
+      if (kind === undefined) return false;
+      if (kind.isForOperators === true || options.isForOperators?.(kind) === true) return true;
+      return kind.isForOperatorsWith?.(settingsIn(input, kind)) === true;
+    },
     keysOf: (subscription) => thingOf(subscription).keys,
     heldSince: (subscription) => thingOf(subscription).heldSince,
     findState: (seq) => kept.findBySeq(seq)?.state,
@@ -229,6 +267,24 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
         const left = await declare(draft, kept, things, build.toFormer);
         return { left: left.map(({ thing }) => thing.name) };
       }),
+    async applyContacts(tenantId, inputs, onRefused) {
+      const refused = new Map<string, unknown>();
+      await registry.change(kept, async (draft) => {
+        refused.clear();
+        const things: DeclaredThing<KeptSubscription>[] = [];
+        for (const input of inputs) {
+          try {
+            const { id, build: toThing } = drafts.toDeclared(draft, input, "contact");
+            const thing = await toThing(draft.find(kept, id, tenantId));
+            things.push({ id, tenantId, build: () => thing });
+          } catch (error) {
+            refused.set(input.name, error);
+          }
+        }
+        await declare(draft, kept, things, build.toFormer, { managedBy: "contact", tenantId });
+      });
+      for (const [name, error] of refused) onRefused(name, error);
+    },
     async retarget() {
       await options.onChange(known.retarget(kept.list()));
     },

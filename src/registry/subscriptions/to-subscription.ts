@@ -2,22 +2,36 @@ import { describeUnknownKind, hasHealthCheck, settingsIn } from "../../deliver/s
 import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import type { PreparedDestination } from "../../deliver/senders/sender.ts";
 import { parseFilter } from "../../domain/filter.ts";
-import { fixedInterval } from "../../domain/retry-policy.ts";
+import { retryPolicyOf } from "../../domain/retry-policy.ts";
 import { fillIn } from "../../domain/shape.ts";
 import { toEngineKeys } from "../../domain/signing-keys.ts";
-import { SharedSettings, USUAL_RETRIES, type Subscription } from "../../domain/subscription.ts";
+import { SharedSettings, type RetryPolicySpec, type Subscription } from "../../domain/subscription.ts";
 import { toSuspensionRules } from "../../domain/suspension.ts";
-import { type HealthPlace, type TargetInput, THRESHOLDS, toTargetRules } from "../../domain/target.ts";
+import {
+  type HealthPlace,
+  type TargetInput,
+  THRESHOLDS,
+  toTargetRules,
+  USUAL_MAX_PROBE_MS,
+} from "../../domain/target.ts";
 import type { Entry } from "../resource.ts";
 import type { Settings } from "../sealed-settings.ts";
 import type { KeptSubscription } from "./subscription-record.ts";
+
+export interface UsualSettings {
+  kinds: DestinationKinds;
+  /** Of subscriptions that set none, and whose kind of destination has none of its own. */
+  retryPolicy?: RetryPolicySpec | undefined;
+  /** Between two probes of a destination that is down. */
+  maxProbeMs?: number | undefined;
+}
 
 /** A subscription as those who route and deliver read it: with everything that was not set, and what its target says. */
 export function toSubscription(
   entry: Omit<Entry<KeptSubscription>, "thing">,
   thing: KeptSubscription,
   shared: TargetInput | undefined,
-  kinds: DestinationKinds,
+  { kinds, retryPolicy = "standard", maxProbeMs }: UsualSettings,
 ): Subscription {
   const { settings: input, keys, status } = thing;
   const set = fillIn(SharedSettings.properties, input);
@@ -45,7 +59,7 @@ export function toSubscription(
     secrets,
     nextSecret,
     ed25519Key,
-    retryPolicy: toRetryPolicy(input, prepared),
+    retryPolicy: retryPolicyOf(input, prepared.retryPolicy ?? retryPolicy),
     timeoutMs: set.timeout * 1000,
     rateLimitPerMinute: set.rate_limit ?? undefined,
     concurrency: set.concurrency,
@@ -59,7 +73,7 @@ export function toSubscription(
     needs: prepared.needs,
     credentials: prepared.credentials,
     sharedTarget: shared?.name,
-    targetRules: shared === undefined ? ownRules(input, prepared.health) : undefined,
+    targetRules: shared === undefined ? ownRules(input, prepared.health, maxProbeMs) : undefined,
     description: set.description ?? undefined,
     managedBy: thing.managedBy,
     createdBy: thing.createdBy,
@@ -70,16 +84,8 @@ export function toSubscription(
 
 const UNKNOWN: PreparedDestination = Object.freeze({ destination: undefined, place: "" });
 
-function toRetryPolicy(input: Settings, prepared: PreparedDestination) {
-  const { retry_count: count, retry_interval: intervalS, retry_policy: policy } = input;
-  if (count !== undefined || intervalS !== undefined) {
-    return fixedInterval(count ?? USUAL_RETRIES.count, intervalS ?? USUAL_RETRIES.intervalS);
-  }
-  return policy ?? prepared.retryPolicy ?? "standard";
-}
-
 /** Those of its own target; the usual ones need no place. */
-function ownRules(input: Settings, health: HealthPlace | undefined) {
-  const isUsual = health === undefined && THRESHOLDS.every((name) => input[name] === undefined);
-  return isUsual ? undefined : toTargetRules(input, health);
+function ownRules(input: Settings, health: HealthPlace | undefined, maxProbeMs = USUAL_MAX_PROBE_MS) {
+  const isSet = health !== undefined || THRESHOLDS.some((name) => input[name] !== undefined);
+  return isSet || maxProbeMs !== USUAL_MAX_PROBE_MS ? toTargetRules(input, health, maxProbeMs) : undefined;
 }

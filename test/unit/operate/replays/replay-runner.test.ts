@@ -63,7 +63,7 @@ describe("the runner of replays", () => {
     while ((await bench.store.lanes.expire()).expired > 0);
     const runner = createReplayRunner({
       store: bench.store,
-      subscriptions: { find: (seq) => [...bench.subscriptions()].find((one) => one.seq === seq) },
+      subscriptions: subscriptionsOf(bench),
       clock: bench.clock,
       onDue: (one) => bench.scheduler.notePending(one, bench.clock.now()),
       onCancelled: bench.scheduler.withdraw,
@@ -122,7 +122,7 @@ describe("the runner of replays", () => {
     expect(left?.done).toBeLessThan(1000);
     const next = createReplayRunner({
       store: bench.store,
-      subscriptions: { find: (seq) => [...bench.subscriptions()].find((one) => one.seq === seq) },
+      subscriptions: subscriptionsOf(bench),
       clock: bench.clock,
       onDue: (one) => bench.scheduler.notePending(one, bench.clock.now()),
       onCancelled: bench.scheduler.withdraw,
@@ -177,3 +177,12 @@ describe("the runner of replays", () => {
     await wrong.runner.stop();
   });
 });
+
+/** None of them has a fallback. */
+function subscriptionsOf(bench: DeliveryBench) {
+  return {
+    find: (seq: number) => [...bench.subscriptions()].find((one) => one.seq === seq),
+    findFallback: () => undefined,
+    findForward: () => undefined,
+  };
+}

@@ -1,0 +1,36 @@
+import type { Alert, AlertGroup } from "../../domain/alert.ts";
+import type { Resource } from "../../registry/resource.ts";
+
+/** How many alerts that cleared are kept of each rule and tenant. */
+const KEPT = 20;
+
+/** One record for each rule and tenant, so that what was is bounded and nothing is fired again after a restart. */
+export const ALERT_GROUPS: Resource<AlertGroup> = {
+  kind: "alert",
+  noun: "alert",
+  format: 1,
+  read({ id, tenantId, data }) {
+    const { current, past, mutes, lastToldAt } = JSON.parse(data) as Kept;
+    return { rule: id as AlertGroup["rule"], tenantId, current, past: past ?? [], mutes: mutes ?? [], lastToldAt };
+  },
+  write({ current, past, mutes, lastToldAt }) {
+    return { data: JSON.stringify({ current, past, mutes, lastToldAt } satisfies Kept) };
+  },
+  keyOf: ({ rule, tenantId }) => ({ tenantId, id: rule }),
+  changesByItself: true,
+  show: ({ current, mutes }) => ({ alert: current?.id, acknowledged: current?.acknowledged, mutes }),
+  verbOf: (before, after) => (before.mutes.length === after.mutes.length ? "acknowledge" : "mute"),
+};
+
+interface Kept extends Omit<Partial<AlertGroup>, "rule" | "tenantId"> {
+  past?: readonly Alert[];
+}
+
+export function emptyGroup(rule: AlertGroup["rule"], tenantId: string): AlertGroup {
+  return { rule, tenantId, current: undefined, past: [], mutes: [], lastToldAt: undefined };
+}
+
+export function withCleared(group: AlertGroup, cleared: Alert): AlertGroup {
+  // Of what is over nothing can be news.
+  return { ...group, current: undefined, past: [{ ...cleared, known: [] }, ...group.past].slice(0, KEPT) };
+}

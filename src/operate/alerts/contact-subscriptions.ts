@@ -1,0 +1,38 @@
+import { CONTACT_TOPICS, type Contact } from "../../domain/contact.ts";
+import type { SubscriptionInput } from "../../domain/subscription.ts";
+import { addTexts } from "../../domain/notice-texts.ts";
+
+/** The settings of the kind sms, but for whom it is for and what it says; undefined where none are set. */
+export type SmsSettings = Readonly<Record<string, unknown>> | undefined;
+
+/** A contact is told by a subscription of its tenant; undefined where there is no way to reach it. */
+export function toContactSubscription(
+  tenantId: string,
+  { way, address, about }: Contact,
+  sms: SmsSettings,
+): SubscriptionInput | undefined {
+  const destination = toDestination(way, address, sms);
+  if (destination === undefined) return undefined;
+  return addTexts({
+    name: `contact: ${address}`.slice(0, 200),
+    tenant_id: tenantId,
+    description: "A contact of the tenant; changed with the tenant",
+    events: about.flatMap((topic) => CONTACT_TOPICS[topic]),
+    ...destination,
+  });
+}
+
+function toDestination(
+  way: Contact["way"],
+  address: string,
+  sms: SmsSettings,
+): Pick<SubscriptionInput, "kind" | "destination"> | { url: string } | undefined {
+  switch (way) {
+    case "url":
+      return { url: address };
+    case "email":
+      return { kind: "email", destination: { to: address } };
+    case "phone":
+      return sms && { kind: "sms", destination: { ...sms, to: address } };
+  }
+}

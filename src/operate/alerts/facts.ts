@@ -1,0 +1,136 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { Subscription } from "../../domain/subscription.ts";
+import type { Scheduler } from "../../deliver/scheduler.ts";
+import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
+import type { DeliveryCounters, OldestOpen, Reads } from "../../store/port/reads.ts";
+import { createOldestOpenReader } from "../oldest-open.ts";
+import { GATEWAY_TENANT } from "../../domain/alert.ts";
+import type { DiskWatch } from "../disk-watch.ts";
+import type { KnownTarget, Targets } from "../targets.ts";
+import type { ParkedCounts } from "./parked-counts.ts";
+import type { AttemptWindow } from "./attempt-window.ts";
+
+/** What the rules look at: counters of the store and what memory knows, read once for each evaluation. */
+export interface Facts {
+  readonly wall: number;
+  readonly now: number;
+  /** All but those that alerts themselves go to: a channel that fails is no cause of an alert. */
+  readonly subscriptions: readonly Subscription[];
+  /** By the seconds that they look back. */
+  readonly attempts: ReadonlyMap<number, AttemptWindow>;
+  readonly counters: ReadonlyMap<number, DeliveryCounters>;
+  readonly targets: readonly KnownTarget[];
+  readonly oldestOpen: ReadonlyMap<number, OldestOpen>;
+  /** How many key queues a dead letter blocks, where it is any. */
+  readonly blockedKeys: ReadonlyMap<number, number>;
+  readonly disk: Pick<DiskWatch, "isLow" | "freeBytes">;
+  readonly disabledSources: readonly DisabledSource[];
+  readonly parked: readonly ParkedCount[];
+  readonly brokenFiles: readonly BrokenFile[];
+  readonly certificates: readonly NotedCertificate[];
+  readonly overdueSecrets: readonly Subscription[];
+  /** Whether the broker of a source has said how many are parked there. */
+  isCounted(source: string): boolean;
+  isPulled(source: string): boolean;
+  /** It has open deliveries, and its turn to be looked at has not come yet. */
+  isUnseen(subscriptionSeq: number): boolean;
+  isFailing(subscription: Subscription): boolean;
+  findSuspensionReason(subscription: Subscription): string | undefined;
+}
+
+export interface DisabledSource {
+  source: string;
+  tenantId: string;
+  reason: string;
+}
+
+export interface ParkedCount {
+  source: string;
+  tenantId: string;
+  count: number;
+}
+
+export interface BrokenFile {
+  name: string;
+  endpoint: string;
+  reason: string;
+}
+
+export interface NotedCertificate {
+  /** With the port, where it is not the usual one. */
+  host: string;
+  /** In wall time. */
+  notAfter: number;
+}
+
+export interface FactsOptions {
+  clock: Clock;
+  store: { reads: Pick<Reads, "loadCounters" | "findOldestOpen" | "countBlockedKeys"> };
+  subscriptions: Pick<Subscriptions, "list">;
+  targets: Pick<Targets, "list">;
+  scheduler: Pick<Scheduler, "isFailing" | "findSuspension">;
+  attempts: ReadonlyMap<number, AttemptWindow>;
+  disk: Pick<DiskWatch, "isLow" | "freeBytes">;
+  listDisabledSources: () => readonly DisabledSource[];
+  parked: Pick<ParkedCounts, "list" | "isCounted" | "isPulled">;
+  listBrokenFiles: () => readonly BrokenFile[];
+  listCertificates: () => readonly NotedCertificate[];
+  listOverdueSecrets: () => readonly Subscription[];
+}
+
+export function createFactsReader(options: FactsOptions): () => Promise<Facts> {
+  const { clock, store, subscriptions, targets, scheduler, attempts, disk } = options;
+  const oldest = createOldestOpenReader(store, clock);
+
+  async function countBlocked(
+    all: readonly Subscription[],
+    counters: ReadonlyMap<number, DeliveryCounters>,
+  ): Promise<Map<number, number>> {
+    const seqs = all
+      .filter(({ seq, ordered, onDeadHead }) => {
+        return ordered && onDeadHead === "block" && (counters.get(seq)?.deadLetters ?? 0) > 0;
+      })
+      .map(({ seq }) => seq);
+    if (seqs.length === 0) return new Map();
+    const counts = await store.reads.countBlockedKeys(seqs);
+    return new Map(seqs.map((seq, n) => [seq, counts[n] ?? 0]));
+  }
+
+  return async () => {
+    const all = subscriptions.list(undefined).filter(isOrdinary);
+    const { deliveries } = await store.reads.loadCounters();
+    const counters = new Map(deliveries.map((row) => [row.subscriptionSeq, row]));
+    const waiting = all.filter(({ seq, status }) => status === "active" && openOf(counters.get(seq)) > 0);
+    const oldestOpen = await oldest.look(waiting.map(({ seq }) => seq));
+    const blockedKeys = await countBlocked(all, counters);
+    return {
+      wall: clock.wall(),
+      now: clock.now(),
+      subscriptions: all,
+      attempts,
+      counters,
+      targets: targets.list(undefined).filter(({ tenantId }) => tenantId !== GATEWAY_TENANT),
+      oldestOpen,
+      blockedKeys,
+      disk,
+      disabledSources: options.listDisabledSources(),
+      parked: options.parked.list(),
+      isCounted: options.parked.isCounted,
+      isPulled: options.parked.isPulled,
+      isUnseen: (seq) => !oldest.hasSeen(seq) && openOf(counters.get(seq)) > 0,
+      brokenFiles: options.listBrokenFiles(),
+      certificates: options.listCertificates(),
+      overdueSecrets: options.listOverdueSecrets().filter(isOrdinary),
+      isFailing: ({ seq }) => scheduler.isFailing(seq),
+      findSuspensionReason: ({ seq }) => scheduler.findSuspension(seq)?.reason,
+    };
+  };
+}
+
+function isOrdinary({ tenantId, managedBy }: Subscription): boolean {
+  return tenantId !== GATEWAY_TENANT && managedBy !== "contact";
+}
+
+function openOf(row: DeliveryCounters | undefined): number {
+  return row === undefined ? 0 : row.created - row.delivered - row.dead - row.cancelled;
+}

@@ -1,0 +1,72 @@
+import { createChainCheck, type ChainFault } from "../domain/audit/chain-check.ts";
+import type { AuditKey } from "../domain/audit/audit-key.ts";
+import type { AuditMark, AuditRow } from "../domain/audit/entry.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Authors, Deed } from "../registry/authors.ts";
+import type { AuditFilter, AuditPart } from "../store/port/audit.ts";
+import type { Page, PageOf } from "../store/port/reads.ts";
+import type { Store } from "../store/store.ts";
+
+/** What is told of who did what. What changes the store is noted with the change itself, and not here. */
+export interface AuditTrail {
+  /** An act of who is at work that changes nothing in the store, such as showing a secret. On disk when it resolves. */
+  note(deed: Deed): Promise<void>;
+  list(filter: AuditFilter, page: Page): Promise<PageOf<AuditRow>>;
+  /** All of it, as far as it goes now. */
+  open(): Promise<OpenTrail>;
+  verify(): Promise<TrailReport>;
+  readonly publicKey: string;
+}
+
+export interface OpenTrail extends Omit<AuditPart, "rows"> {
+  /** The oldest first, in parts. */
+  rows(): AsyncGenerator<readonly AuditRow[], void>;
+}
+
+export interface TrailReport {
+  entries: number;
+  head: AuditMark | undefined;
+  fault: ChainFault | undefined;
+}
+
+export interface AuditTrailOptions {
+  store: Pick<Store, "audit">;
+  authors: Pick<Authors, "note">;
+  clock: Pick<Clock, "wall">;
+  key: Pick<AuditKey, "verify" | "publicKey">;
+}
+
+const PART_ROWS = 500;
+
+export function createAuditTrail({ store, authors, clock, key }: AuditTrailOptions): AuditTrail {
+  async function open(): Promise<OpenTrail> {
+    const { rows: first, ...trail } = await store.audit.read(0, PART_ROWS);
+    const end = trail.head?.seq ?? 0;
+    return {
+      ...trail,
+      async *rows() {
+        for (let rows = first; rows.length > 0;) {
+          const last = rows.at(-1)?.seq ?? end;
+          // What came in meanwhile is beyond the head that goes with it.
+          yield last > end && trail.head !== undefined ? rows.filter(({ seq }) => seq <= end) : rows;
+          if (last >= end) return;
+          rows = (await store.audit.read(last, PART_ROWS)).rows;
+        }
+      },
+    };
+  }
+
+  return {
+    publicKey: key.publicKey,
+    note: (deed) => store.audit.note([authors.note(deed)], clock.wall()),
+    list: (filter, page) => store.audit.list(filter, page),
+    open,
+    async verify() {
+      const { storeId, checkpoint, head, rows } = await open();
+      const check = createChainCheck({ storeId, checkpoint, verify: key.verify });
+      for await (const part of rows()) for (const row of part) check.take(row);
+      const fault = check.end(head);
+      return { entries: check.count, head, fault };
+    },
+  };
+}

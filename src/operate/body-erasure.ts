@@ -1,0 +1,53 @@
+import { PosthornError } from "../domain/errors.ts";
+import { orThrow } from "../domain/refusal.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { Authors } from "../registry/authors.ts";
+import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
+import type { DeliveryKey } from "../store/port/lanes.ts";
+import type { StoredEvent } from "../store/port/reads.ts";
+import type { Store } from "../store/store.ts";
+
+export interface BodyErasures {
+  /** Refused while deliveries are open, unless it is forced: then they are dead. Resolves to how many those were. */
+  erase(event: StoredEvent, isForced: boolean): Promise<number>;
+}
+
+export interface BodyErasuresOptions {
+  store: Pick<Store, "events">;
+  subscriptions: Pick<Subscriptions, "find">;
+  authors: Pick<Authors, "note">;
+  onDue: (subscription: Subscription) => void;
+  /** What is in memory of it is not sent any more. */
+  onCancelled: (key: DeliveryKey) => void;
+}
+
+export function createBodyErasures(options: BodyErasuresOptions): BodyErasures {
+  const { store, subscriptions, authors, onDue, onCancelled } = options;
+
+  function tell(eventSeq: number, subscriptionSeq: number): void {
+    onCancelled({ eventSeq, subscriptionSeq });
+    const subscription = subscriptions.find(subscriptionSeq);
+    // The next of its ordering key may go now.
+    if (subscription !== undefined) onDue(subscription);
+  }
+
+  return {
+    async erase({ seq, id, tenantId, size }, isForced) {
+      let ended = 0;
+      for (;;) {
+        const details = { size, forced: isForced, ended_deliveries: ended };
+        const note = authors.note({ act: "event.erase_body", kind: "event", id, tenantId, details });
+        const step = orThrow(await store.events.eraseBody(seq, isForced, note));
+        for (const subscriptionSeq of step.ended) tell(seq, subscriptionSeq);
+        ended += step.ended.length;
+        if (step.isEnd) return ended;
+      }
+    },
+  };
+}
+
+/** There is nothing left to send. */
+export function refuseErased({ id, erasedAt }: Pick<StoredEvent, "id" | "erasedAt">): void {
+  if (erasedAt === undefined) return;
+  throw new PosthornError("conflict", `The body of the event ${id} was erased; it cannot be delivered again.`);
+}

@@ -1,0 +1,167 @@
+import type { Clock } from "../domain/clock.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { DEFAULT_TENANT } from "../domain/event.ts";
+import type { ManagedBy } from "../domain/subscription.ts";
+import type { Authors } from "../registry/authors.ts";
+import type { Registry } from "../registry/registry.ts";
+import type { Sources } from "../registry/sources/sources.ts";
+import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
+import type { SharedTargets } from "../registry/targets.ts";
+import type { Tenants } from "../registry/tenants.ts";
+import type { ErasureRow } from "../store/port/erasures.ts";
+import type { DeliveryKey } from "../store/port/lanes.ts";
+import type { Store } from "../store/store.ts";
+import type { Validations } from "./validations/validations.ts";
+
+/** Takes everything of a tenant out of the gateway. It goes on over restarts until it is done. */
+export interface TenantErasures {
+  /** From then on the tenant is inactive. One that runs already is answered. Refused for what the file declares. */
+  begin(tenantId: string): Promise<ErasureRow>;
+  get(tenantId: string): Promise<ErasureRow>;
+  /** Goes on with what the store holds. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface TenantErasuresOptions {
+  store: Pick<Store, "jobs">;
+  clock: Clock;
+  authors: Pick<Authors, "note">;
+  registry: Pick<Registry, "follow">;
+  tenants: Pick<Tenants, "get">;
+  subscriptions: Pick<Subscriptions, "list">;
+  sources: Pick<Sources, "list">;
+  sharedTargets: Pick<SharedTargets, "list">;
+  validations: Pick<Validations, "list" | "remove">;
+  /** What is in memory of it is not sent any more. */
+  onCancelled: (key: DeliveryKey) => void;
+  onEnd: (erasure: ErasureRow) => void;
+  onFault: (error: unknown) => void;
+}
+
+/** Of rows in one step: as many as take about so long, and then others are served for several times as long. */
+const STEP_MS = 6;
+const REST_FACTOR = 3;
+const MIN_ROWS = 20;
+const FIRST_ROWS = 100;
+const MAX_ROWS = 500;
+const AGAIN_MS = 5000;
+
+/** Who is said to have ended the validations of its sources. */
+const GATEWAY = "gateway";
+
+export function createTenantErasures(options: TenantErasuresOptions): TenantErasures {
+  const { store, clock, registry, onFault } = options;
+  const running = new Map<string, Promise<void>>();
+  /** Called when the gateway stops: one for each that rests. */
+  const wakers = new Set<() => void>();
+  let isStopped = false;
+  const shouldStop = () => isStopped;
+
+  function rest(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        timer.cancel();
+        wakers.delete(wake);
+        resolve();
+      };
+      const timer = clock.setTimer(clock.now() + ms, wake);
+      wakers.add(wake);
+    });
+  }
+
+  /** These know of a folder, which would bring them back. */
+  async function removeValidations(tenantId: string): Promise<void> {
+    const names = new Set(options.sources.list(tenantId).map(({ source }) => source.name));
+    for (const { endpoint, format } of options.validations.list()) {
+      if (names.has(endpoint)) await options.validations.remove(endpoint, format, GATEWAY);
+    }
+  }
+
+  async function erase(tenantId: string): Promise<void> {
+    await registry.follow();
+    await removeValidations(tenantId);
+    let maxRows = FIRST_ROWS;
+    while (!shouldStop()) {
+      const { row, ended, tookMs } = await store.jobs.stepErasure(tenantId, maxRows);
+      // Memory learns from the store what is not there any more.
+      if (row.stage === "records" || row.stage === "events") await registry.follow();
+      ended.forEach(options.onCancelled);
+      if (row.stage === "done") return options.onEnd(row);
+      const fitting = Math.floor((maxRows * STEP_MS) / Math.max(tookMs, 0.1));
+      maxRows = Math.max(MIN_ROWS, Math.min(MAX_ROWS, fitting, maxRows * 2));
+      await rest(Math.max(1, tookMs * REST_FACTOR));
+    }
+  }
+
+  async function eraseToEnd(tenantId: string): Promise<void> {
+    for (let isOver = false; !isOver && !shouldStop();) {
+      isOver = await erase(tenantId).then(
+        () => true,
+        (error: unknown) => {
+          if (!isStopped) onFault(error);
+          return false;
+        },
+      );
+      if (!isOver && !isStopped) await rest(AGAIN_MS);
+    }
+  }
+
+  function run(tenantId: string): void {
+    if (isStopped || running.has(tenantId)) return;
+    running.set(
+      tenantId,
+      eraseToEnd(tenantId).finally(() => running.delete(tenantId)),
+    );
+  }
+
+  /** The file would bring back at the next start what it declares. */
+  function refuseDeclared(tenantId: string, tenantIs: ManagedBy): void {
+    const declared = [
+      { noun: "tenant", name: tenantId, managedBy: tenantIs },
+      ...options.subscriptions.list(tenantId).map(({ name, managedBy }) => ({ noun: "subscription", name, managedBy })),
+      ...options.sources
+        .list(tenantId)
+        .map(({ source, managedBy }) => ({ noun: "source", name: source.name, managedBy })),
+      ...options.sharedTargets
+        .list()
+        .filter(({ thing }) => thing.tenantId === tenantId)
+        .map(({ thing: { input, managedBy } }) => ({ noun: "target", name: input.name, managedBy })),
+    ].find(({ managedBy }) => managedBy === "config");
+    if (declared === undefined) return;
+    throw new PosthornError(
+      "managed_by_config",
+      `The ${declared.noun} ${declared.name} of this tenant is declared in the configuration file. Remove everything of ` +
+        "the tenant from the file, reload it, and erase the tenant then.",
+    );
+  }
+
+  return {
+    async begin(tenantId) {
+      if (tenantId === DEFAULT_TENANT) {
+        throw new PosthornError("conflict", "The tenant default is always there and cannot be erased.");
+      }
+      const { thing } = await options.tenants.get(tenantId);
+      refuseDeclared(tenantId, thing.managedBy);
+      const note = options.authors.note({ act: "tenant.begin_erasure", kind: "tenant", id: tenantId, tenantId });
+      const row = await store.jobs.beginErasure(tenantId, note);
+      // In force before it is answered: nothing more comes in.
+      await registry.follow();
+      run(tenantId);
+      return row;
+    },
+    async get(tenantId) {
+      const row = await store.jobs.findErasure(tenantId);
+      if (row !== undefined) return row;
+      throw new PosthornError("not_found", `The tenant ${tenantId} was never erased.`);
+    },
+    async start() {
+      for (const tenantId of await store.jobs.listErasing()) run(tenantId);
+    },
+    async stop() {
+      isStopped = true;
+      for (const wake of wakers) wake();
+      await Promise.all(running.values());
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import type { EventType } from "../../domain/event-type.ts";
+import { matchesPattern, parsePattern, type Pattern } from "../../domain/pattern.ts";
+import type { EventTypeSchema } from "../../templates/templates.ts";
+
+/**
+ * The schemas of the event types that patterns name. None where a pattern also means types whose payloads are not known:
+ * one that has no schema, or whatever there is.
+ */
+export function listNamedSchemas(patterns: readonly string[], types: readonly EventType[]): EventTypeSchema[] {
+  const named = patterns.map((text) => listNamed(parsePattern(text), types));
+  if (named.some((list) => list.length === 0 || list.some(({ versions }) => versions.length === 0))) return [];
+  return [...new Set(named.flat())].flatMap(({ name, versions }) =>
+    versions.map(({ schema }) => ({ eventType: name, schema })),
+  );
+}
+
+function listNamed(pattern: Pattern, types: readonly EventType[]): EventType[] {
+  const [first] = pattern.words;
+  if (first === "*" || first === "#") return [];
+  return types.filter(({ name }) => matchesPattern(pattern, name));
+}

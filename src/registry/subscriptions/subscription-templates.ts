@@ -1,0 +1,41 @@
+import { fieldOf, templatesIn } from "../../deliver/senders/kind-settings.ts";
+import type { DestinationKind } from "../../deliver/senders/sender.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import type { SubscriptionInput } from "../../domain/subscription.ts";
+import type { FieldProblem } from "../../domain/subscription-rules.ts";
+import type { Template } from "../../templates/templates.ts";
+import type { Settings } from "../sealed-settings.ts";
+
+/** What is wrong with templates for events of these patterns. */
+export type ExamineTemplates = (
+  templates: readonly Template[],
+  events: readonly string[],
+) => Promise<readonly FieldProblem[]>;
+
+/** Throws for templates that cannot be used. Those that were saved before are not looked at again. */
+export async function refuseTemplates(
+  input: SubscriptionInput,
+  kind: DestinationKind,
+  known: Settings | undefined,
+  examine: ExamineTemplates | undefined,
+): Promise<void> {
+  const templates = templatesIn(input, kind);
+  if (examine === undefined || templates.length === 0 || isExamined(input, templates, kind, known)) return;
+  const [problem] = await examine(templates, input.events);
+  if (problem === undefined) return;
+  const field = fieldOf(problem.field, kind);
+  const end = problem.message.endsWith("?") ? "" : ".";
+  throw new PosthornError("invalid_field", `${field}: ${problem.message}${end}`, { field });
+}
+
+/** A schema that was changed since is no reason to refuse a change of something else. */
+function isExamined(
+  input: SubscriptionInput,
+  templates: readonly Template[],
+  kind: DestinationKind,
+  known: Settings | undefined,
+): boolean {
+  if (known === undefined) return false;
+  const before = [templatesIn(known, kind), known.events];
+  return JSON.stringify(before) === JSON.stringify([templates, input.events]);
+}

@@ -1,0 +1,147 @@
+import {
+  createTraceState,
+  isSpanContextValid,
+  ProxyTracerProvider,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace as api,
+  type Attributes,
+  type Context,
+  type Span,
+  type SpanContext,
+  type TracerProvider,
+} from "@opentelemetry/api";
+import { partsOf, type Trace } from "../domain/trace-context.ts";
+import type { Logger } from "./logger.ts";
+
+/** Spans for the OpenTelemetry SDK that was loaded into this process. None of its methods throws. */
+export interface Tracing {
+  /** An event comes in; a child of the trace that it came with. Undefined when the SDK makes no valid span. */
+  startAccept(name: string, attributes: Attributes, parent: Trace | undefined): RunningSpan | undefined;
+  /** An attempt at a destination; a child of the event's trace, and linked to it. */
+  startAttempt(name: string, attributes: Attributes, parent: Trace | undefined): RunningSpan | undefined;
+  /** Has the SDK export what it holds: the process ends soon. Never rejects; waits as long as the SDK does. */
+  flush(): Promise<void>;
+}
+
+export interface RunningSpan {
+  /** Its trace, with its own id: what goes on from here belongs to it. */
+  readonly trace: Trace;
+  /** Once. */
+  end(attributes: Attributes, failure?: SpanFailure): void;
+}
+
+interface SpanFailure {
+  /** One of few, for grouping. */
+  readonly type: string;
+  readonly reason: string | undefined;
+}
+
+/** Where all copies of the API look for the SDK; see its `internal/global-utils`. */
+const REGISTRY = Symbol.for("opentelemetry.js.api.1");
+
+/** Undefined when no SDK was registered before: then nothing is traced, and nothing is asked for each event. */
+export function findTracing(logger: Pick<Logger, "info" | "warn" | "error">): Tracing | undefined {
+  const provider = api.getTracerProvider();
+  // Without an SDK the API hands out its own provider, which has nobody behind it.
+  const isOwn = provider instanceof ProxyTracerProvider && provider.getDelegateTracer("posthorn") === undefined;
+  if (!isOwn) {
+    logger.info("an OpenTelemetry SDK is loaded, spans are recorded");
+    return createTracing(provider, logger);
+  }
+  const { version, trace } = (globalThis as { [REGISTRY]?: Registered })[REGISTRY] ?? {};
+  if (trace !== undefined) {
+    logger.warn({ version }, "no spans are recorded: the SDK was registered with an @opentelemetry/api before 1.9");
+  }
+  return undefined;
+}
+
+interface Registered {
+  version?: string;
+  trace?: unknown;
+}
+
+function createTracing(provider: TracerProvider, logger: Pick<Logger, "error">): Tracing {
+  const tracer = provider.getTracer("posthorn");
+  let hasFailed = false;
+
+  /** Once: what throws for one event throws for every one. */
+  function noteFault(error: unknown): void {
+    if (!hasFailed) logger.error({ error }, "the OpenTelemetry SDK failed, spans may be missing");
+    hasFailed = true;
+  }
+
+  /** Samplers and processors are code of the operator's: an event must not be lost by them. */
+  function guarded<Result>(act: () => Result): Result | undefined {
+    try {
+      return act();
+    } catch (error) {
+      noteFault(error);
+      return undefined;
+    }
+  }
+
+  function run(span: Span): RunningSpan | undefined {
+    const own = span.spanContext();
+    if (!isSpanContextValid(own)) return undefined;
+    const end = (attributes: Attributes, failure: SpanFailure | undefined) => {
+      span.setAttributes(attributes);
+      if (failure !== undefined) {
+        span.setAttribute("error.type", failure.type);
+        span.setStatus({
+          code: SpanStatusCode.ERROR,
+          ...(failure.reason !== undefined && { message: failure.reason }),
+        });
+      }
+      span.end();
+    };
+    return {
+      trace: writeContext(own),
+      end(attributes, failure) {
+        guarded(() => end(attributes, failure));
+      },
+    };
+  }
+
+  return {
+    startAccept: (name, attributes, parent) =>
+      guarded(() => {
+        const remote = parent === undefined ? undefined : readContext(parent);
+        return run(tracer.startSpan(name, { kind: SpanKind.CONSUMER, attributes }, childOf(remote)));
+      }),
+    startAttempt: (name, attributes, parent) =>
+      guarded(() => {
+        const remote = parent === undefined ? undefined : readContext(parent);
+        const links = remote === undefined ? [] : [{ context: remote }];
+        return run(tracer.startSpan(name, { kind: SpanKind.PRODUCER, attributes, links }, childOf(remote)));
+      }),
+    async flush() {
+      try {
+        const sdk: object = "getDelegate" in provider ? (provider as ProxyTracerProvider).getDelegate() : provider;
+        if ("forceFlush" in sdk && typeof sdk.forceFlush === "function") await sdk.forceFlush();
+      } catch (error) {
+        noteFault(error);
+      }
+    },
+  };
+}
+
+/** Not of what is active: events of several requests are worked on together. */
+function childOf(parent: SpanContext | undefined): Context {
+  return parent === undefined ? ROOT_CONTEXT : api.setSpanContext(ROOT_CONTEXT, parent);
+}
+
+function readContext(trace: Trace): SpanContext {
+  const { traceparent, tracestate } = partsOf(trace);
+  const [, traceId = "", spanId = "", flags = "00"] = traceparent.split("-");
+  const traceFlags = Number.parseInt(flags, 16);
+  const context = { traceId, spanId, traceFlags, isRemote: true };
+  return tracestate === undefined ? context : { ...context, traceState: createTraceState(tracestate) };
+}
+
+function writeContext({ traceId, spanId, traceFlags, traceState }: SpanContext): Trace {
+  const state = traceState?.serialize() ?? "";
+  const parent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
+  return state === "" ? parent : `${parent} ${state}`;
+}
