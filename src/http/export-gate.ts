@@ -1,6 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
-import { PosthornError } from "../domain/errors.ts";
 import { createTurns } from "../registry/in-turn.ts";
+import type { GiveWay } from "./give-way.ts";
+import { createKeyPlaces } from "./key-places.ts";
 
 /**
  * An export may be as long as the log. So few run at once, they read one after the other and only while their clients
@@ -23,46 +24,25 @@ export interface ExportGateOptions {
   maxExports: number;
   maxExportsPerKey: number;
   clock: Pick<Clock, "now" | "setTimer">;
-  isBusy: () => boolean;
+  giveWay: GiveWay;
 }
 
 /** Whose client takes nothing for so long is ended. */
 export const STALLED_MS = 60_000;
-const RETRY_AFTER_S = 10;
-/** While the loop is late a read waits in steps of this, and not for ever: an export is slow then, but goes on. */
-const WAIT_MS = 20;
-const MAX_WAITS = 50;
 
-export function createExportGate(options: ExportGateOptions): ExportGate {
-  const { maxExports, maxExportsPerKey, clock, isBusy } = options;
-  const byKey = new Map<string, number>();
+export function createExportGate({ maxExports, maxExportsPerKey, clock, giveWay }: ExportGateOptions): ExportGate {
+  const places = createKeyPlaces({
+    max: maxExports,
+    maxPerKey: maxExportsPerKey,
+    things: "exports",
+    advice: "Read one to its end, or close it, before you begin another.",
+  });
   const inTurn = createTurns();
-  let running = 0;
-
-  function refuse(what: string, max: number): never {
-    throw new PosthornError(
-      "too_many_requests",
-      `${max} exports run ${what} already. Read one to its end, or close it, before you begin another.`,
-      { retryAfterS: RETRY_AFTER_S, details: { limit: max } },
-    );
-  }
-
-  const wait = (ms: number) => new Promise<void>((resolve) => clock.setTimer(clock.now() + ms, resolve));
-
-  async function giveWay(): Promise<void> {
-    await new Promise<void>((resolve) => setImmediate(resolve));
-    for (let waits = 0; waits < MAX_WAITS && isBusy(); waits++) await wait(WAIT_MS);
-  }
 
   return {
     enter(keyId, endStalled) {
-      const ofKey = byKey.get(keyId) ?? 0;
-      if (ofKey >= maxExportsPerKey) refuse("with this key", maxExportsPerKey);
-      if (running >= maxExports) refuse("on this gateway", maxExports);
-      byKey.set(keyId, ofKey + 1);
-      running++;
+      const leave = places.take(keyId);
       let takenAt = clock.now();
-      let isOpen = true;
       const check = () => {
         if (clock.now() - takenAt >= STALLED_MS) endStalled();
         else timer = clock.setTimer(takenAt + STALLED_MS, check);
@@ -79,13 +59,8 @@ export function createExportGate(options: ExportGateOptions): ExportGate {
           takenAt = clock.now();
         },
         leave() {
-          if (!isOpen) return;
-          isOpen = false;
           timer.cancel();
-          running--;
-          const left = (byKey.get(keyId) ?? 1) - 1;
-          if (left === 0) byKey.delete(keyId);
-          else byKey.set(keyId, left);
+          leave();
         },
       };
     },

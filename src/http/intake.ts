@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../domain/clock.ts";
 import { isSendersFault, PosthornError } from "../domain/errors.ts";
 import { findLoop, readHops } from "../domain/hops.ts";
+import { readTrace } from "../domain/trace-context.ts";
 import { GENERIC_KIND, type Source } from "../domain/source.ts";
 import { allows, type Caller } from "../registry/keys.ts";
 import { withoutPathToken } from "../receive/admit.ts";
@@ -165,18 +166,22 @@ export function createIntake(options: IntakeOptions): Intake {
         heldBytes = 0;
       };
       try {
-        publisher.publish(body, { boundTenant: tenantId, hops }, ({ isBatch, results }) => {
-          letGo();
-          const failed = results.find(({ kind }) => kind === "failed");
-          // Nothing was taken in and some of it by our own fault: not a success that only its parts deny.
-          if (failed?.kind === "failed" && !results.some(isTakenIn)) return refuse(response, failed.error);
-          if (isBatch) return sendJson(response, 202, `{"events":[${results.map(describePublished).join(",")}]}`);
-          const [result] = results;
-          if (result === undefined)
-            return refuse(response, new PosthornError("internal_error", "Nothing was published."));
-          if (result.kind === "refused" || result.kind === "failed") return refuse(response, result.error);
-          sendJson(response, 202, describePublished(result));
-        });
+        publisher.publish(
+          body,
+          { boundTenant: tenantId, hops, trace: readTrace(request.headers) },
+          ({ isBatch, results }) => {
+            letGo();
+            const failed = results.find(({ kind }) => kind === "failed");
+            // Nothing was taken in and some of it by our own fault: not a success that only its parts deny.
+            if (failed?.kind === "failed" && !results.some(isTakenIn)) return refuse(response, failed.error);
+            if (isBatch) return sendJson(response, 202, `{"events":[${results.map(describePublished).join(",")}]}`);
+            const [result] = results;
+            if (result === undefined)
+              return refuse(response, new PosthornError("internal_error", "Nothing was published."));
+            if (result.kind === "refused" || result.kind === "failed") return refuse(response, result.error);
+            sendJson(response, 202, describePublished(result));
+          },
+        );
       } catch (error) {
         letGo();
         refuse(response, error);

@@ -1,9 +1,10 @@
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type RouteOptions } from "fastify";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
 import type { Scope } from "../registry/api-key.ts";
+import type { Author, Authors } from "../registry/authors.ts";
 import { allows, type Caller } from "../registry/keys.ts";
 import type { NoteServerError } from "../telemetry/server-errors.ts";
 import type { Authenticate } from "./authenticate.ts";
@@ -35,6 +36,9 @@ export interface HttpServer {
 export interface HttpServerOptions {
   intake: Intake;
   authenticate: Authenticate;
+  /** What a request changes is told as done by its key. */
+  authors: Pick<Authors, "run">;
+  clientAddress: (request: IncomingMessage) => string;
   tls: { certFile: string; keyFile: string } | undefined;
   headersTimeoutMs: number;
   requestTimeoutMs: number;
@@ -75,6 +79,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     clientErrorHandler: answerUnparsable,
   });
   const allowedMethods = watchMethods(app, HOT_ROUTES);
+  app.addHook("onRoute", (route) => nameAuthor(route, options));
   app.setValidatorCompiler(compileValidator);
   app.decorateRequest("caller", undefined);
   app.addHook("onRequest", async (request, reply) => {
@@ -144,6 +149,21 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       clearTimeout(cut);
       await app.close();
     },
+  };
+}
+
+/** Around the handler of every route that may change something or show a secret; lists that programs poll do without. */
+function nameAuthor(route: RouteOptions, { authors, clientAddress }: HttpServerOptions): void {
+  const { handler, method } = route;
+  const isRead = [method].flat().every((one) => one === "GET" || one === "HEAD");
+  if (isRead && route.config?.scope !== "admin") return;
+  route.handler = function handleAsAuthor(request, reply) {
+    const author: Author = {
+      actor: request.caller === undefined ? "anonymous" : `key:${request.caller.keyId}`,
+      via: `${request.method} ${request.routeOptions.url ?? ""}`,
+      address: clientAddress(request.raw),
+    };
+    return authors.run(author, () => handler.call(this, request, reply));
   };
 }
 

@@ -9,6 +9,8 @@ export const EXAMPLE = {
   tenant: "acme",
   /** Has no subscriptions, events or keys. */
   emptyTenant: "initech",
+  /** Was erased, and is being erased at the most. */
+  erasedTenant: "umbrella",
   subscription: "sub_01m7hw9xzjewcvkjd2bcd7444a",
   /** Whose secret is being rotated. */
   rotatingSubscription: "sub_01m7hw9y3ne8ptb0n057n5najk",
@@ -37,6 +39,8 @@ export const EXAMPLE = {
   /** Was ignored, and would be taken in now. */
   ignoredRequest: "req_01m7hwa0b7e6fsk6n8d3x2t9va",
   key: "key_01m7hwa17nec4b0n057n5najkh",
+  /** Is active, and its tenant's. */
+  alert: "alr_01m7hwa2b3e5xv0n7c9k4t6q1d",
   eventType: "order.created",
   job: "end-overlaps",
   /** Has two versions of a validation, this one the later. */

@@ -101,7 +101,10 @@ export const Count = Type.Integer({ minimum: 0 });
 /** Whatever somebody else put there. */
 export const Anything = Type.Object({}, { additionalProperties: true });
 export const Headers = Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())]));
-export const ManagedByDocs = oneOf(["api", "config", "former_config"], "Who may change it");
+export const ManagedByDocs = oneOf(
+  ["api", "config", "former_config", "contact"],
+  "Who may change it; `contact`: it is one of its tenant, and changed there",
+);
 
 /** Headers that mean the same wherever they are. */
 export const ETAG = { ETag: "Which version it is, for `If-Match`" };

@@ -3,7 +3,9 @@ import { DEAD_REASONS } from "../../domain/delivery.ts";
 import type { GATEWAY_EVENT_TYPES } from "../../domain/pattern.ts";
 import { MODES } from "../../domain/target.ts";
 import { EXAMPLE } from "./examples.ts";
-import { Count, Time, closed, count, named, nullable, oneOf, text } from "./operation-docs.ts";
+import { ALERT_RULES } from "../../domain/alert-rules.ts";
+import { ALERT_SUMMARY, AlertCauses, AlertUnit, RuleName, Severity } from "../routes/alerts.docs.ts";
+import { Count, Time, closed, count, named, nullable, oneOf, text, textOrNull } from "./operation-docs.ts";
 import { exampleOf } from "./shown.ts";
 
 /** What the gateway tells of itself: the `data` of each event. */
@@ -32,9 +34,22 @@ const last_error = nullable(text(ERROR));
 const down_for_s = Type.Integer({ minimum: 0, description: "Seconds since it could be reached" });
 const deadInARow = (example: number) => count(example, "Dead deliveries since the last success");
 const alert = {
-  code: oneOf(["validation_broken"]),
-  subject: text(`${EXAMPLE.endpoint}.json`, "What it is about: here the name of a file"),
-  endpoint: text(EXAMPLE.endpoint),
+  alert_id: text(EXAMPLE.alert),
+  rule: RuleName,
+  code: Type.With(RuleName, { description: "The same" }),
+  severity: Severity,
+  summary: text(ALERT_SUMMARY, "In one line, for a chat or a phone"),
+  description: text(ALERT_RULES.dead_letters.description),
+  subject: nullable(text(EXAMPLE.newName, "The worst of its causes")),
+  endpoint: textOrNull("With `validation_broken`: whose validation it is"),
+  reason: textOrNull("What is known of that cause"),
+  count: count(1, "How many causes it has"),
+  causes: AlertCauses,
+  value: Type.Number({ examples: [1] }),
+  threshold: Type.Number({ examples: [0] }),
+  unit: AlertUnit,
+  since: Time,
+  acknowledged: Type.Boolean(),
 };
 
 export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
@@ -152,18 +167,19 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
   ),
   own(
     "alert.fired",
-    {
-      ...alert,
-      reason: text("does not compile: unknown type"),
-      since: Time,
-      action_required: text("Correct the file, or delete it; until then the validation before stays in force"),
-    },
-    "Something needs the operator",
-    "`validation_broken`: a file in the folder of validations cannot be used; the one before is in force.",
+    { ...alert, cleared_at: nullable(Time), action_required: text(ALERT_RULES.dead_letters.actionRequired) },
+    "Something is wrong",
+    "One message for all causes of a kind. It comes again when there is more of it, not before the cool-down of its " +
+      "rule is over.",
   ),
   own(
     "alert.cleared",
-    { ...alert, since: Time, cleared_at: Type.With(Time, { examples: [EXAMPLE.laterTime] }) },
+    {
+      ...alert,
+      summary: text(`Over: ${ALERT_RULES.dead_letters.description}`),
+      cleared_at: Type.With(Time, { examples: [EXAMPLE.laterTime] }),
+      action_required: textOrNull(),
+    },
     "What an alert told of is over",
   ),
   own(

@@ -1,4 +1,6 @@
 import { HOT_OPERATIONS, INTAKE_DOCS } from "../intake.docs.ts";
+import { AUDIT_DOCS } from "../routes/audit.docs.ts";
+import { ALERT_DOCS } from "../routes/alerts.docs.ts";
 import { DELIVERY_DOCS } from "../routes/deliveries.docs.ts";
 import { DOCUMENTATION_DOCS } from "../routes/documentation.docs.ts";
 import { EVENT_DOCS } from "../routes/events.docs.ts";
@@ -12,9 +14,11 @@ import { REQUEST_DOCS } from "../routes/requests.docs.ts";
 import { PARKED_DOCS } from "../routes/parked.docs.ts";
 import { SOURCE_DOCS } from "../routes/sources.docs.ts";
 import { STATISTICS_DOCS } from "../routes/statistics.docs.ts";
+import { STREAM_DOCS } from "../routes/stream.docs.ts";
 import { SUBSCRIPTION_DOCS } from "../routes/subscriptions.docs.ts";
 import { SUBSCRIPTION_SECRET_DOCS } from "../routes/subscription-secrets.docs.ts";
 import { TARGET_DOCS } from "../routes/targets.docs.ts";
+import { TEMPLATE_DOCS } from "../routes/templates.docs.ts";
 import { TENANT_DOCS } from "../routes/tenants.docs.ts";
 import { TEST_DELIVERY_DOCS } from "../routes/test-delivery.docs.ts";
 import { VALIDATION_DOCS } from "../routes/validations.docs.ts";
@@ -28,10 +32,12 @@ import type { Json } from "./schema-writer.ts";
 export const AREAS = [
   INTAKE_DOCS,
   EVENT_DOCS,
+  STREAM_DOCS,
   SUBSCRIPTION_DOCS,
   TEST_DELIVERY_DOCS,
   SUBSCRIPTION_SECRET_DOCS,
   FILTER_DOCS,
+  TEMPLATE_DOCS,
   TARGET_DOCS,
   DELIVERY_DOCS,
   REPLAY_DOCS,
@@ -44,7 +50,9 @@ export const AREAS = [
   ...(await Promise.all(PLUGINS.map((plugin) => plugin.loadDocs()))),
   TENANT_DOCS,
   KEY_DOCS,
+  AUDIT_DOCS,
   JOB_DOCS,
+  ALERT_DOCS,
   OPERATION_DOCS,
   DOCUMENTATION_DOCS,
 ];

@@ -14,13 +14,26 @@ export interface HoldFacts {
   mode: TargetMode | undefined;
 }
 
-export function presentDelivery(delivery: StoredDelivery, hold: HoldFacts): AnswerOf<typeof Described> {
+/** As lists show it, with what holds it now. */
+export function createDeliveryPresenter(parts: {
+  subscriptions: { find(seq: number): Subscription | undefined };
+  scheduler: { findMode(seq: number): TargetMode | undefined };
+}): (delivery: StoredDelivery) => AnswerOf<typeof Described> {
+  return (delivery) =>
+    presentDelivery(delivery, {
+      subscription: parts.subscriptions.find(delivery.subscriptionSeq),
+      mode: parts.scheduler.findMode(delivery.subscriptionSeq),
+    });
+}
+
+function presentDelivery(delivery: StoredDelivery, hold: HoldFacts): AnswerOf<typeof Described> {
   return {
     id: formatDeliveryId(delivery.eventSeq, delivery.subscriptionSeq),
     event_id: delivery.eventId,
     event_type: delivery.eventType,
     tenant_id: delivery.tenantId,
     subscription_id: delivery.subscriptionId,
+    subscription_name: hold.subscription?.name ?? null,
     status: delivery.state,
     hold_reason: holdReason(delivery, hold),
     generation: delivery.generation,

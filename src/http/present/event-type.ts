@@ -14,6 +14,7 @@ export function presentEventType(type: EventType): AnswerOf<typeof Described> {
     deprecated_at: isoTime(type.deprecatedAt) ?? null,
     replaced_by: type.replacedBy ?? null,
     enforce: type.enforce,
+    mask: type.mask ?? [],
     versions: type.versions.map(({ version, schema, example, createdAt }) => ({
       version,
       schema,

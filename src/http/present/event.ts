@@ -29,6 +29,8 @@ export function presentEvent(event: StoredEvent) {
     content_type: event.contentType ?? null,
     size: event.size,
     schema_result: details.schema_result ?? null,
+    masked: details.masked ?? 0,
+    body_erased_at: isoTime(event.erasedAt) ?? null,
     headers: request?.headers,
     delivery_count: event.deliveryCount,
   };
@@ -42,6 +44,8 @@ interface PublishedDetails {
   expires_at?: number;
   metadata?: unknown;
   schema_result?: unknown;
+  /** How many values were replaced before it was stored. */
+  masked?: number;
 }
 
 /** A JSON body goes out as the text that came in: numbers beyond 2^53 survive. */
@@ -51,6 +55,11 @@ export function presentBody(event: StoredEvent, body: Uint8Array | undefined): s
   const text = bytes.toString("utf8");
   if (!Buffer.from(text, "utf8").equals(bytes)) return `"payload_base64":${JSON.stringify(bytes.toString("base64"))}`;
   return `"payload":${isJson(event, text) ? text : JSON.stringify(text)}`;
+}
+
+/** Outside of strings JSON may have line ends, inside of them it has none. */
+export function oneLine(json: string): string {
+  return json.replaceAll(/[\r\n]/g, " ");
 }
 
 function isJson(event: StoredEvent, text: string): boolean {

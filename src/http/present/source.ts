@@ -2,7 +2,7 @@ import { MASK } from "../../domain/mask.ts";
 import { fillIn } from "../../domain/shape.ts";
 import { SourceInput } from "../../domain/source.ts";
 import type { SourceSecret } from "../../domain/source-secrets.ts";
-import { isCredentialOption } from "../../registry/sources/source-settings.ts";
+import { maskOptions } from "../../registry/sources/source-settings.ts";
 import type { SourceRecord } from "../../registry/sources/source-record.ts";
 import type { AnswerOf } from "../openapi/operation-docs.ts";
 import type { Source as Described } from "../routes/sources.docs.ts";
@@ -48,9 +48,4 @@ const MIN_HINTED_LENGTH = 16;
 /** By what its owner may recognise it; of a short one nothing. */
 function hintOf({ secret }: SourceSecret): string {
   return secret.length < MIN_HINTED_LENGTH ? "…" : `…${secret.slice(-HINT_LENGTH)}`;
-}
-
-function maskOptions(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const entries = Object.entries(options);
-  return Object.fromEntries(entries.map(([name, value]) => [name, isCredentialOption(name) ? MASK : value]));
 }

@@ -1,4 +1,5 @@
 import { presentRetention } from "../../domain/retention.ts";
+import { toContact } from "../../domain/contact.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { quotasOf } from "../../registry/tenants.ts";
 import type { TenantUsage } from "../../store/port/reads.ts";
@@ -12,6 +13,10 @@ export function presentTenant(tenant: Tenant, usage: TenantUsage | undefined): A
     id: tenant.id,
     name: tenant.name,
     contact_email: tenant.contactEmail ?? null,
+    contacts: tenant.contacts.map((contact) => {
+      const { way, address, about = [] } = toContact(contact) ?? {};
+      return { ...(way !== undefined && { [way]: address }), about };
+    }),
     quotas: quotasOf(tenant),
     retention: presentRetention(tenant.retention),
     usage: {

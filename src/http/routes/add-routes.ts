@@ -2,6 +2,10 @@ import type { FastifyInstance } from "fastify";
 import type { Scheduler } from "../../deliver/scheduler.ts";
 import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import type { Clock } from "../../domain/clock.ts";
+import type { AuditTrail } from "../../operate/audit-trail.ts";
+import type { Alerts } from "../../operate/alerts/alerts.ts";
+import type { BodyErasures } from "../../operate/body-erasure.ts";
+import type { TenantErasures } from "../../operate/tenant-erasure.ts";
 import type { BulkReplays } from "../../operate/replays/bulk-replays.ts";
 import type { EventTypes } from "../../registry/event-types/event-types.ts";
 import type { Jobs } from "../../operate/jobs.ts";
@@ -23,17 +27,21 @@ import type { BodyChecker } from "../../receive/text/body-check.ts";
 import type { ValidationChecker } from "../../receive/validation/validation-check.ts";
 import type { ParkedMessages } from "../../receive/pulled/parked-messages.ts";
 import type { RequestReplays } from "../../receive/request-replay.ts";
-import type { StoredDelivery } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import type { NoteServerError } from "../../telemetry/server-errors.ts";
 import type { ExportGate } from "../export-gate.ts";
+import { addAuditRoutes } from "./audit.ts";
+import type { Streams } from "../stream/streams.ts";
+import { addAlertRoutes } from "./alerts.ts";
 import { addCatalogRoute } from "./catalog.ts";
 import { addDeliveryRoutes } from "./deliveries.ts";
 import { addDocumentationRoutes } from "./documentation.ts";
 import { addEventRoutes } from "./events.ts";
 import { addEventExportRoute } from "./events-export.ts";
 import { addEventTypeRoutes } from "./event-types.ts";
+import type { Templates } from "../../templates/templates.ts";
+import { addTemplateRoutes } from "./templates.ts";
 import { addFilterRoutes } from "./filters.ts";
 import { addJobRoutes } from "./jobs.ts";
 import { addKeyRoutes } from "./keys.ts";
@@ -43,15 +51,17 @@ import { addReplayRoutes } from "./replays.ts";
 import { addRequestRoutes } from "./requests.ts";
 import { addSourceRoutes } from "./sources.ts";
 import { addStatisticsRoutes } from "./statistics.ts";
+import { addStreamRoute } from "./stream.ts";
 import { addSubscriptionRoutes } from "./subscriptions.ts";
 import { addSubscriptionSecretRoutes } from "./subscription-secrets.ts";
 import { addTargetRoutes } from "./targets.ts";
+import { addTenantErasureRoutes } from "./tenant-erasure.ts";
 import { addTenantRoutes } from "./tenants.ts";
 import { watchDocumentedRoutes } from "../openapi/documented-routes.ts";
 import { addTestDeliveryRoutes } from "./test-delivery.ts";
 import { addValidationTrialRoute } from "./validation-trial.ts";
 import { addValidationRoutes } from "./validations.ts";
-import { presentDelivery } from "../present/delivery.ts";
+import { createDeliveryPresenter } from "../present/delivery.ts";
 
 /** Every route that Fastify serves but those of plugins; the two hot ones are in `intake.ts`. */
 export interface RouteParts {
@@ -60,9 +70,11 @@ export interface RouteParts {
   open: { status: boolean; metrics: boolean; catalog: boolean };
   store: Store;
   clock: Clock;
+  trail: AuditTrail;
   logger: Logger;
   onServerError: NoteServerError;
   exports: ExportGate;
+  streams: Streams;
   scheduler: Pick<Scheduler, "findMode" | "targets">;
   status: Status;
   kinds: DestinationKinds;
@@ -78,26 +90,26 @@ export interface RouteParts {
   keys: Keys;
   rotation: SecretRotation;
   replays: Replays;
+  bodyErasures: BodyErasures;
+  erasures: TenantErasures;
   resume: Resume;
   tests: TestDeliveries;
   bulkReplays: BulkReplays;
   jobs: Jobs;
+  alerts: Alerts;
   statistics: Statistics;
   validations: Validations;
   validationChecker: Pick<ValidationChecker, "tryOut">;
   bodies: Pick<BodyChecker, "check">;
+  templates: Pick<Templates, "examine" | "render">;
 }
 
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   // Before all others: those that come after it are in the reference.
   addDocumentationRoutes(app, { routes: watchDocumentedRoutes(app), version: parts.version });
-  const { open, store, clock, logger, scheduler, status, kinds, subscriptions, sources } = parts;
+  const { open, store, clock, trail, logger, scheduler, status, kinds, subscriptions, sources } = parts;
   const { eventTypes, tenants, keys, rotation, replays, bulkReplays, resume, tests, jobs, statistics } = parts;
-  const present = (delivery: StoredDelivery) =>
-    presentDelivery(delivery, {
-      subscription: subscriptions.find(delivery.subscriptionSeq),
-      mode: scheduler.findMode(delivery.subscriptionSeq),
-    });
+  const present = createDeliveryPresenter(parts);
   addOperationRoutes(app, {
     readiness: status.readiness,
     onServerError: parts.onServerError,
@@ -106,8 +118,9 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     statusIsPublic: open.status,
     metricsArePublic: open.metrics,
   });
-  addEventRoutes(app, { store, replays, presentDelivery: present });
+  addEventRoutes(app, { store, replays, bodyErasures: parts.bodyErasures, presentDelivery: present });
   addEventExportRoute(app, { store, exports: parts.exports });
+  addStreamRoute(app, { streams: parts.streams, subscriptions, keys });
   addDeliveryRoutes(app, { store, kinds, subscriptions, replays, bulkReplays, presentDelivery: present });
   addReplayRoutes(app, { bulkReplays });
   addRequestRoutes(app, {
@@ -122,8 +135,11 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   });
   addSourceRoutes(app, {
     sources,
-    onTokenRead: ({ source }, caller) =>
-      logger.info({ source: source.name, key_id: caller?.keyId }, "the path token was read"),
+    async onTokenRead({ source }, caller) {
+      const { name: id, tenantId } = source;
+      await trail.note({ act: "source.reveal_path_token", kind: "source", id, tenantId });
+      logger.info({ source: id, key_id: caller?.keyId }, "the path token was read");
+    },
     onSecretsChanged: ({ source }, what, caller) =>
       logger.info({ source: source.name, what, key_id: caller?.keyId }, "the secrets of a source were changed"),
   });
@@ -139,30 +155,38 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   addParkedRoutes(app, {
     sources,
     parked: parts.parked,
+    trail,
     onMoved: (source, act, count, caller) =>
       logger.info({ source, count, key_id: caller?.keyId }, `parked messages were ${act}`),
   });
   addStatisticsRoutes(app, { statistics, subscriptions, store });
-  addTestDeliveryRoutes(app, { kinds, subscriptions, tests, presentDelivery: present });
+  addTestDeliveryRoutes(app, { kinds, subscriptions, tests, trail, presentDelivery: present });
   addFilterRoutes(app, { store });
+  addTemplateRoutes(app, { store, clock, kinds, subscriptions, eventTypes, templates: parts.templates });
   addTargetRoutes(app, {
     targets: parts.targets,
     sharedTargets: parts.sharedTargets,
     subscriptions,
     scheduler,
     store,
+    trail,
   });
   addTenantRoutes(app, { tenants, store });
+  addTenantErasureRoutes(app, { erasures: parts.erasures });
   addKeyRoutes(app, { keys, clock });
   addEventTypeRoutes(app, { eventTypes });
   if (open.catalog) addCatalogRoute(app, { eventTypes });
   addSubscriptionSecretRoutes(app, {
     subscriptions,
     rotation,
-    onSecretRead: ({ id, name }, caller) =>
-      logger.info({ subscription_id: id, subscription: name, key_id: caller?.keyId }, "the secret was read"),
+    async onSecretRead({ id, tenantId, name }, caller) {
+      await trail.note({ act: "subscription.reveal_secret", kind: "subscription", id, tenantId });
+      logger.info({ subscription_id: id, subscription: name, key_id: caller?.keyId }, "the secret was read");
+    },
   });
-  addJobRoutes(app, { jobs });
+  addJobRoutes(app, { jobs, trail });
+  addAuditRoutes(app, { trail, subscriptions, exports: parts.exports });
+  addAlertRoutes(app, { alerts: parts.alerts, store, clock });
   addValidationRoutes(app, { validations: parts.validations });
   addValidationTrialRoute(app, {
     validations: parts.validations,

@@ -30,6 +30,7 @@ export const Delivery = named(
       event_type: text(EXAMPLE.eventType),
       tenant_id: text(EXAMPLE.tenant),
       subscription_id: text(EXAMPLE.subscription),
+      subscription_name: nullable(text("ERP", "As it is called now; null when it was deleted")),
       status: Type.Enum([...DELIVERY_STATES], { examples: ["dead"] }),
       hold_reason: nullable(
         oneOf(

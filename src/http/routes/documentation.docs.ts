@@ -7,6 +7,9 @@ export const DOCUMENTATION_DOCS: AreaDocs = {
   tag: "Reference",
   description: "This reference itself",
   operations: {
+    "GET /": {
+      answer: { ...page, description: "A page", contentType: "text/html", example: "<!doctype html>…" },
+    },
     "GET /openapi.json": {
       answer: {
         description: "OpenAPI 3.1",

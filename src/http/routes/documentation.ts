@@ -11,6 +11,7 @@ export interface DocumentationRoutesOptions {
 /** What the API is, for programs and for people. Open to everybody; made when somebody first asks, for all. */
 export function addDocumentationRoutes(app: FastifyInstance, { routes, version }: DocumentationRoutesOptions): void {
   let made: Promise<Record<"document" | "page" | "script", Prepared>> | undefined;
+  let home: Promise<Prepared> | undefined;
 
   /** In steps, so that what comes in meanwhile does not wait for all of it. */
   async function make() {
@@ -26,19 +27,31 @@ export function addDocumentationRoutes(app: FastifyInstance, { routes, version }
     await nextTurn();
     return {
       document: await prepare(json, { "content-type": "application/json" }),
-      page: await prepare(page, {
-        "content-type": "text/html; charset=utf-8",
-        "content-security-policy": PAGE_POLICY,
-        "referrer-policy": "no-referrer",
-      }),
+      page: await prepare(page, pageHeaders(PAGE_POLICY)),
       script: await prepare(PAGE_SCRIPT, { "content-type": "text/javascript; charset=utf-8" }),
     };
+  }
+
+  async function makeHome() {
+    const { HOME_POLICY, renderHome } = await import("../openapi/home-page.ts");
+    return prepare(renderHome(version), pageHeaders(HOME_POLICY));
   }
 
   const send = (what: "document" | "page" | "script") => async (request: FastifyRequest, reply: FastifyReply) =>
     sendPrepared(request, reply, (await (made ??= make()))[what]);
 
+  app.get("/", { schema: { summary: "A page that says where everything is" } }, async (request, reply) =>
+    sendPrepared(request, reply, await (home ??= makeHome())),
+  );
   app.get("/openapi.json", { schema: { summary: "This API as an OpenAPI document" } }, send("document"));
   app.get("/docs", { schema: { summary: "This reference" } }, send("page"));
   app.get("/docs/page.js", { schema: { summary: "The script of this reference" } }, send("script"));
+}
+
+function pageHeaders(policy: string) {
+  return {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": policy,
+    "referrer-policy": "no-referrer",
+  };
 }

@@ -71,7 +71,7 @@ export function readEventFilter(query: EventParameters, { caller }: Pick<Fastify
   return filter;
 }
 
-function refuseNoPattern(type: string): void {
+export function refuseNoPattern(type: string): void {
   try {
     parsePattern(type);
   } catch (error) {

@@ -4,7 +4,7 @@ import { Type, type Static } from "typebox";
 import type { EventFilter } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
 import type { Export, ExportGate } from "../export-gate.ts";
-import { presentBody, presentEvent } from "../present/event.ts";
+import { oneLine, presentBody, presentEvent } from "../present/event.ts";
 import { EventQuery, readEventFilter } from "./event-query.ts";
 
 const ExportQuery = Type.Object(EventQuery, { additionalProperties: false });
@@ -66,11 +66,6 @@ async function* exportEvents(
     }
     cursor = page.nextCursor;
   } while (cursor !== undefined);
-}
-
-/** Outside of strings JSON may have line ends, inside of them it has none. */
-function oneLine(json: string): string {
-  return json.replaceAll(/[\r\n]/g, " ");
 }
 
 async function* prepend(first: IteratorResult<Buffer, void>, rest: AsyncGenerator<Buffer, void>) {

@@ -21,7 +21,7 @@ import { Delivery, REPLAYED_DELIVERY } from "./deliveries.docs.ts";
 
 const payload = { order_id: 1001, total: "12.50" };
 
-const Event = named(
+export const Event = named(
   "Event",
   closed(
     {
@@ -45,6 +45,8 @@ const Event = named(
       published_at: Type.String({ format: "date-time", description: "When it was on disk" }),
       content_type: nullable(text("application/json")),
       size: count(43, "Of the body, in bytes"),
+      body_erased_at: nullable(Type.String({ format: "date-time", description: "Somebody had its body erased then" })),
+      masked: Type.Integer({ minimum: 0, description: "How many values were replaced before it was stored" }),
       schema_result: nullable(
         closed({
           valid: Type.Boolean(),
@@ -57,6 +59,14 @@ const Event = named(
     "An immutable fact",
   ),
 );
+
+/** Its body, where it is shown. */
+export const Payload = {
+  payload: Type.Optional(
+    Type.Unknown({ description: "The body: JSON as it came in, other text as a string", examples: [payload] }),
+  ),
+  payload_base64: Type.Optional(Type.String({ description: "A body that is no text" })),
+};
 
 export const EVENT_DOCS: AreaDocs = {
   tag: "Events",
@@ -93,20 +103,20 @@ export const EVENT_DOCS: AreaDocs = {
       params: { id: EXAMPLE.event },
       answer: {
         description: "With its body and its deliveries",
-        schema: named(
-          "EventWithDeliveries",
-          extended(Event, {
-            deliveries: Type.Array(Delivery),
-            payload: Type.Optional(
-              Type.Unknown({
-                description: "The body: JSON as it came in, other text as a string",
-                examples: [payload],
-              }),
-            ),
-            payload_base64: Type.Optional(Type.String({ description: "A body that is no text" })),
-          }),
-        ),
+        schema: named("EventWithDeliveries", extended(Event, { deliveries: Type.Array(Delivery), ...Payload })),
       },
+    },
+    "DELETE /api/v1/events/:id/body": {
+      description:
+        "Erases the body, what destinations answered to it, and the bodies of requests that were the same one again. While " +
+        "deliveries are open it is refused; with `force` they become dead letters (`erased`). It cannot be undone.",
+      params: { id: EXAMPLE.event },
+      answer: {
+        description: "Erased",
+        schema: closed({ event_id: Type.String(), ended_deliveries: Type.Integer({ minimum: 0 }) }),
+        example: { event_id: EXAMPLE.event, ended_deliveries: 0 },
+      },
+      errors: ["conflict"],
     },
     "POST /api/v1/events/:id/replay": {
       params: { id: EXAMPLE.event },

@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { SEARCH_BUDGET_MS } from "../../domain/event-search.ts";
+import { refuseErased, type BodyErasures } from "../../operate/body-erasure.ts";
 import type { Replays } from "../../operate/replays/replays.ts";
 import type { StoredDelivery, StoredEvent } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
@@ -21,16 +22,24 @@ const ReplayBody = Type.Object(
   { additionalProperties: false },
 );
 
+const EraseQuery = Type.Object(
+  { force: Type.Optional(Type.Boolean({ default: false, description: "Open deliveries become dead letters" })) },
+  { additionalProperties: false },
+);
+
 export interface EventRoutesOptions {
   store: Store;
   replays: Replays;
+  bodyErasures: BodyErasures;
   presentDelivery: (delivery: StoredDelivery) => object;
 }
 
 /** More are in the list of deliveries. */
 const FIRST_DELIVERIES = { limit: 1000, cursor: undefined };
 
-export function addEventRoutes(app: FastifyInstance, { store, replays, presentDelivery }: EventRoutesOptions): void {
+export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions): void {
+  const { store, replays, bodyErasures, presentDelivery } = options;
+
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     "/api/v1/events",
     {
@@ -68,8 +77,18 @@ export function addEventRoutes(app: FastifyInstance, { store, replays, presentDe
     },
     async (request, reply) => {
       const event = await getEvent(request.params.id, request.caller?.tenantId);
+      refuseErased(event);
       const deliveries = await replays.replayEvent(event, request.body?.subscription_id);
       return reply.code(202).send({ event_id: event.id, deliveries: deliveries.map(presentDelivery) });
+    },
+  );
+
+  app.delete<{ Params: { id: string }; Querystring: Static<typeof EraseQuery> }>(
+    "/api/v1/events/:id/body",
+    { config: { scope: "admin" }, schema: { summary: "Erase the body of an event", querystring: EraseQuery } },
+    async ({ params, query, caller }) => {
+      const event = await getEvent(params.id, caller?.tenantId);
+      return { event_id: event.id, ended_deliveries: await bodyErasures.erase(event, query.force === true) };
     },
   );
 

@@ -1,33 +1,21 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
-import { DEFAULT_TENANT, PRIORITIES } from "../../domain/event.ts";
+import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { explainFilter, parseFilter, type Filter, type FilterFacts } from "../../domain/filter.ts";
-import { createFilterFacts, parseQuery } from "../../route/filter-facts.ts";
+import { parseQuery } from "../../domain/parse-query.ts";
+import { createFilterFacts } from "../../route/filter-facts.ts";
 import type { Store } from "../../store/store.ts";
 import { presentFilterFailure } from "../present/filter.ts";
+import { lowerNames, SampleEvent, StoredEventId } from "./sample-event.ts";
 
 const Members = Type.Record(Type.String(), Type.Unknown());
-
-const SampleEvent = Type.Object(
-  {
-    event_type: Type.Optional(Type.String({ maxLength: 255 })),
-    source: Type.Optional(Type.String({ maxLength: 128 })),
-    tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
-    priority: Type.Optional(Type.Union(PRIORITIES.map((priority) => Type.Literal(priority)))),
-    headers: Type.Optional(Members),
-    query: Type.Optional(Type.Union([Members, Type.String({ description: "As it stands in a URL" })])),
-    metadata: Type.Optional(Members),
-    data: Type.Optional(Type.Unknown({ description: "The body; leave it out for one that is not JSON" })),
-  },
-  { additionalProperties: false },
-);
 
 const TestBody = Type.Object(
   {
     filter: Type.Union([Members, Type.String()], { description: "As `event_filter` of a subscription" }),
     event: Type.Optional(SampleEvent),
-    event_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: "An event that was received" })),
+    event_id: Type.Optional(StoredEventId),
   },
   { additionalProperties: false },
 );
@@ -72,17 +60,14 @@ function readFilter(value: unknown): Filter {
 }
 
 /** A sample has what every event has, though it was not said. */
-function toFacts(event: Static<typeof SampleEvent>, boundTenant: string | undefined): FilterFacts {
+function toFacts(event: SampleEvent, boundTenant: string | undefined): FilterFacts {
   const { headers, query } = event;
   return {
     event_type: event.event_type,
     source: event.source,
     tenant_id: event.tenant_id ?? boundTenant ?? DEFAULT_TENANT,
     priority: event.priority ?? "normal",
-    headers:
-      headers === undefined
-        ? undefined
-        : Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+    headers: headers && lowerNames(headers),
     query: typeof query === "string" ? parseQuery(query) : query,
     metadata: event.metadata,
     data: event.data,

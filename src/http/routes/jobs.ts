@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import type { AuditTrail } from "../../operate/audit-trail.ts";
 import type { Jobs, KnownJob } from "../../operate/jobs.ts";
 import type { JobRun } from "../../store/port/jobs.ts";
 import { isoTime } from "../present/time.ts";
@@ -6,7 +7,13 @@ import { isoTime } from "../present/time.ts";
 /** Jobs are of the whole gateway. */
 const OPERATOR = { scope: "admin", unbound: true } as const;
 
-export function addJobRoutes(app: FastifyInstance, { jobs }: { jobs: Jobs }): void {
+export interface JobRoutesOptions {
+  jobs: Jobs;
+  trail: Pick<AuditTrail, "note">;
+}
+
+export function addJobRoutes(app: FastifyInstance, options: JobRoutesOptions): void {
+  const { jobs, trail } = options;
   app.get("/api/v1/jobs", { config: OPERATOR, schema: { summary: "List jobs" } }, async () => ({
     data: (await jobs.list()).map(presentJob),
   }));
@@ -16,7 +23,9 @@ export function addJobRoutes(app: FastifyInstance, { jobs }: { jobs: Jobs }): vo
     { config: OPERATOR, schema: { summary: "Run a job now" } },
     async (request, reply) => {
       const { name } = request.params;
-      return reply.code(202).send({ name, run: await jobs.runNow(name) });
+      const run = await jobs.runNow(name);
+      await trail.note({ act: "job.run", kind: "job", id: name, details: { run } });
+      return reply.code(202).send({ name, run });
     },
   );
 }

@@ -47,6 +47,7 @@ const GatewayStatus = named(
     }),
     last_error: LastError,
     health: Health,
+    active_alerts: Type.Integer({ minimum: 0, description: "`GET /api/v1/alerts` says which" }),
     targets: Type.Array(
       closed({
         name: text("ERP"),

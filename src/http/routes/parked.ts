@@ -10,6 +10,7 @@ import {
 import type { ParkedMessage, ParkedQueue } from "../../brokers/parked/parked.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import type { ParkedMessages } from "../../receive/pulled/parked-messages.ts";
+import type { AuditTrail } from "../../operate/audit-trail.ts";
 import type { Caller } from "../../registry/keys.ts";
 import type { Sources } from "../../registry/sources/sources.ts";
 import { isoTime } from "../present/time.ts";
@@ -44,11 +45,18 @@ const PurgeBody = Type.Object(
 export interface ParkedRoutesOptions {
   sources: Pick<Sources, "get">;
   parked: ParkedMessages;
+  trail: Pick<AuditTrail, "note">;
   onMoved(source: string, act: "requeued" | "purged", count: number, caller: Caller | undefined): void;
 }
 
-export function addParkedRoutes(app: FastifyInstance, { sources, parked, onMoved }: ParkedRoutesOptions): void {
+export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, onMoved }: ParkedRoutesOptions): void {
   const open = (name: string) => parked.open(sources.get(name, undefined).thing.source);
+
+  /** A broker's queue and the store have no transaction in common: what is wanted is noted before, what was done after. */
+  function note(act: string, id: string, details: Readonly<Record<string, unknown>>): Promise<void> {
+    const { tenantId } = sources.get(id, undefined).thing.source;
+    return trail.note({ act: `parked.${act}`, kind: "source", id, tenantId, details });
+  }
 
   app.get<{ Params: { name: string }; Querystring: Static<typeof ListQuery> }>(
     "/api/v1/sources/:name/parked",
@@ -82,7 +90,10 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, onMoved
     "/api/v1/sources/:name/parked/requeue",
     { config: OPERATOR, schema: { summary: "Put parked messages back where they came from", body: RequeueBody } },
     async ({ params, body, caller }) => {
-      const { requeued, withoutOrigin, isCutOff } = await requeueParked(open(params.name), toFilter(body));
+      const queue = open(params.name);
+      await note("requeue", params.name, { wanted: body });
+      const { requeued, withoutOrigin, isCutOff } = await requeueParked(queue, toFilter(body));
+      await note("requeued", params.name, { requeued });
       onMoved(params.name, "requeued", requeued, caller);
       return { requeued, without_origin: withoutOrigin, complete: !isCutOff };
     },
@@ -93,8 +104,11 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, onMoved
     { config: OPERATOR, schema: { summary: "Delete parked messages", body: PurgeBody } },
     async ({ params, body, caller }) => {
       const count = body?.count ?? -1;
-      const outcome = await purgeParked(open(params.name), toFilter(body), count);
+      const queue = open(params.name);
+      await note("purge", params.name, { wanted: body });
+      const outcome = await purgeParked(queue, toFilter(body), count);
       if ("current" in outcome) throw unconfirmed(outcome.current, body?.count);
+      await note("purged", params.name, { purged: outcome.purged });
       onMoved(params.name, "purged", outcome.purged, caller);
       return { purged: outcome.purged, complete: !outcome.isCutOff };
     },

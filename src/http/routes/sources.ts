@@ -38,7 +38,7 @@ const RotateBody = Type.Object(
 export interface SourceRoutesOptions {
   sources: Sources;
   /** Somebody has seen the path token. */
-  onTokenRead: (record: SourceRecord, caller: Caller | undefined) => void;
+  onTokenRead: (record: SourceRecord, caller: Caller | undefined) => Promise<void>;
   /** Somebody has changed what the source verifies with. */
   onSecretsChanged: (record: SourceRecord, what: "rotated" | "retired", caller: Caller | undefined) => void;
 }
@@ -135,7 +135,7 @@ export function addSourceRoutes(app: FastifyInstance, options: SourceRoutesOptio
       const { thing: record } = sources.get(request.params.name, request.caller?.tenantId);
       const { name, pathToken } = record.source;
       if (pathToken === undefined) throw new PosthornError("not_found", `The source ${name} has no path token.`);
-      options.onTokenRead(record, request.caller);
+      await options.onTokenRead(record, request.caller);
       return reply.send({ name, path_token: pathToken, path: `/webhook/${name}/${pathToken}` });
     },
   );

@@ -35,8 +35,8 @@ const NoBody = Type.Union([Type.Object({}, { additionalProperties: false }), Typ
 export interface SecretRoutesOptions {
   subscriptions: Subscriptions;
   rotation: SecretRotation;
-  /** Somebody has seen the secrets. */
-  onSecretRead: (subscription: Subscription, caller: Caller | undefined) => void;
+  /** Somebody is about to see the secrets: they are shown once this is on disk. */
+  onSecretRead: (subscription: Subscription, caller: Caller | undefined) => Promise<void>;
 }
 
 export function addSubscriptionSecretRoutes(app: FastifyInstance, options: SecretRoutesOptions): void {
@@ -101,7 +101,7 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
     { config: { scope: "admin" }, schema: { summary: "Read the secrets" } },
     async (request, reply) => {
       const subscription = subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
-      options.onSecretRead(subscription, request.caller);
+      await options.onSecretRead(subscription, request.caller);
       return reply.send(presentSecrets(subscription, subscriptions.keysOf(subscription), rotation.plan(subscription)));
     },
   );

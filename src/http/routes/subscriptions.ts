@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
-import { describeForwardOverlaps } from "../../domain/forward-rules.ts";
 import { changeOf, oneOf, withDefault } from "../../domain/shape.ts";
 import { SUBSCRIPTION_FIELDS, SubscriptionSchema } from "../../deliver/senders/subscription-schema.ts";
 import type { Subscription, SubscriptionInput } from "../../domain/subscription.ts";
@@ -49,39 +48,48 @@ export interface SubscriptionRoutesOptions {
 export function addSubscriptionRoutes(app: FastifyInstance, options: SubscriptionRoutesOptions): void {
   const { subscriptions, statistics, store } = options;
 
-  /** What reaches a broker is the operator's to configure. */
-  function refuseTenant(input: Pick<SubscriptionInput, "kind">, caller: Asked["caller"]): void {
+  /** What reaches a broker, or the gateway's own disk, is the operator's to configure. */
+  function refuseTenant(input: SubscriptionInput, caller: Asked["caller"]): void {
     const bound = caller?.tenantId;
     if (bound === undefined || !subscriptions.isForOperators(input)) return;
     throw new PosthornError(
       "forbidden",
-      `Destinations of the kind ${input.kind} are for keys that are bound to no tenant; this one is bound to ${bound}.`,
+      `Such destinations of the kind ${input.kind} are for keys that are bound to no tenant; this one is bound to ${bound}.`,
     );
   }
 
   /** For whoever changes it. */
   function getForChange(id: string, { tenantId, caller }: Pick<Asked, "tenantId" | "caller">): Subscription {
     const subscription = subscriptions.getById(id, tenantId);
-    refuseTenant(subscription, caller);
+    refuseTenant(subscriptions.settingsOf(subscription), caller);
     return subscription;
   }
 
   const get = (request: FastifyRequest) => getForChange((request.params as { id: string }).id, asked(request));
 
+  const partsOf = (one: Subscription) => ({
+    settings: subscriptions.settingsOf(one),
+    destination: subscriptions.destinationOf(one),
+  });
+
   /** With what they did and do, read once for all of them. */
   async function presentAll(rows: readonly Subscription[]) {
+    // Before anything is waited for: one may be deleted meanwhile.
+    const shown = new Map(rows.map((one) => [one, partsOf(one)]));
     const { deliveries } = await store.reads.loadCounters();
     const counters = new Map(deliveries.map((row) => [row.subscriptionSeq, row]));
     const recent = await statistics.summarise(rows.map(({ seq }) => seq));
-    return (one: Subscription) => {
-      const shown = { settings: subscriptions.settingsOf(one), destination: subscriptions.destinationOf(one) };
-      return presentSubscription(one, { ...shown, counters: counters.get(one.seq), recent: recent.get(one.seq) });
-    };
+    return (one: Subscription) =>
+      presentSubscription(one, {
+        ...(shown.get(one) ?? partsOf(one)),
+        counters: counters.get(one.seq),
+        recent: recent.get(one.seq),
+      });
   }
 
   /** With what is to be said of one that was made or changed; a new one with its secret, which only `/secret` shows again. */
   function saved(thing: Subscription, isNew: boolean): Saved<Subscription> {
-    const warnings = describeForwardOverlaps(thing, subscriptions.list(thing.tenantId));
+    const warnings = subscriptions.warningsOf(thing);
     if (warnings.length > 0) options.onWarnings(thing, warnings);
     const secret = isNew ? { secret: thing.secrets[0] } : {};
     return { thing, isNew, more: warnings.length > 0 ? { warnings, ...secret } : secret };
@@ -121,8 +129,11 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
         const { subscription, isNew } = await subscriptions.put(id, input, terms);
         return saved(subscription, isNew);
       },
-      patch: async (id, change, by) =>
-        saved(await subscriptions.change(getForChange(id, by), change, by.ifMatch), false),
+      async patch(id, change, by) {
+        const subscription = getForChange(id, by);
+        refuseTenant({ ...subscriptions.settingsOf(subscription), ...change }, by.caller);
+        return saved(await subscriptions.change(subscription, change, by.ifMatch), false);
+      },
       async remove(id, by) {
         const { cancelled, jobId } = await options.remove(getForChange(id, by), by.ifMatch);
         return { gone: { id, cancelled_deliveries: cancelled, job_id: jobId ?? null } };

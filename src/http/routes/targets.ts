@@ -6,6 +6,7 @@ import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { oneOf } from "../../domain/shape.ts";
 import { MODES, TargetChange, TargetInput } from "../../domain/target.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
+import type { AuditTrail } from "../../operate/audit-trail.ts";
 import { describeTarget } from "../../operate/target-facts.ts";
 import type { KnownTarget, Targets } from "../../operate/targets.ts";
 import type { SharedTargets } from "../../registry/targets.ts";
@@ -33,10 +34,11 @@ export interface TargetRoutesOptions {
   subscriptions: Pick<Subscriptions, "getById">;
   scheduler: Pick<Scheduler, "targets">;
   store: Pick<Store, "reads">;
+  trail: Pick<AuditTrail, "note">;
 }
 
 export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptions): void {
-  const { targets, sharedTargets, subscriptions, scheduler, store } = options;
+  const { targets, sharedTargets, subscriptions, scheduler, store, trail } = options;
 
   async function loadOpen(): Promise<ReadonlyMap<number, number>> {
     const { deliveries } = await store.reads.loadCounters();
@@ -118,6 +120,8 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
         { ...targets.of(subscription), subscriptions: [subscription] },
         await loadOpen(),
       );
+      const { id, tenantId } = subscription;
+      await trail.note({ act: "subscription.drain", kind: "subscription", id, tenantId });
       scheduler.targets.drain(subscription);
       return reply.code(202).send({ id: subscription.id, target: name, mode, waiting: queueLength });
     },

@@ -1,7 +1,19 @@
+import { Type } from "typebox";
 import { RetentionInput } from "../../domain/retention.ts";
 import { QuotasInput, TenantInput, TenantSettings } from "../../domain/tenant.ts";
+import { ERASURE_STAGES } from "../../store/port/erasures.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { Count, ManagedByDocs, Time, closed, named, text, type AreaDocs } from "../openapi/operation-docs.ts";
+import {
+  Count,
+  ManagedByDocs,
+  Time,
+  closed,
+  count,
+  named,
+  nullable,
+  text,
+  type AreaDocs,
+} from "../openapi/operation-docs.ts";
 import { resourceDocs } from "../openapi/resource-docs.ts";
 import { exampleOf, shownFields } from "../openapi/shown.ts";
 
@@ -14,6 +26,15 @@ export const Tenant = named(
   closed({
     ...shownFields(TenantInput),
     name: text("Acme", "A name for people"),
+    contacts: Type.Array(
+      closed({
+        email: Type.Optional(text("ops@acme.example")),
+        phone: Type.Optional(Type.String()),
+        url: Type.Optional(Type.String()),
+        about: Type.Array(Type.String(), { examples: [["suspended", "failing", "rotation"]] }),
+      }),
+      { description: "Who else is told, and what", examples: [[]] },
+    ),
     quotas: closed(shownFields(QuotasInput)),
     retention: closed(shownFields(RetentionInput)),
     usage: closed({ subscriptions: Count, open_deliveries: Count, stored_bytes: Count }),
@@ -24,29 +45,71 @@ export const Tenant = named(
 );
 
 const TENANT = exampleOf(Tenant);
-const settings = { name: "Acme", contact_email: "ops@acme.example", quotas: { subscriptions: 10_000 } };
+const settings = {
+  name: "Acme",
+  contact_email: "ops@acme.example",
+  contacts: [{ url: EXAMPLE.destination, about: ["suspended"] }],
+  quotas: { subscriptions: 10_000 },
+};
+
+const Erasure = named(
+  "TenantErasure",
+  closed(
+    {
+      tenant_id: text(EXAMPLE.erasedTenant),
+      status: Type.Enum(["running", "completed"], { examples: ["running"] }),
+      stage: Type.Enum([...ERASURE_STAGES], { description: "What is being erased", examples: ["events"] }),
+      total: count(1200, "Events that there were when it began"),
+      events: count(400, "Those that are gone"),
+      deliveries: count(800, "Gone with them"),
+      bytes: count(512_000, "Of their bodies"),
+      requests: count(0, "Logged requests that are gone"),
+      records: count(7, "Subscriptions, keys, sources and other configuration that is gone"),
+      audit_entries: count(0, "Entries of the audit log of which only the fact is left"),
+      started_at: Time,
+      completed_at: nullable(Time),
+    },
+    "How far the erasure of a tenant is; it survives restarts",
+  ),
+);
+const erasure = { schema: Erasure, example: exampleOf(Erasure) };
 
 export const TENANT_DOCS: AreaDocs = {
   tag: "Tenants",
   description: "Owners of subscriptions, sources and keys, with their quotas",
-  operations: resourceDocs({
-    path: "/api/v1/tenants",
-    key: { id: EXAMPLE.tenant },
-    schema: Tenant,
-    example: TENANT,
-    refusals: ["managed_by_config"],
-    list: { answer: { description: "By id" } },
-    make: {
-      request: { id: EXAMPLE.newTenant, ...settings },
-      answer: { example: { ...TENANT, id: EXAMPLE.newTenant } },
-    },
-    read: { answer: { description: "With what it uses" } },
-    replace: { request: settings },
-    change: { request: { name: "Acme" } },
-    remove: {
-      description: "Only one that has nothing any more.",
+  operations: {
+    ...resourceDocs({
+      path: "/api/v1/tenants",
+      key: { id: EXAMPLE.tenant },
+      schema: Tenant,
+      example: TENANT,
+      refusals: ["managed_by_config"],
+      list: { answer: { description: "By id" } },
+      make: {
+        request: { id: EXAMPLE.newTenant, ...settings },
+        answer: { example: { ...TENANT, id: EXAMPLE.newTenant } },
+      },
+      read: { answer: { description: "With what it uses" } },
+      replace: { request: settings },
+      change: { request: { name: "Acme" } },
+      remove: {
+        description: "Only one that has nothing any more.",
+        params: { id: EXAMPLE.emptyTenant },
+        errors: ["conflict"],
+      },
+    }),
+    "POST /api/v1/tenants/:id/erase": {
+      description:
+        "The tenant is inactive from then on. All that is configured for it, its events and its requests are erased, and " +
+        "what the audit log says of its things. While it runs it is answered as it is. The tenant `default` cannot be erased.",
       params: { id: EXAMPLE.emptyTenant },
-      errors: ["conflict"],
+      request: { confirm: EXAMPLE.emptyTenant },
+      answer: { ...erasure, status: 202, description: "The job, which goes on by itself" },
+      errors: ["conflict", "confirmation_required", "managed_by_config"],
     },
-  }),
+    "GET /api/v1/tenants/:id/erase": {
+      params: { id: EXAMPLE.erasedTenant },
+      answer: { ...erasure, description: "How far it is, or what was erased" },
+    },
+  },
 };

@@ -4,6 +4,7 @@ import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import { TEST_EVENT_TYPE } from "../../domain/pattern.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
+import type { AuditTrail } from "../../operate/audit-trail.ts";
 import type { TestDeliveries } from "../../operate/test-delivery.ts";
 import type { StoredDelivery } from "../../store/port/reads.ts";
 import { presentAttempt } from "../present/delivery.ts";
@@ -14,11 +15,12 @@ export interface TestDeliveryRoutesOptions {
   subscriptions: Pick<Subscriptions, "getById">;
   kinds: DestinationKinds;
   tests: TestDeliveries;
+  trail: Pick<AuditTrail, "note">;
   presentDelivery: (delivery: StoredDelivery) => { hold_reason: string | null };
 }
 
 export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliveryRoutesOptions): void {
-  const { subscriptions, kinds, tests, presentDelivery } = options;
+  const { subscriptions, kinds, tests, trail, presentDelivery } = options;
 
   app.post<{ Params: { id: string } }>(
     "/api/v1/subscriptions/:id/test",
@@ -28,6 +30,8 @@ export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliver
     },
     async ({ params, caller }, reply) => {
       const subscription = subscriptions.getById(params.id, caller?.tenantId);
+      const { id, tenantId } = subscription;
+      await trail.note({ act: "subscription.test", kind: "subscription", id, tenantId });
       const result = await tests.send(subscription);
       if (result.kind === "attempted") {
         const { eventId, key, attempt } = result;

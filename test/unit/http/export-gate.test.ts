@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { STALLED_MS, createExportGate } from "../../../src/http/export-gate.ts";
+import { createGiveWay } from "../../../src/http/give-way.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
-function open({ isBusy = (): boolean => false } = {}) {
+function open() {
   const time = createVirtualTime(1_750_000_000_000);
-  const gate = createExportGate({ maxExports: 3, maxExportsPerKey: 2, clock: createVirtualClock(time), isBusy });
+  const giveWay = createGiveWay({ isBusy: () => false });
+  const gate = createExportGate({ maxExports: 3, maxExportsPerKey: 2, clock: createVirtualClock(time), giveWay });
   return { time, gate };
 }
 const ignore = () => undefined;
@@ -61,23 +63,5 @@ describe("exports", () => {
     release();
     await Promise.all([held, next]);
     expect(order).toEqual(["a begins", "a ends", "b"]);
-  });
-
-  it("wait while the loop is late, but not for ever", async () => {
-    let asked = 0;
-    const { gate, time } = open({ isBusy: () => ++asked > 0 });
-    const seen = { isRead: false };
-    const read = gate.enter("a", ignore).read(async () => void (seen.isRead = true));
-    const goOn = async (isOver: () => boolean) => {
-      while (!isOver()) {
-        await new Promise((resolve) => setImmediate(resolve));
-        if (!isOver() && time.nextAt() !== undefined) time.step();
-      }
-    };
-    await goOn(() => asked >= 3);
-    expect(seen.isRead).toBe(false);
-    await goOn(() => seen.isRead);
-    await read;
-    expect(asked).toBe(50);
   });
 });

@@ -1,0 +1,112 @@
+import type { FastifyInstance } from "fastify";
+import { Readable } from "node:stream";
+import { Type, type Static } from "typebox";
+import type { AuditTrail, OpenTrail } from "../../operate/audit-trail.ts";
+import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
+import type { Export, ExportGate } from "../export-gate.ts";
+import { presentAuditEntry, presentMark, presentStatusChange } from "../present/audit.ts";
+import { PageQuery, pageOf, pageQuery, presentPage } from "./paging.ts";
+
+const Word = (description: string) => Type.Optional(Type.String({ maxLength: 256, description }));
+const Moment = (description: string) => Type.Optional(Type.String({ format: "date-time", description }));
+
+const ListQuery = pageQuery({
+  actor: Word("`key:ID`, `config`, `gateway` or `local:USER`"),
+  act: Word("`subscription.update`"),
+  kind: Word("Of the thing: `subscription`, `source`, `key` …"),
+  id: Word("Of the thing, with `kind`"),
+  tenant_id: Word("Whose the thing is"),
+  since: Moment("At this time or later"),
+  until: Moment("Before this time"),
+});
+const HistoryQuery = Type.Object(PageQuery, { additionalProperties: false });
+
+const OPERATOR = { scope: "admin", unbound: true } as const;
+
+export interface AuditRoutesOptions {
+  trail: AuditTrail;
+  subscriptions: Pick<Subscriptions, "getById">;
+  exports: ExportGate;
+}
+
+export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exports }: AuditRoutesOptions): void {
+  app.get<{ Querystring: Static<typeof ListQuery> }>(
+    "/api/v1/audit",
+    { config: { scope: "admin" }, schema: { summary: "Who did what, the latest first", querystring: ListQuery } },
+    async ({ query, caller }) => {
+      const { actor, act, kind, id, since, until } = query;
+      const filter = {
+        tenantId: caller?.tenantId ?? query.tenant_id,
+        actor,
+        act,
+        kind,
+        id,
+        since: since === undefined ? undefined : Date.parse(since),
+        until: until === undefined ? undefined : Date.parse(until),
+      };
+      return presentPage(await trail.list(filter, pageOf(query)), presentAuditEntry);
+    },
+  );
+
+  app.get(
+    "/api/v1/audit/export",
+    {
+      // It would read everything to answer with nothing.
+      exposeHeadRoute: false,
+      config: OPERATOR,
+      schema: { summary: "Export the audit log with its hashes, as NDJSON" },
+    },
+    async (request, reply) => {
+      const { raw } = reply;
+      const place = exports.enter(request.caller?.keyId ?? "", () => raw.destroy());
+      raw.once("close", place.leave);
+      const opened = await place.read(() => trail.open());
+      return reply
+        .type("application/x-ndjson")
+        .send(Readable.from(exportTrail(opened, trail.publicKey, place), { objectMode: false }));
+    },
+  );
+
+  app.get(
+    "/api/v1/audit/verify",
+    { exposeHeadRoute: false, config: OPERATOR, schema: { summary: "Check the audit log from its first entry on" } },
+    async () => {
+      const { entries, head, fault } = await trail.verify();
+      return {
+        valid: fault === undefined,
+        entries,
+        first_wrong: fault === undefined ? null : { seq: fault.seq, reason: fault.why },
+        head: presentMark(head),
+        public_key: trail.publicKey,
+      };
+    },
+  );
+
+  app.get<{ Params: { id: string }; Querystring: Static<typeof HistoryQuery> }>(
+    "/api/v1/subscriptions/:id/history",
+    {
+      config: { scope: "read" },
+      schema: { summary: "Changes of a subscription's status, the latest first", querystring: HistoryQuery },
+    },
+    async ({ params, query, caller }) => {
+      const { id, tenantId } = subscriptions.getById(params.id, caller?.tenantId);
+      const filter = { kind: "subscription", id, tenantId, member: "status" };
+      return presentPage(await trail.list(filter, pageOf(query)), presentStatusChange);
+    },
+  );
+}
+
+/** The first line says how far it goes; `posthorn verify-audit` reads it without a gateway. */
+async function* exportTrail(opened: OpenTrail, publicKey: string, place: Export): AsyncGenerator<string, void> {
+  const { storeId, head, checkpoint } = opened;
+  const marks = { head: presentMark(head), checkpoint: presentMark(checkpoint) };
+  yield `${JSON.stringify({ posthorn_audit: 1, store_id: storeId, public_key: publicKey, ...marks })}\n`;
+  for await (const rows of opened.rows()) {
+    yield rows
+      .map(
+        ({ seq, entry, data, hash }) => `{"seq":${seq},"entry":${entry},"data":${data ?? "null"},"hash":"${hash}"}\n`,
+      )
+      .join("");
+    place.noteTaken();
+  }
+}

@@ -1,0 +1,111 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { Type, type Static } from "typebox";
+import { DELIVERY_STATES } from "../../domain/delivery.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import type { Caller, Keys } from "../../registry/keys.ts";
+import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
+import { FRAME_TYPES, type FrameType } from "../stream/frames.ts";
+import type { StreamRequest } from "../stream/stream-client.ts";
+import { openStreamOutput } from "../stream/stream-output.ts";
+import type { Streams } from "../stream/streams.ts";
+import { EventQuery, refuseNoPattern } from "./event-query.ts";
+
+const ANY_TYPE = `(${FRAME_TYPES.join("|")})`;
+
+const StreamQuery = Type.Object(
+  {
+    types: Type.Optional(
+      Type.String({
+        maxLength: 100,
+        pattern: `^${ANY_TYPE}(,${ANY_TYPE})*$`,
+        description: `Which frames, with commas between them: ${FRAME_TYPES.join(", ")}; all of them by default`,
+      }),
+    ),
+    event_type: EventQuery.event_type,
+    source: EventQuery.source,
+    tenant_id: EventQuery.tenant_id,
+    subscription_id: Type.Optional(
+      Type.String({ maxLength: 128, description: "Only its attempts, and events that have a delivery for it" }),
+    ),
+    status: Type.Optional(
+      Type.Union(
+        DELIVERY_STATES.map((state) => Type.Literal(state)),
+        { description: "Only attempts whose delivery has this status when the frame is made" },
+      ),
+    ),
+    body: Type.Optional(
+      Type.Union([Type.Literal("true"), Type.Literal("false"), Type.Literal("base64")], {
+        default: "false",
+        description:
+          "Events with their bodies, up to 256 KiB of each: JSON and text as they are (`true`), or byte for byte (`base64`)",
+      }),
+    ),
+    follow: Type.Optional(
+      Type.Boolean({ default: true, description: "False: ends when all that is there now was sent" }),
+    ),
+    last_event_id: Type.Optional(
+      Type.String({ maxLength: 100, description: "For clients that cannot send the header `Last-Event-ID`" }),
+    ),
+  },
+  { additionalProperties: false },
+);
+type StreamQuery = Static<typeof StreamQuery>;
+
+export interface StreamRouteOptions {
+  streams: Streams;
+  subscriptions: Pick<Subscriptions, "getById">;
+  keys: Pick<Keys, "stillAllows">;
+}
+
+export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, keys }: StreamRouteOptions): void {
+  function readAfter(request: FastifyRequest<{ Querystring: StreamQuery }>): StreamRequest["after"] {
+    const given = request.headers["last-event-id"];
+    const id = typeof given === "string" && given !== "" ? given : request.query.last_event_id;
+    if (id === undefined || id === "") return undefined;
+    const after = streams.ids.parse(id);
+    if (after !== undefined) return after;
+    throw new PosthornError(
+      "invalid_field",
+      `"${id.slice(0, 100)}" is not the id of a frame. Send the last one that came, or none to begin with what comes next.`,
+      { field: "last_event_id" },
+    );
+  }
+
+  app.get<{ Querystring: StreamQuery }>(
+    "/api/v1/stream",
+    {
+      exposeHeadRoute: false,
+      config: { scope: "read" },
+      schema: { summary: "Follow events, attempts, modes and alerts as they come", querystring: StreamQuery },
+    },
+    async (request, reply) => {
+      const { types, event_type: eventType, source, subscription_id: id, status, body, follow } = request.query;
+      const caller = request.caller as Caller;
+      const tenantId = caller.tenantId ?? request.query.tenant_id;
+      if (eventType !== undefined) refuseNoPattern(eventType);
+      const subscriptionSeq = id === undefined ? undefined : subscriptions.getById(id, tenantId).seq;
+      const after = readAfter(request);
+      const leave = streams.enter(caller.keyId);
+      reply.hijack();
+      const output = openStreamOutput(reply.raw);
+      output.onClose(leave);
+      streams.open(
+        {
+          filter: {
+            types: types === undefined ? FRAME_TYPES : (types.split(",") as FrameType[]),
+            tenantId,
+            source,
+            eventType,
+            subscriptionSeq,
+            status,
+          },
+          body: body === "true" ? "json" : body === "base64" ? "base64" : "none",
+          isFollowing: follow !== false,
+          after,
+          isAllowed: () => keys.stillAllows(caller, "read"),
+        },
+        output,
+      );
+    },
+  );
+}

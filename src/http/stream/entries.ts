@@ -1,0 +1,116 @@
+import { readKeptRequest } from "../../domain/kept-request.ts";
+import type { LoggedAttempt, LoggedEvent, LogPage, LogPosition } from "../../store/port/log-reads.ts";
+import type { StoredDelivery } from "../../store/port/reads.ts";
+import { oneLine, presentBody, presentEvent } from "../present/event.ts";
+import { isoTime } from "../present/time.ts";
+import { writeFrame, type FrameIds, type FrameType } from "./frames.ts";
+
+/** One event or attempt of a page, with the frames that are made of it. */
+export interface Entry {
+  readonly type: FrameType;
+  readonly tenantId: string;
+  readonly eventType: string;
+  readonly source: string;
+  /** Those that it is for, of the ones that were asked for. */
+  readonly subscriptionSeqs: readonly number[];
+  /** Of the delivery, where it is an attempt. */
+  readonly status: StoredDelivery["state"] | undefined;
+  /** Built when somebody first wants it, and once, however many want it. */
+  frame(body: BodyForm): string;
+}
+
+/** How the bodies of events are shown: `json` where they are JSON, else as text; `base64` byte for byte. */
+export type BodyForm = "none" | "json" | "base64";
+
+export interface EntryOptions {
+  ids: FrameIds;
+  presentDelivery: (delivery: StoredDelivery) => object;
+  findSubscriptionName: (seq: number) => string | undefined;
+}
+
+/** Larger bodies are left out, and read by the event's id. */
+export const MAX_FRAME_BODY_BYTES = 262_144;
+
+/** What the gateway tells of itself under names of their own, always with what it says. */
+const OWN_FRAMES: ReadonlyMap<string, FrameType> = new Map([
+  ["gateway.mode_changed", "mode"],
+  ["alert.fired", "alert"],
+  ["alert.cleared", "alert"],
+]);
+export const OWN_FRAME_EVENTS = [...OWN_FRAMES.keys()];
+
+/** Events first: an attempt comes after its event. `after` is where the page began. */
+export function toEntries(page: LogPage, after: LogPosition, options: EntryOptions): Entry[] {
+  const { eventSeq } = page.position;
+  return [
+    ...page.events.map((event) => fromEvent(event, { eventSeq: event.seq, attemptSeq: after.attemptSeq }, options)),
+    ...page.attempts.map((attempt) => fromAttempt(attempt, { eventSeq, attemptSeq: attempt.seq }, options)),
+  ];
+}
+
+function fromEvent(event: LoggedEvent, position: LogPosition, { ids }: EntryOptions): Entry {
+  const type = OWN_FRAMES.get(event.type) ?? "event";
+  const frames: Partial<Record<BodyForm, string>> = {};
+  return {
+    type,
+    tenantId: event.tenantId,
+    eventType: event.type,
+    source: event.source,
+    subscriptionSeqs: event.subscriptionSeqs,
+    status: undefined,
+    frame(asked) {
+      const form = asked === "none" && type !== "event" ? "json" : asked;
+      return (frames[form] ??= writeFrame(type, writeEvent(event, form), ids.write(position)));
+    },
+  };
+}
+
+function writeEvent(event: LoggedEvent, form: BodyForm): string {
+  const shown = presentEvent(event);
+  if (form === "none") return JSON.stringify(shown);
+  const { method, path, query } = event.request === undefined ? {} : readKeptRequest(event.request);
+  const json = JSON.stringify({ ...shown, ...(method !== undefined && { request: { method, path, query } }) });
+  return `${json.slice(0, -1)},${writeBody(event, form)}}`;
+}
+
+function writeBody(event: LoggedEvent, form: BodyForm): string {
+  const { body, size } = event;
+  if (body === undefined && size > MAX_FRAME_BODY_BYTES) return `"payload_omitted":true`;
+  if (body !== undefined && form === "base64") return `"payload_base64":"${Buffer.from(body).toString("base64")}"`;
+  return oneLine(presentBody(event, body));
+}
+
+function fromAttempt(
+  { source, delivery, attempt }: LoggedAttempt,
+  position: LogPosition,
+  options: EntryOptions,
+): Entry {
+  let frame: string | undefined;
+  return {
+    type: "attempt",
+    tenantId: delivery.tenantId,
+    eventType: delivery.eventType,
+    source,
+    subscriptionSeqs: [delivery.subscriptionSeq],
+    status: delivery.state,
+    frame() {
+      if (frame !== undefined) return frame;
+      const shown = {
+        ...options.presentDelivery(delivery),
+        source,
+        subscription_name: options.findSubscriptionName(delivery.subscriptionSeq) ?? null,
+        attempt: {
+          number: attempt.number,
+          started_at: isoTime(attempt.startedAt),
+          duration_ms: attempt.durationMs,
+          result: attempt.result,
+          response_code: attempt.responseCode ?? null,
+          error: attempt.error ?? null,
+          trigger: attempt.trigger,
+        },
+      };
+      frame = writeFrame("attempt", JSON.stringify(shown), options.ids.write(position));
+      return frame;
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import type { DeliveryState } from "../../domain/delivery.ts";
+import { matchesPattern, parsePattern } from "../../domain/pattern.ts";
+import type { Entry } from "./entries.ts";
+import type { FrameType } from "./frames.ts";
+
+/** What a client wants to see; all that is given must hold. */
+export interface StreamFilter {
+  types: readonly FrameType[];
+  tenantId: string | undefined;
+  source: string | undefined;
+  /** A type, or a pattern. */
+  eventType: string | undefined;
+  subscriptionSeq: number | undefined;
+  /** Of the delivery: it lets attempts through and nothing else. */
+  status: DeliveryState | undefined;
+}
+
+export type Fits = (entry: Entry) => boolean;
+
+export function createFits(filter: StreamFilter): Fits {
+  const { tenantId, source, subscriptionSeq, status } = filter;
+  const types = new Set(filter.types);
+  const pattern = filter.eventType === undefined ? undefined : parsePattern(filter.eventType);
+  return (entry) =>
+    types.has(entry.type) &&
+    (tenantId === undefined || entry.tenantId === tenantId) &&
+    (source === undefined || entry.source === source) &&
+    (status === undefined || entry.status === status) &&
+    (subscriptionSeq === undefined || entry.subscriptionSeqs.includes(subscriptionSeq)) &&
+    (pattern === undefined || matchesPattern(pattern, entry.eventType));
+}
