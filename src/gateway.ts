@@ -1,10 +1,13 @@
 import type { Config } from "./config/settings-tree.ts";
+import { openAlerting, toChannelSubscriptions } from "./gateway/alerts.ts";
+import { isLoopbackHost } from "./domain/ip-address.ts";
 import { openAcceptance } from "./gateway/acceptance.ts";
 import { openActs } from "./gateway/acts.ts";
 import { openBackground } from "./gateway/background.ts";
 import { openBrokers } from "./gateway/brokers.ts";
 import { openCapacity } from "./gateway/capacity.ts";
 import { openDelivery } from "./gateway/delivery.ts";
+import { openKnownTypes } from "./gateway/event-types.ts";
 import { createLateParts } from "./gateway/mutual-parts.ts";
 import type { GatewayOptions, Start } from "./gateway/options.ts";
 import { openOutgoing } from "./gateway/outgoing.ts";
@@ -15,7 +18,8 @@ import { HTTP_CLOSE_MS, openServer } from "./gateway/server.ts";
 import { openStorage } from "./gateway/storage.ts";
 import { openSubscribers } from "./gateway/subscribers.ts";
 import { openTenancy } from "./gateway/tenancy.ts";
-import { applyDeclared, type Declared } from "./registry/apply-declared.ts";
+import { applyDeclared } from "./registry/apply-declared.ts";
+import { CONFIG } from "./registry/authors.ts";
 import { startFollowing } from "./registry/registry.ts";
 
 export type { GatewayOptions } from "./gateway/options.ts";
@@ -58,21 +62,30 @@ async function openParts(start: Start) {
   const storage = await openStorage(start);
   const base = { ...storage, ...openCapacity(start, storage) };
   const owned = { ...base, ...(await openTenancy(start, base, later)) };
-  const connecting = { ...owned, ...openBrokers(start, owned) };
+  const typed = { ...owned, ...(await openKnownTypes(start, owned)) };
+  const connecting = { ...typed, ...openBrokers(start, typed) };
   const reaching = { ...connecting, ...openOutgoing(start, connecting) };
   const wanted = { ...reaching, ...(await openSubscribers(start, reaching, later)) };
   const delivering = { ...wanted, ...openDelivery(start, wanted, later) };
   const accepting = { ...delivering, ...openAcceptance(start, delivering) };
   const acting = { ...accepting, ...openActs(start, accepting) };
-  fill(acting);
   const receiving = { ...acting, ...(await openReceivers(start, acting)) };
+  fill(receiving);
   // Whatever comes after it is closed before the listener.
   const listening = { ...receiving, ...openServer(start, receiving) };
-  const made = { ...listening, ...openBackground(start, listening) };
+  const background = { ...listening, ...openBackground(start, listening) };
+  const made = { ...background, ...(await openAlerting(start, background)) };
   openRoutes(start, made);
   const { eventTypes, tenants, sources, sharedTargets: targets, subscriptions } = made;
-  const takeOver = (declared: Declared) =>
-    applyDeclared(declared, { eventTypes, tenants, sources, targets, subscriptions, logger: start.logger });
+  const takeOver = async (config: Config) => {
+    const declared = { ...config, subscriptions: [...config.subscriptions, ...toChannelSubscriptions(config.alerts)] };
+    await made.authors.run(CONFIG, () =>
+      applyDeclared(declared, { eventTypes, tenants, sources, targets, subscriptions, logger: start.logger }),
+    );
+    made.reloadAlerts(config.alerts);
+    made.setChannels(config.alerts.channels);
+    await made.contacts.start();
+  };
   return { ...made, takeOver };
 }
 
@@ -99,6 +112,7 @@ async function run({ config, logger, logFault, parts }: Start, made: Parts): Pro
   if (Object.values(recovered).some((count) => count > 0)) {
     logger.warn(recovered, "the last run ended in the middle of its work, going on");
   }
+  await store.audit.begin(clock.wall());
   await made.takeOver(config);
   warnWeakSources(made, logger);
   made.plugins.start();
@@ -113,7 +127,9 @@ async function run({ config, logger, logFault, parts }: Start, made: Parts): Pro
   await made.jobs.start();
   await made.replayRunner.start();
   await made.validations.start();
+  await made.erasures.start();
   made.pullers.start();
+  made.startAlerts();
   void made.subscriptionLanes.resume().catch(logFault);
   const following = startFollowing({ registry, clock, onFault: logFault });
   parts.add(() => following.stop());
@@ -137,7 +153,7 @@ async function listen({ config, options, logger }: Start, made: Parts): Promise<
   // Not before: a start that fails here would have made a key that nobody ever sees.
   const newAdminKey = keys.hasAny ? undefined : (await keys.create({ name: "first admin key", scopes: ["admin"] })).key;
   logger.info({ url, store: store.info.driver, sync_mode: store.info.syncMode }, "gateway is listening");
-  if (config.anySource && !isLoopback(config.host)) {
+  if (config.anySource && !isLoopbackHost(config.host)) {
     logger.warn({ host: config.host }, "any source name is taken from beyond this machine; see any_source");
   }
   return { url, newAdminKey };
@@ -148,8 +164,4 @@ async function stop({ logger, parts }: Start, { clock }: Parts): Promise<void> {
   logger.info("gateway is stopping");
   await parts.close();
   logger.info({ duration_ms: Math.round(clock.now() - startedAt) }, "gateway has stopped");
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host.startsWith("127.");
 }

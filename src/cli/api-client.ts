@@ -1,4 +1,4 @@
-import { CommandFailure } from "./failure.ts";
+import { CommandFailure, TransientFailure } from "./failure.ts";
 
 /** Talks to our own gateway, and to nothing else: its address is the operator's own, so no guard stands between. */
 export interface ApiClient {
@@ -6,6 +6,8 @@ export interface ApiClient {
   /** Throws what the gateway answered, as a failure, unless it is a success or in `expected`. */
   send(method: string, path: string, parts?: RequestParts): Promise<ApiAnswer>;
   get(path: string, query?: Query, expected?: readonly number[]): Promise<ApiAnswer>;
+  /** An answer that goes on; throws a `TransientFailure` where another try may succeed. */
+  openStream(path: string, parts: StreamParts): Promise<AsyncIterable<Uint8Array>>;
   post(path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>): Promise<ApiAnswer>;
 }
 
@@ -14,6 +16,12 @@ interface RequestParts {
   body?: string | Uint8Array<ArrayBuffer> | undefined;
   headers?: Record<string, string> | undefined;
   expected?: readonly number[] | undefined;
+}
+
+interface StreamParts {
+  query: Query;
+  headers: Record<string, string>;
+  signal: AbortSignal;
 }
 
 /** A list is given as several values of one name. */
@@ -30,9 +38,27 @@ export interface ApiAnswer {
 const TIMEOUT_MS = 30_000;
 
 export function createApiClient(url: string, key: string | undefined): ApiClient {
+  const authorization: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
+
+  async function openStream(path: string, parts: StreamParts): Promise<AsyncIterable<Uint8Array>> {
+    const { query, headers, signal } = parts;
+    let response: Response;
+    try {
+      response = await fetch(url + path + writeQuery(query), {
+        headers: { ...headers, ...authorization },
+        redirect: "manual",
+        signal,
+      });
+    } catch (error) {
+      throw new TransientFailure(explainUnreachable(url, error).message);
+    }
+    if (response.ok && response.body !== null) return response.body;
+    const failure = explainAnswer(url, response.status, await response.text());
+    throw response.status === 429 || response.status >= 500 ? new TransientFailure(failure.message) : failure;
+  }
+
   async function send(method: string, path: string, parts: RequestParts = {}): Promise<ApiAnswer> {
     const { query = {}, body, headers = {}, expected = [] } = parts;
-    const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
     let response: Response;
     let text: string;
     try {
@@ -55,6 +81,7 @@ export function createApiClient(url: string, key: string | undefined): ApiClient
   return {
     url,
     send,
+    openStream,
     get: (path, query, expected) => send("GET", path, { query, expected }),
     post: (path, body, headers) => send("POST", path, { body, headers }),
   };
@@ -86,7 +113,7 @@ function explainUnreachable(url: string, error: unknown): CommandFailure {
 const HINTS: Readonly<Record<string, string>> = {
   unauthorized:
     "Give a key with --key or POSTHORN_API_KEY; `posthorn keys create --local` makes one on the gateway's machine.",
-  confirmation_required: "Here: add --confirm COUNT, or --yes.",
+  confirmation_required: "Here: add --confirm COUNT, or --confirm ID where an id is asked for.",
   forbidden: "Use a key that may do this.",
   illegal_transition: "`posthorn deliveries show ID` tells its state.",
 };

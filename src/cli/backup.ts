@@ -12,7 +12,7 @@ import { createManifest, DATABASE, MASTER_KEY, type Manifest } from "./backup/ma
 import { describePart, writeArchive, type PartSource } from "./backup/write-archive.ts";
 import { CommandFailure, usageFailure } from "./failure.ts";
 import { loadLocal, type LocalFlags } from "./local.ts";
-import { countOf, formatBytes, formatFacts, note, print, printJson } from "./output.ts";
+import { countOf, formatBytes, note, printFacts, printJson } from "./output.ts";
 import { openProgress } from "./progress.ts";
 
 export interface BackupFlags extends LocalFlags {
@@ -150,18 +150,16 @@ function tell(target: string, manifest: Manifest, secretsInClear: readonly strin
   }
   if (flags.json === true) return printJson({ file: target, bytes, ...manifest });
   const { tables, records = {} } = manifest;
-  print(
-    formatFacts([
-      ["backup", `${target} (${formatBytes(bytes)})`],
-      ["subscriptions", records["subscription"] ?? 0],
-      ["sources", records["source"] ?? 0],
-      ["tenants", records["tenant"] ?? 0],
-      ["keys", records["key"] ?? 0],
-      ["event types", records["event_type"] ?? 0],
-      ["events", manifest.with_events ? tables["events"] : "left out (--with-events)"],
-      ["files", countOf(manifest.parts.length - 1, "file")],
-    ]),
-  );
+  printFacts([
+    ["backup", `${target} (${formatBytes(bytes)})`],
+    ["subscriptions", records["subscription"] ?? 0],
+    ["sources", records["source"] ?? 0],
+    ["tenants", records["tenant"] ?? 0],
+    ["keys", records["key"] ?? 0],
+    ["event types", records["event_type"] ?? 0],
+    ["events", manifest.with_events ? tables["events"] : "left out (--with-events)"],
+    ["files", countOf(manifest.parts.length - 1, "file")],
+  ]);
 }
 
 export function formatStamp(wallMs: number): string {

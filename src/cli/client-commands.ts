@@ -1,6 +1,8 @@
 import { Option, type Command } from "commander";
+import { DELIVERY_STATES } from "../domain/delivery.ts";
 import { PRIORITIES } from "../domain/event.ts";
 import type { SendFlags } from "./send.ts";
+import type { TailFlags } from "./tail.ts";
 
 export function addStatus(program: Command): void {
   addClientOptions(program.command("status"))
@@ -36,6 +38,31 @@ Examples:
     .action(async (eventType: string | undefined, flags: SendFlags) =>
       (await import("./send.ts")).runSend(eventType, flags),
     );
+}
+
+export function addTail(program: Command): void {
+  addClientOptions(program.command("tail"))
+    .description("show events, attempts, modes and alerts as they come")
+    .option("--frames <list>", "which of event,attempt,mode,alert (default: all)")
+    .option("--type <type>", "only this event type, or those of a pattern: * is one word, # any number")
+    .option("--source <name>", "only from this source")
+    .option("--tenant <tenant>", "only of this tenant (for keys without a tenant)")
+    .option("--subscription <id>", "only its attempts, and events that have a delivery for it")
+    .addOption(new Option("--status <status>", "only attempts whose delivery has this status").choices(DELIVERY_STATES))
+    .option("--body", "show the payloads of events")
+    .option("--after <id>", "go on after this frame, by its id in the output of --json")
+    .option("--no-follow", "end when everything was shown that is there now")
+    .addHelpText(
+      "after",
+      `
+Comes back by itself when the connection is lost, and goes on where it was.
+
+Examples:
+  posthorn tail
+  posthorn tail --type 'order.#' --body
+  posthorn tail --frames attempt --status dead --json`,
+    )
+    .action(async (flags: TailFlags) => (await import("./tail.ts")).runTail(flags));
 }
 
 /** Of every command that talks to a running gateway. */

@@ -1,8 +1,9 @@
 import type { Command } from "commander";
 import { PLUGINS } from "../plugins/plugins.ts";
+import { addAudit, addVerifyAudit } from "./audit-commands.ts";
 import { addBackup, addRestore } from "./backup-commands.ts";
-import { addClientOptions, addSend, addStatus } from "./client-commands.ts";
-import { addConfig, addDoctor, addSink, addStart } from "./gateway-commands.ts";
+import { addClientOptions, addSend, addStatus, addTail } from "./client-commands.ts";
+import { addCompletion, addConfig, addDoctor, addSink, addStart, addVersion } from "./gateway-commands.ts";
 import { addQueueCommands } from "./queue-commands.ts";
 import type { Resource } from "./resources/resource.ts";
 
@@ -23,6 +24,7 @@ export const COMMANDS: readonly TopCommand[] = [
   { add: addDoctor },
   { add: addStatus },
   { add: addSend },
+  { add: addTail },
   group("events", "list events, show one, replay one", () => import("./resources/events.ts")),
   group("deliveries", "list deliveries, show one, retry or cancel one", () => import("./resources/deliveries.ts")),
   group(
@@ -41,6 +43,7 @@ export const COMMANDS: readonly TopCommand[] = [
     "where webhooks come from, and what came that was not taken",
     () => import("./resources/sources.ts"),
   ),
+  group("templates", "see what templates make of an event", () => import("./resources/templates.ts")),
   group("requests", "show a request, or take it in again", () => import("./resources/requests.ts")),
   group(
     "dlq",
@@ -58,8 +61,11 @@ export const COMMANDS: readonly TopCommand[] = [
     "owners of subscriptions, sources and keys, with their quotas",
     () => import("./resources/tenants.ts"),
   ),
+  group("alerts", "what the gateway finds wrong: list, acknowledge, mute", () => import("./resources/alerts.ts")),
   ...PLUGINS.map((plugin) => ({ add: (program: Command) => plugin.addCommands(program, { addClientOptions }) })),
   group("keys", "API keys", () => import("./resources/keys.ts")),
+  { add: addAudit },
+  { add: addVerifyAudit },
   { add: addBackup },
   { add: addRestore },
   group(
@@ -68,6 +74,8 @@ export const COMMANDS: readonly TopCommand[] = [
     () => import("./resources/validations.ts"),
   ),
   { add: addQueueCommands },
+  { add: addCompletion },
+  { add: addVersion },
 ];
 
 function group(name: string, help: string, load: () => Promise<{ RESOURCE: Resource }>): TopCommand {

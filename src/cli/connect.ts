@@ -27,7 +27,7 @@ export async function connect(flags: ClientFlags, options = { needsKey: true }):
   if (key !== undefined && !KEY.test(key)) throw usageFailure("The key holds characters that no key has.");
   if (key !== undefined || !options.needsKey) return createApiClient(url, key);
   // The key of this machine's gateway is for no other one.
-  const isLocal = given === undefined || isLoopback(new URL(url).hostname);
+  const isLocal = given === undefined || isThisMachine(new URL(url).hostname);
   return createApiClient(url, isLocal ? findLocalKey(await loadLocalConfig(env)) : undefined);
 }
 
@@ -86,6 +86,7 @@ function findLocalKey({ adminKey, dataDir }: Config): string | undefined {
   }
 }
 
-function isLoopback(hostname: string): boolean {
+/** Only what is so beyond doubt: a key is given away here. */
+function isThisMachine(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
 }

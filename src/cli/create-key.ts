@@ -4,6 +4,7 @@ import { connect, type ClientFlags } from "./connect.ts";
 import { usageFailure } from "./failure.ts";
 import type { LocalFlags } from "./local.ts";
 import { note, print, printJson } from "./output.ts";
+import { findId, TENANT } from "./resources/find-by-name.ts";
 
 export interface CreateKeyFlags extends LocalFlags, ClientFlags {
   local?: boolean;
@@ -32,7 +33,10 @@ async function createByGateway(flags: CreateKeyFlags, wish: KeyWish): Promise<vo
     throw usageFailure("--config and --data-dir are for keys that are made with --local.");
   }
   const client = await connect(flags);
-  const answer = await client.post("/api/v1/keys", JSON.stringify(wish), { "content-type": "application/json" });
+  const { tenant_id: tenant } = wish;
+  const tenantId = tenant === undefined ? undefined : await findId(client, TENANT, tenant);
+  const body = JSON.stringify({ ...wish, tenant_id: tenantId });
+  const answer = await client.post("/api/v1/keys", body, { "content-type": "application/json" });
   if (flags.json === true) return print(answer.text);
   const { id, key } = readAnswer(client, answer) as { id: string; key: string };
   tell(id, key, wish);
@@ -43,23 +47,33 @@ async function createLocally(flags: CreateKeyFlags, wish: KeyWish): Promise<void
     { getDatabasePath },
     { createIdSource },
     { createSystemRandom },
-    { createApiKey, toNewKeyChange },
-    { addRecordToDatabase },
+    { createApiKey, KEYS, toNewKeyChange },
+    { addRecordToDatabase, refuseMissingDatabase },
+    { describeNew },
+    { openLocalAudit },
     local,
   ] = await Promise.all([
     import("../config/store-url.ts"),
     import("../domain/ids.ts"),
     import("../domain/system-clock.ts"),
     import("../registry/api-key.ts"),
-    import("../store/sqlite/add-record.ts"),
+    import("../store/sqlite/local-writes.ts"),
+    import("../registry/describe-change.ts"),
+    import("./audit/local-audit.ts"),
     import("./local.ts"),
   ]);
   const { config } = local.loadLocal(flags);
+  const file = getDatabasePath(config);
+  refuseMissingDatabase(file);
   const { name, scopes, tenant_id: tenantId, expires_at: expires } = wish;
   const id = createIdSource({ wall: Date.now }, createSystemRandom())("key");
   const expiresAt = expires === undefined ? undefined : Date.parse(expires);
   const { key, made } = createApiKey({ id, name, scopes, tenantId, createdAt: Date.now(), expiresAt });
-  addRecordToDatabase(getDatabasePath(config), toNewKeyChange(made), made.createdAt);
+  addRecordToDatabase(toNewKeyChange(made), {
+    ...openLocalAudit(config, "keys create --local", describeNew(KEYS, made)),
+    file,
+    at: made.createdAt,
+  });
   if (flags.json !== true) return tell(id, key, wish);
   printJson({ id, key, name, scopes, tenant_id: tenantId ?? null, expires_at: expires ?? null });
 }

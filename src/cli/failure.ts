@@ -16,8 +16,12 @@ export class CommandFailure extends Error {
   }
 }
 
+/** The same again may succeed later. */
+export class TransientFailure extends CommandFailure {}
+
+/** Which help to read is added where the command is known. */
 export function usageFailure(message: string): CommandFailure {
-  return new CommandFailure(`${message} See \`posthorn --help\`.`, EXIT_USAGE);
+  return new CommandFailure(message, EXIT_USAGE);
 }
 
 export function findExitCode(error: unknown): number {

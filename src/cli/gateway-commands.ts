@@ -1,4 +1,5 @@
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
+import type { Shell } from "./completion/print-completion.ts";
 import type { SinkFlags } from "./sink.ts";
 
 export function addStart(program: Command): void {
@@ -10,6 +11,7 @@ export function addStart(program: Command): void {
     .option("--host <address>", "address to listen on")
     .option("--data-dir <folder>", "folder of the database and of generated keys")
     .option("--log-level <level>", "fatal, error, warn, info, debug or trace")
+    .option("--dev", "for trying it out: destinations on this machine and without TLS are allowed")
     .option("--role <role>", "what this process does; all is the only one")
     .option("--json", "log JSON on a terminal too")
     .addHelpText(
@@ -21,7 +23,7 @@ admin.key in the data folder. Every setting also has a name in the environment: 
 Examples:
   posthorn start
   posthorn start --port 9090 --data-dir /var/lib/posthorn
-  POSTHORN_ALLOW_HTTP_DESTINATIONS=true POSTHORN_ALLOW_PRIVATE_DESTINATIONS=127.0.0.0/8 posthorn start`,
+  posthorn start --dev`,
     )
     .action(async (flags: object) => (await import("./start.ts")).runStart(flags));
 }
@@ -40,8 +42,7 @@ export function addSink(program: Command): void {
     .addHelpText(
       "after",
       `
-A gateway delivers to it when it may: start it with POSTHORN_ALLOW_HTTP_DESTINATIONS=true and
-POSTHORN_ALLOW_PRIVATE_DESTINATIONS=127.0.0.0/8.
+A gateway that was started with \`posthorn start --dev\` delivers to it.
 
 Examples:
   posthorn sink
@@ -62,6 +63,30 @@ export function addDoctor(program: Command): void {
     .description("check this machine, the configuration, the database and the gateway")
     .addHelpText("after", "\nChanges nothing, and may run beside the gateway. Exit code 1 when a check fails.")
     .action(async (flags: object) => (await import("./doctor.ts")).runDoctor(flags));
+}
+
+export function addCompletion(program: Command): void {
+  program
+    .command("completion")
+    .description("print a script that completes commands and flags in your shell")
+    .addArgument(new Argument("<shell>").choices(["bash", "zsh", "fish"]))
+    .addHelpText(
+      "after",
+      `
+Examples:
+  posthorn completion bash > ~/.local/share/bash-completion/completions/posthorn
+  posthorn completion zsh > "\${fpath[1]}/_posthorn"
+  posthorn completion fish > ~/.config/fish/completions/posthorn.fish`,
+    )
+    .action(async (shell: Shell) => (await import("./completion/print-completion.ts")).printCompletion(shell));
+}
+
+export function addVersion(program: Command): void {
+  program
+    .command("version")
+    .description("print the versions of Posthorn and Node.js")
+    .option("--json", "print JSON")
+    .action(async (flags: object) => (await import("./version.ts")).runVersion(flags));
 }
 
 function addLocalOptions(command: Command): Command {

@@ -1,9 +1,16 @@
 import { escapeControls, escapeLines } from "../telemetry/terminal-text.ts";
+import { layOutTable, paintWord } from "./table.ts";
+import { createPaint, findTerminal } from "./terminal.ts";
 
 /** What commands print: results to stdout, everything about the command itself to stderr. */
 
 export function print(text: string): void {
   process.stdout.write(escapeLines(text.endsWith("\n") ? text : `${text}\n`));
+}
+
+/** A line whose parts were made harmless one by one, so that colours between them survive. */
+export function printEscaped(line: string): void {
+  process.stdout.write(`${line}\n`);
 }
 
 /** A document as it was given; only on a terminal is it shown like everything else. */
@@ -20,27 +27,36 @@ export function note(text: string): void {
   process.stderr.write(escapeLines(`posthorn: ${text}\n`));
 }
 
-const MAX_CELL_CHARACTERS = 60;
+export interface TableChoices {
+  /** As wide as it is, whatever the terminal's width. */
+  isWide?: boolean | undefined;
+  /** Headings of the columns that a narrow terminal leaves out, the first one first. */
+  expendable?: readonly string[] | undefined;
+}
 
-/** What senders wrote must neither move the cursor nor break the table. */
-export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const shown = [headings, ...rows.map((row) => row.map((cell) => shorten(escapeControls(cell), MAX_CELL_CHARACTERS)))];
-  const widths = headings.map((_, column) => Math.max(...shown.map((row) => row[column]?.length ?? 0)));
-  return shown
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+export function printTable(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  { isWide = false, expendable }: TableChoices = {},
+): void {
+  const terminal = findTerminal();
+  const width = isWide ? undefined : terminal.width;
+  const { text, hidden } = layOutTable(headings, rows, { width, paint: createPaint(terminal), expendable });
+  process.stdout.write(`${text}\n`);
+  if (hidden.length > 0) {
+    note(`not shown for lack of room: ${hidden.join(", ")}; --wide shows all, --columns chooses`);
+  }
 }
 
 /** `name  value` lines; a value that is not there is left out. */
-export function formatFacts(facts: readonly (readonly [string, string | number | null | undefined])[]): string {
+export function printFacts(facts: readonly (readonly [string, string | number | null | undefined])[]): void {
+  const paint = createPaint(findTerminal());
   const given = facts.filter(([, value]) => value !== null && value !== undefined && value !== "");
   const width = Math.max(...given.map(([name]) => name.length));
-  return given.map(([name, value]) => `${name.padEnd(width)}  ${escapeControls(String(value))}`).join("\n");
+  for (const [name, value] of given) {
+    const shown = paintWord(escapeControls(String(value)), paint);
+    process.stdout.write(`${paint("dim", name.padEnd(width))}  ${shown}\n`);
+  }
 }
 
 export function shorten(text: string, maxCharacters: number): string {

@@ -1,22 +1,56 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../config/version.ts";
-import { escapeLines } from "../telemetry/terminal-text.ts";
 import { COMMANDS } from "./commands.ts";
 import { describeFailure, EXIT_USAGE, findExitCode } from "./failure.ts";
 import { note } from "./output.ts";
+import { refuseColour } from "./terminal.ts";
 
 /** Resolves to the exit code. What a command needs is imported when it runs: help and usage errors are instant. */
-export async function runCommandLine(args: readonly string[]): Promise<number> {
+export async function runCommandLine(given: readonly string[]): Promise<number> {
+  const args = takeColourFlag(given);
+  let complaint = "";
+  const program = createProgram((text) => (complaint = text));
   try {
-    const program = createProgram();
     await fillGroup(program, args);
     await program.parseAsync(args, { from: "user" });
     return Number(process.exitCode ?? 0);
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
-    note(describeFailure(error));
-    return findExitCode(error);
+    const isParsing = error instanceof CommanderError;
+    if (isParsing && error.exitCode === 0) return 0;
+    const exitCode = isParsing ? EXIT_USAGE : findExitCode(error);
+    const message = isParsing ? toSentence(complaint) : describeFailure(error);
+    note(exitCode === EXIT_USAGE ? `${message} See \`${commandLineOf(program, args)} --help\`.` : message);
+    return exitCode;
   }
+}
+
+/** As commander says it: `error: missing required argument 'id'`, perhaps with what was meant in a second line. */
+function toSentence(complaint: string): string {
+  const [said = "", hint = ""] = complaint
+    .trim()
+    .replace(/^error: /, "")
+    .split("\n");
+  return [`${said}.`, hint.replace(/^\(|\)$/g, "")].filter((part) => part !== "").join(" ");
+}
+
+/** It may stand anywhere, whatever the command. */
+function takeColourFlag(given: readonly string[]): readonly string[] {
+  const args = given.filter((word) => word !== "--no-color");
+  if (args.length < given.length) refuseColour();
+  return args;
+}
+
+/** The command that the words lead to: `posthorn events list`. */
+function commandLineOf(program: Command, args: readonly string[]): string {
+  const words = [program.name()];
+  let command = program;
+  for (const word of args) {
+    const next = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+    if (next === undefined) break;
+    words.push(next.name());
+    command = next;
+  }
+  return words.join(" ");
 }
 
 /** `posthorn events …`, and `posthorn help events` too. */
@@ -27,7 +61,7 @@ async function fillGroup(program: Command, args: readonly string[]): Promise<voi
   if (group !== undefined) await COMMANDS.find((command) => command.name === asked)?.fill?.(group);
 }
 
-function createProgram(): Command {
+export function createProgram(complain: (text: string) => void = () => undefined): Command {
   const program = new Command("posthorn")
     .description(
       "A webhook gateway: takes webhooks in, keeps each one durably, delivers it to everyone who asked for it.",
@@ -37,12 +71,12 @@ function createProgram(): Command {
     .helpCommand("help [command]", "print the help of a command")
     // Inherited by every command that is added below.
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(escapeLines(text.replace(/^error: /, "posthorn: "))) })
-    .showHelpAfterError("See `posthorn --help`.")
+    .configureOutput({ outputError: complain })
     .addHelpText(
       "after",
       `
 Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 configuration.
+Colours are shown on a terminal only; --no-color, or the variable NO_COLOR, switches them off.
 
 Examples:
   posthorn start

@@ -1,9 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { readEnvironment } from "../config/environment.ts";
+import { findMasterKey as findMasterKeyFile } from "../registry/key-files.ts";
+import { createSecretBox } from "../registry/secret-box.ts";
 import { findFaultsOfCopy, getKnownSchemaVersion } from "../store/sqlite/check-copy.ts";
 import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
+import { addAuditEntry } from "../store/sqlite/local-writes.ts";
 import { makeDurableDirectory } from "../store/sqlite/durable-directory.ts";
 import { findConfigConflicts, findLinkedFolder, placeConfigFiles } from "./backup/config-places.ts";
 import { exchangeData, listOldData, openStage, refuseLackOfRoom } from "./backup/exchange-data.ts";
@@ -13,9 +16,13 @@ import { readArchive } from "./backup/read-archive.ts";
 import { findMasterKey, type MasterKeyFinding } from "./backup/master-key.ts";
 import { formatStamp } from "./backup.ts";
 import { CommandFailure } from "./failure.ts";
+import { openLocalAudit } from "./audit/local-audit.ts";
 import { loadLocal } from "./local.ts";
-import { countOf, formatFacts, note, print, printJson } from "./output.ts";
+import { countOf, note, printFacts, printJson } from "./output.ts";
 import { openProgress } from "./progress.ts";
+
+/** Since there is an audit log. */
+const AUDIT_MARKS = "audit_marks";
 
 export interface RestoreFlags {
   dataDir?: string;
@@ -79,6 +86,7 @@ async function restore(
     const manifest = await unpack(archive, stage.path, flags, signal);
     const masterKey = findMasterKey(manifest, dataDir);
     const kept = exchangeData({ dataDir, stage: stage.path, stamp, masterKey: masterKey.found });
+    noteRestore(archive, dataDir, manifest);
     const files = flags.config ? placeConfigFiles(manifest, stage.path, resolve(flags.configDir), stamp) : undefined;
     return {
       manifest,
@@ -90,6 +98,22 @@ async function restore(
     stage.remove();
     lock.release();
   }
+}
+
+/** Says in the audit log that it went back to where the backup has it. One that had none begins at the next start. */
+function noteRestore(archive: string, dataDir: string, manifest: Manifest): void {
+  if (manifest.tables[AUDIT_MARKS] === undefined) return;
+  const given = readEnvironment()["POSTHORN_MASTER_KEY"];
+  const keys = [given, findMasterKeyFile(dataDir)].filter((key) => key !== undefined);
+  const masterKey = keys.find((key) => createSecretBox(key).fingerprint === manifest.master_key_fingerprint);
+  if (masterKey === undefined) return note("the audit log does not tell of this restore: its key is not here");
+  const details = { archive: basename(archive), backup_created_at: manifest.created_at };
+  const deed = { act: "store.restore", kind: "store", id: "store", details };
+  addAuditEntry({
+    ...openLocalAudit({ masterKey, dataDir }, "restore", deed),
+    file: join(dataDir, DATABASE),
+    at: Date.now(),
+  });
 }
 
 async function unpack(archive: string, folder: string, flags: RestoreFlags, signal: AbortSignal): Promise<Manifest> {
@@ -170,16 +194,14 @@ function tell(archive: string, dataDir: string, restored: Restored, flags: Resto
       manifest,
     });
   }
-  print(
-    formatFacts([
-      [flags.dryRun === true ? "sound" : "restored", archive],
-      ["written", `${manifest.created_at} by Posthorn ${manifest.posthorn_version}`],
-      ["data", flags.dryRun === true ? undefined : dataDir],
-      ["configuration", configFiles.length === 0 ? undefined : configFiles.join(", ")],
-      ["kept aside", kept.length === 0 ? undefined : kept.join(", ")],
-      ["subscriptions", manifest.records?.["subscription"] ?? manifest.tables["subscriptions"]],
-      ["events", manifest.with_events ? manifest.tables["events"] : "not in this backup"],
-      ["master key", masterKey.from],
-    ]),
-  );
+  printFacts([
+    [flags.dryRun === true ? "sound" : "restored", archive],
+    ["written", `${manifest.created_at} by Posthorn ${manifest.posthorn_version}`],
+    ["data", flags.dryRun === true ? undefined : dataDir],
+    ["configuration", configFiles.length === 0 ? undefined : configFiles.join(", ")],
+    ["kept aside", kept.length === 0 ? undefined : kept.join(", ")],
+    ["subscriptions", manifest.records?.["subscription"] ?? manifest.tables["subscriptions"]],
+    ["events", manifest.with_events ? manifest.tables["events"] : "not in this backup"],
+    ["master key", masterKey.from],
+  ]);
 }

@@ -5,6 +5,7 @@ import { CommandFailure, EXIT_FAILED, usageFailure } from "./failure.ts";
 import { countOf, note, print, printJson } from "./output.ts";
 import { openProgress } from "./progress.ts";
 import { readCount } from "./read-value.ts";
+import { findId, TENANT } from "./resources/find-by-name.ts";
 
 export interface SendFlags extends ClientFlags {
   data: string;
@@ -49,7 +50,8 @@ export async function runSend(eventType: string | undefined, flags: SendFlags): 
     if (eventType === undefined) throw usageFailure("Name an event type, or a source with --webhook.");
     refuseFlags(flags, ["contentType", "header"], "is for --webhook only");
     const client = await connect(flags);
-    await publish(client, eventType, data, flags, count, summary);
+    const tenant = flags.tenant === undefined ? undefined : await findId(client, TENANT, flags.tenant);
+    await publish(client, eventType, data, { ...flags, ...(tenant !== undefined && { tenant }) }, count, summary);
   } else {
     if (eventType !== undefined) throw usageFailure("A webhook has no event type of its own: its source decides.");
     const publishOnly = ["orderingKey", "priority", "source", "tenant", "deliverAt", "expiresAt", "metadata"] as const;
@@ -172,6 +174,7 @@ function createSummary(count: number): Summary {
 function describeSent({ event_id, deliveries = 0, duplicate, detail, code }: Sent): string {
   if (event_id === undefined) return `refused: ${detail} (${code})`;
   if (duplicate === true) return `${event_id}  duplicate: it was known already, nothing changed`;
+  if (deliveries === 0) return `${event_id}  stored; no subscription wants it, so it is delivered to nobody`;
   return `${event_id}  ${countOf(deliveries, "delivery", "deliveries")}`;
 }
 

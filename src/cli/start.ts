@@ -1,7 +1,9 @@
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { readEnvironment, type Environment } from "../config/environment.ts";
+import { listChangedSettings } from "../config/changed-settings.ts";
 import { loadConfig, type LoadInput } from "../config/load.ts";
+import type { Config } from "../config/settings-tree.ts";
 import { VERSION } from "../config/version.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Gateway } from "../gateway.ts";
@@ -11,7 +13,7 @@ import { createLogger, type Logger } from "../telemetry/logger.ts";
 import { ADMIN_KEY_FILE } from "./connect.ts";
 import { describeFailure, findExitCode } from "./failure.ts";
 import { roomForBuffers } from "./heap.ts";
-import { formatFacts, note, print } from "./output.ts";
+import { note, print, printFacts } from "./output.ts";
 
 export interface StartFlags {
   config?: string;
@@ -20,6 +22,7 @@ export interface StartFlags {
   dataDir?: string;
   logLevel?: string;
   role?: string;
+  dev?: boolean;
   json?: boolean;
 }
 
@@ -70,10 +73,18 @@ export async function runStart(flags: StartFlags): Promise<void> {
       setImmediate(exit, 1);
     },
   });
-  obeySignals({ starting, logger, input, exit, isTerminal, stopWithinMs: config.limits.shutdownTimeoutS * 1000 });
+  obeySignals({
+    starting,
+    logger,
+    input,
+    config,
+    exit,
+    isTerminal,
+    stopWithinMs: config.limits.shutdownTimeoutS * 1000,
+  });
 
   try {
-    tell(await starting, config.dataDir, isTerminal);
+    tell(await starting, config, isTerminal);
   } catch (error) {
     if (!(error instanceof PosthornError)) logger.fatal({ error }, "the gateway could not start");
     note(describeFailure(error));
@@ -89,12 +100,14 @@ interface Obedience {
   starting: Promise<Gateway>;
   logger: Logger;
   input: LoadInput;
+  /** As it was at the start. */
+  config: Config;
   isTerminal: boolean;
   stopWithinMs: number;
   exit: (code: number) => never;
 }
 
-function obeySignals({ starting, logger, input, isTerminal, stopWithinMs, exit }: Obedience): void {
+function obeySignals({ starting, logger, input, config: inForce, isTerminal, stopWithinMs, exit }: Obedience): void {
   let stoppingSince: number | undefined;
   let reloading: Promise<unknown> = Promise.resolve();
 
@@ -127,6 +140,8 @@ function obeySignals({ starting, logger, input, isTerminal, stopWithinMs, exit }
       for (const detail of warnings) logger.warn({ detail }, "configuration warning");
       await (await starting).reload(config);
       logger.info("configuration reloaded");
+      const settings = listChangedSettings(inForce, config);
+      if (settings.length > 0) logger.warn({ settings }, "these settings have changed and need a restart");
     } catch (error) {
       logger.error({ error }, "the configuration was not reloaded, the former one stays");
     }
@@ -156,19 +171,28 @@ function findListenFd(env: Environment): number | undefined {
   return isMeant ? FIRST_LISTEN_FD : undefined;
 }
 
-function tell({ url, newAdminKey }: Gateway, dataDir: string, isTerminal: boolean): void {
+function tell({ url, newAdminKey }: Gateway, { dataDir, dev }: Config, isTerminal: boolean): void {
   if (!isTerminal) {
     if (newAdminKey !== undefined) keepAdminKey(newAdminKey, dataDir);
     return;
   }
-  const facts = formatFacts([
-    ["  listening", url],
+  print(`\n  Posthorn ${VERSION}`);
+  printFacts([
+    ["  address", url],
+    ["  API reference", `${url}/docs`],
     ["  data", dataDir],
-    ["  admin key", newAdminKey === undefined ? undefined : `${newAdminKey}  (shown only now: keep it)`],
-    ["  try", `curl -X POST ${url}/webhook/hello -H 'content-type: application/json' -d '{"hello":"world"}'`],
+    ["  mode", dev ? "development: destinations on this machine and without TLS are allowed" : undefined],
+    ["  admin key", newAdminKey === undefined ? undefined : `${newAdminKey}  (shown only this once: keep it)`],
+    ["  next", nextStep(url, newAdminKey)],
     ["  stop", "Ctrl+C"],
   ]);
-  print(`\n  Posthorn ${VERSION}\n${facts}\n`);
+  print("");
+}
+
+/** Who sees the key for the first time needs it in another terminal. */
+function nextStep(url: string, newAdminKey: string | undefined): string {
+  if (newAdminKey !== undefined) return `in another terminal: export POSTHORN_API_KEY=${newAdminKey}`;
+  return `curl ${url}/webhook/hello -H 'content-type: application/json' -d '{"hello":"world"}'`;
 }
 
 /** Nobody watches: the key goes where only the gateway's user can read it. */

@@ -1,7 +1,7 @@
 import { readAnswer } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
 import { EXIT_FAILED } from "./failure.ts";
-import { countOf, formatAgo, formatBytes, formatFacts, formatTable, print, printJson } from "./output.ts";
+import { countOf, formatAgo, formatBytes, print, printFacts, printJson, printTable } from "./output.ts";
 
 interface Readiness {
   status: string;
@@ -14,6 +14,7 @@ interface Status {
   queue_length: number;
   last_error: string | null;
   health: string;
+  active_alerts: number;
   targets: {
     name: string;
     mode: string;
@@ -41,17 +42,16 @@ export async function runStatus(flags: ClientFlags): Promise<void> {
   if (flags.json === true) return printJson({ url: client.url, readiness, status });
 
   const { store, disk } = readiness;
-  print(
-    formatFacts([
-      ["gateway", `${client.url} (${readiness.status})`],
-      ["store", `${store.driver} ${store.version}, sync ${store.sync_mode}`],
-      ["disk", `${formatBytes(disk.free_bytes)} free (${disk.status})`],
-      ["mode", status.mode],
-      ["waiting", countOf(status.queue_length, "delivery", "deliveries")],
-      ["kept", describeRetention(status.retention)],
-      ["last error", status.last_error],
-    ]),
-  );
+  printFacts([
+    ["gateway", `${client.url} (${readiness.status})`],
+    ["store", `${store.driver} ${store.version}, sync ${store.sync_mode}`],
+    ["disk", `${formatBytes(disk.free_bytes)} free (${disk.status})`],
+    ["mode", status.mode],
+    ["waiting", countOf(status.queue_length, "delivery", "deliveries")],
+    ["alerts", status.active_alerts === 0 ? "none" : `${status.active_alerts} active (posthorn alerts)`],
+    ["kept", describeRetention(status.retention)],
+    ["last error", status.last_error],
+  ]);
   for (const { name, health, reason } of status.sources) {
     print(
       `\nsource ${name} (${health === "error" ? "takes nothing from anybody" : "one of its secrets does not count"}): ${reason}`,
@@ -67,5 +67,6 @@ export async function runStatus(flags: ClientFlags): Promise<void> {
     String(target.failures),
     target.last_error ?? "-",
   ]);
-  print(`\n${formatTable(["TARGET", "MODE", "SINCE", "WAITING", "FAILURES", "LAST ERROR"], rows)}`);
+  print("");
+  printTable(["TARGET", "MODE", "SINCE", "WAITING", "FAILURES", "LAST ERROR"], rows);
 }

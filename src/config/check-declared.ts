@@ -1,14 +1,16 @@
 import type { TSchema } from "typebox";
 import { Value } from "typebox/value";
-import { checkKindSettings, isChecked } from "../deliver/senders/kind-settings.ts";
+import { checkKindSettings, isChecked, settingsIn } from "../deliver/senders/kind-settings.ts";
 import { createDestinationKinds } from "../deliver/senders/kinds.ts";
 import { SubscriptionSchema } from "../deliver/senders/subscription-schema.ts";
+import { LOG_CHANNEL, toChannelSubscription, type AlertChannel } from "../domain/alert-channel.ts";
 import { checkConnectionInput, ConnectionInput } from "../domain/connection.ts";
+import { toContact } from "../domain/contact.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import { checkFallback, checkNoEvents } from "../domain/fallback-rules.ts";
 import { findForwardRival } from "../domain/forward-rules.ts";
-import { checkHold } from "../domain/hold-rules.ts";
-import { fixedInterval } from "../domain/retry-policy.ts";
+import { checkGate, checkHold } from "../domain/hold-rules.ts";
+import { retryPolicyOf } from "../domain/retry-policy.ts";
 import { SourceInput } from "../domain/source.ts";
 import { checkSourceInput } from "../domain/source-rules.ts";
 import { DEFAULT_KIND, type RetryPolicySpec, type SubscriptionInput } from "../domain/subscription.ts";
@@ -17,6 +19,8 @@ import { TargetInput } from "../domain/target.ts";
 import { isPresetName } from "../domain/target-presets.ts";
 import { checkTargetInput } from "../domain/target-rules.ts";
 import { TenantInput } from "../domain/tenant.ts";
+import { AlertChannelSchema } from "./alerts.ts";
+import { findAt } from "./settings-tree.ts";
 
 /** Says what is wrong with a field of a declared thing. */
 export type Complain = (index: number, field: string, message: string) => void;
@@ -34,11 +38,14 @@ export function checkDeclared(lists: Lists, complainOf: (list: string) => Compla
   const subscriptions = (lists["subscriptions"] as unknown[]).filter((item): item is SubscriptionInput =>
     Value.Check(SubscriptionSchema, item),
   );
+  const wellFormedTargets = (lists["targets"] as unknown[]).filter((item): item is TargetInput =>
+    Value.Check(TargetInput, item),
+  );
   checkList<SourceInput>("sources", lists, complainOf, {
     schema: SourceInput,
     keyOf: ({ name }) => [name],
     unique: "name; names are unique",
-    check: (item) => [...checkSourceInput(item), ...checkDeclaredHold(item, subscriptions)],
+    check: (item) => [...checkSourceInput(item), ...checkDeclaredHold(item, subscriptions, wellFormedTargets)],
   });
   const targets = checkList<TargetInput>("targets", lists, complainOf, {
     schema: TargetInput,
@@ -59,11 +66,22 @@ export function checkDeclared(lists: Lists, complainOf: (list: string) => Compla
       ...checkKindSettings(item, kinds),
     ],
   });
+  checkList<AlertChannel>("alerts.channels", lists, complainOf, {
+    schema: AlertChannelSchema,
+    keyOf: ({ name }) => [name],
+    unique: "name; names are unique",
+    check: checkChannel,
+  });
   checkList<TenantInput>("tenants", lists, complainOf, {
     schema: TenantInput,
     keyOf: ({ id }) => [id],
     unique: "id; ids are unique",
-    check: () => [],
+    check: ({ contacts = [] }) =>
+      contacts.flatMap((contact, n) =>
+        toContact(contact) === undefined
+          ? [{ field: `contacts[${n}]`, message: "must have one of email, phone and url, and only one" }]
+          : [],
+      ),
   });
 }
 
@@ -86,7 +104,7 @@ function checkList<Item>(
   const complain = complainOf(list);
   const seen = new Map<string, number>();
   const before: Item[] = [];
-  for (const [index, given] of (lists[list] as unknown[]).entries()) {
+  for (const [index, given] of (findAt(lists, list.split(".")) as unknown[]).entries()) {
     if (!Value.Check(schema, given)) continue;
     const item = given as Item;
     const key = JSON.stringify(keyOf(item));
@@ -102,26 +120,37 @@ function checkList<Item>(
 
 const kinds = createDestinationKinds();
 
+function checkChannel(channel: AlertChannel): readonly FieldProblem[] {
+  if (channel.kind === LOG_CHANNEL) return [];
+  const subscription = toChannelSubscription(channel);
+  return [...checkSharedSettings(subscription), ...checkKindSettings(subscription, kinds)];
+}
+
 function nameInTenant({ name, tenant_id: tenantId }: { name: string; tenant_id?: string }): readonly string[] {
   return [tenantId ?? DEFAULT_TENANT, name];
 }
 
 /** A message that stays in its queue until it is delivered is held for as long as that may take. */
-function checkDeclaredHold(source: SourceInput, subscriptions: readonly SubscriptionInput[]): readonly FieldProblem[] {
-  const { options = {}, tenant_id: tenantId = DEFAULT_TENANT } = source;
-  const meant = subscriptions.filter(
-    (one) =>
-      (one.tenant_id ?? DEFAULT_TENANT) === tenantId && [one.target, one.name].includes(options["target"] as string),
-  );
-  return checkHold(
-    options,
-    meant.map((one) => ({ name: one.name, retryPolicy: retryPolicyOf(one) })),
-  );
+function checkDeclaredHold(
+  { options = {}, tenant_id: tenantId = DEFAULT_TENANT }: SourceInput,
+  subscriptions: readonly SubscriptionInput[],
+  targets: readonly TargetInput[],
+): readonly FieldProblem[] {
+  const isOfTenant = (one: { tenant_id?: string }) => (one.tenant_id ?? DEFAULT_TENANT) === tenantId;
+  const shared = targets.filter(isOfTenant);
+  const findShared = ({ target }: SubscriptionInput) => shared.find(({ name }) => name === target);
+  const own = subscriptions.filter(isOfTenant);
+  const names = new Set([...shared, ...own.filter((one) => findShared(one) === undefined)].map(({ name }) => name));
+  // Who names none means the only one.
+  const [only] = names.size === 1 ? names : [];
+  const meant = own.filter((one) => (findShared(one) ?? one).name === (options["target"] ?? only));
+  const retried = meant.map((one) => ({ name: one.name, retryPolicy: findRetryPolicy(one, findShared(one)) }));
+  return [...checkGate(options, [...names]), ...checkHold(options, retried)];
 }
 
-function retryPolicyOf(input: SubscriptionInput): RetryPolicySpec {
-  const { retry_policy: policy = "standard", retry_count: count, retry_interval: intervalS } = input;
-  return count === undefined && intervalS === undefined ? policy : fixedInterval(count ?? 3, intervalS ?? 60);
+function findRetryPolicy(input: SubscriptionInput, target: TargetInput | undefined): RetryPolicySpec {
+  const kind = checkKindSettings(input, kinds).length > 0 ? undefined : kinds.findOf(input);
+  return retryPolicyOf(input, kind?.prepare(settingsIn(input, kind), { shared: input, target }).retryPolicy);
 }
 
 /** All of them are known here: what is nobody's fallback will get no event. */

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { parseIpRange } from "../domain/ip-address.ts";
 import { parseUrl } from "../domain/parse-url.ts";
 import { checkDefaultConnections } from "./connections.ts";
+import { checkSmtp } from "./messages.ts";
 import { findAt, setAt, SETTINGS } from "./settings-tree.ts";
 import { describeValue } from "./mask.ts";
 import { parseStoreUrl } from "./store-url.ts";
@@ -22,6 +23,7 @@ export function checkSettings(tree: Tree, cwd: string, complain: Complain): void
   checkPublicUrl(tree, complain);
   checkEgressProxy(tree, complain);
   checkDefaultConnections(tree, complain);
+  checkSmtp(tree, complain);
   if (/bot/i.test(String(tree["user_agent"]))) {
     complain("user_agent", "must not contain `bot`, which many firewalls refuse; choose another name");
   }

@@ -80,6 +80,24 @@ export const Limits = Type.Object(
       maximum: 1000,
       description: "The same with one key",
     }),
+    max_streams: Type.Integer({
+      default: 100,
+      minimum: 1,
+      maximum: 10_000,
+      description: "Live streams that are open at the same time; more get 429",
+    }),
+    max_streams_per_key: Type.Integer({
+      default: 25,
+      minimum: 1,
+      maximum: 10_000,
+      description: "The same with one key",
+    }),
+    stream_buffer_bytes: Type.Integer({
+      default: 4 * MIB,
+      minimum: 65_536,
+      maximum: 256 * MIB,
+      description: "What may wait for one client of a live stream; one that reads more slowly is dropped, and told so",
+    }),
     max_keys_per_tenant: Type.Integer({
       default: 200,
       minimum: 1,
@@ -175,6 +193,12 @@ export const Retention = Type.Object(
       minimum: 0,
       maximum: MAX_RETENTION_DAYS,
       description: "Days for which an `Idempotency-Key` of the API is remembered; 0 for ever",
+    }),
+    audit_days: Type.Number({
+      default: 0,
+      minimum: 0,
+      maximum: MAX_RETENTION_DAYS,
+      description: "Days for which entries of the audit log are kept; 0 for ever",
     }),
   }),
   { additionalProperties: false, default: {} },

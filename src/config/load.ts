@@ -4,6 +4,7 @@ import { PosthornError } from "../domain/errors.ts";
 import { checkDeclared } from "./check-declared.ts";
 import { checkDeclaredEventTypes, readEventTypesDir } from "./declared-event-types.ts";
 import { checkSettings } from "./check-settings.ts";
+import { applyDevMode } from "./dev-mode.ts";
 import type { Environment } from "./environment.ts";
 import type { JsonSchema } from "./expected.ts";
 import { findPlace, formatProblem, type Located, type LocatedMap, type Problem, type Report } from "./located.ts";
@@ -21,7 +22,8 @@ export type Flags = {
   readonly [
     Name in Exclude<
       keyof Config,
-      "connections" | "eventTypes" | "limits" | "sources" | "subscriptions" | "targets" | "tenants"
+      | ("alerts" | "connections" | "eventTypes" | "limits" | "sms" | "smtp")
+      | ("sources" | "subscriptions" | "targets" | "tenants")
     >
   ]?: string | number | boolean | undefined;
 };
@@ -70,12 +72,14 @@ export function loadConfig(input: LoadInput): LoadedConfig {
     applyGiven(tree, setting.path, given, "flag", origins, report);
   }
 
-  checkSettings(tree, input.cwd, (path, message) => {
+  const complain = (path: string, message: string) => {
     const { from, place } = origins.get(path) ?? { from: "default", place: undefined };
     report({ place: place ?? path, path: from === "file" ? path : "", message });
-  });
+  };
+  applyDevMode(tree, (path) => origins.get(path)?.from === "default", complain);
+  checkSettings(tree, input.cwd, complain);
   const complainOf = (list: string) => (index: number, field: string, message: string) => {
-    const place = findPlace(file, [list, index, ...field.split(/[.[\]]+/).filter((key) => key !== "")]);
+    const place = findPlace(file, [...list.split("."), index, ...field.split(/[.[\]]+/).filter((key) => key !== "")]);
     report({ place: place ?? list, path: `${list}[${index}].${field}`, message });
   };
   resolveManifestPaths(tree["sources"], dirname(resolve(input.cwd, input.file ?? DEFAULT_FILE)));
@@ -113,14 +117,25 @@ function readConfigFile({ file, env, cwd }: LoadInput, report: Report): LocatedM
   return parseYaml({ name, text }, env, report);
 }
 
+const LISTS = [
+  "connections",
+  "event_types",
+  "sources",
+  "subscriptions",
+  "targets",
+  "tenants",
+  "alerts.rules",
+  "alerts.channels",
+];
+
 function applyDefaults(origins: Map<string, Origin>): Record<string, unknown> {
   const tree: Record<string, unknown> = {};
   for (const { path, keys, schema } of SETTINGS) {
     if (schema.default !== undefined) setAt(tree, keys, structuredClone(schema.default));
     origins.set(path, { from: "default", place: undefined });
   }
-  for (const list of ["connections", "event_types", "sources", "subscriptions", "targets", "tenants"]) {
-    tree[list] = [];
+  for (const list of LISTS) {
+    setAt(tree, list.split("."), []);
     origins.set(list, { from: "default", place: undefined });
   }
   return tree;

@@ -105,8 +105,9 @@ function expandVariables(template: string, env: Environment): Expanded {
     hasVariable = true;
     const value = env[name];
     if (withDefault !== undefined) return value === undefined || value === "" ? (fallback ?? "") : value;
-    if (value !== undefined) return value;
-    errors.push(`variable ${name} is not set; set it, or give a default with \${${name}:-default}`);
+    if (value !== undefined && value !== "") return value;
+    const state = value === "" ? "is empty" : "is not set";
+    errors.push(`variable ${name} ${state}; set it, or give a default with \${${name}:-default}`);
     return "";
   });
   return { text, hasVariable, errors };

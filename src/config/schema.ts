@@ -3,9 +3,13 @@ import { ConnectionInput } from "../domain/connection.ts";
 import { EventTypeInput } from "../domain/event-type.ts";
 import { SourceInput } from "../domain/source.ts";
 import { SubscriptionSchema } from "../deliver/senders/subscription-schema.ts";
+import { RETRY_POLICY_NAMES, RetryDelays } from "../domain/subscription.ts";
 import { TargetInput } from "../domain/target.ts";
 import { TenantInput } from "../domain/tenant.ts";
+import { ALERT_SETTINGS, AlertsSection } from "./alerts.ts";
+import { oneOf } from "../domain/shape.ts";
 import { Limits, Retention } from "./limits.ts";
+import { Sms, Smtp } from "./messages.ts";
 import { optionalText, withVariables } from "./setting-schema.ts";
 import { PLUGINS } from "../plugins/plugins.ts";
 import { VERSION } from "./version.ts";
@@ -84,8 +88,8 @@ const keys = {
     minimum: 0,
     maximum: 3650,
     description:
-      "Age at which a subscription gets a new secret beside the old one, if a subscription of its tenant names " +
-      "`webhook.secret_rotating`; elsewhere it is only warned of. 0 switches both off",
+      "Age at which a subscription gets a new secret beside the old one, if its tenant has a contact for that or a " +
+      "subscription that names `webhook.secret_rotating`; elsewhere it is only warned of. 0 switches both off",
   }),
 };
 
@@ -115,6 +119,19 @@ const receiving = {
 };
 
 const destinations = {
+  dev: Type.Boolean({
+    default: false,
+    description:
+      "For trying it out on your own machine: destinations on this machine and without TLS are allowed, and failed " +
+      "deliveries are tried again within seconds. Refused together with `public_url`, `trusted_proxies` or a `host` " +
+      "that others can reach",
+  }),
+  default_retry_policy: Type.Union([oneOf(RETRY_POLICY_NAMES), RetryDelays], {
+    default: "standard",
+    description:
+      `Retry policy of the subscriptions that set none: ${RETRY_POLICY_NAMES.map((name) => `\`${name}\``).join(", ")}, or ` +
+      "the waits in seconds between attempts",
+  }),
   allow_private_destinations: Type.Union([Type.Boolean(), Cidrs], {
     cidrs: true,
     default: false,
@@ -124,6 +141,12 @@ const destinations = {
     default: false,
     description: "Whether deliveries may go out without TLS",
   }),
+  max_probe_s: Type.Number({
+    default: 60,
+    minimum: 1,
+    maximum: 3600,
+    description: "Seconds, at most, between two probes of a destination that is down and has no health check",
+  }),
   egress_proxy: optionalText({
     secret: true,
     minLength: 1,
@@ -131,6 +154,11 @@ const destinations = {
     description:
       "The way out of all deliveries: `http://[user:password@]host:port` of a proxy that knows CONNECT. The address " +
       "rules hold as without it. Proxies that other variables of the environment name are ignored",
+  }),
+  batch_dir: optionalText({
+    path: true,
+    minLength: 1,
+    description: "Folder that subscriptions of the kind `batch` may append files in; without one they can only post",
   }),
   user_agent: Type.String({
     default: `Posthorn/${VERSION}`,
@@ -237,6 +265,9 @@ export const Settings = Type.Object(
     ...pluginSettings,
     limits: Limits,
     retention: Retention,
+    smtp: Smtp,
+    sms: Sms,
+    alerts: AlertsSection,
     connections: Type.Array(ConnectionInput, {
       default: [],
       maxItems: 100,
@@ -271,8 +302,11 @@ export const SETTING_GROUPS: readonly { title: string; prefix: string; settings:
   { title: "Receiving", prefix: "", settings: receiving },
   { title: "Destinations", prefix: "", settings: destinations },
   { title: "Brokers", prefix: "", settings: brokers },
+  { title: "E-mail", prefix: "smtp.", settings: Smtp.properties },
+  { title: "SMS", prefix: "sms.", settings: Sms.properties },
   ...PLUGINS.map(({ settings: { title, properties } }) => ({ title, prefix: "", settings: properties })),
   { title: "Operation", prefix: "", settings: operation },
   { title: "Retention", prefix: "retention.", settings: Retention.properties },
+  { title: "Alerts", prefix: "alerts.", settings: ALERT_SETTINGS },
   { title: "Limits", prefix: "limits.", settings: Limits.properties },
 ];

@@ -1,5 +1,6 @@
 import { settingsIn, withSettings } from "../deliver/senders/kind-settings.ts";
 import { createDestinationKinds } from "../deliver/senders/kinds.ts";
+import { LOG_CHANNEL, toChannelSubscription, type AlertChannel } from "../domain/alert-channel.ts";
 import { isCredentialHeader } from "../domain/credential-header.ts";
 import type { ConnectionInput } from "../domain/connection.ts";
 import type { SourceInput } from "../domain/source.ts";
@@ -24,6 +25,8 @@ export function showConfig(config: Config, origins: Origins, options: { json: bo
     name: name === id ? id : `${id} "${name}"`,
     ...rest,
   }));
+  const alertRules = config.alerts.rules.map(({ rule: name, ...rest }) => ({ name, ...rest }));
+  const alertChannels = config.alerts.channels.map(maskChannel);
   const eventTypes = config.eventTypes.map(({ name, versions = [] }) => ({
     name,
     versions: versions.map(({ version }) => version),
@@ -31,15 +34,31 @@ export function showConfig(config: Config, origins: Origins, options: { json: bo
 
   if (options.json) {
     const settings = Object.fromEntries(rows.map(({ path, value, origin }) => [path, { value, ...origin }]));
-    const declared = { connections, sources, subscriptions, targets, tenants: config.tenants, event_types: eventTypes };
+    const declared = {
+      connections,
+      sources,
+      subscriptions,
+      targets,
+      tenants: config.tenants,
+      event_types: eventTypes,
+      "alerts.rules": alertRules,
+      "alerts.channels": alertChannels,
+    };
     return JSON.stringify({ settings, ...declared }, null, 2);
   }
   const width = Math.max(...rows.map(({ path }) => path.length));
   return [
     ...rows.map(({ path, value, origin }) => `${path.padEnd(width)}  ${formatValue(value)}  (${formatOrigin(origin)})`),
-    ...Object.entries({ tenants, connections, sources, event_types: eventTypes, targets, subscriptions }).flatMap(
-      ([title, items]) => formatDeclared(title, items, getOrigin(origins, title)),
-    ),
+    ...Object.entries({
+      tenants,
+      connections,
+      sources,
+      event_types: eventTypes,
+      targets,
+      "alerts.rules": alertRules,
+      "alerts.channels": alertChannels,
+      subscriptions,
+    }).flatMap(([title, items]) => formatDeclared(title, items, getOrigin(origins, title))),
   ].join("\n");
 }
 
@@ -113,6 +132,18 @@ function maskSubscription(subscription: SubscriptionInput): Record<string, unkno
       : withSettings(subscription, kind, maskUrls(masked ?? {}));
   if (subscription.secret !== undefined) shown["secret"] = maskSecret(subscription.secret);
   return shown;
+}
+
+function maskChannel(channel: AlertChannel): Record<string, unknown> {
+  if (channel.kind === LOG_CHANNEL) return { ...channel };
+  const masked = maskSubscription(toChannelSubscription(channel));
+  // As it was given, but for what is secret.
+  return Object.fromEntries(
+    Object.entries(channel).map(([field, value]) => [
+      field,
+      field === "name" || field === "tenant_id" ? value : (masked[field] ?? value),
+    ]),
+  );
 }
 
 function maskUrls(settings: object): object {

@@ -4,6 +4,7 @@ import { createOwnEvents } from "../operate/own-events.ts";
 import { createForwarding } from "../receive/forwarding.ts";
 import { createFanOut } from "../route/fan-out.ts";
 import { createIngest } from "../route/ingest.ts";
+import { traceIngest } from "../route/traced-ingest.ts";
 import { createEventWarning } from "../telemetry/event-warning.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
@@ -21,12 +22,13 @@ export function openAcceptance(
   made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Delivery,
 ) {
   const { store, clock, createId, metrics, work, disk, quotas, credentials, router, subscriptions, targets } = made;
-  const { governor, forwards, scheduler, health, drain } = made;
+  const { governor, forwards, scheduler, health, drain, tracing } = made;
   const warnUnmatched = createEventWarning(logger, () => clock.now(), "nobody subscribes to this event");
   const fanOut = createFanOut({ store, router, scheduler, clock, onUnmatched: warnUnmatched });
   parts.add(() => fanOut.settled());
   const create = options.makers?.createIngest?.(createIngest) ?? createIngest;
-  const ingest = create({ fanOut, quotas, governor, work, metrics, disk });
+  const untraced = create({ fanOut, quotas, governor, work, metrics, disk });
+  const ingest = tracing === undefined ? untraced : traceIngest(untraced, tracing);
   const forwarding = createForwarding({ forwards, credentials, governor, router, scheduler, subscriptions });
   const ownEvents = createOwnEvents({ ingest, clock, createId, router, onFault: logFault });
   const failureEvents = createFailureEvents({ ownEvents, clock, findSubscription: subscriptions.find });

@@ -1,3 +1,4 @@
+import { createBodyErasures } from "../operate/body-erasure.ts";
 import { createBulkReplays } from "../operate/replays/bulk-replays.ts";
 import { createReplayRunner } from "../operate/replays/replay-runner.ts";
 import { createReplays } from "../operate/replays/replays.ts";
@@ -8,6 +9,7 @@ import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";
+import type { Tenancy } from "./tenancy.ts";
 import type { Subscribers } from "./subscribers.ts";
 
 /** What people do to deliveries: replay, cancel, resume, try out. */
@@ -16,12 +18,16 @@ export type Acts = ReturnType<typeof openActs>;
 /** A loop that is later than this has more urgent things to do than replays. */
 const BUSY_LAG_MS = 50;
 
-export function openActs({ logger, logFault }: Start, made: Storage & Capacity & Subscribers & Delivery & Acceptance) {
-  const { store, clock, createId, loopLag, subscriptions, scheduler, ingest, failureEvents } = made;
+export function openActs(
+  { logger, logFault }: Start,
+  made: Storage & Capacity & Tenancy & Subscribers & Delivery & Acceptance,
+) {
+  const { store, clock, authors, trail, createId, loopLag, subscriptions, scheduler, ingest, failureEvents } = made;
   const touched = {
     store,
     subscriptions,
     clock,
+    authors,
     onDue: (subscription: Parameters<typeof scheduler.notePending>[0]) =>
       scheduler.notePending(subscription, clock.now()),
     onCancelled: scheduler.withdraw,
@@ -35,9 +41,10 @@ export function openActs({ logger, logFault }: Start, made: Storage & Capacity &
   });
   return {
     replays: createReplays(touched),
+    bodyErasures: createBodyErasures(touched),
     replayRunner,
-    bulkReplays: createBulkReplays({ store, subscriptions, runner: replayRunner, clock, createId }),
+    bulkReplays: createBulkReplays({ store, subscriptions, runner: replayRunner, clock, authors, createId }),
     tests: createTestDeliveries({ store, accept: ingest.accept, clock, createId }),
-    resume: createResume({ store, subscriptions, findMode: scheduler.findMode, failureEvents }),
+    resume: createResume({ store, subscriptions, findMode: scheduler.findMode, failureEvents, trail }),
   };
 }

@@ -1,8 +1,15 @@
+import { createClaimCheck } from "../brokers/claim-check.ts";
+import { createOrphanSweep } from "../brokers/orphaned-bodies.ts";
+import { DEFAULT_CONNECTION } from "../domain/connection.ts";
 import { ageOf } from "../domain/retention.ts";
 import { createRotationJobs, createSecretRotation, END_OVERLAPS } from "../operate/secret-rotation.ts";
+import { createAuditJobs } from "../operate/audit-jobs.ts";
 import { createHeldJob } from "../operate/held-deliveries.ts";
 import { createJobs, type Jobs } from "../operate/jobs.ts";
+import { createOrphanJob, type Sweep, type SweepOptions } from "../operate/orphan-job.ts";
 import { createPruneJobs } from "../operate/prune-jobs.ts";
+import { createTenantErasures } from "../operate/tenant-erasure.ts";
+import type { Brokers } from "./brokers.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Acceptance } from "./acceptance.ts";
@@ -20,9 +27,9 @@ const MAX_NAMED = 20;
 
 export function openBackground(
   start: Start,
-  made: Storage & Capacity & Tenancy & Subscribers & Delivery & Acceptance & Receivers,
+  made: Storage & Capacity & Tenancy & Brokers & Subscribers & Delivery & Acceptance & Receivers,
 ) {
-  const { config, logFault, parts } = start;
+  const { config, logger, logFault, parts } = start;
   const { store, clock, random, metrics, retention, subscriptions, scheduler, failureEvents, plugins } = made;
   const rotation = openRotation(start, made, () => jobs);
   const jobs: Jobs = createJobs({
@@ -47,6 +54,19 @@ export function openBackground(
         onDead: failureEvents.diedUnsent,
         onMovedUp: scheduler.refresh,
       }),
+      ...createAuditJobs({
+        store,
+        clock,
+        keptMs: ageOf(config.retention.auditDays),
+        onAnchor: ({ seq, hash }) => logger.info({ anchor: `${seq}:${hash}` }, "the audit log goes up to here"),
+      }),
+      createOrphanJob({
+        store,
+        clock,
+        openSweeps: (options) => openSweeps(made, options),
+        onTrouble: (error, container) =>
+          start.logger.warn({ error, container }, "bodies that no message asks for were not looked for"),
+      }),
       ...plugins.jobs,
     ],
     onFault: logFault,
@@ -54,7 +74,36 @@ export function openBackground(
   parts.add(() => jobs.stop());
   // Before the jobs: one of them may wait for its answer.
   parts.add(() => plugins.close());
-  return { rotation, jobs };
+  const erasures = createTenantErasures({
+    ...made,
+    onCancelled: scheduler.withdraw,
+    onEnd: ({ tenantId, events, records }) =>
+      logger.info({ tenant_id: tenantId, events, records }, "a tenant was erased"),
+    onFault: logFault,
+  });
+  parts.add(() => erasures.stop());
+  return { rotation, jobs, erasures };
+}
+
+/** One for each container that subscriptions keep large bodies in, as far as its connection is known. */
+function openSweeps(
+  { store, subscriptions, connections }: Storage & Brokers & Subscribers,
+  options: SweepOptions,
+): Sweep[] {
+  const sweeps = new Map<string, Sweep>();
+  for (const subscription of subscriptions.list(undefined)) {
+    const { claim_check: claim } = (subscriptions.settingsOf(subscription).destination ?? {}) as {
+      claim_check?: { connection?: string; container: string } | null;
+    };
+    if (claim === undefined || claim === null) continue;
+    const { connection = DEFAULT_CONNECTION, container } = claim;
+    const account = connections.findAccount(connection);
+    if (account === undefined) continue;
+    const claims = createClaimCheck({ account, container, maxBytes: 0 });
+    const sweep = createOrphanSweep({ ...options, claims, connections, origin: store.info.id });
+    sweeps.set(`${connection} ${container}`, { ...sweep, container });
+  }
+  return [...sweeps.values()];
 }
 
 function openRotation(
@@ -74,7 +123,7 @@ function openRotation(
     onOverdue: (overdue) =>
       logger.warn(
         { count: overdue.length, subscriptions: overdue.slice(0, MAX_NAMED).map(({ name }) => name) },
-        "secrets are too old, and nobody would be told of new ones: rotate them, or subscribe to webhook.secret_rotating",
+        "secrets are too old, and nobody would be told of new ones: rotate them, give the tenant a contact, or subscribe to webhook.secret_rotating",
       ),
   });
 }

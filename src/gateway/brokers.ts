@@ -7,8 +7,9 @@ import type { Storage } from "./storage.ts";
 /** Connections to brokers, for sources and destinations. Each is opened when it is first used. */
 export type Brokers = ReturnType<typeof openBrokers>;
 
-export function openBrokers({ config, logger, parts }: Start, { clock, random }: Storage) {
-  const connections = createConnections({
+export function openBrokers({ config, options, logger, parts }: Start, { clock, random }: Storage) {
+  const create = options.makers?.createConnections?.(createConnections) ?? createConnections;
+  const connections = create({
     connections: listConnections(config),
     label: "posthorn",
     clock,

@@ -1,7 +1,6 @@
 import { PosthornError } from "../domain/errors.ts";
 import { openDiskWatch } from "../operate/disk-watch.ts";
 import { watchLoopLag } from "../telemetry/loop-lag.ts";
-import { createMetrics } from "../telemetry/metrics.ts";
 import { createWork, findOverload } from "../telemetry/overload.ts";
 import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";
@@ -11,7 +10,6 @@ export type Capacity = ReturnType<typeof openCapacity>;
 
 export function openCapacity({ config, logger, parts }: Start, { store, clock }: Storage) {
   const { limits } = config;
-  const metrics = createMetrics();
   const work = createWork();
   const loopLag = watchLoopLag({ maxLagMs: limits.maxLoopLagMs });
   parts.add(() => loopLag.stop());
@@ -47,7 +45,6 @@ export function openCapacity({ config, logger, parts }: Start, { store, clock }:
   }
 
   return {
-    metrics,
     work,
     loopLag,
     disk,

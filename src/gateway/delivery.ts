@@ -5,7 +5,11 @@ import { createHealthWatch } from "../deliver/targets/health-watch.ts";
 import { createScheduler } from "../deliver/scheduler.ts";
 import type { SchedulerOptions } from "../deliver/scheduler-parts.ts";
 import { createEndedEvents } from "../receive/pulled/ended-events.ts";
+import { isGatewayEventType } from "../domain/pattern.ts";
+import { createAttemptWindows, type AttemptWindows } from "../operate/alerts/attempt-window.ts";
 import { createFallbackDepths } from "../operate/fallback-depths.ts";
+import type { Draft } from "../registry/draft.ts";
+import type { Subscription } from "../domain/subscription.ts";
 import { createStatistics, type Statistics } from "../operate/statistics.ts";
 import { startUpkeep } from "../operate/upkeep.ts";
 import { createUtilization } from "../telemetry/loop-lag.ts";
@@ -15,18 +19,20 @@ import type { Start } from "./options.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { Storage } from "./storage.ts";
 import type { Subscribers } from "./subscribers.ts";
+import type { Tenancy } from "./tenancy.ts";
 
 /** From what is stored to everyone who asked for it. */
 export type Delivery = ReturnType<typeof openDelivery>;
 
 export function openDelivery(
   start: Start,
-  made: Storage & Capacity & Outgoing & Subscribers,
+  made: Storage & Capacity & Tenancy & Outgoing & Subscribers,
   later: () => MutualParts,
 ) {
   const { config, logger, logFault, parts } = start;
-  const { store, clock, random, inFlight, metrics, senders, dispatch, targets, subscriptions } = made;
+  const { store, clock, random, inFlight, authors, metrics, senders, dispatch, targets, subscriptions } = made;
   const statistics = createStatistics({ store, clock, onFault: logFault });
+  const attemptWindows = createAttemptWindows(clock);
   parts.add(() => statistics.stop());
   const governor = createGovernor({ clock, readUtilization: createUtilization() });
   parts.add(() => governor.stop());
@@ -50,7 +56,7 @@ export function openDelivery(
     maxInFlight: config.limits.maxSockets,
     maxBodyBytes: config.limits.bodyCacheBytes,
     maxHeldMs: config.heldMaxDays * 86_400_000,
-    onAttempt: createAttemptNotes(start, { ...made, forwards, statistics }, later),
+    onAttempt: createAttemptNotes(start, { ...made, forwards, statistics, attemptWindows }, later),
     onTested: (eventId, settlement) => later().tests.noteTested(eventId, settlement),
     onExpired: (dead) => later().failureEvents.diedUnsent(dead),
     onMode: (subscription, change) => later().modes.noted(subscription, change),
@@ -58,9 +64,12 @@ export function openDelivery(
     onState: (subscription, state) => void targets.saveState(subscription, state).catch(logFault),
     onSuspend(subscription, reason, facts) {
       logger.warn({ subscription: subscription.name, reason }, "subscription is suspended");
-      subscriptions
-        .suspend(subscription, (draft, current) => later().failureEvents.suspended(draft, current, reason, facts))
-        .catch(logFault);
+      const tell = (draft: Draft, current: Subscription) => {
+        draft.explain({ reason });
+        later().failureEvents.suspended(draft, current, reason, facts);
+      };
+      // By itself, also while it tries what somebody asked for.
+      authors.asGateway(() => subscriptions.suspend(subscription, tell)).catch(logFault);
     },
   });
   const fallbackDepths = createFallbackDepths({
@@ -104,17 +113,34 @@ export function openDelivery(
     onFault: logFault,
   });
   parts.add(() => upkeep.stop());
-  return { statistics, governor, forwards, endedEvents, scheduler, fallbackDepths, drain, health, upkeep };
+  return {
+    statistics,
+    attemptWindows,
+    governor,
+    forwards,
+    endedEvents,
+    scheduler,
+    fallbackDepths,
+    drain,
+    health,
+    upkeep,
+  };
 }
 
 /** What is told and counted of each attempt. */
 function createAttemptNotes(
   { logger }: Start,
-  { clock, metrics, forwards, statistics }: Storage & Capacity & { forwards: Forwards; statistics: Statistics },
+  made: Storage & Capacity & { forwards: Forwards; statistics: Statistics; attemptWindows: AttemptWindows },
   later: () => MutualParts,
 ): NonNullable<SchedulerOptions["onAttempt"]> {
+  const { clock, metrics, forwards, statistics, attemptWindows } = made;
   return (subscription, delivery, report, { settlement }) => {
     const { verdict, attempt } = settlement;
+    // What alerts themselves come to is no cause of another.
+    if (!isGatewayEventType(delivery.event.type)) {
+      const [isSuccess, isRetry] = [attempt.result === "success", delivery.attemptCount > 0];
+      attemptWindows.note(subscription.seq, { durationMs: report.durationMs, isSuccess, isRetry });
+    }
     statistics.note(subscription.seq, report.durationMs, attempt.result === "success");
     forwards.note(delivery.event.id, subscription.seq, verdict === "delivered");
     if (subscription.ordered && subscription.mode === "forward") {

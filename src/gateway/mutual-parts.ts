@@ -8,10 +8,12 @@ import type { Resume } from "../operate/resume.ts";
 import type { SubscriptionLanes } from "../operate/subscription-lanes.ts";
 import type { TestDeliveries } from "../operate/test-delivery.ts";
 import type { Forwarding } from "../receive/forwarding.ts";
+import type { Sources } from "../registry/sources/sources.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
 
 /** Parts that call each other: what a part calls that is made after it, it finds here. */
 export interface MutualParts {
+  readonly sources: Sources;
   readonly subscriptions: Subscriptions;
   readonly subscriptionLanes: SubscriptionLanes;
   readonly scheduler: Scheduler;

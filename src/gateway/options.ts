@@ -1,3 +1,4 @@
+import type { createConnections } from "../brokers/connections.ts";
 import type { Config } from "../config/settings-tree.ts";
 import type { DestinationKind } from "../deliver/senders/sender.ts";
 import type { PosthornError } from "../domain/errors.ts";
@@ -35,6 +36,7 @@ export interface PartMakers {
   openStore?: Remade<typeof openStore> | undefined;
   createIngest?: Remade<typeof createIngest> | undefined;
   createBodyChecker?: Remade<typeof createBodyChecker> | undefined;
+  createConnections?: Remade<typeof createConnections> | undefined;
 }
 
 type Remade<Make> = (make: Make) => Make;

@@ -1,13 +1,18 @@
-import { networkInterfaces } from "node:os";
+import { hostname, networkInterfaces } from "node:os";
 import { createAddressGuard } from "../deliver/wire/address-guard.ts";
 import { parseDestination } from "../deliver/destination.ts";
 import { openHttpClient } from "../deliver/wire/http-client.ts";
 import { createLocalDispatch } from "../deliver/local-dispatch.ts";
+import { createNotedCertificates } from "../deliver/wire/noted-certificates.ts";
 import { createOwnUrls } from "../deliver/wire/own-urls.ts";
 import { parseEgressProxy } from "../deliver/wire/proxy-tunnel.ts";
+import { traceSenders } from "../deliver/traced-senders.ts";
+import type { Clock, Timer } from "../domain/clock.ts";
 import { createDestinationKinds } from "../deliver/senders/kinds.ts";
 import { openSenders } from "../deliver/senders/open-senders.ts";
+import { openTemplates } from "../templates/open-templates.ts";
 import { createRequestCredentials } from "../registry/secret-box.ts";
+import { findTracing, type Tracing } from "../telemetry/tracing.ts";
 import type { Brokers } from "./brokers.ts";
 import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";
@@ -22,7 +27,9 @@ export function openOutgoing(
 ) {
   const { limits } = config;
   const guard = createAddressGuard({ allowPrivate: config.allowPrivateDestinations, ownAddresses: listOwnAddresses });
+  const certificates = createNotedCertificates(clock);
   const client = openHttpClient({
+    certificates,
     guard,
     allowHttp: config.allowHttpDestinations,
     clock,
@@ -41,21 +48,52 @@ export function openOutgoing(
   });
   const checkDestination = (url: string, field?: string) =>
     void parseDestination(url, { allowHttp: config.allowHttpDestinations, guard }, field);
+  const templates = openTemplates();
+  parts.add(() => templates.close());
   const kinds = createDestinationKinds(options.destinationKinds);
   const senders = openSenders(kinds, {
     client,
     clock,
     userAgent: config.userAgent,
+    publicHost: config.publicUrl === undefined ? hostname() : new URL(config.publicUrl).host,
     checkUrl: checkDestination,
     findOwnUrlProblem: ownUrls.findProblem,
     openCredentials: credentials.open,
     connections,
+    templates,
     messageKey: config.messageKey,
+    smtp: config.smtp,
+    sms: config.sms,
+    batchDir: config.batchDir,
     origin: store.info.id,
     warn: ({ name }, reason) => logger.warn({ subscription: name, reason }, "deliveries reach nobody"),
   });
-  const dispatch = createLocalDispatch({ senders, store, clock });
-  return { client, credentials, ownUrls, kinds, senders, dispatch, checkDestination };
+  const tracing = findTracing(logger);
+  if (tracing !== undefined) parts.add(() => flushSpans(tracing, clock));
+  const found = tracing === undefined ? senders : traceSenders(senders, tracing);
+  const dispatch = createLocalDispatch({ senders: found, store, clock });
+  return {
+    tracing,
+    client,
+    certificates,
+    credentials,
+    ownUrls,
+    kinds,
+    templates,
+    senders,
+    dispatch,
+    checkDestination,
+  };
+}
+
+/** No longer than this: a collector that does not answer must not keep the gateway from stopping. */
+const FLUSH_MS = 2000;
+
+async function flushSpans(tracing: Tracing, clock: Clock): Promise<void> {
+  let timer: Timer | undefined;
+  const late = new Promise<void>((resolve) => (timer = clock.setTimer(clock.now() + FLUSH_MS, resolve)));
+  await Promise.race([tracing.flush(), late]);
+  timer?.cancel();
 }
 
 function listOwnAddresses(): string[] {

@@ -9,7 +9,7 @@ import type { Storage } from "./storage.ts";
 import type { Tenancy } from "./tenancy.ts";
 
 /** All plugins, open. */
-export interface Plugins extends Pick<OpenPlugin, "sourceKinds" | "jobs" | "addRoutes" | "start"> {
+export interface Plugins extends Required<Omit<OpenPlugin, "close">> {
   /** To call it again does nothing. */
   close(): Promise<void>;
 }
@@ -43,6 +43,7 @@ export async function openPlugins(
   return {
     sourceKinds: open.flatMap(({ sourceKinds }) => sourceKinds),
     jobs: open.flatMap(({ jobs }) => jobs),
+    listDisabledSources: () => open.flatMap((plugin) => plugin.listDisabledSources?.() ?? []),
     addRoutes: (app) => open.forEach((plugin) => plugin.addRoutes(app)),
     start: () => open.forEach((plugin) => plugin.start()),
     close: stack.close,

@@ -3,7 +3,7 @@ import { sparesDeliveries } from "../deliver/targets/target.ts";
 import { DEFAULT_CONNECTION, type BrokerKind } from "../domain/connection.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
-import { checkHold } from "../domain/hold-rules.ts";
+import { checkGate, checkHold } from "../domain/hold-rules.ts";
 import { describeQueue } from "../domain/queue-place.ts";
 import { openMirroredValidations } from "../operate/validations/mirrored-validations.ts";
 import { createBodyChecker } from "../receive/text/body-check.ts";
@@ -12,18 +12,17 @@ import { createPublisher } from "../receive/publish/publish.ts";
 import { createPullers, type Pullers, type PullersOptions } from "../receive/pulled/pullers.ts";
 import { createRequestLog, createWebhookLog } from "../receive/webhook-log.ts";
 import { createRequestReplays } from "../receive/request-replay.ts";
-import { createSchemaChecker } from "../receive/schema/schema-check.ts";
 import { createSourceKinds } from "../receive/sources/kinds.ts";
 import { createTakeIn } from "../receive/take-in.ts";
 import { createValidationChecker } from "../receive/validation/validation-check.ts";
 import { createWebhookReceiver } from "../receive/webhook.ts";
-import { openEventTypes } from "../registry/event-types/event-types.ts";
 import { openSources } from "../registry/sources/sources.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Acts } from "./acts.ts";
 import type { Brokers } from "./brokers.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
+import type { KnownTypes } from "./event-types.ts";
 import { openPlugins } from "./plugins.ts";
 import type { Start } from "./options.ts";
 import type { Outgoing } from "./outgoing.ts";
@@ -36,12 +35,12 @@ export type Receivers = Awaited<ReturnType<typeof openReceivers>>;
 
 export async function openReceivers(
   start: Start,
-  made: Storage & Capacity & Tenancy & Brokers & Outgoing & Subscribers & Delivery & Acceptance & Acts,
+  made: Storage & Capacity & Tenancy & KnownTypes & Brokers & Outgoing & Subscribers & Delivery & Acceptance & Acts,
 ) {
-  const { store, clock, createId, ingest, forwarding, endedEvents, replays } = made;
+  const { store, clock, authors, createId, schemas, masking, ingest, forwarding, endedEvents, replays } = made;
   const { accept } = ingest;
   const checks = await openChecks(start, made);
-  const { bodies, schemas, validationChecker } = checks;
+  const { bodies, validationChecker } = checks;
   const late: { pullers?: Pullers } = {};
   const { kinds, sources, plugins } = await openSourceKinds(start, made, () => late.pullers?.update());
   const log = createWebhookLog({ logRequest: createRequestLog(store.events.logRequest, clock.now), createId });
@@ -52,6 +51,7 @@ export async function openReceivers(
     createId,
     bodies,
     schemas,
+    masking,
     forwarding,
     validations: validationChecker,
   });
@@ -77,8 +77,21 @@ export async function openReceivers(
     sources,
     webhooks,
     pullers,
-    requestReplays: createRequestReplays({ store, findSource: sources.find, webhooks, clock }),
-    publisher: createPublisher({ accept, clock, createId, limits, schemas }),
+    requestReplays: createRequestReplays({
+      store,
+      findSource: sources.find,
+      webhooks,
+      clock,
+      describe: ({ id, tenantId, source }, eventIds) =>
+        authors.note({
+          act: "request.replay",
+          kind: "request",
+          id,
+          tenantId,
+          details: { source, event_ids: eventIds },
+        }),
+    }),
+    publisher: createPublisher({ accept, clock, createId, limits, schemas, masking }),
   };
 }
 
@@ -106,21 +119,15 @@ function createHoldLimit({ findTrouble, targets, subscriptions }: Capacity & Sub
 /** What is asked of bodies before they are taken in. */
 async function openChecks(
   { config, options, logger, parts }: Start,
-  { store, clock, registry, ownEvents }: Storage & Tenancy & Acceptance,
+  { store, clock, registry }: Storage & Tenancy & Acceptance,
 ) {
+  /** Filled by those who tell of it. */
+  const alertNotice: { look?: () => void } = {};
   const create = options.makers?.createBodyChecker?.(createBodyChecker) ?? createBodyChecker;
   const bodies = create({ maxDepth: config.limits.maxDepth });
   parts.add(() => bodies.close());
-  const schemas = createSchemaChecker();
-  parts.add(() => schemas.close());
   const validationChecker = createValidationChecker({ mode: config.validationMode });
   parts.add(() => validationChecker.close());
-  const eventTypes = await openEventTypes({
-    registry,
-    clock,
-    examine: schemas.examine,
-    onChange: schemas.update,
-  });
   const validations = await openMirroredValidations({
     registry,
     store,
@@ -129,10 +136,10 @@ async function openChecks(
     folder: config.validationsDir,
     examine: validationChecker.examine,
     onChange: validationChecker.update,
-    publishOwn: (event) => ownEvents.publishOwn(event),
+    onBrokenChange: () => alertNotice.look?.(),
   });
   parts.add(() => validations.stop());
-  return { bodies, schemas, eventTypes, validationChecker, validations };
+  return { bodies, validationChecker, validations, alertNotice };
 }
 
 async function openSourceKinds(
@@ -141,7 +148,8 @@ async function openSourceKinds(
   onChange: () => void,
 ) {
   const { config, options, logFault, parts } = start;
-  const { store, clock, random, registry, secretBox, client, failureEvents, connections, targets } = made;
+  const { store, clock, random, registry, secretBox, client, failureEvents, connections, targets, subscriptions } =
+    made;
   const plugins = await openPlugins(start, made, () => sources);
   const kinds = createSourceKinds({ fetchText: createFetchText(client), connections }, [
     ...plugins.sourceKinds,
@@ -157,11 +165,22 @@ async function openSourceKinds(
     anySource: config.anySource,
     maxBytes: config.limits.maxBodyBytes,
     onChange,
-    checkPulled({ tenant_id: tenantId = DEFAULT_TENANT }, given) {
+    checkPulled({ shown: { tenant_id: tenantId = DEFAULT_TENANT }, options: given }, managedBy, draft) {
+      // They are what it is judged by: the draft is to know.
+      subscriptions.count(draft, tenantId);
       const all = targets.list(tenantId);
       const meant =
         given["target"] === undefined && all.length === 1 ? all[0] : all.find(({ name }) => name === given["target"]);
-      const [problem] = checkHold(given, meant?.subscriptions ?? []);
+      // Those of the same file are about to change with it, and are judged then.
+      const judged = (meant?.subscriptions ?? []).filter((one) => managedBy === "api" || one.managedBy === "api");
+      const gate =
+        managedBy === "api"
+          ? checkGate(
+              given,
+              all.map(({ name }) => name),
+            )
+          : [];
+      const [problem] = [...gate, ...checkHold(given, judged)];
       if (problem === undefined) return;
       throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });
     },

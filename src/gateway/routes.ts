@@ -1,14 +1,19 @@
 import { VERSION } from "../config/version.ts";
 import { createExportGate } from "../http/export-gate.ts";
+import { createGiveWay } from "../http/give-way.ts";
 import { addRoutes } from "../http/routes/add-routes.ts";
+import { createDeliveryPresenter } from "../http/present/delivery.ts";
+import { createStreams } from "../http/stream/streams.ts";
 import { reportRetention } from "../operate/retention.ts";
 import { createStatus } from "../operate/status.ts";
 import { createParkedMessages } from "../receive/pulled/parked-messages.ts";
 import type { Acts } from "./acts.ts";
+import type { Alerting } from "./alerts.ts";
 import type { Background } from "./background.ts";
 import type { Brokers } from "./brokers.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Delivery } from "./delivery.ts";
+import type { KnownTypes } from "./event-types.ts";
 import type { Start } from "./options.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { Receivers } from "./receivers.ts";
@@ -17,15 +22,16 @@ import type { Storage } from "./storage.ts";
 import type { Subscribers } from "./subscribers.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** A loop that is later than this has more urgent things to do than exports. */
-const EXPORTS_WAIT_LAG_MS = 50;
+/** A loop that is later than this has more urgent things to do than exports, or than what a stream has missed. */
+const READS_WAIT_LAG_MS = 50;
 
 /** Every route but the hot ones. */
 export function openRoutes(
-  { config, logger }: Start,
+  { config, logger, logFault, parts }: Start,
   made: Storage &
     Capacity &
     Tenancy &
+    KnownTypes &
     Brokers &
     Outgoing &
     Subscribers &
@@ -33,6 +39,7 @@ export function openRoutes(
     Acts &
     Receivers &
     Background &
+    Alerting &
     HttpFace,
 ): void {
   const { store, clock, loopLag, jobs, retention, plugins } = made;
@@ -40,6 +47,20 @@ export function openRoutes(
     ...made,
     reportRetention: (tenantId) => reportRetention({ store, jobs, times: retention, clock }, tenantId),
   });
+  const giveWay = createGiveWay({ isBusy: () => loopLag.lagMs > READS_WAIT_LAG_MS });
+  const streams = createStreams({
+    store,
+    clock,
+    giveWay,
+    presentDelivery: createDeliveryPresenter(made),
+    findSubscriptionName: (seq) => made.subscriptions.find(seq)?.name,
+    maxStreams: config.limits.maxStreams,
+    maxStreamsPerKey: config.limits.maxStreamsPerKey,
+    maxBufferBytes: config.limits.streamBufferBytes,
+    onDropped: (reason) => logger.info({ reason }, "a client of the live stream was dropped"),
+    onFault: logFault,
+  });
+  parts.add(() => streams.close());
   addRoutes(made.http.app, {
     ...made,
     version: VERSION,
@@ -49,8 +70,9 @@ export function openRoutes(
       maxExports: config.limits.maxExports,
       maxExportsPerKey: config.limits.maxExportsPerKey,
       clock,
-      isBusy: () => loopLag.lagMs > EXPORTS_WAIT_LAG_MS,
+      giveWay,
     }),
+    streams,
     status,
     parked: createParkedMessages(made.connections),
   });

@@ -18,7 +18,7 @@ const MAX_PUBLISH_BYTES = 16 * 1024 * 1024;
 export const HTTP_CLOSE_MS = 1500;
 
 export function openServer({ config, options, logger, parts }: Start, made: Storage & Capacity & Tenancy & Receivers) {
-  const { clock, metrics, work, findTrouble, keys, webhooks, publisher } = made;
+  const { clock, authors, metrics, work, findTrouble, keys, webhooks, publisher } = made;
   const { limits, trustedProxies, tlsCert, tlsKey } = config;
   const clientAddress = createClientAddress(trustedProxies);
   const isExempt = createExemption(trustedProxies);
@@ -44,6 +44,8 @@ export function openServer({ config, options, logger, parts }: Start, made: Stor
   const http = createHttpServer({
     intake,
     authenticate,
+    authors,
+    clientAddress,
     tls: tlsCert === undefined || tlsKey === undefined ? undefined : { certFile: tlsCert, keyFile: tlsKey },
     headersTimeoutMs: limits.headersTimeoutS * 1000,
     requestTimeoutMs: limits.requestTimeoutS * 1000,

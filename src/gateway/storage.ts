@@ -1,13 +1,17 @@
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { getDatabasePath } from "../config/store-url.ts";
 import { openInFlightFile } from "../deliver/lanes/in-flight-file.ts";
+import { deriveAuditSeed } from "../domain/audit/audit-key.ts";
 import { createIdSource } from "../domain/ids.ts";
 import { createSystemClock, createSystemRandom } from "../domain/system-clock.ts";
+import { loadOrCreateMasterKey } from "../registry/key-files.ts";
 import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
 import { prepareDataDir } from "../store/sqlite/durable-directory.ts";
 import { openStore } from "../store/open.ts";
 import { tightenDataDir } from "../store/sqlite/private-files.ts";
 import { refuseUnfinishedRestore } from "../store/sqlite/restore-mark.ts";
+import { createMetrics } from "../telemetry/metrics.ts";
 import type { Start } from "./options.ts";
 
 /** The data directory and what is in it; with it time, which goes on from what the store knows, and chance. */
@@ -17,10 +21,14 @@ export async function openStorage(start: Start) {
   const { config, options, logger, parts } = start;
   const wall = options.time?.wall ?? Date.now;
   openDataDir(start);
+  const masterKey = config.masterKey ?? loadOrCreateMasterKey(config.dataDir);
   const open = options.makers?.openStore?.(openStore) ?? openStore;
+  const metrics = createMetrics(options.time?.monotonic);
   const store = await open(`sqlite:${getDatabasePath(config)}`, {
     createClock: (lastKnownNow) => createSystemClock({ ...options.time, startAt: Math.max(wall(), lastKnownNow) }),
     dedupeHorizonMs: config.limits.dedupeHorizonDays * 86_400_000,
+    auditSeedHex: deriveAuditSeed(masterKey),
+    onCommit: metrics.countCommit,
     onFatal(error) {
       logger.fatal({ error }, "the store failed");
       options.onFatal(error);
@@ -36,7 +44,14 @@ export async function openStorage(start: Start) {
     defer: setImmediate,
   });
   parts.add(() => inFlight.close());
-  return { store, clock, random, createId: createIdSource(clock, random), inFlight };
+  const loadWalBytes = () => sizeOf(`${getDatabasePath(config)}-wal`);
+  return { store, metrics, loadWalBytes, clock, masterKey, random, createId: createIdSource(clock, random), inFlight };
+}
+
+/** 0 where there is none. */
+async function sizeOf(path: string): Promise<number> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.size ?? 0;
 }
 
 function openDataDir({ config, logger, parts }: Start): void {

@@ -1,10 +1,13 @@
 import { createSubscriptionLanes } from "../operate/subscription-lanes.ts";
+import { toRetryPolicySpec } from "../domain/retry-policy.ts";
 import { createTargets } from "../operate/targets.ts";
+import { listNamedSchemas } from "../registry/event-types/named-schemas.ts";
 import { openSubscriptions } from "../registry/subscriptions/subscriptions.ts";
 import { openSharedTargets } from "../registry/targets.ts";
 import { createRouter } from "../route/router.ts";
 import { createEventWarning } from "../telemetry/event-warning.ts";
 import type { Capacity } from "./capacity.ts";
+import type { KnownTypes } from "./event-types.ts";
 import type { MutualParts } from "./mutual-parts.ts";
 import type { Start } from "./options.ts";
 import type { Outgoing } from "./outgoing.ts";
@@ -15,12 +18,12 @@ import type { Tenancy } from "./tenancy.ts";
 export type Subscribers = Awaited<ReturnType<typeof openSubscribers>>;
 
 export async function openSubscribers(
-  { logger }: Start,
-  made: Storage & Capacity & Tenancy & Outgoing,
+  { config, logger }: Start,
+  made: Storage & Capacity & Tenancy & KnownTypes & Outgoing,
   later: () => MutualParts,
 ) {
-  const { store, clock, random, createId, metrics, registry, tenants, secretBox } = made;
-  const { kinds, senders, checkDestination } = made;
+  const { store, clock, random, authors, createId, metrics, registry, tenants, secretBox } = made;
+  const { kinds, senders, templates, eventTypes, checkDestination } = made;
   const warnCostlyFilter = createEventWarning(logger, () => clock.now(), "filters cost too much and did not match");
   const router = createRouter({
     onTooCostly(event, filters) {
@@ -45,6 +48,8 @@ export async function openSubscribers(
     shared: sharedTargets,
     store,
     clock,
+    authors,
+    maxProbeMs: config.maxProbeS * 1000,
     subscriptions: () => later().subscriptions,
     scheduler: () => later().scheduler,
     onMode: (known, change) => later().modes.changed(known, change),
@@ -57,10 +62,21 @@ export async function openSubscribers(
     secretBox,
     createId,
     kinds,
+    retryPolicy: toRetryPolicySpec(config.defaultRetryPolicy),
+    maxProbeMs: config.maxProbeS * 1000,
     refuseDestination: senders.refuse,
+    isForOperators: senders.isForOperators,
+    warnOfDestination: senders.warnOf,
     onHeld: ({ name }, why) => logger.warn({ subscription: name, reason: why }, "subscription is held"),
     findTarget: sharedTargets.findInput,
+    examineTemplates: (list, events) => templates.examine(list, listNamedSchemas(events, eventTypes.list())),
     findQuota: (draft, tenantId) => tenants.findQuota(draft, tenantId),
+    findHolding: (draft, tenantId) => ({
+      sources: later()
+        .sources.listPulled(draft, tenantId)
+        .map(({ shown, options }) => ({ name: shown.name, options })),
+      sharedTargets: sharedTargets.list().filter((target) => target.tenantId === tenantId).length,
+    }),
     async onChange(changes) {
       const { forwarding, scheduler, modes } = later();
       router.update(subscriptions.list(undefined));

@@ -1,4 +1,8 @@
-import { loadOrCreateMasterKey } from "../registry/key-files.ts";
+import { findSmsSettings } from "../domain/alert-channel.ts";
+import { createContacts } from "../operate/alerts/contacts.ts";
+import { createAuditKey, deriveAuditSeed } from "../domain/audit/audit-key.ts";
+import { createAuditTrail } from "../operate/audit-trail.ts";
+import { createAuthors } from "../registry/authors.ts";
 import { createQuotaGate } from "../operate/quotas.ts";
 import { createRetentionTimes } from "../operate/retention.ts";
 import { openKeys } from "../registry/keys.ts";
@@ -12,10 +16,14 @@ import type { Storage } from "./storage.ts";
 /** Whose things they are, who may do what, and how much of it. */
 export type Tenancy = Awaited<ReturnType<typeof openTenancy>>;
 
-export async function openTenancy({ config, logFault, parts }: Start, storage: Storage, later: () => MutualParts) {
+export async function openTenancy(start: Start, storage: Storage, later: () => MutualParts) {
+  const { config, logFault, parts } = start;
   const { store, clock, createId } = storage;
-  const secretBox = createSecretBox(config.masterKey ?? loadOrCreateMasterKey(config.dataDir));
-  const registry = createRegistry({ records: store.records, clock });
+  const secretBox = createSecretBox(storage.masterKey);
+  const authors = createAuthors();
+  const key = createAuditKey(deriveAuditSeed(storage.masterKey));
+  const trail = createAuditTrail({ store, authors, clock, key });
+  const registry = createRegistry({ records: store.records, clock, authors });
   const keys = await openKeys({
     registry,
     clock,
@@ -26,6 +34,7 @@ export async function openTenancy({ config, logFault, parts }: Start, storage: S
   const quotas = createQuotaGate({ store, clock, onFault: logFault });
   parts.add(() => quotas.stop());
   const retention = createRetentionTimes(config.retention);
+  const { contacts, setChannels } = openContacts(start, later);
   const tenants = await openTenants({
     registry,
     store,
@@ -34,8 +43,28 @@ export async function openTenancy({ config, logFault, parts }: Start, storage: S
     countSubscriptions: (draft, id) => later().subscriptions.count(draft, id),
     onChange(changes) {
       retention.update(changes);
+      contacts.take(changes);
       return quotas.update(changes);
     },
   });
-  return { secretBox, registry, keys, quotas, retention, tenants };
+  return { secretBox, authors, trail, registry, keys, quotas, retention, tenants, contacts, setChannels };
+}
+
+function openContacts({ config, logger, logFault, parts }: Start, later: () => MutualParts) {
+  let { channels } = config.alerts;
+  const contacts = createContacts({
+    subscriptions: () => later().subscriptions,
+    lanes: () => later().subscriptionLanes,
+    findSms: () => findSmsSettings(channels),
+    onUnreachable: (tenant_id, contact, reason) =>
+      logger.warn({ tenant_id, contact, reason }, "a contact cannot be told anything"),
+    onFault: logFault,
+  });
+  parts.add(() => contacts.stop());
+  return {
+    contacts,
+    setChannels(given: typeof channels) {
+      channels = given;
+    },
+  };
 }

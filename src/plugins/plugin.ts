@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import type { Static, TObject, TProperties } from "typebox";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { AreaDocs } from "../http/openapi/operation-docs.ts";
+import type { DisabledSource } from "../operate/alerts/facts.ts";
 import type { PeriodicJob } from "../operate/jobs.ts";
 import type { OwnEvents } from "../operate/own-events.ts";
 import type { SourceKind } from "../receive/sources/source-kind.ts";
@@ -50,6 +51,8 @@ export interface PluginGateway {
 export interface OpenPlugin {
   readonly sourceKinds: readonly SourceKind[];
   readonly jobs: readonly PeriodicJob[];
+  /** Sources that their provider sends nothing to any more, as far as is known. */
+  listDisabledSources?(): readonly DisabledSource[];
   addRoutes(app: FastifyInstance): void;
   /** What is declared has been taken over, and nothing has come in yet. */
   start(): void;

@@ -1,7 +1,7 @@
 import { readAnswer, type ApiClient } from "../api-client.ts";
 import { connect, type ClientFlags } from "../connect.ts";
 import { usageFailure } from "../failure.ts";
-import { countOf, formatAgo, formatBytes, formatFacts, formatTable, note, print, printDocument } from "../output.ts";
+import { countOf, formatAgo, formatBytes, note, print, printDocument, printFacts, printTable } from "../output.ts";
 
 export interface ParkedFlags extends ClientFlags {
   reason?: string;
@@ -47,7 +47,7 @@ export async function runListParked(source: string, flags: ParkedFlags): Promise
   const answer = await client.get(placeOf(source), { reason, limit, cursor });
   if (flags.json === true) return print(answer.text);
   const { data, next_cursor: next, count, limits } = readAnswer(client, answer) as ListAnswer;
-  if (data.length > 0) print(formatTable(["ID", "PARKED", "REASON", "QUEUE", "SIZE", "WHY"], data.map(toRow)));
+  if (data.length > 0) printTable(["ID", "PARKED", "REASON", "QUEUE", "SIZE", "WHY"], data.map(toRow));
   if (count === null) note("the broker does not tell how many there are");
   else note(`${countOf(count, "message is", "messages are")} parked`);
   if (next !== null) note(`there are more: add --cursor ${next}`);
@@ -63,19 +63,17 @@ export async function runShowParked(source: string, id: string, flags: ParkedFla
   const answer = await client.get(placeOf(source, `/${encodeURIComponent(id)}`));
   if (flags.json === true) return print(answer.text);
   const one = readAnswer(client, answer) as ParkedAnswer;
-  print(
-    formatFacts([
-      ["id", one.id],
-      ["message id", one.message_id],
-      ["reason", one.reason],
-      ["why", one.description],
-      ["came from", one.queue],
-      ["subject", one.subject],
-      ["content type", one.content_type],
-      ["size", formatBytes(one.size)],
-      ["parked", one.parked_at],
-    ]),
-  );
+  printFacts([
+    ["id", one.id],
+    ["message id", one.message_id],
+    ["reason", one.reason],
+    ["why", one.description],
+    ["came from", one.queue],
+    ["subject", one.subject],
+    ["content type", one.content_type],
+    ["size", formatBytes(one.size)],
+    ["parked", one.parked_at],
+  ]);
   printDocument(one.body ?? one.body_base64 ?? "");
 }
 

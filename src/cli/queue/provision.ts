@@ -70,7 +70,7 @@ function describe(
     ...unchecked.map((text) => `?     ${place}: ${text}`),
   ];
   const isWell = error === undefined && differences.length === 0;
-  if (isWell) lines.unshift(`ok    ${place}: ${act === "declare" ? "there is" : "as wanted:"} ${what}`);
+  if (isWell) lines.unshift(`ok    ${place}: ${act === "declare" ? "made, or there already:" : "as wanted:"} ${what}`);
   return lines.join("\n");
 }
 

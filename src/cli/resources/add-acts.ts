@@ -1,12 +1,13 @@
 import { Argument, type Command } from "commander";
-import { suggestName } from "../../config/nearest-name.ts";
+import { suggestName } from "../../domain/nearest-name.ts";
 import { readAnswer, type ApiAnswer, type ApiClient } from "../api-client.ts";
 import { addClientOptions } from "../client-commands.ts";
 import { connect } from "../connect.ts";
 import { usageFailure } from "../failure.ts";
 import { print } from "../output.ts";
-import { toFacts, wholeOf, type Row } from "./fields.ts";
-import { readFlags, type Flag } from "./flags.ts";
+import { printFields, wholeOf, type Row } from "./fields.ts";
+import { findId } from "./find-by-name.ts";
+import { findMember, readFlags, setField, type Flag } from "./flags.ts";
 import { PAGE, printList } from "./list.ts";
 import { placeOf, type Act, type Call, type Resource } from "./resource.ts";
 
@@ -36,7 +37,7 @@ function addAct(group: Command, resource: Resource, name: string, act: Act): voi
   // What is too much is most often a command that there is not.
   command.allowExcessArguments(isList).action(async () => {
     if (isList) refuseWords(command, group);
-    const call = readCall(command, name, act, flags);
+    const call = await findIds(resource, name, flags, readCall(command, name, act, flags));
     await (act.run?.(call) ?? runAct(resource, name, act, call));
   });
 }
@@ -48,6 +49,20 @@ function readCall(command: Command, name: string, act: Act, flags: readonly Flag
   const [argument] = command.registeredArguments;
   if (name === "create" && argument !== undefined && args[0] !== undefined) input.body[argument.name()] = args[0];
   return { ...input, args, flags: command.opts() };
+}
+
+/** Names become ids before anything is asked for. */
+async function findIds(resource: Resource, name: string, flags: readonly Flag[], call: Call): Promise<Call> {
+  const { named } = resource;
+  const [key, ...rest] = call.args;
+  const isOne = named !== undefined && key !== undefined && name !== "create";
+  const given = flags.filter(({ named: of, field }) => of !== undefined && findMember(call, field) !== undefined);
+  if (!isOne && given.length === 0) return call;
+  const client = await connect(call.flags);
+  for (const { named: of, field } of given) {
+    if (of !== undefined) setField(call, field, await findId(client, of, String(findMember(call, field))));
+  }
+  return isOne ? { ...call, args: [await findId(client, named, key), ...rest] } : call;
 }
 
 function isListing(name: string, act: Act): boolean {
@@ -73,7 +88,7 @@ export function requestOf(resource: Resource, name: string, act: Act, call: Call
 async function runAct(resource: Resource, name: string, act: Act, call: Call): Promise<void> {
   const { method, path } = requestOf(resource, name, act, call);
   if (isListing(name, act)) {
-    return printList(await connect(call.flags), path, call, act.columns ?? resource.columns ?? []);
+    return printList(await connect(call.flags), path, call, act.columns ?? resource.columns ?? [], resource.expendable);
   }
   const body = act.body === undefined ? bodyOf(method, call) : act.body(call);
   const client = await connect(call.flags);
@@ -115,7 +130,7 @@ function tellAnswer(resource: Resource, name: string, act: Act, { call, client, 
   else if (act.tell !== undefined) act.tell(row, call);
   else if (name === "delete") print(`${key}: deleted`);
   else {
-    print(toFacts(wholeOf(row, resource.facts ?? [], resource.hidden ?? []), row));
+    printFields(wholeOf(row, resource.facts ?? [], resource.hidden ?? []), row);
     resource.more?.(row, text);
   }
   act.judge?.(row, call);

@@ -1,7 +1,7 @@
 import { DEAD_REASONS } from "../../domain/delivery.ts";
 import { usageFailure } from "../failure.ts";
 import { readCount, readTime } from "../read-value.ts";
-import { DELIVERY_COLUMNS, FOR_SUBSCRIPTION, tellStatus } from "./deliveries.ts";
+import { DELIVERY_CHOICES, DELIVERY_COLUMNS, FOR_SUBSCRIPTION, tellStatus } from "./deliveries.ts";
 import type { Row } from "./fields.ts";
 import { flag, OF_TENANT } from "./flags.ts";
 import { JOB, PLAN, WAIT } from "./replays.ts";
@@ -24,6 +24,7 @@ export const RESOURCE: Resource = {
   path: PATH,
   key: "id",
   columns: DELIVERY_COLUMNS.filter(([heading]) => heading !== "NEXT"),
+  ...DELIVERY_CHOICES,
   acts: {
     list: { help: "list dead letters, the latest first", flags: FILTER },
     replay: {
@@ -55,7 +56,7 @@ export const RESOURCE: Resource = {
 Examples:
   posthorn dlq list --reason refused --since 2h
   posthorn dlq replay dlv_…
-  posthorn dlq replay --subscription sub_… --plan
+  posthorn dlq replay --subscription erp --plan
   posthorn dlq replay --all --wait
   posthorn dlq purge --reason expired --confirm 12`,
 };

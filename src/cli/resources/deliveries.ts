@@ -1,6 +1,7 @@
 import { DELIVERY_STATES } from "../../domain/delivery.ts";
-import { formatFacts, print, shorten } from "../output.ts";
-import { ago, asText, because, ms, toTable, type Field, type Row } from "./fields.ts";
+import { print, printFacts, shorten } from "../output.ts";
+import { ago, asText, because, firstOf, ms, printRows, type Field, type Row } from "./fields.ts";
+import { SUBSCRIPTION } from "./find-by-name.ts";
 import { flag, OF_TENANT } from "./flags.ts";
 import type { Resource } from "./resource.ts";
 
@@ -8,15 +9,18 @@ const STATUS = ["status hold_reason dead_reason", because] as const;
 
 export const DELIVERY_COLUMNS: readonly Field[] = [
   ["DELIVERY", "id"],
-  ["EVENT", "event_id"],
   ["TYPE", "event_type"],
-  ["SUBSCRIPTION", "subscription_id"],
+  ["SUBSCRIPTION", "subscription_name subscription_id", firstOf],
   ["STATUS", ...STATUS],
   ["ATTEMPTS", "attempt_count"],
   ["NEXT", "next_attempt_at", ago],
   ["CREATED", "created_at", ago],
   ["LAST ERROR", "last_error"],
+  ["EVENT", "event_id"],
 ];
+
+/** A narrow terminal shows the rest. */
+export const DELIVERY_CHOICES = { expendable: ["EVENT", "CREATED", "NEXT", "ATTEMPTS"] };
 
 const ATTEMPT_COLUMNS: readonly Field[] = [
   ["ATTEMPT", "number"],
@@ -30,22 +34,24 @@ const ATTEMPT_COLUMNS: readonly Field[] = [
 
 const MAX_BODY_CHARACTERS = 400;
 
-export const FOR_SUBSCRIPTION = flag("--subscription <id>", "only those for this subscription", {
+export const FOR_SUBSCRIPTION = flag("--subscription <name>", "only those for this subscription, by name or id", {
   field: "subscription_id",
+  named: SUBSCRIPTION,
 });
 
 export function tellStatus({ id, status, hold_reason: hold, dead_reason: dead }: Row): void {
-  print(`${asText(id)}: ${because([status, hold, dead], 0)}`);
+  print(`${asText(id)}: ${asText(status)}${asText(hold ?? dead) === undefined ? "" : ` (${asText(hold ?? dead)})`}`);
 }
 
 export const RESOURCE: Resource = {
   path: "/api/v1/deliveries",
   key: "id",
   columns: DELIVERY_COLUMNS,
+  ...DELIVERY_CHOICES,
   facts: [
     ["delivery", "id"],
     ["event", "event_id event_type", because],
-    ["subscription", "subscription_id"],
+    ["subscription", "subscription_id subscription_name", because],
     ["status", ...STATUS],
     ["next attempt", "next_attempt_at", ago],
     ["completed", "completed_at", ago],
@@ -54,8 +60,13 @@ export const RESOURCE: Resource = {
   more(row) {
     const attempts = row["attempts"] as Row[];
     const last = asText(attempts.at(-1)?.["response_body"]) ?? "";
-    if (attempts.length > 0) print(`\n${toTable(ATTEMPT_COLUMNS, attempts)}`);
-    if (last !== "") print(`\n${formatFacts([["last answer", shorten(last, MAX_BODY_CHARACTERS)]])}`);
+    if (attempts.length > 0) {
+      print("");
+      printRows(ATTEMPT_COLUMNS, attempts);
+    }
+    if (last === "") return;
+    print("");
+    printFacts([["last answer", shorten(last, MAX_BODY_CHARACTERS)]]);
   },
   acts: {
     list: {

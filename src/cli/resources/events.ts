@@ -2,8 +2,9 @@ import { EVENT_STATUSES } from "../../domain/delivery.ts";
 import { memberSpans } from "../../domain/json-members.ts";
 import { countOf, print } from "../output.ts";
 import { readTime } from "../read-value.ts";
-import { DELIVERY_COLUMNS } from "./deliveries.ts";
-import { ago, asText, bytes, toTable, type Format, type Row } from "./fields.ts";
+import { DELIVERY_CHOICES, DELIVERY_COLUMNS } from "./deliveries.ts";
+import { ago, asText, bytes, printRows, type Format, type Row } from "./fields.ts";
+import { SUBSCRIPTION } from "./find-by-name.ts";
 import { flag, OF_TENANT } from "./flags.ts";
 import type { Call, Resource } from "./resource.ts";
 
@@ -26,6 +27,7 @@ export const RESOURCE: Resource = {
     ["SIZE", "size", bytes],
     ["RECEIVED", "received_at", ago],
   ],
+  expendable: ["SIZE", "DELIVERIES", "SOURCE"],
   facts: [
     ["event", "event_id"],
     ["type", "event_type event_version", ([type, version]) => `${asText(type)} (version ${asText(version)})`],
@@ -33,7 +35,10 @@ export const RESOURCE: Resource = {
   ],
   hidden: ["headers", "deliveries", "payload", "payload_base64"],
   more(row, text) {
-    if (deliveriesOf(row).length > 0) print(`\n${toTable(DELIVERY_COLUMNS, deliveriesOf(row))}`);
+    if (deliveriesOf(row).length > 0) {
+      print("");
+      printRows(DELIVERY_COLUMNS, deliveriesOf(row), DELIVERY_CHOICES);
+    }
     print(`\n${findPayload(text)}`);
   },
   acts: {
@@ -59,7 +64,10 @@ export const RESOURCE: Resource = {
     replay: {
       help: "deliver an event again, to everyone who had it",
       flags: [
-        flag("--subscription <id>", "only to this one, whether it had the event or not", { field: "subscription_id" }),
+        flag("--subscription <name>", "only to this one, by name or id, whether it had the event or not", {
+          field: "subscription_id",
+          named: SUBSCRIPTION,
+        }),
       ],
       tell: tellReplay,
     },
@@ -71,13 +79,13 @@ Examples:
   posthorn events --status FAILED --type 'order.#' --label team=billing
   posthorn events --text 'invoice 4711' --since 7d
   posthorn events show evt_…
-  posthorn events replay evt_… --subscription sub_…`,
+  posthorn events replay evt_… --subscription erp`,
 };
 
 function tellReplay(row: Row, { args }: Call): void {
   const deliveries = deliveriesOf(row);
   print(`${args[0]}: ${countOf(deliveries.length, "delivery", "deliveries")} opened again`);
-  if (deliveries.length > 0) print(toTable(DELIVERY_COLUMNS, deliveries));
+  if (deliveries.length > 0) printRows(DELIVERY_COLUMNS, deliveries, DELIVERY_CHOICES);
 }
 
 /** As it was sent: read and written again, numbers beyond 2^53 would change. */

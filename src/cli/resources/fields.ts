@@ -1,26 +1,45 @@
-import { formatAgo, formatBytes, formatFacts, formatTable } from "../output.ts";
+import { formatAgo, formatBytes, printFacts, printTable, type TableChoices } from "../output.ts";
 
 /** What of a resource is shown, in a row of a table or in a line of its own. */
 
 export type Row = Readonly<Record<string, unknown>>;
 
+/** When it is shown, and how times are: by their distance, or as they are. */
+export interface Moment {
+  readonly wallMs: number;
+  readonly isAbsolute: boolean;
+}
+
 /** Gets the values of the members that the field names. Undefined: nothing is to be shown. */
-export type Format = (values: readonly unknown[], wallMs: number) => string | undefined;
+export type Format = (values: readonly unknown[], moment: Moment) => string | undefined;
 
 /** `members` are those that it is made of, by spaces; dots lead into an object. */
 export type Field = readonly [label: string, members: string, format?: Format];
 
-export function toTable(columns: readonly Field[], rows: readonly Row[]): string {
-  const wallMs = Date.now();
-  return formatTable(
-    columns.map(([heading]) => heading),
-    rows.map((row) => columns.map((column) => showField(column, row, wallMs) ?? "-")),
+export interface RowChoices extends TableChoices {
+  isAbsolute?: boolean | undefined;
+}
+
+export function printRows(columns: readonly Field[], rows: readonly Row[], choices: RowChoices = {}): void {
+  const moment = { wallMs: Date.now(), isAbsolute: choices.isAbsolute === true };
+  const headings = columns.map(([heading]) => heading);
+  printTable(
+    headings,
+    rows.map((row) => toCells(columns, row, moment)),
+    choices,
   );
 }
 
-export function toFacts(fields: readonly Field[], row: Row): string {
-  const wallMs = Date.now();
-  return formatFacts(fields.map((field) => [field[0], showField(field, row, wallMs)]));
+export function toCells(columns: readonly Field[], row: Row, moment: Moment): string[] {
+  return columns.map((column) => showField(column, row, moment) ?? "-");
+}
+
+export function printFields(fields: readonly Field[], row: Row): void {
+  printFacts(toFacts(fields, row, { wallMs: Date.now(), isAbsolute: false }));
+}
+
+export function toFacts(fields: readonly Field[], row: Row, moment: Moment): [string, string | undefined][] {
+  return fields.map((field) => [field[0], showField(field, row, moment)]);
 }
 
 /**
@@ -37,17 +56,17 @@ export function wholeOf(row: Row, fields: readonly Field[], hidden: readonly str
 }
 
 /** A name ends in what its value is. */
-function byName(name: string): Field {
+export function byName(name: string): Field {
   const [, stem = name, end = ""] = /^(\w+)_(at|id|s|ms)$/.exec(name) ?? [];
   const isBytes = name === "size" || name.endsWith("_bytes");
   const format = isBytes ? bytes : { at, s: seconds, ms }[end];
   return [stem.replaceAll("_", " "), name, format ?? plain];
 }
 
-function showField([, members, format = plain]: Field, row: Row, wallMs: number): string | undefined {
+function showField([, members, format = plain]: Field, row: Row, moment: Moment): string | undefined {
   const text = format(
     members.split(" ").map((path) => pick(row, path)),
-    wallMs,
+    moment,
   );
   return text === "" ? undefined : text;
 }
@@ -66,10 +85,13 @@ export function asText(value: unknown): string | undefined {
 
 const plain: Format = ([value]) => asText(value);
 
-export const ago: Format = ([time], wallMs) => (typeof time === "string" ? formatAgo(time, wallMs) : undefined);
+export const ago: Format = ([time], { wallMs, isAbsolute }) => {
+  if (typeof time !== "string") return undefined;
+  return isAbsolute ? time : formatAgo(time, wallMs);
+};
 
 /** The time itself too. */
-export const at: Format = ([time], wallMs) =>
+export const at: Format = ([time], { wallMs }) =>
   typeof time === "string" ? `${time} (${formatAgo(time, wallMs)})` : undefined;
 
 export const bytes: Format = ([count]) => (typeof count === "number" ? formatBytes(count) : undefined);
@@ -86,6 +108,9 @@ export const because: Format = ([value, ...reasons]) => {
   const reason = reasons.find((one) => one !== null && one !== undefined);
   return reason === undefined ? asText(value) : `${asText(value)} (${asText(reason)})`;
 };
+
+/** The first that there is. */
+export const firstOf: Format = (values) => asText(values.find((one) => one !== null && one !== undefined));
 
 /** Names with their values. */
 export const pairs: Format = ([object]) =>

@@ -1,5 +1,7 @@
 import { Option } from "commander";
 import { readObject } from "../read-value.ts";
+import { TENANT } from "./find-by-name.ts";
+import type { Named } from "./resource.ts";
 
 /** A flag of a command, and what of a request it sets. */
 export interface Flag {
@@ -11,6 +13,8 @@ export interface Flag {
   readonly place?: Place | undefined;
   /** What is sent for what was given; undefined sends nothing. */
   readonly read: Read;
+  /** The value is the id or the name of one of these; its id is sent. */
+  readonly named?: Named | undefined;
 }
 
 /** A file holds members of the body, over which flags go; what stays here is only for the command itself. */
@@ -26,6 +30,7 @@ export interface FlagSettings {
   choices?: readonly string[];
   default?: unknown;
   isRequired?: boolean;
+  named?: Named;
 }
 
 /** One that no schema knows: `flag("--plan", "only count them")` sets `plan`. */
@@ -38,6 +43,7 @@ export function flag(flags: string, help: string, settings: FlagSettings = {}): 
     options: [option],
     field: settings.field ?? option.name().replaceAll("-", "_"),
     place: settings.place,
+    named: settings.named,
     read: read === undefined ? (given) => given : (given, name) => read(String(given), name),
   };
 }
@@ -79,6 +85,19 @@ export function readFlags(
   return { ...input, body: { ...file, ...input.body } };
 }
 
+/** What a flag has set, in the body or in the query. */
+export function findMember({ body, query }: Pick<Input, "body" | "query">, field: string): unknown {
+  if (query[field] !== undefined) return query[field];
+  return field
+    .split(".")
+    .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], body);
+}
+
+export function setField({ body, query }: Pick<Input, "body" | "query">, field: string, value: string): void {
+  if (query[field] === undefined) setMember(body, field.split("."), value);
+  else query[field] = value;
+}
+
 function setMember(object: Record<string, unknown>, [name = "", ...rest]: readonly string[], value: unknown): void {
   if (rest.length === 0) object[name] = value;
   else setMember((object[name] ??= {}) as Record<string, unknown>, rest, value);
@@ -90,7 +109,10 @@ export const FILE = flag("--file <path>", "settings as JSON or yaml, - for stand
 });
 
 export const OF_TENANT = flag("--tenant <tenant>", "only of this tenant", { field: "tenant_id" });
-export const OWNER = flag("--tenant <tenant>", "whose it is (for keys without a tenant)", { field: "tenant_id" });
+export const OWNER = flag("--tenant <tenant>", "whose it is (for keys without a tenant)", {
+  field: "tenant_id",
+  named: TENANT,
+});
 export const IDEMPOTENCY_KEY = flag("--idempotency-key <key>", "sent again with the same key, it makes nothing twice", {
   field: "idempotency-key",
   place: "header",

@@ -3,12 +3,14 @@ import { runCreateKey, type KeyWish } from "../create-key.ts";
 import { print } from "../output.ts";
 import { readEnd } from "../read-value.ts";
 import { ago, asText } from "./fields.ts";
+import { KEY } from "./find-by-name.ts";
 import { flag, OF_TENANT } from "./flags.ts";
 import type { Resource } from "./resource.ts";
 
 export const RESOURCE: Resource = {
   path: "/api/v1/keys",
-  key: "id",
+  key: "key",
+  named: KEY,
   columns: [
     ["KEY", "id"],
     ["BEGINS", "prefix"],

@@ -1,13 +1,22 @@
+import { suggestName } from "../../domain/nearest-name.ts";
 import { readAnswer, type ApiClient } from "../api-client.ts";
+import { usageFailure } from "../failure.ts";
 import { note, print } from "../output.ts";
 import { showSearchedUntil } from "../progress.ts";
-import { toTable, type Field, type Row } from "./fields.ts";
+import { byName, printRows, type Field, type Row } from "./fields.ts";
 import { flag } from "./flags.ts";
 import type { Call } from "./resource.ts";
 
 export const PAGE = [
   flag("--limit <number>", "how many at most, up to 500", { default: "50" }),
   flag("--cursor <cursor>", "go on where the page before ended"),
+  flag("--wide", "show all columns whole, however wide the terminal is", { place: "here" }),
+  flag("--columns <names>", "show these, by commas: headings, or members of the JSON answer", { place: "here" }),
+  flag("--times <form>", "how times are shown", {
+    place: "here",
+    choices: ["relative", "absolute"],
+    default: "relative",
+  }),
 ];
 
 interface PageAnswer {
@@ -22,13 +31,18 @@ export async function printList(
   path: string,
   { query, flags }: Pick<Call, "query" | "flags">,
   columns: readonly Field[],
+  expendable?: readonly string[],
 ): Promise<void> {
   const answer = await client.get(path, query);
   if (flags.json === true) return print(answer.text);
   const first = readAnswer(client, answer) as PageAnswer;
   const { data, next_cursor: next } = await readOn(client, path, query, first);
   if (data.length === 0) return note("nothing found");
-  print(toTable(columns, data));
+  printRows(chooseColumns(flags["columns"], columns, data), data, {
+    isWide: flags["wide"] === true,
+    isAbsolute: flags["times"] === "absolute",
+    expendable,
+  });
   if (next !== null) note(`there are more: add --cursor ${next}`);
 }
 
@@ -45,4 +59,22 @@ async function readOn(client: ApiClient, path: string, query: Call["query"], fir
   }
   if (page !== first) showSearchedUntil(null);
   return { data, next_cursor: page.next_cursor };
+}
+
+/** `--columns name,status,created_at`: what is no heading is a member of the answer. */
+function chooseColumns(given: unknown, columns: readonly Field[], rows: readonly Row[]): readonly Field[] {
+  if (typeof given !== "string") return columns;
+  const members = Object.keys(rows[0] ?? {});
+  return given.split(",").map((text): Field => {
+    const name = text.trim();
+    const known = columns.find(([heading]) => heading.toLowerCase() === name.toLowerCase());
+    if (known !== undefined) return known;
+    if (!members.includes(name)) {
+      const headings = columns.map(([heading]) => heading.toLowerCase());
+      const all = [...new Set([...headings, ...members])];
+      throw usageFailure(`--columns: "${name}" is unknown${suggestName(name, all)} Choose from ${all.join(", ")}.`);
+    }
+    const [heading, ...rest] = byName(name);
+    return [heading.toUpperCase(), ...rest];
+  });
 }

@@ -1,17 +1,16 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { DEAD_REASONS } from "../../domain/delivery.ts";
 import { RECOVER_INCLUDES, REPLAY_STATUSES } from "../../domain/replay.ts";
-import { readAnswer, type ApiAnswer, type ApiClient } from "../api-client.ts";
+import type { ApiAnswer, ApiClient } from "../api-client.ts";
 import { CommandFailure } from "../failure.ts";
 import { countOf, note, print } from "../output.ts";
-import { openProgress } from "../progress.ts";
 import { readTime } from "../read-value.ts";
-import { ago, asText, pairs, toFacts, type Field, type Format, type Row } from "./fields.ts";
+import { ago, asText, pairs, printFields, type Field, type Format, type Row } from "./fields.ts";
+import { SUBSCRIPTION } from "./find-by-name.ts";
 import { flag, OF_TENANT, type Flag } from "./flags.ts";
+import { followJob } from "./follow-job.ts";
 import { placeOf, type Act, type Resource } from "./resource.ts";
 
 const PATH = "/api/v1/replays";
-const POLL_MS = 500;
 
 export const WAIT = flag("--wait", "until it is done", { place: "here" });
 export const PLAN = flag("--plan", "only count, and do nothing");
@@ -37,7 +36,10 @@ const FACTS: readonly Field[] = [
 
 /** The members of `filter`. */
 const FILTER: readonly Flag[] = [
-  flag("--subscription <id>", "only for this subscription", { field: "filter.subscription_id" }),
+  flag("--subscription <name>", "only for this subscription, by name or id", {
+    field: "filter.subscription_id",
+    named: SUBSCRIPTION,
+  }),
   flag("--tenant <tenant>", "only of this tenant", { field: "filter.tenant_id" }),
   flag("--type <type>", "only this event type", { field: "filter.event_type" }),
   flag("--source <name>", "only events from this source", { field: "filter.source" }),
@@ -100,8 +102,8 @@ export const RESOURCE: Resource = {
 
 Examples:
   posthorn replay start events --type order.created --since 2h --plan
-  posthorn replay start recover --subscription sub_… --since 7d --include all --wait
-  posthorn replay start cancel --subscription sub_…
+  posthorn replay start recover --subscription erp --since 7d --include all --wait
+  posthorn replay start cancel --subscription erp
   posthorn replay show rpl_… --wait`,
 };
 
@@ -112,26 +114,13 @@ function tellJob(row: Row): void {
   const { id, status, count, exact } = row;
   if (isPlan(row))
     return print(`${exact === true ? "" : "at least "}${countOf(Number(count), "delivery", "deliveries")}`);
-  print(toFacts(FACTS, row));
+  printFields(FACTS, row);
   if (status === "running") note(`posthorn replay show ${asText(id)} --wait follows it`);
 }
 
-/** Until it is over. Whoever does not want to wait any longer can go: the gateway works on. */
-async function follow(client: ApiClient, first: ApiAnswer): Promise<ApiAnswer> {
-  let answer = first;
-  let job = readAnswer(client, answer) as Row;
-  const total = Math.max(1, Number(job["total"]));
-  const progress = openProgress(total);
-  try {
-    while (job["status"] === "running" || job["status"] === "paused") {
-      const { done, skipped, failed } = job as Record<"done" | "skipped" | "failed", number>;
-      progress.show(Math.min(total, done + skipped + failed));
-      await wait(POLL_MS);
-      answer = await client.get(placeOf({ path: PATH }, asText(job["id"])));
-      job = readAnswer(client, answer) as Row;
-    }
-  } finally {
-    progress.close();
-  }
-  return answer;
+function follow(client: ApiClient, first: ApiAnswer): Promise<ApiAnswer> {
+  return followJob(client, first, {
+    path: ({ id }) => placeOf({ path: PATH }, asText(id)),
+    doneOf: ({ done, skipped, failed }) => Number(done) + Number(skipped) + Number(failed),
+  });
 }

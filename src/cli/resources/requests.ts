@@ -1,5 +1,5 @@
 import { formatBytes } from "../output.ts";
-import { ago, asText, at, because, bytes, type Field, type Row } from "./fields.ts";
+import { ago, asText, at, because, bytes, type Field, type Moment, type Row } from "./fields.ts";
 import type { Resource } from "./resource.ts";
 
 export const REQUEST_COLUMNS: readonly Field[] = [
@@ -18,14 +18,14 @@ export const RESOURCE: Resource = {
   key: "id",
   facts: [
     ["request", "id"],
-    ["received", "received_at remote_address", ([time, from], wallMs) => `${at([time], wallMs)} from ${asText(from)}`],
+    ["received", "received_at remote_address", ([time, from], moment) => `${at([time], moment)} from ${asText(from)}`],
     [
       "what",
       "method path size",
       ([method, path, size]) => `${asText(method)} ${asText(path)}, ${formatBytes(Number(size))}`,
     ],
     ["outcome", "outcome cause", because],
-    ["events", "events", ([events], wallMs) => (events as Row[]).map((one) => describeEvent(one, wallMs)).join(", ")],
+    ["events", "events", ([events], moment) => (events as Row[]).map((one) => describeEvent(one, moment)).join(", ")],
     [
       "replayed",
       "replayed_at replayed_by",
@@ -43,6 +43,6 @@ export const RESOURCE: Resource = {
   },
 };
 
-function describeEvent({ event_id: id, outcome, cause }: Row, wallMs: number): string {
-  return `${asText(id) ?? "-"} ${because([outcome, cause], wallMs)}`;
+function describeEvent({ event_id: id, outcome, cause }: Row, moment: Moment): string {
+  return `${asText(id) ?? "-"} ${because([outcome, cause], moment)}`;
 }

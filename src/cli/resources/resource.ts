@@ -9,6 +9,10 @@ export interface Resource {
   /** What one of them goes by: the name of its argument. */
   readonly key: string;
   readonly columns?: readonly Field[];
+  /** Headings of the columns that a narrow terminal leaves out, the first one first. */
+  readonly expendable?: readonly string[];
+  /** It has an id and a name, and goes by both. */
+  readonly named?: Named;
   /** What is shown of one in another way than its name and its value tell. */
   readonly facts?: readonly Field[];
   /** Members that are not among the facts. */
@@ -19,6 +23,17 @@ export interface Resource {
   readonly acts: Readonly<Record<string, Act>>;
   /** At the end of the help. */
   readonly notes?: string;
+}
+
+/** Things whose ids nobody remembers. */
+export interface Named {
+  readonly noun: string;
+  /** Where they are listed. */
+  readonly path: string;
+  /** What an id begins with that the gateway made; others may be chosen. */
+  readonly prefix?: string;
+  /** How one is created that is missing. */
+  readonly create?: string;
 }
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";

@@ -1,11 +1,12 @@
 import { CommandFailure } from "../failure.ts";
 import { formatAgo, note, print } from "../output.ts";
 import { readDuration, readSecret } from "../read-value.ts";
-import { asText, toFacts, type Field, type Row } from "./fields.ts";
+import { asText, printFields, type Field, type Moment, type Row } from "./fields.ts";
+import { SUBSCRIPTION } from "./find-by-name.ts";
 import { flag } from "./flags.ts";
 import { placeOf, type Act, type Call, type Resource } from "./resource.ts";
 
-const PATH = "/api/v1/subscriptions";
+const { path: PATH } = SUBSCRIPTION;
 const at = (below: string): Pick<Act, "path"> => ({ path: ({ args }) => placeOf({ path: PATH }, args[0], below) });
 /** Nothing said is a body too. */
 const body = ({ body: given }: Call) => given;
@@ -14,6 +15,7 @@ const body = ({ body: given }: Call) => given;
 export const RESOURCE: Resource = {
   path: PATH,
   key: "subscription",
+  named: SUBSCRIPTION,
   acts: {
     rotate: {
       ...at("/rotate-secret"),
@@ -52,9 +54,9 @@ export const RESOURCE: Resource = {
     },
   },
   notes: `Examples:
-  posthorn secrets rotate sub_… --overlap 7d
-  posthorn secrets confirm sub_…
-  posthorn secrets show sub_…`,
+  posthorn secrets rotate erp --overlap 7d
+  posthorn secrets confirm erp
+  posthorn secrets show erp`,
 };
 
 /** Scripts that rotate know 1 for a file that cannot be read. */
@@ -82,10 +84,10 @@ function tellSecrets(row: Row): void {
     const members = ["secret", "created_at", "expires_at"].map((name) => `secrets.${index}.${name}`);
     return [asText(state) ?? "", members.join(" "), describeSecret];
   });
-  print(toFacts([...fields, ["public key", "ed25519.public_key"]], row));
+  printFields([...fields, ["public key", "ed25519.public_key"]], row);
 }
 
-function describeSecret([secret, createdAt, expiresAt]: readonly unknown[], wallMs: number): string {
+function describeSecret([secret, createdAt, expiresAt]: readonly unknown[], { wallMs }: Moment): string {
   const end = typeof expiresAt === "string" ? `, ends ${formatAgo(expiresAt, wallMs)}` : "";
   const made = `made ${formatAgo(String(createdAt), wallMs)}${end}`;
   return secret === undefined ? made : `${asText(secret)}  (${made})`;

@@ -9,14 +9,15 @@ import {
   at,
   ms,
   pairs,
+  printFields,
+  printRows,
   rate,
   seconds,
-  toFacts,
-  toTable,
   type Field,
   type Format,
   type Row,
 } from "./fields.ts";
+import { SUBSCRIPTION } from "./find-by-name.ts";
 import { FILE, flag, IDEMPOTENCY_KEY, IF_MATCH, OF_TENANT, OWNER } from "./flags.ts";
 import type { Call, Resource } from "./resource.ts";
 import { flagsOf, readYesNo, type Exceptions } from "./schema-flags.ts";
@@ -81,15 +82,25 @@ function withPolicy({ body: { retry_delays: delays, ...body } }: Call): Row {
 
 const attempts: Format = ([count, failed]) => `${asText(count)}, ${asText(failed)} of them failed`;
 
-const tellStatus = (row: Row) => print(`${asText(row["id"])}: ${asText(row["status"])}`);
+const tellStatus = (row: Row) => print(`${asText(row["name"])}: ${asText(row["status"])}`);
 
 const RETRIES: Field = [
   "retries",
   "retry_policy retry_count retry_interval",
-  ([policy, count, interval]) => asText(policy) ?? `${asText(count)}, ${asText(interval)} s apart`,
+  ([policy, count, interval]) => describePolicy(policy) ?? `${asText(count)}, ${asText(interval)} s apart`,
 ];
 
-const PATH = "/api/v1/subscriptions";
+const MAX_SHOWN_DELAYS = 8;
+
+function describePolicy(policy: unknown): string | undefined {
+  if (typeof policy !== "object" || policy === null) return asText(policy);
+  const { delays_s: delays = [] } = policy as { delays_s?: readonly number[] };
+  const more = delays.length > MAX_SHOWN_DELAYS ? ", …" : "";
+  const shown = delays.slice(0, MAX_SHOWN_DELAYS).join(", ");
+  return `${countOf(delays.length, "retry", "retries")}, after ${shown}${more} s`;
+}
+
+const { path: PATH } = SUBSCRIPTION;
 
 /** The attempt; or the delivery, when none could be made now. */
 const TEST: readonly Field[] = [
@@ -118,9 +129,9 @@ const FIGURES: readonly Field[] = [
 
 export const RESOURCE: Resource = {
   path: PATH,
-  key: "id",
+  key: "subscription",
+  named: SUBSCRIPTION,
   columns: [
-    ["SUBSCRIPTION", "id"],
     ["NAME", "name"],
     ["TENANT", "tenant_id"],
     ["STATUS", "status"],
@@ -130,7 +141,9 @@ export const RESOURCE: Resource = {
     ["DEAD", "stats.dead_count"],
     ["SUCCESS 24H", "stats.success_rate_24h", rate],
     ["LAST DELIVERY", "stats.last_delivery", ago],
+    ["ID", "id"],
   ],
+  expendable: ["ID", "TENANT", "LAST DELIVERY", "SUCCESS 24H", "EVENTS"],
   facts: [
     ["subscription", "id"],
     [
@@ -151,17 +164,17 @@ export const RESOURCE: Resource = {
     [
       "made",
       "created_at created_by",
-      ([time, by], wallMs) => [at([time], wallMs), asText(by)].filter(Boolean).join(" by "),
+      ([time, by], moment) => [at([time], moment), asText(by)].filter(Boolean).join(" by "),
     ],
     ["attempts", "stats.delivery_count stats.failure_count", attempts],
     ["last delivery", "stats.last_delivery", ago],
     [
       "last 24 hours",
       "stats.success_rate_24h stats.latency_p50_ms stats.latency_p99_ms",
-      ([share, p50, p99], wallMs) =>
+      ([share, p50, p99], moment) =>
         share === null
           ? undefined
-          : `${rate([share], wallMs)} succeeded, half within ${asText(p50)} ms, 99% within ${asText(p99)} ms`,
+          : `${rate([share], moment)} succeeded, half within ${asText(p50)} ms, 99% within ${asText(p99)} ms`,
     ],
     ["open", "stats.open_count"],
     ["dead letters", "stats.dead_count"],
@@ -204,7 +217,7 @@ export const RESOURCE: Resource = {
     },
     test: {
       help: "send a test event there and print what came of it",
-      tell: (row) => void (row["result"] !== undefined && print(toFacts(TEST, row))),
+      tell: (row) => void (row["result"] !== undefined && printFields(TEST, row)),
       judge: judgeTest,
     },
     stats: {
@@ -241,9 +254,11 @@ export const RESOURCE: Resource = {
 Examples:
   posthorn subscriptions create erp --to https://erp.example/hooks --events 'order.*' invoice.paid
   posthorn subscriptions create --file erp.json
-  posthorn subscriptions update sub_… --rate-limit 100 --header 'X-Team: blue'
-  posthorn subscriptions resume sub_… --skip-held
-  posthorn subscriptions recover sub_… --since 2h --include all`,
+  posthorn subscriptions create mail --kind email --events order.created \\
+    --destination '{"to": "{{ data.email }}", "subject": "Your order", "text": "It is here."}'
+  posthorn subscriptions update erp --rate-limit 100 --header 'X-Team: blue'
+  posthorn subscriptions resume erp --skip-held
+  posthorn subscriptions recover erp --since 2h --include all`,
 };
 
 /** Fails when the destination did not take it: for scripts that want to know. */
@@ -255,17 +270,16 @@ function judgeTest({ result, hold_reason: reason }: Row): void {
 
 function tellStatistics(row: Row): void {
   const { last_1h: hour, last_24h: day } = row as { last_1h: Row; last_24h: Row & { series: Row[] } };
-  print(toFacts(STATISTICS, row));
+  printFields(STATISTICS, row);
   const series = day.series.filter(({ attempt_count: count }) => Number(count) > 0);
-  print(`\n${toTable(FIGURES, [{ ...hour, at: "last hour" }, { ...day, at: "last 24 hours" }, ...series])}`);
+  print("");
+  printRows(FIGURES, [{ ...hour, at: "last hour" }, { ...day, at: "last 24 hours" }, ...series]);
 }
 
 function tellPlainFacts(row: Row): void {
   const names = Object.keys(row).filter((name) => ["string", "number"].includes(typeof row[name]));
-  print(
-    toFacts(
-      names.map((name) => [name.replaceAll("_", " "), name]),
-      row,
-    ),
+  printFields(
+    names.map((name) => [name.replaceAll("_", " "), name]),
+    row,
   );
 }

@@ -1,8 +1,11 @@
 import { TenantSettings } from "../../domain/tenant.ts";
-import { formatBytes } from "../output.ts";
-import { ago, type Field, type Format } from "./fields.ts";
-import { FILE, IDEMPOTENCY_KEY, IF_MATCH } from "./flags.ts";
-import type { Resource } from "./resource.ts";
+import type { ApiAnswer, ApiClient } from "../api-client.ts";
+import { formatBytes, note } from "../output.ts";
+import { ago, asText, printFields, type Field, type Format, type Row } from "./fields.ts";
+import { FILE, flag, IDEMPOTENCY_KEY, IF_MATCH } from "./flags.ts";
+import { followJob } from "./follow-job.ts";
+import { WAIT } from "./replays.ts";
+import { placeOf, type Resource } from "./resource.ts";
 import { flagsOf, type Exceptions } from "./schema-flags.ts";
 
 const EXCEPTIONS: Exceptions = {
@@ -28,8 +31,10 @@ const KEPT: Field = [
   ([days]) => (days === null ? "as the gateway keeps them" : days === 0 ? "for ever" : `${String(days)} days`),
 ];
 
+const PATH = "/api/v1/tenants";
+
 export const RESOURCE: Resource = {
-  path: "/api/v1/tenants",
+  path: PATH,
   key: "id",
   columns: [
     ["TENANT", "id"],
@@ -71,5 +76,44 @@ Examples:
     },
     show: { help: "show a tenant with its quotas and what it uses of them" },
     delete: { help: "delete a tenant that has no subscriptions and no live keys" },
+    erase: {
+      help: "erase everything of a tenant for good, as a job of the gateway",
+      flags: [flag("--confirm <id>", "the id of the tenant once more; nothing is erased without it"), WAIT],
+      follow: (client, answer, { flags }) =>
+        flags["wait"] === true ? follow(client, answer) : Promise.resolve(answer),
+      body: ({ body }) => ({ ...body }),
+      tell: tellErasure,
+      notes: `Asked again while it runs, it tells how far it is. What was erased does not come back.
+
+Examples:
+  posthorn tenants erase acme --confirm acme --wait`,
+    },
   },
 };
+
+const ERASURE: readonly Field[] = [
+  ["tenant", "tenant_id"],
+  ["status", "status"],
+  ["stage", "stage", ([stage]) => (stage === "done" ? undefined : asText(stage))],
+  ["events", "events total", ([events, total]) => `${asText(events)} of ${asText(total)}`],
+  ["deliveries", "deliveries"],
+  ["bodies", "bytes", ([bytes]) => formatBytes(Number(bytes))],
+  ["requests", "requests"],
+  ["configuration", "records"],
+  ["audit entries", "audit_entries"],
+  ["started", "started_at", ago],
+  ["ended", "completed_at", ago],
+];
+
+function tellErasure(row: Row): void {
+  printFields(ERASURE, row);
+  const id = asText(row["tenant_id"]);
+  if (row["status"] === "running") note(`posthorn tenants erase ${id} --confirm ${id} --wait follows it`);
+}
+
+function follow(client: ApiClient, first: ApiAnswer): Promise<ApiAnswer> {
+  return followJob(client, first, {
+    path: ({ tenant_id: id }) => placeOf({ path: PATH }, asText(id), "/erase"),
+    doneOf: ({ events }) => Number(events),
+  });
+}

@@ -3,7 +3,7 @@ import { EXIT_FAILED } from "../failure.ts";
 import { connect } from "../connect.ts";
 import { formatBytes, note, print, printDocument } from "../output.ts";
 import { readBytes, readCount } from "../read-value.ts";
-import { ago, asText, bytes, toTable, type Field, type Row } from "./fields.ts";
+import { ago, asText, bytes, printRows, type Field, type Row } from "./fields.ts";
 import { flag } from "./flags.ts";
 import { placeOf, type Call, type Resource } from "./resource.ts";
 
@@ -117,7 +117,7 @@ function tellTest({ valid, validation, errors }: Row, { args }: Call): void {
     );
   }
   note(`does not pass the validation of ${asText(validation) ?? args[0]}`);
-  print(toTable(ERRORS, errors as Row[]));
+  printRows(ERRORS, errors as Row[]);
 }
 
 function readFile({ args: [, file = ""], headers }: Call): Uint8Array {

@@ -5,6 +5,7 @@ import {
   type SmartsheetContext,
   type WebhookStatusChange,
 } from "./webhook.ts";
+import type { DisabledSource } from "../../operate/alerts/facts.ts";
 import type { PeriodicJob } from "../../operate/jobs.ts";
 import type { PluginGateway } from "../plugin.ts";
 import { createSmartsheetAdmin, type SmartsheetAdmin, type SmartsheetSource } from "./admin.ts";
@@ -17,6 +18,7 @@ export interface Smartsheet {
   context: SmartsheetContext;
   admin: SmartsheetAdmin;
   auditJob: PeriodicJob;
+  listDisabledSources(): readonly DisabledSource[];
   /** So that the log tells of a broken one before the first callback comes. */
   readManifests(): void;
   close(): void;
@@ -55,9 +57,8 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
   async function tellStatus({ source, webhookId, sheetId, status }: Omit<WebhookStatusChange, "at">): Promise<void> {
     const facts = { source, webhook_id: webhookId, sheet_id: sheetId, status };
     if (status === ENABLED) return logger.info(facts, "Smartsheet's webhook is enabled");
-    // One that was just made is not disabled.
-    if (status === "NEW_NOT_VERIFIED") return;
-    const reason = `Smartsheet's webhook ${webhookId} on the sheet ${sheetId} is ${status}: ${explainStatus(status)}`;
+    if (!isDisabled(status)) return;
+    const reason = explain({ webhookId, sheetId, status });
     logger.warn(facts, "Smartsheet has disabled a webhook and sends none of its events");
     const tenantId = options.sources().find(source)?.tenantId;
     if (tenantId === undefined) return;
@@ -96,6 +97,13 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
       everyMs: AUDIT_EVERY_MS,
       run: async ({ shouldStop }) => ({ summary: await admin.audit(shouldStop) }),
     },
+    // Of those that were registered here: of others anybody may say so.
+    listDisabledSources: () =>
+      listSources().flatMap(({ name }) => {
+        const [disabled] = webhooks.list(name).filter(({ status }) => isDisabled(status));
+        const tenantId = options.sources().find(name)?.tenantId;
+        return disabled && tenantId !== undefined ? [{ source: name, tenantId, reason: explain(disabled) }] : [];
+      }),
     readManifests() {
       for (const { manifest } of listSources()) {
         try {
@@ -110,4 +118,17 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
       client?.close();
     },
   };
+}
+
+/** One that was just made is not. */
+function isDisabled(status: string): boolean {
+  return status !== ENABLED && status !== "NEW_NOT_VERIFIED";
+}
+
+function explain({
+  webhookId,
+  sheetId,
+  status,
+}: Pick<WebhookStatusChange, "webhookId" | "sheetId" | "status">): string {
+  return `Smartsheet's webhook ${webhookId} on the sheet ${sheetId} is ${status}: ${explainStatus(status)}`;
 }

@@ -37,12 +37,13 @@ export const smartsheet: Plugin<typeof properties> = {
     const { openSmartsheet } = await import("./open.ts");
     const { addSmartsheetRoutes } = await import("./routes.ts");
     const { createSmartsheetKind } = await import("./source-kind.ts");
-    const { context, admin, auditJob, readManifests, close } = await openSmartsheet({
+    const { context, admin, auditJob, listDisabledSources, readManifests, close } = await openSmartsheet({
       ...gateway,
       accessToken,
       apiHost,
     });
     return {
+      listDisabledSources,
       sourceKinds: [createSmartsheetKind(context)],
       jobs: [auditJob],
       addRoutes: (app) => addSmartsheetRoutes(app, admin),

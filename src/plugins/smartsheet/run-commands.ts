@@ -1,7 +1,7 @@
 import { readAnswer, type ApiClient } from "../../cli/api-client.ts";
 import { connect, type ClientFlags } from "../../cli/connect.ts";
 import { CommandFailure } from "../../cli/failure.ts";
-import { countOf, formatAgo, formatTable, note, print, printJson } from "../../cli/output.ts";
+import { countOf, formatAgo, note, print, printJson, printTable } from "../../cli/output.ts";
 import { openProgress } from "../../cli/progress.ts";
 
 interface SmartsheetFlags extends ClientFlags {
@@ -66,7 +66,7 @@ export async function runRegister(flags: SmartsheetFlags): Promise<void> {
 function printSheets(sheets: RegisterAnswer["sheets"]): void {
   if (sheets.length === 0) return note("the manifest has no sheets");
   const rows = sheets.map((sheet) => [sheet.sheet_id, sheet.sheet_name, sheet.outcome, sheet.webhook_id ?? "-"]);
-  print(formatTable(["SHEET", "NAME", "OUTCOME", "WEBHOOK"], rows));
+  printTable(["SHEET", "NAME", "OUTCOME", "WEBHOOK"], rows);
   for (const { sheet_name: name, error } of sheets) if (error !== null) note(`${name}: ${error}`);
 }
 
@@ -85,7 +85,7 @@ export async function runListWebhooks(flags: SmartsheetFlags): Promise<void> {
   ]);
   for (const sheet of missing) rows.push(["-", sheet.sheet_name, "missing", "it has no webhook", "-", "-"]);
   if (rows.length === 0) return note("nothing found");
-  print(formatTable(["WEBHOOK", "SHEET", "STATE", "REASON", "LAST CALLBACK", "CALLBACK URL"], rows));
+  printTable(["WEBHOOK", "SHEET", "STATE", "REASON", "LAST CALLBACK", "CALLBACK URL"], rows);
 }
 
 async function readList(client: ApiClient, { source }: SmartsheetFlags): Promise<ListAnswer> {
@@ -101,7 +101,7 @@ export async function runCleanup(flags: SmartsheetFlags): Promise<void> {
   else if (webhooks.length === 0) note("there is nothing to remove");
   else {
     const rows = webhooks.map((one) => [one.webhook_id, one.sheet_id, one.state, one.outcome.replace("_", " ")]);
-    print(formatTable(["WEBHOOK", "SHEET", "STATE", "OUTCOME"], rows));
+    printTable(["WEBHOOK", "SHEET", "STATE", "OUTCOME"], rows);
     for (const { webhook_id: id, error } of webhooks) if (error !== null) note(`${id}: ${error}`);
   }
   const failed = webhooks.filter(({ outcome }) => outcome === "failed").length;

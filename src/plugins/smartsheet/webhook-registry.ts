@@ -56,6 +56,7 @@ export async function openWebhookRegistry(options: WebhookRegistryOptions): Prom
       return { data: JSON.stringify(known), blob: secretBox.seal(JSON.stringify(secrets), ownerOf(idOf(known))) };
     },
     keyOf: (webhook) => ({ id: idOf(webhook) }),
+    secretsOf: ({ secrets }) => secrets,
     onChange(changes) {
       const touched = new Set<string>();
       for (const { before, after } of changes) {

@@ -1,0 +1,54 @@
+import { connect, type ClientFlags } from "../connect.ts";
+import { printDocument } from "../output.ts";
+import { ago, type Field } from "../resources/fields.ts";
+import { printList } from "../resources/list.ts";
+
+export interface AuditFlags extends ClientFlags {
+  actor?: string;
+  act?: string;
+  kind?: string;
+  id?: string;
+  tenant?: string;
+  since?: string;
+  until?: string;
+  limit: string;
+  cursor?: string;
+  export?: boolean;
+}
+
+const COLUMNS: readonly Field[] = [
+  ["SEQ", "seq"],
+  ["WHEN", "at", ago],
+  ["WHO", "actor"],
+  ["WHAT", "act"],
+  ["OF", "id"],
+  ["TENANT", "tenant_id"],
+  ["CHANGED", "before after details", ([before, after, details]) => describe(before, after, details)],
+];
+
+export async function runAudit(flags: AuditFlags): Promise<void> {
+  const client = await connect(flags);
+  if (flags.export === true) return printDocument((await client.get("/api/v1/audit/export", {})).text);
+  const { actor, act, kind, id, tenant: tenant_id, since, until, limit, cursor } = flags;
+  const given = Object.entries({ actor, act, kind, id, tenant_id, since, until, limit, cursor });
+  const query = Object.fromEntries(given.filter((entry): entry is [string, string] => entry[1] !== undefined));
+  await printList(client, "/api/v1/audit", { query, flags: { ...flags } }, COLUMNS);
+}
+
+/** Names and new values in a cell; all of it is in `--json`. */
+function describe(before: unknown, after: unknown, details: unknown): string {
+  const texts = [];
+  if (isObject(before) && isObject(after)) {
+    texts.push(Object.keys(after).map((name) => `${name}: ${textOf(before[name])} → ${textOf(after[name])}`));
+  }
+  if (isObject(details)) texts.push(Object.entries(details).map(([name, value]) => `${name}: ${textOf(value)}`));
+  return texts.flat().join(", ");
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}

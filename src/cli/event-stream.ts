@@ -1,0 +1,127 @@
+import type { ApiClient, Query } from "./api-client.ts";
+import { TransientFailure } from "./failure.ts";
+
+/** Follows the live stream of a gateway, and comes back by itself to where it was. */
+
+export interface StreamFrame {
+  /** `event`, `attempt`, `mode`, `alert` or `gap`. */
+  name: string;
+  /** Where to go on after it. */
+  id: string | undefined;
+  /** JSON, as it came. */
+  data: string;
+}
+
+export interface FollowOptions {
+  query: Query;
+  /** The id of a frame to go on after. */
+  after: string | undefined;
+  signal: AbortSignal;
+  /** It is connected; false when that is not for the first time. */
+  onConnected?: (isFirst: boolean) => void;
+  /** It is not any more, and tries again until it is: told once. */
+  onLost?: (reason: string) => void;
+}
+
+/** Heartbeats come every 15 s: after this the connection is dead, whatever it says. */
+const SILENCE_MS = 60_000;
+const FIRST_RETRY_MS = 2000;
+const MAX_RETRY_MS = 30_000;
+
+/** Ends when the gateway says that this is all (`follow=false`), and when the signal does. A first try must succeed. */
+export async function* followStream(client: ApiClient, options: FollowOptions): AsyncGenerator<StreamFrame, void> {
+  const { query, signal } = options;
+  const state = { id: options.after, retryMs: FIRST_RETRY_MS };
+  let failures = 0;
+  for (let isFirst = true; !signal.aborted;) {
+    let reason = "The connection ended.";
+    const silence = createSilence(signal);
+    try {
+      const headers = { accept: "text/event-stream", ...(state.id !== undefined && { "last-event-id": state.id }) };
+      const body = await client.openStream("/api/v1/stream", { query, headers, signal: silence.signal });
+      options.onConnected?.(isFirst);
+      isFirst = false;
+      failures = 0;
+      for await (const frame of readFrames(body, state, silence.noteSound)) {
+        if (frame.name === "end" && reasonOf(frame) === "caught_up") return;
+        if (frame.name === "dropped" || frame.name === "end") reason = describeEnd(frame);
+        else if (frame.name !== "ready") yield frame;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isFirst || !(error instanceof TransientFailure)) throw error;
+      reason = error.message;
+    } finally {
+      silence.end();
+    }
+    if (signal.aborted) return;
+    if (failures === 0) options.onLost?.(reason);
+    await pause(Math.min(MAX_RETRY_MS, state.retryMs * 2 ** failures++), signal);
+  }
+}
+
+/** One frame after the other, until the connection ends. `state` keeps what outlives it. */
+async function* readFrames(
+  body: AsyncIterable<Uint8Array>,
+  state: { id: string | undefined; retryMs: number },
+  onSound: () => void,
+): AsyncGenerator<StreamFrame, void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  let name = "";
+  let data: string[] = [];
+  try {
+    for await (const chunk of body) {
+      onSound();
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        const [, field = "", value = ""] = /^([^:]*)(?:: ?(.*?))?\r?$/.exec(line) ?? [];
+        if (field === "id") state.id = value;
+        else if (field === "event") name = value;
+        else if (field === "data") data.push(value);
+        else if (field === "retry" && /^\d{1,6}$/.test(value)) state.retryMs = Number(value);
+        if (field !== "" || line.startsWith(":")) continue;
+        if (data.length > 0) yield { name, id: state.id, data: data.join("\n") };
+        [name, data] = ["", []];
+      }
+    }
+  } catch (error) {
+    throw new TransientFailure(`The connection was lost (${(error as Error).message}).`);
+  }
+}
+
+function reasonOf({ data }: StreamFrame): string {
+  return String((JSON.parse(data) as { reason?: unknown }).reason);
+}
+
+function describeEnd(frame: StreamFrame): string {
+  const { detail } = JSON.parse(frame.data) as { detail?: unknown };
+  return typeof detail === "string" ? detail : `The gateway ended the stream (${reasonOf(frame)}).`;
+}
+
+function createSilence(outer: AbortSignal) {
+  const ended = new AbortController();
+  const cut = () => ended.abort(new Error("no sign of life"));
+  let timer = setTimeout(cut, SILENCE_MS);
+  return {
+    signal: AbortSignal.any([outer, ended.signal]),
+    noteSound() {
+      clearTimeout(timer);
+      timer = setTimeout(cut, SILENCE_MS);
+    },
+    end: () => clearTimeout(timer),
+  };
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
+  });
+}

@@ -1,0 +1,112 @@
+import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../../domain/alert-rules.ts";
+import { readDuration } from "../read-value.ts";
+import { ago, asText, at, type Field, type Format, type Row } from "./fields.ts";
+import { flag, OF_TENANT } from "./flags.ts";
+import type { Resource } from "./resource.ts";
+
+const PATH = "/api/v1/alerts";
+
+/** With its unit, but for plain counts. */
+function withUnit(value: unknown, unit: unknown): string | undefined {
+  return value === null || unit === "count" ? asText(value) : `${asText(value)} ${asText(unit)}`;
+}
+
+const VALUE: Format = ([value, unit]) => withUnit(value, unit);
+
+const STATUS: Format = ([status, acknowledged, isMuted]) =>
+  [asText(status), ...(acknowledged === null ? [] : ["acknowledged"]), ...(isMuted === true ? ["muted"] : [])].join(
+    ", ",
+  );
+
+const CAUSES: Format = ([causes, count]) => {
+  const named = (causes as readonly Row[]).map(
+    ({ cause, name, value, detail }) =>
+      `${asText(name)}: ${asText(value)}${detail === null ? "" : `, ${asText(detail)}`} (${asText(cause)})`,
+  );
+  const others = Number(count) - named.length;
+  return [...named, ...(others > 0 ? [`and ${others} more`] : [])].join("\n");
+};
+
+const MUTES: Format = ([mutes]) =>
+  (mutes as readonly Row[])
+    .map(({ cause, until, by, note }) => {
+      const end = until === null ? "until it is unmuted" : `until ${asText(until)}`;
+      return `${asText(cause) ?? "the rule"} ${end}, by ${asText(by)}${note === null ? "" : `: ${asText(note)}`}`;
+    })
+    .join("\n");
+
+const TOLD: Format = ([told], moment) =>
+  (told as readonly Row[])
+    .map(({ event_type: type, event_id: id, at: when, delivered, open, dead }) => {
+      const outcome = `${asText(delivered)} delivered, ${asText(open)} open, ${asText(dead)} dead`;
+      return `${asText(type)} ${ago([when], moment)}: ${outcome} (${asText(id)})`;
+    })
+    .join("\n");
+
+const RULE_COLUMNS: readonly Field[] = [
+  ["RULE", "rule"],
+  ["ENABLED", "enabled"],
+  ["SEVERITY", "severity"],
+  ["BAD", "bad threshold unit", ([bad, threshold, unit]) => `${asText(bad)} ${withUnit(threshold, unit)}`],
+  ["NOW", "worst_value unit", VALUE],
+  ["BAD NOW", "bad_now"],
+  ["ALERT", "active_alert"],
+];
+
+const CAUSE = flag("--cause <cause>", "only this one of its causes, as `show` names it");
+const NOTE = flag("--note <text>", "why, for people");
+
+export const RESOURCE: Resource = {
+  path: PATH,
+  key: "id",
+  columns: [
+    ["ALERT", "id"],
+    ["SEVERITY", "severity"],
+    ["STATUS", "status acknowledged muted", STATUS],
+    ["SINCE", "fired_at", ago],
+    ["TENANT", "tenant_id"],
+    ["WHAT", "summary"],
+  ],
+  facts: [
+    ["alert", "id"],
+    ["status", "status acknowledged muted", STATUS],
+    ["value", "value unit", VALUE],
+    ["causes", "causes count", CAUSES],
+    ["fired", "fired_at", at],
+    ["cleared", "cleared_at", at],
+    ["mutes", "mutes", MUTES],
+    ["told", "told", TOLD],
+  ],
+  acts: {
+    list: {
+      help: "list alerts, the latest first: of the whole gateway, or of one tenant",
+      flags: [
+        OF_TENANT,
+        flag("--status <status>", "only those", { choices: ["active", "cleared"] }),
+        flag("--rule <rule>", "only of this rule", { choices: ALERT_RULE_NAMES }),
+        flag("--severity <severity>", "only those", { choices: ALERT_SEVERITIES }),
+      ],
+    },
+    show: { help: "show an alert with its causes, and who was told" },
+    acknowledge: { help: "say that somebody looks after it: nothing more is told until it is over", flags: [NOTE] },
+    mute: {
+      help: "tell nothing of its rule for a time, or until it is unmuted; or leave one of its causes out",
+      flags: [flag("--for <time>", "for so long: 30m, 8h, 7d", { field: "for_s", read: readDuration }), CAUSE, NOTE],
+    },
+    unmute: { help: "tell of it again", flags: [CAUSE] },
+    rules: {
+      help: "list the rules with their thresholds and what they find now",
+      takes: "",
+      path: () => `${PATH}/rules`,
+      columns: RULE_COLUMNS,
+    },
+  },
+  notes: `
+
+Examples:
+  posthorn alerts
+  posthorn alerts acknowledge alr_… --note "the partner knows"
+  posthorn alerts mute alr_… --for 8h
+  posthorn alerts mute alr_… --cause "subscription sub_…"
+  posthorn alerts rules`,
+};

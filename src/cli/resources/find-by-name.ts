@@ -1,0 +1,45 @@
+import { suggestName } from "../../domain/nearest-name.ts";
+import { readAnswer, type ApiClient } from "../api-client.ts";
+import { CommandFailure } from "../failure.ts";
+import { asText, type Row } from "./fields.ts";
+import type { Named } from "./resource.ts";
+
+export const SUBSCRIPTION: Named = { noun: "subscription", path: "/api/v1/subscriptions", prefix: "sub_" };
+/** One comes into being with the first thing that names it: here a misspelt name creates nothing. */
+export const TENANT: Named = { noun: "tenant", path: "/api/v1/tenants", create: "posthorn tenants create" };
+export const KEY: Named = { noun: "key", path: "/api/v1/keys", prefix: "key_" };
+
+const PAGE_SIZE = 500;
+
+/** The id of what goes by this id or name. An id goes before a name. */
+export async function findId(client: ApiClient, of: Named, given: string): Promise<string> {
+  const { noun, path, prefix, create } = of;
+  if (prefix !== undefined && given.startsWith(prefix)) return given;
+  const known = await client.get(`${path}/${encodeURIComponent(given)}`, {}, [403, 404]);
+  // A key that may not look leaves it to the gateway.
+  if (known.status !== 404) return given;
+  const all = await listAll(client, path);
+  const ids = all.filter(({ name }) => name === given).map(({ id }) => asText(id) ?? "");
+  const [only, ...others] = ids;
+  if (only === undefined) {
+    const names = all.map(({ name }) => asText(name) ?? "");
+    const hint = create === undefined ? "" : ` \`${create} ${given}\` creates it.`;
+    throw new CommandFailure(`No ${noun} has the id or name "${given}"${suggestName(given, names) || "."}${hint}`);
+  }
+  if (others.length === 0) return only;
+  throw new CommandFailure(`${ids.length} ${noun}s have the name "${given}": ${ids.join(", ")}. Use an id.`);
+}
+
+async function listAll(client: ApiClient, path: string): Promise<readonly Row[]> {
+  const all: Row[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = readAnswer(client, await client.get(path, { limit: PAGE_SIZE, cursor })) as {
+      data: Row[];
+      next_cursor: string | null;
+    };
+    all.push(...page.data);
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  return all;
+}

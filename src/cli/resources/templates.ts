@@ -1,0 +1,67 @@
+import { EXIT_FAILED } from "../failure.ts";
+import { note, print } from "../output.ts";
+import { readBytes, readJson } from "../read-value.ts";
+import { asText, printRows, type Field, type Row } from "./fields.ts";
+import { flag } from "./flags.ts";
+import type { Call, Resource } from "./resource.ts";
+
+const PATH = "/api/v1/templates";
+
+const PROBLEMS: readonly Field[] = [
+  ["TEMPLATE", "field"],
+  ["WHAT IS WRONG", "message"],
+];
+
+export const RESOURCE: Resource = {
+  path: PATH,
+  key: "file",
+  acts: {
+    preview: {
+      help: "show what is made of an event by a template, a preset, or the templates of a subscription; - reads standard input",
+      takes: "[file]",
+      path: () => `${PATH}/preview`,
+      flags: [
+        flag("--subscription <id>", "the templates of this subscription instead of a file", {
+          field: "subscription_id",
+        }),
+        flag("--preset <name>", "a preset instead of a file: slack, teams or discord", {
+          field: "settings",
+          read: (preset) => ({ preset }),
+        }),
+        flag("--place <place>", "where the file's text lands", {
+          place: "here",
+          choices: ["text", "html", "json", "url", "header"],
+          default: "text",
+        }),
+        flag("--event <id>", "an event that was received", { field: "event_id" }),
+        flag("--type <type>", "the type of an event that you describe", { field: "event.event_type" }),
+        flag("--data <json>", "its payload, as JSON or @FILE", { field: "event.data", read: readJson }),
+      ],
+      body: ({ body, args: [file], flags }) =>
+        file === undefined ? body : { ...body, templates: [read(file, flags)] },
+      tell: tellPreview,
+      judge: ({ problems, fault }) =>
+        void ((fault !== null || (problems as Row[]).length > 0) && (process.exitCode = EXIT_FAILED)),
+    },
+  },
+  notes: `It ends with 1 when something is wrong.
+
+Examples:
+  posthorn templates preview body.liquid --place json --type order.created --data '{"total": 12}'
+  posthorn templates preview --preset slack --event evt_01m7hw9zy2ebzbqm83bvdaavs5
+  posthorn templates preview --subscription sub_01m7hw9xzjewcvkjd2bcd7444a --data @order.json`,
+};
+
+function read(file: string, { place }: Call["flags"]): object {
+  return { name: file, text: readBytes(file).toString("utf8"), place };
+}
+
+function tellPreview({ rendered, problems, fault }: Row): void {
+  const texts = (rendered ?? []) as Row[];
+  for (const { name, text } of texts) {
+    if (texts.length > 1) note(`${asText(name)}:`);
+    print(asText(text) ?? "");
+  }
+  if (fault !== null) note(asText(fault) ?? "");
+  if ((problems as Row[]).length > 0) printRows(PROBLEMS, problems as Row[]);
+}

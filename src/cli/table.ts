@@ -1,0 +1,145 @@
+import stringWidth from "string-width";
+import { escapeControls } from "../telemetry/terminal-text.ts";
+import { findWordStyle, type Paint } from "./terminal.ts";
+
+export interface TableLayout {
+  /** Undefined: as wide as it is. */
+  width: number | undefined;
+  paint: Paint;
+  /** Headings of the columns that a narrow terminal leaves out, the first one first. */
+  expendable?: readonly string[] | undefined;
+}
+
+export interface LaidOutTable {
+  text: string;
+  /** Headings that were left out. */
+  hidden: readonly string[];
+}
+
+interface Column {
+  heading: string;
+  cells: readonly string[];
+  /** Of the widest cell or the heading. */
+  natural: number;
+  width: number;
+}
+
+const GAP = "  ";
+/** A longer cell is cut off on a terminal. */
+const MAX_CELL_WIDTH = 60;
+/** A text that is cut to less than this says nothing any more. */
+const MIN_TEXT_WIDTH = 14;
+/** Half of an id is no id. */
+const ID = /^[a-z]{3,4}_[\w-]+$/;
+
+/** Rows under headings, no wider than asked: long texts are cut first, then columns are left out. */
+export function layOutTable(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  { width, paint, expendable = [] }: TableLayout,
+): LaidOutTable {
+  // What senders wrote must neither move the cursor nor break the table.
+  const all = headings.map((heading, at) =>
+    createColumn(
+      heading,
+      rows.map((row) => escapeControls(row[at] ?? "-")),
+    ),
+  );
+  const columns = width === undefined ? all : fit(all, width, expendable);
+  const lines = [
+    formatLine(
+      columns,
+      ({ heading }) => heading,
+      (text) => paint("bold", text),
+    ),
+    ...rows.map((_, at) =>
+      formatLine(
+        columns,
+        ({ cells }) => cells[at] ?? "",
+        (text) => paintWord(text, paint),
+      ),
+    ),
+  ];
+  const shown = new Set(columns.map(({ heading }) => heading));
+  return { text: lines.join("\n"), hidden: headings.filter((heading) => !shown.has(heading)) };
+}
+
+function createColumn(heading: string, cells: readonly string[]): Column {
+  const natural = Math.max(stringWidth(heading), ...cells.map((cell) => stringWidth(cell)));
+  return { heading, cells, natural, width: natural };
+}
+
+function fit(all: readonly Column[], width: number, expendable: readonly string[]): readonly Column[] {
+  let columns = all.map((column) => ({ ...column, width: Math.min(column.natural, mostOf(column)) }));
+  const order = [
+    ...expendable,
+    ...all
+      .slice(1)
+      .map(({ heading }) => heading)
+      .toReversed(),
+  ];
+  for (const heading of order) {
+    shrink(columns, width);
+    if (totalOf(columns) <= width) return columns;
+    // As wide as they were: what goes makes room for what stays.
+    columns = columns
+      .filter((column) => column.heading !== heading)
+      .map((column) => ({ ...column, width: Math.min(column.natural, mostOf(column)) }));
+  }
+  return columns;
+}
+
+function mostOf(column: Column): number {
+  return leastOf(column) === column.natural ? column.natural : MAX_CELL_WIDTH;
+}
+
+function leastOf({ heading, cells, natural }: Column): number {
+  const isText = cells.some((cell) => stringWidth(cell) > MIN_TEXT_WIDTH && !ID.test(cell));
+  return isText ? Math.max(MIN_TEXT_WIDTH, stringWidth(heading)) : natural;
+}
+
+/** Takes from the widest text, and from the next one when they are alike. */
+function shrink(columns: Column[], width: number): void {
+  for (let excess = totalOf(columns) - width; excess > 0; excess = totalOf(columns) - width) {
+    const [widest, next] = columns.filter((column) => column.width > leastOf(column)).sort((a, b) => b.width - a.width);
+    if (widest === undefined) return;
+    const floor = Math.max(leastOf(widest), Math.min(widest.width - 1, next?.width ?? 0));
+    widest.width = Math.max(floor, widest.width - excess);
+  }
+}
+
+function totalOf(columns: readonly Column[]): number {
+  return columns.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length);
+}
+
+/** The last cell has no blanks behind it. */
+function formatLine(
+  columns: readonly Column[],
+  read: (column: Column) => string,
+  paintCell: (text: string) => string,
+): string {
+  return columns
+    .map((column, at) => {
+      const text = cutOff(read(column), column.width);
+      const blanks = at === columns.length - 1 ? 0 : column.width - stringWidth(text);
+      return paintCell(text) + " ".repeat(blanks);
+    })
+    .join(GAP)
+    .trimEnd();
+}
+
+export function paintWord(text: string, paint: Paint): string {
+  const style = findWordStyle(text);
+  return style === undefined ? text : paint(style, text);
+}
+
+/** By what people see as one character, so that none is cut in two. */
+function cutOff(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let kept = "";
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    if (stringWidth(kept + segment) > width - 1) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}

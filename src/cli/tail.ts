@@ -1,0 +1,48 @@
+import { readEnvironment } from "../config/environment.ts";
+import { connect, type ClientFlags } from "./connect.ts";
+import { followStream, type StreamFrame } from "./event-stream.ts";
+import { note, print, printEscaped } from "./output.ts";
+import { formatFrame } from "./tail-line.ts";
+
+export interface TailFlags extends ClientFlags {
+  frames?: string;
+  type?: string;
+  source?: string;
+  tenant?: string;
+  subscription?: string;
+  status?: string;
+  body?: boolean;
+  after?: string;
+  follow: boolean;
+}
+
+/** Runs until a signal ends it, or, without following, until everything was shown. */
+export async function runTail(flags: TailFlags): Promise<void> {
+  const client = await connect(flags);
+  const ended = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ended.abort());
+  const isColoured = process.stdout.isTTY && readEnvironment()["NO_COLOR"] === undefined;
+  const show = flags.json === true ? showJson : (frame: StreamFrame) => printEscaped(formatFrame(frame, isColoured));
+  const frames = followStream(client, {
+    query: {
+      types: flags.frames,
+      event_type: flags.type,
+      source: flags.source,
+      tenant_id: flags.tenant,
+      subscription_id: flags.subscription,
+      status: flags.status,
+      body: flags.body === true ? "true" : undefined,
+      follow: flags.follow ? undefined : "false",
+    },
+    after: flags.after,
+    signal: ended.signal,
+    onConnected: (isFirst) => note(isFirst ? `following ${client.url}` : "connected again"),
+    onLost: (reason) => note(`${reason} Trying again …`),
+  });
+  for await (const frame of frames) show(frame);
+}
+
+/** The data as it came: numbers beyond 2^53 survive. */
+function showJson({ name, id, data }: StreamFrame): void {
+  print(`{"type":${JSON.stringify(name)},"id":${JSON.stringify(id ?? null)},"data":${data}}`);
+}

@@ -1,0 +1,70 @@
+import { readEnvironment } from "../config/environment.ts";
+
+/** What standard output can show. */
+export interface Terminal {
+  /** In characters; undefined where the output goes to a file or a program, which cut nothing off. */
+  readonly width: number | undefined;
+  readonly hasColour: boolean;
+}
+
+export type Style = "bold" | "dim" | "green" | "yellow" | "red" | "cyan";
+/** Paints a text. The text must be escaped before: what is painted is printed as it is. */
+export type Paint = (style: Style, text: string) => string;
+
+const DEFAULT_WIDTH = 80;
+/** Narrower ones are treated as this wide: lines wrap, but something can be read. */
+const MIN_WIDTH = 40;
+
+let isColourRefused = false;
+
+/** `--no-color` was given. */
+export function refuseColour(): void {
+  isColourRefused = true;
+}
+
+/** https://no-color.org: any value but an empty one switches colours off. */
+export function findTerminal(stream: { isTTY?: boolean; columns?: number } = process.stdout): Terminal {
+  if (stream.isTTY !== true) return { width: undefined, hasColour: false };
+  const { NO_COLOR: noColour = "", TERM: term = "" } = readEnvironment();
+  const width = Math.max(MIN_WIDTH, stream.columns ?? DEFAULT_WIDTH);
+  return { width, hasColour: !isColourRefused && noColour === "" && term !== "dumb" };
+}
+
+/** Of ECMA-48: what begins a style, and what ends it. */
+const CODES: Readonly<Record<Style, readonly [on: number, off: number]>> = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+};
+
+export function createPaint({ hasColour }: Pick<Terminal, "hasColour">): Paint {
+  if (!hasColour) return (_style, text) => text;
+  return (style, text) => {
+    const [on, off] = CODES[style];
+    return text === "" ? text : `\u001b[${on}m${text}\u001b[${off}m`;
+  };
+}
+
+/** The words of the API that say how something is. Others have no colour. */
+const WORDS: Readonly<Record<string, Style>> = Object.fromEntries([
+  ...styled("green", "delivered active ok accepted success completed enabled normal ready NORMAL COMPLETED"),
+  ...styled(
+    "yellow",
+    "pending sending running paused inactive held ignored deprecated duplicate QUEUE PENDING degraded",
+  ),
+  ...styled("red", "dead failed suspended rejected error closed timeout connection_error blocked FAILED missing fired"),
+  ...styled("dim", "cancelled revoked expired -"),
+]);
+
+function styled(style: Style, words: string): [string, Style][] {
+  return words.split(" ").map((word) => [word, style]);
+}
+
+/** `dead (refused)` has the colour of its first word. */
+export function findWordStyle(text: string): Style | undefined {
+  const [word = ""] = text.split(" ", 1);
+  return Object.hasOwn(WORDS, word) ? WORDS[word] : undefined;
+}

@@ -1,0 +1,72 @@
+import { Type, type TProperties } from "typebox";
+import { SUBSCRIPTION_FIELDS } from "../deliver/senders/subscription-schema.ts";
+import { AlertRuleInput } from "../domain/alert.ts";
+import type { AlertChannel } from "../domain/alert-channel.ts";
+import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../domain/alert-rules.ts";
+import { DEFAULT_KIND } from "../domain/subscription.ts";
+import { oneOf, withDefault } from "../domain/shape.ts";
+import { withVariables } from "./setting-schema.ts";
+
+/** What a channel decides by itself. */
+const NOT_OF_A_CHANNEL = ["events", "event_filter", "sources", "mode", "fallback", "drain_within_s"];
+
+const destinationFields: TProperties = Object.fromEntries(
+  Object.entries(SUBSCRIPTION_FIELDS).filter(([name]) => !NOT_OF_A_CHANNEL.includes(name)),
+);
+
+/** What a channel has beside a subscription. */
+export const CHANNEL_FIELDS = {
+  name: Type.String({ minLength: 1, maxLength: 150, description: "A name for people; unique" }),
+  kind: withDefault(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: "`log`, or a kind of destination: its settings stand here as in a subscription",
+    }),
+    DEFAULT_KIND,
+  ),
+  tenant_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: "Only the alerts of this tenant; else those of the whole gateway",
+    }),
+  ),
+  rules: Type.Optional(
+    Type.Array(oneOf(ALERT_RULE_NAMES), { minItems: 1, maxItems: 100, description: "Only these rules" }),
+  ),
+  severity: Type.Optional(oneOf(ALERT_SEVERITIES, { description: "Only alerts that are at least so severe" })),
+  cleared: withDefault(Type.Boolean({ description: "Also tell what is over" }), true),
+};
+
+export const AlertChannelSchema = Type.Unsafe<AlertChannel>(
+  Type.Object({ ...destinationFields, ...CHANNEL_FIELDS }, { additionalProperties: false }),
+);
+
+/** What has a variable in the environment. */
+export const ALERT_SETTINGS = withVariables("POSTHORN_ALERTS_", {
+  enabled: Type.Boolean({ default: true, description: "Whether the gateway looks for what is wrong and tells it" }),
+  every_s: Type.Number({
+    default: 15,
+    minimum: 1,
+    maximum: 3600,
+    description: "Seconds from one evaluation of the rules to the next",
+  }),
+});
+
+export const AlertsSection = Type.Object(
+  {
+    ...ALERT_SETTINGS,
+    rules: Type.Array(AlertRuleInput, {
+      default: [],
+      maxItems: 100,
+      description: "What is different from the usual of a rule; see [alerts](alerts.md)",
+    }),
+    channels: Type.Array(AlertChannelSchema, {
+      default: [],
+      maxItems: 100,
+      description: "Where alerts go; without one they are logged and listed",
+    }),
+  },
+  { additionalProperties: false, default: {} },
+);

@@ -1,0 +1,119 @@
+import { Type } from "typebox";
+import { parseMailAddress } from "../domain/mail-address.ts";
+import { oneOf } from "../domain/shape.ts";
+import { parseSmtpUrl, TLS_MODES, type TlsMode } from "../domain/smtp.ts";
+import { optionalText, withVariables } from "./setting-schema.ts";
+
+/** How e-mail leaves the gateway, and what holds for all SMS. */
+
+export const Smtp = Type.Object(
+  withVariables("POSTHORN_SMTP_", {
+    url: optionalText({
+      secret: true,
+      minLength: 1,
+      maxLength: 2048,
+      description:
+        "The server for destinations of the kind `email`: `smtps://user:password@host:465`, or `smtp://…:587`, which goes " +
+        "on with STARTTLS",
+    }),
+    from: optionalText({
+      minLength: 1,
+      maxLength: 320,
+      description: "Whom e-mail is from: `orders@example.com` or `Shop <orders@example.com>`",
+    }),
+    tls: Type.Unsafe<TlsMode>(
+      Object.assign(oneOf(TLS_MODES), {
+        default: "auto",
+        description:
+          "With `smtp://`: `auto` sends nothing without STARTTLS, except to this machine; `required` not even there; " +
+          "`none` sends in clear, and no password to another machine",
+      }),
+    ),
+    ca_file: optionalText({
+      path: true,
+      minLength: 1,
+      description: "PEM file of certificates to trust instead of the usual ones",
+    }),
+    dkim_domain: optionalText({
+      pattern: "^[A-Za-z0-9.-]{1,253}$",
+      description: "With `dkim_selector` and `dkim_key`, e-mail is signed for this domain",
+    }),
+    dkim_selector: optionalText({
+      pattern: "^[A-Za-z0-9._-]{1,63}$",
+      description: "Where the public key stands: `<selector>._domainkey.<domain>`",
+    }),
+    dkim_key: optionalText({
+      secret: true,
+      minLength: 1,
+      maxLength: 16_384,
+      description: "The private key, as PEM",
+    }),
+    max_connections: Type.Integer({
+      default: 5,
+      minimum: 1,
+      maximum: 100,
+      description: "Connections to the server at once; tenants take turns at them",
+    }),
+    messages_per_connection: Type.Integer({
+      default: 100,
+      minimum: 1,
+      maximum: 100_000,
+      description: "E-mails after which a connection is closed and another opened",
+    }),
+    tenant_rate: Type.Integer({
+      default: 120,
+      minimum: 1,
+      maximum: 1_000_000,
+      description: "E-mails a minute for each tenant, over all of its subscriptions; what is more waits",
+    }),
+    allow_tenants: Type.Boolean({
+      default: false,
+      description:
+        "Whether keys that are bound to a tenant may make destinations of the kind `email`. They then decide what is sent " +
+        "in your name, and to whom",
+    }),
+  }),
+  { additionalProperties: false },
+);
+
+export const Sms = Type.Object(
+  withVariables("POSTHORN_SMS_", {
+    default_country: optionalText({
+      pattern: "^[A-Z]{2}$",
+      hint: "give a country as two capital letters, for example DE",
+      description: "Of numbers without `+` and a country code, where a destination names no country",
+    }),
+    number_rate: Type.Integer({
+      default: 30,
+      minimum: 1,
+      maximum: 100_000,
+      description: "Messages an hour to one number, over all subscriptions; what is more waits",
+    }),
+    tenant_rate: Type.Integer({
+      default: 120,
+      minimum: 1,
+      maximum: 1_000_000,
+      description: "Messages a minute for each tenant, over all of its subscriptions; what is more waits",
+    }),
+  }),
+  { additionalProperties: false },
+);
+
+const DKIM = ["dkim_domain", "dkim_selector", "dkim_key"] as const;
+
+/** What the schema cannot say. */
+export function checkSmtp(tree: Record<string, unknown>, complain: (path: string, message: string) => void): void {
+  const section = (tree["smtp"] ?? {}) as Readonly<Record<string, unknown>>;
+  const read = (name: string) => section[name];
+  const [url, from, tls] = [read("url"), read("from"), read("tls")];
+  const server = typeof url === "string" ? parseSmtpUrl(url, tls as TlsMode) : undefined;
+  if (typeof server === "string") complain("smtp.url", server);
+  const address = typeof from === "string" ? parseMailAddress(from) : undefined;
+  if (typeof address === "string") complain("smtp.from", address);
+  if (url !== undefined && from === undefined) complain("smtp.url", "needs `from` beside it: whom e-mail is from");
+  const missing = DKIM.filter((name) => read(name) === undefined);
+  const [first] = missing;
+  if (first === undefined || missing.length === DKIM.length) return;
+  const given = DKIM.find((name) => read(name) !== undefined) ?? first;
+  complain(`smtp.${given}`, `needs ${missing.join(" and ")} beside it; give all three or none`);
+}

@@ -1,0 +1,25 @@
+import { createMasking } from "../receive/masking.ts";
+import { createSchemaChecker } from "../receive/schema/schema-check.ts";
+import { openEventTypes } from "../registry/event-types/event-types.ts";
+import type { Start } from "./options.ts";
+import type { Storage } from "./storage.ts";
+import type { Tenancy } from "./tenancy.ts";
+
+/** What events are about, and what their payloads look like. */
+export type KnownTypes = Awaited<ReturnType<typeof openKnownTypes>>;
+
+export async function openKnownTypes({ parts }: Start, { registry, clock }: Storage & Tenancy) {
+  const schemas = createSchemaChecker();
+  parts.add(() => schemas.close());
+  const masking = createMasking();
+  const eventTypes = await openEventTypes({
+    registry,
+    clock,
+    examine: schemas.examine,
+    onChange(types) {
+      masking.update(types);
+      schemas.update(types);
+    },
+  });
+  return { schemas, masking, eventTypes };
+}
