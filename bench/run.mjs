@@ -31,7 +31,9 @@ const FIGURES = {
   "refused-changes": async () => (await import("./figures/refused-changes.mjs")).measureRefusedChanges,
   steady: async () => (await import("./figures/steady.mjs")).measureSteady,
   start: async () => (await import("./figures/start.mjs")).measureStart,
+  stream: async () => (await import("./figures/stream.mjs")).measureStream,
   amqp: async () => (await import("./figures/amqp.mjs")).measureAmqp,
+  "amqp-taking": async () => (await import("./figures/amqp-taking.mjs")).measureAmqpTaking,
 };
 
 await runScript(async () => {
