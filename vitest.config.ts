@@ -39,6 +39,8 @@ const proofs: readonly Project[] = [
   {
     name: "counted",
     include: [
+      "crash/broker-destinations",
+      "crash/broker-sources",
       "crash/kill",
       "crash/kill-in-retention",
       "crash/power-loss",

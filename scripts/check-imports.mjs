@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { parseSync } from "oxc-parser";
 
 const STORE = ["store/store.ts", "store/port/"];
+const TEMPLATES = "templates/templates.ts";
 const PORTS = [...STORE, "store/read-all.ts", "deliver/senders/sender.ts"];
 
 /**
@@ -24,15 +25,24 @@ const DIRECTIONS = [
   { from: "store/sqlite/", may: ["domain/", "store/store.ts", "store/port/", "store/commit/"] },
   { from: "store/postgres/", may: ["domain/", "store/store.ts", "store/port/", "store/commit/"] },
   { from: "brokers/", may: ["domain/"] },
-  { from: "deliver/senders/sender.ts", may: ["domain/", "deliver/senders/services.ts"] },
+  { from: "threads/", may: ["domain/"] },
+  { from: "templates/", may: ["domain/", "threads/"] },
+  { from: "deliver/senders/sender.ts", may: ["domain/", "deliver/senders/services.ts", TEMPLATES] },
   {
     from: "deliver/senders/",
-    may: ["domain/", "deliver/wire/http-client.ts", "deliver/wire/connection-terms.ts", "brokers/"],
+    may: [
+      "domain/",
+      "deliver/wire/http-client.ts",
+      "deliver/wire/connection-terms.ts",
+      "deliver/wire/waiting-line.ts",
+      "brokers/",
+      TEMPLATES,
+    ],
   },
-  { from: "receive/", may: ["domain/", "route/", "brokers/", ...STORE] },
+  { from: "receive/", may: ["domain/", "route/", "brokers/", "threads/", ...STORE] },
   { from: "route/", may: ["domain/", "telemetry/", ...STORE] },
   { from: "deliver/", may: ["domain/", "telemetry/", ...PORTS] },
-  { from: "registry/", may: ["domain/", "telemetry/", "deliver/senders/", ...STORE] },
+  { from: "registry/", may: ["domain/", "telemetry/", "deliver/senders/", TEMPLATES, ...STORE] },
   {
     from: "operate/",
     may: [
@@ -42,6 +52,7 @@ const DIRECTIONS = [
       "deliver/targets/",
       "deliver/scheduler.ts",
       "registry/",
+      TEMPLATES,
       ...STORE,
       "store/read-all.ts",
     ],
@@ -60,6 +71,7 @@ const DIRECTIONS = [
       "operate/",
       "plugins/plugins.ts",
       "brokers/parked/",
+      TEMPLATES,
       ...PORTS,
     ],
   },
@@ -78,20 +90,25 @@ const DIRECTIONS = [
   },
   {
     from: "cli/resources/",
-    may: ["cli/", "config/nearest-name.ts", "domain/", "deliver/senders/subscription-schema.ts", "registry/api-key.ts"],
+    may: ["cli/", "domain/", "deliver/senders/subscription-schema.ts", "registry/api-key.ts"],
   },
-  ...["cli/backup/", "cli/backup.ts", "cli/restore.ts", "cli/create-key.ts", "cli/doctor.ts"].map((from) => ({
-    from,
-    may: [
-      "cli/",
-      "config/",
-      "domain/",
-      "registry/secret-box.ts",
-      "registry/key-files.ts",
-      "registry/api-key.ts",
-      "store/sqlite/",
-    ],
-  })),
+  ...["cli/audit/", "cli/backup/", "cli/backup.ts", "cli/restore.ts", "cli/create-key.ts", "cli/doctor.ts"].map(
+    (from) => ({
+      from,
+      may: [
+        "cli/",
+        "config/",
+        "domain/",
+        "registry/secret-box.ts",
+        "registry/key-files.ts",
+        "registry/api-key.ts",
+        "registry/authors.ts",
+        "registry/describe-change.ts",
+        "store/port/",
+        "store/sqlite/",
+      ],
+    }),
+  ),
   {
     from: "cli/doctor-sources.ts",
     may: [
@@ -123,6 +140,7 @@ const DIRECTIONS = [
       "telemetry/",
       "store/",
       "brokers/",
+      "templates/",
       "receive/",
       "route/",
       "deliver/",
@@ -146,6 +164,7 @@ const SERVERS = ["http/", "cli/sink.ts"];
 
 /** Packages, and names of packages, that only some files may import. Types are free. */
 const RESERVED = [
+  { package: /^nodemailer/, only: ["deliver/senders/email/"], why: "e-mail leaves by the pool of its kind" },
   { package: "undici", only: OUTGOING, why: "everything that leaves goes through deliver/wire/http-client.ts" },
   { package: /^node:https?$/, names: ["createServer", "Server"], only: SERVERS, why: "only http/ and the sink listen" },
   {

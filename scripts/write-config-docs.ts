@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { TSchema } from "typebox";
+import { CHANNEL_FIELDS } from "../src/config/alerts.ts";
 import { describeExpected, type JsonSchema } from "../src/config/expected.ts";
 import { ClientSettings, SETTING_GROUPS, Settings } from "../src/config/schema.ts";
 import type { SettingSchema } from "../src/config/setting-schema.ts";
@@ -54,6 +55,7 @@ export function renderConfigDocs(): string {
     subscriptions,
     targets,
     tenants,
+    alerts,
   } = Settings.properties as Record<string, TSchema> as Record<string, JsonSchema>;
   const example = readFileSync(new URL("posthorn.example.yaml", ROOT), "utf8").trimEnd();
   return [
@@ -131,6 +133,17 @@ export function renderConfigDocs(): string {
     "that leaves the configuration stays known and refuses no event any more (`enforce` becomes `false`).",
     "",
     ...formatFieldsTable(eventTypes),
+    "",
+    "## Alert rules and channels",
+    "",
+    `\`alerts.rules\` is a list. ${alerts?.properties?.["rules"]?.description}.`,
+    "",
+    ...formatFieldsTable(alerts?.properties?.["rules"]),
+    "",
+    `\`alerts.channels\` is a list; names are unique. ${alerts?.properties?.["channels"]?.description}.`,
+    "All other fields of a subscription may be given too, but for `events`, `event_filter`, `sources`, `mode` and `fallback`.",
+    "",
+    ...formatFieldsTable({ items: { properties: CHANNEL_FIELDS } } as unknown as JsonSchema),
     "",
     "## Client commands",
     "",
