@@ -9,6 +9,7 @@ import {
 import { skipBecause } from "../support/skip.ts";
 import { ODD_BODY, takeSome, toMessage, type BrokerQueue, type BrokerWorld, type Ready } from "./broker-world.ts";
 import { checkParked } from "./parked-checks.ts";
+import { checkSeeAll } from "./see-all-checks.ts";
 
 const WAIT_MS = 60_000;
 const HOLD_MS = 3_000;
@@ -204,10 +205,11 @@ export function brokerContract(name: string, openWorld: (context: TestContext) =
       const outcome = await connection.openPublisher("anything").publish(toMessage("x", "x"));
       expect(outcome).toMatchObject({ outcome: "failed", fault: { kind: "unreachable" } });
       expect(connection.state()).toMatchObject({ state: "failed", retryAt: expect.any(Number) as number });
-      expect(messageOf(connection)).toMatch(/^[^\n]* cannot be reached: nobody listens there\.$/);
+      expect(messageOf(connection)).toMatch(/^[^\n]* cannot be reached: connection refused\.$/);
     });
 
     checkParked(name, prepare);
+    checkSeeAll(prepare);
 
     it("can be closed while the broker is away, and ends whoever waits for it", async (context) => {
       const world = await openWorld(context);

@@ -1,7 +1,8 @@
 import { openHttpClient } from "../../src/deliver/wire/http-client.ts";
 import { createAddressGuard } from "../../src/deliver/wire/address-guard.ts";
+import { BATCH } from "../../src/deliver/senders/batch/kind.ts";
 import { HTTP } from "../../src/deliver/senders/http/kind.ts";
-import type { DestinationKind } from "../../src/deliver/senders/sender.ts";
+import type { DestinationKind, Sender } from "../../src/deliver/senders/sender.ts";
 import { createSystemClock } from "../../src/domain/system-clock.ts";
 import { createBatchingKind, queueIsFull, refusedByQueue } from "../support/batching-kind.ts";
 import { senderServices } from "../support/sender-services.ts";
@@ -13,21 +14,14 @@ import { nextTurn } from "../support/watched-store.ts";
 import { failed } from "../../src/domain/outcome.ts";
 import { SECRET, senderContract, type FarEnd, type SenderHarness } from "./sender-contract.ts";
 
-senderContract("http", {
-  kind: HTTP,
-  outcomes: {
-    takes: "delivered",
-    refuses: "refused",
-    fails: "failed",
-    "is down": "failed",
-    "is gone": "gone",
-  },
-  async open() {
+/** For kinds that make requests: before a real server. */
+function openWithSink<Settings extends object>(kind: DestinationKind<Settings>) {
+  return async (): Promise<SenderHarness> => {
     const clock = createSystemClock();
     const guard = createAddressGuard({ allowPrivate: ["127.0.0.0/8"] });
     const client = openHttpClient({ guard, allowHttp: true, clock });
     const sink = await openSinkServer();
-    const sender = HTTP.open(senderServices({ clock, client }));
+    const sender = kind.open(senderServices({ clock, client })) as Sender;
     return {
       sender,
       place: sink.url,
@@ -39,10 +33,23 @@ senderContract("http", {
       pass: () => Promise.resolve(),
       async close() {
         await sender.close();
+        await client.close();
         await sink.close();
       },
     };
+  };
+}
+
+senderContract("http", {
+  kind: HTTP,
+  outcomes: {
+    takes: "delivered",
+    refuses: "refused",
+    fails: "failed",
+    "is down": "failed",
+    "is gone": "gone",
   },
+  open: openWithSink(HTTP),
   settings: ({ place }) => ({
     url: `${place}/hook`,
     headers: { "X-Api-Key": SECRET },
@@ -50,6 +57,29 @@ senderContract("http", {
   }),
   settingsElsewhere: () => ({
     url: "https://elsewhere.example/hook",
+    headers: { "X-Api-Key": SECRET },
+    auth: { type: "basic", username: "me", password: SECRET },
+  }),
+});
+
+senderContract("batch", {
+  kind: BATCH,
+  outcomes: {
+    takes: "delivered",
+    refuses: "refused",
+    fails: "failed",
+    "is down": "failed",
+    "is gone": "gone",
+  },
+  open: openWithSink(BATCH),
+  settings: ({ place }) => ({
+    url: `${place}/rows`,
+    max_rows: 5,
+    headers: { "X-Api-Key": SECRET },
+    auth: { type: "basic", username: "me", password: SECRET },
+  }),
+  settingsElsewhere: () => ({
+    url: "https://elsewhere.example/rows",
     headers: { "X-Api-Key": SECRET },
     auth: { type: "basic", username: "me", password: SECRET },
   }),

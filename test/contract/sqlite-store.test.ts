@@ -9,6 +9,7 @@ import { collectGarbage } from "../support/collect-garbage.ts";
 import { countCommits } from "../support/log-commits.ts";
 import { createStandingClock } from "../support/store-fixtures.ts";
 import { storeContract } from "./store-contract.ts";
+import { AUDIT_SEED } from "./store/audit.ts";
 import { DEDUPE_HORIZON_MS, type StoreHarness } from "./store/harness.ts";
 
 function createHarness(thread: boolean): StoreHarness {
@@ -17,6 +18,7 @@ function createHarness(thread: boolean): StoreHarness {
       file: join(folder, "posthorn.db"),
       createClock,
       dedupeHorizonMs: DEDUPE_HORIZON_MS,
+      auditSeedHex: AUDIT_SEED,
       onFatal: (error) => {
         throw error;
       },

@@ -1,4 +1,5 @@
 import { describe } from "vitest";
+import { auditContract } from "./store/audit.ts";
 import { commitsContract } from "./store/commits.ts";
 import { acceptContract } from "./store/event-log/accept.ts";
 import { messagesContract } from "./store/event-log/messages.ts";
@@ -8,6 +9,7 @@ import { attemptStatsContract } from "./store/jobs/attempt-stats.ts";
 import { periodicJobsContract } from "./store/jobs/periodic.ts";
 import { replaysContract } from "./store/jobs/replays.ts";
 import { retentionContract } from "./store/jobs/retention.ts";
+import { tenantErasureContract } from "./store/jobs/tenant-erasure.ts";
 import { changesContract } from "./store/lanes/changes.ts";
 import { claimContract } from "./store/lanes/claim.ts";
 import { heldContract } from "./store/lanes/held.ts";
@@ -16,7 +18,9 @@ import { orderContract } from "./store/lanes/order.ts";
 import { settleContract } from "./store/lanes/settle.ts";
 import { lifeContract } from "./store/life.ts";
 import { countersContract } from "./store/reads/counters.ts";
+import { laneReadsContract } from "./store/reads/lane-reads.ts";
 import { listsContract } from "./store/reads/lists.ts";
+import { logContract } from "./store/reads/log.ts";
 import { searchContract } from "./store/reads/search.ts";
 import { walksContract } from "./store/reads/walks.ts";
 import { idempotencyMarksContract } from "./store/records/idempotency-marks.ts";
@@ -47,7 +51,9 @@ export function storeContract(name: string, harness: StoreHarness): void {
     describe("reads", () => {
       listsContract(harness);
       searchContract(harness);
+      logContract(harness);
       countersContract(harness);
+      laneReadsContract(harness);
       walksContract(harness);
     });
     describe("jobs", () => {
@@ -55,7 +61,9 @@ export function storeContract(name: string, harness: StoreHarness): void {
       replaysContract(harness);
       attemptStatsContract(harness);
       retentionContract(harness);
+      tenantErasureContract(harness);
     });
+    auditContract(harness);
     describe("the whole", () => {
       commitsContract(harness);
       lifeContract(harness);

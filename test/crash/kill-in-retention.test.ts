@@ -103,7 +103,10 @@ describe("a kill while old events are deleted", () => {
       await until(async () => (await count()) === 0);
       await gateway.kill("SIGTERM");
       states.push(await judge());
-      const kept = await onDatabase(folder, (db) => db.prepare("select id from events").all() as { id: string }[]);
+      const kept = await onDatabase(
+        folder,
+        (db) => db.prepare("select id from events where source <> 'posthorn'").all() as { id: string }[],
+      );
       expect(new Set(kept.map(({ id }) => id))).toEqual(new Set(ledger.map(({ eventId }) => eventId)));
     } finally {
       await sink.close();

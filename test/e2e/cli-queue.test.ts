@@ -33,7 +33,7 @@ subscriptions:
     expect(before.exitCode).toBe(1);
     expect(before.stdout).toBe(
       [
-        "fail  amqp default: RabbitMQ at 127.0.0.1:1 cannot be reached: nobody listens there.",
+        "fail  amqp default: RabbitMQ at 127.0.0.1:1 cannot be reached: connection refused.",
         `fail  azure-storage-queue default: queue ${name} is missing`,
         `fail  azure-storage-queue default: queue ${name}-poison is missing`,
         "",

@@ -15,6 +15,12 @@ afterEach(() => folder.remove());
 
 const dataFile = (name: string): string => join(folder.path, "data", name);
 
+/** As Linux tells it: signal 1 is the lowest bit of those that are caught. */
+async function catchesHangUp(pid: number | undefined): Promise<boolean> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return (Number.parseInt(/^SigCgt:\s+\w+(\w)$/m.exec(status)?.[1] ?? "0", 16) & 1) === 1;
+}
+
 async function answers(url: string): Promise<boolean> {
   return (await fetch(`${url}/readyz`)).ok;
 }
@@ -55,7 +61,8 @@ describe("posthorn start", () => {
     expect(exitCode).toBe(0);
     expect(stdout.match(/admin key\s+phk_[\w-]{43}/g)).toHaveLength(1);
     expect(stdout).toMatch(/INFO +gateway is listening/);
-    expect(stdout).toContain("curl -X POST http://127.0.0.1:");
+    expect(stdout).toMatch(/next\s+in another terminal: export POSTHORN_API_KEY=phk_/);
+    expect(stdout).toMatch(/API reference\s+http:\/\/127\.0\.0\.1:\d+\/docs/);
     await expect(stat(dataFile("admin.key"))).rejects.toThrow("ENOENT");
   });
 
@@ -102,6 +109,42 @@ describe("posthorn start", () => {
     await gateway.printed("the configuration was not reloaded");
     expect(await post("second")).toBe(202);
     expect((await gateway.stop()).exitCode).toBe(0);
+  });
+});
+
+describe("a configuration that changes while the gateway runs", () => {
+  it("says which settings need a restart, and names no others", async () => {
+    const write = (more: string) => writeFile(join(folder.path, "posthorn.yaml"), `sources: [{ name: one }]\n${more}`);
+    await write("");
+    const gateway = await folder.startGateway();
+    await write("held_max_days: 3\nlimits: { max_depth: 50 }\n");
+    gateway.child.kill("SIGHUP");
+    await gateway.printed("these settings have changed and need a restart");
+    expect(gateway.output().stdout).toContain('"settings":["held_max_days","limits.max_depth"]');
+    await gateway.stop();
+  });
+
+  it("may be announced before the gateway is ready for it", async () => {
+    const starting = folder.start(["start", "--port", "0"]);
+    // Before the first line of the program runs, nothing can be done about a signal.
+    await expect.poll(() => catchesHangUp(starting.child.pid)).toBe(true);
+    const announcing = setInterval(() => starting.child.kill("SIGHUP"), 5);
+    await starting.printed("gateway is listening");
+    clearInterval(announcing);
+    starting.child.kill("SIGTERM");
+    expect((await starting.finished).exitCode).toBe(0);
+  });
+});
+
+describe("development mode", () => {
+  it.each([
+    ["public_url", ["--dev"], { POSTHORN_PUBLIC_URL: "https://hooks.example.com" }],
+    ["trusted_proxies", ["--dev"], { POSTHORN_TRUSTED_PROXIES: "10.0.0.0/8" }],
+    ["the host 0.0.0.0", ["--dev", "--host", "0.0.0.0"], {}],
+  ])("is refused together with %s", async (what, args, env) => {
+    const { exitCode, stderr } = await folder.run(["start", "--port", "0", ...args], env);
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain(`--dev: is for your own machine only, and cannot be used together with ${what}`);
   });
 });
 

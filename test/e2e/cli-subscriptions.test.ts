@@ -80,9 +80,9 @@ describe("posthorn subscriptions", () => {
     });
     const late = await run("subscriptions", "update", id, "--timeout", "6", "--if-match", '"old"');
     expect([late.exitCode, late.stderr]).toEqual([1, expect.stringContaining("(precondition_failed)")]);
-    expect((await run("subscriptions", "--label", "team=erp")).stdout).toMatch(/^SUBSCRIPTION .*\nsub_\w+ +erp2 /);
-    expect((await run("subscriptions", "pause", id)).stdout).toBe(`${id}: inactive\n`);
-    expect((await run("subscriptions", "resume", id)).stdout).toBe(`${id}: active\n`);
+    expect((await run("subscriptions", "--label", "team=erp")).stdout).toMatch(/^NAME .* ID\nerp2 .* sub_\w+\n/);
+    expect((await run("subscriptions", "pause", id)).stdout).toBe("erp2: inactive\n");
+    expect((await run("subscriptions", "resume", id)).stdout).toBe("erp2: active\n");
     expect((await run("subscriptions", "delete", id)).stdout).toBe(`${id}: deleted, 0 open deliveries cancelled\n`);
     expect((await run("subscriptions", "show", id)).exitCode).toBe(1);
   });

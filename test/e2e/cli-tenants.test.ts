@@ -54,6 +54,7 @@ describe("posthorn tenants", () => {
 describe("posthorn keys", () => {
   it("makes one by the gateway, prints it alone on stdout, lists and revokes it", async () => {
     const args = ["keys", "create", "--name", "shop", "--scope", "publish", "--scope", "read", "--tenant", "shop"];
+    expect((await folder.run(["tenants", "create", "shop"])).exitCode).toBe(0);
     const made = await folder.run([...args, "--expires", "30d"]);
     expect(made.stdout).toMatch(/^phk_[\w-]{43}\n$/);
     const [, id = ""] = /(key_\w+) "shop" allows publish, read in the tenant shop/.exec(made.stderr) ?? [];

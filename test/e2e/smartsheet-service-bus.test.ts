@@ -1,6 +1,7 @@
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openReadConnection } from "../../src/store/sqlite/connection.ts";
 import { createApiClient, until, type ApiClient } from "../support/api-client.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { openCliFolder, type CliFolder, type RunningGateway } from "../support/run-cli.ts";
@@ -83,6 +84,16 @@ const rowsOf = (sheet: string) =>
     .filter((event) => event.sheet_id === sheet)
     .map((event) => event.row_id);
 
+/** What an operator reads in the database. */
+function readEventLog(): { event_id: string; source: string; status: string; completed_at: string | null }[] {
+  const db = openReadConnection(join(folder.path, "data/posthorn.db"));
+  try {
+    return db.prepare("select event_id, source, status, completed_at from event_log").all() as never;
+  } finally {
+    db.close();
+  }
+}
+
 describe("the Smartsheet adapter with Service Bus", () => {
   it("has the queue that it wants, and names it where it is missing", async () => {
     expect(await folder.run(["queue", "check", ...CONFIG])).toMatchObject({ exitCode: 0 });
@@ -104,6 +115,11 @@ describe("the Smartsheet adapter with Service Bus", () => {
     const ids = changes().map(({ headers }) => headers["webhook-id"]);
     expect(new Set(ids).size).toBe(ids.length);
     await until(() => bus.queue("event-main").counts().active === 0, undefined, "an empty queue");
+    // One line for each change, with the status at the core app.
+    await until(() => readEventLog().every(({ status }) => status === "COMPLETED"), undefined, "all completed");
+    const log = readEventLog();
+    expect(log.map(({ event_id }) => event_id).toSorted()).toEqual(ids.map(String).toSorted());
+    expect(new Set(log.map(({ source }) => source))).toEqual(new Set(["smartsheet"]));
   });
 
   it("leaves changes in the queue while the core app is away", async () => {
@@ -113,7 +129,13 @@ describe("the Smartsheet adapter with Service Bus", () => {
     smartsheet.change(SHEETS[0], [rowEvent("2000")]);
     await until(() => bus.queue("event-main").counts().active === 1, undefined, "a change in the queue");
     expect(changes()).toHaveLength(before);
+    // The first hop has ended: the queue has it.
+    await until(async () => (await api.deliveries("status=delivered")).length === 2 * before + 1);
+    const waiting = readEventLog().filter(({ status }) => status !== "COMPLETED");
+    expect(waiting).toMatchObject([{ source: "smartsheet", status: "PENDING", completed_at: null }]);
     isWell = true;
     await until(() => rowsOf(SHEETS[0]).at(-1) === "2000", undefined, "the change");
+    const statusOf = (id: string | undefined) => readEventLog().find(({ event_id }) => event_id === id)?.status;
+    await until(() => statusOf(waiting[0]?.event_id) === "COMPLETED", undefined, "its end in the log");
   });
 });

@@ -14,12 +14,12 @@ import {
   type ApiOperation,
   type Json,
 } from "../support/api-document.ts";
-import { buildExample, sendExample, THINGS, type Owner } from "../support/example-things.ts";
+import { buildExample, findAlert, sendExample, THINGS, type Owner } from "../support/example-things.ts";
 import { startExampleQueue, type ExampleQueue } from "../support/example-queue.ts";
 import { startExampleSmartsheet, type ExampleSmartsheet } from "../support/example-smartsheet.ts";
 import { checkOwnEnvelope, checkOwnEvent } from "../support/own-event-document.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
-import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { ALERTING, STEADY_ALERT, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { watchRoutes } from "../support/watch-routes.ts";
 
 const watch = watchRoutes();
@@ -34,15 +34,16 @@ let document: ApiDocument;
 beforeAll(async () => {
   [smartsheet, queue] = await Promise.all([startExampleSmartsheet(), startExampleQueue()]);
   const sources = `sources: [{ name: theirs, tenant_id: acme-1 }, ${smartsheet.source}, ${queue.source}]`;
-  const yaml = `catalog_public: true\nany_source: false\n${sources}\n${smartsheet.settings}\n${queue.settings}`;
+  const yaml = `catalog_public: true\nany_source: false\n${sources}\n${smartsheet.settings}\n${queue.settings}\n${STEADY_ALERT}`;
   [gateway, sink] = await Promise.all([
-    startTestGateway({ yaml, env: { AMQP_URL: "amqp://127.0.0.1:1/" } }),
+    startTestGateway({ yaml, env: { AMQP_URL: "amqp://127.0.0.1:1/", ...ALERTING } }),
     openSinkServer({ answer: { status: 400 } }),
   ]);
   const client = gateway.as(await gateway.createKey(["admin"], "acme-1"));
   owner = { client, operator: gateway, tenant: "acme-1", source: "theirs", sinkUrl: sink.url };
   await gateway.webhook("theirs", "{broken");
   await until(async () => (await client.refused("theirs")).length === 1);
+  await findAlert(owner);
   json = (await gateway.as(undefined).get("/openapi.json")).json;
   document = readApiDocument(json);
 });

@@ -138,7 +138,7 @@ describe("a kind of destination", () => {
   it("is refused with the field and the kind when it is unknown, or not what its kind wants", async () => {
     await start();
     const wrong: [body: object, field: string, detail: RegExp][] = [
-      [{ kind: "sms", destination: {} }, "kind", /no kind of destination "sms".*http, .*batching, session/],
+      [{ kind: "pigeon", destination: {} }, "kind", /no kind of destination "pigeon".*http, .*batching, session/],
       [{ ...BATCHING, destination: { queue: "a", host: "b" } }, "destination.host", /batching.*session/],
       [{ ...BATCHING, url: "https://a.example" }, "url", /batching.*http/],
       [{ ...BATCHING, destination: { queue: "a", x: 1 } }, "destination.x", /kind batching/],

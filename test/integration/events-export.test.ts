@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createSystemClock } from "../../src/domain/system-clock.ts";
+import { createGiveWay } from "../../src/http/give-way.ts";
 import { createExportGate } from "../../src/http/export-gate.ts";
 import { addEventExportRoute } from "../../src/http/routes/events-export.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -40,7 +41,8 @@ describe("an export of many events", () => {
     const app: FastifyInstance = fastify();
     app.decorateRequest("caller", undefined);
     const clock = createSystemClock({ startAt: Date.now() });
-    const exports = createExportGate({ maxExports: 8, maxExportsPerKey: 2, clock, isBusy: () => false });
+    const giveWay = createGiveWay({ isBusy: () => false });
+    const exports = createExportGate({ maxExports: 8, maxExportsPerKey: 2, clock, giveWay });
     addEventExportRoute(app, { store: counted, exports });
     await app.listen({ host: "127.0.0.1", port: 0 });
     folder.onEnd(() => app.close());

@@ -1,12 +1,16 @@
-import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, type TestContext } from "vitest";
-import type { QueueTaker } from "../../src/brokers/broker.ts";
-import { createConnections, type Connections } from "../../src/brokers/connections.ts";
+import type { BrokerConnection, TakenMessage } from "../../src/brokers/broker.ts";
 import { parseMessage } from "../../src/brokers/parse-message.ts";
-import { createSeededRandom } from "../../src/domain/seeded-random.ts";
-import { createSystemClock } from "../../src/domain/system-clock.ts";
+import type { BrokerKind } from "../../src/domain/connection.ts";
 import { until } from "../support/api-client.ts";
-import { useAzurite } from "../support/services/shared.ts";
+import {
+  BROKER_KINDS,
+  connect,
+  findConnection,
+  reachedAt,
+  SHARED_QUEUES,
+  type SharedQueue,
+} from "../support/brokers/shared-queues.ts";
 import { openSinkServer, type SinkAnswer, type SinkServer } from "../support/sink-server.ts";
 import { openTcpGate, type TcpGate } from "../support/tcp-gate.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
@@ -20,8 +24,8 @@ interface World {
   target: SinkServer;
   /** What it answers, to checks and to webhooks. */
   far: { health: SinkAnswer; answer: SinkAnswer };
-  connections: Connections;
-  queue: string;
+  broker: BrokerConnection;
+  shared: SharedQueue;
   posts(): string[];
   depth(): Promise<number>;
   /** Takes all that is in the queue now, and settles it. */
@@ -33,35 +37,29 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
 
-async function openWorld(
-  context: TestContext,
-  forward: object = {},
-  queue: object = {},
-  sourcesOf: (queue: string) => object[] = () => [],
-): Promise<World> {
-  const text = await useAzurite(context);
-  const endpoint = /QueueEndpoint=([^;]*)/.exec(text)?.[1] ?? "";
-  const gate = await openTcpGate(Number(/127\.0\.0\.1:(\d+)/.exec(endpoint)?.[1]));
+interface Settings {
+  forward?: object;
+  fallback?: object;
+  sourcesOf?: (queue: string) => object[];
+}
+
+async function openWorld(context: TestContext, kind: BrokerKind, settings: Settings = {}): Promise<World> {
+  const { forward = {}, fallback = {}, sourcesOf = () => [] } = settings;
+  const shared = await SHARED_QUEUES[kind](context);
+  closing.push(() => shared.close());
+  const gate = await openTcpGate(shared.port);
   closing.push(() => gate.close());
   const target = await openSinkServer();
   closing.push(() => target.close());
   const far = { health: OK, answer: OK };
   target.answerWith(({ method }) => (method === "GET" ? far.health : far.answer));
-  const name = `fallback-${randomUUID()}`;
-  const connections = createConnections({
-    connections: [{ name: "default", kind: "azure-storage-queue", connection_string: text }],
-    label: "test",
-    clock: createSystemClock(),
-    random: createSeededRandom(1),
-  });
+  const connections = connect(shared.input);
   closing.push(() => connections.close());
-  const broker = connections.find("azure-storage-queue", "default");
-  await broker?.declare(name);
-  const through = text.replace(endpoint, endpoint.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${gate.port}`));
+  const broker = findConnection(connections, shared.input);
   const gateway = await startTestGateway({
     yaml: JSON.stringify({
-      connections: [{ name: "default", kind: "azure-storage-queue", connection_string: through }],
-      sources: [{ name: "keyed", ordering_key_from: "header:X-Key" }, ...sourcesOf(name)],
+      connections: [reachedAt(shared, gate.port)],
+      sources: [{ name: "keyed", ordering_key_from: "header:X-Key" }, ...sourcesOf(shared.queue)],
       subscriptions: [
         {
           name: "n8n",
@@ -78,52 +76,62 @@ async function openWorld(
         },
         {
           name: "home-queue",
-          kind: "azure-storage-queue",
+          kind,
           events: [],
           destination: {
-            queue: name,
+            queue: shared.queue,
             format: "message",
             message_key: "a key that both gateways have",
             forward_headers: ["*", "x-api-key"],
           },
           retry_policy: { delays_s: Array.from({ length: 100 }, () => 0.2) },
-          ...queue,
+          ...fallback,
         },
       ],
     }),
   });
   closing.push(() => gateway.close());
-  let taker: QueueTaker | undefined;
+  const depth = async () => {
+    const { ready, held = 0 } = await broker.depth(shared.queue);
+    return ready + held;
+  };
   return {
     gateway,
     gate,
     target,
     far,
-    connections,
-    queue: name,
+    broker,
+    shared,
     posts: () => target.requests.filter(({ method }) => method === "POST").map(({ body }) => body.toString()),
-    depth: async () => (await broker?.depth(name))?.ready ?? 0,
+    depth,
     async takeAll() {
-      taker ??= broker?.openTaker({
-        queue: name,
+      const taker = broker.openTaker({
+        queue: shared.queue,
         maxUnacknowledged: 100,
         holdMs: 60_000,
         parkTo: { destination: "", subject: "" },
         sessions: false,
       });
       const bodies: string[] = [];
-      while ((await broker?.depth(name))?.ready !== 0) {
-        for (const message of (await taker?.take(32, 500)) ?? []) {
-          const parsed = parseMessage(message.body);
-          if (!("message" in parsed)) throw new Error(parsed.description);
-          const { content } = parsed.message;
-          bodies.push("body" in content ? Buffer.from(content.body).toString() : "claimed");
+      for (;;) {
+        const messages = await taker.take(32, 500);
+        if (messages.length === 0 && (await depth()) === 0) break;
+        for (const message of messages) {
+          bodies.push(bodyOf(message));
           await message.acknowledge();
         }
       }
+      await taker.close();
       return bodies;
     },
   };
+}
+
+function bodyOf({ body }: TakenMessage): string {
+  const parsed = parseMessage(body);
+  if (!("message" in parsed)) throw new Error(parsed.description);
+  const { content } = parsed.message;
+  return "body" in content ? Buffer.from(content.body).toString() : "claimed";
 }
 
 const modeOf = async (gateway: TestGateway, name: string) =>
@@ -131,9 +139,9 @@ const modeOf = async (gateway: TestGateway, name: string) =>
 const reaches = (gateway: TestGateway, name: string, mode: string) =>
   until(async () => (await modeOf(gateway, name)) === mode, undefined, `${name} in ${mode}`);
 
-describe("the fallback of one that forwards", () => {
+describe.each(BROKER_KINDS)("the fallback of one that forwards, of the kind %s,", (kind) => {
   it("takes what comes while the target is down, and nothing more once it is back and the queue is empty", async (context) => {
-    const { gateway, far, posts, depth, takeAll } = await openWorld(context);
+    const { gateway, far, posts, depth, takeAll } = await openWorld(context, kind);
     expect((await gateway.webhook("orders", '{"n":1}')).json["status"]).toBe("forwarded");
     far.health = far.answer = DOWN;
     await reaches(gateway, "n8n", "QUEUE");
@@ -156,11 +164,12 @@ describe("the fallback of one that forwards", () => {
     expect((await gateway.webhook("orders", '{"n":4}')).json["status"]).toBe("forwarded");
     expect(posts().slice(before)).toEqual(['{"n":4}']);
     expect(await depth()).toBe(0);
-    expect((await gateway.get("/status")).json["queue_length"]).toBe(0);
+    // The sender has its answer before the delivery is on record.
+    await gateway.settled();
   });
 
   it("has the forward that its sender waits for when that fails, and the delivery says where it went", async (context) => {
-    const { gateway, far, posts, depth } = await openWorld(context);
+    const { gateway, far, posts, depth } = await openWorld(context, kind);
     far.answer = { status: 500 };
     const answer = await gateway.webhook("orders", '{"n":1}');
     expect([answer.status, answer.json["status"]]).toEqual([202, "queued"]);
@@ -182,11 +191,10 @@ describe("the fallback of one that forwards", () => {
   });
 
   it("is left out while its broker is away: what comes waits here, and is forwarded when the target is back", async (context) => {
-    const { gateway, gate, far, posts, depth } = await openWorld(
-      context,
-      { drain_within_s: 0 },
-      { failures_to_open: 1 },
-    );
+    const { gateway, gate, far, posts, depth } = await openWorld(context, kind, {
+      forward: { drain_within_s: 0 },
+      fallback: { failures_to_open: 1 },
+    });
     await gate.cut();
     far.health = far.answer = DOWN;
     await reaches(gateway, "n8n", "QUEUE");
@@ -208,7 +216,10 @@ describe("the fallback of one that forwards", () => {
   });
 
   it("gets what waited before the target was down, and keeps its order per key until it is drained", async (context) => {
-    const { gateway, far, posts, depth, takeAll } = await openWorld(context, { ordered: true }, { ordered: true });
+    const { gateway, far, posts, depth, takeAll } = await openWorld(context, kind, {
+      forward: { ordered: true },
+      fallback: { ordered: true },
+    });
     far.answer = { status: 500 };
     // The head keeps its place while the target is in NORMAL; the others wait behind it.
     for (const n of [1, 2, 3]) await gateway.webhook("keyed", `{"n":${n}}`, { "x-key": "a" });
@@ -232,33 +243,34 @@ describe("the fallback of one that forwards", () => {
   it("is not emptied by a source of the same gateway, which would take what is there for known", async (context) => {
     const options = { body: "message", own: "take", idle_wait_s: 1 };
     const takingBack = (queue: string) => [
-      { name: "back", kind: "azure-storage-queue", options: { ...options, queue } },
-      { name: "other", kind: "azure-storage-queue", options: { ...options, queue: `${queue}-other` } },
+      { name: "back", kind, options: { ...options, queue } },
+      { name: "other", kind, options: { ...options, queue: `${queue}-other` } },
     ];
-    const { gateway, far, connections, queue, depth, takeAll } = await openWorld(context, {}, {}, takingBack);
-    const broker = connections.find("azure-storage-queue", "default");
-    await broker?.declare(`${queue}-other`);
+    const { gateway, far, broker, shared, depth, takeAll } = await openWorld(context, kind, { sourcesOf: takingBack });
+    const other = `${shared.queue}-other`;
+    await shared.declare(other);
     far.health = far.answer = DOWN;
     await reaches(gateway, "n8n", "QUEUE");
     expect((await gateway.webhook("orders", '{"n":1}')).status).toBe(202);
     await until(async () => (await depth()) === 1);
     // Another queue is taken from meanwhile.
-    await broker?.openPublisher(`${queue}-other`).publish({
-      id: "",
+    const [publisher, subject] = kind === "amqp" ? ["", other] : [other, undefined];
+    await broker.openPublisher(publisher).publish({
+      id: "broken",
       body: Buffer.from("{broken"),
       contentType: undefined,
-      subject: undefined,
+      subject,
       sessionId: undefined,
       correlationId: undefined,
       timestamp: Date.now(),
       properties: {},
     });
-    await until(async () => (await broker?.depth(`${queue}-other`))?.ready === 0);
+    await until(async () => (await gateway.refused("other")).length > 0);
     expect(await takeAll()).toEqual(['{"n":1}']);
   });
 
   it("goes on after a restart of the gateway in QUEUE", async (context) => {
-    const { gateway, far, depth } = await openWorld(context);
+    const { gateway, far, depth } = await openWorld(context, kind);
     far.health = far.answer = DOWN;
     await reaches(gateway, "n8n", "QUEUE");
     await gateway.restart();

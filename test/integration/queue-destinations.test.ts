@@ -1,80 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { connect as connectAmqp } from "amqplib";
 import { afterEach, describe, expect, it, type TestContext } from "vitest";
-import type { QueueTaker, TakenMessage } from "../../src/brokers/broker.ts";
-import { createConnections, type Connections } from "../../src/brokers/connections.ts";
+import type { TakenMessage } from "../../src/brokers/broker.ts";
 import { parseMessage } from "../../src/brokers/parse-message.ts";
 import type { ConnectionInput } from "../../src/domain/connection.ts";
-import { createSeededRandom } from "../../src/domain/seeded-random.ts";
-import { createSystemClock } from "../../src/domain/system-clock.ts";
 import { until } from "../support/api-client.ts";
+import { BROKER_KINDS, connect, findConnection, reachedAt, SHARED_QUEUES } from "../support/brokers/shared-queues.ts";
 import { startServiceBus } from "../support/service-bus/server.ts";
 import { useAzurite, useRabbitMq } from "../support/services/shared.ts";
 import { openTcpGate } from "../support/tcp-gate.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
-interface World {
-  kind: string;
-  /** As the gateway reaches it, through the gate. */
-  input: ConnectionInput;
-  direct: ConnectionInput;
-  queue: string;
-  gatePort: number;
-  close(): Promise<void>;
-}
-
 /** Larger ones would pass the deadline of what is being sent. */
 const STEP_MS = 200;
 
-const portOf = (text: string) => Number(/127\.0\.0\.1:(\d+)/.exec(text)?.[1]);
-
-const WORLDS: Record<string, (context: TestContext) => Promise<World>> = {
-  async amqp(context) {
-    const url = await useRabbitMq(context);
-    const queue = `out.${randomUUID()}`;
-    const model = await connectAmqp(url);
-    const channel = await model.createChannel();
-    await channel.assertQueue(queue, { durable: true });
-    await model.close();
-    const input = { name: "default", kind: "amqp", url } as const;
-    return { kind: "amqp", input, direct: input, queue, gatePort: portOf(url), close: () => Promise.resolve() };
-  },
-  async "azure-service-bus"() {
-    const server = await startServiceBus();
-    const queue = `out-${randomUUID()}`;
-    server.createQueue(queue);
-    const input = {
-      name: "default",
-      kind: "azure-service-bus",
-      connection_string: server.connectionString,
-    } as const;
-    const gatePort = portOf(server.connectionString);
-    return { kind: input.kind, input, direct: input, queue, gatePort, close: () => server.stop() };
-  },
-  async "azure-storage-queue"(context) {
-    const text = await useAzurite(context);
-    const queue = `out-${randomUUID()}`;
-    const input = { name: "default", kind: "azure-storage-queue", connection_string: text } as const;
-    const connections = connect(input);
-    await connections.find("azure-storage-queue", "default")?.declare(queue);
-    await connections.close();
-    const gatePort = portOf(/QueueEndpoint=([^;]*)/.exec(text)?.[1] ?? "");
-    return { kind: input.kind, input, direct: input, queue, gatePort, close: () => Promise.resolve() };
-  },
-};
-
-function connect(input: ConnectionInput): Connections {
-  return createConnections({
-    connections: [input],
-    label: "test",
-    clock: createSystemClock(),
-    random: createSeededRandom(1),
-  });
-}
-
 const yamlOf = (connections: readonly ConnectionInput[]) => JSON.stringify({ connections });
 
-describe.each(Object.keys(WORLDS))("a destination of the kind %s", (name) => {
+describe.each(BROKER_KINDS)("a destination of the kind %s", (name) => {
   let gateway: TestGateway;
   const closing: (() => Promise<unknown>)[] = [];
   afterEach(async () => {
@@ -82,18 +24,15 @@ describe.each(Object.keys(WORLDS))("a destination of the kind %s", (name) => {
   });
 
   async function start(context: TestContext) {
-    const world = await (WORLDS[name] as (typeof WORLDS)[string])(context);
+    const world = await SHARED_QUEUES[name](context);
     closing.push(() => world.close());
-    const gate = await openTcpGate(world.gatePort);
+    const gate = await openTcpGate(world.port);
     closing.push(() => gate.close());
-    const through = JSON.parse(
-      JSON.stringify(world.input).replaceAll(`127.0.0.1:${world.gatePort}`, `127.0.0.1:${gate.port}`),
-    ) as ConnectionInput;
-    gateway = await startTestGateway({ yaml: yamlOf([through]) });
+    gateway = await startTestGateway({ yaml: yamlOf([reachedAt(world, gate.port)]) });
     closing.push(() => gateway.close());
-    const connections = connect(world.direct);
+    const connections = connect(world.input);
     closing.push(() => connections.close());
-    const taker: QueueTaker | undefined = connections.find(world.direct.kind, "default")?.openTaker({
+    const taker = findConnection(connections, world.input).openTaker({
       queue: world.queue,
       maxUnacknowledged: 100,
       holdMs: 60_000,
@@ -104,7 +43,7 @@ describe.each(Object.keys(WORLDS))("a destination of the kind %s", (name) => {
     async function take(count: number) {
       const taken: { id: string; generation: number; hops: number; messageId: string | undefined }[] = [];
       while (taken.length < count) {
-        for (const message of (await taker?.take(count - taken.length, 1000)) ?? []) {
+        for (const message of await taker.take(count - taken.length, 1000)) {
           const parsed = parseMessage(message.body);
           if (!("message" in parsed)) throw new Error(parsed.description);
           const { eventId: id, generation, hops } = parsed.message;
@@ -114,7 +53,7 @@ describe.each(Object.keys(WORLDS))("a destination of the kind %s", (name) => {
       }
       return taken;
     }
-    const settings = { name: "out", kind: world.kind, events: ["order.*"] };
+    const settings = { name: "out", kind: name, events: ["order.*"] };
     const destination = { queue: world.queue, format: "message" };
     const make = async (more: object = {}) => {
       const answer = await gateway.post("/api/v1/subscriptions", { ...settings, destination, ...more });
@@ -168,6 +107,38 @@ describe.each(Object.keys(WORLDS))("a destination of the kind %s", (name) => {
     expect([...order]).toEqual(["e2", "e3", "e4"]);
     const { attempts } = await gateway.deliveryOf("e3");
     expect(attempts.at(-1)?.result).toBe("success");
+  });
+
+  it("is tried again by its retry policy, neither earlier nor much later, while it is away", async (context) => {
+    const { gate, take, make } = await start(context);
+    const delays = [30, 120, 300, ...Array.from({ length: 20 }, () => 30)];
+    await make({ retry_policy: { delays_s: delays }, failures_to_open: 100, timeout: 5 });
+    await gate.cut();
+    await publish("e1");
+    for (let tries = 1; ; tries++) {
+      let delivery = await gateway.deliveryOf("e1");
+      await until(async () => {
+        delivery = await gateway.deliveryOf("e1");
+        return delivery.attempt_count === tries && delivery.status !== "sending";
+      });
+      if (delivery.status === "delivered") break;
+      if (tries === 3) await gate.open();
+      const dueAt = Date.parse(String(delivery["next_attempt_at"]));
+      gateway.moveClock(dueAt - gateway.now() - 1000);
+      expect((await gateway.deliveryOf("e1")).attempt_count).toBe(tries);
+      gateway.moveClock(1000);
+    }
+    expect(await take(1)).toMatchObject([{ id: "e1" }]);
+    const { attempts } = await gateway.deliveryOf("e1");
+    expect(attempts.length).toBeGreaterThan(3);
+    for (const [index, { started_at: at }] of attempts.slice(1).entries()) {
+      const before = attempts[index] as (typeof attempts)[number];
+      const waitedS = (Date.parse(at) - Date.parse(before.started_at) - Number(before["duration_ms"])) / 1000;
+      const delay = delays[index] as number;
+      expect(waitedS).toBeGreaterThanOrEqual(delay);
+      // Chance adds up to a fifth, and the machine what it needs.
+      expect(waitedS).toBeLessThan(1.2 * delay + 10);
+    }
   });
 
   it("can be paused, and gets nothing that was cancelled meanwhile; a rate limit counts each message", async (context) => {
@@ -272,6 +243,7 @@ describe("a destination at RabbitMQ", () => {
           hops: 1,
           generation: 1,
           origin: expect.stringMatching(/^str_[0-9a-f]{32}$/),
+          traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/),
         },
       },
     });

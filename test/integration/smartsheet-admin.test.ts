@@ -14,6 +14,7 @@ import { openSources } from "../../src/registry/sources/sources.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
+import { until } from "../support/api-client.ts";
 import { createHastyClock } from "../support/hasty-clock.ts";
 import { startSmartsheetServer, type SmartsheetServer } from "../support/smartsheet-server.ts";
 
@@ -285,7 +286,10 @@ describe("the audit", () => {
     // What is known is not told again.
     await opened.auditJob.run({ shouldStop: () => false });
     expect(disabled).toHaveLength(2);
+    const listed = opened.listDisabledSources();
+    expect(listed).toMatchObject([{ source: "smartsheet", reason: expect.stringContaining("BY_OWNER") as string }]);
     expect(await outcomesOf(opened)).toEqual(["unchanged", "enabled"]);
+    await until(() => Promise.resolve(opened.listDisabledSources().length === 0));
     opened.close();
   });
 

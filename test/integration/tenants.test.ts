@@ -26,6 +26,7 @@ describe("tenants", () => {
         id: "acme",
         name: "acme",
         contact_email: "ops@acme.test",
+        contacts: [],
         quotas: NO_QUOTAS,
         retention: { days: null, answers_days: null, dead_letters_days: null, refused_requests_days: null },
         usage: { subscriptions: 0, open_deliveries: 0, stored_bytes: 0 },

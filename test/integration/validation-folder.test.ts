@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/api-client.ts";
 import { checkOwnEvent } from "../support/own-event-document.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
-import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { ALERTING, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 const OBJECT = '{"type":"object"}';
 const ARRAY = '{"type":"array"}';
@@ -14,7 +14,7 @@ let sink: SinkServer;
 let folder: string;
 
 beforeAll(async () => {
-  [gateway, sink] = await Promise.all([startTestGateway(), openSinkServer()]);
+  [gateway, sink] = await Promise.all([startTestGateway({ env: ALERTING }), openSinkServer()]);
   folder = join(dirname(gateway.dataDir), "validations");
 });
 afterAll(() => Promise.all([gateway.close(), sink.close()]));

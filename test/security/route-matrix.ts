@@ -1,6 +1,6 @@
 import { EXAMPLE } from "../../src/http/openapi/examples.ts";
 import type { Scope } from "../../src/registry/api-key.ts";
-import { newEvent, newSubscription, type Owner, type Thing } from "../support/example-things.ts";
+import { findAlert, newEvent, newSubscription, type Owner, type Thing } from "../support/example-things.ts";
 
 /**
  * What each route is to answer to whom. Every operation of the OpenAPI document has an entry here: a new one without it
@@ -41,6 +41,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /webhook/:source": webhook,
   "POST /webhook/:source/:path": webhook,
 
+  "GET /": {},
   "GET /health": {},
   "GET /livez": {},
   "GET /readyz": {},
@@ -70,8 +71,17 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
       at("own", `/api/v1/events/export?id=${await newEvent(victim, "dead")}`),
     ],
   },
+  "GET /api/v1/stream": {
+    scope: "read",
+    hasNoHead: true,
+    cases: async (victim) => [
+      at("own", "/api/v1/stream?tenant_id=victim&follow=false&body=true"),
+      at(404, `/api/v1/stream?follow=false&subscription_id=${await newSubscription(victim)}`),
+    ],
+  },
   "GET /api/v1/events/:id": { scope: "read" },
   "POST /api/v1/events/:id/replay": { scope: "admin" },
+  "DELETE /api/v1/events/:id/body": { scope: "admin" },
 
   "GET /api/v1/deliveries": { scope: "read" },
   "GET /api/v1/deliveries/:id": { scope: "read" },
@@ -172,6 +182,23 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /api/v1/targets/:name/mode": { scope: "admin" },
   "POST /api/v1/subscriptions/:id/drain": { scope: "admin" },
 
+  "GET /api/v1/audit": { scope: "admin", cases: () => [at("own", "/api/v1/audit?tenant_id=victim&limit=500")] },
+  "GET /api/v1/audit/export": { scope: "admin", unbound: true, hasNoHead: true },
+  "GET /api/v1/audit/verify": { scope: "admin", unbound: true, hasNoHead: true },
+  "GET /api/v1/subscriptions/:id/history": { scope: "read" },
+
+  "GET /api/v1/alerts": {
+    scope: "read",
+    cases: async (victim) => {
+      await findAlert(victim);
+      return [at("own", "/api/v1/alerts?tenant_id=victim"), at("own", "/api/v1/alerts")];
+    },
+  },
+  "GET /api/v1/alerts/rules": { scope: "admin", unbound: true },
+  "GET /api/v1/alerts/:id": { scope: "read" },
+  "POST /api/v1/alerts/:id/acknowledge": { scope: "admin" },
+  "POST /api/v1/alerts/:id/mute": { scope: "admin" },
+  "POST /api/v1/alerts/:id/unmute": { scope: "admin" },
   "GET /api/v1/jobs": { scope: "admin", unbound: true },
   "POST /api/v1/jobs/:name/run": { scope: "admin", unbound: true },
 
@@ -180,6 +207,14 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
     cases: async (victim) => [
       at(404, "/api/v1/filters/test", { filter: { data: { $exist: true } }, event_id: await newEvent(victim, "dead") }),
     ],
+  },
+
+  "POST /api/v1/templates/preview": {
+    scope: "read",
+    cases: async (victim) => {
+      const templates = [{ text: "{{ data.secret }}" }];
+      return [at(404, "/api/v1/templates/preview", { templates, event_id: await newEvent(victim, "dead") })];
+    },
   },
 
   // Types are the same for all tenants; only an operator changes them.
@@ -215,6 +250,8 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "PUT /api/v1/tenants/:id": { scope: "admin", unbound: true },
   "PATCH /api/v1/tenants/:id": { scope: "admin", unbound: true },
   "DELETE /api/v1/tenants/:id": { scope: "admin", unbound: true },
+  "POST /api/v1/tenants/:id/erase": { scope: "admin", unbound: true },
+  "GET /api/v1/tenants/:id/erase": { scope: "admin", unbound: true },
 
   "POST /api/v1/keys": { scope: "admin" },
   "GET /api/v1/keys": { scope: "admin" },

@@ -10,10 +10,17 @@ import {
 } from "../support/api-document.ts";
 import { startExampleQueue, type ExampleQueue } from "../support/example-queue.ts";
 import { startExampleSmartsheet, type ExampleSmartsheet } from "../support/example-smartsheet.ts";
-import { buildExample, newSubscription, sendExample, THINGS, type Owner } from "../support/example-things.ts";
+import {
+  buildExample,
+  findAlert,
+  newSubscription,
+  sendExample,
+  THINGS,
+  type Owner,
+} from "../support/example-things.ts";
 import { report } from "../support/report.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
-import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { ALERTING, STEADY_ALERT, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { ROUTE_MATRIX, type RouteCase, type RouteEntry } from "./route-matrix.ts";
 
 interface Caller {
@@ -33,8 +40,11 @@ let document: ApiDocument;
 
 beforeAll(async () => {
   [smartsheet, queue] = await Promise.all([startExampleSmartsheet(), startExampleQueue()]);
-  const yaml = `any_source: false\nsources: [{ name: theirs, tenant_id: victim }, { name: anyones }, ${smartsheet.source}, ${queue.source}]\n${smartsheet.settings}\n${queue.settings}`;
-  [gateway, sink] = await Promise.all([startTestGateway({ yaml }), openSinkServer({ answer: { status: 400 } })]);
+  const yaml = `any_source: false\nsources: [{ name: theirs, tenant_id: victim }, { name: anyones }, ${smartsheet.source}, ${queue.source}]\n${smartsheet.settings}\n${queue.settings}\n${STEADY_ALERT}`;
+  [gateway, sink] = await Promise.all([
+    startTestGateway({ yaml, env: ALERTING }),
+    openSinkServer({ answer: { status: 400 } }),
+  ]);
   document = readApiDocument((await gateway.get("/openapi.json")).json);
   callers = [{ client: gateway.as(undefined), scope: undefined, tenant: undefined }];
   // Those who may do nothing first: what belongs to the victim is still there when its owner comes.
@@ -48,6 +58,8 @@ beforeAll(async () => {
   victim = { client, operator: gateway, tenant: "victim", source: "theirs", sinkUrl: sink.url };
   await gateway.webhook("theirs", "{broken");
   await until(async () => (await client.refused("theirs")).length === 1);
+  // Before anybody tries anything: an alert that is told meanwhile would be a change of the victim's.
+  await findAlert(victim);
 });
 afterAll(async () => {
   await Promise.all([gateway.close(), sink.close()]);

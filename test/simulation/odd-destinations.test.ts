@@ -93,6 +93,7 @@ describe("a destination that behaves oddly", () => {
       fallbackDepths: { sum: async () => 0 },
       connections: { list: () => [] },
       pullers: { list: () => [] },
+      alerts: { countActive: () => 0, listRules: () => [] },
       reportRetention: (tenantId) => reportRetention(retention, tenantId),
     };
     const status = createStatus(parts as StatusOptions);

@@ -47,7 +47,7 @@ describe("fresh events while dead letters are replayed", () => {
     const faults: unknown[] = [];
     const runner = createReplayRunner({
       store: bench.store,
-      subscriptions: { find },
+      subscriptions: { find, findFallback: () => undefined, findForward: () => undefined },
       clock: bench.clock,
       onDue,
       onCancelled: () => undefined,

@@ -48,6 +48,7 @@ describe("a crash while what was held is skipped", () => {
         subscriptions,
         findMode: scheduler.findMode,
         failureEvents: { resumed: () => undefined },
+        trail: { note: () => Promise.resolve() },
       });
     const only = (gateway: SimulatedGateway) => gateway.subscriptions.list(undefined)[0] as Subscription;
 

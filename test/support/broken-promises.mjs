@@ -3,11 +3,17 @@
 import { randomUUID } from "node:crypto";
 
 /** What a gateway is started with to break them. */
-export function breakPromises({ synchronous, checkLargeBodiesOnLoop, ...ofEvents }) {
+export function breakPromises({ synchronous, checkLargeBodiesOnLoop, confirmAtOnce, followAhead, ...ofEvents }) {
   return {
     ...(synchronous !== undefined && { openStore: (open) => (url, options) => open(url, { ...options, synchronous }) }),
+    ...(followAhead === true && {
+      openStore: (open) => async (url, options) => breakFollowing(await open(url, options)),
+    }),
     ...(checkLargeBodiesOnLoop === true && {
       createBodyChecker: (create) => (options) => create({ ...options, maxOnLoopBytes: Number.POSITIVE_INFINITY }),
+    }),
+    ...(confirmAtOnce === true && {
+      createConnections: (create) => (options) => withoutConfirms(create(options)),
     }),
     ...(Object.keys(ofEvents).length > 0 && {
       createIngest: (create) => (options) => breakIngest(create(options), ofEvents),
@@ -15,7 +21,43 @@ export function breakPromises({ synchronous, checkLargeBodiesOnLoop, ...ofEvents
   };
 }
 
-function breakIngest(ingest, { answerBeforeCommit, forgetDedupe, forgetHops, ignoreOrder }) {
+/** As if numbers were given before what has them is visible: the place that a reader has reached is beyond it. */
+function breakFollowing(store) {
+  const readLog = async (after, request) => {
+    const page = await store.reads.readLog(after, request);
+    const isNew = page.isEnd && page.events.length > 0;
+    return isNew ? { ...page, position: { ...page.position, eventSeq: page.position.eventSeq + 1 } } : page;
+  };
+  return { ...store, reads: { ...store.reads, readLog } };
+}
+
+/** Nobody waits for what the broker says to a message. */
+function withoutConfirms(connections) {
+  const find = (kind, name) => {
+    const connection = connections.find(kind, name);
+    return (
+      connection && {
+        ...connection,
+        openPublisher(destination) {
+          const publisher = connection.openPublisher(destination);
+          return {
+            ...publisher,
+            async publish(message) {
+              void publisher.publish(message);
+              return { outcome: "confirmed" };
+            },
+          };
+        },
+      }
+    );
+  };
+  return { ...connections, find };
+}
+
+/** So long that a kill finds something that was answered and is not on disk. */
+const COMMIT_LATE_MS = 1500;
+
+function breakIngest(ingest, { answerBeforeCommit, commitLate, forgetDedupe, forgetHops, ignoreOrder }) {
   const spoil = (event) => ({
     ...event,
     ...(forgetDedupe === true && { dedupeKey: undefined, replayKey: undefined }),
@@ -28,7 +70,9 @@ function breakIngest(ingest, { answerBeforeCommit, forgetDedupe, forgetHops, ign
     ...ingest,
     accept(event, done, to) {
       if (answerBeforeCommit !== true) return ingest.accept(spoil(event), done, to);
-      ingest.accept(spoil(event), () => undefined, to);
+      const accept = () => ingest.accept(spoil(event), () => undefined, to);
+      if (commitLate === true) setTimeout(accept, COMMIT_LATE_MS);
+      else accept();
       done({ kind: "stored", eventId: event.id, deliveries: 1 });
     },
   };

@@ -71,6 +71,17 @@ async function newPausedReplay(owner: Owner): Promise<string> {
   return id;
 }
 
+/** All dead letters of the tenant are one alert. */
+export async function findAlert(owner: Owner): Promise<string> {
+  const load = async () => {
+    const { json } = await owner.client.get("/api/v1/alerts?status=active&rule=dead_letters");
+    return (json["data"] as { id: string }[])[0]?.id;
+  };
+  if ((await load()) === undefined) await newEvent(owner, "dead");
+  await until(async () => (await load()) !== undefined);
+  return String(await load());
+}
+
 async function newKey({ client, tenant }: Owner): Promise<string> {
   const { json } = await client.post("/api/v1/keys", { name: `${tenant}'s key`, scopes: ["read"] });
   return String(json["id"]);
@@ -95,6 +106,12 @@ async function newEndpoint({ operator }: Owner): Promise<string> {
 async function newTenant({ operator, tenant }: Owner): Promise<string> {
   const { json } = await operator.post("/api/v1/tenants", { id: fresh(`${tenant}-`) });
   return String(json["id"]);
+}
+
+async function newErasedTenant(owner: Owner): Promise<string> {
+  const id = await newTenant(owner);
+  await owner.operator.post(`/api/v1/tenants/${id}/erase`, { confirm: id });
+  return id;
 }
 
 async function newWebhookRequest({ client, source, tenant }: Owner): Promise<string> {
@@ -164,9 +181,11 @@ export const THINGS: Readonly<Record<string, Thing>> = {
   [EXAMPLE.sourceSecret]: { make: findSecret, isOwned: true },
   [EXAMPLE.ignoredRequest]: { make: newIgnoredRequest, isOwned: true },
   [EXAMPLE.source]: { make: ({ source }) => source, isOwned: true },
+  [EXAMPLE.alert]: { make: findAlert, isOwned: true },
   [EXAMPLE.key]: { make: newKey, isOwned: true },
   [EXAMPLE.tenant]: { make: ({ tenant }) => tenant, isOwned: true },
   [EXAMPLE.emptyTenant]: { make: newTenant, isOwned: true },
+  [EXAMPLE.erasedTenant]: { make: newErasedTenant, isOwned: true },
   [EXAMPLE.eventType]: { make: newEventType },
   [EXAMPLE.endpoint]: { make: newEndpoint },
   [EXAMPLE.destination]: { make: ({ sinkUrl }) => sinkUrl },

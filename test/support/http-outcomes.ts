@@ -1,5 +1,5 @@
 /** What the kind http makes of answers, for those who play a destination without one. */
-import { classify, type RetryOn } from "../../src/deliver/senders/http/classify.ts";
+import { classify, type RetryOn } from "../../src/deliver/senders/classify-answer.ts";
 import type { HttpDestination } from "../../src/deliver/senders/http/settings.ts";
 import type { AttemptRecordPart } from "../../src/deliver/senders/sender.ts";
 import { failed, type Outcome } from "../../src/domain/outcome.ts";
@@ -23,6 +23,8 @@ export const HTTP_DESTINATION: HttpDestination = {
   forwardHeaders: undefined,
   allowOwnUrl: false,
   maxBytes: undefined,
+  templates: undefined,
+  needsPermission: false,
   wantsPlainJson: false,
 };
 

@@ -20,6 +20,8 @@ export interface LoadOptions {
   minBytes?: number | undefined;
   maxBytes?: number | undefined;
   keysPerConnection?: number | undefined;
+  /** Waited for before each webhook. */
+  pace?: (() => Promise<void>) | undefined;
   /** Sends nothing more once it is set. */
   signal?: AbortSignal | undefined;
   onAnswer?: ((sent: SentWebhook) => void) | undefined;
@@ -41,7 +43,9 @@ async function sendOverOneConnection(options: LoadOptions, takeOne: () => boolea
   const connection = ++connectionCount;
   const client = new Client(url, { pipelining: 1, connectTimeout: PATIENCE_MS, headersTimeout: PATIENCE_MS });
   try {
-    for (let number = 1; takeOne(); number++) {
+    for (let number = 1; ; number++) {
+      await options.pace?.();
+      if (!takeOne()) break;
       const orderingKey = `c${connection}.k${number % keysPerConnection}`;
       const size = minBytes + Math.floor(Math.random() * (maxBytes - minBytes));
       const body = createBody(`${connection}.${number}`, orderingKey, size);

@@ -7,8 +7,8 @@ import type { Arrival } from "./accounting.ts";
 export interface RecordingSink {
   urlOf(subscription: string): string;
   readonly arrivals: readonly Arrival[];
-  /** What is answered from now on; 200 at first. */
-  answerWith(status: number): void;
+  /** What is answered from now on, to each by the number of those before it; 200 at first. */
+  answerWith(status: number | ((before: number) => number)): void;
   /** Resolves when this many attempts have come. */
   received(count: number): Promise<void>;
   close(): Promise<void>;
@@ -17,13 +17,14 @@ export interface RecordingSink {
 export async function openRecordingSink(): Promise<RecordingSink> {
   const arrivals: Arrival[] = [];
   const waiting = new Set<() => void>();
-  let status = 200;
+  let statusOf = (_before: number) => 200;
 
   const server = createServer((request, response) => {
     const hash = createHash("sha256");
     request.on("error", () => undefined);
     request.on("data", (chunk: Buffer) => hash.update(chunk));
     request.on("end", () => {
+      const status = statusOf(arrivals.length);
       arrivals.push({
         eventId: String(request.headers["webhook-id"]),
         subscription: (request.url ?? "/").slice(1),
@@ -42,7 +43,7 @@ export async function openRecordingSink(): Promise<RecordingSink> {
     urlOf: (subscription) => `http://127.0.0.1:${port}/${subscription}`,
     arrivals,
     answerWith(next) {
-      status = next;
+      statusOf = typeof next === "number" ? () => next : next;
     },
     received: (count) =>
       new Promise((resolve) => {

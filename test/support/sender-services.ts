@@ -1,5 +1,6 @@
 import { createConnections } from "../../src/brokers/connections.ts";
 import type { SenderServices } from "../../src/deliver/senders/services.ts";
+import { openTemplates } from "../../src/templates/open-templates.ts";
 import { createSeededRandom } from "../../src/domain/seeded-random.ts";
 
 /** What a gateway would give to those who send. */
@@ -7,6 +8,7 @@ export function senderServices(parts: Pick<SenderServices, "clock"> & Partial<Se
   return {
     client: { request: () => undefined, close: () => Promise.resolve() },
     userAgent: "Posthorn/contract",
+    publicHost: "gateway.example.com",
     checkUrl: () => undefined,
     findOwnUrlProblem: () => undefined,
     openCredentials: () => ({}),
@@ -16,6 +18,8 @@ export function senderServices(parts: Pick<SenderServices, "clock"> & Partial<Se
       clock: parts.clock,
       random: createSeededRandom(1),
     }),
+    // Its threads start when something is rendered.
+    templates: openTemplates(),
     origin: "str_contract",
     warn: () => undefined,
     ...parts,

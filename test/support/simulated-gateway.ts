@@ -24,6 +24,8 @@ import { DEFAULT_PUBLISH_LIMITS } from "../../src/receive/publish/publish-item.t
 import { createPublisher, type Publisher } from "../../src/receive/publish/publish.ts";
 import { createSchemaChecker } from "../../src/receive/schema/schema-check.ts";
 import { startFollowing } from "../../src/registry/registry.ts";
+import { createMasking } from "../../src/receive/masking.ts";
+import { createAuthors } from "../../src/registry/authors.ts";
 import { createRegistry } from "../../src/registry/registry.ts";
 import { openSharedTargets, type SharedTargets } from "../../src/registry/targets.ts";
 import { createFanOut, type FanOut } from "../../src/route/fan-out.ts";
@@ -144,7 +146,8 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     },
   };
   const router = createRouter();
-  const registry = createRegistry({ records: store.records, clock });
+  const authors = createAuthors();
+  const registry = createRegistry({ records: store.records, clock, authors });
   const sharedTargets = await openSharedTargets({
     registry,
     checkDestination: () => undefined,
@@ -160,6 +163,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     shared: sharedTargets,
     store,
     clock,
+    authors,
     subscriptions: () => subscriptions,
     scheduler: () => ownScheduler,
     onMode: () => undefined,
@@ -246,6 +250,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     store,
     subscriptions,
     clock,
+    authors,
     onDue: (subscription) => scheduler.notePending(subscription, clock.now()),
     onCancelled: scheduler.withdraw,
   });
@@ -256,6 +261,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     createId,
     limits: DEFAULT_PUBLISH_LIMITS,
     schemas: createSchemaChecker(),
+    masking: createMasking(),
   });
 
   if (broken?.skipRecovery !== true) await store.lanes.recover(inFlight.left);

@@ -11,6 +11,29 @@ export async function readStoreFacts(file: string): Promise<Pick<Books, "events"
   return facts;
 }
 
+/** One attempt as it is on record. */
+export interface AttemptFacts {
+  eventId: string;
+  subscription: string;
+  /** Unix ms, by the clock of the gateway. */
+  startedAt: number;
+  /** Null where it succeeded. */
+  error: string | null;
+}
+
+export async function readAttempts(file: string): Promise<AttemptFacts[]> {
+  const db = new DatabaseSync(file);
+  try {
+    const rows = db.prepare(`
+      select e.id as eventId, s.data ->> '$.name' as subscription, a.started_at as startedAt, a.error
+      from attempts a join events e on e.seq = a.event_seq join records s on s.seq = a.subscription_seq order by a.seq`);
+    return (rows.all() as unknown as AttemptFacts[]).map((row) => ({ ...row }));
+  } finally {
+    db.close();
+    await collectGarbage();
+  }
+}
+
 function read(file: string): Pick<Books, "events" | "counts"> {
   const db = new DatabaseSync(file);
   try {

@@ -2,6 +2,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ALERT_RULE_NAMES } from "../../src/domain/alert-rules.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { Config } from "../../src/config/settings-tree.ts";
 import { startGateway, type Gateway } from "../../src/gateway.ts";
@@ -69,6 +70,15 @@ export interface LogLine {
   [field: string]: unknown;
 }
 
+/** A gateway that looks for what is wrong, every second. */
+export const ALERTING = { ALERTS_ENABLED: true, ALERTS_EVERY_S: 1 } as const;
+/** One alert for dead letters, which is told once and does not end: nothing else changes in the background. */
+export const STEADY_ALERT = `alerts: { rules: [${ALERT_RULE_NAMES.map((rule) =>
+  rule === "dead_letters"
+    ? `{ rule: ${rule}, cool_down_s: 2592000, clears_after: 1000 }`
+    : `{ rule: ${rule}, enabled: false }`,
+).join(", ")}] }`;
+
 export const ADMIN_KEY = "test-admin-key-0123456789";
 
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
@@ -93,6 +103,8 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       POSTHORN_ALLOW_HTTP_DESTINATIONS: "true",
       POSTHORN_BALLAST_BYTES: "0",
       POSTHORN_DISK_MIN_FREE_BYTES: "0",
+      // What is told of failures that a test makes on purpose would be among the events that it counts.
+      POSTHORN_ALERTS_ENABLED: "false",
       // Slow machines and the test itself, on the same loop, are no overload.
       POSTHORN_MAX_LOOP_LAG_MS: "60000",
       ...Object.fromEntries(settings),

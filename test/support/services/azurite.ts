@@ -1,6 +1,6 @@
 // Azurite, Microsoft's emulator of Azure Storage, on ports of its own.
 import type { ChildProcess } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,6 +14,8 @@ export interface Azurite {
   kill(): Promise<void>;
   /** Again, on the same ports, with what it wrote when it was stopped; after `kill` some of that may be missing. */
   start(): Promise<void>;
+  /** Deletes what it wrote, while it does not run. */
+  empty(): void;
   /** Stops it and deletes what it wrote. */
   close(): Promise<void>;
 }
@@ -63,6 +65,9 @@ export async function startAzurite(): Promise<Azurite | undefined> {
     stop: () => end("SIGTERM"),
     kill: () => end("SIGKILL"),
     start,
+    empty() {
+      for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, maxRetries: 5 });
+    },
     async close() {
       await end("SIGKILL");
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });

@@ -19,6 +19,8 @@ export interface RabbitMq {
   kill(): Promise<void>;
   /** Again, on the same port, with what was kept. */
   start(): Promise<void>;
+  /** Deletes what it kept, while it does not run: exchanges, queues and messages. */
+  empty(): void;
   /** Stops it and deletes what it wrote. */
   close(): Promise<void>;
 }
@@ -62,6 +64,7 @@ export async function startRabbitMq(
     stop: () => end("SIGTERM"),
     kill: () => end("SIGKILL"),
     start,
+    empty: () => rmSync(join(folder, "mnesia"), { recursive: true, force: true, maxRetries: 5 }),
     async close() {
       await end("SIGKILL");
       await endService(epmd, "SIGKILL");

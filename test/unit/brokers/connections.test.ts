@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { createConnections, type ConnectionsOptions } from "../../../src/brokers/connections.ts";
 import { loadOptional } from "../../../src/brokers/broker-fault.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
@@ -69,5 +69,24 @@ describe("a package that only some users install", () => {
       const missing = loadOptional(name, () => Promise.reject(new Error("Cannot find package")));
       await expect(missing).rejects.toThrow(`${name}@${devDependencies[name]}`);
     }
+  });
+});
+
+describe("an identity that DefaultAzureCredential is to find", () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  it("is asked for in one line where there is none, at both brokers of Azure", async () => {
+    // It looks nowhere else, and so not on the network.
+    vi.stubEnv("AZURE_TOKEN_CREDENTIALS", "EnvironmentCredential");
+    const connections = create();
+    for (const kind of ["azure-storage-queue", "azure-service-bus"] as const) {
+      await expect(connections.find(kind, "default")?.depth("q")).rejects.toMatchObject({
+        kind: "wrong_credentials",
+        message: expect.stringMatching(
+          /^No identity was found for Azure [^\n]* at example\.[^\n]*connection_string\.$/,
+        ) as string,
+      });
+    }
+    await connections.close();
   });
 });

@@ -11,6 +11,7 @@ const GAUGES = {
   destinationsDown: 0,
   freeDiskBytes: 0,
   loopLagMs: 0,
+  walBytes: 0,
   dueEvents: 0,
   retentionBehindS: 0,
   imbalance: 0,

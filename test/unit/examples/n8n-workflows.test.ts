@@ -6,15 +6,9 @@ import { describe, expect, it } from "vitest";
 import { readParked } from "../../../src/brokers/azure-storage-queue/storage-text.ts";
 import { PARK_REASON } from "../../../src/brokers/broker.ts";
 import { PROJECT_ROOT } from "../../support/sample-checkout.ts";
+import type { Workflow } from "../../support/workflow-runner.ts";
 
 const FOLDER = join(PROJECT_ROOT, "examples/n8n-proxy/workflows");
-
-interface Workflow {
-  id: string;
-  active: boolean;
-  nodes: { id: string; name: string; type: string; typeVersion: number; parameters: Record<string, unknown> }[];
-  connections: Record<string, { main: { node: string; type: string; index: number }[][] }>;
-}
 
 const load = (file: string) => JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as Workflow;
 

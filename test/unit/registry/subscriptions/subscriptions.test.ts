@@ -15,6 +15,7 @@ import { createSecretRotation } from "../../../../src/operate/secret-rotation.ts
 import { createSubscriptionLanes } from "../../../../src/operate/subscription-lanes.ts";
 import { createTargets } from "../../../../src/operate/targets.ts";
 import { openSubscriptions, type SubscriptionsOptions } from "../../../../src/registry/subscriptions/subscriptions.ts";
+import { createAuthors } from "../../../../src/registry/authors.ts";
 import { createRegistry } from "../../../../src/registry/registry.ts";
 import type { IncomingEvent } from "../../../../src/route/incoming-event.ts";
 import { openSqliteStore } from "../../../../src/store/sqlite/open.ts";
@@ -74,6 +75,7 @@ describe("subscriptions", () => {
       subscriptions: { find: onFault, getById: onFault },
       runner,
       clock,
+      authors: createAuthors(),
       createId,
     });
     const registry = createRegistry({ records, clock });
@@ -105,7 +107,13 @@ describe("subscriptions", () => {
       onRotation: () => undefined,
       onOverdue: () => undefined,
     });
-    const resume = createResume({ store, subscriptions, findMode: () => undefined, failureEvents });
+    const resume = createResume({
+      store,
+      subscriptions,
+      findMode: () => undefined,
+      failureEvents,
+      trail: { note: () => Promise.resolve() },
+    });
     return { time, clock, registry, subscriptions, lanes, rotation, resume, failureEvents, added };
   }
 
@@ -189,6 +197,7 @@ describe("subscriptions", () => {
         shared: { find: () => undefined, list: () => [] },
         store,
         clock,
+        authors: createAuthors(),
         subscriptions: () => subscriptions,
         scheduler: () => expect.unreachable("nothing is sent here"),
         onMode: () => undefined,

@@ -1,0 +1,110 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openCliFolder, type CliFolder, type RunningGateway } from "../support/run-cli.ts";
+
+let folder: CliFolder;
+let gateway: RunningGateway;
+
+beforeAll(async () => {
+  folder = await openCliFolder();
+  gateway = await folder.startGateway(["--dev"]);
+  await gateway.printed("the new admin key is in", "stderr");
+  folder.env["POSTHORN_URL"] = gateway.url;
+  folder.env["POSTHORN_API_KEY"] = (await readFile(join(folder.path, "data/admin.key"), "utf8")).trim();
+  await succeed("tenants", "create", "acme");
+  await succeed("tenants", "create", "globex");
+  await create("erp");
+  await create("shop", "--tenant", "acme");
+  await create("shop", "--tenant", "globex");
+});
+
+afterAll(async () => {
+  await gateway.stop();
+  await folder.remove();
+});
+
+async function succeed(...args: string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await folder.run(args);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  return stdout;
+}
+
+const create = (name: string, ...more: string[]) =>
+  succeed("subscriptions", "create", name, "--to", "http://127.0.0.1:9/hook", "--events", "order.*", ...more);
+
+describe("names on the command line", () => {
+  it("stand for ids, in arguments and in flags", async () => {
+    expect(await succeed("subscriptions", "pause", "erp")).toBe("erp: inactive\n");
+    expect(await succeed("subscriptions", "show", "erp")).toMatch(/^status\s+inactive$/m);
+    await succeed("send", "order.created");
+    expect(await succeed("deliveries", "--subscription", "erp", "--columns", "subscription,status")).toBe(
+      "SUBSCRIPTION  STATUS\nerp           pending (paused)\n",
+    );
+    expect(await succeed("secrets", "show", "erp")).toContain("whsec_");
+  });
+
+  it("that are ambiguous are refused, with the ids to choose from", async () => {
+    const { exitCode, stderr } = await folder.run(["subscriptions", "pause", "shop"]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^posthorn: 2 subscriptions have the name "shop": sub_\w+, sub_\w+\. Use an id\.\n$/);
+  });
+
+  it("that are unknown are refused, with the nearest one", async () => {
+    const { exitCode, stderr } = await folder.run(["subscriptions", "pause", "erpx"]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toBe('posthorn: No subscription has the id or name "erpx"; did you mean erp?\n');
+  });
+
+  it.each([
+    ["an event", ["send", "order.created", "--tenant", "amce"]],
+    [
+      "a subscription",
+      ["subscriptions", "create", "x", "--to", "http://127.0.0.1:9", "--events", "#", "--tenant", "amce"],
+    ],
+    ["a source", ["sources", "create", "x", "--tenant", "amce"]],
+    ["a key", ["keys", "create", "--tenant", "amce"]],
+  ])("of a tenant that is misspelt create nothing: %s", async (_what, args) => {
+    const { exitCode, stderr } = await folder.run(args);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('No tenant has the id or name "amce"; did you mean acme?');
+    expect(stderr).toContain("`posthorn tenants create amce` creates it.");
+    expect(await succeed("tenants")).not.toContain("amce");
+  });
+});
+
+describe("lists", () => {
+  it("show the columns that are asked for, by heading or by member, and times as they are", async () => {
+    const table = await succeed("subscriptions", "--columns", "NAME,id,created_at", "--times", "absolute");
+    expect(table).toMatch(/^NAME\s+ID\s+CREATED\n/);
+    expect(table).toMatch(/^erp\s+sub_\w+\s+\d{4}-\d\d-\d\dT[\d:.]+Z/m);
+  });
+
+  it("say which columns there are when one is unknown", async () => {
+    const { exitCode, stderr } = await folder.run(["subscriptions", "--columns", "nmae"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--columns: "nmae" is unknown; did you mean name?');
+    expect(stderr).toContain("See `posthorn subscriptions --help`.");
+  });
+});
+
+describe("a wrong usage", () => {
+  it.each([
+    [["events", "show"], "See `posthorn events show --help`."],
+    [["events", "shwo"], 'Unknown command "events shwo"; did you mean show?'],
+    [["events", "list", "--lmit", "3"], "Did you mean --limit?"],
+    [["evnts"], "Did you mean events?"],
+    [["send"], "See `posthorn send --help`."],
+  ])("%j says %s", async (args, expected) => {
+    const { exitCode, stderr, stdout } = await folder.run(args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain(expected);
+    expect(stderr).toMatch(/^posthorn: /);
+  });
+});
+
+describe("an event that no subscription wants", () => {
+  it("is sent, and that is said", async () => {
+    expect(await succeed("send", "nobody.cares")).toMatch(/^evt_\w+ {2}stored; no subscription wants it/);
+  });
+});

@@ -1,0 +1,66 @@
+import { DatabaseSync } from "@photostructure/sqlite";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openSinkServer } from "../support/sink-server.ts";
+import { startTestGateway } from "../support/test-gateway.ts";
+
+const CANARY = "canary-51c2-of-a-customer";
+
+describe("the body of an event, once it is erased", () => {
+  it("is in no answer, no export and, after VACUUM, not in the database", async () => {
+    const sink = await openSinkServer({ answer: (request) => ({ status: 200, body: request.body }) });
+    const gateway = await startTestGateway();
+    onTestFinished(() => Promise.all([gateway.close(), sink.close()]).then(() => undefined));
+    const { id } = await gateway.subscribe({ name: "echo", url: sink.url });
+    const large = CANARY.padEnd(40_000, "-");
+    await gateway.publish({ event_type: "a.b", event_id: "small", payload: { text: CANARY } });
+    await gateway.publish({ event_type: "a.b", event_id: "large", payload: { text: large } });
+    await gateway.publish({ event_type: "a.b", event_id: "other", payload: { text: "stays" } });
+    await gateway.settled();
+    // The control: it is everywhere before.
+    expect((await gateway.get("/api/v1/events/export")).text).toContain(CANARY);
+    expect(JSON.stringify(await gateway.deliveryOf("small"))).toContain(CANARY);
+
+    for (const event of ["small", "large"]) {
+      expect((await gateway.request("DELETE", `/api/v1/events/${event}/body`)).status).toBe(200);
+      expect((await gateway.request("DELETE", `/api/v1/events/${event}/body`)).status).toBe(200);
+    }
+    const small = (await gateway.get("/api/v1/events/small")).json;
+    expect(small).toMatchObject({ payload: null, size: 0, status: "COMPLETED" });
+    expect(small["body_erased_at"]).not.toBeNull();
+    const delivery = await gateway.deliveryOf("small");
+    const paths = ["/api/v1/events/export", `/api/v1/events?text=${CANARY}`, `/api/v1/deliveries/${delivery.id}`];
+    for (const path of [...paths, "/api/v1/audit?limit=500"])
+      expect((await gateway.get(path)).text).not.toContain(`${CANARY}"`);
+    expect((await gateway.get("/api/v1/events/other")).json).toMatchObject({ payload: { text: "stays" } });
+    expect((await gateway.post("/api/v1/events/small/replay", { subscription_id: id })).status).toBe(409);
+    const entries = (await gateway.get("/api/v1/audit?act=event.erase_body")).json["data"] as { id: string }[];
+    expect(entries.map((entry) => entry.id)).toEqual(["large", "small"]);
+
+    await gateway.stop();
+    const file = join(gateway.dataDir, "posthorn.db");
+    const db = new DatabaseSync(file);
+    db.exec("vacuum");
+    db.close();
+    expect(readFileSync(file).includes(CANARY)).toBe(false);
+  });
+
+  it("is refused while deliveries are open; forced, they are dead", async () => {
+    const gateway = await startTestGateway();
+    onTestFinished(() => gateway.close());
+    const { id } = await gateway.subscribe({ name: "paused", url: "http://127.0.0.1:9/hook" });
+    await gateway.post(`/api/v1/subscriptions/${id}/pause`);
+    await gateway.publish({ event_type: "a.b", event_id: "held", payload: { text: CANARY } });
+    const refused = await gateway.request("DELETE", "/api/v1/events/held/body");
+    expect(refused.status).toBe(409);
+    expect(refused.json["detail"]).toContain("1 deliveries are open");
+    expect((await gateway.get("/api/v1/events/held")).text).toContain(CANARY);
+    expect((await gateway.request("DELETE", "/api/v1/events/held/body?force=true")).json).toMatchObject({
+      ended_deliveries: 1,
+    });
+    expect(await gateway.deliveryOf("held")).toMatchObject({ status: "dead", dead_reason: "erased" });
+    expect(await gateway.deadLetters()).toHaveLength(1);
+    expect((await gateway.request("DELETE", "/api/v1/events/none/body")).status).toBe(404);
+  });
+});

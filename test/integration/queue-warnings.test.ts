@@ -1,0 +1,97 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { writeMessage } from "../../src/brokers/message.ts";
+import { until } from "../support/api-client.ts";
+import { createMemoryBroker } from "../support/memory-queue.ts";
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from "../support/test-gateway.ts";
+
+const ENV = { AMQP_URL: "amqp://127.0.0.1:1/" };
+const KEY = "0123456789abcdef0123456789abcdef";
+const QUEUE = { name: "far", kind: "amqp", events: ["*"], destination: { queue: "q", format: "message" } };
+
+const opened: TestGateway[] = [];
+afterEach(async () => {
+  for (const gateway of opened.splice(0)) await gateway.close();
+});
+
+async function open(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const gateway = await startTestGateway({ env: ENV, ...options });
+  opened.push(gateway);
+  return gateway;
+}
+
+const warned = ({ log }: TestGateway) => log.filter(({ msg }) => msg === "a subscription was saved with a warning");
+
+describe("a subscription whose messages carry no credentials", () => {
+  it("says so in its answer and in the log, and what to do", async () => {
+    const gateway = await open();
+    const { status, json } = await gateway.post("/api/v1/subscriptions", QUEUE);
+    expect([status, json["warnings"]]).toEqual([201, [expect.stringMatching(/no credentials.*message_key/s)]]);
+    expect(warned(gateway)).toMatchObject([{ subscription: "far", warnings: json["warnings"] }]);
+    expect((await gateway.get(`/api/v1/subscriptions/${String(json["id"])}`)).json["warnings"]).toBeUndefined();
+  });
+
+  it("says nothing where they go along, where it chose the headers itself, or where no request goes along", async () => {
+    const gateway = await open();
+    const warningsOf = async (name: string, destination: object) => {
+      const settings = { ...QUEUE, name, destination: { ...QUEUE.destination, ...destination } };
+      const { status, json } = await gateway.post("/api/v1/subscriptions", settings);
+      return [status, json["warnings"]];
+    };
+    expect(await warningsOf("sealed", { message_key: KEY })).toEqual([201, undefined]);
+    expect(await warningsOf("chosen", { forward_headers: ["x-github-event"] })).toEqual([201, undefined]);
+    expect(await warningsOf("raw", { format: "raw" })).toEqual([201, undefined]);
+    expect(await warningsOf("all", { forward_headers: ["*", "x-one"] })).toEqual([201, [expect.any(String)]]);
+    const own = await open({ env: { ...ENV, MESSAGE_KEY: KEY } });
+    expect((await own.post("/api/v1/subscriptions", QUEUE)).json["warnings"]).toBeUndefined();
+  });
+
+  it("says so when the file declares it", async () => {
+    const gateway = await open({ yaml: JSON.stringify({ subscriptions: [QUEUE] }) });
+    expect(warned(gateway)).toMatchObject([
+      { subscription: "far", warnings: [expect.stringContaining("message_key")] },
+    ]);
+  });
+});
+
+describe("a source", () => {
+  const toMessage = (n: number) =>
+    writeMessage({
+      eventId: `evt_${n}`,
+      eventType: "webhook.orders",
+      eventVersion: "1.0",
+      source: "orders",
+      tenantId: "default",
+      priority: "normal",
+      generation: 1,
+      origin: "elsewhere",
+      hops: 1,
+      occurredAt: 0,
+      receivedAt: 0,
+      sealedHeaders: "AAAA",
+      content: { body: Buffer.from("{}") },
+    });
+  const told = ({ log }: TestGateway, text: string) => log.filter(({ msg }) => msg.includes(text));
+
+  it("without a key tells once that it leaves credentials out, and takes the rest", async () => {
+    const broker = createMemoryBroker({ limits: { holdMs: 30_000, canRenew: true }, now: Date.now });
+    const gateway = await open({ sourceKinds: [broker.kind] });
+    const options = { queue: "vps", body: "message" };
+    await gateway.post("/api/v1/sources", { name: "vps", kind: "memory", options });
+    for (const n of [1, 2]) broker.queue("vps").send(toMessage(n), { id: String(n) });
+    await until(() => broker.queue("vps").countLeft() === 0);
+    expect(told(gateway, "no message_key")).toMatchObject([{ level: "warn", source: "vps" }]);
+    expect((await gateway.get("/api/v1/events")).json["data"]).toHaveLength(2);
+  });
+
+  it("that waits for deliveries tells once that a message without an id cannot", async () => {
+    const broker = createMemoryBroker({ limits: { holdMs: 30_000, canRenew: true }, now: Date.now });
+    const gateway = await open({ sourceKinds: [broker.kind] });
+    const options = { queue: "raw", acknowledge: "delivered" };
+    await gateway.post("/api/v1/sources", { name: "raw", kind: "memory", options });
+    for (const body of ["{}", '{"n":2}']) {
+      broker.queue("raw").send(body, { headers: { "content-type": "application/json" } });
+    }
+    await until(() => broker.queue("raw").countLeft() === 0);
+    expect(told(gateway, "without an id")).toMatchObject([{ level: "warn", source: "raw" }]);
+  });
+});
