@@ -6,7 +6,7 @@ import { describeExpected, type JsonSchema } from "../src/config/expected.ts";
 import { ClientSettings, SETTING_GROUPS, Settings } from "../src/config/schema.ts";
 import type { SettingSchema } from "../src/config/setting-schema.ts";
 
-/** Writes what users read about the settings from the schema: docs/configuration.md and .env.example. */
+/** Writes what users read about the settings from the schema: docs/reference/configuration.md and .env.example. */
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -110,7 +110,7 @@ export function renderConfigDocs(): string {
     "## Declared targets",
     "",
     `\`targets\` is a list; names are unique per tenant. ${targets?.description}.`,
-    "See [modes](modes.md).",
+    "See [modes](../explanation/modes.md).",
     "",
     ...formatFieldsTable(targets),
     "",
@@ -168,11 +168,11 @@ function renderEnvExample(): string {
     });
     return [`# ${title}`, ...lines, ""].join("\n");
   });
-  return ["# Every setting by its environment name; docs/configuration.md explains them.", "", ...groups].join("\n");
+  return ["# Every setting by its environment name; docs/reference/configuration.md explains them.", "", ...groups].join("\n");
 }
 
 const OUTPUTS = [
-  { file: "docs/configuration.md", render: renderConfigDocs },
+  { file: "docs/reference/configuration.md", render: renderConfigDocs },
   { file: ".env.example", render: renderEnvExample },
 ];
 

@@ -12,7 +12,7 @@ const ENV = {
 
 /** With the page and where it stands there. */
 const EXAMPLES = ["queues.md", "queue-destinations.md"].flatMap((page) => {
-  const text = readFileSync(join(PROJECT_ROOT, "docs", page), "utf8");
+  const text = readFileSync(join(PROJECT_ROOT, "docs/reference", page), "utf8");
   return [...text.matchAll(/```yaml\n(.*?)```/gs)].map(([, yaml = ""], index) => [page, index + 1, yaml] as const);
 });
 
