@@ -31,7 +31,8 @@ export async function followPage(text: string, options: FollowOptions): Promise<
   const bin = mkdtempSync(join(tmpdir(), "posthorn-page-bin-"));
   chmodSync(LAUNCHER, 0o755);
   symlinkSync(LAUNCHER, join(bin, "posthorn"));
-  const env = { ...cleanEnvironment(bin), POSTHORN_PORT: ports.get(GATEWAY_PORT), ...options.env };
+  const usual = /^port: /m.test(text) ? {} : { POSTHORN_PORT: ports.get(GATEWAY_PORT) };
+  const env = { ...cleanEnvironment(bin), ...usual, ...options.env };
   const shell = openPageShell(folder, env);
   const terminals = new Map<string, Terminal>();
   const seen: string[] = [];
@@ -115,8 +116,9 @@ async function see(text: string, output: () => string, again?: () => Promise<voi
 
 /** `…` is anything within a line; one space is any number of them. */
 function toPattern(line: string): RegExp {
-  const parts = line.trim().split("…");
-  return new RegExp(parts.map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/\s+/g, "\\s+")).join(".*"));
+  const parts = line.trim().split(/\s*…\s*/);
+  const escaped = parts.map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/\s+/g, "\\s+"));
+  return new RegExp(escaped.join(".*"));
 }
 
 async function assignPorts(text: string): Promise<ReadonlyMap<string, string>> {
