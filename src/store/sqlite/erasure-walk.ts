@@ -1,13 +1,19 @@
 /** Rows of a table that are looked at in one step: those of other tenants stand between them. */
-export const MAX_SCANNED = 1000;
+const MAX_SCANNED = 1000;
+
+/** Read at once: few, since a step is often full after a few. */
+export const PAGE_ROWS = 50;
 
 /** Of what one step overwrites, each byte of which goes through the write-ahead log. */
 export const MAX_BYTES = 1024 * 1024;
 
-export interface Walked {
-  removed: number;
+export interface Scanned {
   afterSeq: number;
   isEnd: boolean;
+}
+
+export interface Walked extends Scanned {
+  removed: number;
 }
 
 export interface WalkedRow {
@@ -17,22 +23,44 @@ export interface WalkedRow {
   size: number;
 }
 
-/** Removes the tenant's rows among the next ones of a table, of which there are fewer than asked for at its end. */
+/** Where in a table a step goes on, and how many rows it may change. */
+export interface WalkPlace {
+  afterSeq: number;
+  maxRows: number;
+}
+
+/** Goes over the rows of a table, `PAGE_ROWS` after a number at a time, until one is not taken: it is the next step's. */
+export function scan<Row extends { seq: number }>(
+  select: (afterSeq: number) => readonly Row[],
+  afterSeq: number,
+  take: (row: Row) => boolean,
+): Scanned {
+  let reached = afterSeq;
+  for (let scanned = 0; scanned < MAX_SCANNED; scanned += PAGE_ROWS) {
+    const page = select(reached);
+    for (const row of page) {
+      if (!take(row)) return { afterSeq: reached, isEnd: false };
+      reached = row.seq;
+    }
+    if (page.length < PAGE_ROWS) return { afterSeq: reached, isEnd: true };
+  }
+  return { afterSeq: reached, isEnd: false };
+}
+
+/** Removes the tenant's rows among those that it goes over. */
 export function walkOn<Row extends WalkedRow>(
-  next: readonly Row[],
-  { afterSeq, maxRows }: { afterSeq: number; maxRows: number },
+  select: (afterSeq: number) => readonly Row[],
+  { afterSeq, maxRows }: WalkPlace,
   remove: (row: Row) => void,
 ): Walked {
-  let [removed, bytes, reached] = [0, 0, afterSeq];
-  for (const row of next) {
-    if (row.isOwn === 1) {
-      const isFull = removed >= maxRows || bytes + row.size > MAX_BYTES;
-      if (removed > 0 && isFull) return { removed, afterSeq: reached, isEnd: false };
-      remove(row);
-      removed++;
-      bytes += row.size;
-    }
-    reached = row.seq;
-  }
-  return { removed, afterSeq: reached, isEnd: next.length < MAX_SCANNED };
+  let [removed, bytes] = [0, 0];
+  const scanned = scan(select, afterSeq, (row) => {
+    if (row.isOwn !== 1) return true;
+    if (removed > 0 && (removed >= maxRows || bytes + row.size > MAX_BYTES)) return false;
+    remove(row);
+    removed++;
+    bytes += row.size;
+    return true;
+  });
+  return { ...scanned, removed };
 }

@@ -2,7 +2,7 @@ import { STATE } from "../../domain/delivery.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { DeliveryKey } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
-import { MAX_BYTES, MAX_SCANNED, walkOn, type Walked, type WalkedRow } from "./erasure-walk.ts";
+import { MAX_BYTES, PAGE_ROWS, scan, walkOn, type Scanned, type WalkPlace, type Walked, type WalkedRow } from "./erasure-walk.ts";
 import type { RemovedEvent } from "./event-removal.ts";
 import type { DeletedEvent } from "./known-ids.ts";
 import type { DeliveryRow, Moves } from "./move.ts";
@@ -11,7 +11,7 @@ import type { Retention } from "./retention.ts";
 /** What is kept of an answer, at most. */
 const ANSWER_BYTES = 8 * 1024;
 
-export interface ErasedEvents extends Pick<Walked, "afterSeq" | "isEnd"> {
+export interface ErasedEvents extends Scanned {
   events: number;
   deliveries: number;
   bytes: number;
@@ -27,19 +27,19 @@ export function createEventErasure(
   const selectEvents = db.prepare(`
     select seq, id, tenant_id as tenantId, received_at as receivedAt, dedupe_key as dedupeKey, size,
       null as messageState, null as settledAt
-    from events where seq > ? order by seq limit ${MAX_SCANNED}`);
+    from events where seq > ? order by seq limit ${PAGE_ROWS}`);
   const selectOpen = db.prepare(`
     select * from deliveries where event_seq = ? and state in (${STATE.pending}, ${STATE.sending}) limit ?`);
   const measure = db.prepare(`
     select count(*) as deliveries, coalesce(sum(attempt_count), 0) as attempts from deliveries where event_seq = ?`);
   const selectRequests = db.prepare(`
     select seq, ring, tenant_id = ?1 as isOwn, coalesce(length(body), 0) + coalesce(length(parts), 0) as size
-    from requests where seq > ?2 order by seq limit ${MAX_SCANNED}`);
+    from requests where seq > ?2 order by seq limit ${PAGE_ROWS}`);
   const removeRequest = db.prepare("delete from requests where seq = ?");
   const selectKnown = db.prepare(`
     select event_seq as seq, id, tenant_id as tenantId, dedupe_key as dedupeKey, received_at as receivedAt,
       tenant_id = ?1 as isOwn, 0 as size
-    from known_ids where event_seq > ?2 order by event_seq limit ${MAX_SCANNED}`);
+    from known_ids where event_seq > ?2 order by event_seq limit ${PAGE_ROWS}`);
   const removeKnown = db.prepare("delete from known_ids where event_seq = ?");
 
   function endOpen(seq: number, limit: number): DeliveryKey[] {
@@ -49,56 +49,55 @@ export function createEventErasure(
     });
   }
 
-  function eraseEvents(tenantId: string, afterSeq: number, maxRows: number): ErasedEvents {
-    const found = selectEvents.all(afterSeq) as unknown as RemovedEvent[];
-    const sum: ErasedEvents = { events: 0, deliveries: 0, bytes: 0, ended: [], afterSeq, isEnd: false };
+  function eraseEvents(tenantId: string, { afterSeq, maxRows }: WalkPlace): ErasedEvents {
+    const sum = { events: 0, deliveries: 0, bytes: 0, ended: [] as DeliveryKey[] };
     let run: RemovedEvent[] = [];
     let [rows, bytes] = [0, 0];
     const endRun = () => {
       if (run.length > 0) sum.deliveries += removal.removeRun(run, undefined);
       sum.events += run.length;
       run = [];
-      return sum;
     };
-    for (const event of found) {
-      if (event.tenantId === tenantId) {
-        const ended = endOpen(event.seq, maxRows - rows);
-        sum.ended.push(...ended);
-        rows += ended.length;
-        if (rows >= maxRows) return endRun();
-        const { deliveries, attempts } = measure.get(event.seq) as { deliveries: number; attempts: number };
-        const cost = 1 + deliveries + attempts;
-        const size = event.size + attempts * ANSWER_BYTES;
-        if (rows > 0 && (rows + cost > maxRows || bytes + size > MAX_BYTES)) return endRun();
-        if (cost > maxRows && deliveries > 0) {
-          sum.deliveries += removal.removePart(event.seq, Math.min(maxRows, MAX_BYTES / ANSWER_BYTES));
-          return endRun();
-        }
-        run.push(event);
-        rows += cost;
-        bytes += size;
-        sum.bytes += event.size;
-      } else {
+    const take = (event: RemovedEvent): boolean => {
+      if (event.tenantId !== tenantId) {
         endRun();
+        return true;
       }
-      sum.afterSeq = event.seq;
-    }
-    sum.isEnd = found.length < MAX_SCANNED;
-    return endRun();
+      const ended = endOpen(event.seq, maxRows - rows);
+      sum.ended.push(...ended);
+      rows += ended.length;
+      if (rows >= maxRows) return false;
+      const { deliveries, attempts } = measure.get(event.seq) as { deliveries: number; attempts: number };
+      const cost = 1 + deliveries + attempts;
+      const size = event.size + attempts * ANSWER_BYTES;
+      if (rows > 0 && (rows + cost > maxRows || bytes + size > MAX_BYTES)) return false;
+      if (cost > maxRows && deliveries > 0) {
+        sum.deliveries += removal.removePart(event.seq, Math.min(maxRows, MAX_BYTES / ANSWER_BYTES));
+        return false;
+      }
+      run.push(event);
+      rows += cost;
+      bytes += size;
+      sum.bytes += event.size;
+      return true;
+    };
+    const scanned = scan((after) => selectEvents.all(after) as unknown as RemovedEvent[], afterSeq, take);
+    endRun();
+    return { ...sum, ...scanned };
   }
 
   return {
     eraseEvents,
-    eraseRequests(tenantId: string, place: { afterSeq: number; maxRows: number }): Walked {
-      const next = selectRequests.all(tenantId, place.afterSeq) as unknown as OwnedRequest[];
+    eraseRequests(tenantId: string, place: WalkPlace): Walked {
+      const next = (after: number) => selectRequests.all(tenantId, after) as unknown as OwnedRequest[];
       return walkOn(next, place, ({ seq, ring }) => {
         removeRequest.run(seq);
         forgetRing(ring);
       });
     },
     /** Of events that were deleted before. */
-    eraseKnownIds(tenantId: string, place: { afterSeq: number; maxRows: number }): Walked {
-      const next = selectKnown.all(tenantId, place.afterSeq) as unknown as (DeletedEvent & WalkedRow)[];
+    eraseKnownIds(tenantId: string, place: WalkPlace): Walked {
+      const next = (after: number) => selectKnown.all(tenantId, after) as unknown as (DeletedEvent & WalkedRow)[];
       return walkOn(next, place, (event) => {
         ids.forget(event);
         removeKnown.run(event.seq);

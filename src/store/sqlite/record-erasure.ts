@@ -1,15 +1,9 @@
 import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
-import { MAX_SCANNED, walkOn, type Walked, type WalkedRow } from "./erasure-walk.ts";
+import { PAGE_ROWS, walkOn, type WalkPlace, type Walked, type WalkedRow } from "./erasure-walk.ts";
 
 /** As `Tenants` reads it: no name, no contacts, no quotas. */
 const CLOSED = { status: "inactive" };
-
-/** Where in a table a step goes on, and how many rows it may change. */
-interface Place {
-  afterSeq: number;
-  maxRows: number;
-}
 
 /** What is configured for one tenant, and what else speaks of it beside the log. */
 export function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
@@ -19,7 +13,7 @@ export function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
   const putTenant = db.prepare(`
     update records set data = ?2, format = max(format, 1), version = ?3, updated_at = ?4
     where kind = 'tenant' and tenant_id = '' and id = ?1 and deleted_at is null`);
-  const NEXT = `order by seq limit ${MAX_SCANNED}`;
+  const NEXT = `order by seq limit ${PAGE_ROWS}`;
   // A source and its validations have names that are those of the whole gateway.
   const selectLive = db.prepare(`
     select seq, kind, id, 0 as size, deleted_at is null and (tenant_id = ?1
@@ -68,10 +62,10 @@ export function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
       putTenant.run(tenantId, JSON.stringify(CLOSED), takeVersion(), at.wall);
     },
     /** Also names those of its sources that are among them. */
-    removeLive(tenantId: string, place: Place): Walked & { names: string[] } {
+    removeLive(tenantId: string, place: WalkPlace): Walked & { names: string[] } {
       const names: string[] = [];
       let version: number | undefined;
-      const next = selectLive.all(tenantId, place.afterSeq) as unknown as LiveRow[];
+      const next = (after: number) => selectLive.all(tenantId, after) as unknown as LiveRow[];
       const walked = walkOn(next, place, ({ seq, kind, id }) => {
         version ??= takeVersion();
         remove.run(seq, version, at.wall);
@@ -81,16 +75,18 @@ export function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
       return { ...walked, names };
     },
     /** What its attempts have in common. */
-    removeForms(tenantId: string, place: Place): Walked {
-      const next = selectForms.all(tenantId, place.afterSeq) as unknown as WalkedRow[];
+    removeForms(tenantId: string, place: WalkPlace): Walked {
+      const next = (after: number) => selectForms.all(tenantId, after) as unknown as WalkedRow[];
       return walkOn(next, place, ({ seq }) => void removeForm.run(seq));
     },
-    removeVersions(tenantId: string, sources: readonly string[], place: Place): Walked {
-      const next = selectVersions.all(tenantId, place.afterSeq, JSON.stringify(sources)) as unknown as WalkedRow[];
+    removeVersions(tenantId: string, sources: readonly string[], place: WalkPlace): Walked {
+      const names = JSON.stringify(sources);
+      const next = (after: number) => selectVersions.all(tenantId, after, names) as unknown as WalkedRow[];
       return walkOn(next, place, ({ seq }) => void removeVersion.run(seq));
     },
-    renameTombstones(tenantId: string, sources: readonly string[], place: Place): Walked {
-      const next = selectTombstones.all(tenantId, place.afterSeq, JSON.stringify(sources)) as unknown as WalkedRow[];
+    renameTombstones(tenantId: string, sources: readonly string[], place: WalkPlace): Walked {
+      const names = JSON.stringify(sources);
+      const next = (after: number) => selectTombstones.all(tenantId, after, names) as unknown as WalkedRow[];
       return walkOn(next, place, ({ seq }) => void rename.run(seq));
     },
     /** Of one table after the other; true when nothing is left. */

@@ -47,7 +47,7 @@ export function createTenantErasure(db: Database, parts: TenantErasureParts) {
         return { ...walked(live), records: live.removed, sources: [...sources, ...names] };
       }
       case "events":
-        return { ...NOTHING, sources, ...log.eraseEvents(tenantId, afterSeq, maxRows) };
+        return { ...NOTHING, sources, ...log.eraseEvents(tenantId, place) };
       case "requests": {
         const requests = log.eraseRequests(tenantId, place);
         return { ...walked(requests), requests: requests.removed };
