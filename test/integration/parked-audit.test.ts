@@ -1,7 +1,7 @@
 import { cpSync } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { BrokerConnection } from "../../src/brokers/broker.ts";
-import type { HeldParked, ParkedQueue } from "../../src/brokers/parked/parked.ts";
+import type { HeldParked, ParkedPlace, ParkedQueue } from "../../src/brokers/parked/parked.ts";
 import type { PartMakers } from "../../src/gateway/options.ts";
 import { EXAMPLE } from "../../src/http/openapi/examples.ts";
 import { startExampleQueue } from "../support/example-queue.ts";
@@ -28,9 +28,9 @@ function holdRemoval() {
       return { ...walk, next: async (max) => (await walk.next(max)).map(hold) };
     },
   });
-  const holdAll = (connection: BrokerConnection): BrokerConnection => ({
+  const holdAll = <Connection extends BrokerConnection>(connection: Connection): Connection => ({
     ...connection,
-    openParked: (place) => holdQueue(connection.openParked(place)),
+    openParked: (place: ParkedPlace) => holdQueue(connection.openParked(place)),
   });
   const makers: PartMakers = {
     createConnections: (create) => (options) => {
