@@ -224,6 +224,16 @@ describe("a source at a broker", () => {
     expect((await gateway.get("/status")).json).toMatchObject({
       health: "error",
       connections: [{ reason: expect.stringMatching(/cannot be reached: connection refused/) }],
+      sources: [
+        { name: "bus", health: "error", reason: expect.stringMatching(/cannot be reached: connection refused/) },
+      ],
+    });
+    // Where its broker is concerns those who run the gateway.
+    const bound = gateway.as(await gateway.createKey(["admin"], "default"));
+    expect((await bound.get("/status")).json).toMatchObject({
+      health: "error",
+      connections: [],
+      sources: [{ name: "bus", health: "error", reason: "nothing can be taken from its queue now" }],
     });
     const lines = gateway.log.filter(({ msg }) => msg === "a broker is away, trying again");
     expect(lines).toMatchObject([{ kind: "amqp", connection: "default" }]);
