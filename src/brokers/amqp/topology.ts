@@ -42,7 +42,10 @@ interface Wishes {
 
 const FAILED_KEY = "webhook.failed";
 
-function wishesOf({ namespace, queueType, notifications, queues = [] }: AmqpTopology, serverVersion: string): Wishes {
+export function wishesOf(
+  { namespace, queueType, notifications, queues = [] }: AmqpTopology,
+  serverVersion: string,
+): Wishes {
   const exchange = (name: string, type: string): ExchangeWish => ({
     thing: "exchange",
     name: `${namespace}.${name}`,

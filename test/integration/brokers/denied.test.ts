@@ -128,7 +128,7 @@ describe("credentials that may not create queues", () => {
     const url = rabbitMq?.url() ?? "";
     const owner: Broker = {
       ...(brokers[0] as Broker),
-      input: { ...(brokers[0] as Broker).input, url } as ConnectionInput,
+      input: { ...(brokers[0] as Broker).input, url },
     };
     expect((await provision(declareWish, [owner], "denied"))[0]?.error).toBeUndefined();
   });
@@ -145,7 +145,7 @@ describe("credentials that may not create queues", () => {
     const url = rabbitMq?.url() ?? "";
     const owner: Broker = {
       ...(brokers[0] as Broker),
-      input: { ...(brokers[0] as Broker).input, url } as ConnectionInput,
+      input: { ...(brokers[0] as Broker).input, url },
     };
     await provision(declareWish, [owner], "made");
     const [after] = await provision(checkWish, brokers.slice(0, 1), "made");
@@ -168,14 +168,13 @@ describe("credentials that may not create queues", () => {
     });
     expect(await troublesOf(gateway, 3)).toEqual({
       amqp: "RabbitMQ has no such thing: no queue 'absent' in vhost 'test'. Make it with `posthorn queue declare`.",
-      "azure-service-bus":
-        `Azure Service Bus at ${brokers[1]?.place} has no queue "absent". ` + "Make it with `posthorn queue declare`.",
+      "azure-service-bus": `Azure Service Bus at ${brokers[1]?.place} has no queue "absent". Make it with \`posthorn queue declare\`.`,
       "azure-storage-queue": `Azure Storage at ${brokers[2]?.place} has no such thing (QueueNotFound). Make it with \`posthorn queue declare\`.`,
     });
     expect((await gateway.webhook("shop", "{}")).status).toBe(202);
     await sink.received(1);
     const told = gateway.log.filter(({ msg }) => msg === "no messages can be taken for a source, trying again");
-    expect(told.map(({ source }) => source).sort()).toEqual(brokers.map(({ kind }) => kind).sort());
+    expect(told.map(({ source }) => String(source)).sort()).toEqual(brokers.map(({ kind }) => kind).sort());
     // The connections themselves are well.
     expect((await gateway.get("/readyz")).json["status"]).toBe("ok");
   });
@@ -233,7 +232,7 @@ describe("wrong credentials", () => {
     });
     expect((await gateway.webhook("shop", "{}")).status).toBe(202);
     const told = gateway.log.filter(({ msg }) => msg === "a broker is away, trying again");
-    expect(told.map(({ connection }) => connection).sort()).toEqual(["bus", "password", "storage", "vhost"]);
+    expect(told.map(({ connection }) => String(connection)).sort()).toEqual(["bus", "password", "storage", "vhost"]);
     expect(gateway.logText()).not.toContain("wrong-pass-word");
     for (const step of [checkWish, declareWish]) {
       const [result] = await provision(
@@ -252,7 +251,10 @@ describe("a queue that was declared with other arguments", () => {
     const model = await connect(url);
     opened.push(model);
     const channel = await model.createChannel();
-    await channel.assertQueue("other", { durable: true, arguments: { "x-queue-type": "quorum", "x-max-length": 50 } });
+    await channel.assertQueue("other", {
+      durable: true,
+      arguments: { "x-queue-type": "quorum", "x-delivery-limit": 20 },
+    });
     const input: ConnectionInput = { name: "default", kind: "amqp", url, topology: { namespace: "dairy" } };
     const [declared] = await provision(declareWish, [{ kind: "amqp", input, place: "" }], "other");
     expect(declared?.error).toBe(
@@ -265,7 +267,7 @@ describe("a queue that was declared with other arguments", () => {
     expect(checked?.differences.toSorted()).toEqual([
       `queue other: x-dead-letter-exchange is not set, wanted is "dairy.dlx"${anew}`,
       `queue other: x-dead-letter-routing-key is not set, wanted is "webhook.failed"${anew}`,
-      `queue other: x-max-length is 50, wanted is not set${anew}`,
+      `queue other: x-delivery-limit is 20, wanted is not set${anew}`,
     ]);
     // Whoever only takes from it needs no other arguments.
     const gateway = await openGateway({
