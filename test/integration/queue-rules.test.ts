@@ -5,9 +5,11 @@ import type { Claim } from "../../src/brokers/message-schema.ts";
 import type { PulledSourceKind } from "../../src/receive/sources/source-kind.ts";
 import { until } from "../support/api-client.ts";
 import { createMemoryBroker, type MemoryBroker } from "../support/memory-queue.ts";
+import { readStoreId } from "../support/read-store-id.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
+const ANOTHER_STORE = "str_0123456789abcdef0123456789abcdef";
 const JSON_TYPE = { "content-type": "application/json" };
 const opened: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
@@ -51,7 +53,7 @@ function toMessage(eventId: string, content: { body: Buffer } | { claim: Claim }
     tenantId: "elsewhere",
     priority: "normal",
     generation: 1,
-    origin: "str_0123456789abcdef0123456789abcdef",
+    origin: ANOTHER_STORE,
     hops: 1,
     occurredAt: 0,
     receivedAt: 0,
@@ -69,7 +71,7 @@ describe("an event that came by a queue", () => {
     await addSource("raw");
     broker.queue("whole").send(toMessage("evt_first", { body: Buffer.from('{"n":1}') }), { id: "m1" });
     // As another gateway sends it with `format: raw`: what it is stands in the properties.
-    const headers = { ...JSON_TYPE, origin: "str_0123456789abcdef0123456789abcdef", event_id: "evt_second", hops: "1" };
+    const headers = { ...JSON_TYPE, origin: ANOTHER_STORE, event_id: "evt_second", hops: "1" };
     broker.queue("raw").send('{"n":2}', { id: "m2", headers });
     // The control: what no gateway sent goes by the id that it has here.
     broker.queue("raw").send('{"n":3}', { id: "m3", headers: JSON_TYPE });
@@ -96,6 +98,22 @@ describe("an event that came by a queue", () => {
       await isEmpty(name);
     }
     expect((await listEvents()).map(({ source }) => String(source)).sort()).toEqual(["east", "iot", "west"]);
+  });
+
+  it("is skipped where this very gateway sent it, also in a format that the source does not understand", async () => {
+    const { broker, gateway, addSource, isEmpty, listEvents } = await openWorld();
+    const headers = { ...JSON_TYPE, origin: readStoreId(gateway.dataDir), event_id: "evt_1", hops: "1" };
+    for (const body of ["event", "message"]) {
+      await addSource(body, { body });
+      broker.queue(body).send('{"n":1}', { id: "m1", headers });
+      await isEmpty(body);
+      expect(broker.queue(body).parked).toEqual([]);
+      // The control: from another gateway it is parked, for whoever can mend it.
+      broker.queue(body).send('{"n":1}', { id: "m2", headers: { ...headers, origin: ANOTHER_STORE } });
+      await isEmpty(body);
+      expect(broker.queue(body).parked).toHaveLength(1);
+    }
+    expect(await listEvents()).toEqual([]);
   });
 
   it("is not validated a second time where a gateway has taken it in, and is where nobody has", async () => {
