@@ -8,10 +8,10 @@ const RULES = 73;
 const LINE = /^\| (\d+) \| ([^|]+) \| (.+) \|$/gm;
 const PENDING = "nothing yet: ";
 
-const page = readFileSync(join(PROJECT_ROOT, "docs/queue-rules.md"), "utf8");
+const page = readFileSync(join(PROJECT_ROOT, "docs/reference/queue-rules.md"), "utf8");
 const rules = [...page.matchAll(LINE)].map(([, number = "", rule = "", shownBy = ""]) => ({ number, rule, shownBy }));
 
-describe("docs/queue-rules.md", () => {
+describe("docs/reference/queue-rules.md", () => {
   it("numbers the rules in their order", () => {
     expect(rules.map(({ number }) => Number(number))).toEqual(Array.from({ length: RULES }, (_, n) => n + 1));
   });
