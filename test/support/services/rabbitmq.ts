@@ -11,6 +11,8 @@ import { endService, startService, untilListening } from "./child-service.ts";
 export interface RabbitMq {
   /** Of the first virtual host if none is named. */
   url(vhost?: string): string;
+  /** Of a user who may write and read everything in the first virtual host, and create nothing. */
+  limitedUrl: string;
   /** Where its management answers, if that was asked for. */
   managementUrl: string | undefined;
   /** As an operator does it: everything durable is kept, and connections are told. */
@@ -29,6 +31,7 @@ export interface RabbitMq {
 const SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 const USER = "guest";
 const PASSWORD = "guest";
+const LIMITED_USER = "limited";
 
 /** Undefined where RabbitMQ is neither installed nor can be. */
 export async function startRabbitMq(
@@ -58,8 +61,13 @@ export async function startRabbitMq(
     server = undefined;
   }
 
+  function urlOf(user: string, vhost = vhosts[0] ?? "/"): string {
+    return `amqp://${user}:${PASSWORD}@127.0.0.1:${port}/${encodeURIComponent(vhost)}`;
+  }
+
   const rabbitMq: RabbitMq = {
-    url: (vhost = vhosts[0] ?? "/") => `amqp://${USER}:${PASSWORD}@127.0.0.1:${port}/${encodeURIComponent(vhost)}`,
+    url: (vhost) => urlOf(USER, vhost),
+    limitedUrl: urlOf(LIMITED_USER),
     managementUrl: managementPort === undefined ? undefined : `http://127.0.0.1:${managementPort}`,
     stop: () => end("SIGTERM"),
     kill: () => end("SIGKILL"),
@@ -97,9 +105,15 @@ function prepareFolder(folder: string, place: Place): NodeJS.ProcessEnv {
   writeFileSync(
     definitions,
     JSON.stringify({
-      users: [{ name: USER, password: PASSWORD, tags: "administrator", limits: {} }],
+      users: [
+        { name: USER, password: PASSWORD, tags: "administrator", limits: {} },
+        { name: LIMITED_USER, password: PASSWORD, tags: "", limits: {} },
+      ],
       vhosts: vhosts.map((name) => ({ name })),
-      permissions: vhosts.map((vhost) => ({ user: USER, vhost, configure: ".*", write: ".*", read: ".*" })),
+      permissions: [
+        ...vhosts.map((vhost) => ({ user: USER, vhost, configure: ".*", write: ".*", read: ".*" })),
+        { user: LIMITED_USER, vhost: vhosts[0] ?? "/", configure: "", write: ".*", read: ".*" },
+      ],
     }),
   );
   writeFileSync(
