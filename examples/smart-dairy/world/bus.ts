@@ -1,0 +1,44 @@
+import { connect } from "amqplib";
+import { startRabbitMq } from "../../../test/support/services/rabbitmq.ts";
+import type { Story } from "../../support/example.ts";
+import type { Publish } from "./producers.ts";
+
+/** The dairy's event bus: RabbitMQ, with what `posthorn queue declare` has made there. */
+export interface Bus {
+  readonly url: string;
+  /** As the ERP publishes: persistent, with the event's type as its routing key. */
+  publish: Publish;
+  /** How many messages wait in a queue. */
+  count(queue: string): Promise<number>;
+}
+
+const EXCHANGE = "smart_dairy.events";
+
+/** At the address that was given, else one of its own; undefined where RabbitMQ is not installed. */
+export async function openBus({ world, settings }: Story): Promise<Bus | undefined> {
+  const given = settings.flags?.["amqp"];
+  const url = typeof given === "string" ? given : await startOwn(world);
+  if (url === undefined) return undefined;
+  const model = await world.own("connection of the ERP", connect(url), (opened) => opened.close());
+  const channel = await model.createConfirmChannel();
+  return {
+    url,
+    async publish(events) {
+      for (const event of events) {
+        channel.publish(EXCHANGE, event.event_type, Buffer.from(JSON.stringify(event)), {
+          contentType: "application/json",
+          persistent: true,
+          messageId: event.event_id,
+        });
+      }
+      await channel.waitForConfirms();
+    },
+    count: async (queue) => (await channel.checkQueue(queue)).messageCount,
+  };
+}
+
+async function startOwn(world: Story["world"]): Promise<string | undefined> {
+  const starting = startRabbitMq(["smart-dairy"], { mayInstall: false });
+  const rabbitMq = await world.own("RabbitMQ", starting, (opened) => opened?.close() ?? Promise.resolve());
+  return rabbitMq?.url();
+}
