@@ -71,7 +71,8 @@ function readSettings(example: Example, args: readonly string[]): Settings | str
     }
     return { flags, keep: keep === true, ...(rate !== undefined && { rate: Number(rate) }) };
   } catch (error) {
-    return error instanceof Error ? error.message.replace(/\. To specify.*$/s, ".") : String(error);
+    const [first] = String(error instanceof Error ? error.message : error).split(". ", 1);
+    return `${first}. Flags of examples stand behind --: npm run example -- ${example.name} --keep`;
   }
 }
 

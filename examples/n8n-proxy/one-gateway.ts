@@ -27,6 +27,7 @@ export async function tellOfOneGateway(story: Story): Promise<Ending<N8nFigures>
   story.say("Health is asked and failures are retried several times a second here; by default that is minutes.");
   const shop = openShop(story, gateway.url);
   const mode = async () => (await readStatus(gateway.url, gateway.key)).mode;
+  const countWaiting = async () => (await readStatus(gateway.url, gateway.key)).queue_length;
 
   step("n8n is well: an order is forwarded", "The sender waits until n8n has it.");
   check("the sender was told: 200 forwarded", (await shop.send()) === 200);
@@ -54,11 +55,12 @@ export async function tellOfOneGateway(story: Story): Promise<Ending<N8nFigures>
   step("n8n comes back", "While it starts, n8n says 200 to everything and then 404. The gateway knows that.");
   await n8n.boot();
   await until("the mode NORMAL", async () => (await mode()) === "NORMAL");
+  await until("an empty queue", async () => (await countWaiting()) === 0);
   const runs = await n8n.runs();
   checkArrival(story, runs, shop);
   story.passed("the gateway is in the mode NORMAL again");
   check("the next order is forwarded: 200", (await shop.send({ phone: "+48 22 000 00 01" })) === 200);
-  await until("an empty queue", async () => (await readStatus(gateway.url, gateway.key)).queue_length === 0);
+  await until("an empty queue", async () => (await countWaiting()) === 0);
   return endWith(gateway, n8n, shop);
 }
 

@@ -26,7 +26,8 @@ export const smartDairy: Example<DairyFigures> = {
     "e-mail and SMS, the analytics pipeline rows. One partner is slow, one is broken.",
   flags: {
     "--rate N": `readings of sensors a second (${DEFAULT_RATE})`,
-    "--amqp URL": "the RabbitMQ to use; without it an installed one is started, and without that orders come by HTTP",
+    "--amqp URL": "the RabbitMQ that orders come by; an installed one is started where none is named",
+    "--no-bus": "without RabbitMQ: orders come by HTTP",
   },
   walk,
 };
@@ -60,7 +61,7 @@ async function open(story: Story): Promise<Dairy> {
     shipping: await openPartner(story, { name: "Shipping", secret: secret(), brokenStatus: 404 }),
   };
   const bus = await openBus(story);
-  if (bus === undefined) say("RabbitMQ is not installed here: orders come by HTTP, like everything else.");
+  if (bus === undefined) say("Without RabbitMQ here: orders come by HTTP, like everything else.");
   const gateway = await openGateway(story, {
     name: "gateway",
     example: "smart-dairy",
@@ -70,8 +71,7 @@ async function open(story: Story): Promise<Dairy> {
   });
   if (bus !== undefined) await gateway.posthorn(["queue", "declare"], { isQuiet: true });
   await gateway.start();
-  const with_ = bus === undefined ? "" : ", with RabbitMQ as its bus (bus.yaml)";
-  passed(`gateway at ${gateway.url}${with_}`);
+  passed(`gateway at ${gateway.url}${bus === undefined ? "" : ", with RabbitMQ as its bus (bus.yaml)"}`);
   passed("partners Inventory and Accounting (slow), mailbox, SMS gateway, analytics");
   return { gateway, services, bus, partners };
 }
@@ -96,15 +96,13 @@ function createEnvironment(
   };
 }
 
-async function signUp({ step, check }: Story, { gateway, partners: { shipping } }: Dairy): Promise<void> {
+async function signUp({ step, check, command }: Story, { gateway, partners: { shipping } }: Dairy): Promise<void> {
   step("Another partner signs up", "Shipping keeps the secret that it has. Its endpoint is broken: it answers 404.");
   writeFileSync(join(gateway.folder, "secret.txt"), shipping.secret);
-  const args = ["--to", shipping.url, "--events", "order.confirmed", "--secret-file", "secret.txt"];
-  const limits = ["--retry-policy", "dairy", "--rate-limit", "100"];
-  await gateway.posthorn(["subscriptions", "create", "Shipping", ...args, ...limits], {
-    shownAs: "posthorn subscriptions create Shipping --to URL --events order.confirmed …",
-    isQuiet: true,
-  });
+  const args = ["subscriptions", "create", "Shipping", "--to", shipping.url, "--events", "order.confirmed"];
+  const limits = ["--secret-file", "secret.txt", "--retry-policy", "dairy", "--rate-limit", "100"];
+  command(`posthorn ${[...args, ...limits].join(" ")}`);
+  await gateway.posthorn([...args, ...limits], { isQuiet: true });
   const { status } = await readPartner(gateway, shipping);
   check("Shipping is subscribed: policy dairy, at most 100 a minute", status === "active");
 }
@@ -165,8 +163,9 @@ async function tellSuspension({ step, check, until }: Story, dairy: Dairy): Prom
   check(`Shipping has ${deadLetters} dead letters, and what came later is held`, deadLetters === 11);
   check("the operator has an e-mail about it", services.mail.mails.filter(isToOperator).length === 1);
   if (bus === undefined) return;
-  await until("the dead letters on the bus", async () => (await bus.count("webhook.failed")) >= deadLetters);
-  check("the dairy's own queue webhook.failed has them too", (await bus.count("webhook.failed")) === deadLetters);
+  const countFailed = () => bus.count("webhook.failed");
+  await until("the dead letters on the bus", async () => (await countFailed()) >= deadLetters);
+  check("the dairy's own queue webhook.failed has them too", (await countFailed()) === deadLetters);
 }
 
 const isToOperator = ({ to }: { to: readonly string[] }) => to.includes("operations@smartdairy.example");
@@ -179,7 +178,7 @@ async function checkAll({ step, check }: Story, { partners, services }: Dairy, p
   checkPartner(accounting, ORDERS + paid);
   const agents = [inventory, accounting, shipping].flatMap(({ userAgents }) => [...userAgents]);
   check(
-    "all of them met SmartDairy-Webhook/1.0",
+    "every request came with User-Agent: SmartDairy-Webhook/1.0",
     agents.every((agent) => agent === "SmartDairy-Webhook/1.0"),
   );
   const letters = services.mail.mails.filter((mail) => !isToOperator(mail));

@@ -17,16 +17,21 @@ export interface LoggedEvent {
   status: string;
 }
 
-/** The view that operators read in the database. */
-export function readEventLog(database: string): LoggedEvent[] {
+/** What operators ask of the database while the gateway runs. */
+export function query(database: string, sql: string): Record<string, unknown>[] {
   const db = new DatabaseSync(database, { readOnly: true });
   try {
-    const rows = db.prepare("select event_id, event_type, status from event_log where source = 'smartsheet'").all();
-    return rows as unknown as LoggedEvent[];
+    return db.prepare(sql).all() as unknown as Record<string, unknown>[];
   } finally {
     db.close();
   }
 }
+
+export const readEventLog = (database: string) =>
+  query(
+    database,
+    "select event_id, event_type, status from event_log where source = 'smartsheet'",
+  ) as unknown as LoggedEvent[];
 
 export function countByStatus(log: readonly LoggedEvent[]): Record<string, number> {
   const counts: Record<string, number> = {};

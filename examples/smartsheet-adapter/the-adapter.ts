@@ -2,13 +2,14 @@ import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PROJECT_ROOT } from "../../test/support/sample-checkout.ts";
 import type { Ending, Story } from "../support/example.ts";
-import { countByStatus, describeCounts, readEventLog, type SmartsheetFigures } from "./figures.ts";
+import { countByStatus, describeCounts, query, readEventLog, type SmartsheetFigures } from "./figures.ts";
 import { endWith, register, setUp, type SetUp } from "./set-up.ts";
 import { rowsOf } from "./world/core-app.ts";
 import { cell, row, SHEETS } from "./world/workspace.ts";
 
 const ROWS_MEANWHILE = ["1001", "1002", "1003", "1004", "1005"];
 const REFUSED_ROW = "666";
+const EVENT_LOG = "select status, count(*), max(event_type) from event_log group by status";
 
 /** Health is asked for, and failures are retried, several times a second instead of every minute and half minute. */
 const hasten = (yaml: string) =>
@@ -92,7 +93,7 @@ async function tellOutage(story: Story, { workspace, core, gateway }: SetUp): Pr
   step("The core app is down", "It answers 503. People go on working.");
   core.isDown = true;
   const before = core.taken().length;
-  for (const id of ROWS_MEANWHILE) await workspace.change("Purchase orders", [row(id)]);
+  await workspace.changeEach(["Purchase orders"], ROWS_MEANWHILE);
   await until("the mode QUEUE", async () => (await gateway.api.get("/status")).json["mode"] === "QUEUE");
   passed(`Smartsheet got its 200 each time; the event log: ${describeCounts(countByStatus(readEventLog(gateway.database)))}`);
   core.isDown = false;
@@ -111,22 +112,14 @@ async function tellRefusal(story: Story, { workspace, core, gateway }: SetUp): P
   await workspace.change("Purchase orders", [row(REFUSED_ROW), row("667")]);
   await until("the change after it", () => rowsOf(core, SHEETS["Purchase orders"]).includes("667"));
   await gateway.api.settled();
-  await gateway.posthorn(["dlq", "--columns", "type,reason,last_error"]);
+  await gateway.posthorn(["dlq", "--columns", "type,dead_reason,last_error"]);
   const log = readEventLog(gateway.database);
   check("the event log has it as FAILED", log.filter(({ status }) => status === "FAILED").length === 1);
-  story.command(
-    `sqlite3 posthorn.db 'select event_type, status, count(*) from event_log group by 1, 2'`,
-    summarise(log).join("\n"),
-  );
+  story.say("The view event_log, in the database of the running gateway:");
+  story.command(EVENT_LOG, query(gateway.database, EVENT_LOG).map(formatRow).join("\n"));
 }
 
-function summarise(log: ReturnType<typeof readEventLog>): string[] {
-  const counts: Record<string, number> = {};
-  for (const { event_type: type, status } of log) {
-    const line = `${type}|${status}`;
-    counts[line] = (counts[line] ?? 0) + 1;
-  }
-  return Object.entries(counts)
-    .toSorted()
-    .map(([line, count]) => `${line}|${count}`);
-}
+const formatRow = (row: Record<string, unknown>) =>
+  Object.values(row)
+    .map((value) => String(value ?? "").padEnd(10))
+    .join("  ");

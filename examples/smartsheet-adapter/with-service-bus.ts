@@ -3,7 +3,7 @@ import type { Ending, Story } from "../support/example.ts";
 import { readEventLog, type SmartsheetFigures } from "./figures.ts";
 import { endWith, register, setUp, type SetUp } from "./set-up.ts";
 import { rowsOf } from "./world/core-app.ts";
-import { row, SHEETS, type Sheet } from "./world/workspace.ts";
+import { SHEETS, type Sheet } from "./world/workspace.ts";
 
 const QUEUE = "event-main";
 const ROWS = ["101", "102", "103"];
@@ -11,7 +11,7 @@ const ROWS_MEANWHILE = ["1001", "1002", "1003", "1004"];
 const BOTH: readonly Sheet[] = ["Purchase orders", "Tags"];
 
 /** Health is asked for several times a second instead of once a minute. */
-export const hastenServiceBus = (yaml: string) =>
+const hasten = (yaml: string) =>
   yaml.replace("  - name: core\n    # Must", "  - name: core\n    health_interval_s: 0.2\n    # Must");
 
 /** `service-bus.yaml`: each change goes to a queue first, and from there to the core app. */
@@ -23,22 +23,24 @@ export async function tellOfServiceBus(story: Story): Promise<Ending<SmartsheetF
   );
   const bus = await world.own("Service Bus test server", startServiceBus(), (opened) => opened.stop());
   const env = { AZURE_SERVICEBUS_CONNECTION_STRING: bus.connectionString };
-  const place = await setUp(story, "service-bus.yaml", hastenServiceBus, env);
+  const place = await setUp(story, "service-bus.yaml", hasten, env);
   const { workspace, core, gateway } = place;
   await gateway.posthorn(["queue", "declare"]);
   await gateway.start();
   passed(`gateway at ${gateway.url}, core app at ${core.url}`);
+
+  step("Register a webhook for each sheet of the manifest");
   await register(story, place);
 
   step("People change rows", "Each change is a message; each sheet is a session, which keeps its order.");
-  for (const id of ROWS) for (const sheet of BOTH) await workspace.change(sheet, [row(id)]);
+  await workspace.changeEach(BOTH, ROWS);
   await until("the changes at the core app", () => core.taken().length >= ROWS.length * BOTH.length);
   checkOrder(story, place, ROWS);
 
   step("The core app is down", "It answers 503. Changes stay in the queue.");
   core.isDown = true;
   await until("the mode QUEUE", async () => (await gateway.api.get("/status")).json["mode"] === "QUEUE");
-  for (const id of ROWS_MEANWHILE) await workspace.change("Purchase orders", [row(id)]);
+  await workspace.changeEach(["Purchase orders"], ROWS_MEANWHILE);
   await until("the changes in the queue", () => countWaiting(bus) === ROWS_MEANWHILE.length);
   passed(`the queue ${QUEUE} holds ${ROWS_MEANWHILE.length} messages, the core app has seen none of them`);
 

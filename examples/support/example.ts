@@ -31,6 +31,8 @@ export interface Settings {
   flags?: Readonly<Record<string, string | boolean | undefined>>;
   /** Stays when the story is told, until `signal` says that it is enough. */
   keep?: boolean;
+  /** How long each wait may take before the example fails. */
+  patienceMs?: number;
   /** Only for tests: another configuration than the one of the example. */
   changeConfig?: (yaml: string) => string;
 }
@@ -80,7 +82,7 @@ export async function runExample<Figures extends object>(
           world.guard();
           return isTrue();
         },
-        PATIENCE_MS,
+        settings.patienceMs ?? PATIENCE_MS,
         what,
       );
     },
@@ -126,16 +128,13 @@ function untilAborted(signal: AbortSignal | undefined): Promise<"interrupted"> {
 
 function tellHowToGoOn(narrator: Narrator, { addresses, commands }: Ending<object>): void {
   narrator.facts("Still running until Ctrl-C", addresses);
-  narrator.facts(
-    "Try in another terminal, in this folder",
-    commands.map((command) => ["$", command] as const),
-  );
+  narrator.commands("Try in another terminal, in this folder", commands);
 }
 
 async function stop(output: Output, world: World, isTold: boolean): Promise<void> {
   if (isTold) output.write("\nStopping …\n");
   const names = await world.end();
-  if (isTold) createNarrator(output).passed(`Stopped: ${names.toReversed().join(", ") || "nothing was running"}.`);
+  if (isTold) createNarrator(output).passed(`Stopped: ${names.join(", ") || "nothing was running"}.`);
 }
 
 function tellResult(output: Output, failures: readonly string[]): void {

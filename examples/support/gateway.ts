@@ -86,7 +86,8 @@ export async function openGateway(story: Story, options: ExampleGatewayOptions):
     },
   };
   return story.world.own(name, Promise.resolve(gateway), async () => {
-    await stop();
+    // Its data goes with it: there is nothing to stop in an orderly way for.
+    await stop("SIGKILL");
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 }

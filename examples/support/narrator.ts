@@ -17,6 +17,8 @@ export interface Narrator {
   command(line: string, output?: string): void;
   /** A heading, and names with values in two columns under it. */
   facts(heading: string, facts: readonly (readonly [name: string, value: string | number])[]): void;
+  /** A heading, and commands to copy: none of them is cut or wrapped. */
+  commands(heading: string, lines: readonly string[]): void;
 }
 
 export interface Output {
@@ -87,6 +89,11 @@ export function createNarrator({ terminal, write }: Output): Narrator {
         const blanks = " ".repeat(names - stringWidth(name));
         prose(String(value), `${INDENT}${paint("dim", name)}${blanks}  `, " ".repeat(INDENT.length + names + 2));
       }
+    },
+    commands(heading, lines) {
+      line();
+      line(paint("bold", heading));
+      for (const given of lines) line(INDENT + given);
     },
   };
 }

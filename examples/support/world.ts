@@ -1,10 +1,10 @@
-/** All that an example has started: it ends in the opposite order, and nothing is left behind. */
+/** All that an example has started: it ends together, and nothing is left behind. */
 export interface World {
   /** Takes over what is being opened. When the world has ended meanwhile, it is closed at once. */
   own<Thing>(name: string, opening: Promise<Thing>, close: (thing: Thing) => Promise<unknown>): Promise<Thing>;
   /** Throws when the world has ended: whoever goes on then must not start anything. */
   guard(): void;
-  /** Resolves to the names of what was closed. */
+  /** Resolves to the names of what was closed, the last opened first. */
   end(): Promise<readonly string[]>;
 }
 
@@ -39,9 +39,9 @@ export function createWorld(): World {
     },
     async end() {
       hasEnded = true;
-      const names = owned.map(({ name }) => name);
-      for (const one of owned.splice(0).toReversed()) await one.close();
-      return names;
+      const ending = owned.splice(0).toReversed();
+      await Promise.all(ending.map(({ close }) => close()));
+      return ending.map(({ name }) => name);
     },
   };
 }

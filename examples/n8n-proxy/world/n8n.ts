@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openN8nServer } from "../../../test/support/n8n-server.ts";
+import { setTimeout as wait } from "node:timers/promises";
+import { N8N_PHASES, openN8nServer } from "../../../test/support/n8n-server.ts";
 import { openRealN8n } from "../../../test/support/real-n8n.ts";
 import type { Story } from "../../support/example.ts";
 
@@ -26,22 +27,30 @@ export interface WorkflowRun {
 
 const WORKFLOW = "orders";
 const ORDER_ID = /^ord-\d+$/;
-/** Of each phase of a simulated start: long enough for the gateway to meet it. */
+/** Of each phase of a simulated start, once the gateway has met it. */
 const PHASE_MS = 300;
+const [, ...STARTING_PHASES] = N8N_PHASES;
 
 /** Where `N8N_COMMAND` names a real one, that; else a server that answers as n8n does, also while it starts. */
 export function openN8n(story: Story): Promise<N8n> {
   return process.env["N8N_COMMAND"] === undefined ? openSimulated(story) : openReal(story);
 }
 
-async function openSimulated({ world }: Story): Promise<N8n> {
+async function openSimulated({ world, until }: Story): Promise<N8n> {
   const server = await world.own("n8n", openN8nServer({ webhooks: [WORKFLOW] }), (opened) => opened.close());
   await server.enter("ready");
   return {
     url: server.url,
     name: "n8n (simulated)",
     kill: () => server.kill(),
-    boot: () => server.boot(PHASE_MS, (phase) => (phase === "migrating" ? server.checked : server.answered)[phase] > 0),
+    async boot() {
+      for (const phase of STARTING_PHASES) {
+        const before = server.checked[phase];
+        await server.enter(phase);
+        await until(`a health check while n8n is "${phase}"`, () => server.checked[phase] > before);
+        if (phase !== "ready") await wait(PHASE_MS);
+      }
+    },
     runs: () =>
       Promise.resolve(
         server.executions.map(({ body, headers, raw }) => ({

@@ -14,9 +14,10 @@ export interface Bus {
 
 const EXCHANGE = "smart_dairy.events";
 
-/** At the address that was given, else one of its own; undefined where RabbitMQ is not installed. */
+/** At the address that was given, else one of its own; undefined where RabbitMQ is not installed, or not wanted. */
 export async function openBus({ world, settings }: Story): Promise<Bus | undefined> {
-  const given = settings.flags?.["amqp"];
+  const { amqp: given, "no-bus": isUnwanted } = settings.flags ?? {};
+  if (isUnwanted === true) return undefined;
   const url = typeof given === "string" ? given : await startOwn(world);
   if (url === undefined) return undefined;
   const model = await world.own("connection of the ERP", connect(url), (opened) => opened.close());

@@ -8,6 +8,8 @@ export interface Workspace {
   readonly changes: number;
   /** Several changes in a sheet, of which Smartsheet tells in one callback. Resolves when that was answered. */
   change(sheet: Sheet, events: readonly SheetEvent[]): Promise<void>;
+  /** A change of each row in each of the sheets, in callbacks of their own; told in one line. */
+  changeEach(sheets: readonly Sheet[], rows: readonly string[]): Promise<void>;
 }
 
 export type Sheet = keyof typeof SHEETS;
@@ -21,18 +23,32 @@ export async function openWorkspace({ world, sent, answered }: Story): Promise<W
     (opened) => opened.close(),
   );
   let changes = 0;
+
+  async function call(told: string, make: () => void): Promise<void> {
+    sent(told);
+    const before = smartsheet.callbacks.length;
+    make();
+    await smartsheet.idle();
+    const statuses = smartsheet.callbacks.slice(before).map(({ status }) => status ?? "no answer");
+    answered(statuses.join(", "));
+  }
+
   return {
     smartsheet,
     get changes() {
       return changes;
     },
-    async change(sheet, events) {
+    change(sheet, events) {
       changes += events.length;
-      sent(`callback of the sheet ${sheet}: ${events.map(describe).join(", ")}`);
-      const before = smartsheet.callbacks.length;
-      smartsheet.change(SHEETS[sheet], events);
-      await smartsheet.idle();
-      answered(smartsheet.callbacks.slice(before).map(({ status }) => status ?? "no answer").join(", "));
+      const told = `callback of the sheet ${sheet}: ${events.map(describe).join(", ")}`;
+      return call(told, () => smartsheet.change(SHEETS[sheet], events));
+    },
+    changeEach(sheets, rows) {
+      changes += sheets.length * rows.length;
+      const told = `${sheets.length * rows.length} callbacks of ${sheets.join(" and ")}: rows ${rows.join(", ")}`;
+      return call(told, () => {
+        for (const id of rows) for (const sheet of sheets) smartsheet.change(SHEETS[sheet], [row(id)]);
+      });
     },
   };
 }
