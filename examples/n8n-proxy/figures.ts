@@ -29,3 +29,6 @@ export function describeAnswers(answers: N8nFigures["answers"]): string {
     .map(([status, count]) => `${count} × ${status} (${MEANINGS[Number(status)] ?? "other"})`)
     .join(", ");
 }
+
+export const describeRuns = ({ ran, repeated }: N8nFigures) =>
+  `${ran}, ${repeated === 0 ? "none of them twice" : `${repeated} of them again`}`;

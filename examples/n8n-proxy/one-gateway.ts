@@ -4,7 +4,7 @@ import { verify } from "../../sdk/src/index.ts";
 import { exampleEnvironment, hasten, readStatus, SECRET, TOKEN } from "../../test/support/n8n-example.ts";
 import type { Ending, Story } from "../support/example.ts";
 import { CLI, describeGateway, exportsOf, openGateway, type ExampleGateway } from "../support/gateway.ts";
-import { countByStatus, describeAnswers, type N8nFigures } from "./figures.ts";
+import { countByStatus, describeAnswers, describeRuns, type N8nFigures } from "./figures.ts";
 import { openN8n, type N8n, type WorkflowRun } from "./world/n8n.ts";
 import { isInOrder, openShop, type SentOrder, type Shop } from "./world/shop.ts";
 
@@ -24,7 +24,7 @@ export async function tellOfOneGateway(story: Story): Promise<Ending<N8nFigures>
   });
   await gateway.start();
   story.passed(`${n8n.name} at ${n8n.url}, the gateway at ${gateway.url}`);
-  story.say("Health is asked and failures are retried several times a second here; by default that is minutes.");
+  story.say("So that you need not wait, health checks and retries come five times a second, not every 60 and 30 seconds.");
   const shop = openShop(story, gateway.url);
   const mode = async () => (await readStatus(gateway.url, gateway.key)).mode;
   const countWaiting = async () => (await readStatus(gateway.url, gateway.key)).queue_length;
@@ -89,7 +89,7 @@ async function requirePhone({ folder, posthorn }: ExampleGateway): Promise<void>
   await posthorn(["validations", "put", "orders", "orders-with-phone.json"]);
 }
 
-export function checkArrival({ check }: Story, runs: readonly WorkflowRun[], { accepted }: Shop): void {
+function checkArrival({ check }: Story, runs: readonly WorkflowRun[], { accepted }: Shop): void {
   const ids = runs.map(({ orderId }) => orderId);
   const distinct = new Set(ids);
   const missing = accepted.filter(({ id }) => !distinct.has(id));
@@ -117,7 +117,7 @@ async function endWith(gateway: ExampleGateway, n8n: N8n, shop: Shop): Promise<E
     summary: [
       ["orders sent", `${figures.sent}: ${describeAnswers(figures.answers)}`],
       ["accepted", figures.accepted],
-      ["workflows run", `${figures.ran}, ${figures.repeated} of them twice`],
+      ["workflows run", describeRuns(figures)],
       ["dead letters", figures.deadLetters],
       ["mode", figures.mode],
     ],

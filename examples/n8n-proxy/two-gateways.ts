@@ -4,7 +4,7 @@ import { exampleEnvironment, hasten, readStatus } from "../../test/support/n8n-e
 import { startAzurite } from "../../test/support/services/azurite.ts";
 import type { Ending, Story } from "../support/example.ts";
 import { CLI, describeGateway, exportsOf, openGateway, type ExampleGateway } from "../support/gateway.ts";
-import { countByStatus, describeAnswers, type N8nFigures } from "./figures.ts";
+import { countByStatus, describeAnswers, describeRuns, type N8nFigures } from "./figures.ts";
 import { openN8n } from "./world/n8n.ts";
 import { openShop, type SentOrder } from "./world/shop.ts";
 
@@ -77,7 +77,7 @@ export async function tellOfTwoGateways(story: Story): Promise<Ending<N8nFigures
     summary: [
       ["orders sent", `${figures.sent}: ${describeAnswers(figures.answers)}`],
       ["through the queue", ORDERS_MEANWHILE],
-      ["workflows run", `${figures.ran}, ${figures.repeated} of them twice`],
+      ["workflows run", describeRuns(figures)],
       ["dead letters", figures.deadLetters],
     ],
     addresses: [...describeGateway(vps), ["home", `${home.url}  (key ${home.key})`], ["n8n", n8n.url]],

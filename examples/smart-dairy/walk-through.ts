@@ -170,7 +170,7 @@ async function tellSuspension({ step, check, until }: Story, dairy: Dairy): Prom
 
 const isToOperator = ({ to }: { to: readonly string[] }) => to.includes("operations@smartdairy.example");
 
-async function checkAll({ step, check }: Story, { partners, services }: Dairy, producers: Producers): Promise<void> {
+async function checkAll({ step, check, answered }: Story, { partners, services }: Dairy, producers: Producers): Promise<void> {
   step("What arrived");
   const paid = Math.floor(ORDERS / 3);
   const { inventory, accounting, shipping } = partners;
@@ -182,7 +182,10 @@ async function checkAll({ step, check }: Story, { partners, services }: Dairy, p
     agents.every((agent) => agent === "SmartDairy-Webhook/1.0"),
   );
   const letters = services.mail.mails.filter((mail) => !isToOperator(mail));
+  const [letter] = letters;
+  answered(`e-mail to ${letter?.to.join()}: ${letter?.headers.get("subject")}`);
   check(`${ORDERS} customers have an e-mail`, letters.length === ORDERS);
+  answered(`SMS: ${services.sms.requests[0]?.body.toString("utf8")}`);
   check(`${ORDERS / 2} customers have an SMS`, services.sms.requests.length === ORDERS / 2);
   const rows = new Set(services.rows());
   const all = Object.values(producers.published).flat();

@@ -76,7 +76,11 @@ export function createNarrator({ terminal, write }: Output): Narrator {
     passed: (text) => mark("✓", "green", text),
     failed: (text) => mark("✗", "red", text),
     command(given, output = "") {
-      line(`${INDENT}${paint("dim", "$")} ${paint("bold", given)}`);
+      const parts = wrap(given, width - INDENT.length - 6);
+      for (const [at, part] of parts.entries()) {
+        const more = at < parts.length - 1 ? " \\" : "";
+        line(`${INDENT}${paint("dim", at === 0 ? "$ " : "    ")}${paint("bold", part + more)}`);
+      }
       for (const printed of output.trimEnd().split("\n")) {
         if (printed !== "") line(`${INDENT}${paint("dim", cutOff(printed, width - INDENT.length))}`);
       }

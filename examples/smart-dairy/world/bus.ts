@@ -15,10 +15,11 @@ export interface Bus {
 const EXCHANGE = "smart_dairy.events";
 
 /** At the address that was given, else one of its own; undefined where RabbitMQ is not installed, or not wanted. */
-export async function openBus({ world, settings }: Story): Promise<Bus | undefined> {
+export async function openBus(story: Story): Promise<Bus | undefined> {
+  const { world, settings } = story;
   const { amqp: given, "no-bus": isUnwanted } = settings.flags ?? {};
   if (isUnwanted === true) return undefined;
-  const url = typeof given === "string" ? given : await startOwn(world);
+  const url = typeof given === "string" ? given : await startOwn(story);
   if (url === undefined) return undefined;
   const model = await world.own("connection of the ERP", connect(url), (opened) => opened.close());
   const channel = await model.createConfirmChannel();
@@ -38,7 +39,8 @@ export async function openBus({ world, settings }: Story): Promise<Bus | undefin
   };
 }
 
-async function startOwn(world: Story["world"]): Promise<string | undefined> {
+async function startOwn({ world, say }: Story): Promise<string | undefined> {
+  say("Starting RabbitMQ, where it is installed …");
   const starting = startRabbitMq(["smart-dairy"], { mayInstall: false });
   const rabbitMq = await world.own("RabbitMQ", starting, (opened) => opened?.close() ?? Promise.resolve());
   return rabbitMq?.url();

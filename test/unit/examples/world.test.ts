@@ -10,10 +10,11 @@ describe("the world of an example", () => {
     const world = createWorld();
     const closed: string[] = [];
     await world.own("gateway", Promise.resolve("gateway"), close(closed));
-    const opening = Promise.withResolvers<string>();
-    const owning = world.own("broker", opening.promise, close(closed));
+    let isOpen = (_name: string): void => undefined;
+    const opening = new Promise<string>((resolve) => (isOpen = resolve));
+    const owning = world.own("broker", opening, close(closed));
     const ending = world.end();
-    opening.resolve("broker");
+    isOpen("broker");
     await expect(owning).rejects.toThrow("the example has ended");
     expect(await ending).toEqual(["broker", "gateway"]);
     expect(closed.toSorted()).toEqual(["broker", "gateway"]);
