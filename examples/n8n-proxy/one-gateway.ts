@@ -24,7 +24,9 @@ export async function tellOfOneGateway(story: Story): Promise<Ending<N8nFigures>
   });
   await gateway.start();
   story.passed(`${n8n.name} at ${n8n.url}, the gateway at ${gateway.url}`);
-  story.say("So that you need not wait, health checks and retries come five times a second, not every 60 and 30 seconds.");
+  story.say(
+    "So that you need not wait, health checks and retries come five times a second, not every 60 and 30 seconds.",
+  );
   const shop = openShop(story, gateway.url);
   const mode = async () => (await readStatus(gateway.url, gateway.key)).mode;
   const countWaiting = async () => (await readStatus(gateway.url, gateway.key)).queue_length;

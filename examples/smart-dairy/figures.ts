@@ -20,7 +20,10 @@ export interface PartnerFigures {
 }
 
 /** What the gateway says of a partner. */
-export async function readPartner({ api }: ExampleGateway, { name }: Partner): Promise<PartnerFigures & { id: string }> {
+export async function readPartner(
+  { api }: ExampleGateway,
+  { name }: Partner,
+): Promise<PartnerFigures & { id: string }> {
   const { json } = await api.get("/api/v1/subscriptions?limit=100");
   const all = json["data"] as { id: string; name: string; status: string }[];
   const { id = "", status = "missing" } = all.find((one) => one.name === name) ?? {};

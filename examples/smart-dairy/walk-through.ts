@@ -155,7 +155,10 @@ async function countOpen({ api }: ExampleGateway): Promise<number> {
 
 async function tellSuspension({ step, check, until }: Story, dairy: Dairy): Promise<void> {
   const { gateway, partners, services, bus } = dairy;
-  step("Shipping is suspended", "More than 10 dead letters in a row: the gateway stops sending, and tells the operator.");
+  step(
+    "Shipping is suspended",
+    "More than 10 dead letters in a row: the gateway stops sending, and tells the operator.",
+  );
   await until("the suspension", async () => (await readPartner(gateway, partners.shipping)).status === "suspended");
   await gateway.posthorn(["subscriptions", "--columns", "name,kind,status"]);
   await until("the e-mail to the operator", () => services.mail.mails.some(isToOperator));
@@ -170,7 +173,11 @@ async function tellSuspension({ step, check, until }: Story, dairy: Dairy): Prom
 
 const isToOperator = ({ to }: { to: readonly string[] }) => to.includes("operations@smartdairy.example");
 
-async function checkAll({ step, check, answered }: Story, { partners, services }: Dairy, producers: Producers): Promise<void> {
+async function checkAll(
+  { step, check, answered }: Story,
+  { partners, services }: Dairy,
+  producers: Producers,
+): Promise<void> {
   step("What arrived");
   const paid = Math.floor(ORDERS / 3);
   const { inventory, accounting, shipping } = partners;

@@ -21,7 +21,7 @@ export interface LoggedEvent {
 export function query(database: string, sql: string): Record<string, unknown>[] {
   const db = new DatabaseSync(database, { readOnly: true });
   try {
-    return db.prepare(sql).all() as unknown as Record<string, unknown>[];
+    return db.prepare(sql).all();
   } finally {
     db.close();
   }

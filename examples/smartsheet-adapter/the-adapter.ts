@@ -9,7 +9,8 @@ import { cell, row, SHEETS } from "./world/workspace.ts";
 
 const ROWS_MEANWHILE = ["1001", "1002", "1003", "1004", "1005"];
 const REFUSED_ROW = "666";
-const EVENT_LOG = "select status, count(*), max(event_type) from event_log group by status";
+const EVENT_LOG =
+  "select status, count(*), event_type from event_log where source = 'smartsheet' group by status, event_type";
 
 /** Health is asked for, and failures are retried, several times a second instead of every minute and half minute. */
 const hasten = (yaml: string) =>
@@ -20,7 +21,10 @@ const hasten = (yaml: string) =>
 
 /** `posthorn.yaml`: from Smartsheet straight to the core app. */
 export async function tellOfTheAdapter(story: Story): Promise<Ending<SmartsheetFigures>> {
-  story.step("Start Smartsheet, the core app and the gateway", "The gateway is examples/smartsheet-adapter/posthorn.yaml.");
+  story.step(
+    "Start Smartsheet, the core app and the gateway",
+    "The gateway is examples/smartsheet-adapter/posthorn.yaml.",
+  );
   const place = await setUp(story, "posthorn.yaml", hasten);
   await place.gateway.start();
   story.passed(`gateway at ${place.gateway.url}, core app at ${place.core.url}`);
@@ -42,7 +46,10 @@ async function tellChanges({ step, check, until }: Story, { workspace, core, gat
   await workspace.change("Purchase orders", [{ ...row("103"), changeAgent: "core-functions" }, row("104")]);
   await until("the changes at the core app", () => core.taken().length >= 4);
   await gateway.api.settled();
-  check("the core app has rows 101, 102 and 104, in this order", sameRows(rowsOf(core, SHEETS["Purchase orders"]), "101 102 104"));
+  check(
+    "the core app has rows 101, 102 and 104, in this order",
+    sameRows(rowsOf(core, SHEETS["Purchase orders"]), "101 102 104"),
+  );
   check("and row 201 of the other sheet", sameRows(rowsOf(core, SHEETS.Tags), "201"));
 }
 
@@ -81,7 +88,8 @@ async function tellManifest(story: Story, { workspace, core, gateway }: SetUp): 
   await until("the new manifest", async () => (await listed()).includes('"unlisted"'));
   const before = core.taken().length;
   await workspace.change("Tags", [row("202")]);
-  const isNoted = async () => (await gateway.api.refused("smartsheet")).some(({ cause }) => cause === "unknown_context");
+  const isNoted = async () =>
+    (await gateway.api.refused("smartsheet")).some(({ cause }) => cause === "unknown_context");
   await until("the ignored callback in the log of requests", isNoted);
   check("200, so that Smartsheet is content, and ignored: unknown_context", core.taken().length === before);
   cpSync(join(PROJECT_ROOT, "examples/smartsheet-adapter/workspace_manifest.json"), manifest);
@@ -95,7 +103,9 @@ async function tellOutage(story: Story, { workspace, core, gateway }: SetUp): Pr
   const before = core.taken().length;
   await workspace.changeEach(["Purchase orders"], ROWS_MEANWHILE);
   await until("the mode QUEUE", async () => (await gateway.api.get("/status")).json["mode"] === "QUEUE");
-  passed(`Smartsheet got its 200 each time; the event log: ${describeCounts(countByStatus(readEventLog(gateway.database)))}`);
+  passed(
+    `Smartsheet got its 200 each time; the event log: ${describeCounts(countByStatus(readEventLog(gateway.database)))}`,
+  );
   core.isDown = false;
   say("The core app comes back.");
   const count = ROWS_MEANWHILE.length;
@@ -121,5 +131,6 @@ async function tellRefusal(story: Story, { workspace, core, gateway }: SetUp): P
 
 const formatRow = (row: Record<string, unknown>) =>
   Object.values(row)
-    .map((value) => String(value ?? "").padEnd(10))
-    .join("  ");
+    .map((value) => String(value ?? "-").padEnd(9))
+    .join("  ")
+    .trimEnd();

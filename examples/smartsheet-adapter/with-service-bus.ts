@@ -52,7 +52,10 @@ export async function tellOfServiceBus(story: Story): Promise<Ending<SmartsheetF
   const isCompleted = () => readEventLog(gateway.database).every(({ status }) => status === "COMPLETED");
   await until("their end in the event log", isCompleted);
   const rows = rowsOf(core, SHEETS["Purchase orders"]).slice(ROWS.length);
-  check(`it has all ${ROWS_MEANWHILE.length}, in their order: ${rows.join(", ")}`, rows.join() === ROWS_MEANWHILE.join());
+  check(
+    `it has all ${ROWS_MEANWHILE.length}, in their order: ${rows.join(", ")}`,
+    rows.join() === ROWS_MEANWHILE.join(),
+  );
   check("and none twice", new Set(core.taken().map((change) => change.event_id)).size === core.taken().length);
   passed("the queue is empty, and every change is COMPLETED in the event log");
   return endWith(place);

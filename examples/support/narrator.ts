@@ -1,6 +1,6 @@
 import stringWidth from "string-width";
 import { createPaint, findTerminal, type Style, type Terminal } from "../../src/cli/terminal.ts";
-import { escapeLines } from "../../src/telemetry/terminal-text.ts";
+import { escapeControls } from "../../src/telemetry/terminal-text.ts";
 
 /** Tells a walk-through as it goes: numbered steps, what was sent, what was seen. */
 export interface Narrator {
@@ -40,10 +40,11 @@ export function createNarrator({ terminal, write }: Output): Narrator {
   const width = terminal.width ?? Infinity;
   let steps = 0;
 
-  const line = (text = "") => write(`${escapeStyled(text)}\n`);
+  const line = (text = "") => write(`${text}\n`);
 
   function prose(text: string, first: string, rest: string, style?: Style): void {
-    const lines = wrap(text, Math.min(width, MAX_PROSE_WIDTH) - rest.length);
+    // What came from outside must not move the cursor, nor bring colours of its own.
+    const lines = wrap(escapeControls(text), Math.min(width, MAX_PROSE_WIDTH) - rest.length);
     for (const [at, part] of lines.entries()) {
       line(`${at === 0 ? first : rest}${style === undefined ? part : paint(style, part)}`);
     }
@@ -51,7 +52,7 @@ export function createNarrator({ terminal, write }: Output): Narrator {
 
   /** One line, cut where the terminal ends: it shows what a message looks like, not all of it. */
   function wire(arrow: string, style: Style, text: string): void {
-    line(`${INDENT}${paint(style, arrow)} ${cutOff(text, width - INDENT.length - 2)}`);
+    line(`${INDENT}${paint(style, arrow)} ${cutOff(escapeControls(text), width - INDENT.length - 2)}`);
   }
 
   const mark = (sign: string, style: Style, text: string) =>
@@ -82,7 +83,7 @@ export function createNarrator({ terminal, write }: Output): Narrator {
         line(`${INDENT}${paint("dim", at === 0 ? "$ " : "    ")}${paint("bold", part + more)}`);
       }
       for (const printed of output.trimEnd().split("\n")) {
-        if (printed !== "") line(`${INDENT}${paint("dim", cutOff(printed, width - INDENT.length))}`);
+        if (printed !== "") line(`${INDENT}${paint("dim", cutOff(escapeControls(printed), width - INDENT.length))}`);
       }
     },
     facts(heading, facts) {
@@ -100,14 +101,6 @@ export function createNarrator({ terminal, write }: Output): Narrator {
       for (const given of lines) line(INDENT + given);
     },
   };
-}
-
-/** What came from outside must not move the cursor; the styles are ours. */
-function escapeStyled(text: string): string {
-  return text
-    .split(/(\u001b\[\d+m)/)
-    .map((part, at) => (at % 2 === 1 ? part : escapeLines(part)))
-    .join("");
 }
 
 function wrap(text: string, width: number): string[] {

@@ -40,6 +40,6 @@ describe("npm run example", () => {
     const { exitCode, stdout } = await finished;
     expect(stdout).toMatch(/Stopping …\n +✓ Stopped: gateway, n8n\.\n$/);
     expect(exitCode).toBe(130);
-    await expect(fetch(`${url}/readyz`)).rejects.toThrow();
+    await expect(fetch(`${url}/readyz`)).rejects.toThrow("fetch failed");
   });
 });

@@ -30,7 +30,7 @@ describe("the example n8n-proxy", () => {
     expect(figures).toEqual({ sent: 14, accepted: 12, answers, ran: 12, ...NOTHING_LOST });
     expect(exitCode).toBe(0);
     expect(text()).toContain("✓ Stopped: gateway, n8n.");
-    await expect(api.get("/status")).rejects.toThrow();
+    await expect(api.get("/status")).rejects.toThrow("fetch failed");
   });
 
   it("loses some without what the gateway knows of n8n: the control", async () => {

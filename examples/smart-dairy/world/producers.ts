@@ -53,7 +53,12 @@ export function createProducers(
     for (let read = 1; published.iot.length < total; read++) {
       const due = Math.min(total, Math.round(read * perRead)) - published.iot.length;
       const first = published.iot.length;
-      if (due > 0) await send("iot", publish, Array.from({ length: due }, (_, at) => createReading(first + at)));
+      if (due > 0)
+        await send(
+          "iot",
+          publish,
+          Array.from({ length: due }, (_, at) => createReading(first + at)),
+        );
       await wait(READ_EVERY_MS);
     }
   }

@@ -1,4 +1,8 @@
-import { startSmartsheetServer, type SheetEvent, type SmartsheetServer } from "../../../test/support/smartsheet-server.ts";
+import {
+  startSmartsheetServer,
+  type SheetEvent,
+  type SmartsheetServer,
+} from "../../../test/support/smartsheet-server.ts";
 import type { Story } from "../../support/example.ts";
 
 /** People who work in the two sheets of the manifest. */

@@ -40,7 +40,11 @@ describe("a walk-through", () => {
     expect(tell(80).join("")).not.toContain("\u001b");
     expect(tell(80, true)).toContain("\u001b[36m1  \u001b[39m\u001b[1mThe first\u001b[22m");
     const { output, text } = captureOutput({ hasColour: true });
-    createNarrator(output).answered("200 \u001b[2J\u0007");
-    expect(text()).toContain("200 \\u001b[2J\\u0007");
+    const narrator = createNarrator(output);
+    const hostile = "\u001b[2J\u001b[31m";
+    for (const tell of [narrator.answered, narrator.say, narrator.failed]) tell(hostile);
+    narrator.command("posthorn dlq", hostile);
+    expect(text()).not.toContain(hostile.slice(0, 4));
+    expect(text().split("\\u001b[2J\\u001b[31m")).toHaveLength(5);
   });
 });
