@@ -42,12 +42,10 @@ export function createNarrator({ terminal, write }: Output): Narrator {
 
   const line = (text = "") => write(`${text}\n`);
 
-  function prose(text: string, first: string, rest: string, style?: Style): void {
+  function prose(text: string, first: string, rest: string): void {
     // What came from outside must not move the cursor, nor bring colours of its own.
     const lines = wrap(escapeControls(text), Math.min(width, MAX_PROSE_WIDTH) - rest.length);
-    for (const [at, part] of lines.entries()) {
-      line(`${at === 0 ? first : rest}${style === undefined ? part : paint(style, part)}`);
-    }
+    for (const [at, part] of lines.entries()) line((at === 0 ? first : rest) + part);
   }
 
   /** One line, cut where the terminal ends: it shows what a message looks like, not all of it. */

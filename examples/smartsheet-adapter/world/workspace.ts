@@ -44,12 +44,12 @@ export async function openWorkspace({ world, sent, answered }: Story): Promise<W
     },
     change(sheet, events) {
       changes += events.length;
-      const told = `callback of the sheet ${sheet}: ${events.map(describe).join(", ")}`;
+      const told = `callback, ${sheet}: ${events.map(describe).join(", ")}`;
       return call(told, () => smartsheet.change(SHEETS[sheet], events));
     },
     changeEach(sheets, rows) {
       changes += sheets.length * rows.length;
-      const told = `${sheets.length * rows.length} callbacks of ${sheets.join(" and ")}: rows ${rows.join(", ")}`;
+      const told = `${sheets.length * rows.length} callbacks, ${sheets.join(" and ")}: rows ${rows.join(", ")}`;
       return call(told, () => {
         for (const id of rows) for (const sheet of sheets) smartsheet.change(SHEETS[sheet], [row(id)]);
       });
