@@ -92,7 +92,7 @@ const DIRECTIONS = [
     from: "cli/resources/",
     may: ["cli/", "domain/", "deliver/senders/subscription-schema.ts", "registry/api-key.ts"],
   },
-  ...["cli/audit/", "cli/backup/", "cli/backup.ts", "cli/restore.ts", "cli/create-key.ts", "cli/doctor.ts"].map(
+  ...["cli/audit/", "cli/backup/", "cli/backup.ts", "cli/restore.ts", "cli/create-key.ts"].map(
     (from) => ({
       from,
       may: [
@@ -110,17 +110,19 @@ const DIRECTIONS = [
     }),
   ),
   {
-    from: "cli/doctor-sources.ts",
+    from: "cli/doctor/",
     may: [
       "cli/",
-      "brokers/connections.ts",
-      "config/settings-tree.ts",
+      "brokers/",
+      "config/",
+      "deliver/wire/",
       "domain/",
       "plugins/plugins.ts",
       "receive/sources/",
       "registry/secret-box.ts",
       "registry/sources/",
-      "store/sqlite/inspect.ts",
+      "store/sqlite/",
+      "telemetry/terminal-text.ts",
     ],
   },
   // Queues are made and compared without a gateway.

@@ -60,9 +60,21 @@ export function addConfig(program: Command): void {
 
 export function addDoctor(program: Command): void {
   addLocalOptions(program.command("doctor"))
-    .description("check this machine, the configuration, the database and the gateway")
-    .addHelpText("after", "\nChanges nothing, and may run beside the gateway. Exit code 1 when a check fails.")
-    .action(async (flags: object) => (await import("./doctor.ts")).runDoctor(flags));
+    .description("check this machine, the configuration, the store, brokers, destinations and the gateway")
+    .option("--url <url>", "address of the gateway, if it is not the configured one")
+    .option("--key <key>", "API key, for what a gateway on another machine tells nobody else")
+    .addHelpText(
+      "after",
+      `
+One line for each check: ok, warning or problem, and what to do. Exit code 1 when there is a problem.
+It may run beside the gateway, and changes nothing; to time an fsync it writes a small file into the
+data folder and removes it. Of a gateway on another machine (--url) it checks what that one tells.
+
+Examples:
+  posthorn doctor
+  posthorn doctor --url https://hooks.example.com`,
+    )
+    .action(async (flags: object) => (await import("./doctor/run-doctor.ts")).runDoctor(flags));
 }
 
 export function addCompletion(program: Command): void {

@@ -1,6 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { readEnvironment, type Environment } from "../config/environment.ts";
+import { checkFiles } from "../config/check-files.ts";
 import { listChangedSettings } from "../config/changed-settings.ts";
 import { loadConfig, type LoadInput } from "../config/load.ts";
 import type { Config } from "../config/settings-tree.ts";
@@ -38,7 +39,9 @@ export async function runStart(flags: StartFlags): Promise<void> {
   const { config: file, json, ...settings } = flags;
   const env = readEnvironment();
   const input: LoadInput = { env, cwd: process.cwd(), file, flags: settings };
-  const { config, warnings } = loadConfig(input);
+  const loaded = loadConfig(input);
+  checkFiles(loaded);
+  const { config, warnings } = loaded;
   startThreadsEarly();
   const isTerminal = process.stdout.isTTY && json !== true;
   const logger = createLogger({

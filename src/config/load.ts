@@ -173,7 +173,7 @@ function applyGiven(
   origins.set(path, { from, place: given.place });
 }
 
-function createConfigError(problems: readonly Problem[]): PosthornError {
+export function createConfigError(problems: readonly Problem[]): PosthornError {
   const lines = problems.map(formatProblem);
   const [only] = lines;
   const message =
