@@ -82,6 +82,7 @@ const DIRECTIONS = [
       "cli/",
       "config/",
       "domain/errors.ts",
+      "telemetry/activity.ts",
       "telemetry/logger.ts",
       "registry/key-files.ts",
       "store/sqlite/thread-starts.ts",
@@ -92,23 +93,21 @@ const DIRECTIONS = [
     from: "cli/resources/",
     may: ["cli/", "domain/", "deliver/senders/subscription-schema.ts", "registry/api-key.ts"],
   },
-  ...["cli/audit/", "cli/backup/", "cli/backup.ts", "cli/restore.ts", "cli/create-key.ts"].map(
-    (from) => ({
-      from,
-      may: [
-        "cli/",
-        "config/",
-        "domain/",
-        "registry/secret-box.ts",
-        "registry/key-files.ts",
-        "registry/api-key.ts",
-        "registry/authors.ts",
-        "registry/describe-change.ts",
-        "store/port/",
-        "store/sqlite/",
-      ],
-    }),
-  ),
+  ...["cli/audit/", "cli/backup/", "cli/backup.ts", "cli/restore.ts", "cli/create-key.ts"].map((from) => ({
+    from,
+    may: [
+      "cli/",
+      "config/",
+      "domain/",
+      "registry/secret-box.ts",
+      "registry/key-files.ts",
+      "registry/api-key.ts",
+      "registry/authors.ts",
+      "registry/describe-change.ts",
+      "store/port/",
+      "store/sqlite/",
+    ],
+  })),
   {
     from: "cli/doctor/",
     may: [
@@ -132,7 +131,7 @@ const DIRECTIONS = [
   },
   { from: "cli/commands.ts", may: ["cli/", "plugins/plugins.ts"] },
   { from: "cli/queue/", may: ["cli/", "brokers/", "config/", "deliver/wire/", "domain/"] },
-  { from: "cli/", may: ["config/", "domain/", "telemetry/terminal-text.ts"] },
+  { from: "cli/", may: ["config/", "domain/", "telemetry/activity.ts", "telemetry/terminal-text.ts"] },
   ...["gateway.ts", "gateway/"].map((from) => ({
     from,
     may: [
@@ -161,8 +160,9 @@ const BEHIND_LISTS = [
 ];
 
 const OUTGOING = ["cli/api-client.ts"];
-const SOCKETS = ["deliver/wire/guarded-connect.ts", "deliver/wire/proxy-tunnel.ts"];
-const SERVERS = ["http/", "cli/sink.ts"];
+// The last only to gateways that a command has started itself, on this machine.
+const SOCKETS = ["deliver/wire/guarded-connect.ts", "deliver/wire/proxy-tunnel.ts", "cli/trial/load-connection.ts"];
+const SERVERS = ["http/", "cli/sink.ts", "cli/trial/"];
 
 /** Packages, and names of packages, that only some files may import. Types are free. */
 const RESERVED = [

@@ -4,17 +4,21 @@ import { readEnvironment, type Environment } from "../config/environment.ts";
 import { checkFiles } from "../config/check-files.ts";
 import { listChangedSettings } from "../config/changed-settings.ts";
 import { loadConfig, type LoadInput } from "../config/load.ts";
+import { locateDeclared } from "../config/locate-declared.ts";
 import type { Config } from "../config/settings-tree.ts";
 import { VERSION } from "../config/version.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { writePrivateFile } from "../registry/key-files.ts";
 import { endEarlyThreads, startThreadsEarly } from "../store/sqlite/thread-starts.ts";
+import type { Activity } from "../telemetry/activity.ts";
 import { createLogger, type Logger } from "../telemetry/logger.ts";
+import { createActivityLines } from "./activity-lines.ts";
 import { ADMIN_KEY_FILE } from "./connect.ts";
 import { describeFailure, findExitCode } from "./failure.ts";
 import { roomForBuffers } from "./heap.ts";
-import { note, print, printFacts } from "./output.ts";
+import { note, print, printEscaped, printFacts } from "./output.ts";
+import { findTerminal } from "./terminal.ts";
 
 export interface StartFlags {
   config?: string;
@@ -50,6 +54,7 @@ export async function runStart(flags: StartFlags): Promise<void> {
     maxBytes: config.limits.logFileMaxBytes,
     keep: config.limits.logFileKeep,
     pretty: isTerminal,
+    hasColour: isTerminal && findTerminal().hasColour,
   });
   for (const detail of warnings) logger.warn({ detail }, "configuration warning");
 
@@ -69,6 +74,7 @@ export async function runStart(flags: StartFlags): Promise<void> {
   const { startGateway } = await import("../gateway.ts");
   const starting = startGateway(config, {
     logger,
+    activity: isTerminal && logger.isLevelEnabled("info") ? watchActivity() : undefined,
     listenFd: findListenFd(env),
     onFatal() {
       hasStoreFailed = true;
@@ -88,7 +94,8 @@ export async function runStart(flags: StartFlags): Promise<void> {
 
   try {
     tell(await starting, config, isTerminal);
-  } catch (error) {
+  } catch (fault) {
+    const error = locateDeclared(fault, loaded);
     if (!(error instanceof PosthornError)) logger.fatal({ error }, "the gateway could not start");
     note(describeFailure(error));
     await endEarlyThreads();
@@ -97,6 +104,15 @@ export async function runStart(flags: StartFlags): Promise<void> {
   }
   // Ends with the process.
   await new Promise<never>(() => undefined);
+}
+
+function watchActivity(): Activity {
+  return createActivityLines({
+    write: printEscaped,
+    findTerminal,
+    now: Date.now,
+    later: (run, ms) => void setTimeout(run, ms).unref(),
+  });
 }
 
 interface Obedience {
@@ -139,9 +155,13 @@ function obeySignals({ starting, logger, input, config: inForce, isTerminal, sto
 
   async function reload(): Promise<void> {
     try {
-      const { config, warnings } = loadConfig(input);
+      const loaded = loadConfig(input);
+      const { config, warnings } = loaded;
       for (const detail of warnings) logger.warn({ detail }, "configuration warning");
-      await (await starting).reload(config);
+      const gateway = await starting;
+      await gateway.reload(config).catch((error: unknown) => {
+        throw locateDeclared(error, loaded);
+      });
       logger.info("configuration reloaded");
       const settings = listChangedSettings(inForce, config);
       if (settings.length > 0) logger.warn({ settings }, "these settings have changed and need a restart");

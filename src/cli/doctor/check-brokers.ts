@@ -36,7 +36,11 @@ export async function checkBrokers(config: Config, judge: Judge): Promise<void> 
 async function findFault(asked: Promise<unknown> | undefined): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {
-    timer = setTimeout(resolve, DEADLINE_MS, `it does not answer within ${DEADLINE_MS / 1000} s; check address and network`);
+    timer = setTimeout(
+      resolve,
+      DEADLINE_MS,
+      `it does not answer within ${DEADLINE_MS / 1000} s; check address and network`,
+    );
   });
   try {
     return await Promise.race([Promise.resolve(asked).then(() => undefined), late]);

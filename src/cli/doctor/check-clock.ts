@@ -29,13 +29,19 @@ export function checkClock({ from, to, lastKnownNow, gatewayAheadMs = 0 }: Clock
   const behindMs = (lastKnownNow ?? 0) - to.wallMs;
   if (to.wallMs < EARLIEST_WALL_MS) return judge("problem", `${shown} cannot be true; set the clock`);
   if (Math.abs(jumpedMs) > MAX_JUMP_MS) {
-    return judge("warning", `${shown}; it was set by ${seconds(jumpedMs)} within these checks. Let NTP slew it instead`);
+    return judge(
+      "warning",
+      `${shown}; it was set by ${seconds(jumpedMs)} within these checks. Let NTP slew it instead`,
+    );
   }
   if (behindMs > MAX_SKEW_MS) {
     return judge("warning", `${shown} is ${seconds(behindMs)} before the last write of the database; check NTP`);
   }
   if (Math.abs(gatewayAheadMs) > MAX_SKEW_MS) {
-    return judge("warning", `${shown} is ${seconds(gatewayAheadMs)} off the gateway's clock; check NTP on both machines`);
+    return judge(
+      "warning",
+      `${shown} is ${seconds(gatewayAheadMs)} off the gateway's clock; check NTP on both machines`,
+    );
   }
   judge("ok", shown);
 }

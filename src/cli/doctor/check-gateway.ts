@@ -64,7 +64,8 @@ export function findOccupation({ host, port }: Pick<Config, "host" | "port">): P
 export function judgeReadiness(url: string, { readiness }: Answered, judge: Judge): void {
   const { status, store } = readiness;
   const sync = store?.sync_mode;
-  if (sync !== "FULL") judge("problem", `${url} syncs with ${sync}: acknowledged events can be lost in a power failure`);
+  if (sync !== "FULL")
+    judge("problem", `${url} syncs with ${sync}: acknowledged events can be lost in a power failure`);
   if (status === "ok") judge("ok", `${url} is ready; sync ${sync}`);
   else judge("warning", `${url} is ${status}; sync ${sync}. \`posthorn status\` says why`);
 }
@@ -99,5 +100,8 @@ export function judgeStatus(status: Status, about: (check: string) => Judge): vo
   }
   const { days, due_events: due, behind_s: behindS } = retention;
   const kept = days === null ? "events are kept for ever" : `events are kept for ${days} days`;
-  about("retention")("ok", due === null ? kept : `${kept}; ${countOf(due, "event")} to be deleted, ${behindS} s behind`);
+  about("retention")(
+    "ok",
+    due === null ? kept : `${kept}; ${countOf(due, "event")} to be deleted, ${behindS} s behind`,
+  );
 }

@@ -27,7 +27,7 @@ export function checkStore(config: Config, judge: Judge): Inspection | undefined
   if (damages.length > 0) judge("problem", `${file} is damaged: ${damages.join("; ")}. Restore a backup`);
   else judge("ok", `${file} (${formatBytes(sizeBytes)}) is sound; SQLite ${version}, journal ${journalMode}`);
   judgeSchema(inspection, judge);
-  judgeLog(file, judge);
+  judgeLog(statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0, judge);
   const open = `${countOf(inspection.openDeliveries, "delivery is", "deliveries are")} open`;
   if (inspection.imbalance === 0) judge("ok", `${open}; the counters agree with the rows`);
   else judge("problem", `${open}; the counters differ from the rows by ${inspection.imbalance}. Report this as a bug`);
@@ -43,8 +43,7 @@ function judgeSchema({ schemaVersion, knownSchemaVersion }: Inspection, judge: J
   judge("ok", `schema ${schemaVersion}${next}`);
 }
 
-function judgeLog(file: string, judge: Judge): void {
-  const bytes = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+export function judgeLog(bytes: number, judge: Judge): void {
   if (bytes < LARGE_LOG_BYTES) return judge("ok", `the write-ahead log has ${formatBytes(bytes)}`);
   const advice = "Something keeps it from being cut: end programs that hold the database open, or restart the gateway";
   judge("warning", `the write-ahead log has ${formatBytes(bytes)}. ${advice}`);

@@ -45,7 +45,10 @@ async function checkOne({ origin, ca, hasSealed }: HttpsOrigin, reach: Reach, ju
     return judge("warning", `${origin}: ${reason}; unless its subscription names the authority, deliveries fail`);
   }
   if (CERTIFICATE_FAULT.test(code)) {
-    return judge("problem", `${origin}: ${reason}. Deliveries fail until its certificate is renewed or its chain complete`);
+    return judge(
+      "problem",
+      `${origin}: ${reason}. Deliveries fail until its certificate is renewed or its chain complete`,
+    );
   }
   judge("warning", `${origin} was not reached: ${reason}`);
 }
@@ -81,13 +84,14 @@ function shakeHands({ protocol, hostname, port }: URL, ca: string | undefined, r
   });
 }
 
-function judgeEnd(place: string, notAfter: number | undefined, judge: Judge): void {
+export function judgeEnd(place: string, notAfter: number | undefined, judge: Judge): void {
   if (notAfter === undefined) return judge("ok", `${place} has a trusted certificate`);
   const leftMs = notAfter - Date.now();
   const end = new Date(notAfter).toISOString().slice(0, 10);
   if (leftMs < 0) return judge("problem", `${place}: the certificate ended on ${end}; renew it`);
   const days = `${Math.floor(leftMs / DAY_MS)} days`;
-  if (leftMs < SOON_MS) return judge("warning", `${place}: the certificate ends in ${days}, on ${end}; have it renewed`);
+  if (leftMs < SOON_MS)
+    return judge("warning", `${place}: the certificate ends in ${days}, on ${end}; have it renewed`);
   judge("ok", `${place} has a trusted certificate, for ${days} yet`);
 }
 

@@ -77,7 +77,8 @@ function checkConfig(flags: DoctorFlags, judge: Judge): Config | undefined {
     return config;
   } catch (error) {
     const problems = error instanceof PosthornError ? error.details?.["problems"] : undefined;
-    for (const problem of Array.isArray(problems) ? problems : [describeFailure(error)]) judge("problem", String(problem));
+    for (const problem of Array.isArray(problems) ? problems : [describeFailure(error)])
+      judge("problem", String(problem));
     return undefined;
   }
 }
@@ -102,7 +103,8 @@ async function checkGateway(
   if (answered !== undefined && address !== undefined) {
     judgeReadiness(address, answered, judge);
     judgeVersion(answered, about("versions"));
-    if (isRunning === false) judge("warning", `${address} answers, but no gateway runs on this data dir: it is another one`);
+    if (isRunning === false)
+      judge("warning", `${address} answers, but no gateway runs on this data dir: it is another one`);
   } else if (url !== undefined && asked !== undefined && "failure" in asked) {
     judge("problem", asked.failure);
   } else if (isRunning === true) {
