@@ -22,6 +22,8 @@ const SECOND_MS = 1000;
 const PROBES: ReadonlySet<string> = new Set(["/health", "/livez", "/readyz", "/metrics"]);
 const DEFAULT_WIDTH = 80;
 const MIN_SUBJECT = 12;
+/** So much of an error that the rest of its line fits 80 columns beside it. */
+const MAX_WORDS = 18;
 
 type Part = readonly [text: string, style?: Style | undefined];
 
@@ -76,8 +78,9 @@ export function createActivityLines({ write, findTerminal, now, later }: Activit
     attempt(attempt) {
       if (!mayShow(attempt.verdict !== "delivered", "attempts")) return;
       const { eventType, subscription, responseCode, error, durationMs } = attempt;
-      const said =
-        responseCode === undefined ? shorten(escapeControls(error ?? "no answer"), 40) : String(responseCode);
+      // A code behind the words says nothing more to somebody who watches.
+      const words = (error ?? "no answer").replace(/ \([A-Z_]+\)$/, "");
+      const said = responseCode === undefined ? shorten(escapeControls(words), MAX_WORDS) : String(responseCode);
       const rest: Part[] = [
         [said, responseCode === undefined ? "yellow" : undefined],
         [`${Math.round(durationMs)} ms`, "dim"],

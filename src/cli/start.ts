@@ -93,7 +93,10 @@ export async function runStart(flags: StartFlags): Promise<void> {
   });
 
   try {
-    tell(await starting, config, isTerminal);
+    const gateway = await starting;
+    // What was logged before comes before.
+    logger.flush();
+    tell(gateway, config, isTerminal);
   } catch (fault) {
     const error = locateDeclared(fault, loaded);
     if (!(error instanceof PosthornError)) logger.fatal({ error }, "the gateway could not start");
@@ -204,18 +207,18 @@ function tell({ url, newAdminKey }: Gateway, { dataDir, dev }: Config, isTermina
     ["  address", url],
     ["  API reference", `${url}/docs`],
     ["  data", dataDir],
-    ["  mode", dev ? "development: destinations on this machine and without TLS are allowed" : undefined],
-    ["  admin key", newAdminKey === undefined ? undefined : `${newAdminKey}  (shown only this once: keep it)`],
-    ["  next", nextStep(url, newAdminKey)],
+    ["  mode", dev ? "development: destinations on this machine, also without TLS" : undefined],
+    ["  admin key", newAdminKey === undefined ? undefined : `${newAdminKey}  (shown once)`],
     ["  stop", "Ctrl+C"],
+    ["  next", "in another terminal"],
   ]);
-  print("");
+  print(`\n  ${nextStep(url, newAdminKey)}\n`);
 }
 
-/** Who sees the key for the first time needs it in another terminal. */
+/** Who sees the key for the first time needs it there. On a line of its own, so that it fits a narrow terminal. */
 function nextStep(url: string, newAdminKey: string | undefined): string {
-  if (newAdminKey !== undefined) return `in another terminal: export POSTHORN_API_KEY=${newAdminKey}`;
-  return `curl ${url}/webhook/hello -H 'content-type: application/json' -d '{"hello":"world"}'`;
+  if (newAdminKey !== undefined) return `export POSTHORN_API_KEY=${newAdminKey}`;
+  return `curl -H content-type:application/json -d {} ${url}/webhook/hello`;
 }
 
 /** Nobody watches: the key goes where only the gateway's user can read it. */

@@ -52,7 +52,7 @@ describe("posthorn start", () => {
     const command = `exec ${process.execPath} ${LAUNCHER} start --port 0`;
     const terminal = startCommand("script", ["-qec", command, "/dev/null"], folder.path, {});
     const isThere = await Promise.race([
-      terminal.printed("Ctrl+C").then(() => true),
+      terminal.printed("export POSTHORN_API_KEY").then(() => true),
       terminal.finished.catch(() => false),
     ]);
     if (isThere !== true) return skipBecause(context, "there is no script(1) to make a terminal with");
@@ -68,7 +68,8 @@ describe("posthorn start", () => {
     expect(stdout).not.toContain("secret");
     // The folder is for what somebody puts there.
     await expect(stat(join(folder.path, "validations"))).rejects.toThrow("ENOENT");
-    expect(stdout).toMatch(/next\s+in another terminal: export POSTHORN_API_KEY=phk_/);
+    expect(stdout).toMatch(/next\s+in another terminal\s+export POSTHORN_API_KEY=phk_/);
+    for (const line of stdout.split(/\r?\n/).slice(2)) expect(line.length).toBeLessThanOrEqual(80);
     expect(stdout).toMatch(/API reference\s+http:\/\/127\.0\.0\.1:\d+\/docs/);
     await expect(stat(dataFile("admin.key"))).rejects.toThrow("ENOENT");
   });

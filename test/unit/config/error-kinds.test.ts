@@ -28,7 +28,7 @@ const SUBSCRIPTION = `name: a, url: "https://e.example/x", events: ["#"]`;
 
 describe("an error of the configuration", () => {
   it.each([
-    ["what is no yaml", "port: [1", /posthorn\.yaml:2:1: /],
+    ["what is no yaml", "port: [1\n", /posthorn\.yaml:2:1: /],
     ["a key twice", "port: 1\nport: 2", /posthorn\.yaml:2:1: Map keys must be unique/],
     ["an unknown key", "prot: 1", /posthorn\.yaml:1:1 prot: unknown key; did you mean port\?/],
     ["a wrong type", "port: many", /posthorn\.yaml:1:7 port: expected a whole number/],
@@ -61,7 +61,7 @@ describe("an error of the configuration", () => {
 
   it("names an empty variable, once, and tells it from one that is not set", () => {
     const yaml = 'sources:\n  - name: orders\n    auth: { header: X-Token, token: "${ORDERS_TOKEN}" }\n';
-    const place = "posthorn.yaml:3:36 sources[0].auth.token";
+    const place = "posthorn.yaml:3:37 sources[0].auth.token";
     const advice = "set it, or give a default with ${ORDERS_TOKEN:-default}";
     const told = (state: string) =>
       `The configuration is not valid: ${place}: variable ORDERS_TOKEN ${state}; ${advice}`;
