@@ -95,7 +95,8 @@ async function loadAndKill(gateway: OwnGateway, ledger: Ledger, signal: AbortSig
   let answersLeft = randomInt(20, 600);
   let killing: Promise<void> | undefined;
   const kill = () => (killing ??= gateway.kill());
-  signal.addEventListener("abort", kill);
+  const onAbort = (): void => void kill();
+  signal.addEventListener("abort", onAbort);
   try {
     await Promise.all(
       Array.from({ length: CONNECTIONS }, () =>
@@ -107,7 +108,7 @@ async function loadAndKill(gateway: OwnGateway, ledger: Ledger, signal: AbortSig
     );
   } finally {
     await kill();
-    signal.removeEventListener("abort", kill);
+    signal.removeEventListener("abort", onAbort);
   }
   signal.throwIfAborted();
 }

@@ -5,23 +5,18 @@ import { afterAll, describe, expect, it } from "vitest";
 import { checkFiles } from "../../../src/config/check-files.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { locateDeclared } from "../../../src/config/locate-declared.ts";
-import { ERRORS, PosthornError } from "../../../src/domain/errors.ts";
+import { ERRORS, findFault, PosthornError } from "../../../src/domain/errors.ts";
 import { EXPIRED_PAIR, SERVER_PAIR } from "../../support/certificates.ts";
 
 const cwd = mkdtempSync(join(tmpdir(), "posthorn-errors-"));
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
-/** The message of a start, which must end with 3. */
+/** What a start says, which must end with 3. */
 function refuse(yaml: string, env = {}, file?: string): string {
   writeFileSync(join(cwd, "posthorn.yaml"), yaml);
-  try {
-    checkFiles(loadConfig({ cwd, env, file }));
-  } catch (error) {
-    if (!(error instanceof PosthornError)) throw error;
-    expect(ERRORS[error.code].exitCode).toBe(3);
-    return error.message;
-  }
-  return "none";
+  const fault = findFault(() => checkFiles(loadConfig({ cwd, env, file })));
+  expect(fault === undefined ? 3 : ERRORS[fault.code].exitCode).toBe(3);
+  return fault?.message ?? "none";
 }
 
 const SUBSCRIPTION = `name: a, url: "https://e.example/x", events: ["#"]`;
