@@ -83,6 +83,7 @@ const DIRECTIONS = [
       "config/",
       "domain/errors.ts",
       "telemetry/activity.ts",
+      "telemetry/descriptor-output.ts",
       "telemetry/logger.ts",
       "registry/key-files.ts",
       "store/sqlite/thread-starts.ts",

@@ -98,7 +98,15 @@ function styleOf({ status }: AnsweredRequest): Style {
 function describeVerdict({ verdict, number, retryInMs = 0 }: EndedAttempt): Part {
   if (verdict === "delivered") return [number === 1 ? "delivered" : `delivered at attempt ${number}`, "green"];
   if (verdict === "dead") return ["dead letter", "red"];
-  return [`attempt ${number}, next in ${Math.max(1, Math.round(retryInMs / 1000))} s`, "yellow"];
+  return [`attempt ${number}, next in ${formatWait(retryInMs)}`, "yellow"];
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+function formatWait(ms: number): string {
+  if (ms < 2 * MINUTE_MS) return `${Math.max(1, Math.round(ms / 1000))} s`;
+  return ms < 2 * HOUR_MS ? `${Math.round(ms / MINUTE_MS)} min` : `${Math.round(ms / HOUR_MS)} h`;
 }
 
 /** As a clock on the wall shows it here. */

@@ -49,14 +49,21 @@ export function printTable(
 }
 
 /** `name  value` lines; a value that is not there is left out. */
-export function printFacts(facts: readonly (readonly [string, string | number | null | undefined])[]): void {
+export function printFacts(facts: Facts): void {
+  process.stdout.write(formatFacts(facts));
+}
+
+type Facts = readonly (readonly [string, string | number | null | undefined])[];
+
+export function formatFacts(facts: Facts): string {
   const paint = createPaint(findTerminal());
   const given = facts.filter(([, value]) => value !== null && value !== undefined && value !== "");
   const width = Math.max(...given.map(([name]) => name.length));
-  for (const [name, value] of given) {
+  const lines = given.map(([name, value]) => {
     const shown = paintWord(escapeControls(String(value)), paint);
-    process.stdout.write(`${paint("dim", name.padEnd(width))}  ${shown}\n`);
-  }
+    return `${paint("dim", name.padEnd(width))}  ${shown}\n`;
+  });
+  return lines.join("");
 }
 
 export function shorten(text: string, maxCharacters: number): string {

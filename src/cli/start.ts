@@ -12,12 +12,13 @@ import type { Gateway } from "../gateway.ts";
 import { writePrivateFile } from "../registry/key-files.ts";
 import { endEarlyThreads, startThreadsEarly } from "../store/sqlite/thread-starts.ts";
 import type { Activity } from "../telemetry/activity.ts";
-import { createLogger, type Logger } from "../telemetry/logger.ts";
+import { createDescriptorOutput } from "../telemetry/descriptor-output.ts";
+import { createLogger, type Logger, type LogOutput } from "../telemetry/logger.ts";
 import { createActivityLines } from "./activity-lines.ts";
 import { ADMIN_KEY_FILE } from "./connect.ts";
 import { describeFailure, findExitCode } from "./failure.ts";
 import { roomForBuffers } from "./heap.ts";
-import { note, print, printEscaped, printFacts } from "./output.ts";
+import { formatFacts, note } from "./output.ts";
 import { findTerminal } from "./terminal.ts";
 
 export interface StartFlags {
@@ -31,6 +32,7 @@ export interface StartFlags {
   json?: boolean;
 }
 
+const STDOUT = 1;
 /** The first descriptor that systemd hands over. */
 const FIRST_LISTEN_FD = 3;
 /** npm passes on a Ctrl+C that the terminal has already sent to the gateway itself: both are one wish. */
@@ -48,12 +50,15 @@ export async function runStart(flags: StartFlags): Promise<void> {
   const { config, warnings } = loaded;
   startThreadsEarly();
   const isTerminal = process.stdout.isTTY && json !== true;
+  // One for all that is shown: what is logged before the banner stands before it.
+  const output = createDescriptorOutput(STDOUT);
   const logger = createLogger({
     level: config.logLevel,
     file: config.logFile,
     maxBytes: config.limits.logFileMaxBytes,
     keep: config.limits.logFileKeep,
     pretty: isTerminal,
+    stdout: isTerminal ? output : undefined,
     hasColour: isTerminal && findTerminal().hasColour,
   });
   for (const detail of warnings) logger.warn({ detail }, "configuration warning");
@@ -74,7 +79,7 @@ export async function runStart(flags: StartFlags): Promise<void> {
   const { startGateway } = await import("../gateway.ts");
   const starting = startGateway(config, {
     logger,
-    activity: isTerminal && logger.isLevelEnabled("info") ? watchActivity() : undefined,
+    activity: isTerminal && logger.isLevelEnabled("info") ? watchActivity(output) : undefined,
     listenFd: findListenFd(env),
     onFatal() {
       hasStoreFailed = true;
@@ -93,10 +98,7 @@ export async function runStart(flags: StartFlags): Promise<void> {
   });
 
   try {
-    const gateway = await starting;
-    // What was logged before comes before.
-    logger.flush();
-    tell(gateway, config, isTerminal);
+    tell(await starting, config, isTerminal ? output : undefined);
   } catch (fault) {
     const error = locateDeclared(fault, loaded);
     if (!(error instanceof PosthornError)) logger.fatal({ error }, "the gateway could not start");
@@ -109,9 +111,9 @@ export async function runStart(flags: StartFlags): Promise<void> {
   await new Promise<never>(() => undefined);
 }
 
-function watchActivity(): Activity {
+function watchActivity(output: LogOutput): Activity {
   return createActivityLines({
-    write: printEscaped,
+    write: (line) => void output.write(`${line}\n`),
     findTerminal,
     now: Date.now,
     later: (run, ms) => void setTimeout(run, ms).unref(),
@@ -197,13 +199,13 @@ function findListenFd(env: Environment): number | undefined {
   return isMeant ? FIRST_LISTEN_FD : undefined;
 }
 
-function tell({ url, newAdminKey }: Gateway, { dataDir, dev }: Config, isTerminal: boolean): void {
-  if (!isTerminal) {
+/** On a terminal, if there is one. */
+function tell({ url, newAdminKey }: Gateway, { dataDir, dev }: Config, terminal: LogOutput | undefined): void {
+  if (terminal === undefined) {
     if (newAdminKey !== undefined) keepAdminKey(newAdminKey, dataDir);
     return;
   }
-  print(`\n  Posthorn ${VERSION}`);
-  printFacts([
+  const facts = formatFacts([
     ["  address", url],
     ["  API reference", `${url}/docs`],
     ["  data", dataDir],
@@ -212,7 +214,7 @@ function tell({ url, newAdminKey }: Gateway, { dataDir, dev }: Config, isTermina
     ["  stop", "Ctrl+C"],
     ["  next", "in another terminal"],
   ]);
-  print(`\n  ${nextStep(url, newAdminKey)}\n`);
+  terminal.write(`\n  Posthorn ${VERSION}\n${facts}\n  ${nextStep(url, newAdminKey)}\n\n`);
 }
 
 /** Who sees the key for the first time needs it there. On a line of its own, so that it fits a narrow terminal. */

@@ -72,7 +72,7 @@ function findDevelopmentFiles(paths: readonly string[]): string[] {
     /^bin\/(posthorn\.js|command\.js|command\.d\.ts)$/,
     /^docs\/[\w-]+(\/[\w-]+)*\.(md|json|svg|png)$/,
     /^deploy\/[\w.-]+\/[\w.-]+\.(json|ya?ml)$/,
-    /^dist\/(THIRD-PARTY-LICENCES\.txt|cli\/main\.js|chunks\/[\w.-]+\.js|.*-thread\.js|store\/migrations\/\w+\/\w+\.sql)$/,
+    /^dist\/(THIRD-PARTY-LICENCES\.txt|.*\.js|store\/migrations\/\w+\/\w+\.sql)$/,
   ];
   return paths.filter((path) => !allowed.some((pattern) => pattern.test(path)));
 }
