@@ -8,7 +8,9 @@ export function locateDeclared(error: unknown, { placeOf }: Pick<LoadedConfig, "
   if (fault === undefined) return error;
   const { noun, name, field = "", message } = fault;
   const found = placeOf(`${noun.replaceAll(" ", "_")}s`, name, field);
-  return found === undefined ? error : createConfigError([{ ...found, message: withoutField(message, field) }]);
+  if (found === undefined) return error;
+  const { place, path } = found;
+  return createConfigError([{ place, path: `${path} (${name})`, message: withoutField(message, field) }]);
 }
 
 /** Some messages begin with it. */

@@ -206,13 +206,13 @@ describe("a start that cannot work", () => {
     [
       "url",
       `subscriptions:\n  - { name: a, url: "ht!tp:/x", events: ["#"] }`,
-      "posthorn.yaml:2:21 subscriptions[0].url: ",
+      "posthorn.yaml:2:21 subscriptions[0].url (a): ",
     ],
-    ["kind", "sources:\n  - { name: a, kind: nosuch }", "posthorn.yaml:2:22 sources[0].kind: "],
+    ["kind", "sources:\n  - { name: a, kind: nosuch }", "posthorn.yaml:2:22 sources[0].kind (a): "],
     [
       "template",
       `subscriptions:\n  - { name: a, url: "https://e.example", events: ["#"],\n      template: { body: "{{ x" } }`,
-      "posthorn.yaml:3:25 subscriptions[0].template.body: ",
+      "posthorn.yaml:3:25 subscriptions[0].template.body (a): ",
     ],
   ])("names the line of a declared %s that only the gateway can judge, and ends with 3", async (_, yaml, place) => {
     await writeFile(join(folder.path, "posthorn.yaml"), yaml);

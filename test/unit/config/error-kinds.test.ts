@@ -99,10 +99,10 @@ describe("what only the gateway can say of something that is declared", () => {
 
   it("gets the file and the line", () => {
     expect(locate(fault("subscription", "a", "url", "url: it is not https."))).toBe(
-      "The configuration is not valid: posthorn.yaml:3:21 subscriptions[1].url: it is not https.",
+      "The configuration is not valid: posthorn.yaml:3:21 subscriptions[1].url (a): it is not https.",
     );
     expect(locate(fault("subscription", "a", undefined, "It is one too many."))).toContain(
-      "posthorn.yaml:3:5 subscriptions[1]: It is one too many.",
+      "posthorn.yaml:3:5 subscriptions[1] (a): It is one too many.",
     );
   });
 
