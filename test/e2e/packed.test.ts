@@ -97,14 +97,7 @@ describe("the package", () => {
 
   it("has no files of development", () => {
     expect(findDevelopmentFiles(packedFiles)).toEqual([]);
-    const others = [
-      "test/unit/a.test.ts",
-      "src/gateway.ts",
-      "dist/gateway.js",
-      "dist/chunks/a.js.map",
-      "bench/run.mjs",
-      ".env",
-    ];
+    const others = ["test/unit/a.test.ts", "src/gateway.ts", "dist/chunks/a.js.map", "bench/run.mjs", ".env"];
     expect(findDevelopmentFiles([...others, "README.md"])).toEqual(others);
   });
 
