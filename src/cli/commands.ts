@@ -3,7 +3,16 @@ import { PLUGINS } from "../plugins/plugins.ts";
 import { addAudit, addVerifyAudit, fillAudit } from "./audit-commands.ts";
 import { addBackup, addRestore } from "./backup-commands.ts";
 import { addClientOptions, addSend, addStatus, addTail } from "./client-commands.ts";
-import { addCompletion, addConfig, addDoctor, addSink, addStart, addVersion } from "./gateway-commands.ts";
+import {
+  addBench,
+  addCompletion,
+  addConfig,
+  addDoctor,
+  addSelftest,
+  addSink,
+  addStart,
+  addVersion,
+} from "./gateway-commands.ts";
 import { addQueueCommands } from "./queue-commands.ts";
 import type { Resource } from "./resources/resource.ts";
 
@@ -22,6 +31,8 @@ export const COMMANDS: readonly TopCommand[] = [
   { add: addSink },
   { add: addConfig },
   { add: addDoctor },
+  { add: addSelftest },
+  { add: addBench },
   { add: addStatus },
   { add: addSend },
   { add: addTail },
