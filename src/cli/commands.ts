@@ -1,9 +1,18 @@
 import type { Command } from "commander";
 import { PLUGINS } from "../plugins/plugins.ts";
-import { addAudit, addVerifyAudit } from "./audit-commands.ts";
+import { addAudit, addVerifyAudit, fillAudit } from "./audit-commands.ts";
 import { addBackup, addRestore } from "./backup-commands.ts";
 import { addClientOptions, addSend, addStatus, addTail } from "./client-commands.ts";
-import { addCompletion, addConfig, addDoctor, addSink, addStart, addVersion } from "./gateway-commands.ts";
+import {
+  addBench,
+  addCompletion,
+  addConfig,
+  addDoctor,
+  addSelftest,
+  addSink,
+  addStart,
+  addVersion,
+} from "./gateway-commands.ts";
 import { addQueueCommands } from "./queue-commands.ts";
 import type { Resource } from "./resources/resource.ts";
 
@@ -22,6 +31,8 @@ export const COMMANDS: readonly TopCommand[] = [
   { add: addSink },
   { add: addConfig },
   { add: addDoctor },
+  { add: addSelftest },
+  { add: addBench },
   { add: addStatus },
   { add: addSend },
   { add: addTail },
@@ -64,7 +75,7 @@ export const COMMANDS: readonly TopCommand[] = [
   group("alerts", "what the gateway finds wrong: list, acknowledge, mute", () => import("./resources/alerts.ts")),
   ...PLUGINS.map((plugin) => ({ add: (program: Command) => plugin.addCommands(program, { addClientOptions }) })),
   group("keys", "API keys", () => import("./resources/keys.ts")),
-  { add: addAudit },
+  { name: "audit", add: addAudit, fill: fillAudit },
   { add: addVerifyAudit },
   { add: addBackup },
   { add: addRestore },
