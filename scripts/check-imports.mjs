@@ -88,6 +88,7 @@ const DIRECTIONS = [
       "gateway.ts",
     ],
   },
+  { from: "cli/apply/", may: ["cli/", "config/", "domain/", "telemetry/terminal-text.ts", "deliver/senders/subscription-schema.ts"] },
   {
     from: "cli/resources/",
     may: ["cli/", "domain/", "deliver/senders/subscription-schema.ts", "registry/api-key.ts"],

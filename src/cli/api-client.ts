@@ -33,6 +33,8 @@ export interface ApiAnswer {
   text: string;
   /** The gateway's clock. */
   date: string | undefined;
+  /** The version of what was answered, where it has one. */
+  etag: string | undefined;
 }
 
 const TIMEOUT_MS = 30_000;
@@ -75,7 +77,13 @@ export function createApiClient(url: string, key: string | undefined): ApiClient
       throw explainUnreachable(url, error);
     }
     if (!response.ok && !expected.includes(response.status)) throw explainAnswer(url, response.status, text);
-    return { status: response.status, text, date: response.headers.get("date") ?? undefined };
+    const { headers: answered } = response;
+    return {
+      status: response.status,
+      text,
+      date: answered.get("date") ?? undefined,
+      etag: answered.get("etag") ?? undefined,
+    };
   }
 
   return {

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { PLUGINS } from "../plugins/plugins.ts";
+import { addApply, addDiff } from "./apply-commands.ts";
 import { addAudit, addVerifyAudit } from "./audit-commands.ts";
 import { addBackup, addRestore } from "./backup-commands.ts";
 import { addClientOptions, addSend, addStatus, addTail } from "./client-commands.ts";
@@ -25,6 +26,8 @@ export const COMMANDS: readonly TopCommand[] = [
   { add: addStatus },
   { add: addSend },
   { add: addTail },
+  { add: addDiff },
+  { add: addApply },
   group("events", "list events, show one, replay one", () => import("./resources/events.ts")),
   group("deliveries", "list deliveries, show one, retry or cancel one", () => import("./resources/deliveries.ts")),
   group(

@@ -30,7 +30,7 @@ export async function findId(client: ApiClient, of: Named, given: string): Promi
   throw new CommandFailure(`${ids.length} ${noun}s have the name "${given}": ${ids.join(", ")}. Use an id.`);
 }
 
-async function listAll(client: ApiClient, path: string): Promise<readonly Row[]> {
+export async function listAll(client: ApiClient, path: string): Promise<readonly Row[]> {
   const all: Row[] = [];
   let cursor: string | undefined;
   do {
