@@ -88,6 +88,10 @@ const DIRECTIONS = [
       "gateway.ts",
     ],
   },
+  {
+    from: "cli/trigger/",
+    may: ["cli/", "config/", "domain/", "plugins/plugins.ts", "receive/sources/samples/"],
+  },
   { from: "cli/apply/", may: ["cli/", "config/", "domain/", "telemetry/terminal-text.ts", "deliver/senders/subscription-schema.ts"] },
   {
     from: "cli/resources/",

@@ -4,7 +4,7 @@ import { connect, type ClientFlags } from "./connect.ts";
 import { CommandFailure, EXIT_FAILED, usageFailure } from "./failure.ts";
 import { countOf, note, print, printJson } from "./output.ts";
 import { openProgress } from "./progress.ts";
-import { readCount } from "./read-value.ts";
+import { HEADER, readCount, readPairs } from "./read-value.ts";
 import { findId, TENANT } from "./resources/find-by-name.ts";
 
 export interface SendFlags extends ClientFlags {
@@ -119,12 +119,10 @@ async function postWebhooks(
 ): Promise<void> {
   const path = `/webhook/${source.split("/").map(encodeURIComponent).join("/")}`;
   const contentType = flags.contentType ?? (isJson(data.toString("utf8")) ? "application/json" : undefined);
-  const headers: Record<string, string> = { ...(contentType !== undefined && { "content-type": contentType }) };
-  for (const header of flags.header ?? []) {
-    const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/.exec(header) ?? [];
-    if (name === undefined || value === undefined) throw usageFailure(`--header: "${header}" is not "Name: value".`);
-    headers[name] = value;
-  }
+  const headers = {
+    ...(contentType !== undefined && { "content-type": contentType }),
+    ...readPairs(flags.header ?? [], "--header", HEADER),
+  };
   const body = toBytes([data]);
   let next = 1;
   const post = async (): Promise<void> => {
