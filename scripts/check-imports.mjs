@@ -163,7 +163,7 @@ const BEHIND_LISTS = [
   { folder: /^plugins\/[^/]+\//, list: "plugins/plugins.ts", what: "a plugin" },
 ];
 
-const OUTGOING = ["cli/api-client.ts"];
+const OUTGOING = ["cli/api-client.ts", "cli/listen/local-server.ts"];
 const SOCKETS = ["deliver/wire/guarded-connect.ts", "deliver/wire/proxy-tunnel.ts"];
 const SERVERS = ["http/", "cli/sink.ts"];
 

@@ -5,7 +5,7 @@ import { addAudit, addVerifyAudit } from "./audit-commands.ts";
 import { addBackup, addRestore } from "./backup-commands.ts";
 import { addClientOptions, addSend, addStatus, addTail } from "./client-commands.ts";
 import { addCompletion, addConfig, addDoctor, addSink, addStart, addVersion } from "./gateway-commands.ts";
-import { addTrigger } from "./live-commands.ts";
+import { addListen, addTrigger } from "./live-commands.ts";
 import { addQueueCommands } from "./queue-commands.ts";
 import type { Resource } from "./resources/resource.ts";
 
@@ -27,6 +27,7 @@ export const COMMANDS: readonly TopCommand[] = [
   { add: addStatus },
   { add: addSend },
   { add: addTail },
+  { add: addListen },
   { add: addTrigger },
   { add: addDiff },
   { add: addApply },

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { addClientOptions } from "./client-commands.ts";
+import type { ListenFlags } from "./listen/run-listen.ts";
 import type { TriggerFlags } from "./trigger/run-trigger.ts";
 
 export function addTrigger(program: Command): void {
@@ -24,5 +25,35 @@ Examples:
     )
     .action(async (provider: string | undefined, event: string | undefined, flags: TriggerFlags) =>
       (await import("./trigger/run-trigger.ts")).runTrigger(provider, event, flags),
+    );
+}
+
+export function addListen(program: Command): void {
+  addClientOptions(program.command("listen [source-or-subscription]"))
+    .description("forward what comes in at a source, or what a subscription gets, to a local port")
+    .requiredOption("--to <url>", "the local server: http://localhost:3000/hooks, or a port")
+    .option("--from <when>", "where to begin: now, last (where it ended the last time), or a time like 15m", "last")
+    .option("--fail <status>", "send nothing, and show what the gateway would do with this answer")
+    .option("-v, --verbose", "show headers and bodies too")
+    .option("--no-wait", "do not wait for a local server that is away: leave the event out")
+    .option("--no-follow", "end when everything was forwarded that is there now")
+    .addHelpText(
+      "after",
+      `
+A source's requests are forwarded with their method, path, query, headers and bytes. Of a subscription the
+request is forwarded that its destination gets, with the gateway's signature (for keys with the scope admin).
+Its deliveries go on as usual: what the local server answers settles none of them.
+Without a name everything that comes in is forwarded.
+
+It comes back by itself when the connection is lost. How far it came is noted for the next time, so nothing
+is left out that came in meanwhile.
+
+Examples:
+  posthorn listen github --to http://localhost:3000/hooks
+  posthorn listen erp-orders --to 3000 --from 2h --verbose
+  posthorn listen erp-orders --to 3000 --fail 503`,
+    )
+    .action(async (given: string | undefined, flags: ListenFlags) =>
+      (await import("./listen/run-listen.ts")).runListen(given, flags),
     );
 }

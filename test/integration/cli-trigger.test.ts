@@ -102,11 +102,12 @@ describe("posthorn trigger", () => {
     await expect(runTrigger("github", "push", flagsFor({ secret: "x", to: "try-slack" }))).rejects.toThrow(
       "The source try-slack is of the kind slack, not github.",
     );
-    await gateway.put("/api/v1/sources/second-github", { kind: "github", secrets: ["another secret 1234"] });
+    const second = { name: "second-github", kind: "github", secrets: ["another secret 1234"] };
+    expect((await gateway.post("/api/v1/sources", second)).status).toBe(201);
     await expect(runTrigger("github", "push", flagsFor({ secret: "x" }))).rejects.toThrow(
       "2 sources are of the kind github: second-github, try-github. Name one with --to.",
     );
-    await gateway.delete("/api/v1/sources/second-github");
+    await gateway.request("DELETE", "/api/v1/sources/second-github");
   });
 
   it("sends as many as are wanted, and lists what there is", async () => {

@@ -167,6 +167,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /api/v1/subscriptions/:id/pause": { scope: "admin" },
   "POST /api/v1/subscriptions/:id/resume": { scope: "admin" },
 
+  "POST /api/v1/subscriptions/:id/preview": { scope: "admin" },
   "POST /api/v1/subscriptions/:id/test": { scope: "admin" },
 
   "POST /api/v1/subscriptions/:id/rotate-secret": { scope: "admin" },
