@@ -92,7 +92,10 @@ const DIRECTIONS = [
     from: "cli/trigger/",
     may: ["cli/", "config/", "domain/", "plugins/plugins.ts", "receive/sources/samples/"],
   },
-  { from: "cli/apply/", may: ["cli/", "config/", "domain/", "telemetry/terminal-text.ts", "deliver/senders/subscription-schema.ts"] },
+  {
+    from: "cli/apply/",
+    may: ["cli/", "config/", "domain/", "telemetry/terminal-text.ts", "deliver/senders/subscription-schema.ts"],
+  },
   {
     from: "cli/resources/",
     may: ["cli/", "domain/", "deliver/senders/subscription-schema.ts", "registry/api-key.ts"],

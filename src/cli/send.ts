@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { readAnswer, type ApiClient } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
-import { CommandFailure, EXIT_FAILED, usageFailure } from "./failure.ts";
+import { CommandFailure, EXIT_FAILED, EXIT_INTERRUPTED, usageFailure } from "./failure.ts";
 import { countOf, note, print, printJson } from "./output.ts";
 import { openProgress } from "./progress.ts";
 import { HEADER, readCount, readPairs } from "./read-value.ts";
@@ -46,6 +46,7 @@ export async function runSend(eventType: string | undefined, flags: SendFlags): 
   const count = readCount(flags.count, "--count", { min: 1, max: MAX_COUNT });
   const data = readData(flags.data);
   const summary = createSummary(count);
+  if (count > 1) process.once("SIGINT", summary.leave);
   if (flags.webhook === undefined) {
     if (eventType === undefined) throw usageFailure("Name an event type, or a source with --webhook.");
     refuseFlags(flags, ["contentType", "header"], "is for --webhook only");
@@ -58,6 +59,7 @@ export async function runSend(eventType: string | undefined, flags: SendFlags): 
     refuseFlags(flags, publishOnly, "cannot be used with --webhook");
     await postWebhooks(await connect(flags, { needsKey: false }), flags.webhook, data, flags, count, summary);
   }
+  process.off("SIGINT", summary.leave);
   summary.tell(flags.json === true);
 }
 
@@ -140,6 +142,8 @@ async function postWebhooks(
 interface Summary {
   add(sent: Sent): void;
   tell(isJson: boolean): void;
+  /** Somebody does not want to wait any longer. */
+  leave: () => void;
 }
 
 function createSummary(count: number): Summary {
@@ -158,6 +162,13 @@ function createSummary(count: number): Summary {
         firstProblem ??= `${sent.detail} (${sent.code})`;
       }
       progress.show(totals.sent);
+    },
+    leave() {
+      progress.close();
+      note(
+        `interrupted: ${totals.sent} of ${count} sent, and perhaps some more; the gateway delivers them without this command`,
+      );
+      process.exit(EXIT_INTERRUPTED);
     },
     tell(isJson) {
       progress.close();

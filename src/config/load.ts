@@ -145,7 +145,10 @@ function findEventTypesDir(
   return folder;
 }
 
-function readConfigFile({ file, env, cwd }: Pick<LoadInput, "file" | "env" | "cwd">, report: Report): LocatedMap | undefined {
+function readConfigFile(
+  { file, env, cwd }: Pick<LoadInput, "file" | "env" | "cwd">,
+  report: Report,
+): LocatedMap | undefined {
   const name = file ?? DEFAULT_FILE;
   let text: string;
   try {

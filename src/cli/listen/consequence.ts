@@ -10,7 +10,8 @@ import { countOf } from "../output.ts";
 export function describeConsequence(status: number | undefined, policy: RetryPolicySpec): string {
   if (status !== undefined && status >= 200 && status < 300) return "the delivery would be done";
   if (status === 410) return "the delivery would be dead, and the subscription suspended";
-  if (status !== undefined && !isTransientStatus(status)) return "the delivery would be dead: such an answer is not retried";
+  if (status !== undefined && !isTransientStatus(status))
+    return "the delivery would be dead: such an answer is not retried";
   const { delaysMs } = resolveRetryPolicy(policy);
   const [first] = delaysMs;
   if (first === undefined) return "the delivery would be dead: the subscription has no retries";
@@ -19,5 +20,9 @@ export function describeConsequence(status: number | undefined, policy: RetryPol
 }
 
 function formatDelay(ms: number): string {
-  return ms < 60_000 ? `${ms / 1000} s` : ms < 3_600_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
+  return ms < 60_000
+    ? `${ms / 1000} s`
+    : ms < 3_600_000
+      ? `${Math.round(ms / 60_000)} min`
+      : `${Math.round(ms / 3_600_000)} h`;
 }

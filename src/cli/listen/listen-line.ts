@@ -32,10 +32,7 @@ export function describeAnswer(status: number | string, durationMs: number | und
 }
 
 /** Headers and body, for `--verbose`; whatever senders wrote moves no cursor. */
-export function describeWhole(
-  headers: readonly (readonly [name: string, value: string])[],
-  body: Buffer,
-): string {
+export function describeWhole(headers: readonly (readonly [name: string, value: string])[], body: Buffer): string {
   const lines = headers.map(([name, value]) => `    ${escapeControls(`${name}: ${value}`)}`);
   return [...lines, ...describeBody(body)].join("\n");
 }
@@ -50,5 +47,11 @@ function describeBody(body: Buffer): readonly string[] {
   const isText = Buffer.from(text, "utf8").equals(body.subarray(0, MAX_SHOWN_BYTES)) && !text.includes("\0");
   if (!isText) return ["", `    (${formatBytes(body.length)} that are no text)`];
   const more = body.length > MAX_SHOWN_BYTES ? [`    … ${formatBytes(body.length - MAX_SHOWN_BYTES)} more`] : [];
-  return ["", ...escapeLines(text).split("\n").map((line) => `    ${line}`), ...more];
+  return [
+    "",
+    ...escapeLines(text)
+      .split("\n")
+      .map((line) => `    ${line}`),
+    ...more,
+  ];
 }

@@ -38,9 +38,7 @@ export async function findListened(client: ApiClient, given: string | undefined)
     );
   }
   if (meant.length > 1) {
-    throw new CommandFailure(
-      `${meant.length} subscriptions have the name "${given}": ${idsOf(meant)}. Use an id.`,
-    );
+    throw new CommandFailure(`${meant.length} subscriptions have the name "${given}": ${idsOf(meant)}. Use an id.`);
   }
   const [subscription] = meant;
   if (subscription !== undefined) return toSubscription(subscription, pathTokens);

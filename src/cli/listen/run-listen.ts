@@ -184,7 +184,8 @@ function createForwarder(client: ApiClient, listened: Listened, options: Forward
     const policy = listened.subscription?.retryPolicy;
     const consequence = policy === undefined ? describeForSource(fail) : describeConsequence(status, policy);
     if (flags.json === true) {
-      const said = "error" in answer ? { error: answer.error } : { status: answer.status, duration_ms: answer.durationMs };
+      const said =
+        "error" in answer ? { error: answer.error } : { status: answer.status, duration_ms: answer.durationMs };
       return printJson({ event_id: event.event_id, event_type: event.event_type, ...said, consequence });
     }
     const durationMs = "error" in answer || fail !== undefined ? undefined : answer.durationMs;

@@ -19,7 +19,11 @@ export interface SampleSource {
 }
 
 /** The source that is named, or the only one of its kind. */
-export async function findSource(client: ApiClient, { kind }: Sample, given: string | undefined): Promise<SampleSource> {
+export async function findSource(
+  client: ApiClient,
+  { kind }: Sample,
+  given: string | undefined,
+): Promise<SampleSource> {
   const source = given === undefined ? await findOnly(client, kind) : await getNamed(client, kind, given);
   const { name, options, secrets, path_token: token } = source;
   return {
@@ -53,7 +57,10 @@ async function getNamed(client: ApiClient, kind: string, name: string): Promise<
 }
 
 async function readPath(client: ApiClient, name: string): Promise<string> {
-  const { path } = readAnswer(client, await client.get(`/api/v1/sources/${encodeURIComponent(name)}/path-token`)) as Row;
+  const { path } = readAnswer(
+    client,
+    await client.get(`/api/v1/sources/${encodeURIComponent(name)}/path-token`),
+  ) as Row;
   return asText(path) ?? "";
 }
 

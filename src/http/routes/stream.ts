@@ -65,7 +65,10 @@ export interface StreamRouteOptions {
   store: Pick<Store, "reads">;
 }
 
-export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, keys, store }: StreamRouteOptions): void {
+export function addStreamRoute(
+  app: FastifyInstance,
+  { streams, subscriptions, keys, store }: StreamRouteOptions,
+): void {
   function readAfter(request: FastifyRequest<{ Querystring: StreamQuery }>): StreamRequest["after"] {
     const given = request.headers["last-event-id"];
     const id = typeof given === "string" && given !== "" ? given : request.query.last_event_id;

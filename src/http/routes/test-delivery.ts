@@ -62,7 +62,9 @@ export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliver
       const event = await options.store.reads.findEvent(body.event_id, subscription.tenantId);
       const content = event && (await options.store.reads.loadEvent(event.seq));
       if (event === undefined || content === undefined) {
-        throw new PosthornError("not_found", `There is no event ${body.event_id} of its tenant.`, { field: "event_id" });
+        throw new PosthornError("not_found", `There is no event ${body.event_id} of its tenant.`, {
+          field: "event_id",
+        });
       }
       refuseErased(event);
       const shown = await options.senders.preview({

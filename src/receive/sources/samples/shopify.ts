@@ -20,5 +20,7 @@ export const shopify: Sample = {
     "orders/paid": told("orders/paid", { id: 820_982_911, financial_status: "paid" }),
     "products/update": told("products/update", { id: 788_032_119, title: "Milk, 1 l" }),
   },
-  sign: ({ body }, { secret }) => ({ headers: { "x-shopify-hmac-sha256": hmacOf("sha256", secret, [body], "base64") } }),
+  sign: ({ body }, { secret }) => ({
+    headers: { "x-shopify-hmac-sha256": hmacOf("sha256", secret, [body], "base64") },
+  }),
 };
