@@ -122,12 +122,12 @@ describe("posthorn listen", () => {
   });
 
   it("forwards what a subscription gets, in its format and signed with its secret", async () => {
-    const { id, secret = "" } = await gateway.subscribe({
+    const { id, secret } = await gateway.subscribe({
       name: "erp",
       url: "http://127.0.0.1:9/never",
       events: ["order.*"],
       headers: { "X-Key": "own-secret" },
-    } as never);
+    });
     await listen("erp", { from: "now" });
     await gateway.publish({ event_type: "order.created", payload: { id: 7 } });
     await listen("erp");
@@ -138,7 +138,7 @@ describe("posthorn listen", () => {
       ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => [name, String(headers[name])]),
     );
     expect(() => new Webhook(secret).verify(body, signed)).not.toThrow();
-    expect(() => new Webhook(secret).verify(Buffer.from("{}"), signed)).toThrow();
+    expect(() => new Webhook(secret).verify(Buffer.from("{}"), signed)).toThrow("No matching signature");
     expect(headers["x-webhook-id"]).toMatch(/^dlv_/);
     expect(headers).not.toHaveProperty("x-key");
     expect(noted.join("")).toContain(`the subscription erp (${id})`);

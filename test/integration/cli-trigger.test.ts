@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey } from "node:crypto";
+import { createPrivateKey } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
 import { loadSamples } from "../../src/cli/trigger/samples.ts";
@@ -54,9 +54,6 @@ const tried: readonly Tried[] = samples.flatMap(({ kind, events, needsSecret }) 
 });
 
 beforeAll(async () => {
-  expect(createPublicKey(ED25519).export({ format: "der", type: "spki" }).subarray(-32).toString("hex")).toBe(
-    sources.find(({ kind }) => kind === "discord")?.secrets[0],
-  );
   gateway = await startTestGateway({ yaml: stringify({ sources }) });
 });
 afterAll(() => gateway.close());

@@ -14,7 +14,7 @@ export interface DeclaredKind {
   readonly noun: string;
   readonly path: string;
   /** What may be declared of it, with what holds when nothing is said. */
-  readonly fields: Readonly<Record<string, object>>;
+  readonly fields: Readonly<Record<string, { default?: unknown } | undefined>>;
   /** What tells one from others, in the file and at the gateway. */
   keyOf(thing: Row): string;
   /** Under which it is put. */
@@ -89,6 +89,6 @@ export function labelOf(kind: DeclaredKind, thing: Row): string {
 
 /** Nothing that was said is the same as what holds then. */
 export function isSameValue({ fields }: DeclaredKind, field: string, one: unknown, other: unknown): boolean {
-  const usual = (fields[field] as { default?: unknown } | undefined)?.default ?? null;
+  const usual = fields[field]?.default ?? null;
   return JSON.stringify(one ?? usual) === JSON.stringify(other ?? usual);
 }

@@ -41,7 +41,7 @@ export function showPlanAsJson({ steps, unchanged, skipped, refused }: Plan, isA
   });
 }
 
-export function summarise(steps: readonly Step[], unchanged: number): string {
+function summarise(steps: readonly Step[], unchanged: number): string {
   const count = (act: Step["act"]) => steps.filter((step) => step.act === act).length;
   return `${count("create")} to create, ${count("change")} to change, ${count("delete")} to delete, ${unchanged} unchanged`;
 }

@@ -60,16 +60,14 @@ function describeEvent({ event_id: id, outcome, cause }: Row, moment: Moment): s
 }
 
 /** The gateway keeps them by source. */
-async function listRequests({ query: { limit, cursor: _, ...query }, flags }: Call): Promise<void> {
+async function listRequests({ query, flags }: Call): Promise<void> {
+  const { limit } = query;
   const client = await connect(flags);
   const given = asText(flags["source"]);
   const names = given === undefined ? (await listAll(client, SOURCES)).map(({ name }) => asText(name)) : [given];
   const pages = await Promise.all(
     names.map(async (name) => {
-      const answer = await client.get(placeOf({ path: SOURCES }, name, "/requests"), {
-        ...query,
-        limit: String(limit),
-      });
+      const answer = await client.get(placeOf({ path: SOURCES }, name, "/requests"), { limit: String(limit) });
       return (readAnswer(client, answer) as { data: Row[] }).data;
     }),
   );
