@@ -1,8 +1,10 @@
+import type { TProperties } from "typebox";
 import type { DeclaredList } from "../../config/load.ts";
 import { SUBSCRIPTION_FIELDS } from "../../deliver/senders/subscription-schema.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { EventTypeInput } from "../../domain/event-type.ts";
 import { stableId } from "../../domain/ids.ts";
+import { fillIn } from "../../domain/shape.ts";
 import { SourceInput } from "../../domain/source.ts";
 import { TargetInput } from "../../domain/target.ts";
 import { TenantInput } from "../../domain/tenant.ts";
@@ -14,7 +16,7 @@ export interface DeclaredKind {
   readonly noun: string;
   readonly path: string;
   /** What may be declared of it, with what holds when nothing is said. */
-  readonly fields: Readonly<Record<string, { default?: unknown } | undefined>>;
+  readonly fields: TProperties;
   /** What tells one from others, in the file and at the gateway. */
   keyOf(thing: Row): string;
   /** Under which it is put. */
@@ -89,6 +91,6 @@ export function labelOf(kind: DeclaredKind, thing: Row): string {
 
 /** Nothing that was said is the same as what holds then. */
 export function isSameValue({ fields }: DeclaredKind, field: string, one: unknown, other: unknown): boolean {
-  const usual = fields[field]?.default ?? null;
+  const { [field]: usual = null } = fillIn(fields, {}) as Row;
   return JSON.stringify(one ?? usual) === JSON.stringify(other ?? usual);
 }
