@@ -46,6 +46,8 @@ export const RESOURCE: Resource = {
     list: {
       help: "list the requests that were rejected or ignored, of all sources, the latest first",
       flags: [flag("--source <name>", "only of this source, declared or not", { place: "here" })],
+      // The gateway keeps them by source.
+      path: ({ flags, args: [source] }) => requestsOf(asText(flags["source"]) ?? source),
       run: listRequests,
     },
     show: { help: "show a request and what became of it" },
@@ -59,7 +61,10 @@ function describeEvent({ event_id: id, outcome, cause }: Row, moment: Moment): s
   return `${asText(id) ?? "-"} ${because([outcome, cause], moment)}`;
 }
 
-/** The gateway keeps them by source. */
+function requestsOf(source: string | undefined): string {
+  return placeOf({ path: SOURCES }, source, "/requests");
+}
+
 async function listRequests({ query, flags }: Call): Promise<void> {
   const { limit } = query;
   const client = await connect(flags);
@@ -67,7 +72,7 @@ async function listRequests({ query, flags }: Call): Promise<void> {
   const names = given === undefined ? (await listAll(client, SOURCES)).map(({ name }) => asText(name)) : [given];
   const pages = await Promise.all(
     names.map(async (name) => {
-      const answer = await client.get(placeOf({ path: SOURCES }, name, "/requests"), { limit: String(limit) });
+      const answer = await client.get(requestsOf(name), { limit: String(limit) });
       return (readAnswer(client, answer) as { data: Row[] }).data;
     }),
   );
