@@ -59,7 +59,7 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
 
   app.get<{ Params: { id: string } }>(
     "/api/v1/events/:id",
-    { config: { scope: "read" }, schema: { summary: "Read an event with its body and its deliveries" } },
+    { config: { scope: "read" }, schema: { summary: "Get an event with its body and deliveries" } },
     async (request, reply) => {
       const event = await getEvent(request.params.id, request.caller?.tenantId);
       const { rows: deliveries } = await store.reads.listDeliveries({ eventSeq: event.seq }, FIRST_DELIVERIES);
@@ -73,7 +73,7 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
     "/api/v1/events/:id/replay",
     {
       config: { scope: "admin" },
-      schema: { summary: "Deliver an event again", body: Type.Union([ReplayBody, Type.Null()]) },
+      schema: { summary: "Replay an event", body: Type.Union([ReplayBody, Type.Null()]) },
     },
     async (request, reply) => {
       const event = await getEvent(request.params.id, request.caller?.tenantId);

@@ -97,10 +97,10 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
   const [one, several] = words;
   const summaries = {
     list: `List ${several}`,
-    make: `Make ${one}`,
-    read: `Read ${one}`,
-    replace: `Make or replace ${one}`,
-    change: `Change ${one}`,
+    make: `Create ${one}`,
+    read: `Get ${one}`,
+    replace: `Create or replace ${one}`,
+    change: `Update ${one}`,
     remove: `Delete ${one}`,
     ...resource.summaries,
   };
