@@ -88,7 +88,10 @@ export function renderDeclaration(name: string, schema: Schema, all: Readonly<Re
   return `${comment}export interface ${name}${extension} {\n${renderMembers(schema, "", inherited)}}\n`;
 }
 
-function describe({ description, default: preset }: Schema): string {
+/** Of what may be left out, the branch that is not null speaks. */
+function describe(schema: Schema): string {
+  const branch = ((schema["anyOf"] ?? []) as Schema[]).find(({ type }) => type !== "null");
+  const { description, default: preset } = { ...branch, ...schema };
   const text = typeof description === "string" ? description : "";
   if (preset === undefined || preset === null) return text;
   return [text, `Default: \`${JSON.stringify(preset)}\``].filter(Boolean).join(". ");

@@ -21,19 +21,33 @@ export interface PublishInput {
   event_type: string;
   /** The event itself; delivered byte for byte as it is written here */
   payload: Record<string, unknown>;
+  /** Unique per tenant: publishing it again changes nothing. Made by the gateway when not given */
   event_id?: string | null | undefined;
+  /** Version of the payload's schema. Default: `"1.0"` */
   event_version?: string | null | undefined;
+  /** Which system says so. Default: `"api"` */
   source?: string | null | undefined;
+  /** What it is called there */
   source_id?: string | null | undefined;
+  /** Whose event it is. Only a key without a tenant may say; else it is the key's, or `default` */
   tenant_id?: string | number | null | undefined;
+  /** Who caused it */
   user_id?: string | number | null | undefined;
+  /** During which session */
   session_id?: string | null | undefined;
+  /** When it happened; when it arrived, if not given */
   timestamp?: string | number | null | undefined;
+  /** Taken, because producers write out their whole model; what counts is when the gateway has it on disk */
   published_at?: string | null | undefined;
+  /** Which waiting deliveries go first. Default: `"normal"` */
   priority?: "critical" | "high" | "normal" | "low" | null | undefined;
+  /** Events with the same key reach an ordered subscription in the order in which they were accepted */
   ordering_key?: string | null | undefined;
+  /** Not delivered before this time (RFC 3339) */
   deliver_at?: string | null | undefined;
+  /** What is undelivered at this time (RFC 3339) becomes a dead letter */
   expires_at?: string | null | undefined;
+  /** More about the event, for filters and readers */
   metadata?: Record<string, unknown> | null | undefined;
 }
 
@@ -87,6 +101,7 @@ export interface Status {
     /** In a row */
     failures: number;
     last_error: string | null;
+    /** Attempts per second that it is held to; null for no limit */
     rate_per_s: number | null;
   })[];
   /** Only those with a secret or token that can be guessed, from a version that took it; and those whose queue cannot be taken from */
@@ -103,6 +118,7 @@ export interface Status {
     name: string;
     /** `unused` until something takes from it or sends to it */
     state: "unused" | "connecting" | "connected" | "failed";
+    /** Why it is away, and what to do */
     reason: string | null;
     next_try_at: string | null;
   })[];
@@ -123,11 +139,15 @@ export interface Status {
     last_error: string;
   }[];
   retention: {
+    /** How long events are kept; null for ever */
     days: number | null;
     oldest_event_at: string | null;
+    /** About how many are to be deleted now */
     due_events: number | null;
     complete_until: string | null;
+    /** For how long some of these have been due */
     behind_s: number | null;
+    /** By the speed of the last run */
     remaining_s: number | null;
     running: boolean;
     last_run_at: string | null;
@@ -160,6 +180,7 @@ export interface Event {
   content_type: string | null;
   /** Of the body, in bytes */
   size: number;
+  /** Somebody had its body erased then */
   body_erased_at: string | null;
   /** How many values were replaced before it was stored */
   masked: number;
@@ -189,8 +210,10 @@ export interface Delivery {
   event_type: string;
   tenant_id: string;
   subscription_id: string;
+  /** As it is called now; null when it was deleted */
   subscription_name: string | null;
   status: "pending" | "sending" | "delivered" | "dead" | "cancelled";
+  /** Why it waits; `unknown_kind`: this release does not know the kind of its destination; `queue_mode`: an operator said so; `throttled` is told only of a test */
   hold_reason: "paused" | "suspended" | "unknown_kind" | "destination_down" | "queue_mode" | "ordering_key" | "throttled" | null;
   /** One more with every replay */
   generation: number;
@@ -225,6 +248,7 @@ export interface StreamEvent extends Event {
 }
 
 export interface StreamAttempt extends Delivery {
+  /** Null where the subscription was deleted */
   subscription_name: string | null;
   /** Of the event */
   source: string;
@@ -247,6 +271,7 @@ export interface StreamReady {
 export interface StreamGap {
   /** `deleted`: events that lay in between are gone, by retention or by hand; `unknown_position`: the id is of another store, or of one that was put back from a backup since, and the stream begins with what comes next */
   reason: "deleted" | "unknown_position";
+  /** Nothing that came in since then is missing; null: as of now */
   complete_since: string | null;
 }
 
@@ -270,10 +295,12 @@ export interface Attempt {
   duration_ms: number;
   result: "success" | "failed" | "timeout" | "connection_error" | "blocked" | "error";
   url: string | null;
+  /** Which the name resolved to */
   address: string | null;
   request_headers: Record<string, string | string[]> | null;
   response_code: number | null;
   response_headers: Record<string, string | string[]> | null;
+  /** Its first 8 KB */
   response_body: string | null;
   record?: Record<string, unknown> | null | undefined;
   error: string | null;
@@ -285,6 +312,7 @@ export interface Replay {
   id: string;
   kind: "dead_letters" | "events" | "recover" | "cancel" | "purge";
   status: "running" | "paused" | "completed" | "cancelled" | "failed";
+  /** Null: of all tenants */
   tenant_id: string | null;
   filter: ReplayFilter;
   /** Deliveries that it found, counted when it began */
@@ -296,6 +324,7 @@ export interface Replay {
   skipped: number;
   /** Their subscription is gone */
   failed: number;
+  /** Why it has the status `failed` */
   error: string | null;
   created_at: string;
   started_at: string;
@@ -345,13 +374,16 @@ export interface Request {
   headers: Record<string, string | string[]>;
   size: number;
   outcome: "accepted" | "rejected" | "ignored";
+  /** The code of the error; or `duplicate`, `filtered`, `invalid`, or what its kind says */
   cause: string | null;
   events: ({
     event_id: string | null;
     outcome: "accepted" | "rejected" | "ignored";
+    /** The code of the error; or `duplicate`, `filtered`, `invalid`, or what its kind says */
     cause: string | null;
   })[];
   replayed_at: string | null;
+  /** The id of the key */
   replayed_by: string | null;
   replay_event_ids: string[];
 }
@@ -387,6 +419,7 @@ export interface Source {
   content_types: string[] | null;
   /** Seconds in which the sender must have its answer */
   answer_within: number | null;
+  /** Null: as its kind says */
   event_type: string | null;
   /** `header:NAME` or `body:/json/pointer` */
   id_from: string | null;
@@ -402,6 +435,7 @@ export interface Source {
   refuse_replays: boolean;
   /** JSON Pointers and `header:NAME`: their values are stored and delivered as `"***"`. The signature is verified before */
   mask: string[];
+  /** Masked, but in the answer to create */
   path_token: string | null;
   /** Settings of the kind */
   options: Record<string, unknown>;
@@ -483,9 +517,13 @@ export interface SourceChange {
   content_types?: string[] | null | undefined;
   /** Seconds in which the sender must have its answer */
   answer_within?: number | null | undefined;
+  /** `{source}` stands for the source's name, `{type}` for the type that its kind finds; kinds that find one have the default `{type}`. Default: `"webhook.{source}"` */
   event_type?: string | null | undefined;
+  /** `header:NAME` or `body:/json/pointer` */
   id_from?: string | null | undefined;
+  /** `header:NAME` or `body:/json/pointer` */
   ordering_key_from?: string | null | undefined;
+  /** `header:NAME` or `body:/json/pointer` */
   priority_from?: string | null | undefined;
   /** Patterns of the event types that are let through, with the kind's name in front or without */
   only?: string[] | null | undefined;
@@ -600,6 +638,7 @@ export interface Subscription {
   warnings?: string[] | undefined;
   /** Who may change it; `contact`: it is one of its tenant, and changed there */
   managed_by: "api" | "config" | "former_config" | "contact";
+  /** The key that made it */
   created_by: string | null;
   created_at: string;
   updated_at: string;
@@ -611,9 +650,13 @@ export interface Subscription {
     last_delivery: string | null;
     open_count: number;
     dead_count: number;
+    /** Null without attempts */
     success_rate_1h: number | null;
+    /** Null without attempts */
     success_rate_24h: number | null;
+    /** Of the attempts of the last 24 hours */
     latency_p50_ms: number | null;
+    /** Of the attempts of the last 24 hours */
     latency_p99_ms: number | null;
   };
 }
@@ -845,8 +888,10 @@ export interface ParkedMessage {
   /** As the broker finds it again: a number, its own id, or a hash of the body */
   id: string;
   message_id: string | null;
+  /** As whoever parked it says; RabbitMQ's own: rejected, expired … */
   reason: string | null;
   description: string | null;
+  /** Where it came from and goes back to; null: nothing tells */
   queue: string | null;
   subject: string | null;
   content_type: string | null;
@@ -874,6 +919,7 @@ export interface StatisticsWindow {
   attempt_count: number;
   success_count: number;
   failure_count: number;
+  /** Null without attempts */
   success_rate: number | null;
   latency_p50_ms: number | null;
   latency_p99_ms: number | null;
@@ -885,6 +931,7 @@ export interface StatisticsWindow {
     attempt_count: number;
     success_count: number;
     failure_count: number;
+    /** Null without attempts */
     success_rate: number | null;
     latency_p50_ms: number | null;
     latency_p99_ms: number | null;
@@ -892,6 +939,7 @@ export interface StatisticsWindow {
 }
 
 export interface Statistics {
+  /** Null: of all tenants */
   tenant_id: string | null;
   events: {
     accepted: number;
@@ -935,6 +983,7 @@ export interface Target {
   preset: "n8n" | null;
   /** Where it is; a preset finds its health check there */
   url: string | null;
+  /** Null: a delivery finds out whether it is back */
   health_url: string | null;
   /** Seconds between health checks */
   health_interval_s: number;
@@ -955,8 +1004,10 @@ export interface Target {
   subscriptions: string[];
   /** `QUEUE`: deliveries wait until it is back */
   mode: "NORMAL" | "QUEUE";
+  /** What an operator said */
   forced: "NORMAL" | "QUEUE" | null;
   since: string | null;
+  /** Why it came into its mode; null when it was never in another */
   reason: string | null;
   health: "ok" | "error";
   checked_at: string | null;
@@ -996,14 +1047,23 @@ export interface TargetInput {
 }
 
 export interface TargetChange {
+  /** What is known of such a target, for all subscriptions that send to it */
   preset?: "n8n" | null | undefined;
+  /** Where it is; a preset finds its health check there */
   url?: string | null | undefined;
+  /** Answers 2xx and `{"status":"ok"}` while it is well */
   health_url?: string | null | undefined;
+  /** Seconds between health checks. Default: `60` */
   health_interval_s?: number | null | undefined;
+  /** Failures in a row that lead to QUEUE. Default: `3` */
   failures_to_open?: number | null | undefined;
+  /** Successful health checks in a row that lead back to NORMAL, once all that waits was tried. Default: `3` */
   successes_to_close?: number | null | undefined;
+  /** How many are tried at once in QUEUE. Default: `32` */
   batch_size?: number | null | undefined;
+  /** Seconds between rounds in QUEUE. Default: `30` */
   idle_wait_s?: number | null | undefined;
+  /** Larger bodies are not sent: they become dead letters (`too_large`) */
   max_bytes?: number | null | undefined;
   description?: string | null | undefined;
 }
@@ -1167,6 +1227,7 @@ export interface Key {
   /** The tenant that it is bound to; null for all of them */
   tenant_id: string | null;
   expires_at: string | null;
+  /** How the key begins */
   prefix: string | null;
   status: "active" | "expired" | "revoked";
   created_at: string;
@@ -1268,6 +1329,7 @@ export interface RotationWithSecret extends Rotation {
 
 export interface Rotation {
   id: string;
+  /** Until then both secrets sign */
   overlap_ends_at: string | null;
   secrets: ({
     state: "current" | "next" | "previous";
@@ -1320,15 +1382,21 @@ export interface AuditEntry {
   at: string;
   /** `key:ID`, `config`, `gateway` or `local:USER` */
   actor: string;
+  /** Method and route, or the command */
   via: string | null;
+  /** Where the request came from */
   address: string | null;
   act: string;
   /** What it is about */
   kind: string;
   id: string;
+  /** Whose it is */
   tenant_id: string | null;
+  /** What was different before; secrets are masked */
   before: Record<string, unknown> | null;
+  /** What is different now; secrets are masked */
   after: Record<string, unknown> | null;
+  /** What else is known: why, how many */
   details: Record<string, unknown> | null;
   /** What it said was erased with its tenant */
   erased: boolean;
@@ -1339,6 +1407,7 @@ export interface AuditEntry {
 export interface Alert {
   id: string;
   rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  /** Null for one of the whole gateway */
   tenant_id: string | null;
   status: "active" | "cleared";
   severity: "info" | "warning" | "critical";
@@ -1354,6 +1423,7 @@ export interface Alert {
   causes: ({
     /** What it goes by, for `mute` */
     cause: string;
+    /** Whose it is, in alerts of the whole gateway */
     tenant_id: string | null;
     name: string;
     value: number;
@@ -1370,6 +1440,7 @@ export interface Alert {
   /** Nothing is told of it now */
   muted: boolean;
   mutes: ({
+    /** Null: the rule, for its tenant or for the gateway */
     cause: string | null;
     until: string | null;
     at: string;
@@ -1409,11 +1480,13 @@ export interface AlertRule {
   clears_after: number;
   /** Least time between two messages that it fired */
   cool_down_s: number;
+  /** At the last evaluation; null when nothing was measured */
   worst_value: number | null;
   /** How many values there were */
   measured: number;
   /** How many of them are bad */
   bad_now: number;
+  /** The id of its alert for the whole gateway */
   active_alert: string | null;
 }
 
@@ -1440,6 +1513,7 @@ export interface ValidationVersion {
   created_by: string;
   /** Whether this version ended the one before */
   deleted: boolean;
+  /** The version that it brought back */
   restored_from: number | null;
   in_force: boolean;
 }
@@ -1447,6 +1521,7 @@ export interface ValidationVersion {
 export interface ValidationTryOut {
   valid: boolean;
   endpoint: string;
+  /** Whose validation it was: the endpoint's own or `default`; null where there is none */
   validation: string | null;
   /** At most 100 */
   errors: ({
@@ -1553,7 +1628,9 @@ export interface WebhookDeliveryDead {
   /** Of the subscription */
   name: string;
   reason: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | null;
+  /** Null when it died without an attempt */
   last_error: string | null;
+  /** The same, or the reason */
   error: string | null;
   attempts: number;
 }
@@ -1561,6 +1638,7 @@ export interface WebhookDeliveryDead {
 export interface GatewayModeChanged {
   /** Its name; that of the subscription when it is the subscription's own */
   target: string;
+  /** The id of that subscription; null when several share it */
   webhook_id: string | null;
   /** `QUEUE`: deliveries wait, and are tried from time to time */
   mode: "NORMAL" | "QUEUE";
@@ -1571,6 +1649,7 @@ export interface GatewayModeChanged {
   forced: boolean;
   /** In a row */
   failures: number;
+  /** Of its URL; the rest of which may hold a token */
   url_host: string | null;
 }
 
@@ -1589,8 +1668,11 @@ export interface AlertFired {
   /** In one line, for a chat or a phone */
   summary: string;
   description: string;
+  /** The worst of its causes */
   subject: string | null;
+  /** With `validation_broken`: whose validation it is */
   endpoint: string | null;
+  /** What is known of that cause */
   reason: string | null;
   /** How many causes it has */
   count: number;
@@ -1598,6 +1680,7 @@ export interface AlertFired {
   causes: ({
     /** What it goes by, for `mute` */
     cause: string;
+    /** Whose it is, in alerts of the whole gateway */
     tenant_id: string | null;
     name: string;
     value: number;
@@ -1620,8 +1703,11 @@ export interface AlertCleared {
   severity: "info" | "warning" | "critical";
   summary: string;
   description: string;
+  /** The worst of its causes */
   subject: string | null;
+  /** With `validation_broken`: whose validation it is */
   endpoint: string | null;
+  /** What is known of that cause */
   reason: string | null;
   /** How many causes it has */
   count: number;
@@ -1629,6 +1715,7 @@ export interface AlertCleared {
   causes: ({
     /** What it goes by, for `mute` */
     cause: string;
+    /** Whose it is, in alerts of the whole gateway */
     tenant_id: string | null;
     name: string;
     value: number;
@@ -1730,7 +1817,9 @@ export interface EventsListQuery {
 
 export interface EventsListPage {
   data: Event[];
+  /** For `cursor`; null on the last page */
   next_cursor: string | null;
+  /** All since then was searched; null when all was */
   searched_until: string | null;
   /** Bodies too large for a search by `text` */
   skipped_bodies?: number | undefined;
@@ -1977,6 +2066,7 @@ export interface SourcesListRequestsQuery {
 export interface RequestsReplayAnswer extends Request {
   result: {
     outcome: "accepted" | "ignored";
+    /** The code of the error; or `duplicate`, `filtered`, `invalid`, or what its kind says */
     cause: string | null;
   };
 }
@@ -2070,6 +2160,7 @@ export interface SubscriptionsListQuery {
 export interface SubscriptionsDeleteAnswer {
   id: string;
   cancelled_deliveries: number;
+  /** The replay that cancels the rest, when there are many */
   job_id: string | null;
 }
 
@@ -2212,6 +2303,7 @@ export interface TemplatesPreviewAnswer {
     name: string;
     text: string;
   }[] | null;
+  /** For which the delivery would be a dead letter */
   fault: string | null;
 }
 
@@ -2509,10 +2601,12 @@ export interface SubscriptionsListHistoryQuery {
 
 export interface SubscriptionsListHistoryItem {
   at: string;
+  /** Null for a new one */
   from: string | null;
   to: string | null;
   actor: string;
   act: string;
+  /** Why the gateway did it by itself */
   reason: string | null;
   /** Of the entry in the audit log */
   audit_seq: number;
