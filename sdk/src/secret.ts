@@ -14,6 +14,15 @@ const ED25519_BYTES = 32;
 /** RFC 8410: what stands before the 32 bytes of the seed in PKCS #8. */
 const PKCS8_HEAD = Uint8Array.from([0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20]);
 
+/** One or several; programs without types may pass what is not set. */
+export function listSecrets(secrets: Secret | readonly Secret[]): readonly Secret[] {
+  const list = typeof secrets === "string" ? [secrets] : (secrets ?? []);
+  if (list.length === 0 || list.some((secret) => typeof secret !== "string")) {
+    throw invalid("There is no secret, or one that is not text. Is the variable that holds it set?");
+  }
+  return list;
+}
+
 export function isPublicKey(secret: Secret): boolean {
   return secret.startsWith(PUBLIC_PREFIX);
 }
