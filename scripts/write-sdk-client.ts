@@ -1,7 +1,6 @@
 /**
- * `node --import tsx --import ./test/support/typescript-threads.mjs scripts/write-sdk-client.ts` writes the typed client
- * of sdk/src/generated from the routes of a running gateway. `test/integration/sdk-generated.test.ts` fails where it is
- * stale.
+ * `npm run write:sdk` writes the typed client of sdk/src/generated from the routes of a gateway that it starts.
+ * `test/integration/sdk-client.test.ts` fails where that is stale.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -10,13 +9,12 @@ import type { OpenApiDocument } from "./sdk-client/operations.ts";
 import { renderClient } from "./sdk-client/render-client.ts";
 
 const FOLDER = new URL("../sdk/src/generated/", import.meta.url);
-const COMMAND = "node --import tsx --import ./test/support/typescript-threads.mjs scripts/write-sdk-client.ts";
 
 /** What is not as it would be written now, each with what to do. */
 export function findStaleClient(document: unknown): string[] {
   return Object.entries(renderClient(document as OpenApiDocument))
     .filter(([name, text]) => readFileSync(new URL(name, FOLDER), "utf8") !== text)
-    .map(([name]) => `sdk/src/generated/${name} is stale; run \`${COMMAND}\``);
+    .map(([name]) => `sdk/src/generated/${name} is stale; run \`npm run write:sdk\``);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -108,7 +108,11 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
     `${PATH}/:name/versions/:version`,
     {
       config: OPERATOR,
-      schema: { summary: "Create or replace a version of an event type", params: VersionParams, body: EventTypeVersionContent },
+      schema: {
+        summary: "Create or replace a version of an event type",
+        params: VersionParams,
+        body: EventTypeVersionContent,
+      },
     },
     async (request, reply) => {
       const { name, version } = request.params;

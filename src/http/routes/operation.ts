@@ -20,7 +20,9 @@ export interface Readiness {
 
 export function addOperationRoutes(app: FastifyInstance, options: OperationRoutesOptions): void {
   app.get("/health", { schema: { summary: "Check that the gateway runs" } }, async () => ({ status: "ok" }));
-  app.get("/livez", { schema: { summary: "Check that the gateway runs, for an orchestrator" } }, async () => ({ status: "ok" }));
+  app.get("/livez", { schema: { summary: "Check that the gateway runs, for an orchestrator" } }, async () => ({
+    status: "ok",
+  }));
   app.get("/readyz", { schema: { summary: "Check whether the gateway accepts requests" } }, async (_request, reply) => {
     const { trouble, report } = options.readiness();
     if (trouble === undefined) return reply.send(report);
@@ -29,7 +31,10 @@ export function addOperationRoutes(app: FastifyInstance, options: OperationRoute
   });
   app.get(
     "/status",
-    { config: options.statusIsPublic ? {} : { scope: "read" }, schema: { summary: "Get the status: modes, queues and targets" } },
+    {
+      config: options.statusIsPublic ? {} : { scope: "read" },
+      schema: { summary: "Get the status: modes, queues and targets" },
+    },
     ({ caller }) => options.status(caller?.tenantId),
   );
   app.get(

@@ -32,7 +32,10 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: { bulkRep
 
   app.post<{ Body: ReplayStart }>(
     "/api/v1/replays",
-    { config: admin, schema: { summary: "Create a replay of many deliveries, or count them first", body: ReplayStart } },
+    {
+      config: admin,
+      schema: { summary: "Create a replay of many deliveries, or count them first", body: ReplayStart },
+    },
     (request, reply) => {
       const { kind, filter = {}, plan } = request.body;
       return startReplay(request, reply, kind, { filter, plan });

@@ -54,7 +54,10 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     path: "/api/v1/targets",
     key: "name",
     words: ["a target", "targets"],
-    summaries: { make: "Create a target that subscriptions share", remove: "Delete a target that no subscription uses" },
+    summaries: {
+      make: "Create a target that subscriptions share",
+      remove: "Delete a target that no subscription uses",
+    },
     readers: { scope: "read" },
     writers: { scope: "admin" },
     input: TargetInput,
