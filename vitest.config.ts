@@ -62,6 +62,7 @@ const proofs: readonly Project[] = [
       "crash/io-faults",
       "e2e/backlog",
       "e2e/fairness",
+      "e2e/newcomer",
       "e2e/restart",
       "security/hostile-destinations",
       "security/hostile-senders",

@@ -95,7 +95,7 @@ export async function openReceivers(
   };
 }
 
-/** How many messages of a queue may be held: none while nothing can be taken in or delivered. */
+/** How many messages of a queue may be held now: none while events cannot be accepted or delivered. */
 function createHoldLimit({ findTrouble, targets, subscriptions }: Capacity & Subscribers): PullersOptions["maxHeld"] {
   /** What is in a fallback is nowhere else, and is for another gateway: this one would take it for known, or its own. */
   function isFallback(place: string): boolean {
@@ -108,15 +108,15 @@ function createHoldLimit({ findTrouble, targets, subscriptions }: Capacity & Sub
     const { connection = DEFAULT_CONNECTION, queue } = settings.options;
     if (isFallback(describeQueue(kind as BrokerKind, String(connection), String(queue)))) return 0;
     const all = name === undefined && !isUntilDelivered ? [] : targets.list(tenantId);
-    // Who names none means the only one.
+    // A source that names no target means the only one.
     const known = name === undefined && all.length === 1 ? all[0] : all.find((target) => target.name === name);
     if (known?.state?.mode.isOpen !== true) return maxUnacknowledged;
-    // Where nothing else finds out whether it is back, one message does.
+    // Without a health check, one message at a time probes whether the target is back.
     return sparesDeliveries(known.state) ? 0 : 1;
   };
 }
 
-/** What is asked of bodies before they are taken in. */
+/** The checks of bodies before events are accepted. */
 async function openChecks(
   { config, options, logger, parts }: Start,
   { store, clock, registry }: Storage & Tenancy & Acceptance,

@@ -11,7 +11,7 @@ import type { Receivers } from "./receivers.ts";
 import type { Storage } from "./storage.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** The server with its hot routes. It takes nothing before it is told to listen. */
+/** The server with its hot routes. It accepts no connection before `listen` is called. */
 export type HttpFace = ReturnType<typeof openServer>;
 
 const MAX_PUBLISH_BYTES = 16 * 1024 * 1024;

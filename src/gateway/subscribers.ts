@@ -14,7 +14,7 @@ import type { Outgoing } from "./outgoing.ts";
 import type { Storage } from "./storage.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** Who wants events, and where they go. */
+/** Subscriptions and their destinations. */
 export type Subscribers = Awaited<ReturnType<typeof openSubscribers>>;
 
 export async function openSubscribers(

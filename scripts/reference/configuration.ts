@@ -1,14 +1,12 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { readFileSync } from "node:fs";
 import type { TSchema } from "typebox";
-import { CHANNEL_FIELDS } from "../src/config/alerts.ts";
-import { describeExpected, type JsonSchema } from "../src/config/expected.ts";
-import { ClientSettings, SETTING_GROUPS, Settings } from "../src/config/schema.ts";
-import type { SettingSchema } from "../src/config/setting-schema.ts";
+import { CHANNEL_FIELDS } from "../../src/config/alerts.ts";
+import { describeExpected, type JsonSchema } from "../../src/config/expected.ts";
+import { ClientSettings, SETTING_GROUPS, Settings } from "../../src/config/schema.ts";
+import type { SettingSchema } from "../../src/config/setting-schema.ts";
+import { generatedFrom } from "./generated-from.ts";
 
-/** Writes what users read about the settings from the schema: docs/configuration.md and .env.example. */
-
-const ROOT = new URL("../", import.meta.url);
+const ROOT = new URL("../../", import.meta.url);
 
 function formatDefault({ default: value, defaultText }: SettingSchema): string {
   if (defaultText !== undefined) return defaultText;
@@ -47,6 +45,7 @@ function formatClientTable(): string[] {
   return ["| environment | default | meaning |", "|---|---|---|", ...rows];
 }
 
+/** docs/reference/configuration.md, from the schema of the settings. */
 export function renderConfigDocs(): string {
   const {
     connections,
@@ -61,7 +60,7 @@ export function renderConfigDocs(): string {
   return [
     "# Configuration",
     "",
-    "<!-- Written by `tsx scripts/write-config-docs.ts` from src/config/schema.ts; edit the schema, not this page. -->",
+    generatedFrom("src/config/schema.ts"),
     "",
     "Posthorn starts without any configuration. Settings are taken, the later before the earlier, from",
     "",
@@ -110,7 +109,7 @@ export function renderConfigDocs(): string {
     "## Declared targets",
     "",
     `\`targets\` is a list; names are unique per tenant. ${targets?.description}.`,
-    "See [modes](modes.md).",
+    "See [modes](../explanation/modes.md).",
     "",
     ...formatFieldsTable(targets),
     "",
@@ -160,7 +159,7 @@ export function renderConfigDocs(): string {
   ].join("\n");
 }
 
-function renderEnvExample(): string {
+export function renderEnvExample(): string {
   const groups = SETTING_GROUPS.map(({ title, settings }) => {
     const lines = Object.values(settings).map((schema: SettingSchema) => {
       const { default: value, defaultText, env } = schema;
@@ -168,30 +167,5 @@ function renderEnvExample(): string {
     });
     return [`# ${title}`, ...lines, ""].join("\n");
   });
-  return ["# Every setting by its environment name; docs/configuration.md explains them.", "", ...groups].join("\n");
-}
-
-const OUTPUTS = [
-  { file: "docs/configuration.md", render: renderConfigDocs },
-  { file: ".env.example", render: renderEnvExample },
-];
-
-export function findStaleFiles(): string[] {
-  return OUTPUTS.filter(({ file, render }) => {
-    try {
-      return readFileSync(new URL(file, ROOT), "utf8") !== render();
-    } catch {
-      return true;
-    }
-  }).map(({ file }) => file);
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  if (process.argv.includes("--check")) {
-    const stale = findStaleFiles();
-    for (const file of stale) console.error(`${file} is stale; run \`tsx scripts/write-config-docs.ts\``);
-    process.exitCode = stale.length > 0 ? 1 : 0;
-  } else {
-    for (const { file, render } of OUTPUTS) writeFileSync(new URL(file, ROOT), render());
-  }
+  return ["# Every setting by its environment name; docs/reference/configuration.md explains them.", "", ...groups].join("\n");
 }
