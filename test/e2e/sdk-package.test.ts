@@ -46,7 +46,7 @@ function findForeign(code: string): string[] {
     ...staticExports.flatMap(({ entries }) => entries.flatMap(({ moduleRequest }) => moduleRequest?.value ?? [])),
     ...dynamicImports.map(({ moduleRequest: { start, end } }) => code.slice(start + 1, end - 1)),
   ];
-  const plain = code.replaceAll(/\/\*.*?\*\/|\/\/.*$/gms, "");
+  const plain = code.replaceAll(/\/\*.*?\*\/|\/\/[^\n]*/gs, "");
   const globals = plain.match(/\b(process|Buffer|require|__dirname|__filename|setImmediate)\b(?=[.([])/g) ?? [];
   return [...imports.filter((name) => !name.startsWith(".")), ...globals];
 }

@@ -6,7 +6,7 @@ export interface Problem {
   type: string;
   title: string;
   status: number;
-  /** Stable; each is explained in docs/errors.md */
+  /** Stable; each is explained in docs/reference/errors.md */
   code: "bad_request" | "unreadable_body" | "ambiguous_length" | "unauthorized" | "bad_signature" | "forbidden" | "address_not_allowed" | "unknown_webhook" | "not_found" | "unknown_source" | "method_not_allowed" | "request_timeout" | "conflict" | "managed_by_config" | "subscription_quota" | "key_limit" | "illegal_transition" | "confirmation_required" | "newer_format" | "idempotency_key_reused" | "gone" | "precondition_failed" | "too_large" | "unsupported_encoding" | "unsupported_content_type" | "invalid_field" | "schema_mismatch" | "validation_failed" | "validation_not_found" | "invalid_validation" | "unknown_version" | "headers_too_large" | "too_many_requests" | "quota_exceeded" | "internal_error" | "broker_failed" | "smartsheet_failed" | "loop" | "unavailable" | "overloaded" | "store_full" | "shutting_down" | "source_paused" | "tenant_throttled" | "tenant_over_quota" | "tenant_inactive" | "config_invalid" | "data_dir_in_use" | "data_dir_not_writable" | "port_in_use" | "store_corrupt" | "store_unsafe";
   /** What was wrong, with which value, and what to do */
   detail: string;
