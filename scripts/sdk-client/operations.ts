@@ -128,7 +128,7 @@ export function propertiesOf(schema: Schema): Readonly<Record<string, Schema>> {
   return (schema["properties"] ?? {}) as Readonly<Record<string, Schema>>;
 }
 
-export function toCamel(text: string): string {
+function toCamel(text: string): string {
   return text.replaceAll(/[-_.]([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 

@@ -53,7 +53,11 @@ function importHmacKey(bytes: Bytes): Promise<Key> {
 export function importPublicKey(secret: Secret): Promise<Key> {
   const bytes = fromBase64(secret.slice(PUBLIC_PREFIX.length));
   if (bytes?.length !== ED25519_BYTES) throw invalid(`A public key is ${PUBLIC_PREFIX} and the base64 of 32 bytes.`);
-  return crypto.subtle.importKey("raw", bytes, { name: "Ed25519" }, false, ["verify"]);
+  return crypto.subtle.importKey("raw", bytes, { name: "Ed25519" }, false, ["verify"]).catch(() => {
+    throw invalid(
+      `This runtime has no Ed25519, or ${secret} is not a point of it. Verify with the whsec_ secret instead.`,
+    );
+  });
 }
 
 export function importPrivateKey(secret: Secret): Promise<Key> {

@@ -24,7 +24,7 @@ beforeAll(async () => {
   });
   await cp(join(PROJECT_ROOT, "tsconfig.json"), join(folder, "checkout/tsconfig.json"));
   const built = await runCommand(process.execPath, [TSC, "-p", "tsconfig.json"], copy);
-  expect(built).toMatchObject({ exitCode: 0, stdout: "" });
+  if (built.exitCode !== 0) throw new Error(`the SDK cannot be built: ${built.stdout}`);
   const { stdout } = await runCommand("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], copy);
   const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
   packed = files.map(({ path }) => path);

@@ -223,6 +223,8 @@ describe("GET /docs", () => {
     expect(headers.get("content-security-policy")).toMatch(
       /^default-src 'none'; style-src 'sha256-[^ ]+'; script-src 'self'/,
     );
+    expect(headers.get("content-security-policy")).toMatch(/; connect-src 'self'; .*form-action 'none'/);
+    expect(headers.get("content-security-policy")).not.toContain("unsafe");
     expect(text).not.toMatch(/(src|href)="(https?:)?\/\//);
     expect(text).not.toMatch(/<script(?![^>]* src="\/docs\/page\.js")|\son[a-z]+=|style="/);
     const script = await gateway.as(undefined).get("/docs/page.js");

@@ -42,7 +42,7 @@ describe("the generated client", () => {
   });
 
   it("creates, reads, changes and deletes", async () => {
-    const made = await newSubscription({ description: "first" } as Partial<SubscriptionInput>);
+    const made = await newSubscription();
     expect(made.secret).toMatch(/^whsec_/);
     const read = await world.posthorn.subscriptions.get(made.id);
     expect(read.name).toBe(made.name);
@@ -131,8 +131,15 @@ describe("an error", () => {
     expect(world.proxy.requests).toHaveLength(1);
   });
 
+  it("is told of a key that cannot be one", () => {
+    expect(() => world.connect({ key: "" })).toThrow(/key is empty/);
+    expect(() => world.connect({ key: "phk_1\n" })).toThrow(/line ends/);
+  });
+
   it("is told of an address that cannot be one", () => {
-    expect(() => world.connect({ url: "ftp://127.0.0.1" })).toThrow(/http/);
+    for (const url of ["ftp://127.0.0.1", "", undefined as unknown as string]) {
+      expect(() => world.connect({ url })).toThrow(/^url is .*Give the address/);
+    }
     expect(() => world.connect({ url: "http://key@127.0.0.1" })).toThrow(/Give its key/);
   });
 });

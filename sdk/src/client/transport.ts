@@ -36,7 +36,8 @@ export interface Opened {
 const DEFAULT_TIMEOUT_MS = 30_000;
 
 export function createTransport(given: PosthornOptions): Transport {
-  const { key, timeoutMs = DEFAULT_TIMEOUT_MS, fetch: ownFetch } = given;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, fetch: ownFetch } = given;
+  const key = readKey(given.key);
   const base = readBase(given.url);
   const backoff = readBackoff(given.retry);
   const fetchIt: typeof fetch = ownFetch ?? ((input, init) => fetch(input, init));
@@ -122,10 +123,29 @@ export function createTransport(given: PosthornOptions): Transport {
 
 /** Without a slash at its end; it may have a path of its own. */
 function readBase(url: string | URL): string {
-  const { protocol, origin, pathname, username } = new URL(url);
-  if (!/^https?:$/.test(protocol)) throw new TypeError(`${String(url)} is not an address that begins with http(s).`);
+  const { protocol, origin, pathname, username } = parseUrl(url);
+  if (!/^https?:$/.test(protocol)) throw noAddress(url);
   if (username !== "") throw new TypeError("The address of a gateway has no user name. Give its key as `key`.");
   return origin + pathname.replace(/\/+$/, "");
+}
+
+function parseUrl(url: string | URL): URL {
+  try {
+    return new URL(url);
+  } catch {
+    throw noAddress(url);
+  }
+}
+
+function noAddress(url: string | URL): TypeError {
+  return new TypeError(`url is ${String(url)}. Give the address of the gateway, such as https://hooks.example.com.`);
+}
+
+/** What a header cannot hold would look like a gateway that does not answer. */
+function readKey(key: string | undefined): string | undefined {
+  if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return key;
+  const what = key === "" ? "is empty" : "has spaces, line ends or other characters that no key has";
+  throw new TypeError(`key ${what}. Is the variable that holds it set, and nothing behind it?`);
 }
 
 /** Node says it in the cause only. */

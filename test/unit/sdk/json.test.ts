@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseExactly } from "../../../sdk/src/client/exact-json.ts";
 import { parseJson, rawJson, writeJson } from "../../../sdk/src/client/json.ts";
@@ -21,14 +21,15 @@ describe("JSON that is read", () => {
     ["1234567890123456.5", 1234567890123456.5],
     ["1e20", 1e20],
     ['"1234567890123456789"', "1234567890123456789"],
-    ['{"a\\"b":[1234567890123456789,{"c":null}],"__proto__":1}', JSON.parse('{"a\\"b":[0,{"c":null}],"__proto__":1}')],
   ])("%s", (text, value) => {
-    const read = parseJson(text);
-    if (typeof value !== "object") expect(read).toBe(value);
-    else
-      expect(JSON.stringify(read, (_, one: unknown) => (typeof one === "bigint" ? 0 : one))).toBe(
-        JSON.stringify(value),
-      );
+    expect(parseJson(text)).toBe(value);
+  });
+
+  it("is the same around them", () => {
+    const text = '{"a\\"b":[1234567890123456789,{"c":null}],"__proto__":1}';
+    const read = parseJson(text) as object;
+    expect(Object.keys(read)).toEqual(['a"b', "__proto__"]);
+    expect(read).toMatchObject({ 'a"b': [1234567890123456789n, { c: null }] });
   });
 
   it("keeps all digits of any integer", () => {

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createServerSentEvents } from "../../../sdk/src/client/server-sent-events.ts";
 
