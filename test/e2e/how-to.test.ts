@@ -10,7 +10,10 @@ import { useRabbitMq } from "../support/services/shared.ts";
 /** Commands of a page that are not run here, by how they begin, each with the reason. */
 const NOT_RUN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "docs/how-to/production.md": { "sudo useradd": "makes a user and a service of the machine itself" },
-  "docs/how-to/sizing.md": { "npm run bench": "measures for minutes, and wants a machine that does nothing else" },
+  "docs/how-to/sizing.md": {
+    "npm run bench": "measures for minutes, and wants a machine that does nothing else",
+    "posthorn bench": "the same, on a disk of your choice",
+  },
   "docs/how-to/upgrade.md": { "npm install --global": "changes the machine, and wants a release that is published" },
 };
 
