@@ -83,6 +83,7 @@ export const SOURCE_DOCS: AreaDocs = {
         request: given,
         errors: ["conflict"],
       },
+      plan: { ...given, event_type: "shop.orders" },
       change: { request: { max_bytes: 1_048_576 } },
       remove: {
         description:
