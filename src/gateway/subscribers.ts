@@ -90,6 +90,7 @@ export async function openSubscribers(
         if (subscription === undefined) continue;
         forwarding.refresh(subscription);
         scheduler.refresh(subscription.seq);
+        if (after?.status === "active") senders.beginHandshake(after);
       }
       modes.watchSoon();
       await subscriptionLanes.skipDeadHeads(changes);

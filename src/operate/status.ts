@@ -31,6 +31,8 @@ export interface Status {
 }
 
 export interface StatusOptions {
+  /** Of the gateway. */
+  version: string;
   store: Store;
   scheduler: Scheduler;
   subscriptions: Subscriptions;
@@ -107,6 +109,7 @@ export function createStatus(options: StatusOptions): Status {
         // A full disk is for people to mend: what sends traffic elsewhere would find no better gateway.
         trouble: trouble?.code === "store_full" ? undefined : trouble,
         report: {
+          version: options.version,
           status: (trouble && SHOWN_TROUBLE[trouble.code]) ?? (isDegraded ? "degraded" : "ok"),
           store: { driver: store.info.driver, version: store.info.version, sync_mode: store.info.syncMode },
           queue: { driver: "local" },

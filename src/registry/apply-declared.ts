@@ -28,7 +28,7 @@ export interface DeclaredParts {
 /** Takes over what is declared now; what was declared before and is not any more stays, and does nothing. */
 export async function applyDeclared(declared: Declared, parts: DeclaredParts): Promise<void> {
   const { eventTypes, tenants, sources, targets, subscriptions, logger } = parts;
-  sources.checkDeclared(declared.sources);
+  await sources.checkDeclared(declared.sources);
   const left = {
     // First: when a schema cannot be used, nothing of the file is taken over.
     eventTypes: (await eventTypes.applyDeclared(declared.eventTypes)).left,

@@ -73,9 +73,9 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
     return meant;
   }
 
-  function checkUrls({ url, health_url: healthUrl }: TargetInput, where = ""): void {
-    if (url !== undefined) checkDestination(url, `${where}url`);
-    if (healthUrl !== undefined) checkDestination(healthUrl, `${where}health_url`);
+  function checkUrls({ url, health_url: healthUrl }: TargetInput): void {
+    if (url !== undefined) checkDestination(url, "url");
+    if (healthUrl !== undefined) checkDestination(healthUrl, "health_url");
   }
 
   function put(draft: Draft, input: TargetInput): Pending<SharedTarget> {
@@ -134,15 +134,15 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
       }),
     applyDeclared: (declared) =>
       registry.change(targets, async (draft) => {
-        for (const input of declared) {
-          checkUrls(input, `targets: ${input.name}: `);
-          // Those of the same file are about to change with it, and are judged then.
-          options.checkUsers?.(draft, input, "api");
-        }
         const things = declared.map((input) => ({
           id: input.name,
           tenantId: tenantOf(input),
-          build: () => toTarget(input, "config"),
+          build() {
+            checkUrls(input);
+            // Those of the same file are about to change with it, and are judged then.
+            options.checkUsers?.(draft, input, "api");
+            return toTarget(input, "config");
+          },
         }));
         const left = await declare(draft, targets, things, toFormer);
         return { left: left.map(({ id }) => id) };
@@ -161,6 +161,10 @@ const TARGETS: Resource<SharedTarget> = {
   write({ input, managedBy }) {
     const { name: _, tenant_id: __, ...settings } = input;
     return { data: JSON.stringify({ settings, managedBy } satisfies Kept) };
+  },
+  show({ input, managedBy }) {
+    const { name: _, tenant_id: __, ...settings } = input;
+    return { ...settings, managed_by: managedBy };
   },
   keyOf: ({ tenantId, input }) => ({ tenantId, id: input.name }),
 };

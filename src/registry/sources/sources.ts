@@ -16,7 +16,7 @@ import { endSecrets, retireSecret, rotateSecret, type SourceSecret } from "../..
 import type { ManagedBy } from "../../domain/subscription.ts";
 import type { Records } from "../../store/port/records.ts";
 import type { Collection } from "../collection.ts";
-import { declare, refuseManaged } from "../declared.ts";
+import { declare, orDeclaredFault, refuseManaged } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
 import { checkIfMatch } from "../if-match.ts";
 import type { Entry } from "../resource.ts";
@@ -60,7 +60,7 @@ export interface Sources {
   retireSecret(name: string, secretId: string, meant?: Meant): Promise<Entry<SourceRecord>>;
   remove(name: string, meant?: Meant): Promise<void>;
   /** Throws `config_invalid` for the first one that cannot be taken over. */
-  checkDeclared(declared: readonly SourceInput[]): void;
+  checkDeclared(declared: readonly SourceInput[]): Promise<void>;
   /**
    * Takes over what the configuration declares, all or nothing; says which left it. `targetsIn`: the names of the
    * targets that it declares for a tenant, and that are not here yet.
@@ -232,12 +232,12 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
     refuseClash(known);
     // What an operator set stays; one that came back to the file starts anew.
     const status = input.status ?? (known?.managedBy === "config" ? known.source.status : "active");
-    const state = orConfigInvalid(input, () => inputs.toDeclaredState({ ...input, status }, known?.state));
+    const state = inputs.toDeclaredState({ ...input, status }, known?.state);
     const isPulled = kinds.get(state.shown.kind ?? GENERIC_KIND)?.pull !== undefined;
     // Its target may have left the file.
-    if (isPulled) orConfigInvalid(input, () => refuseUndeclaredTarget(draft, state, targets));
+    if (isPulled) refuseUndeclaredTarget(draft, state, targets);
     if (known?.managedBy === "config" && isSame(known.state, state)) return known;
-    if (isPulled) orConfigInvalid(input, () => options.checkPulled?.(state, "config", draft));
+    if (isPulled) options.checkPulled?.(state, "config", draft);
     const record = toRecord(state, "config");
     tellDisabled(draft, known, record, `the configuration says so: ${status}`);
     return record;
@@ -328,9 +328,10 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
         refuseManaged(sources, getMeant(draft, name, meant));
         draft.remove(sources, name);
       }),
-    checkDeclared(given) {
+    async checkDeclared(given) {
       for (const input of given) {
-        orConfigInvalid(input, () => inputs.check(input, sources.find(input.name)?.thing.state));
+        const check = () => inputs.check(input, sources.find(input.name)?.thing.state);
+        await orDeclaredFault("source", input.name, check);
       }
     },
     applyDeclared: (given, targetsIn = () => []) =>
@@ -357,15 +358,6 @@ function toName({ name }: { name: string }): string {
 
 function said(status: SourceStatus | undefined): string {
   return `somebody set it to ${status ?? "active"}`;
-}
-
-function orConfigInvalid<Result>({ name }: SourceInput, run: () => Result): Result {
-  try {
-    return run();
-  } catch (error) {
-    if (!(error instanceof PosthornError) || error.code !== "invalid_field") throw error;
-    throw new PosthornError("config_invalid", `The declared source ${name} is not valid: ${error.message}`);
-  }
 }
 
 /** As it would be written: whatever order it is given in. */

@@ -276,7 +276,12 @@ export function createSubscriptionDrafts(
       const tenantId = input.tenant_id ?? DEFAULT_TENANT;
       const id = stableId("sub", `${tenantId}\0${input.name}`);
       refuseSameName(input.name, tenantId, listOthers(draft, { id, tenantId }));
-      return { id, tenantId, build: (entry) => buildDeclared(draft, input, { id, tenantId, by }, entry) };
+      return {
+        id,
+        name: input.name,
+        tenantId,
+        build: (entry) => buildDeclared(draft, input, { id, tenantId, by }, entry),
+      };
     },
   };
 }

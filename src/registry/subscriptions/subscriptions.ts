@@ -11,7 +11,7 @@ import type {
   SubscriptionStatus,
 } from "../../domain/subscription.ts";
 import type { TargetInput } from "../../domain/target.ts";
-import { declare, refuseManaged, type DeclaredThing } from "../declared.ts";
+import { declare, orDeclaredFault, refuseManaged, type DeclaredThing } from "../declared.ts";
 import type { Draft } from "../draft.ts";
 import { createKnownSubscriptions, type KeptEntry, type SubscriptionChanged } from "./known-subscriptions.ts";
 import type { Once, Registry } from "../registry.ts";
@@ -268,7 +268,9 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       }),
     applyDeclared: (declared) =>
       registry.change(kept, async (draft) => {
-        const things = declared.map((input) => drafts.toDeclared(draft, input));
+        const things = await Promise.all(
+          declared.map((input) => orDeclaredFault("subscription", input.name, () => drafts.toDeclared(draft, input))),
+        );
         const left = await declare(draft, kept, things, build.toFormer);
         return { left: left.map(({ thing }) => thing.name) };
       }),

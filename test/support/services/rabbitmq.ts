@@ -33,12 +33,13 @@ const USER = "guest";
 const PASSWORD = "guest";
 const LIMITED_USER = "limited";
 
-/** Undefined where RabbitMQ is neither installed nor can be. */
+/** Undefined where RabbitMQ is neither installed nor can be, or may not be. */
 export async function startRabbitMq(
   vhosts: readonly string[] = ["test"],
-  { hasManagement = false } = {},
+  { hasManagement = false, mayInstall = true } = {},
 ): Promise<RabbitMq | undefined> {
-  if (!existsSync(SERVER) && !(installPackage("rabbitmq-server") && existsSync(SERVER))) return undefined;
+  const isProvided = () => existsSync(SERVER);
+  if (!isProvided() && !(mayInstall && installPackage("rabbitmq-server") && isProvided())) return undefined;
   const folder = mkdtempSync(join(tmpdir(), "posthorn-rabbitmq-"));
   const [port, distPort, epmdPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
   const managementPort = hasManagement ? await findFreePort() : undefined;
