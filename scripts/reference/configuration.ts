@@ -167,5 +167,9 @@ export function renderEnvExample(): string {
     });
     return [`# ${title}`, ...lines, ""].join("\n");
   });
-  return ["# Every setting by its environment name; docs/reference/configuration.md explains them.", "", ...groups].join("\n");
+  return [
+    "# Every setting by its environment name; docs/reference/configuration.md explains them.",
+    "",
+    ...groups,
+  ].join("\n");
 }

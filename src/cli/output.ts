@@ -51,18 +51,23 @@ export function printTable(
 
 /** `name  value` lines, or several for one name; a value that is not there is left out. */
 export function printFacts(facts: readonly Fact[]): void {
+  process.stdout.write(formatFacts(facts));
+}
+
+export function formatFacts(facts: readonly Fact[]): string {
   const terminal = findTerminal();
   const paint = createPaint(terminal);
   const given = facts.filter(([, value]) => value !== null && value !== undefined && value !== "");
   const width = Math.max(...given.map(([name]) => name.length));
   const room = terminal.width === undefined ? undefined : terminal.width - width - 2;
-  for (const [name, value] of given) {
+  const formatted = given.flatMap(([name, value]) => {
     const lines = [value].flat().flatMap((text) => wrap(escapeControls(String(text)), room));
-    lines.forEach((line, at) => {
+    return lines.map((line, at) => {
       const before = at === 0 ? paint("dim", name.padEnd(width)) : " ".repeat(width);
-      process.stdout.write(`${before}  ${paintWord(line, paint)}\n`);
+      return `${before}  ${paintWord(line, paint)}\n`;
     });
-  }
+  });
+  return formatted.join("");
 }
 
 type Fact = readonly [name: string, value: string | number | readonly string[] | null | undefined];

@@ -129,7 +129,7 @@ export function openDelivery(
 
 /** Logs and counts each attempt. */
 function createAttemptNotes(
-  { logger }: Start,
+  { logger, options: { activity } }: Start,
   made: Storage & Capacity & { forwards: Forwards; statistics: Statistics; attemptWindows: AttemptWindows },
   later: () => MutualParts,
 ): NonNullable<SchedulerOptions["onAttempt"]> {
@@ -155,6 +155,16 @@ function createAttemptNotes(
       isRetry: delivery.attemptCount > 0,
       durationMs: report.durationMs,
       dwellMs: verdict === "delivered" ? clock.wall() - delivery.event.receivedAt : undefined,
+    });
+    activity?.attempt({
+      eventType: delivery.event.type,
+      subscription: subscription.name,
+      number: settlement.attemptNumber,
+      verdict,
+      responseCode: attempt.responseCode,
+      error: attempt.error,
+      durationMs: report.durationMs,
+      retryInMs: settlement.nextAttemptAt === undefined ? undefined : settlement.nextAttemptAt - clock.now(),
     });
     if (verdict === "dead") {
       const facts = { event_id: delivery.event.id, subscription: subscription.name, reason: settlement.deadReason };

@@ -8,6 +8,7 @@ import type { createBodyChecker } from "../receive/text/body-check.ts";
 import type { SourceKind } from "../receive/sources/source-kind.ts";
 import type { createIngest } from "../route/ingest.ts";
 import type { openStore } from "../store/open.ts";
+import type { Activity } from "../telemetry/activity.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { PartStack } from "./part-stack.ts";
 
@@ -17,6 +18,8 @@ export interface GatewayOptions {
   listenFd?: number | undefined;
   /** The disk failed; the process must exit at once with a code other than 0. */
   onFatal: (error: PosthornError) => void;
+  /** Is told of each request and attempt, where somebody watches. */
+  activity?: Activity | undefined;
   /** Source kinds beyond the built-in ones. */
   sourceKinds?: readonly SourceKind[] | undefined;
   /** More plugins than `plugins.ts` lists; their settings are not read. */

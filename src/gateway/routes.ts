@@ -45,6 +45,7 @@ export function openRoutes(
   const { store, clock, loopLag, jobs, retention, plugins } = made;
   const status = createStatus({
     ...made,
+    version: VERSION,
     reportRetention: (tenantId) => reportRetention({ store, jobs, times: retention, clock }, tenantId),
   });
   const giveWay = createGiveWay({ isBusy: () => loopLag.lagMs > READS_WAIT_LAG_MS });

@@ -58,6 +58,7 @@ export function openServer({ config, options, logger, parts }: Start, made: Stor
       now: clock.now,
     }),
     onServerError,
+    onAnswered: options.activity?.request,
   });
   parts.add(() => http.close(options.httpCloseMs ?? HTTP_CLOSE_MS));
   return { http, onServerError };

@@ -60,7 +60,7 @@ describe("a reader who follows", () => {
 
   it("a page that is wrong does not get to its end", async () => {
     const follow = (page: string) => followPage(page, { folder });
-    await follow("```sh run\nexport A=b\n```\n```sh run\necho \"$A\" c\n```\n```text\nb … c\n```\n".replace(" … ", " "));
+    await follow('```sh run\nexport A=b\n```\n```sh run\necho "$A" c\n```\n```text\nb … c\n```\n'.replace(" … ", " "));
     await expect(follow("```sh run\nfalse\necho so\n```\n")).rejects.toThrow("line 1: a command failed");
     await expect(follow("```sh run\nposthorn evnets\n```\n")).rejects.toThrow("unknown command");
     await expect(follow("```sh start terminal-1\nposthorn sink --prot 9000\n```\n")).rejects.toThrow("ended before");

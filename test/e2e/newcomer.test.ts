@@ -22,10 +22,14 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 /** What a clone would have, with what is not committed yet. */
 function copyCheckout(): string {
   const checkout = join(folder, "posthorn");
-  const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"], {
-    cwd: PROJECT_ROOT,
-    encoding: "utf8",
-  });
+  const listed = execFileSync(
+    "git",
+    ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
+    {
+      cwd: PROJECT_ROOT,
+      encoding: "utf8",
+    },
+  );
   for (const name of listed.split("\0").filter((one) => one !== "")) {
     mkdirSync(dirname(join(checkout, name)), { recursive: true });
     cpSync(join(PROJECT_ROOT, name), join(checkout, name));

@@ -76,7 +76,10 @@ describe("the routes that pages name", () => {
     expect(isKnown({ method: "POST", path: "/webhook/orders/eu?dry=1" })).toBe(true);
     expect(isKnown({ method: "GET", path: "/api/v1/evnets" })).toBe(false);
     expect(isKnown({ method: "PUT", path: "/api/v1/events/{id}" })).toBe(false);
-    const page = { path: "a.md", text: "```sh\ncurl -X PUT localhost:8080/validations/orders -d '{}'\n```\n`GET /status`" };
+    const page = {
+      path: "a.md",
+      text: "```sh\ncurl -X PUT localhost:8080/validations/orders -d '{}'\n```\n`GET /status`",
+    };
     expect([...listInText(page), ...listInCurl(page)].map(({ method, path }) => `${method} ${path}`)).toEqual([
       "GET /status",
       "PUT /validations/orders",

@@ -1,22 +1,21 @@
-import { NO_CONNECTIONS } from "../brokers/connections.ts";
+import { NO_CONNECTIONS } from "../../brokers/connections.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Config } from "../config/settings-tree.ts";
-import { createSystemClock, createSystemRandom } from "../domain/system-clock.ts";
-import type { SourceInput } from "../domain/source.ts";
-import { PLUGINS } from "../plugins/plugins.ts";
-import { createSecretBox } from "../registry/secret-box.ts";
-import { createSourceInputs } from "../registry/sources/source-input.ts";
-import { judgeDoors } from "../registry/sources/source-doors.ts";
-import { readState } from "../registry/sources/source-settings.ts";
-import { createSourceKinds } from "../receive/sources/kinds.ts";
-import type { SourceKind } from "../receive/sources/source-kind.ts";
-import type { Inspection } from "../store/sqlite/inspect.ts";
-import { MASTER_KEY } from "./backup/manifest.ts";
-import { describeFailure } from "./failure.ts";
-import { countOf } from "./output.ts";
-
-type Judge = (result: "ok" | "warn" | "fail", detail: string) => void;
+import type { Config } from "../../config/settings-tree.ts";
+import { createSystemClock, createSystemRandom } from "../../domain/system-clock.ts";
+import type { SourceInput } from "../../domain/source.ts";
+import { PLUGINS } from "../../plugins/plugins.ts";
+import { createSecretBox } from "../../registry/secret-box.ts";
+import { createSourceInputs } from "../../registry/sources/source-input.ts";
+import { judgeDoors } from "../../registry/sources/source-doors.ts";
+import { readState } from "../../registry/sources/source-settings.ts";
+import { createSourceKinds } from "../../receive/sources/kinds.ts";
+import type { SourceKind } from "../../receive/sources/source-kind.ts";
+import type { Inspection } from "../../store/sqlite/inspect.ts";
+import { MASTER_KEY } from "../backup/manifest.ts";
+import { describeFailure } from "../failure.ts";
+import { countOf } from "../output.ts";
+import type { Judge } from "./findings.ts";
 
 /** Whether the sources can tell their senders from others. */
 export async function checkSources(config: Config, inspection: Inspection | undefined, judge: Judge): Promise<void> {
@@ -25,12 +24,12 @@ export async function checkSources(config: Config, inspection: Inspection | unde
   const stored = inspection?.sources ?? [];
   const weak = findWeakSources(config, stored, kinds);
   if (weak === undefined) {
-    return judge("warn", "whether their secrets are good cannot be told: the master key is not there, or another");
+    return judge("warning", "whether their secrets are good cannot be told: the master key is not there, or another");
   }
-  for (const problem of declared) judge("fail", problem);
+  for (const problem of declared) judge("problem", problem);
   for (const { name, weakness, isLocked } of weak) {
-    if (isLocked) judge("fail", `${name} answers everybody 401: ${weakness}`);
-    else judge("warn", `${name} has a secret that does not count: ${weakness}`);
+    if (isLocked) judge("problem", `${name} answers everybody 401: ${weakness}`);
+    else judge("warning", `${name} has a secret that does not count: ${weakness}`);
   }
   if (declared.length + weak.length === 0) judge("ok", `${countOf(stored.length, "source is", "sources are")} stored`);
 }
