@@ -42,6 +42,7 @@ const proofs: readonly Project[] = [
       "crash/broker-destinations",
       "crash/broker-sources",
       "crash/kill",
+      "crash/kill-in-erasure",
       "crash/kill-in-retention",
       "crash/power-loss",
       "crash/two-gateways",

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { PLUGINS } from "../plugins/plugins.ts";
-import { addAudit, addVerifyAudit } from "./audit-commands.ts";
+import { addAudit, addVerifyAudit, fillAudit } from "./audit-commands.ts";
 import { addBackup, addRestore } from "./backup-commands.ts";
 import { addClientOptions, addSend, addStatus, addTail } from "./client-commands.ts";
 import {
@@ -75,7 +75,7 @@ export const COMMANDS: readonly TopCommand[] = [
   group("alerts", "what the gateway finds wrong: list, acknowledge, mute", () => import("./resources/alerts.ts")),
   ...PLUGINS.map((plugin) => ({ add: (program: Command) => plugin.addCommands(program, { addClientOptions }) })),
   group("keys", "API keys", () => import("./resources/keys.ts")),
-  { add: addAudit },
+  { name: "audit", add: addAudit, fill: fillAudit },
   { add: addVerifyAudit },
   { add: addBackup },
   { add: addRestore },

@@ -61,6 +61,7 @@ export async function openAlerting(
     clock,
     createId,
     rules,
+    isErasing: (tenantId) => made.tenants.find(tenantId)?.thing.isErasing === true,
     everyMs: config.alerts.everyS * 1000,
     loadFacts: createFactsReader({
       ...made,

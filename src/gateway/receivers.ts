@@ -1,6 +1,6 @@
 import { createFetchText } from "../deliver/wire/http-client.ts";
 import { sparesDeliveries } from "../deliver/targets/target.ts";
-import { DEFAULT_CONNECTION, type BrokerKind } from "../domain/connection.ts";
+import type { BrokerKind } from "../domain/connection.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import { checkGate, checkHold } from "../domain/hold-rules.ts";
@@ -16,6 +16,7 @@ import { createSourceKinds } from "../receive/sources/kinds.ts";
 import { createTakeIn } from "../receive/take-in.ts";
 import { createValidationChecker } from "../receive/validation/validation-check.ts";
 import { createWebhookReceiver } from "../receive/webhook.ts";
+import type { Draft } from "../registry/draft.ts";
 import { openSources } from "../registry/sources/sources.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Acts } from "./acts.ts";
@@ -103,10 +104,10 @@ function createHoldLimit({ findTrouble, targets, subscriptions }: Capacity & Sub
     return all.some((one) => subscriptions.findFallback(one)?.queuePlace === place);
   }
 
-  return ({ tenantId, kind, settings }, { target: name, maxUnacknowledged, isUntilDelivered }) => {
+  return ({ tenantId, kind, settings }, { connection, target: name, maxUnacknowledged, isUntilDelivered }) => {
     if (findTrouble() !== undefined) return 0;
-    const { connection = DEFAULT_CONNECTION, queue } = settings.options;
-    if (isFallback(describeQueue(kind as BrokerKind, String(connection), String(queue)))) return 0;
+    const { queue } = settings.options;
+    if (isFallback(describeQueue(kind as BrokerKind, connection, String(queue)))) return 0;
     const all = name === undefined && !isUntilDelivered ? [] : targets.list(tenantId);
     // A source that names no target means the only one.
     const known = name === undefined && all.length === 1 ? all[0] : all.find((target) => target.name === name);
@@ -148,13 +149,19 @@ async function openSourceKinds(
   onChange: () => void,
 ) {
   const { config, options, logFault, parts } = start;
-  const { store, clock, random, registry, secretBox, client, failureEvents, connections, targets, subscriptions } =
-    made;
+  const { store, clock, random, registry, secretBox, client, failureEvents, connections } = made;
+  const { sharedTargets, targets, subscriptions } = made;
   const plugins = await openPlugins(start, made, () => sources);
   const kinds = createSourceKinds({ fetchText: createFetchText(client), connections }, [
     ...plugins.sourceKinds,
     ...(options.sourceKinds ?? []),
   ]);
+  const listTargets = (draft: Draft, tenantId: string) => {
+    // They are what a source is judged by: the draft is to know.
+    subscriptions.count(draft, tenantId);
+    sharedTargets.listIn(draft, tenantId);
+    return targets.list(tenantId);
+  };
   const sources = await openSources({
     registry,
     records: store.records,
@@ -165,10 +172,9 @@ async function openSourceKinds(
     anySource: config.anySource,
     maxBytes: config.limits.maxBodyBytes,
     onChange,
+    listTargets,
     checkPulled({ shown: { tenant_id: tenantId = DEFAULT_TENANT }, options: given }, managedBy, draft) {
-      // They are what it is judged by: the draft is to know.
-      subscriptions.count(draft, tenantId);
-      const all = targets.list(tenantId);
+      const all = listTargets(draft, tenantId);
       const meant =
         given["target"] === undefined && all.length === 1 ? all[0] : all.find(({ name }) => name === given["target"]);
       // Those of the same file are about to change with it, and are judged then.

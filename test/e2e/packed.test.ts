@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -143,6 +143,23 @@ describe("the package", () => {
     expect(await send("GET", "/metrics")).toEqual([200, expect.stringContaining("posthorn_requests_total")]);
     const wrong = await send("POST", "/api/v1/subscriptions", '{"name": "x", "url": 3, "events": ["*"]}');
     expect(wrong).toEqual([422, expect.stringContaining('"field":"url"')]);
+  });
+
+  it("says which package of Azure is to be installed where one is wanted", async () => {
+    const connectionString = "AccountName=a;AccountKey=aaaa;QueueEndpoint=http://127.0.0.1:1/a";
+    const connections = [{ name: "default", kind: "azure-storage-queue", connection_string: connectionString }];
+    const sources = [{ name: "home", kind: "azure-storage-queue", options: { queue: "webhooks" } }];
+    await writeFile(join(folder, "queues.yaml"), JSON.stringify({ connections, sources }));
+    const posthorn = join(installed, "bin/posthorn.js");
+    for (const act of ["declare", "check"]) {
+      const args = [posthorn, "queue", act, "--config", "queues.yaml"];
+      expect(await runCommand(process.execPath, args, folder)).toMatchObject({
+        exitCode: 1,
+        stdout:
+          'fail  azure-storage-queue default: The package "@azure/storage-queue" is not installed. Run `npm install ' +
+          "@azure/storage-queue@12.30.0` beside Posthorn.\n",
+      });
+    }
   });
 
   it("has all commands", async () => {

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { Scheduler } from "../../deliver/scheduler.ts";
 import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
+import type { Senders } from "../../deliver/senders/open-senders.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { AuditTrail } from "../../operate/audit-trail.ts";
 import type { Alerts } from "../../operate/alerts/alerts.ts";
@@ -78,6 +79,7 @@ export interface RouteParts {
   scheduler: Pick<Scheduler, "findMode" | "targets">;
   status: Status;
   kinds: DestinationKinds;
+  senders: Pick<Senders, "handshakeOf">;
   subscriptions: Subscriptions;
   subscriptionLanes: Pick<SubscriptionLanes, "remove">;
   targets: Targets;
@@ -148,6 +150,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     remove: parts.subscriptionLanes.remove,
     statistics,
     store,
+    senders: parts.senders,
     resume: resume.resume,
     onWarnings: ({ id, name }, warnings) =>
       logger.warn({ subscription_id: id, subscription: name, warnings }, "a subscription was saved with a warning"),
