@@ -91,6 +91,14 @@ const DIRECTIONS = [
     ],
   },
   {
+    from: "cli/trigger/",
+    may: ["cli/", "config/", "domain/", "plugins/plugins.ts", "receive/sources/samples/"],
+  },
+  {
+    from: "cli/apply/",
+    may: ["cli/", "config/", "domain/", "telemetry/terminal-text.ts", "deliver/senders/subscription-schema.ts"],
+  },
+  {
     from: "cli/resources/",
     may: ["cli/", "domain/", "deliver/senders/subscription-schema.ts", "registry/api-key.ts"],
   },
@@ -160,7 +168,7 @@ const BEHIND_LISTS = [
   { folder: /^plugins\/[^/]+\//, list: "plugins/plugins.ts", what: "a plugin" },
 ];
 
-const OUTGOING = ["cli/api-client.ts"];
+const OUTGOING = ["cli/api-client.ts", "cli/listen/local-server.ts"];
 // The last only to gateways that a command has started itself, on this machine.
 const SOCKETS = ["deliver/wire/guarded-connect.ts", "deliver/wire/proxy-tunnel.ts", "cli/trial/load-connection.ts"];
 const SERVERS = ["http/", "cli/sink.ts", "cli/trial/"];

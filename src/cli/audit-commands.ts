@@ -5,7 +5,7 @@ import type { VerifyAuditFlags } from "./audit/verify-audit.ts";
 
 export function addAudit(program: Command): void {
   addClientOptions(program.command("audit"))
-    .description("who did what, the latest first; or all of it with its hashes")
+    .description("list who changed what, the latest first; or export the whole log")
     .option("--actor <actor>", "key:ID, config, gateway or local:USER")
     .option("--act <act>", "such as subscription.update")
     .option("--kind <kind>", "of the thing: subscription, source, key …")

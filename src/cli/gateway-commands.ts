@@ -1,5 +1,6 @@
 import { Argument, type Command } from "commander";
 import type { Shell } from "./completion/print-completion.ts";
+import { refuseUnknownCommand } from "./default-command.ts";
 import type { SinkFlags } from "./sink.ts";
 import type { BenchFlags } from "./trial/run-bench.ts";
 import type { SelftestFlags } from "./trial/run-selftest.ts";
@@ -14,12 +15,12 @@ export function addStart(program: Command): void {
     .option("--data-dir <folder>", "folder of the database and of generated keys")
     .option("--log-level <level>", "fatal, error, warn, info, debug or trace")
     .option("--dev", "for trying it out: destinations on this machine and without TLS are allowed")
-    .option("--role <role>", "what this process does; all is the only one")
+    .option("--role <role>", "what this process does; only all for now")
     .option("--json", "log JSON on a terminal too")
     .addHelpText(
       "after",
       `
-The first start makes an admin key: on a terminal it is shown once, otherwise it is written to
+The first start creates an admin key: on a terminal it is shown once, otherwise it is written to
 admin.key in the data folder. Every setting also has a name in the environment: \`posthorn config show\`.
 
 Examples:
@@ -33,7 +34,7 @@ Examples:
 export function addSink(program: Command): void {
   program
     .command("sink")
-    .description("a local receiver that prints what arrives")
+    .description("run a local receiver that prints what arrives")
     .option("-p, --port <number>", "port to listen on, on 127.0.0.1 only; 0 takes any free one", "9000")
     .option("--status <code>", "status to answer with", "200")
     .option("--delay <ms>", "wait this long before each answer", "0")
@@ -54,10 +55,14 @@ Examples:
 }
 
 export function addConfig(program: Command): void {
-  const config = program.command("config").description("the configuration");
-  addLocalOptions(config.command("show"))
+  const config = program.command("config").description("show the configuration");
+  addLocalOptions(config.command("show", { isDefault: true }))
     .description("print what is in force and where it came from, with secrets masked")
-    .action(async (flags: object) => (await import("./show-config.ts")).runShowConfig(flags));
+    .allowExcessArguments()
+    .action(async (flags: object, command: Command) => {
+      refuseUnknownCommand(command, config);
+      (await import("./show-config.ts")).runShowConfig(flags);
+    });
 }
 
 export function addDoctor(program: Command): void {

@@ -13,6 +13,7 @@ import { createAuthors, type Authors } from "./authors.ts";
 import { createCollection, newerFormat, type Collection, type OpenCollection } from "./collection.ts";
 import { createDraft, type Draft, type OpenDraft, type Pending } from "./draft.ts";
 import { createTurns } from "./in-turn.ts";
+import { endRehearsal } from "./rehearsal.ts";
 import type { Change, Entry, Resource } from "./resource.ts";
 
 /**
@@ -134,6 +135,7 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
         if (version === judgedBy || time === MAX_JUDGEMENTS) throw error;
         continue;
       }
+      endRehearsal(() => draft.request.audit ?? []);
       const mark = markOf(result);
       if (!draft.hasChanges && mark === undefined) return result;
       const at = clock.wall();

@@ -162,6 +162,10 @@ const TARGETS: Resource<SharedTarget> = {
     const { name: _, tenant_id: __, ...settings } = input;
     return { data: JSON.stringify({ settings, managedBy } satisfies Kept) };
   },
+  show({ input, managedBy }) {
+    const { name: _, tenant_id: __, ...settings } = input;
+    return { ...settings, managed_by: managedBy };
+  },
   keyOf: ({ tenantId, input }) => ({ tenantId, id: input.name }),
 };
 

@@ -186,6 +186,11 @@ const TENANTS: Resource<Tenant> = {
       ...(contacts.length > 0 && { contacts }),
     }),
   }),
+  show({ managedBy, ...tenant }) {
+    const { id: _, ...settings } = settingsOf(tenant);
+    const retention = presentRetention(tenant.retention);
+    return { ...settings, quotas: quotasOf(tenant), retention, managed_by: managedBy };
+  },
   keyOf: ({ id }) => ({ id }),
   tenantOf: ({ id }) => id,
 };
@@ -230,7 +235,7 @@ function toFormer(tenant: Tenant): Tenant {
   return { ...tenant, status, managedBy: "former_config" };
 }
 
-function settingsOf({ id, name, contactEmail, contacts, status }: Tenant): TenantInput {
+function settingsOf({ id, name, contactEmail, contacts, status }: Omit<Tenant, "managedBy">): TenantInput {
   return { id, name, contact_email: contactEmail ?? null, contacts: [...contacts], status };
 }
 

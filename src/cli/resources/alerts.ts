@@ -95,13 +95,13 @@ export const RESOURCE: Resource = {
         flag("--severity <severity>", "only those", { choices: ALERT_SEVERITIES }),
       ],
     },
-    show: { help: "show an alert with its causes, and who was told" },
-    acknowledge: { help: "say that somebody looks after it: nothing more is told until it is over", flags: [NOTE] },
+    show: { help: "show an alert with its causes, and who was notified" },
+    acknowledge: { help: "acknowledge an alert: no more notifications until it is cleared", flags: [NOTE] },
     mute: {
-      help: "tell nothing of its rule for a time, or until it is unmuted; or leave one of its causes out",
-      flags: [flag("--for <time>", "for so long: 30m, 8h, 7d", { field: "for_s", read: readDuration }), CAUSE, NOTE],
+      help: "mute its rule for a time, or until it is unmuted; or only one of its causes",
+      flags: [flag("--for <time>", "for how long: 30m, 8h, 7d", { field: "for_s", read: readDuration }), CAUSE, NOTE],
     },
-    unmute: { help: "tell of it again", flags: [CAUSE] },
+    unmute: { help: "end a mute", flags: [CAUSE] },
     rules: {
       help: "list the rules with their thresholds and what they find now",
       takes: "",

@@ -1,7 +1,7 @@
 import type { Subscription } from "../../domain/subscription.ts";
 import type { HealthPlace } from "../../domain/target.ts";
 import type { DestinationKinds } from "./kinds.ts";
-import type { DestinationKind, Handshake, Sender } from "./sender.ts";
+import type { Attempt, DestinationKind, Handshake, RequestPreview, Sender } from "./sender.ts";
 import type { SenderServices } from "./services.ts";
 
 /** The senders of all kinds, open. */
@@ -21,6 +21,8 @@ export interface Senders {
   checkHealth(place: HealthPlace, owner: string, done: (error: string | undefined) => void): void;
   /** How many of those that it took wait at a queue; undefined where nobody can say. */
   countWaiting(subscription: Subscription): Promise<number | undefined>;
+  /** The request that an attempt would make; undefined where its kind makes none. */
+  preview(attempt: Attempt): Promise<RequestPreview | { problem: string }> | undefined;
   close(): Promise<void>;
 }
 
@@ -42,6 +44,7 @@ export function openSenders(kinds: DestinationKinds, services: SenderServices): 
     },
     countWaiting: (subscription) =>
       senders.get(subscription.kind)?.countWaiting?.(subscription) ?? Promise.resolve(undefined),
+    preview: (attempt) => senders.get(attempt.subscription.kind)?.preview?.(attempt),
     async close() {
       await Promise.all([...senders.values()].map((sender) => sender.close()));
     },

@@ -136,6 +136,13 @@ export interface AttemptRecordPart {
   responseBody: Uint8Array | undefined;
 }
 
+/** A request as it would leave: signed, and without what lets the gateway in at its destination. */
+export interface RequestPreview {
+  method: string;
+  headers: Readonly<Record<string, string>>;
+  body: Uint8Array;
+}
+
 /** Which attempt it is that a record belongs to. */
 export interface RecordedAttempt {
   deliveryId: string;
@@ -184,6 +191,8 @@ export interface Sender<Settings extends object = object> {
    * reports a destination's fault as an exception. A callback and not a promise: this is the hottest call there is.
    */
   send(attempts: readonly Attempt[], done: (reports: readonly AttemptReport[]) => void): void;
+  /** The request that an attempt would make, by those that make requests; nothing is sent. */
+  preview?(attempt: Attempt): Promise<RequestPreview | { problem: string }>;
   /** Throws, or rejects, for settings that may not be used from here: an address of a private network, for instance. */
   refuse?(settings: Settings): void | Promise<void>;
   /** What will not be as whoever set it may think, in sentences; for settings that may be used. */

@@ -79,7 +79,7 @@ export interface RouteParts {
   scheduler: Pick<Scheduler, "findMode" | "targets">;
   status: Status;
   kinds: DestinationKinds;
-  senders: Pick<Senders, "handshakeOf">;
+  senders: Pick<Senders, "handshakeOf" | "preview">;
   subscriptions: Subscriptions;
   subscriptionLanes: Pick<SubscriptionLanes, "remove">;
   targets: Targets;
@@ -122,7 +122,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   });
   addEventRoutes(app, { store, replays, bodyErasures: parts.bodyErasures, presentDelivery: present });
   addEventExportRoute(app, { store, exports: parts.exports });
-  addStreamRoute(app, { streams: parts.streams, subscriptions, keys });
+  addStreamRoute(app, { streams: parts.streams, subscriptions, keys, store });
   addDeliveryRoutes(app, { store, kinds, subscriptions, replays, bulkReplays, presentDelivery: present });
   addReplayRoutes(app, { bulkReplays });
   addRequestRoutes(app, {
@@ -163,7 +163,8 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
       logger.info({ source, count, key_id: caller?.keyId }, `parked messages were ${act}`),
   });
   addStatisticsRoutes(app, { statistics, subscriptions, store });
-  addTestDeliveryRoutes(app, { kinds, subscriptions, tests, trail, presentDelivery: present });
+  const { senders } = parts;
+  addTestDeliveryRoutes(app, { kinds, subscriptions, tests, trail, presentDelivery: present, store, senders });
   addFilterRoutes(app, { store });
   addTemplateRoutes(app, { store, clock, kinds, subscriptions, eventTypes, templates: parts.templates });
   addTargetRoutes(app, {

@@ -1,7 +1,7 @@
 import { readKeptRequest } from "../../domain/kept-request.ts";
 import type { LoggedAttempt, LoggedEvent, LogPage, LogPosition } from "../../store/port/log-reads.ts";
 import type { StoredDelivery } from "../../store/port/reads.ts";
-import { oneLine, presentBody, presentEvent } from "../present/event.ts";
+import { oneLine, presentBody, presentBytes, presentEvent } from "../present/event.ts";
 import { isoTime } from "../present/time.ts";
 import { writeFrame, type FrameIds, type FrameType } from "./frames.ts";
 
@@ -13,6 +13,8 @@ export interface Entry {
   readonly source: string;
   /** Those that it is for, of the ones that were asked for. */
   readonly subscriptionSeqs: readonly number[];
+  /** Unix ms: when the event came in, or the attempt began. */
+  readonly at: number;
   /** Of the delivery, where it is an attempt. */
   readonly status: StoredDelivery["state"] | undefined;
   /** Built when somebody first wants it, and once, however many want it. */
@@ -57,6 +59,7 @@ function fromEvent(event: LoggedEvent, position: LogPosition, { ids }: EntryOpti
     eventType: event.type,
     source: event.source,
     subscriptionSeqs: event.subscriptionSeqs,
+    at: event.receivedAt,
     status: undefined,
     frame(asked) {
       const form = asked === "none" && type !== "event" ? "json" : asked;
@@ -76,7 +79,7 @@ function writeEvent(event: LoggedEvent, form: BodyForm): string {
 function writeBody(event: LoggedEvent, form: BodyForm): string {
   const { body, size } = event;
   if (body === undefined && size > MAX_FRAME_BODY_BYTES) return `"payload_omitted":true`;
-  if (body !== undefined && form === "base64") return `"payload_base64":"${Buffer.from(body).toString("base64")}"`;
+  if (body !== undefined && form === "base64") return presentBytes(body);
   return oneLine(presentBody(event, body));
 }
 
@@ -92,6 +95,7 @@ function fromAttempt(
     eventType: delivery.eventType,
     source,
     subscriptionSeqs: [delivery.subscriptionSeq],
+    at: attempt.startedAt,
     status: delivery.state,
     frame() {
       if (frame !== undefined) return frame;
