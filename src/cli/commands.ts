@@ -1,10 +1,19 @@
 import type { Command } from "commander";
 import { PLUGINS } from "../plugins/plugins.ts";
 import { addApply, addDiff } from "./apply-commands.ts";
-import { addAudit, addVerifyAudit } from "./audit-commands.ts";
+import { addAudit, addVerifyAudit, fillAudit } from "./audit-commands.ts";
 import { addBackup, addRestore } from "./backup-commands.ts";
 import { addClientOptions, addSend, addStatus, addTail } from "./client-commands.ts";
-import { addCompletion, addConfig, addDoctor, addSink, addStart, addVersion } from "./gateway-commands.ts";
+import {
+  addBench,
+  addCompletion,
+  addConfig,
+  addDoctor,
+  addSelftest,
+  addSink,
+  addStart,
+  addVersion,
+} from "./gateway-commands.ts";
 import { addListen, addTrigger } from "./live-commands.ts";
 import { addQueueCommands } from "./queue-commands.ts";
 import type { Resource } from "./resources/resource.ts";
@@ -24,6 +33,8 @@ export const COMMANDS: readonly TopCommand[] = [
   { add: addSink },
   { add: addConfig },
   { add: addDoctor },
+  { add: addSelftest },
+  { add: addBench },
   { add: addStatus },
   { add: addSend },
   { add: addTail },
@@ -70,7 +81,7 @@ export const COMMANDS: readonly TopCommand[] = [
   ),
   ...PLUGINS.map((plugin) => ({ add: (program: Command) => plugin.addCommands(program, { addClientOptions }) })),
   group("keys", "API keys: list, create, revoke", () => import("./resources/keys.ts")),
-  { add: addAudit },
+  { name: "audit", add: addAudit, fill: fillAudit },
   { add: addVerifyAudit },
   { add: addBackup },
   { add: addRestore },

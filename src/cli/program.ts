@@ -30,7 +30,7 @@ function toSentence(complaint: string): string {
     .trim()
     .replace(/^error: /, "")
     .split("\n");
-  return [`${said}.`, hint.replace(/^\(|\)$/g, "")].filter((part) => part !== "").join(" ");
+  return [`${said.replace(/\.$/, "")}.`, hint.replace(/^\(|\)$/g, "")].filter((part) => part !== "").join(" ");
 }
 
 /** It may stand anywhere, whatever the command. */

@@ -50,6 +50,8 @@ export interface LoadedConfig {
   config: Config;
   warnings: string[];
   origins: Origins;
+  /** Where the file declares something; undefined where it does not. */
+  placeOf: (list: string, name: string, field: string) => Pick<Problem, "place" | "path"> | undefined;
 }
 
 /** Defaults < file < environment < flags. Throws one error that lists everything that is wrong. */
@@ -78,12 +80,25 @@ export function loadConfig(input: LoadInput): LoadedConfig {
   };
   applyDevMode(tree, (path) => origins.get(path)?.from === "default", complain);
   checkSettings(tree, input.cwd, complain);
+  const placeOf: LoadedConfig["placeOf"] = (list, name, field) => {
+    const declared = file?.entries.find(({ key }) => key === list)?.value;
+    const things = tree[list] as readonly { name?: string; id?: string }[];
+    const index = things.findIndex((thing) => (thing.name ?? thing.id) === name);
+    if (declared?.kind !== "list" || declared.items[index] === undefined) return undefined;
+    const place = findPlace(file, [list, index, ...keysOf(field)]) ?? declared.place;
+    return { place, path: `${list}[${index}]${field === "" ? "" : `.${field}`}` };
+  };
   resolveManifestPaths(tree["sources"], dirname(resolve(input.cwd, input.file ?? DEFAULT_FILE)));
   checkLists(tree, file, findEventTypesDir(tree, input, origins), report);
 
   if (problems.length > 0) throw createConfigError(problems);
   const config = freezeDeep(camelize(tree as Settings));
-  return { config, warnings: [...findUnknownVariables(input.env), ...findWeaknesses(config)], origins };
+  return { config, warnings: [...findUnknownVariables(input.env), ...findWeaknesses(config)], origins, placeOf };
+}
+
+/** `destination.headers[0].name`. */
+function keysOf(field: string): string[] {
+  return field.split(/[.[\]]+/).filter((key) => key !== "");
 }
 
 /** What is declared, of one file: which lists it has, and the names of the settings beside them. */
@@ -122,7 +137,7 @@ function checkLists(
   report: Report,
 ): void {
   const complainOf = (list: string) => (index: number, field: string, message: string) => {
-    const place = findPlace(file, [...list.split("."), index, ...field.split(/[.[\]]+/).filter((key) => key !== "")]);
+    const place = findPlace(file, [...list.split("."), index, ...keysOf(field)]);
     report({ place: place ?? list, path: `${list}[${index}].${field}`, message });
   };
   checkDeclared(tree, complainOf);
@@ -218,7 +233,7 @@ function applyGiven(
   origins.set(path, { from, place: given.place });
 }
 
-function createConfigError(problems: readonly Problem[]): PosthornError {
+export function createConfigError(problems: readonly Problem[]): PosthornError {
   const lines = problems.map(formatProblem);
   const [only] = lines;
   const message =

@@ -91,6 +91,7 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
       },
       retention: readRetention(input.retention ?? {}),
       status: input.status ?? "active",
+      isErasing: false,
       managedBy,
       createdAt: known?.createdAt ?? at,
       updatedAt: at,
@@ -203,6 +204,8 @@ interface Kept {
   quotas?: Partial<Quotas>;
   contactEmail?: string;
   contacts?: readonly ContactInput[];
+  /** Written by the store, which also takes it away. */
+  erasing?: boolean;
 }
 
 function fromRecord({ id, data, createdAt, updatedAt }: LiveRecord): Tenant {
@@ -216,6 +219,7 @@ function fromRecord({ id, data, createdAt, updatedAt }: LiveRecord): Tenant {
     quotas: { subscriptions, eventsPerMinute, openDeliveries, storedBytes },
     retention,
     status,
+    isErasing: kept.erasing ?? false,
     managedBy,
     createdAt,
     updatedAt,

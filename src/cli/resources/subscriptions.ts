@@ -151,6 +151,11 @@ export const RESOURCE: Resource = {
       "destination kind",
       ([settings, kind]) => (settings === undefined ? undefined : `${asText(kind)} ${asText(settings)}`),
     ],
+    [
+      "handshake",
+      "handshake_result.status handshake_result.error",
+      ([status, error]) => (status === undefined ? undefined : (asText(error) ?? asText(status))),
+    ],
     ["filter", "event_filter"],
     ["ordered", "ordered", ([isOrdered]) => (isOrdered === true ? "by ordering key" : undefined)],
     RETRIES,

@@ -79,7 +79,7 @@ export interface RouteParts {
   scheduler: Pick<Scheduler, "findMode" | "targets">;
   status: Status;
   kinds: DestinationKinds;
-  senders: Pick<Senders, "preview">;
+  senders: Pick<Senders, "handshakeOf" | "preview">;
   subscriptions: Subscriptions;
   subscriptionLanes: Pick<SubscriptionLanes, "remove">;
   targets: Targets;
@@ -150,6 +150,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     remove: parts.subscriptionLanes.remove,
     statistics,
     store,
+    senders: parts.senders,
     resume: resume.resume,
     onWarnings: ({ id, name }, warnings) =>
       logger.warn({ subscription_id: id, subscription: name, warnings }, "a subscription was saved with a warning"),

@@ -107,8 +107,8 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
       const queue = open(params.name);
       await note("purge", params.name, { wanted: body });
       const outcome = await purgeParked(queue, toFilter(body), count);
+      await note("purged", params.name, { purged: "purged" in outcome ? outcome.purged : 0 });
       if ("current" in outcome) throw unconfirmed(outcome.current, body?.count);
-      await note("purged", params.name, { purged: outcome.purged });
       onMoved(params.name, "purged", outcome.purged, caller);
       return { purged: outcome.purged, complete: !outcome.isCutOff };
     },
