@@ -62,11 +62,11 @@ export function resourceDocs(of: ResourceDocs): Record<string, OperationDocs> {
   const [key = ""] = Object.keys(params);
   const one = `${path}/:${key}`;
   const shown = { schema, example, headers: ETAG };
-  const made = { status: 201, description: "Made", schema, headers: ETAG, ...of.made };
+  const made = { status: 201, description: "Created", schema, headers: ETAG, ...of.made };
   const changing = { params, headers: IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
   const gone = {
     status: 200,
-    description: "Gone",
+    description: "Deleted",
     schema: closed({ [key]: Type.String() }),
     example: of.remove.params ?? params,
   };
@@ -90,7 +90,7 @@ export function resourceDocs(of: ResourceDocs): Record<string, OperationDocs> {
       answer: { description: "What PUT with this body would do", schema: Plan },
       errors: [...refusals, ...(of.replace.errors ?? [])],
     },
-    [`PATCH ${one}`]: join({ ...changing, answer: { ...shown, description: "Changed" } }, of.change),
+    [`PATCH ${one}`]: join({ ...changing, answer: { ...shown, description: "Updated" } }, of.change),
     [`DELETE ${one}`]: join({ ...changing, answer: of.remove.answer ?? gone }, of.remove),
   };
 }

@@ -40,12 +40,12 @@ export function addDocumentationRoutes(app: FastifyInstance, { routes, version }
   const send = (what: "document" | "page" | "script") => async (request: FastifyRequest, reply: FastifyReply) =>
     sendPrepared(request, reply, (await (made ??= make()))[what]);
 
-  app.get("/", { schema: { summary: "A page that says where everything is" } }, async (request, reply) =>
+  app.get("/", { schema: { summary: "Show the start page" } }, async (request, reply) =>
     sendPrepared(request, reply, await (home ??= makeHome())),
   );
-  app.get("/openapi.json", { schema: { summary: "This API as an OpenAPI document" } }, send("document"));
-  app.get("/docs", { schema: { summary: "This reference" } }, send("page"));
-  app.get("/docs/page.js", { schema: { summary: "The script of this reference" } }, send("script"));
+  app.get("/openapi.json", { schema: { summary: "Get this API as an OpenAPI document" } }, send("document"));
+  app.get("/docs", { schema: { summary: "Show this reference" } }, send("page"));
+  app.get("/docs/page.js", { schema: { summary: "Get the script of this reference" } }, send("script"));
 }
 
 function pageHeaders(policy: string) {

@@ -73,7 +73,7 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
     "/api/v1/events/:id",
     {
       config: { scope: "read" },
-      schema: { summary: "Read an event with its body and its deliveries", querystring: OneQuery },
+      schema: { summary: "Get an event with its body and deliveries", querystring: OneQuery },
     },
     async (request, reply) => {
       const event = await getEvent(request.params.id, request.caller?.tenantId);
@@ -90,7 +90,7 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
     "/api/v1/events/:id/replay",
     {
       config: { scope: "admin" },
-      schema: { summary: "Deliver an event again", body: Type.Union([ReplayBody, Type.Null()]) },
+      schema: { summary: "Replay an event", body: Type.Union([ReplayBody, Type.Null()]) },
     },
     async (request, reply) => {
       const event = await getEvent(request.params.id, request.caller?.tenantId);

@@ -99,11 +99,11 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
   const [one, several] = words;
   const summaries = {
     list: `List ${several}`,
-    make: `Make ${one}`,
-    read: `Read ${one}`,
-    replace: `Make or replace ${one}`,
-    plan: `Say what a replacement of ${one} would change`,
-    change: `Change ${one}`,
+    make: `Create ${one}`,
+    read: `Get ${one}`,
+    replace: `Create or replace ${one}`,
+    plan: `Plan a replacement of ${one}`,
+    change: `Update ${one}`,
     remove: `Delete ${one}`,
     ...resource.summaries,
   };

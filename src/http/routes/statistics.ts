@@ -36,7 +36,7 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
     "/api/v1/subscriptions/:id/stats",
     {
       config: { scope: "read" },
-      schema: { summary: "Success rates and latencies of a subscription, over time", params: Id },
+      schema: { summary: "Get success rates and latencies of a subscription", params: Id },
     },
     async ({ params, caller }) => {
       const { id, seq } = subscriptions.getById(params.id, caller?.tenantId);
@@ -50,7 +50,7 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
     "/api/v1/stats",
     {
       config: { scope: "read" },
-      schema: { summary: "What the gateway, or one tenant, took in and delivered", querystring: GatewayQuery },
+      schema: { summary: "Get what the gateway, or one tenant, received and delivered", querystring: GatewayQuery },
     },
     async ({ query, caller }) => {
       const tenantId = caller?.tenantId ?? query.tenant_id;

@@ -93,7 +93,7 @@ export function addStreamRoute(
     {
       exposeHeadRoute: false,
       config: { scope: "read" },
-      schema: { summary: "Follow events, attempts, modes and alerts as they come", querystring: StreamQuery },
+      schema: { summary: "Follow events, attempts, modes and alerts live", querystring: StreamQuery },
     },
     async (request, reply) => {
       const { types, event_type: eventType, source, subscription_id: id, status, body, follow } = request.query;

@@ -108,7 +108,7 @@ export const SUBSCRIPTION_DOCS: AreaDocs = {
       schema: Subscription,
       example: SUBSCRIPTION,
       made: {
-        description: "Made, with its secret",
+        description: "Created, with its secret",
         schema: named(
           "SubscriptionWithSecret",
           extended(Subscription, { secret: Type.String({ description: "Shown here, and by `/secret`" }) }),

@@ -159,7 +159,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     {
       config: { scope: "admin" },
       schema: {
-        summary: "Resume a subscription, with what it held or without",
+        summary: "Resume a subscription, with or without what it held",
         body: Type.Union([ResumeBody, Type.Null()]),
       },
     },
