@@ -32,11 +32,13 @@ import type {
   EventTypesImportAnswer,
   EventTypesImportQuery,
   EventTypesListQuery,
+  EventTypesPlanBody,
   EventTypesPutBody,
   EventWithDeliveries,
   EventsEraseBodyAnswer,
   EventsEraseBodyQuery,
   EventsExportQuery,
+  EventsGetQuery,
   EventsListPage,
   EventsListQuery,
   EventsReplayAnswer,
@@ -53,15 +55,18 @@ import type {
   KeyWithSecret,
   KeysCreateBody,
   KeysListQuery,
+  KeysPlanBody,
   KeysPutBody,
   KeysUpdateBody,
   ParkedMessage,
+  Plan,
   Readiness,
   Replay,
   ReplayPlan,
   ReplaysCreateBody,
   ReplaysListQuery,
   Request,
+  RequestPreview,
   RequestsReplayAnswer,
   ResumedSubscription,
   Rotation,
@@ -84,6 +89,7 @@ import type {
   SourcesListParkedQuery,
   SourcesListQuery,
   SourcesListRequestsQuery,
+  SourcesPlanBody,
   SourcesPurgeParkedAnswer,
   SourcesPurgeParkedBody,
   SourcesPutBody,
@@ -104,6 +110,7 @@ import type {
   SubscriptionsListHistoryItem,
   SubscriptionsListHistoryQuery,
   SubscriptionsListQuery,
+  SubscriptionsPreviewBody,
   SubscriptionsRecoverBody,
   SubscriptionsResumeBody,
   SubscriptionsRotateSecretBody,
@@ -114,6 +121,7 @@ import type {
   TargetsDeleteQuery,
   TargetsGetQuery,
   TargetsListQuery,
+  TargetsPlanBody,
   TargetsPutBody,
   TargetsSetModeBody,
   TargetsSetModeQuery,
@@ -127,6 +135,7 @@ import type {
   TenantsDeleteAnswer,
   TenantsEraseBody,
   TenantsListQuery,
+  TenantsPlanBody,
   TenantsPutBody,
   TestAttempt,
   Validation,
@@ -230,6 +239,8 @@ export interface EventTypesResource {
   update(name: string, body: EventTypeChange, options?: ChangeOptions): Promise<EventType>;
   /** Delete an event type. Only for keys that are bound to no tenant. */
   delete(name: string, options?: ChangeOptions): Promise<void>;
+  /** Plan a replacement of an event type. Everything is judged as for PUT, and nothing is written. Of secrets it only says whether they would change. Only for keys that are bound to no tenant. */
+  plan(name: string, body: EventTypesPlanBody, options?: RequestOptions): Promise<Plan>;
   /** Export event types as OpenAPI webhooks */
   export(options?: RequestOptions): Promise<EventTypesExportAnswer>;
   /** Import event types from OpenAPI webhooks. All or nothing; at most 32 MiB. Only for keys that are bound to no tenant. */
@@ -244,7 +255,7 @@ export interface EventsResource {
   /** Search events. All that is given must hold. A page takes 50 ms at most: what was not reached by then is told by `searched_until`, and `next_cursor` goes on from there, also after a page with fewer events than asked for. */
   list(query?: EventsListQuery, options?: RequestOptions): Pages<Event, EventsListPage>;
   /** Get an event with its body and deliveries */
-  get(id: string, options?: RequestOptions): Promise<EventWithDeliveries>;
+  get(id: string, query?: EventsGetQuery, options?: RequestOptions): Promise<EventWithDeliveries>;
   /** Replay an event */
   replay(id: string, body?: EventsReplayBody, options?: RequestOptions): Promise<EventsReplayAnswer>;
   /** Erase the body of an event. Erases the body, what destinations answered to it, and the bodies of requests that were the same one again. While deliveries are open it is refused; with `force` they become dead letters (`erased`). It cannot be undone. */
@@ -293,6 +304,8 @@ export interface KeysResource {
   update(id: string, body: KeysUpdateBody, options?: ChangeOptions): Promise<Key>;
   /** Revoke a key. In force when the answer comes. */
   delete(id: string, options?: ChangeOptions): Promise<Key>;
+  /** Plan a replacement of a key. Everything is judged as for PUT, and nothing is written. Of secrets it only says whether they would change. */
+  plan(id: string, body: KeysPlanBody, options?: RequestOptions): Promise<Plan>;
 }
 
 export interface ReplaysResource {
@@ -341,6 +354,8 @@ export interface SourcesResource {
   update(name: string, body: SourceChange, options?: ChangeOptions): Promise<Source>;
   /** Delete a source. Its events and requests stay. While the `*` source is on, its name is anybody's again: close it instead. */
   delete(name: string, options?: ChangeOptions): Promise<SourcesDeleteAnswer>;
+  /** Plan a replacement of a source. Everything is judged as for PUT, and nothing is written. Of secrets it only says whether they would change. */
+  plan(name: string, body: SourcesPlanBody, options?: RequestOptions): Promise<Plan>;
   /** Pause a source: its senders get 503 and retry */
   pause(name: string, options?: ChangeOptions): Promise<Source>;
   /** Resume a source */
@@ -383,6 +398,8 @@ export interface SubscriptionsResource {
   update(id: string, body: SubscriptionChange, options?: ChangeOptions): Promise<Subscription>;
   /** Delete a subscription */
   delete(id: string, options?: ChangeOptions): Promise<SubscriptionsDeleteAnswer>;
+  /** Plan a replacement of a subscription. Everything is judged as for PUT, and nothing is written. Of secrets it only says whether they would change. */
+  plan(id: string, body: SubscriptionInput, options?: RequestOptions): Promise<Plan>;
   /** Pause a subscription. Deliveries wait until it is resumed; none is lost. */
   pause(id: string, options?: ChangeOptions): Promise<Subscription>;
   /** Resume a subscription, with or without what it held */
@@ -391,6 +408,8 @@ export interface SubscriptionsResource {
   getStats(id: string, options?: RequestOptions): Promise<SubscriptionStatistics>;
   /** Send a test event. `test.event` for this subscription alone, whatever it asks for. It is tried once, and a failure is not held against the destination. */
   test(id: string, options?: RequestOptions): Promise<TestAttempt | Delivery>;
+  /** Show the request that an event would make. As the first attempt would make it: in the format of the subscription, and signed with its secrets as of now. Nothing is sent. It has no login for the destination, and the values of headers that the subscription sets are masked. */
+  preview(id: string, body: SubscriptionsPreviewBody, options?: RequestOptions): Promise<RequestPreview>;
   /** Send what waits now, whatever the mode. One round: batch after batch, until nothing is due or one fails. Later tries are brought forward. */
   drain(id: string, options?: RequestOptions): Promise<SubscriptionsDrainAnswer>;
   /** Rotate the secret of a subscription. Both secrets sign until the overlap ends. The header that holds one signature stays with the old one until the rotation is confirmed. */
@@ -418,6 +437,8 @@ export interface TargetsResource {
   update(name: string, body: TargetChange, query?: TargetsUpdateQuery, options?: ChangeOptions): Promise<Target>;
   /** Delete a target that no subscription uses */
   delete(name: string, query?: TargetsDeleteQuery, options?: ChangeOptions): Promise<TargetsDeleteAnswer>;
+  /** Plan a replacement of a target. Everything is judged as for PUT, and nothing is written. Of secrets it only says whether they would change. */
+  plan(name: string, body: TargetsPlanBody, options?: RequestOptions): Promise<Plan>;
   /** Set the mode of a target. In `QUEUE` nothing is sent until `auto`, but for what `drain` asks for; in `NORMAL` all is sent, however often it fails. */
   setMode(name: string, body: TargetsSetModeBody, query?: TargetsSetModeQuery, options?: RequestOptions): Promise<Target>;
 }
@@ -440,6 +461,8 @@ export interface TenantsResource {
   update(id: string, body: TenantSettings, options?: ChangeOptions): Promise<Tenant>;
   /** Delete a tenant. Only one that has nothing any more. Only for keys that are bound to no tenant. */
   delete(id: string, options?: ChangeOptions): Promise<TenantsDeleteAnswer>;
+  /** Plan a replacement of a tenant. Everything is judged as for PUT, and nothing is written. Of secrets it only says whether they would change. Only for keys that are bound to no tenant. */
+  plan(id: string, body: TenantsPlanBody, options?: RequestOptions): Promise<Plan>;
   /** Erase everything of a tenant. The tenant is inactive from then on. All that is configured for it, its events and its requests are erased, and what the audit log says of its things. While it runs it is answered as it is. The tenant `default` cannot be erased. Only for keys that are bound to no tenant. */
   erase(id: string, body: TenantsEraseBody, options?: RequestOptions): Promise<TenantErasure>;
   /** Get the progress of a tenant's erasure. Only for keys that are bound to no tenant. */
@@ -504,6 +527,7 @@ export function createResources(call: Call): Resources {
       put: (name, body, options) => call.json("PUT", path`/api/v1/event-types/${name}`, { body }, options),
       update: (name, body, options) => call.json("PATCH", path`/api/v1/event-types/${name}`, { body }, options),
       delete: (name, options) => call.json("DELETE", path`/api/v1/event-types/${name}`, {}, options),
+      plan: (name, body, options) => call.json("POST", path`/api/v1/event-types/${name}/plan`, { body }, options),
       export: (options) => call.json("GET", "/api/v1/event-types/export", {}, options),
       import: (body, query, options) => call.json("POST", "/api/v1/event-types/import", { body, query }, options),
       putVersion: (name, version, body, options) => call.json("PUT", path`/api/v1/event-types/${name}/versions/${version}`, { body }, options),
@@ -511,7 +535,7 @@ export function createResources(call: Call): Resources {
     },
     events: {
       list: (query, options) => call.pages("/api/v1/events", query, options),
-      get: (id, options) => call.json("GET", path`/api/v1/events/${id}`, {}, options),
+      get: (id, query, options) => call.json("GET", path`/api/v1/events/${id}`, { query }, options),
       replay: (id, body, options) => call.json("POST", path`/api/v1/events/${id}/replay`, { body }, options),
       eraseBody: (id, query, options) => call.json("DELETE", path`/api/v1/events/${id}/body`, { query }, options),
       export: (query, options) => call.lines("/api/v1/events/export", query, options),
@@ -538,6 +562,7 @@ export function createResources(call: Call): Resources {
       put: (id, body, options) => call.json("PUT", path`/api/v1/keys/${id}`, { body }, options),
       update: (id, body, options) => call.json("PATCH", path`/api/v1/keys/${id}`, { body }, options),
       delete: (id, options) => call.json("DELETE", path`/api/v1/keys/${id}`, {}, options),
+      plan: (id, body, options) => call.json("POST", path`/api/v1/keys/${id}/plan`, { body }, options),
     },
     replays: {
       create: (body, options) => call.json("POST", "/api/v1/replays", { body, isKeyed: true }, options),
@@ -564,6 +589,7 @@ export function createResources(call: Call): Resources {
       put: (name, body, options) => call.json("PUT", path`/api/v1/sources/${name}`, { body }, options),
       update: (name, body, options) => call.json("PATCH", path`/api/v1/sources/${name}`, { body }, options),
       delete: (name, options) => call.json("DELETE", path`/api/v1/sources/${name}`, {}, options),
+      plan: (name, body, options) => call.json("POST", path`/api/v1/sources/${name}/plan`, { body }, options),
       pause: (name, options) => call.json("POST", path`/api/v1/sources/${name}/pause`, {}, options),
       resume: (name, options) => call.json("POST", path`/api/v1/sources/${name}/resume`, {}, options),
       close: (name, options) => call.json("POST", path`/api/v1/sources/${name}/close`, {}, options),
@@ -586,10 +612,12 @@ export function createResources(call: Call): Resources {
       put: (id, body, options) => call.json("PUT", path`/api/v1/subscriptions/${id}`, { body }, options),
       update: (id, body, options) => call.json("PATCH", path`/api/v1/subscriptions/${id}`, { body }, options),
       delete: (id, options) => call.json("DELETE", path`/api/v1/subscriptions/${id}`, {}, options),
+      plan: (id, body, options) => call.json("POST", path`/api/v1/subscriptions/${id}/plan`, { body }, options),
       pause: (id, options) => call.json("POST", path`/api/v1/subscriptions/${id}/pause`, {}, options),
       resume: (id, body, options) => call.json("POST", path`/api/v1/subscriptions/${id}/resume`, { body }, options),
       getStats: (id, options) => call.json("GET", path`/api/v1/subscriptions/${id}/stats`, {}, options),
       test: (id, options) => call.json("POST", path`/api/v1/subscriptions/${id}/test`, {}, options),
+      preview: (id, body, options) => call.json("POST", path`/api/v1/subscriptions/${id}/preview`, { body }, options),
       drain: (id, options) => call.json("POST", path`/api/v1/subscriptions/${id}/drain`, {}, options),
       rotateSecret: (id, body, options) => call.json("POST", path`/api/v1/subscriptions/${id}/rotate-secret`, { body }, options),
       confirmRotation: (id, body, options) => call.json("POST", path`/api/v1/subscriptions/${id}/rotate-secret/confirm`, { body }, options),
@@ -604,6 +632,7 @@ export function createResources(call: Call): Resources {
       put: (name, body, options) => call.json("PUT", path`/api/v1/targets/${name}`, { body }, options),
       update: (name, body, query, options) => call.json("PATCH", path`/api/v1/targets/${name}`, { body, query }, options),
       delete: (name, query, options) => call.json("DELETE", path`/api/v1/targets/${name}`, { query }, options),
+      plan: (name, body, options) => call.json("POST", path`/api/v1/targets/${name}/plan`, { body }, options),
       setMode: (name, body, query, options) => call.json("POST", path`/api/v1/targets/${name}/mode`, { body, query }, options),
     },
     templates: {
@@ -616,6 +645,7 @@ export function createResources(call: Call): Resources {
       put: (id, body, options) => call.json("PUT", path`/api/v1/tenants/${id}`, { body }, options),
       update: (id, body, options) => call.json("PATCH", path`/api/v1/tenants/${id}`, { body }, options),
       delete: (id, options) => call.json("DELETE", path`/api/v1/tenants/${id}`, {}, options),
+      plan: (id, body, options) => call.json("POST", path`/api/v1/tenants/${id}/plan`, { body }, options),
       erase: (id, body, options) => call.json("POST", path`/api/v1/tenants/${id}/erase`, { body }, options),
       getErasure: (id, options) => call.json("GET", path`/api/v1/tenants/${id}/erase`, {}, options),
     },

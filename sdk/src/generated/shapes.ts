@@ -59,6 +59,7 @@ export interface Published {
 }
 
 export interface Readiness {
+  version: string;
   status: "ok" | "degraded" | "overloaded" | "stopping";
   store: {
     driver: string;
@@ -494,6 +495,19 @@ export interface SourceInput {
   options?: Record<string, unknown> | undefined;
 }
 
+export interface Plan {
+  /** Which of them PUT would do */
+  act: "update" | "create" | "none";
+  /** What would be different; all that is set of one that would be new */
+  changes: {
+    field: string;
+    /** Null where it would be new */
+    before: unknown;
+    after: unknown;
+  }[];
+  secrets_changed: boolean;
+}
+
 export interface SourceChange {
   /** Who sends: says how a request is verified, answered, split and identified. Default: `"generic"` */
   kind?: string | undefined;
@@ -633,6 +647,13 @@ export interface Subscription {
   allow_own_url?: boolean | undefined;
   /** Why nothing is sent: this release does not know its kind */
   held_reason?: string | undefined;
+  /** With `handshake` only: what the destination has said since the last change or start */
+  handshake_result?: {
+    /** `pending`: not answered yet; it is asked again before the next attempt */
+    status: "pending" | "accepted" | "refused";
+    answered_at: string | null;
+    error: string | null;
+  } | undefined;
   ed25519_public_key: string | null;
   /** In the answer to a change only: what will not be as it seems */
   warnings?: string[] | undefined;
@@ -974,6 +995,16 @@ export interface TestAttempt extends Attempt {
   event_id: string;
 }
 
+export interface RequestPreview {
+  method: string;
+  headers: {
+    name: string;
+    value: string;
+  }[];
+  /** Its body, byte for byte */
+  body_base64: string;
+}
+
 /** What subscriptions send to */
 export interface Target {
   /** Its own, or that of the subscription that it belongs to */
@@ -1200,7 +1231,7 @@ export interface TenantErasure {
   tenant_id: string;
   status: "running" | "completed";
   /** What is being erased */
-  stage: "records" | "events" | "requests" | "ids" | "rest" | "audit" | "done";
+  stage: "records" | "events" | "requests" | "ids" | "forms" | "versions" | "names" | "rest" | "audit" | "done";
   /** Events that there were when it began */
   total: number;
   /** Those that are gone */
@@ -1839,6 +1870,12 @@ export interface GatewayGetLivezAnswer {
   status: "ok";
 }
 
+/** Get an event with its body and deliveries: what to ask for */
+export interface EventsGetQuery {
+  /** JSON and text as they are (`true`), or byte for byte in `payload_base64` (`base64`). Default: `"true"` */
+  body?: "true" | "base64" | undefined;
+}
+
 export interface EventsReplayBody {
   /** Only this one; it need not have had the event before */
   subscription_id?: string | undefined;
@@ -1904,6 +1941,8 @@ export interface StreamQuery {
   body?: "true" | "false" | "base64" | undefined;
   /** False: ends when all that is there now was sent. Default: `true` */
   follow?: boolean | undefined;
+  /** Without a last id: begins with the events that came in since then, and with attempts from now on */
+  since?: string | undefined;
   /** For clients that cannot send the header `Last-Event-ID` */
   last_event_id?: string | undefined;
 }
@@ -2134,6 +2173,54 @@ export interface SourcesDeleteAnswer {
   name: string;
 }
 
+export interface SourcesPlanBody {
+  name?: string | undefined;
+  /** Who sends: says how a request is verified, answered, split and identified. Default: `"generic"` */
+  kind?: string | undefined;
+  /** Default: `"default"` */
+  tenant_id?: string | undefined;
+  /** `paused` answers 503, `closed` 410. Default: `"active"` */
+  status?: "active" | "paused" | "closed" | undefined;
+  /** What requests are verified with; all of them count, the first is current. Never shown */
+  secrets?: string[] | undefined;
+  /** A header that must hold this token, else 401 */
+  auth?: {
+    header: string;
+    /** Shown masked */
+    token: string;
+  } | null | undefined;
+  /** CIDRs that the sender's address must lie in, else 403 */
+  allowed_ips?: string[] | null | undefined;
+  /** Larger bodies get 413. Without it: `limits.max_body_bytes`, or what the kind's provider may send. Default: `2097152` */
+  max_bytes?: number | undefined;
+  /** Default: `["POST"]` */
+  methods?: ("POST" | "PUT" | "PATCH" | "DELETE" | "GET")[] | undefined;
+  /** Media types that are taken (`application/json`, `text/*`), else 415 */
+  content_types?: string[] | null | undefined;
+  /** Seconds in which the sender must have its answer */
+  answer_within?: number | null | undefined;
+  /** `{source}` stands for the source's name, `{type}` for the type that its kind finds; kinds that find one have the default `{type}`. Default: `"webhook.{source}"` */
+  event_type?: string | undefined;
+  /** `header:NAME` or `body:/json/pointer` */
+  id_from?: string | undefined;
+  /** `header:NAME` or `body:/json/pointer` */
+  ordering_key_from?: string | undefined;
+  /** `header:NAME` or `body:/json/pointer` */
+  priority_from?: string | undefined;
+  /** Patterns of the event types that are let through, with the kind's name in front or without */
+  only?: string[] | null | undefined;
+  /** What the sender's ids must be found in: a path, or the document itself; for kinds that know one */
+  manifest?: string | Record<string, unknown> | null | undefined;
+  /** An equal signature is the same request sent again under another id, and ignored (`replayed`); for kinds whose signature covers no id. Two webhooks with the same bytes are then one. Default: `false` */
+  refuse_replays?: boolean | undefined;
+  /** JSON Pointers and `header:NAME`: their values are stored and delivered as `"***"`. The signature is verified before. Default: `[]` */
+  mask?: string[] | undefined;
+  /** Webhooks come to `/webhook/NAME/TOKEN` only; `true` makes a token */
+  path_token?: boolean | string | null | undefined;
+  /** Settings of the kind. Default: `{}` */
+  options?: Record<string, unknown> | undefined;
+}
+
 export interface SourcesRotateSecretBody {
   /** As the sender has it; made when not given */
   secret?: string | undefined;
@@ -2232,6 +2319,11 @@ export interface SourcesPurgeParkedAnswer {
 export interface StatsGetQuery {
   /** Only of this tenant */
   tenant_id?: string | undefined;
+}
+
+export interface SubscriptionsPreviewBody {
+  /** An event that was received */
+  event_id: string;
 }
 
 export interface FiltersTestBody {
@@ -2359,6 +2451,31 @@ export interface TargetsDeleteAnswer {
   name: string;
 }
 
+export interface TargetsPlanBody {
+  name?: string | undefined;
+  /** Default: `"default"` */
+  tenant_id?: string | undefined;
+  /** What is known of such a target, for all subscriptions that send to it */
+  preset?: "n8n" | undefined;
+  /** Where it is; a preset finds its health check there */
+  url?: string | undefined;
+  /** Answers 2xx and `{"status":"ok"}` while it is well */
+  health_url?: string | undefined;
+  /** Seconds between health checks. Default: `60` */
+  health_interval_s?: number | undefined;
+  /** Failures in a row that lead to QUEUE. Default: `3` */
+  failures_to_open?: number | undefined;
+  /** Successful health checks in a row that lead back to NORMAL, once all that waits was tried. Default: `3` */
+  successes_to_close?: number | undefined;
+  /** How many are tried at once in QUEUE. Default: `32` */
+  batch_size?: number | undefined;
+  /** Seconds between rounds in QUEUE. Default: `30` */
+  idle_wait_s?: number | undefined;
+  /** Larger bodies are not sent: they become dead letters (`too_large`) */
+  max_bytes?: number | undefined;
+  description?: string | undefined;
+}
+
 export interface TargetsSetModeBody {
   /** A mode stays, whatever happens, until `auto` lets the target's health decide again */
   mode: "NORMAL" | "QUEUE" | "auto";
@@ -2430,6 +2547,47 @@ export interface TenantsDeleteAnswer {
   id: string;
 }
 
+export interface TenantsPlanBody {
+  id?: string | undefined;
+  /** A name for people */
+  name?: string | undefined;
+  /** Who is told when something is wrong with its subscriptions: a contact by e-mail */
+  contact_email?: string | null | undefined;
+  /** More of them, each with one of `email`, `phone` and `url`, and what it is told (`about`). Default: `[]` */
+  contacts?: ({
+    /** An address */
+    email?: string | undefined;
+    /** A number with its country code, for messages of the gateway's SMS settings */
+    phone?: string | undefined;
+    /** Where events are posted to */
+    url?: string | undefined;
+    /** What it is told: its subscriptions that are suspended or failing, secrets that are rotated, alerts of its tenant. Default: `["suspended","failing","rotation"]` */
+    about?: ("suspended" | "failing" | "rotation" | "alerts")[] | undefined;
+  })[] | undefined;
+  quotas?: {
+    /** How many it may have; null for no limit */
+    subscriptions?: number | null | undefined;
+    /** How many events are taken in; null for no limit */
+    events_per_minute?: number | null | undefined;
+    /** New events are refused while this many deliveries are open; null for no limit */
+    open_deliveries?: number | null | undefined;
+    /** New events are refused once the bodies of its events have this size; null for no limit */
+    stored_bytes?: number | null | undefined;
+  } | undefined;
+  retention?: {
+    /** Days for which its events are kept; 0 keeps them; null for the gateway's settings */
+    days?: number | null | undefined;
+    /** The same for what destinations answered; null for `days` */
+    answers_days?: number | null | undefined;
+    /** The same for events with a dead letter, from its death; null for `days` */
+    dead_letters_days?: number | null | undefined;
+    /** The same for requests that made no event; null for `days` */
+    refused_requests_days?: number | null | undefined;
+  } | undefined;
+  /** `inactive` answers new events with 503, so that their senders keep them. Default: `"active"` */
+  status?: "active" | "inactive" | undefined;
+}
+
 export interface TenantsEraseBody {
   /** The id of the tenant; nothing is erased without it */
   confirm?: string | undefined;
@@ -2469,6 +2627,15 @@ export interface KeysUpdateBody {
   expires_at?: string | null | undefined;
 }
 
+export interface KeysPlanBody {
+  /** What the key is for */
+  name: string;
+  scopes: ("admin" | "publish" | "read")[];
+  /** The tenant that it is bound to; null for all of them */
+  tenant_id?: string | null | undefined;
+  expires_at?: string | null | undefined;
+}
+
 /** List event types: what to ask for */
 export interface EventTypesListQuery {
   /** Default: `50` */
@@ -2479,6 +2646,34 @@ export interface EventTypesListQuery {
 }
 
 export interface EventTypesPutBody {
+  name?: string | undefined;
+  /** What happened when this event is published */
+  description?: string | undefined;
+  /** Which system publishes it */
+  producer?: string | undefined;
+  /** Who takes it. Default: `[]` */
+  consumers?: string[] | undefined;
+  /** A `deprecated` one is still taken; its consumers are told by the catalogue. Default: `"active"` */
+  status?: "active" | "deprecated" | undefined;
+  /** Since when (RFC 3339); when it was said, if not given */
+  deprecated_at?: string | undefined;
+  /** The event type to use instead of a deprecated one */
+  replaced_by?: string | undefined;
+  /** `false` takes events that do not fit their schema, and records the mismatch. Default: `true` */
+  enforce?: boolean | undefined;
+  /** JSON Pointers into the payload: their values are stored and delivered as `"***"`, after the schema was checked. Default: `[]` */
+  mask?: string[] | undefined;
+  /** Schemas by version; an event's `event_version` picks one. Default: `[]` */
+  versions?: {
+    version: string;
+    /** JSON Schema, draft 2020-12, 2019-09, 07, 06 or 04; at most 64 KB, no remote `$ref` */
+    schema: Record<string, unknown>;
+    /** A payload that fits the schema */
+    example?: unknown;
+  }[] | undefined;
+}
+
+export interface EventTypesPlanBody {
   name?: string | undefined;
   /** What happened when this event is published */
   description?: string | undefined;
