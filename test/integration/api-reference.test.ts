@@ -24,7 +24,7 @@ import { watchRoutes } from "../support/watch-routes.ts";
 
 const USUAL_VERBS = new Set(
   (
-    "Acknowledge Cancel Check Close Confirm Create Delete End Erase Export Follow Get Import List Mute Pause Preview " +
+    "Acknowledge Cancel Check Close Confirm Create Delete End Erase Export Follow Get Import List Mute Pause Plan Preview " +
     "Publish Purge Recover Register Replay Requeue Resume Retry Revoke Roll Rotate Run Search Send Set Show Test Unmute " +
     "Update Verify"
   ).split(" "),

@@ -16,6 +16,9 @@ export type Format = (values: readonly unknown[], moment: Moment) => Shown;
 /** Undefined: nothing is to be shown. */
 type Shown = string | readonly string[] | undefined;
 
+/** One that stands inside of a sentence too. */
+type TextFormat = (values: readonly unknown[], moment: Moment) => string | undefined;
+
 /** `members` are those that it is made of, by spaces; dots lead into an object. */
 export type Field = readonly [label: string, members: string, format?: Format];
 
@@ -94,12 +97,12 @@ export const ago: Format = ([time], { wallMs, isAbsolute }) => {
 };
 
 /** The time itself too. */
-export const at: Format = ([time], { wallMs }) =>
+export const at: TextFormat = ([time], { wallMs }) =>
   typeof time === "string" ? `${time} (${formatAgo(time, wallMs)})` : undefined;
 
 export const bytes: Format = ([count]) => (typeof count === "number" ? formatBytes(count) : undefined);
 
-export const rate: Format = ([share]) =>
+export const rate: TextFormat = ([share]) =>
   typeof share === "number" ? `${Number((share * 100).toFixed(2))}%` : undefined;
 
 export const ms: Format = ([count]) => (typeof count === "number" ? `${count} ms` : undefined);
@@ -107,7 +110,7 @@ export const ms: Format = ([count]) => (typeof count === "number" ? `${count} ms
 export const seconds: Format = ([count]) => (typeof count === "number" ? `${count} s` : undefined);
 
 /** `dead (refused)`: the first reason that there is. */
-export const because: Format = ([value, ...reasons]) => {
+export const because: TextFormat = ([value, ...reasons]) => {
   const reason = reasons.find((one) => one !== null && one !== undefined);
   return reason === undefined ? asText(value) : `${asText(value)} (${asText(reason)})`;
 };
