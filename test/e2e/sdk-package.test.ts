@@ -3,8 +3,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseSync } from "oxc-parser";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openChromium } from "../support/chromium.ts";
+import { openFaultyProxy } from "../support/faulty-proxy.ts";
 import { runCommand } from "../support/run-command.ts";
 import { PROJECT_ROOT } from "../support/sample-checkout.ts";
+import { skipWithoutService } from "../support/skip.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, startTestGateway } from "../support/test-gateway.ts";
 
@@ -122,6 +125,45 @@ describe("the package of the SDK", () => {
     expect(wrong.stdout).toMatch(/wrong\.mts.*'string' is not assignable to type 'number/s);
     const { stdout } = await runCommand(process.execPath, ["out/main.mjs"], project);
     expect(stdout.trim()).toBe("function,function,function,function,function");
+  });
+});
+
+describe("the SDK in a browser", () => {
+  it("publishes, lists, follows and verifies", async (context) => {
+    const browser = await openChromium();
+    if (browser === undefined) skipWithoutService(context, "Chromium");
+    const gateway = await startTestGateway();
+    const proxy = await openFaultyProxy(() => gateway.url);
+    const built = new Map<string, string>();
+    for (const path of packed.filter((name) => name.endsWith(".js"))) built.set(`/${path}`, await readPacked(path));
+    proxy.doWith(({ path }) => {
+      if (path === "/page") return { status: 200, headers: { "content-type": "text/html" } };
+      const body = built.get(path);
+      return body === undefined ? "pass" : { status: 200, headers: { "content-type": "text/javascript" }, body };
+    });
+    try {
+      await browser.open(`${proxy.url}/page`, { width: 800, height: 600 });
+      const seen = await browser.evaluate(`(async () => {
+        const { createPosthorn, sign, verify } = await import("/dist/index.js");
+        const posthorn = createPosthorn({ url: location.origin, key: "${ADMIN_KEY}" });
+        const stream = posthorn.stream({ types: "event" })[Symbol.asyncIterator]();
+        const { value: ready } = await stream.next();
+        const publisher = posthorn.createPublisher({ lingerMs: 1 });
+        const { duplicate } = await publisher.publish({ event_type: "a.b", payload: { n: 12345678901234567890n } });
+        const { value: frame } = await stream.next();
+        await stream.return();
+        const [listed] = await posthorn.events.list({ event_type: "a.b" }).toArray();
+        const { payload } = await posthorn.events.get(listed.event_id);
+        const { scheme } = await verify("{}", await sign("{}", "${SECRET}"), "${SECRET}");
+        const error = await posthorn.subscriptions.get("none").catch((thrown) => thrown);
+        return [ready.event, duplicate, frame.event, frame.data.event_id === listed.event_id, String(payload.n), scheme, error.code];
+      })()`);
+      expect(seen).toEqual(["ready", false, "event", true, "12345678901234567890", "standard", "not_found"]);
+    } finally {
+      await browser.close();
+      await proxy.close();
+      await gateway.close();
+    }
   });
 });
 

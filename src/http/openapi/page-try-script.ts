@@ -38,7 +38,8 @@ function addressOf(path, form) {
     if (dataset.place === "path") filled = filled.replace("{" + name + "}", encodeURIComponent(value));
     else if (dataset.place === "query" && value !== "") query.set(name, value);
   }
-  return filled + (query.size > 0 ? "?" + query : "");
+  const asked = query.toString();
+  return asked === "" ? filled : filled + "?" + asked;
 }
 
 /** As much as can be shown: an export has no end that is worth waiting for, and the stream has none. */
