@@ -18,6 +18,9 @@ export type TextFormat = (values: readonly unknown[], moment: Moment) => string 
 /** Undefined: nothing is to be shown. */
 type Shown = string | readonly string[] | undefined;
 
+/** One that stands inside of a sentence too. */
+type TextFormat = (values: readonly unknown[], moment: Moment) => string | undefined;
+
 /** `members` are those that it is made of, by spaces; dots lead into an object. */
 export type Field = readonly [label: string, members: string, format?: Format];
 
