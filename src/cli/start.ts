@@ -28,6 +28,8 @@ export interface StartFlags {
 
 /** The first descriptor that systemd hands over. */
 const FIRST_LISTEN_FD = 3;
+/** In the data folder. */
+const SIGN_IN_FILE = "sign-in-link";
 /** npm passes on a Ctrl+C that the terminal has already sent to the gateway itself: both are one wish. */
 const SAME_WISH_MS = 500;
 const STOP_GRACE_MS = 2000;
@@ -173,17 +175,21 @@ function findListenFd(env: Environment): number | undefined {
 
 function tell({ url, newAdminKey }: Gateway, { dataDir, dev }: Config, isTerminal: boolean): void {
   if (!isTerminal) {
-    if (newAdminKey !== undefined) keepAdminKey(newAdminKey, dataDir);
+    if (newAdminKey !== undefined) {
+      keepPrivately("the new admin key", newAdminKey.key, join(dataDir, ADMIN_KEY_FILE));
+      keepPrivately("a link that signs in once", newAdminKey.signInUrl, join(dataDir, SIGN_IN_FILE));
+    }
     return;
   }
   print(`\n  Posthorn ${VERSION}`);
   printFacts([
     ["  address", url],
+    ["  dashboard", newAdminKey === undefined ? url : `${newAdminKey.signInUrl}  (signs in once)`],
     ["  API reference", `${url}/docs`],
     ["  data", dataDir],
     ["  mode", dev ? "development: destinations on this machine and without TLS are allowed" : undefined],
-    ["  admin key", newAdminKey === undefined ? undefined : `${newAdminKey}  (shown only this once: keep it)`],
-    ["  next", nextStep(url, newAdminKey)],
+    ["  admin key", newAdminKey === undefined ? undefined : `${newAdminKey.key}  (shown only this once: keep it)`],
+    ["  next", nextStep(url, newAdminKey?.key)],
     ["  stop", "Ctrl+C"],
   ]);
   print("");
@@ -195,16 +201,15 @@ function nextStep(url: string, newAdminKey: string | undefined): string {
   return `curl ${url}/webhook/hello -H 'content-type: application/json' -d '{"hello":"world"}'`;
 }
 
-/** Nobody watches: the key goes where only the gateway's user can read it. */
-function keepAdminKey(key: string, dataDir: string): void {
-  const path = join(dataDir, ADMIN_KEY_FILE);
+/** Nobody watches: what is shown once goes where only the gateway's user can read it. */
+function keepPrivately(what: string, text: string, path: string): void {
   try {
-    writePrivateFile(path, `${key}\n`);
-    note(`the new admin key is in ${path}`);
+    writePrivateFile(path, `${text}\n`);
+    note(`${what} is in ${path}`);
   } catch (error) {
     note(
-      `the new admin key could not be kept in ${path} (${(error as Error).message}). ` +
-        "Make another with `posthorn keys create --local`.",
+      `${what} could not be kept in ${path} (${(error as Error).message}). ` +
+        "Make another key with `posthorn keys create --local`.",
     );
   }
 }

@@ -177,7 +177,7 @@ describe("operating the gateway", () => {
     const { config } = loadConfig({ env: { POSTHORN_PORT: "0", POSTHORN_BALLAST_BYTES: "0" }, cwd });
     const options = { logger, onFatal: () => {} };
     const first = await startGateway(config, options);
-    const key = first.newAdminKey ?? "";
+    const key = first.newAdminKey?.key ?? "";
     expect(key).toMatch(/^phk_.{40,}/);
     const authorized = await fetch(`${first.url}/status`, { headers: { authorization: `Bearer ${key}` } });
     expect(authorized.status).toBe(200);

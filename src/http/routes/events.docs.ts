@@ -47,6 +47,7 @@ export const Event = named(
       size: count(43, "Of the body, in bytes"),
       body_erased_at: nullable(Type.String({ format: "date-time", description: "Somebody had its body erased then" })),
       masked: Type.Integer({ minimum: 0, description: "How many values were replaced before it was stored" }),
+      replay_of: Type.Optional(Type.String({ description: "The event that this one was edited from" })),
       schema_result: nullable(
         closed({
           valid: Type.Boolean(),
@@ -58,6 +59,11 @@ export const Event = named(
     },
     "An immutable fact",
   ),
+);
+
+/** What came with a received webhook beside its headers and its body. */
+export const EventRequest = Type.Optional(
+  closed({ method: Type.String(), path: Type.String(), query: Type.String() }, "Of a received webhook"),
 );
 
 /** Its body, where it is shown. */
@@ -84,7 +90,7 @@ export const EVENT_DOCS: AreaDocs = {
             Type.String({ format: "date-time", description: "All since then was searched; null when all was" }),
           ),
           skipped_bodies: Type.Optional(
-            Type.Integer({ minimum: 0, description: "Bodies too large for a search by `text`" }),
+            Type.Integer({ minimum: 0, description: "Bodies too large for a search by `text` or `data`" }),
           ),
         }),
       },
@@ -103,7 +109,10 @@ export const EVENT_DOCS: AreaDocs = {
       params: { id: EXAMPLE.event },
       answer: {
         description: "With its body and its deliveries",
-        schema: named("EventWithDeliveries", extended(Event, { deliveries: Type.Array(Delivery), ...Payload })),
+        schema: named(
+          "EventWithDeliveries",
+          extended(Event, { request: EventRequest, deliveries: Type.Array(Delivery), ...Payload }),
+        ),
       },
     },
     "DELETE /api/v1/events/:id/body": {
@@ -119,6 +128,20 @@ export const EVENT_DOCS: AreaDocs = {
       errors: ["conflict"],
     },
     "POST /api/v1/events/:id/replay": {
+      description:
+        "With a `payload` a new event is made of it, which is routed like any other and has the id of this one as " +
+        "`replay_of`; the bytes are delivered as they are written there.",
+      otherAnswers: [
+        {
+          status: 201,
+          description: "With a `payload`: the new event",
+          schema: closed({
+            event_id: Type.String(),
+            replay_of: Type.String(),
+            delivery_count: Type.Integer({ minimum: 0 }),
+          }),
+        },
+      ],
       params: { id: EXAMPLE.event },
       request: {},
       answer: {
@@ -127,7 +150,7 @@ export const EVENT_DOCS: AreaDocs = {
         schema: closed({ event_id: Type.String(), deliveries: Type.Array(Delivery) }),
         example: { event_id: EXAMPLE.event, deliveries: [REPLAYED_DELIVERY] },
       },
-      errors: ["illegal_transition", "conflict"],
+      errors: ["illegal_transition", "conflict", "schema_mismatch"],
     },
   },
 };
