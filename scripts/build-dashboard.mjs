@@ -71,7 +71,10 @@ function hashOfInputs(root, shared) {
     ...[...shared, "package-lock.json", "scripts/build-dashboard.mjs"].map((name) => join(root, name)),
   ];
   for (const file of files.filter((each) => existsSync(each))) {
-    hash.update(`${relative(root, file)}\0`).update(readFileSync(file)).update("\0");
+    hash
+      .update(`${relative(root, file)}\0`)
+      .update(readFileSync(file))
+      .update("\0");
   }
   return hash.digest("hex");
 }

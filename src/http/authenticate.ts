@@ -13,10 +13,7 @@ import type { Sessions } from "./session/sessions.ts";
  * throws `too_many_requests` when wrong ones come too often from one address. `key` is one that stands elsewhere than in
  * the headers.
  */
-export type Authenticate = (
-  request: IncomingMessage,
-  key?: string,
-) => Caller | undefined | Promise<Caller | undefined>;
+export type Authenticate = (request: IncomingMessage, key?: string) => Caller | undefined | Promise<Caller | undefined>;
 
 export interface AuthenticateOptions {
   keys: Pick<Keys, "authenticate">;

@@ -17,7 +17,13 @@ function replay(id: string, body: string) {
 }
 
 it("sends what was edited as a new event that names the old one, byte for byte, and says who did it", async () => {
-  await gateway.publish({ event_type: "order.paid", payload: { n: 1 }, event_id: "first", user_id: "u1", metadata: { a: 1 } });
+  await gateway.publish({
+    event_type: "order.paid",
+    payload: { n: 1 },
+    event_id: "first",
+    user_id: "u1",
+    metadata: { a: 1 },
+  });
   await sink.received(1);
   const payload = '{ "n": 12345678901234567890,  "text": "\\u00e9" }';
   const answer = await replay("first", `{"payload": ${payload}}`);
@@ -53,7 +59,9 @@ it("edits a received webhook, and keeps how it was sent", async () => {
 it("refuses what it cannot send, and goes on without a payload as before", async () => {
   expect((await replay("first", '{"payload": {}, "subscription_id": "sub_1"}')).status).toBe(422);
   expect((await replay("first", '{"payload": {"a": }}')).status).toBe(400);
-  expect((await replay("first", `{"payload": ${"[".repeat(200)}${"]".repeat(200)}}`)).json["status"]).toBeGreaterThanOrEqual(400);
+  expect(
+    (await replay("first", `{"payload": ${"[".repeat(200)}${"]".repeat(200)}}`)).json["status"],
+  ).toBeGreaterThanOrEqual(400);
   expect((await replay("first", '{"other": 1}')).status).toBe(422);
   expect((await replay("nothing", '{"payload": {}}')).status).toBe(404);
   await gateway.settled();

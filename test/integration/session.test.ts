@@ -50,8 +50,12 @@ describe("signing in", () => {
       const headers = { ...JSON_TYPE, "sec-fetch-site": "same-origin" };
       const body = JSON.stringify({ key: ADMIN_KEY });
       const answer = await secure.as(undefined).request("POST", "/api/v1/session", { body, headers });
-      expect(answer.headers.get("set-cookie")).toMatch(/^__Host-posthorn=[^;]+; Path=\/; HttpOnly; SameSite=Strict; Secure;/);
-      expect((await secure.as(undefined).request("GET", "/status", { headers: { cookie: cookieOf(answer) } })).status).toBe(200);
+      expect(answer.headers.get("set-cookie")).toMatch(
+        /^__Host-posthorn=[^;]+; Path=\/; HttpOnly; SameSite=Strict; Secure;/,
+      );
+      expect(
+        (await secure.as(undefined).request("GET", "/status", { headers: { cookie: cookieOf(answer) } })).status,
+      ).toBe(200);
       const renamed = cookieOf(answer).replace("__Host-posthorn", `posthorn-${secure.port}`);
       expect((await secure.as(undefined).request("GET", "/status", { headers: { cookie: renamed } })).status).toBe(401);
     } finally {
@@ -128,7 +132,9 @@ describe("a request with the cookie that changes something", () => {
     ] as Record<string, string>[]) {
       expect([headers, (await from(headers)).json["code"]]).toEqual([headers, "other_origin"]);
     }
-    expect((await gateway.request("POST", path, { headers: { origin: "https://evil.example" } })).status).toBeLessThan(300);
+    expect((await gateway.request("POST", path, { headers: { origin: "https://evil.example" } })).status).toBeLessThan(
+      300,
+    );
     expect((await signIn({ key: ADMIN_KEY }, { origin: "https://evil.example" })).status).toBe(403);
   });
 

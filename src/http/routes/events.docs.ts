@@ -74,6 +74,20 @@ export const Payload = {
   payload_base64: Type.Optional(Type.String({ description: "A body that is no text" })),
 };
 
+export const EventWithDeliveries = named(
+  "EventWithDeliveries",
+  extended(Event, { request: EventRequest, deliveries: Type.Array(Delivery), ...Payload }),
+);
+
+export const EventPage = extended(pageSchema(Event), {
+  searched_until: nullable(
+    Type.String({ format: "date-time", description: "All since then was searched; null when all was" }),
+  ),
+  skipped_bodies: Type.Optional(
+    Type.Integer({ minimum: 0, description: "Bodies too large for a search by `text` or `data`" }),
+  ),
+});
+
 export const EVENT_DOCS: AreaDocs = {
   tag: "Events",
   description: "What came in, byte for byte, and what became of it",
@@ -85,14 +99,7 @@ export const EVENT_DOCS: AreaDocs = {
       query: { limit: 20 },
       answer: {
         ...page(Event, "The newest first"),
-        schema: extended(pageSchema(Event), {
-          searched_until: nullable(
-            Type.String({ format: "date-time", description: "All since then was searched; null when all was" }),
-          ),
-          skipped_bodies: Type.Optional(
-            Type.Integer({ minimum: 0, description: "Bodies too large for a search by `text` or `data`" }),
-          ),
-        }),
+        schema: EventPage,
       },
     },
     "GET /api/v1/events/export": {
@@ -109,10 +116,7 @@ export const EVENT_DOCS: AreaDocs = {
       params: { id: EXAMPLE.event },
       answer: {
         description: "With its body and its deliveries",
-        schema: named(
-          "EventWithDeliveries",
-          extended(Event, { request: EventRequest, deliveries: Type.Array(Delivery), ...Payload }),
-        ),
+        schema: EventWithDeliveries,
       },
     },
     "DELETE /api/v1/events/:id/body": {

@@ -21,7 +21,9 @@ const ReplayBody = Type.Object(
       Type.String({ maxLength: 128, description: "Only this one; it need not have had the event before" }),
     ),
     payload: Type.Optional(
-      Type.Unknown({ description: "What is sent instead of its body, as a new event; any JSON, kept as it is written" }),
+      Type.Unknown({
+        description: "What is sent instead of its body, as a new event; any JSON, kept as it is written",
+      }),
     ),
   },
   { additionalProperties: false },
@@ -99,9 +101,7 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
         const payload = findJsonMember(request, "payload");
         if (payload !== undefined) {
           refuseOneReceiver(body?.subscription_id);
-          const { eventId, deliveries } = await editedReplays.replay(event, payload, (made) =>
-            onEdited(event, made),
-          );
+          const { eventId, deliveries } = await editedReplays.replay(event, payload, (made) => onEdited(event, made));
           return reply.code(201).send({ event_id: eventId, replay_of: event.id, delivery_count: deliveries });
         }
         const deliveries = await replays.replayEvent(event, body?.subscription_id);

@@ -1,16 +1,7 @@
 import { Type } from "typebox";
 import { SCOPES } from "../../registry/api-key.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import {
-  Time,
-  closed,
-  named,
-  nullable,
-  oneOf,
-  text,
-  textOrNull,
-  type AreaDocs,
-} from "../openapi/operation-docs.ts";
+import { Time, closed, named, nullable, oneOf, text, textOrNull, type AreaDocs } from "../openapi/operation-docs.ts";
 
 export const Session = named(
   "Session",

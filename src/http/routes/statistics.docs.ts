@@ -69,6 +69,39 @@ const windows = {
   }),
 };
 
+export const StatisticsSeries = named(
+  "StatisticsSeries",
+  closed({
+    window: oneOf(Object.keys(WINDOWS) as WindowName[]),
+    ...figures,
+    ...taken,
+    bucket_s: BucketS,
+    series: Type.Array(closed({ at: Time, ...figures, ...taken }), { description: "The latest last" }),
+  }),
+);
+
+export const GatewayStatistics = named(
+  "Statistics",
+  closed({
+    tenant_id: nullable(text(EXAMPLE.tenant, "Null: of all tenants")),
+    events: closed({ accepted: count(100), unmatched: count(1), duplicates: Count }),
+    deliveries: closed({
+      created: count(99),
+      open: Count,
+      delivered: count(98),
+      dead: count(1),
+      cancelled: Count,
+      dead_letters: Type.Integer({
+        minimum: 0,
+        description: "Dead now; `dead` counts those that were replayed since too",
+      }),
+    }),
+    attempts: closed({ total: count(100), succeeded: count(99), failed: count(1) }),
+    subscriptions: closed({ active: count(1), inactive: Count, suspended: Count }),
+    ...windows,
+  }),
+);
+
 /** An example of it, with a day by hour. */
 function describe(description: string, schema: TSchema, more: object = {}): AnswerDocs {
   const example = { ...exampleOf(schema), ...more, last_24h: { ...exampleOf(Window), bucket_s: 3600 } };
@@ -94,39 +127,11 @@ export const STATISTICS_DOCS: AreaDocs = {
       query: { window: "last_15m" },
       answer: {
         description: "By minute up to an hour, by hour beyond it",
-        schema: named(
-          "StatisticsSeries",
-          closed({
-            window: oneOf(Object.keys(WINDOWS) as WindowName[]),
-            ...figures,
-            ...taken,
-            bucket_s: BucketS,
-            series: Type.Array(closed({ at: Time, ...figures, ...taken }), { description: "The latest last" }),
-          }),
-        ),
+        schema: StatisticsSeries,
       },
     },
     "GET /api/v1/stats": {
-      answer: describe(
-        "Of the key's tenant, of the one that is asked for, or of all",
-        named(
-          "Statistics",
-          closed({
-            tenant_id: nullable(text(EXAMPLE.tenant, "Null: of all tenants")),
-            events: closed({ accepted: count(100), unmatched: count(1), duplicates: Count }),
-            deliveries: closed({
-              created: count(99),
-              open: Count,
-              delivered: count(98),
-              dead: count(1),
-              cancelled: Count,
-            }),
-            attempts: closed({ total: count(100), succeeded: count(99), failed: count(1) }),
-            subscriptions: closed({ active: count(1), inactive: Count, suspended: Count }),
-            ...windows,
-          }),
-        ),
-      ),
+      answer: describe("Of the key's tenant, of the one that is asked for, or of all", GatewayStatistics),
     },
   },
 };

@@ -101,6 +101,7 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
           delivered: sum.delivered,
           dead: sum.dead,
           cancelled: sum.cancelled,
+          dead_letters: sum.deadLetters,
         },
         attempts: { total: sum.attempts, succeeded: sum.attempts - sum.failures, failed: sum.failures },
         subscriptions: Object.fromEntries(

@@ -15,7 +15,7 @@ import {
 import { Delivery } from "./deliveries.docs.ts";
 import { Event, EventRequest, Payload } from "./events.docs.ts";
 
-const EventFrame = named(
+export const EventFrame = named(
   "StreamEvent",
   extended(Event, {
     request: EventRequest,
@@ -26,7 +26,7 @@ const EventFrame = named(
   }),
 );
 
-const AttemptFrame = named(
+export const AttemptFrame = named(
   "StreamAttempt",
   extended(Delivery, {
     source: text("api", "Of the event"),
@@ -44,7 +44,7 @@ const AttemptFrame = named(
 );
 
 /** The data of each frame, by its `event`. */
-const STREAM_FRAMES = {
+export const STREAM_FRAMES = {
   event: EventFrame,
   attempt: AttemptFrame,
   mode: EventFrame,

@@ -52,7 +52,6 @@ export function createSessions({ passes, publicUrl, clock }: SessionsOptions): S
       return { cookie: cookies.write(request, pass, Math.floor((expiresAt - now) / 1000)), expiresAt };
     },
     close: cookies.clear,
-    isOld: ({ expiresAt, caller }) =>
-      expiresAt - clock.wall() < SESSION_MS / 2 && expiresAt !== caller.expiresAt,
+    isOld: ({ expiresAt, caller }) => expiresAt - clock.wall() < SESSION_MS / 2 && expiresAt !== caller.expiresAt,
   };
 }
