@@ -1,2 +1,2 @@
 export function isDashboardBuilt(root?: string): boolean;
-export function ensureDashboard(root?: string): Promise<void>;
+export function ensureDashboard(): Promise<void>;

@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { withLock } from "./lock.mjs";
-import { runScript } from "./run.mjs";
+import { run, runScript, ScriptFailure } from "./run.mjs";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const BUILT = "dist/dashboard";
@@ -22,8 +22,16 @@ export function isDashboardBuilt(root = ROOT) {
   return hash === hashOfInputs(root, shared);
 }
 
-export async function ensureDashboard(root = ROOT) {
-  if (isDashboardBuilt(root)) return;
+/** By a process of its own, which says in its environment what is built. */
+export async function ensureDashboard() {
+  if (isDashboardBuilt()) return;
+  const stdio = ["ignore", "ignore", "inherit"];
+  const exitCode = await run(process.execPath, [fileURLToPath(import.meta.url)], { cwd: ROOT, stdio });
+  if (exitCode !== 0) throw new ScriptFailure(`the dashboard was not built (exit code ${exitCode})`, exitCode);
+}
+
+async function buildAlone(root) {
+  process.env.NODE_ENV = "production";
   mkdirSync(join(root, "dist"), { recursive: true });
   await withLock(
     join(root, "dist/.dashboard-lock"),
@@ -96,4 +104,4 @@ function listFiles(folder) {
     .sort();
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await runScript(() => ensureDashboard());
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await runScript(() => buildAlone(ROOT));

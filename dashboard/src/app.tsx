@@ -20,10 +20,11 @@ function createQueryClient(): QueryClient {
   const client: QueryClient = new QueryClient({
     queryCache: new QueryCache({
       // The key was revoked, or the session is over: back to the sign-in, which leaves the address as it is.
-      onError(error) {
-        if (error instanceof ApiError && error.isSignedOut) client.setQueryData(sessionQuery.queryKey, undefined);
-        if (error instanceof ApiError && error.isSignedOut)
+      onError(error, { queryKey }) {
+        const isSession = queryKey[0] === sessionQuery.queryKey[0];
+        if (!isSession && error instanceof ApiError && error.isSignedOut) {
           void client.resetQueries({ queryKey: sessionQuery.queryKey });
+        }
       },
     }),
     defaultOptions: {

@@ -20,7 +20,8 @@ export function SignInPage({ reason }: { reason?: string | undefined }) {
     setError(undefined);
     try {
       const session = await sendJson<Session>("POST", "/api/v1/session", by);
-      client.clear();
+      // What somebody else was shown here is not theirs.
+      client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
       client.setQueryData(sessionQuery.queryKey, session);
     } catch (failure) {
       setError((failure as Error).message);
