@@ -1,7 +1,6 @@
 // The system's Chromium, driven over its own protocol.
+import axe from "axe-core";
 import { existsSync } from "node:fs";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
 import { ensureDashboard } from "../../scripts/build-dashboard.mjs";
 import { installPackage } from "./debian.ts";
@@ -16,7 +15,6 @@ const FLAGS = [
   "--disable-component-update",
   "--disable-sync",
 ];
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** With the dashboard built. Undefined where Chromium is neither installed nor can be. */
 export async function openBrowser(): Promise<Browser | undefined> {
@@ -57,10 +55,11 @@ export interface PageOptions {
 /** What is wrong for people who do not see, hear or click as others do: WCAG 2.2 A and AA. */
 export async function findBarriers(page: Page): Promise<string[]> {
   // By the protocol, which the page's policy does not concern.
-  await page.evaluate(AXE);
+  await page.evaluate(axe.source);
   const violations = await page.evaluate(async () => {
-    const axe = (globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } }).axe;
-    const result = await axe.run({
+    const inPage = (globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } })
+      .axe;
+    const result = await inPage.run({
       runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     });
     return result.violations;

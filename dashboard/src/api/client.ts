@@ -30,7 +30,7 @@ export interface RequestOptions {
   signal?: AbortSignal | undefined;
 }
 
-export function pathWith(path: string, query: Query = {}): string {
+function pathWith(path: string, query: Query = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
   if (given.length === 0) return path;
   return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;

@@ -1,10 +1,5 @@
 import { ApiError, request } from "./client.ts";
-
-/** Server-sent events, read with `fetch`: unlike `EventSource` it can send a partner's token and go on after a pause. */
-export interface StreamFrame {
-  name: string;
-  data: unknown;
-}
+import { createFrameParser, type StreamFrame } from "./frames.ts";
 
 export type StreamState = "connecting" | "live" | "reconnecting" | "ended";
 
@@ -24,7 +19,11 @@ export interface OpenStream {
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
 
-/** Comes back by itself, with everything that it missed. Ends when nobody is signed in any more. */
+/**
+ * Server-sent events, read with `fetch`: unlike `EventSource` it can send a partner's token and go on after a pause.
+ * Comes back by itself, with everything that it missed. Ends when nobody is
+ * signed in any more.
+ */
 export function openStream({ query, onFrame, onState, lastId: given }: StreamOptions): OpenStream {
   const abort = new AbortController();
   let lastId = given;
@@ -66,26 +65,5 @@ export function openStream({ query, onFrame, onState, lastId: given }: StreamOpt
       return lastId;
     },
     close: () => abort.abort(),
-  };
-}
-
-/** WHATWG HTML §9.2, as far as the gateway uses it. */
-export function createFrameParser(
-  onBlock: (id: string | undefined, frame: StreamFrame | undefined) => void,
-): (text: string) => void {
-  let rest = "";
-  return (text) => {
-    const blocks = (rest + text).split("\n\n");
-    rest = blocks.pop() ?? "";
-    for (const block of blocks) {
-      const fields = new Map<string, string>();
-      for (const line of block.split("\n")) {
-        const colon = line.indexOf(":");
-        if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1).trimStart());
-      }
-      const [name, data] = [fields.get("event"), fields.get("data")];
-      const frame = name === undefined || data === undefined ? undefined : { name, data: JSON.parse(data) as unknown };
-      onBlock(fields.get("id"), frame);
-    }
   };
 }

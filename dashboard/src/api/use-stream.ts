@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
-import { openStream, type StreamFrame, type StreamState } from "./stream.ts";
+import type { StreamFrame } from "./frames.ts";
+import { openStream, type StreamState } from "./stream.ts";
 
 export interface LiveStream {
   state: StreamState | "paused";

@@ -34,7 +34,7 @@ function Lines({ lines }: { lines: readonly Line[] }) {
   }
 
   return (
-    <div ref={place} className="json mono" tabIndex={0} role="region" aria-label="Body">
+    <div ref={place} className="json mono" tabIndex={0} role="group" aria-label="Content">
       <div className="json-lines" style={{ height: rows.getTotalSize() }}>
         {rows.getVirtualItems().map(({ index: row, start }) => {
           const index = shown[row] as number;
@@ -76,7 +76,7 @@ function Lines({ lines }: { lines: readonly Line[] }) {
 export function PlainText({ text }: { text: string }) {
   const isLong = text.length > MAX_SHOWN_CHARACTERS * 20;
   return (
-    <pre className="json mono plain" tabIndex={0} role="region" aria-label="Body">
+    <pre className="json mono plain" tabIndex={0} role="group" aria-label="Content">
       {isLong
         ? `${text.slice(0, MAX_SHOWN_CHARACTERS * 20)}\n… ${formatBytes(text.length)} in all: copy or download it`
         : text}

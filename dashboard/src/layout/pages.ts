@@ -25,7 +25,7 @@ const EventPage = lazy(() =>
   import("../pages/events/event-page.tsx").then((module) => ({ default: module.EventPage })),
 );
 
-export const PAGES: readonly PageEntry[] = [
+const PAGES: readonly PageEntry[] = [
   { page: "overview", label: "Overview", shortcut: "o", routes: { "": OverviewPage } },
   {
     page: "events",

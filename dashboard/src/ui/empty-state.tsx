@@ -16,7 +16,7 @@ export function EmptyState({ title, children, command }: { title: string; childr
 export function Command({ text }: { text: string }) {
   return (
     <div className="command">
-      <pre className="mono" tabIndex={0} role="region" aria-label="Command">
+      <pre className="mono" tabIndex={0} role="group" aria-label="Command">
         {text}
       </pre>
       <CopyButton text={text} />

@@ -30,7 +30,7 @@ export function formatSpan(ms: number): string {
   return unit === undefined ? "now" : `${Math.floor(ms / unit.ms)} ${unit.name}`;
 }
 
-export function formatAbsolute(at: string): string {
+function formatAbsolute(at: string): string {
   const date = new Date(at);
   const day = date.toLocaleDateString(undefined, { year: "numeric", month: "short", day: "numeric" });
   return `${day}, ${formatClock(at)}`;

@@ -73,7 +73,7 @@ export function createDashboard({ folder = BUILT, frameOrigins }: DashboardOptio
 function sendFile(request: FastifyRequest, reply: FastifyReply, { type, etag, plain, gzip, br }: BuiltFile): void {
   reply.headers({ "content-type": type, vary: "accept-encoding", etag });
   if (isKnown(request.headers["if-none-match"], etag)) return void reply.code(304).send();
-  const accepted = String(request.headers["accept-encoding"] ?? "");
+  const accepted = request.headers["accept-encoding"] ?? "";
   const packed = br !== undefined && takes(accepted, "br") ? { name: "br", bytes: br } : undefined;
   const form = packed ?? (gzip !== undefined && takes(accepted, "gzip") ? { name: "gzip", bytes: gzip } : undefined);
   if (form === undefined) return void reply.send(plain);

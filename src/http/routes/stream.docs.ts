@@ -44,7 +44,7 @@ export const AttemptFrame = named(
 );
 
 /** The data of each frame, by its `event`. */
-export const STREAM_FRAMES = {
+const STREAM_FRAMES = {
   event: EventFrame,
   attempt: AttemptFrame,
   mode: EventFrame,

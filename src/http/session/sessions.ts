@@ -32,7 +32,7 @@ export interface SessionsOptions {
 }
 
 /** Of a session that nobody uses; while the page is open it is renewed. */
-export const SESSION_MS = 12 * 3_600_000;
+const SESSION_MS = 12 * 3_600_000;
 
 export function createSessions({ passes, publicUrl, clock }: SessionsOptions): Sessions {
   const cookies = createSessionCookies(publicUrl);

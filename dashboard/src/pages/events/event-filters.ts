@@ -21,10 +21,11 @@ export type FilterName = (typeof FILTERS)[number];
 const LIVE: ReadonlySet<string> = new Set(["event_type", "source", "tenant_id"]);
 
 /** Typed as a local time, asked for as the moment that it is. */
-export function readFilters(get: (name: string) => string | undefined): EventFilters {
+export function readFilters(search: string): EventFilters {
+  const query = new URLSearchParams(search);
   return Object.fromEntries(
     FILTERS.map((name) => {
-      const value = get(name);
+      const value = query.get(name) ?? undefined;
       const isTime = (name === "since" || name === "until") && value !== undefined;
       return [name, isTime ? toIso(value) : value];
     }),

@@ -18,14 +18,15 @@ import { BodyPanel } from "./body-panel.tsx";
 import { toCurl } from "./curl.ts";
 import { DeliveryList } from "./delivery-list.tsx";
 import { EditDialog } from "./edit-dialog.tsx";
+import { EraseDialog } from "./erase-dialog.tsx";
 import { ReplayDialog } from "./replay-dialog.tsx";
 
 export function EventPage() {
-  const { id = "" } = useParams<{ id: string }>();
+  const { id } = useParams<{ id: string }>();
   const client = useQueryClient();
   const { data, error, refetch } = useQuery(eventQuery(id));
   const canChange = useCanChange();
-  const [isOpen, setOpen] = useState<"replay" | "edit">();
+  const [isOpen, setOpen] = useState<"replay" | "edit" | "erase">();
   useStream({ types: "attempt", event_type: data?.event.event_type }, ({ name, data: frame }) => {
     if (name !== "attempt" || (frame as StreamAttempt).event_id !== id) return;
     void client.invalidateQueries({ queryKey: ["event", id] });
@@ -48,6 +49,9 @@ export function EventPage() {
         <CopyButton label="Copy as curl" text={() => toCurl(event, payloadText, location.origin)} />
         {canChange && event.body_erased_at === null && (
           <>
+            <Button kind="quiet" onClick={() => setOpen("erase")}>
+              Erase body
+            </Button>
             <Button onClick={() => setOpen("edit")}>Edit and replay</Button>
             <Button kind="primary" onClick={() => setOpen("replay")}>
               Replay
@@ -67,6 +71,7 @@ export function EventPage() {
         </section>
       )}
       <ReplayDialog event={event} isOpen={isOpen === "replay"} onClose={() => setOpen(undefined)} />
+      <EraseDialog event={event} isOpen={isOpen === "erase"} onClose={() => setOpen(undefined)} />
       {isOpen === "edit" && <EditDialog event={event} payloadText={payloadText} onClose={() => setOpen(undefined)} />}
     </>
   );
@@ -75,7 +80,7 @@ export function EventPage() {
 function Facts({ event }: { event: EventWithDeliveries }) {
   const { request, schema_result: schema } = event;
   return (
-    <section className="card" aria-label="Facts">
+    <section className="card facts" aria-label="Facts">
       <KeyValues
         rows={[
           ["Status", event.unmatched ? <Badge key="s" state="unmatched" /> : <Badge key="s" state={event.status} />],

@@ -5,6 +5,7 @@ import { Link } from "wouter";
 import { eventsQuery } from "../../api/queries.ts";
 import type { Event } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
+import { useMedia } from "../../layout/use-media.ts";
 import { useView } from "../../layout/use-view.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -18,11 +19,12 @@ import { FilterBar } from "./filter-bar.tsx";
 import { readFilters } from "./event-filters.ts";
 import { useLiveEvents } from "./use-live-events.ts";
 
-const ROW_PX = 44;
+/** As the styles have it. */
+const ROW_PX = { wide: 44, narrow: 64 };
 
 export function EventsPage() {
   const view = useView();
-  const filters = useMemo(() => readFilters(view.get), [view.search]);
+  const filters = useMemo(() => readFilters(view.search), [view.search]);
   const query = useInfiniteQuery(eventsQuery(filters));
   const live = useLiveEvents(filters);
   const events = useMemo(() => query.data?.pages.flatMap(({ data }) => data) ?? [], [query.data]);
@@ -77,12 +79,15 @@ interface EventListProps {
 
 function EventList({ events, hasMore, isLoading, loadMore }: EventListProps) {
   const place = useRef<HTMLUListElement>(null);
+  const isNarrow = useMedia("(max-width: 900px)");
+  const rowPx = isNarrow ? ROW_PX.narrow : ROW_PX.wide;
   const rows = useWindowVirtualizer({
     count: events.length,
-    estimateSize: () => ROW_PX,
+    estimateSize: () => rowPx,
     overscan: 12,
     scrollMargin: place.current?.offsetTop ?? 0,
   });
+  useEffect(() => rows.measure(), [rows, rowPx]);
   const items = rows.getVirtualItems();
   const isNearEnd = (items.at(-1)?.index ?? 0) >= events.length - 20;
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { useQueryClient, type InfiniteData } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { eventsQuery, type EventFilters } from "../../api/queries.ts";
-import type { StreamFrame } from "../../api/stream.ts";
+import type { StreamFrame } from "../../api/frames.ts";
 import type { Event, EventPage, StreamAttempt, StreamEvent } from "../../api/types.ts";
 import { useStream, type LiveStream } from "../../api/use-stream.ts";
 import { canBeLive, liveQuery } from "./event-filters.ts";
@@ -22,8 +22,7 @@ export interface LiveEvents extends LiveStream {
 export function useLiveEvents(filters: EventFilters): LiveEvents {
   const client = useQueryClient();
   const isPossible = canBeLive(filters);
-  const { queryKey } = eventsQuery(filters);
-  const key = JSON.stringify(queryKey);
+  const key = JSON.stringify(filters);
   const frames = useRef<StreamFrame[]>([]);
   const [waiting, setWaiting] = useState<Event[]>([]);
   const stream = useStream({ ...liveQuery(filters), types: "event,attempt,mode,alert" }, (frame) => {
@@ -32,6 +31,7 @@ export function useLiveEvents(filters: EventFilters): LiveEvents {
   useEffect(() => setWaiting([]), [key]);
 
   useEffect(() => {
+    const { queryKey } = eventsQuery(JSON.parse(key) as EventFilters);
     const timer = setInterval(() => {
       const taken = frames.current;
       if (taken.length === 0) return;
@@ -57,7 +57,7 @@ export function useLiveEvents(filters: EventFilters): LiveEvents {
     isPossible,
     waiting: waiting.length,
     showWaiting() {
-      client.setQueryData<Pages>(queryKey, (pages) => pages && prepend(pages, waiting));
+      client.setQueryData<Pages>(eventsQuery(filters).queryKey, (pages) => pages && prepend(pages, waiting));
       setWaiting([]);
       scrollTo({ top: 0 });
     },

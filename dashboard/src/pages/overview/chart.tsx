@@ -20,6 +20,13 @@ export interface ChartProps {
 const HEIGHT_PX = 180;
 const SYNC = "overview";
 
+/** Hours from 0 to 24, with the day where it changes; in the form that uPlot asks for, by the step between two marks. */
+const DAY = "\n{MMM} {D}";
+const CLOCK = [
+  [86_400, "{MMM} {D}", null, null, null, null, null, null, 1],
+  [60, "{HH}:{mm}", DAY, null, DAY, null, null, null, 1],
+];
+
 /** Drawn anew when the theme changes: a canvas knows no custom properties. */
 export function Chart({ title, times, lines, format }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
@@ -84,14 +91,17 @@ function optionsOf(
     height: HEIGHT_PX,
     cursor: { sync: { key: SYNC }, y: false, points: { size: 7 } },
     scales: { y: { range: (_plot, _low, high) => [0, Math.max(1, (high ?? 0) * 1.1)] } },
-    axes: [axis, { ...axis, size: 64, values: (_plot, splits) => splits.map((split) => format(split)) }],
+    axes: [
+      { ...axis, values: CLOCK },
+      { ...axis, size: 64, values: (_plot, splits) => splits.map((split) => format(split)) },
+    ],
     series: [
       { value: "{YYYY}-{MM}-{DD} {HH}:{mm}" },
       ...lines.map(({ label, colour: name }) => ({
         label,
         stroke: colour(name),
         width: 2,
-        points: { show: false },
+        points: { size: 5 },
         spanGaps: false,
         value: (_plot: UPlot, value: number | null) => (value === null ? "–" : format(value)),
       })),

@@ -1,10 +1,11 @@
 import type { Status } from "../../api/types.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/numbers.ts";
-import { RelativeTime } from "../../ui/time.tsx";
+import { formatSpan, RelativeTime, useNow } from "../../ui/time.tsx";
 
 /** Whether the gateway delivers, and if not everywhere, where not, why and since when. */
 export function ModePanel({ status }: { status: Status }) {
+  const now = useNow();
   const troubled = status.targets.filter(({ mode, health }) => mode === "QUEUE" || health === "error");
   const isWell = status.mode === "NORMAL" && status.health === "ok";
   return (
@@ -22,11 +23,7 @@ export function ModePanel({ status }: { status: Status }) {
               <span>{target.reason ?? target.last_error ?? "fails"}</span>
               <span className="muted">
                 {formatCount(target.queue_length)} waiting
-                {target.since !== null && (
-                  <>
-                    , since <RelativeTime at={target.since} />
-                  </>
-                )}
+                {target.since !== null && <>, for {formatSpan(now - Date.parse(target.since))}</>}
               </span>
             </li>
           ))}

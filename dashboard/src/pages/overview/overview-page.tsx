@@ -51,15 +51,14 @@ export function OverviewPage() {
         <Tile label="Attempts out" value={rates && `${formatRate(rates.out)}/s`} />
         <Tile label={`Success, ${WINDOWS[window]}`} value={series.data && formatShare(series.data.success_rate)} />
         <Tile
-          label="Latency p50 / p99"
-          value={series.data && `${formatMs(series.data.latency_p50_ms)} / ${formatMs(series.data.latency_p99_ms)}`}
+          label="Latency, median"
+          value={series.data && formatMs(series.data.latency_p50_ms)}
+          note={series.data && `p99 ${formatMs(series.data.latency_p99_ms)}`}
         />
         <Tile
           label="Waiting"
           value={status.data && formatCount(status.data.queue_length)}
-          note={
-            status.data?.oldest_open_s != null ? `oldest ${formatSpan(status.data.oldest_open_s * 1000)}` : undefined
-          }
+          note={describeOldest(status.data?.oldest_open_s)}
         />
         <Tile
           label="Dead letters"
@@ -76,6 +75,10 @@ export function OverviewPage() {
       </div>
     </>
   );
+}
+
+function describeOldest(seconds: number | null | undefined): string | undefined {
+  return seconds === null || seconds === undefined ? undefined : `oldest ${formatSpan(seconds * 1000)}`;
 }
 
 function FirstEvent() {

@@ -41,7 +41,7 @@ export function WorstSubscriptions() {
             {worst.map(({ id, name, status, stats }) => (
               <tr key={id}>
                 <td>
-                  {String(name)} {status !== "active" && <Badge state={status} />}
+                  {name} {status !== "active" && <Badge state={status} />}
                 </td>
                 <td className="number">{formatShare(stats.success_rate_1h)}</td>
                 <td className="number">{formatCount(stats.open_count)}</td>
