@@ -82,6 +82,8 @@ const DIRECTIONS = [
       "cli/",
       "config/",
       "domain/errors.ts",
+      "telemetry/activity.ts",
+      "telemetry/descriptor-output.ts",
       "telemetry/logger.ts",
       "registry/key-files.ts",
       "store/sqlite/thread-starts.ts",
@@ -89,38 +91,46 @@ const DIRECTIONS = [
     ],
   },
   {
+    from: "cli/trigger/",
+    may: ["cli/", "config/", "domain/", "plugins/plugins.ts", "receive/sources/samples/"],
+  },
+  {
+    from: "cli/apply/",
+    may: ["cli/", "config/", "domain/", "telemetry/terminal-text.ts", "deliver/senders/subscription-schema.ts"],
+  },
+  {
     from: "cli/resources/",
     may: ["cli/", "domain/", "deliver/senders/subscription-schema.ts", "registry/api-key.ts"],
   },
-  ...["cli/audit/", "cli/backup/", "cli/backup.ts", "cli/restore.ts", "cli/create-key.ts", "cli/doctor.ts"].map(
-    (from) => ({
-      from,
-      may: [
-        "cli/",
-        "config/",
-        "domain/",
-        "registry/secret-box.ts",
-        "registry/key-files.ts",
-        "registry/api-key.ts",
-        "registry/authors.ts",
-        "registry/describe-change.ts",
-        "store/port/",
-        "store/sqlite/",
-      ],
-    }),
-  ),
-  {
-    from: "cli/doctor-sources.ts",
+  ...["cli/audit/", "cli/backup/", "cli/backup.ts", "cli/restore.ts", "cli/create-key.ts"].map((from) => ({
+    from,
     may: [
       "cli/",
-      "brokers/connections.ts",
-      "config/settings-tree.ts",
+      "config/",
+      "domain/",
+      "registry/secret-box.ts",
+      "registry/key-files.ts",
+      "registry/api-key.ts",
+      "registry/authors.ts",
+      "registry/describe-change.ts",
+      "store/port/",
+      "store/sqlite/",
+    ],
+  })),
+  {
+    from: "cli/doctor/",
+    may: [
+      "cli/",
+      "brokers/",
+      "config/",
+      "deliver/wire/",
       "domain/",
       "plugins/plugins.ts",
       "receive/sources/",
       "registry/secret-box.ts",
       "registry/sources/",
-      "store/sqlite/inspect.ts",
+      "store/sqlite/",
+      "telemetry/terminal-text.ts",
     ],
   },
   // Queues are made and compared without a gateway.
@@ -130,7 +140,7 @@ const DIRECTIONS = [
   },
   { from: "cli/commands.ts", may: ["cli/", "plugins/plugins.ts"] },
   { from: "cli/queue/", may: ["cli/", "brokers/", "config/", "deliver/wire/", "domain/"] },
-  { from: "cli/", may: ["config/", "domain/", "telemetry/terminal-text.ts"] },
+  { from: "cli/", may: ["config/", "domain/", "telemetry/activity.ts", "telemetry/terminal-text.ts"] },
   ...["gateway.ts", "gateway/"].map((from) => ({
     from,
     may: [
@@ -158,9 +168,10 @@ const BEHIND_LISTS = [
   { folder: /^plugins\/[^/]+\//, list: "plugins/plugins.ts", what: "a plugin" },
 ];
 
-const OUTGOING = ["cli/api-client.ts"];
-const SOCKETS = ["deliver/wire/guarded-connect.ts", "deliver/wire/proxy-tunnel.ts"];
-const SERVERS = ["http/", "cli/sink.ts"];
+const OUTGOING = ["cli/api-client.ts", "cli/listen/local-server.ts"];
+// The last only to gateways that a command has started itself, on this machine.
+const SOCKETS = ["deliver/wire/guarded-connect.ts", "deliver/wire/proxy-tunnel.ts", "cli/trial/load-connection.ts"];
+const SERVERS = ["http/", "cli/sink.ts", "cli/trial/"];
 
 /** Packages, and names of packages, that only some files may import. Types are free. */
 const RESERVED = [

@@ -29,7 +29,7 @@ export interface Gateway {
   readonly url: string;
   /** The admin key that was made because there was none, and a link that signs in with it; both are shown once. */
   readonly newAdminKey: NewAdminKey | undefined;
-  /** Takes over what the configuration declares now. */
+  /** Applies what the configuration declares now. */
   reload(config: Config): Promise<void>;
   /** Deliveries first, the listener last. Resolves when everything is on disk. */
   stop(): Promise<void>;
@@ -64,7 +64,7 @@ const SIGN_IN_LINK_MS = 24 * 3_600_000;
 
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
-/** Each is made of those before it. */
+/** Each part is created from the parts before it. */
 async function openParts(start: Start) {
   const { later, fill } = createLateParts();
   const storage = await openStorage(start);
@@ -79,7 +79,7 @@ async function openParts(start: Start) {
   const acting = { ...accepting, ...openActs(start, accepting) };
   const receiving = { ...acting, ...(await openReceivers(start, acting)) };
   fill(receiving);
-  // Whatever comes after it is closed before the listener.
+  // Parts that are opened after the listener are closed before it.
   const listening = { ...receiving, ...openServer(start, receiving) };
   const background = { ...listening, ...openBackground(start, listening) };
   const made = { ...background, ...(await openAlerting(start, background)) };
@@ -97,7 +97,7 @@ async function openParts(start: Start) {
   return { ...made, takeOver };
 }
 
-/** What works from here on, in the order in which it is to stop, the last first. */
+/** Starts the running parts; they stop in reverse order. */
 function addRunning({ parts }: Start, made: Parts): { waitsMs: number } {
   const { scheduler, modes, replayRunner, forwards, pullers, shutDown } = made;
   // A start that fails waits for no delivery.
@@ -118,7 +118,7 @@ async function run({ config, logger, logFault, parts }: Start, made: Parts): Pro
   const { store, clock, registry, inFlight, subscriptions, router, fanOut, scheduler, failureEvents } = made;
   const { dead = [], ...recovered } = await store.lanes.recover(inFlight.left);
   if (Object.values(recovered).some((count) => count > 0)) {
-    logger.warn(recovered, "the last run ended in the middle of its work, going on");
+    logger.warn(recovered, "the last run did not stop cleanly, recovering");
   }
   await store.audit.begin(clock.wall());
   await made.takeOver(config);
@@ -158,7 +158,7 @@ async function listen({ config, options, logger }: Start, made: Parts): Promise<
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });
   loopLag.restart();
   ownUrls.noteListening(url);
-  // Not before: a start that fails here would have made a key that nobody ever sees.
+  // Not earlier: a start that fails before this line would create a key that nobody sees.
   const newAdminKey = keys.hasAny ? undefined : await makeAdminKey(made, config.publicUrl ?? url);
   logger.info({ url, store: store.info.driver, sync_mode: store.info.syncMode }, "gateway is listening");
   if (config.anySource && !isLoopbackHost(config.host)) {

@@ -14,6 +14,15 @@ const ED25519_BYTES = 32;
 /** RFC 8410: what stands before the 32 bytes of the seed in PKCS #8. */
 const PKCS8_HEAD = Uint8Array.from([0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20]);
 
+/** One or several; programs without types may pass what is not set. */
+export function listSecrets(secrets: Secret | readonly Secret[]): readonly Secret[] {
+  const list = typeof secrets === "string" ? [secrets] : (secrets ?? []);
+  if (list.length === 0 || list.some((secret) => typeof secret !== "string")) {
+    throw invalid("There is no secret, or one that is not text. Is the variable that holds it set?");
+  }
+  return list;
+}
+
 export function isPublicKey(secret: Secret): boolean {
   return secret.startsWith(PUBLIC_PREFIX);
 }
@@ -44,7 +53,11 @@ function importHmacKey(bytes: Bytes): Promise<Key> {
 export function importPublicKey(secret: Secret): Promise<Key> {
   const bytes = fromBase64(secret.slice(PUBLIC_PREFIX.length));
   if (bytes?.length !== ED25519_BYTES) throw invalid(`A public key is ${PUBLIC_PREFIX} and the base64 of 32 bytes.`);
-  return crypto.subtle.importKey("raw", bytes, { name: "Ed25519" }, false, ["verify"]);
+  return crypto.subtle.importKey("raw", bytes, { name: "Ed25519" }, false, ["verify"]).catch(() => {
+    throw invalid(
+      `This runtime has no Ed25519, or ${secret} is not a point of it. Verify with the whsec_ secret instead.`,
+    );
+  });
 }
 
 export function importPrivateKey(secret: Secret): Promise<Key> {

@@ -1,5 +1,12 @@
 import { concat, type Payload, toBase64, toBytes, toHex } from "./bytes.ts";
-import { importPrivateKey, importSeedKey, importStandardKey, isPrivateKey, type Secret } from "./secret.ts";
+import {
+  importPrivateKey,
+  importSeedKey,
+  importStandardKey,
+  isPrivateKey,
+  listSecrets,
+  type Secret,
+} from "./secret.ts";
 import { WebhookVerificationError } from "./verification-error.ts";
 
 export interface SignOptions {
@@ -21,7 +28,7 @@ export async function sign(
   const { id = `evt_${crypto.randomUUID()}`, sentAt = new Date(), signatureHeader = "x-webhook-signature" } = options;
   const timestamp = String(Math.floor(sentAt.getTime() / 1000));
   const signed = concat(toBytes(`${id}.${timestamp}.`), body);
-  const live = typeof secrets === "string" ? [secrets] : secrets;
+  const live = listSecrets(secrets);
   const [current] = live.filter((secret) => !isPrivateKey(secret));
   if (current === undefined) throw new WebhookVerificationError("invalid_secret", "There is no secret to sign with.");
   const signatures = await Promise.all(live.map((secret) => signStandard(secret, signed)));

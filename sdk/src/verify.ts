@@ -1,6 +1,6 @@
 import { type Bytes, concat, fromBase64, fromHex, type Payload, toBytes } from "./bytes.ts";
 import { findHeader, getHeader, type WebhookHeaders } from "./headers.ts";
-import { importPublicKey, importSeedKey, importStandardKey, isPublicKey, type Secret } from "./secret.ts";
+import { importPublicKey, importSeedKey, importStandardKey, isPublicKey, listSecrets, type Secret } from "./secret.ts";
 import { WebhookVerificationError } from "./verification-error.ts";
 
 export interface VerifyOptions {
@@ -43,8 +43,7 @@ export async function verify(
   options: VerifyOptions = {},
 ): Promise<VerifiedWebhook> {
   const body = toBytes(payload);
-  const live = typeof secrets === "string" ? [secrets] : secrets;
-  if (live.length === 0) throw new WebhookVerificationError("invalid_secret", "There is no secret to verify with.");
+  const live = listSecrets(secrets);
   return chooseScheme(headers, options) === "standard"
     ? verifyStandard(body, headers, live, options)
     : verifyPlain(body, headers, live, options);

@@ -3,6 +3,8 @@ import { PosthornError } from "../domain/errors.ts";
 export type FaultKind =
   | "unreachable"
   | "wrong_credentials"
+  /** The credentials are right, and do not allow this. */
+  | "not_allowed"
   | "missing_package"
   | "not_found"
   | "different"

@@ -1,4 +1,5 @@
-import { CommandFailure, TransientFailure } from "./failure.ts";
+import { explainAnswer, explainNoGateway, explainUnreachable } from "./explain-answer.ts";
+import { TransientFailure } from "./failure.ts";
 
 /** Talks to our own gateway, and to nothing else: its address is the operator's own, so no guard stands between. */
 export interface ApiClient {
@@ -33,11 +34,15 @@ export interface ApiAnswer {
   text: string;
   /** The gateway's clock. */
   date: string | undefined;
+  /** The version of what was answered, where it has one. */
+  etag: string | undefined;
 }
 
 const TIMEOUT_MS = 30_000;
+const VERSION_TIMEOUT_MS = 3000;
 
 export function createApiClient(url: string, key: string | undefined): ApiClient {
+  const gateway = { url, hasKey: key !== undefined, findVersion: () => findVersion(url) };
   const authorization: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
 
   async function openStream(path: string, parts: StreamParts): Promise<AsyncIterable<Uint8Array>> {
@@ -53,7 +58,7 @@ export function createApiClient(url: string, key: string | undefined): ApiClient
       throw new TransientFailure(explainUnreachable(url, error).message);
     }
     if (response.ok && response.body !== null) return response.body;
-    const failure = explainAnswer(url, response.status, await response.text());
+    const failure = await explainAnswer(gateway, response.status, await response.text());
     throw response.status === 429 || response.status >= 500 ? new TransientFailure(failure.message) : failure;
   }
 
@@ -74,8 +79,14 @@ export function createApiClient(url: string, key: string | undefined): ApiClient
     } catch (error) {
       throw explainUnreachable(url, error);
     }
-    if (!response.ok && !expected.includes(response.status)) throw explainAnswer(url, response.status, text);
-    return { status: response.status, text, date: response.headers.get("date") ?? undefined };
+    if (!response.ok && !expected.includes(response.status)) throw await explainAnswer(gateway, response.status, text);
+    const { headers: answered } = response;
+    return {
+      status: response.status,
+      text,
+      date: answered.get("date") ?? undefined,
+      etag: answered.get("etag") ?? undefined,
+    };
   }
 
   return {
@@ -94,42 +105,24 @@ function writeQuery(query: Query): string {
   return given.length === 0 ? "" : `?${given.join("&")}`;
 }
 
-export function readAnswer(client: ApiClient, answer: ApiAnswer): unknown {
+export function readAnswer(client: Pick<ApiClient, "url">, answer: Pick<ApiAnswer, "text">): unknown {
   try {
     return JSON.parse(answer.text) as unknown;
   } catch {
-    throw new CommandFailure(`What answers at ${client.url} is no Posthorn gateway. Check --url or POSTHORN_URL.`);
+    throw explainNoGateway(client.url);
   }
 }
 
-function explainUnreachable(url: string, error: unknown): CommandFailure {
-  const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
-  const reason = name === "TimeoutError" ? "no answer in time" : (cause?.code ?? cause?.message ?? message);
-  return new CommandFailure(
-    `Cannot reach a gateway at ${url} (${reason}). Start one with \`posthorn start\`, or name it with --url or POSTHORN_URL.`,
-  );
-}
-
-const HINTS: Readonly<Record<string, string>> = {
-  unauthorized:
-    "Give a key with --key or POSTHORN_API_KEY; `posthorn keys create --local` makes one on the gateway's machine.",
-  confirmation_required: "Here: add --confirm COUNT, or --confirm ID where an id is asked for.",
-  forbidden: "Use a key that may do this.",
-  illegal_transition: "`posthorn deliveries show ID` tells its state.",
-};
-
-function explainAnswer(url: string, status: number, text: string): CommandFailure {
-  let problem: { code?: unknown; detail?: unknown };
+/** What an open route says; undefined when nothing does. */
+async function findVersion(url: string): Promise<string | undefined> {
   try {
-    problem = JSON.parse(text) as typeof problem;
+    const response = await fetch(`${url}/readyz`, {
+      redirect: "manual",
+      signal: AbortSignal.timeout(VERSION_TIMEOUT_MS),
+    });
+    const { version } = (await response.json()) as { version?: unknown };
+    return typeof version === "string" ? version : undefined;
   } catch {
-    problem = {};
+    return undefined;
   }
-  const { code, detail } = problem;
-  if (typeof code !== "string" || typeof detail !== "string") {
-    return new CommandFailure(
-      `What answers at ${url} is no Posthorn gateway (status ${status}). Check --url or POSTHORN_URL.`,
-    );
-  }
-  return new CommandFailure([`${detail} (${code})`, HINTS[code]].filter((part) => part !== undefined).join(" "));
 }

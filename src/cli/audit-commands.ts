@@ -5,7 +5,7 @@ import type { VerifyAuditFlags } from "./audit/verify-audit.ts";
 
 export function addAudit(program: Command): void {
   addClientOptions(program.command("audit"))
-    .description("who did what, the latest first; or all of it with its hashes")
+    .description("list who changed what, the latest first; or export the whole log")
     .option("--actor <actor>", "key:ID, config, gateway or local:USER")
     .option("--act <act>", "such as subscription.update")
     .option("--kind <kind>", "of the thing: subscription, source, key …")
@@ -13,8 +13,6 @@ export function addAudit(program: Command): void {
     .option("--tenant <tenant>", "whose the thing is")
     .option("--since <time>", "at this time or later (RFC 3339)")
     .option("--until <time>", "before this time (RFC 3339)")
-    .option("--limit <number>", "how many at most, up to 500", "50")
-    .option("--cursor <cursor>", "go on where the page before ended")
     .option("--export", "print all entries as NDJSON, for verify-audit")
     .addHelpText(
       "after",
@@ -25,6 +23,12 @@ Examples:
   posthorn audit --export > audit.ndjson`,
     )
     .action(async (flags: AuditFlags) => (await import("./audit/list-audit.ts")).runAudit(flags));
+}
+
+/** As all lists have them. */
+export async function fillAudit(command: Command): Promise<void> {
+  const { PAGE } = await import("./resources/list.ts");
+  for (const option of PAGE.flatMap(({ options }) => options)) command.addOption(option);
 }
 
 export function addVerifyAudit(program: Command): void {

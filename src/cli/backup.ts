@@ -6,7 +6,7 @@ import { VERSION } from "../config/version.ts";
 import { createSecretBox } from "../registry/secret-box.ts";
 import { copyDatabase, type CopiedDatabase } from "../store/sqlite/copy-database.ts";
 import { syncDirectory } from "../store/sqlite/durable-directory.ts";
-import { readConfigurationFiles } from "./backup/configuration-files.ts";
+import { readConfigurationFiles, type ConfigurationFiles } from "./backup/configuration-files.ts";
 import { runInterruptible } from "./backup/interruptible.ts";
 import { createManifest, DATABASE, MASTER_KEY, type Manifest } from "./backup/manifest.ts";
 import { describePart, writeArchive, type PartSource } from "./backup/write-archive.ts";
@@ -60,15 +60,13 @@ export async function runBackup(file: string | undefined, flags: BackupFlags): P
   }
 }
 
-interface SecretsToKeep {
-  parts: PartSource[];
-  variables: string[];
-  secretsInClear: string[];
+interface SecretsToKeep extends ConfigurationFiles {
   fingerprint: string | null;
 }
 
 function readSecretsToKeep(loaded: LoadedConfig, flags: BackupFlags): SecretsToKeep {
-  const { parts, variables, secretsInClear } = readConfigurationFiles(loaded, flags.config, process.cwd());
+  const files = readConfigurationFiles(loaded, flags.config, process.cwd());
+  const { parts, secretsInClear } = files;
   const masterKey = loaded.config.masterKey ?? readKeyFile(join(loaded.config.dataDir, MASTER_KEY));
   const fingerprint = masterKey === undefined ? null : createSecretBox(masterKey).fingerprint;
   if (flags.withMasterKey === true) {
@@ -80,7 +78,7 @@ function readSecretsToKeep(loaded: LoadedConfig, flags: BackupFlags): SecretsToK
         "or write ${NAME} there and give the key by the environment.",
     );
   }
-  return { parts, variables, secretsInClear, fingerprint };
+  return { ...files, fingerprint };
 }
 
 function readKeyFile(path: string): string | undefined {
@@ -117,7 +115,7 @@ async function writeWithProgress(
 async function describeAll(
   { config }: LoadedConfig,
   copied: CopiedDatabase,
-  { variables, fingerprint }: SecretsToKeep,
+  { variables, neededVariables, defaultedVariables, fingerprint }: SecretsToKeep,
   parts: readonly PartSource[],
   flags: BackupFlags,
   wallMs: number,
@@ -131,6 +129,8 @@ async function describeAll(
     master_key_fingerprint: fingerprint,
     store_url: config.storeUrl,
     variables,
+    needed_variables: neededVariables,
+    defaulted_variables: defaultedVariables,
     tables: copied.tables,
     records: copied.records,
     parts: await Promise.all(parts.map(describePart)),

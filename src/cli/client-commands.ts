@@ -6,7 +6,7 @@ import type { TailFlags } from "./tail.ts";
 
 export function addStatus(program: Command): void {
   addClientOptions(program.command("status"))
-    .description("how the gateway is, and what waits for whom")
+    .description("show the state of the gateway, its targets and what is waiting")
     .action(async (flags: object) => (await import("./status.ts")).runStatus(flags));
 }
 
@@ -14,11 +14,11 @@ export function addSend(program: Command): void {
   addClientOptions(program.command("send [event-type]"))
     .description("publish an event, or post a webhook")
     .option("-d, --data <json>", "the payload: JSON, @FILE, or - for standard input", "{}")
-    .option("--id <id>", "id of the event: the same one is taken once only")
+    .option("--id <id>", "id of the event: each id is accepted only once")
     .option("--ordering-key <key>", "events of one key reach an ordered subscription in order")
-    .addOption(new Option("--priority <priority>", "which waiting deliveries go first").choices(PRIORITIES))
-    .option("--source <name>", "which system says so")
-    .option("--tenant <tenant>", "whose event it is (for keys without a tenant)")
+    .addOption(new Option("--priority <priority>", "which waiting deliveries are sent first").choices(PRIORITIES))
+    .option("--source <name>", "the system that it comes from")
+    .option("--tenant <tenant>", "the tenant of the event (for keys that are bound to none)")
     .option("--deliver-at <time>", "not before this time (RFC 3339)")
     .option("--expires-at <time>", "not after this time (RFC 3339)")
     .option("--metadata <json>", "more about the event, a JSON object")
@@ -46,8 +46,8 @@ export function addTail(program: Command): void {
     .option("--frames <list>", "which of event,attempt,mode,alert (default: all)")
     .option("--type <type>", "only this event type, or those of a pattern: * is one word, # any number")
     .option("--source <name>", "only from this source")
-    .option("--tenant <tenant>", "only of this tenant (for keys without a tenant)")
-    .option("--subscription <id>", "only its attempts, and events that have a delivery for it")
+    .option("--tenant <tenant>", "only of this tenant (for keys that are bound to none)")
+    .option("--subscription <name>", "only attempts of this subscription, by name or id, and its events")
     .addOption(new Option("--status <status>", "only attempts whose delivery has this status").choices(DELIVERY_STATES))
     .option("--body", "show the payloads of events")
     .option("--after <id>", "go on after this frame, by its id in the output of --json")

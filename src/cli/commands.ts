@@ -1,9 +1,20 @@
 import type { Command } from "commander";
 import { PLUGINS } from "../plugins/plugins.ts";
-import { addAudit, addVerifyAudit } from "./audit-commands.ts";
+import { addApply, addDiff } from "./apply-commands.ts";
+import { addAudit, addVerifyAudit, fillAudit } from "./audit-commands.ts";
 import { addBackup, addRestore } from "./backup-commands.ts";
 import { addClientOptions, addSend, addStatus, addTail } from "./client-commands.ts";
-import { addCompletion, addConfig, addDoctor, addSink, addStart, addVersion } from "./gateway-commands.ts";
+import {
+  addBench,
+  addCompletion,
+  addConfig,
+  addDoctor,
+  addSelftest,
+  addSink,
+  addStart,
+  addVersion,
+} from "./gateway-commands.ts";
+import { addListen, addTrigger } from "./live-commands.ts";
 import { addQueueCommands } from "./queue-commands.ts";
 import type { Resource } from "./resources/resource.ts";
 
@@ -22,9 +33,15 @@ export const COMMANDS: readonly TopCommand[] = [
   { add: addSink },
   { add: addConfig },
   { add: addDoctor },
+  { add: addSelftest },
+  { add: addBench },
   { add: addStatus },
   { add: addSend },
   { add: addTail },
+  { add: addListen },
+  { add: addTrigger },
+  { add: addDiff },
+  { add: addApply },
   group("events", "list events, show one, replay one", () => import("./resources/events.ts")),
   group("deliveries", "list deliveries, show one, retry or cancel one", () => import("./resources/deliveries.ts")),
   group(
@@ -35,42 +52,42 @@ export const COMMANDS: readonly TopCommand[] = [
   group("secrets", "rotate the secret of a subscription, or show it", () => import("./resources/secrets.ts")),
   group(
     "subscriptions",
-    "who wants which events and where they go: list, show, make and change them",
+    "who gets which events, and where they are sent: list, show, create, change",
     () => import("./resources/subscriptions.ts"),
   ),
   group(
     "sources",
-    "where webhooks come from, and what came that was not taken",
+    "where webhooks come from, and which requests were rejected",
     () => import("./resources/sources.ts"),
   ),
-  group("templates", "see what templates make of an event", () => import("./resources/templates.ts")),
-  group("requests", "show a request, or take it in again", () => import("./resources/requests.ts")),
+  group("templates", "preview what templates make of an event", () => import("./resources/templates.ts")),
+  group("requests", "list rejected requests, show one, accept one after all", () => import("./resources/requests.ts")),
   group(
     "dlq",
-    "dead letters: deliveries that are not tried again by themselves",
+    "dead letters: failed deliveries that are no longer retried",
     () => import("./resources/dead-letters.ts"),
   ),
-  group(
-    "replay",
-    "work on many deliveries at once: start it, watch it, stop it",
-    () => import("./resources/replays.ts"),
-  ),
-  group("targets", "what subscriptions send to: its health and its mode", () => import("./resources/targets.ts")),
+  group("replay", "replay, recover or cancel many deliveries, as a job", () => import("./resources/replays.ts")),
+  group("targets", "targets of subscriptions: their health and their mode", () => import("./resources/targets.ts")),
   group(
     "tenants",
     "owners of subscriptions, sources and keys, with their quotas",
     () => import("./resources/tenants.ts"),
   ),
-  group("alerts", "what the gateway finds wrong: list, acknowledge, mute", () => import("./resources/alerts.ts")),
+  group(
+    "alerts",
+    "problems that the gateway has found: list, acknowledge, mute",
+    () => import("./resources/alerts.ts"),
+  ),
   ...PLUGINS.map((plugin) => ({ add: (program: Command) => plugin.addCommands(program, { addClientOptions }) })),
-  group("keys", "API keys", () => import("./resources/keys.ts")),
-  { add: addAudit },
+  group("keys", "API keys: list, create, revoke", () => import("./resources/keys.ts")),
+  { name: "audit", add: addAudit, fill: fillAudit },
   { add: addVerifyAudit },
   { add: addBackup },
   { add: addRestore },
   group(
     "validations",
-    "what the webhooks of an endpoint must be like: list, put, try out, bring back",
+    "validation of webhooks: list, put, test, roll back",
     () => import("./resources/validations.ts"),
   ),
   { add: addQueueCommands },

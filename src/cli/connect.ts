@@ -48,7 +48,7 @@ export function getLocalUrl({ host, port, tlsCert }: Pick<Config, "host" | "port
   return `${tlsCert === undefined ? "http" : "https"}://${name}:${port}`;
 }
 
-function parseGatewayUrl(text: string): string {
+export function parseGatewayUrl(text: string): string {
   const url = parseUrl(text);
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "") {
     throw usageFailure(`"${text}" is no address of a gateway; write one like http://127.0.0.1:8080.`);
@@ -87,6 +87,6 @@ function findLocalKey({ adminKey, dataDir }: Config): string | undefined {
 }
 
 /** Only what is so beyond doubt: a key is given away here. */
-function isThisMachine(hostname: string): boolean {
+export function isThisMachine(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
 }

@@ -17,6 +17,8 @@ export interface FollowOptions {
   /** The id of a frame to go on after. */
   after: string | undefined;
   signal: AbortSignal;
+  /** Everything up to here was handed out, or is not wanted; beside the ids of frames. */
+  onPosition?: (id: string) => void;
   /** It is connected; false when that is not for the first time. */
   onConnected?: (isFirst: boolean) => void;
   /** It is not any more, and tries again until it is: told once. */
@@ -42,10 +44,11 @@ export async function* followStream(client: ApiClient, options: FollowOptions): 
       options.onConnected?.(isFirst);
       isFirst = false;
       failures = 0;
-      for await (const frame of readFrames(body, state, silence.noteSound)) {
+      for await (const frame of readFrames(body, state, silence.noteSound, options.onPosition)) {
         if (frame.name === "end" && reasonOf(frame) === "caught_up") return;
         if (frame.name === "dropped" || frame.name === "end") reason = describeEnd(frame);
         else if (frame.name !== "ready") yield frame;
+        if (frame.id !== undefined) options.onPosition?.(frame.id);
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -65,6 +68,7 @@ async function* readFrames(
   body: AsyncIterable<Uint8Array>,
   state: { id: string | undefined; retryMs: number },
   onSound: () => void,
+  onPosition: FollowOptions["onPosition"],
 ): AsyncGenerator<StreamFrame, void> {
   const decoder = new TextDecoder();
   let rest = "";
@@ -83,6 +87,8 @@ async function* readFrames(
         else if (field === "retry" && /^\d{1,6}$/.test(value)) state.retryMs = Number(value);
         if (field !== "" || line.startsWith(":")) continue;
         if (data.length > 0) yield { name, id: state.id, data: data.join("\n") };
+        // A heartbeat: what lies before it was not meant for us.
+        else if (state.id !== undefined) onPosition?.(state.id);
         [name, data] = ["", []];
       }
     }

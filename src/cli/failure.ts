@@ -5,6 +5,8 @@ import { ERRORS, PosthornError } from "../domain/errors.ts";
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_CONFIGURATION = 3;
+/** As a shell says it of a command that Ctrl+C has ended. */
+export const EXIT_INTERRUPTED = 130;
 
 export class CommandFailure extends Error {
   override readonly name = "CommandFailure";

@@ -1,6 +1,9 @@
 import { Argument, type Command } from "commander";
 import type { Shell } from "./completion/print-completion.ts";
+import { refuseUnknownCommand } from "./default-command.ts";
 import type { SinkFlags } from "./sink.ts";
+import type { BenchFlags } from "./trial/run-bench.ts";
+import type { SelftestFlags } from "./trial/run-selftest.ts";
 
 export function addStart(program: Command): void {
   program
@@ -12,12 +15,12 @@ export function addStart(program: Command): void {
     .option("--data-dir <folder>", "folder of the database and of generated keys")
     .option("--log-level <level>", "fatal, error, warn, info, debug or trace")
     .option("--dev", "for trying it out: destinations on this machine and without TLS are allowed")
-    .option("--role <role>", "what this process does; all is the only one")
+    .option("--role <role>", "what this process does; only all for now")
     .option("--json", "log JSON on a terminal too")
     .addHelpText(
       "after",
       `
-The first start makes an admin key: on a terminal it is shown once, otherwise it is written to
+The first start creates an admin key: on a terminal it is shown once, otherwise it is written to
 admin.key in the data folder. Every setting also has a name in the environment: \`posthorn config show\`.
 
 Examples:
@@ -31,7 +34,7 @@ Examples:
 export function addSink(program: Command): void {
   program
     .command("sink")
-    .description("a local receiver that prints what arrives")
+    .description("run a local receiver that prints what arrives")
     .option("-p, --port <number>", "port to listen on, on 127.0.0.1 only; 0 takes any free one", "9000")
     .option("--status <code>", "status to answer with", "200")
     .option("--delay <ms>", "wait this long before each answer", "0")
@@ -52,17 +55,73 @@ Examples:
 }
 
 export function addConfig(program: Command): void {
-  const config = program.command("config").description("the configuration");
-  addLocalOptions(config.command("show"))
+  const config = program.command("config").description("show the configuration");
+  addLocalOptions(config.command("show", { isDefault: true }))
     .description("print what is in force and where it came from, with secrets masked")
-    .action(async (flags: object) => (await import("./show-config.ts")).runShowConfig(flags));
+    .allowExcessArguments()
+    .action(async (flags: object, command: Command) => {
+      refuseUnknownCommand(command, config);
+      (await import("./show-config.ts")).runShowConfig(flags);
+    });
 }
 
 export function addDoctor(program: Command): void {
   addLocalOptions(program.command("doctor"))
-    .description("check this machine, the configuration, the database and the gateway")
-    .addHelpText("after", "\nChanges nothing, and may run beside the gateway. Exit code 1 when a check fails.")
-    .action(async (flags: object) => (await import("./doctor.ts")).runDoctor(flags));
+    .description("check this machine, the configuration, the store, brokers, destinations and the gateway")
+    .option("--url <url>", "address of the gateway, if it is not the configured one")
+    .option("--key <key>", "API key, for what a gateway on another machine tells nobody else")
+    .addHelpText(
+      "after",
+      `
+One line for each check: ok, warning or problem, and what to do. Exit code 1 when there is a problem.
+It may run beside the gateway, and changes nothing; to time an fsync it writes a small file into the
+data folder and removes it. Of a gateway on another machine (--url) it checks what that one tells.
+
+Examples:
+  posthorn doctor
+  posthorn doctor --url https://hooks.example.com`,
+    )
+    .action(async (flags: object) => (await import("./doctor/run-doctor.ts")).runDoctor(flags));
+}
+
+export function addSelftest(program: Command): void {
+  addTrialOptions(program.command("selftest"), "20")
+    .description("kill a gateway under load on your disk, and account for every event")
+    .addHelpText(
+      "after",
+      `
+Starts a gateway of its own on a temporary folder, sends webhooks, kills it with SIGKILL again and
+again, and compares what was acknowledged with what is stored and delivered. Exit code 1 when
+anything is missing or changed. Touches no gateway of yours, and leaves nothing behind.
+
+Examples:
+  posthorn selftest
+  posthorn selftest --dir /var/lib --seconds 60`,
+    )
+    .action(async (flags: SelftestFlags) => (await import("./trial/run-selftest.ts")).runSelftest(flags));
+}
+
+export function addBench(program: Command): void {
+  addTrialOptions(program.command("bench"), "10")
+    .description("measure how many events this machine takes and delivers")
+    .addHelpText(
+      "after",
+      `
+Starts a gateway of its own on a temporary folder and floods it over loopback. Never use it to
+compare releases on a busy machine: the ratio to a bare Node server is steadier than the rates.
+
+Examples:
+  posthorn bench
+  posthorn bench --dir /var/lib --seconds 30 --json`,
+    )
+    .action(async (flags: BenchFlags) => (await import("./trial/run-bench.ts")).runBench(flags));
+}
+
+function addTrialOptions(command: Command, seconds: string): Command {
+  return command
+    .option("--dir <folder>", "where the temporary folder is made: the disk that is meant", ".")
+    .option("--seconds <count>", "about how long it may take", seconds)
+    .option("--json", "print JSON");
 }
 
 export function addCompletion(program: Command): void {

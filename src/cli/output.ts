@@ -1,3 +1,4 @@
+import stringWidth from "string-width";
 import { escapeControls, escapeLines } from "../telemetry/terminal-text.ts";
 import { layOutTable, paintWord } from "./table.ts";
 import { createPaint, findTerminal } from "./terminal.ts";
@@ -44,19 +45,43 @@ export function printTable(
   const { text, hidden } = layOutTable(headings, rows, { width, paint: createPaint(terminal), expendable });
   process.stdout.write(`${text}\n`);
   if (hidden.length > 0) {
-    note(`not shown for lack of room: ${hidden.join(", ")}; --wide shows all, --columns chooses`);
+    note(`not shown: ${hidden.join(", ")} (--wide shows all, --columns chooses)`);
   }
 }
 
-/** `name  value` lines; a value that is not there is left out. */
-export function printFacts(facts: readonly (readonly [string, string | number | null | undefined])[]): void {
-  const paint = createPaint(findTerminal());
+/** `name  value` lines, or several for one name; a value that is not there is left out. */
+export function printFacts(facts: readonly Fact[]): void {
+  process.stdout.write(formatFacts(facts));
+}
+
+export function formatFacts(facts: readonly Fact[]): string {
+  const terminal = findTerminal();
+  const paint = createPaint(terminal);
   const given = facts.filter(([, value]) => value !== null && value !== undefined && value !== "");
   const width = Math.max(...given.map(([name]) => name.length));
-  for (const [name, value] of given) {
-    const shown = paintWord(escapeControls(String(value)), paint);
-    process.stdout.write(`${paint("dim", name.padEnd(width))}  ${shown}\n`);
+  const room = terminal.width === undefined ? undefined : terminal.width - width - 2;
+  const formatted = given.flatMap(([name, value]) => {
+    const lines = [value].flat().flatMap((text) => wrap(escapeControls(String(text)), room));
+    return lines.map((line, at) => {
+      const before = at === 0 ? paint("dim", name.padEnd(width)) : " ".repeat(width);
+      return `${before}  ${paintWord(line, paint)}\n`;
+    });
+  });
+  return formatted.join("");
+}
+
+type Fact = readonly [name: string, value: string | number | readonly string[] | null | undefined];
+
+/** Between words only: what is copied from a line must be whole. */
+function wrap(text: string, room: number | undefined): string[] {
+  if (room === undefined || stringWidth(text) <= room) return [text];
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (lines.length > 0 && stringWidth(longer) <= room) lines[lines.length - 1] = longer;
+    else lines.push(word);
   }
+  return lines;
 }
 
 export function shorten(text: string, maxCharacters: number): string {

@@ -30,7 +30,7 @@ function toSentence(complaint: string): string {
     .trim()
     .replace(/^error: /, "")
     .split("\n");
-  return [`${said}.`, hint.replace(/^\(|\)$/g, "")].filter((part) => part !== "").join(" ");
+  return [`${said.replace(/\.$/, "")}.`, hint.replace(/^\(|\)$/g, "")].filter((part) => part !== "").join(" ");
 }
 
 /** It may stand anywhere, whatever the command. */
@@ -63,9 +63,7 @@ async function fillGroup(program: Command, args: readonly string[]): Promise<voi
 
 export function createProgram(complain: (text: string) => void = () => undefined): Command {
   const program = new Command("posthorn")
-    .description(
-      "A webhook gateway: takes webhooks in, keeps each one durably, delivers it to everyone who asked for it.",
-    )
+    .description("A webhook gateway: receives webhooks, stores each one durably, and delivers it to every subscriber.")
     .version(VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")

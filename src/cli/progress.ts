@@ -10,7 +10,8 @@ const WIDTH = 30;
 const EVERY_MS = 100;
 const CLEAR_LINE = "\r\u001b[K";
 
-export function openProgress(total: number): Progress {
+/** `unit` stands behind the numbers: ` s`. */
+export function openProgress(total: number, unit = ""): Progress {
   let shownAt = performance.now();
   let isShown = false;
   return {
@@ -20,7 +21,7 @@ export function openProgress(total: number): Progress {
       shownAt = now;
       isShown = true;
       const filled = Math.floor((done * WIDTH) / total);
-      process.stderr.write(`${CLEAR_LINE}[${"#".repeat(filled).padEnd(WIDTH, ".")}] ${done} of ${total}`);
+      process.stderr.write(`${CLEAR_LINE}[${"#".repeat(filled).padEnd(WIDTH, ".")}] ${done} of ${total}${unit}`);
     },
     close() {
       if (isShown) process.stderr.write(CLEAR_LINE);

@@ -1,25 +1,30 @@
 import type { Command } from "commander";
 import { addClientOptions } from "./client-commands.ts";
+import { refuseUnknownCommand } from "./default-command.ts";
 import type { ParkedFlags, PurgeFlags } from "./queue/parked.ts";
 
 export function addQueueCommands(program: Command): void {
-  const queue = program.command("queue").description("queues of brokers: make them, compare them, see what is parked");
+  const queue = program.command("queue").description("broker queues: create them, check them, see parked messages");
   for (const [name, description] of [
-    ["declare", "make the exchanges and queues that the configuration wants, where they are missing"],
-    ["check", "compare what is there with what the configuration wants, and change nothing"],
+    ["declare", "create the exchanges and queues of the configuration that are missing"],
+    ["check", "compare the broker with the configuration, and change nothing"],
   ] as const) {
     queue
-      .command(name)
+      .command(name, { isDefault: name === "check" })
       .description(description)
       .option("-c, --config <file>", "configuration file (default: posthorn.yaml, if there is one)")
       .option("--json", "print JSON")
-      .action(async (flags: object) => (await import("./queue/provision.ts")).runProvision(name, flags));
+      .allowExcessArguments(name === "check")
+      .action(async (flags: object, command: Command) => {
+        refuseUnknownCommand(command, queue);
+        await (await import("./queue/provision.ts")).runProvision(name, flags);
+      });
   }
   addParked(queue);
   queue.addHelpText(
     "after",
     `
-\`declare\` and \`check\` need no running gateway; \`parked\` asks one.
+Without a command it checks. \`declare\` and \`check\` need no running gateway; \`parked\` asks one.
 
 Examples:
   posthorn queue declare
@@ -33,7 +38,7 @@ Examples:
 const load = () => import("./queue/parked.ts");
 
 function addParked(queue: Command): void {
-  const parked = queue.command("parked").description("messages of a source that nobody could take, and why");
+  const parked = queue.command("parked").description("messages of a source that could not be processed, and why");
   const selecting = (command: Command) =>
     addClientOptions(command).option("--reason <reason>", "only those that were parked for this");
   const choosing = (command: Command) => selecting(command).option("--id <id...>", "only these, as they are listed");
@@ -46,10 +51,10 @@ function addParked(queue: Command): void {
     .description("show one with its body")
     .action(async (source: string, id: string, flags: ParkedFlags) => (await load()).runShowParked(source, id, flags));
   choosing(parked.command("requeue <source>"))
-    .description("put them back into the queue that they came from: all, or those that fit")
+    .description("put them back into the queue that they came from: all, or those that match")
     .action(async (source: string, flags: ParkedFlags) => (await load()).runRequeueParked(source, flags));
   choosing(parked.command("purge <source>"))
-    .description("delete them for good: all, or those that fit")
-    .option("--confirm <count>", "how many that are, as told without this")
+    .description("delete them for good: all, or those that match")
+    .option("--confirm <count>", "how many there are, as reported without this flag")
     .action(async (source: string, flags: PurgeFlags) => (await load()).runPurgeParked(source, flags));
 }

@@ -50,6 +50,9 @@ function readSpan(text: string): number | undefined {
   return unitMs === undefined ? undefined : Number(amount) * unitMs;
 }
 
+/** `Name: value`. */
+export const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/;
+
 /** `form` finds name and value. */
 export function readPairs(pairs: readonly string[], flag: string, form: RegExp): Record<string, string> {
   return Object.fromEntries(

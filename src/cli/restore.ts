@@ -14,6 +14,7 @@ import { runInterruptible } from "./backup/interruptible.ts";
 import { DATABASE, type Manifest } from "./backup/manifest.ts";
 import { readArchive } from "./backup/read-archive.ts";
 import { findMasterKey, type MasterKeyFinding } from "./backup/master-key.ts";
+import { findMissingVariables } from "./backup/missing-variables.ts";
 import { formatStamp } from "./backup.ts";
 import { CommandFailure } from "./failure.ts";
 import { openLocalAudit } from "./audit/local-audit.ts";
@@ -175,11 +176,17 @@ function checkDatabase(file: string, manifest: Manifest): void {
 
 function tell(archive: string, dataDir: string, restored: Restored, flags: RestoreFlags): void {
   const { manifest, masterKey, kept, configFiles } = restored;
-  const env = readEnvironment();
-  const variables = manifest.variables.filter((name) => env[name] === undefined);
+  const variables = findMissingVariables(manifest, readEnvironment(), {
+    hasConfig: flags.config,
+    hasMasterKey: masterKey.missing === undefined,
+  });
   if (masterKey.missing !== undefined) note(masterKey.missing);
-  if (variables.length > 0)
-    note(`the configuration was read with variables that are not set here: ${variables.join(", ")}`);
+  if (variables.needed.length > 0) {
+    note(`the gateway does not start before these variables are set: ${variables.needed.join(", ")}`);
+  }
+  if (variables.settings.length > 0) {
+    note(`these settings came from variables that are not set here: ${variables.settings.join(", ")}`);
+  }
   if (manifest.store_url !== "sqlite:") {
     note(`the configuration names its own place for the database (${manifest.store_url}): move ${DATABASE} there`);
   }
@@ -190,7 +197,7 @@ function tell(archive: string, dataDir: string, restored: Restored, flags: Resto
       kept,
       config_files: configFiles,
       master_key: masterKey.from,
-      missing_variables: variables,
+      missing_variables: [...variables.needed, ...variables.settings],
       manifest,
     });
   }

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { readAnswer, type ApiClient } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
-import { CommandFailure, EXIT_FAILED, usageFailure } from "./failure.ts";
+import { CommandFailure, EXIT_FAILED, EXIT_INTERRUPTED, usageFailure } from "./failure.ts";
 import { countOf, note, print, printJson } from "./output.ts";
 import { openProgress } from "./progress.ts";
-import { readCount } from "./read-value.ts";
+import { HEADER, readCount, readPairs } from "./read-value.ts";
 import { findId, TENANT } from "./resources/find-by-name.ts";
 
 export interface SendFlags extends ClientFlags {
@@ -46,6 +46,7 @@ export async function runSend(eventType: string | undefined, flags: SendFlags): 
   const count = readCount(flags.count, "--count", { min: 1, max: MAX_COUNT });
   const data = readData(flags.data);
   const summary = createSummary(count);
+  if (count > 1) process.once("SIGINT", summary.leave);
   if (flags.webhook === undefined) {
     if (eventType === undefined) throw usageFailure("Name an event type, or a source with --webhook.");
     refuseFlags(flags, ["contentType", "header"], "is for --webhook only");
@@ -58,6 +59,7 @@ export async function runSend(eventType: string | undefined, flags: SendFlags): 
     refuseFlags(flags, publishOnly, "cannot be used with --webhook");
     await postWebhooks(await connect(flags, { needsKey: false }), flags.webhook, data, flags, count, summary);
   }
+  process.off("SIGINT", summary.leave);
   summary.tell(flags.json === true);
 }
 
@@ -119,12 +121,10 @@ async function postWebhooks(
 ): Promise<void> {
   const path = `/webhook/${source.split("/").map(encodeURIComponent).join("/")}`;
   const contentType = flags.contentType ?? (isJson(data.toString("utf8")) ? "application/json" : undefined);
-  const headers: Record<string, string> = { ...(contentType !== undefined && { "content-type": contentType }) };
-  for (const header of flags.header ?? []) {
-    const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/.exec(header) ?? [];
-    if (name === undefined || value === undefined) throw usageFailure(`--header: "${header}" is not "Name: value".`);
-    headers[name] = value;
-  }
+  const headers = {
+    ...(contentType !== undefined && { "content-type": contentType }),
+    ...readPairs(flags.header ?? [], "--header", HEADER),
+  };
   const body = toBytes([data]);
   let next = 1;
   const post = async (): Promise<void> => {
@@ -142,6 +142,8 @@ async function postWebhooks(
 interface Summary {
   add(sent: Sent): void;
   tell(isJson: boolean): void;
+  /** Somebody does not want to wait any longer. */
+  leave: () => void;
 }
 
 function createSummary(count: number): Summary {
@@ -160,6 +162,13 @@ function createSummary(count: number): Summary {
         firstProblem ??= `${sent.detail} (${sent.code})`;
       }
       progress.show(totals.sent);
+    },
+    leave() {
+      progress.close();
+      note(
+        `interrupted: ${totals.sent} of ${count} sent, and perhaps some more; the gateway delivers them without this command`,
+      );
+      process.exit(EXIT_INTERRUPTED);
     },
     tell(isJson) {
       progress.close();

@@ -1,19 +1,25 @@
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { readEnvironment, type Environment } from "../config/environment.ts";
+import { checkFiles } from "../config/check-files.ts";
 import { listChangedSettings } from "../config/changed-settings.ts";
 import { loadConfig, type LoadInput } from "../config/load.ts";
+import { locateDeclared } from "../config/locate-declared.ts";
 import type { Config } from "../config/settings-tree.ts";
 import { VERSION } from "../config/version.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { writePrivateFile } from "../registry/key-files.ts";
 import { endEarlyThreads, startThreadsEarly } from "../store/sqlite/thread-starts.ts";
-import { createLogger, type Logger } from "../telemetry/logger.ts";
+import type { Activity } from "../telemetry/activity.ts";
+import { createDescriptorOutput } from "../telemetry/descriptor-output.ts";
+import { createLogger, type Logger, type LogOutput } from "../telemetry/logger.ts";
+import { createActivityLines } from "./activity-lines.ts";
 import { ADMIN_KEY_FILE } from "./connect.ts";
 import { describeFailure, findExitCode } from "./failure.ts";
 import { roomForBuffers } from "./heap.ts";
-import { note, print, printFacts } from "./output.ts";
+import { formatFacts, note } from "./output.ts";
+import { findTerminal } from "./terminal.ts";
 
 export interface StartFlags {
   config?: string;
@@ -26,6 +32,7 @@ export interface StartFlags {
   json?: boolean;
 }
 
+const STDOUT = 1;
 /** The first descriptor that systemd hands over. */
 const FIRST_LISTEN_FD = 3;
 /** In the data folder. */
@@ -40,15 +47,21 @@ export async function runStart(flags: StartFlags): Promise<void> {
   const { config: file, json, ...settings } = flags;
   const env = readEnvironment();
   const input: LoadInput = { env, cwd: process.cwd(), file, flags: settings };
-  const { config, warnings } = loadConfig(input);
+  const loaded = loadConfig(input);
+  checkFiles(loaded);
+  const { config, warnings } = loaded;
   startThreadsEarly();
   const isTerminal = process.stdout.isTTY && json !== true;
+  // One for all that is shown: what is logged before the banner stands before it.
+  const output = createDescriptorOutput(STDOUT);
   const logger = createLogger({
     level: config.logLevel,
     file: config.logFile,
     maxBytes: config.limits.logFileMaxBytes,
     keep: config.limits.logFileKeep,
     pretty: isTerminal,
+    stdout: isTerminal ? output : undefined,
+    hasColour: isTerminal && findTerminal().hasColour,
   });
   for (const detail of warnings) logger.warn({ detail }, "configuration warning");
 
@@ -68,6 +81,7 @@ export async function runStart(flags: StartFlags): Promise<void> {
   const { startGateway } = await import("../gateway.ts");
   const starting = startGateway(config, {
     logger,
+    activity: isTerminal && logger.isLevelEnabled("info") ? watchActivity(output) : undefined,
     listenFd: findListenFd(env),
     onFatal() {
       hasStoreFailed = true;
@@ -86,8 +100,9 @@ export async function runStart(flags: StartFlags): Promise<void> {
   });
 
   try {
-    tell(await starting, config, isTerminal);
-  } catch (error) {
+    tell(await starting, config, isTerminal ? output : undefined);
+  } catch (fault) {
+    const error = locateDeclared(fault, loaded);
     if (!(error instanceof PosthornError)) logger.fatal({ error }, "the gateway could not start");
     note(describeFailure(error));
     await endEarlyThreads();
@@ -96,6 +111,15 @@ export async function runStart(flags: StartFlags): Promise<void> {
   }
   // Ends with the process.
   await new Promise<never>(() => undefined);
+}
+
+function watchActivity(output: LogOutput): Activity {
+  return createActivityLines({
+    write: (line) => void output.write(`${line}\n`),
+    findTerminal,
+    now: Date.now,
+    later: (run, ms) => void setTimeout(run, ms).unref(),
+  });
 }
 
 interface Obedience {
@@ -138,9 +162,13 @@ function obeySignals({ starting, logger, input, config: inForce, isTerminal, sto
 
   async function reload(): Promise<void> {
     try {
-      const { config, warnings } = loadConfig(input);
+      const loaded = loadConfig(input);
+      const { config, warnings } = loaded;
       for (const detail of warnings) logger.warn({ detail }, "configuration warning");
-      await (await starting).reload(config);
+      const gateway = await starting;
+      await gateway.reload(config).catch((error: unknown) => {
+        throw locateDeclared(error, loaded);
+      });
       logger.info("configuration reloaded");
       const settings = listChangedSettings(inForce, config);
       if (settings.length > 0) logger.warn({ settings }, "these settings have changed and need a restart");
@@ -173,32 +201,32 @@ function findListenFd(env: Environment): number | undefined {
   return isMeant ? FIRST_LISTEN_FD : undefined;
 }
 
-function tell({ url, newAdminKey }: Gateway, { dataDir, dev }: Config, isTerminal: boolean): void {
-  if (!isTerminal) {
+/** On a terminal, if there is one. */
+function tell({ url, newAdminKey }: Gateway, { dataDir, dev }: Config, terminal: LogOutput | undefined): void {
+  if (terminal === undefined) {
     if (newAdminKey !== undefined) {
       keepPrivately("the new admin key", newAdminKey.key, join(dataDir, ADMIN_KEY_FILE));
       keepPrivately("a link that signs in once", newAdminKey.signInUrl, join(dataDir, SIGN_IN_FILE));
     }
     return;
   }
-  print(`\n  Posthorn ${VERSION}`);
-  printFacts([
+  const facts = formatFacts([
     ["  address", url],
-    ["  dashboard", newAdminKey === undefined ? url : `${newAdminKey.signInUrl}  (signs in once)`],
+    ["  dashboard", newAdminKey?.signInUrl ?? url],
     ["  API reference", `${url}/docs`],
     ["  data", dataDir],
-    ["  mode", dev ? "development: destinations on this machine and without TLS are allowed" : undefined],
-    ["  admin key", newAdminKey === undefined ? undefined : `${newAdminKey.key}  (shown only this once: keep it)`],
-    ["  next", nextStep(url, newAdminKey?.key)],
+    ["  mode", dev ? "development: destinations on this machine, also without TLS" : undefined],
+    ["  admin key", newAdminKey === undefined ? undefined : `${newAdminKey.key}  (shown once)`],
     ["  stop", "Ctrl+C"],
+    ["  next", "in another terminal"],
   ]);
-  print("");
+  terminal.write(`\n  Posthorn ${VERSION}\n${facts}\n  ${nextStep(url, newAdminKey?.key)}\n\n`);
 }
 
-/** Who sees the key for the first time needs it in another terminal. */
+/** Who sees the key for the first time needs it there. On a line of its own, so that it fits a narrow terminal. */
 function nextStep(url: string, newAdminKey: string | undefined): string {
-  if (newAdminKey !== undefined) return `in another terminal: export POSTHORN_API_KEY=${newAdminKey}`;
-  return `curl ${url}/webhook/hello -H 'content-type: application/json' -d '{"hello":"world"}'`;
+  if (newAdminKey !== undefined) return `export POSTHORN_API_KEY=${newAdminKey}`;
+  return `curl -H content-type:application/json -d {} ${url}/webhook/hello`;
 }
 
 /** Nobody watches: what is shown once goes where only the gateway's user can read it. */

@@ -2,6 +2,7 @@ import { readEnvironment } from "../config/environment.ts";
 import { connect, type ClientFlags } from "./connect.ts";
 import { followStream, type StreamFrame } from "./event-stream.ts";
 import { note, print, printEscaped } from "./output.ts";
+import { findId, SUBSCRIPTION } from "./resources/find-by-name.ts";
 import { formatFrame } from "./tail-line.ts";
 
 export interface TailFlags extends ClientFlags {
@@ -19,6 +20,8 @@ export interface TailFlags extends ClientFlags {
 /** Runs until a signal ends it, or, without following, until everything was shown. */
 export async function runTail(flags: TailFlags): Promise<void> {
   const client = await connect(flags);
+  const subscription =
+    flags.subscription === undefined ? undefined : await findId(client, SUBSCRIPTION, flags.subscription);
   const ended = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ended.abort());
   const isColoured = process.stdout.isTTY && readEnvironment()["NO_COLOR"] === undefined;
@@ -29,7 +32,7 @@ export async function runTail(flags: TailFlags): Promise<void> {
       event_type: flags.type,
       source: flags.source,
       tenant_id: flags.tenant,
-      subscription_id: flags.subscription,
+      subscription_id: subscription,
       status: flags.status,
       body: flags.body === true ? "true" : undefined,
       follow: flags.follow ? undefined : "false",
@@ -40,6 +43,7 @@ export async function runTail(flags: TailFlags): Promise<void> {
     onLost: (reason) => note(`${reason} Trying again …`),
   });
   for await (const frame of frames) show(frame);
+  if (ended.signal.aborted) note("the gateway goes on without this command");
 }
 
 /** The data as it came: numbers beyond 2^53 survive. */

@@ -26,7 +26,9 @@ export function refuseColour(): void {
 export function findTerminal(stream: { isTTY?: boolean; columns?: number } = process.stdout): Terminal {
   if (stream.isTTY !== true) return { width: undefined, hasColour: false };
   const { NO_COLOR: noColour = "", TERM: term = "" } = readEnvironment();
-  const width = Math.max(MIN_WIDTH, stream.columns ?? DEFAULT_WIDTH);
+  // One that does not know its size says 0.
+  const { columns = 0 } = stream;
+  const width = columns > 0 ? Math.max(MIN_WIDTH, columns) : DEFAULT_WIDTH;
   return { width, hasColour: !isColourRefused && noColour === "" && term !== "dumb" };
 }
 

@@ -10,12 +10,13 @@ import { DEFAULT_TENANT } from "../domain/event.ts";
 import { checkFallback, checkNoEvents } from "../domain/fallback-rules.ts";
 import { findForwardRival } from "../domain/forward-rules.ts";
 import { checkGate, checkHold } from "../domain/hold-rules.ts";
-import { retryPolicyOf } from "../domain/retry-policy.ts";
+import { retryPolicyOf, toRetryPolicySpec } from "../domain/retry-policy.ts";
 import { SourceInput } from "../domain/source.ts";
 import { checkSourceInput } from "../domain/source-rules.ts";
 import { DEFAULT_KIND, type RetryPolicySpec, type SubscriptionInput } from "../domain/subscription.ts";
 import { checkSharedSettings, type FieldProblem } from "../domain/subscription-rules.ts";
 import { TargetInput } from "../domain/target.ts";
+import { findSharedTarget, toTargetNames } from "../domain/target-names.ts";
 import { isPresetName } from "../domain/target-presets.ts";
 import { checkTargetInput } from "../domain/target-rules.ts";
 import { TenantInput } from "../domain/tenant.ts";
@@ -41,11 +42,12 @@ export function checkDeclared(lists: Lists, complainOf: (list: string) => Compla
   const wellFormedTargets = (lists["targets"] as unknown[]).filter((item): item is TargetInput =>
     Value.Check(TargetInput, item),
   );
+  const usual = toRetryPolicySpec(lists["default_retry_policy"] as Parameters<typeof toRetryPolicySpec>[0]);
   checkList<SourceInput>("sources", lists, complainOf, {
     schema: SourceInput,
     keyOf: ({ name }) => [name],
     unique: "name; names are unique",
-    check: (item) => [...checkSourceInput(item), ...checkDeclaredHold(item, subscriptions, wellFormedTargets)],
+    check: (item) => [...checkSourceInput(item), ...checkDeclaredHold(item, subscriptions, wellFormedTargets, usual)],
   });
   const targets = checkList<TargetInput>("targets", lists, complainOf, {
     schema: TargetInput,
@@ -135,22 +137,24 @@ function checkDeclaredHold(
   { options = {}, tenant_id: tenantId = DEFAULT_TENANT }: SourceInput,
   subscriptions: readonly SubscriptionInput[],
   targets: readonly TargetInput[],
+  usual: RetryPolicySpec,
 ): readonly FieldProblem[] {
   const isOfTenant = (one: { tenant_id?: string }) => (one.tenant_id ?? DEFAULT_TENANT) === tenantId;
   const shared = targets.filter(isOfTenant);
-  const findShared = ({ target }: SubscriptionInput) => shared.find(({ name }) => name === target);
+  const findShared = (one: SubscriptionInput) => findSharedTarget(one, shared);
   const own = subscriptions.filter(isOfTenant);
-  const names = new Set([...shared, ...own.filter((one) => findShared(one) === undefined)].map(({ name }) => name));
+  const names = toTargetNames(shared, own);
   // Who names none means the only one.
-  const [only] = names.size === 1 ? names : [];
+  const [only] = names.length === 1 ? names : [];
   const meant = own.filter((one) => (findShared(one) ?? one).name === (options["target"] ?? only));
-  const retried = meant.map((one) => ({ name: one.name, retryPolicy: findRetryPolicy(one, findShared(one)) }));
-  return [...checkGate(options, [...names]), ...checkHold(options, retried)];
+  const retried = meant.map((one) => ({ name: one.name, retryPolicy: findRetryPolicy(one, findShared(one), usual) }));
+  return [...checkGate(options, names), ...checkHold(options, retried)];
 }
 
-function findRetryPolicy(input: SubscriptionInput, target: TargetInput | undefined): RetryPolicySpec {
+function findRetryPolicy(input: SubscriptionInput, target: TargetInput | undefined, usual: RetryPolicySpec) {
   const kind = checkKindSettings(input, kinds).length > 0 ? undefined : kinds.findOf(input);
-  return retryPolicyOf(input, kind?.prepare(settingsIn(input, kind), { shared: input, target }).retryPolicy);
+  const prepared = kind?.prepare(settingsIn(input, kind), { shared: input, target });
+  return retryPolicyOf(input, prepared?.retryPolicy ?? usual);
 }
 
 /** All of them are known here: what is nobody's fallback will get no event. */

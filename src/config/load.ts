@@ -50,6 +50,8 @@ export interface LoadedConfig {
   config: Config;
   warnings: string[];
   origins: Origins;
+  /** Where the file declares something; undefined where it does not. */
+  placeOf: (list: string, name: string, field: string) => Pick<Problem, "place" | "path"> | undefined;
 }
 
 /** Defaults < file < environment < flags. Throws one error that lists everything that is wrong. */
@@ -78,23 +80,78 @@ export function loadConfig(input: LoadInput): LoadedConfig {
   };
   applyDevMode(tree, (path) => origins.get(path)?.from === "default", complain);
   checkSettings(tree, input.cwd, complain);
-  const complainOf = (list: string) => (index: number, field: string, message: string) => {
-    const place = findPlace(file, [...list.split("."), index, ...field.split(/[.[\]]+/).filter((key) => key !== "")]);
-    report({ place: place ?? list, path: `${list}[${index}].${field}`, message });
+  const placeOf: LoadedConfig["placeOf"] = (list, name, field) => {
+    const declared = file?.entries.find(({ key }) => key === list)?.value;
+    const things = tree[list] as readonly { name?: string; id?: string }[];
+    const index = things.findIndex((thing) => (thing.name ?? thing.id) === name);
+    if (declared?.kind !== "list" || declared.items[index] === undefined) return undefined;
+    const place = findPlace(file, [list, index, ...keysOf(field)]) ?? declared.place;
+    return { place, path: `${list}[${index}]${field === "" ? "" : `.${field}`}` };
   };
   resolveManifestPaths(tree["sources"], dirname(resolve(input.cwd, input.file ?? DEFAULT_FILE)));
-  checkDeclared(tree, complainOf);
-  const inFiles = readEventTypesDir(findEventTypesDir(tree, input, origins), report);
-  checkDeclaredEventTypes(tree["event_types"] as unknown[], inFiles, complainOf("event_types"), report);
-  tree["event_types"] = [...(tree["event_types"] as unknown[]), ...inFiles.map(({ item }) => item)];
+  checkLists(tree, file, findEventTypesDir(tree, input, origins), report);
 
   if (problems.length > 0) throw createConfigError(problems);
   const config = freezeDeep(camelize(tree as Settings));
-  return { config, warnings: [...findUnknownVariables(input.env), ...findWeaknesses(config)], origins };
+  return { config, warnings: [...findUnknownVariables(input.env), ...findWeaknesses(config)], origins, placeOf };
+}
+
+/** `destination.headers[0].name`. */
+function keysOf(field: string): string[] {
+  return field.split(/[.[\]]+/).filter((key) => key !== "");
+}
+
+/** What is declared, of one file: which lists it has, and the names of the settings beside them. */
+export interface DeclaredFile {
+  lists: Readonly<Partial<Record<DeclaredList, readonly Readonly<Record<string, unknown>>[]>>>;
+  others: readonly string[];
+}
+
+const DECLARED_LISTS = ["tenants", "event_types", "targets", "subscriptions", "sources"] as const;
+export type DeclaredList = (typeof DECLARED_LISTS)[number];
+
+/** Only what a configuration file declares, for a gateway elsewhere. Throws as `loadConfig` does. */
+export function loadDeclared(input: { file: string; env: Environment; cwd: string }): DeclaredFile {
+  const problems: Problem[] = [];
+  const report: Report = (problem) => problems.push(problem);
+  const file = readConfigFile(input, report);
+  const origins = new Map<string, Origin>();
+  const tree = applyDefaults(origins);
+  if (file !== undefined) applyFile(tree, file, origins, report);
+  checkLists(tree, file, findEventTypesDir(tree, input, origins), report);
+  if (problems.length > 0) throw createConfigError(problems);
+  const names = file?.entries.map(({ key }) => key) ?? [];
+  const isGiven = (list: DeclaredList) =>
+    names.includes(list) || (list === "event_types" && names.includes("event_types_dir"));
+  return {
+    lists: Object.fromEntries(DECLARED_LISTS.filter(isGiven).map((list) => [list, tree[list]])),
+    others: names.filter((name) => name !== "event_types_dir" && !DECLARED_LISTS.some((list) => list === name)),
+  };
+}
+
+/** What is wrong with things that are declared; event types of a folder join those of the file. */
+function checkLists(
+  tree: Record<string, unknown>,
+  file: LocatedMap | undefined,
+  eventTypesDir: string | undefined,
+  report: Report,
+): void {
+  const complainOf = (list: string) => (index: number, field: string, message: string) => {
+    const place = findPlace(file, [...list.split("."), index, ...keysOf(field)]);
+    report({ place: place ?? list, path: `${list}[${index}].${field}`, message });
+  };
+  checkDeclared(tree, complainOf);
+  const inFiles = readEventTypesDir(eventTypesDir, report);
+  checkDeclaredEventTypes(tree["event_types"] as unknown[], inFiles, complainOf("event_types"), report);
+  tree["event_types"] = [...(tree["event_types"] as unknown[]), ...inFiles.map(({ item }) => item)];
 }
 
 /** Files that belong to a configuration file lie beside it, wherever the gateway is started from. */
-function findEventTypesDir(tree: Record<string, unknown>, { file, cwd }: LoadInput, origins: Origins) {
+function findEventTypesDir(
+  tree: Record<string, unknown>,
+  { file, cwd }: Pick<LoadInput, "file" | "cwd">,
+  origins: Origins,
+) {
   const path = tree["event_types_dir"];
   if (typeof path !== "string") return undefined;
   const isInFile = origins.get("event_types_dir")?.from === "file";
@@ -103,7 +160,10 @@ function findEventTypesDir(tree: Record<string, unknown>, { file, cwd }: LoadInp
   return folder;
 }
 
-function readConfigFile({ file, env, cwd }: LoadInput, report: Report): LocatedMap | undefined {
+function readConfigFile(
+  { file, env, cwd }: Pick<LoadInput, "file" | "env" | "cwd">,
+  report: Report,
+): LocatedMap | undefined {
   const name = file ?? DEFAULT_FILE;
   let text: string;
   try {
@@ -173,7 +233,7 @@ function applyGiven(
   origins.set(path, { from, place: given.place });
 }
 
-function createConfigError(problems: readonly Problem[]): PosthornError {
+export function createConfigError(problems: readonly Problem[]): PosthornError {
   const lines = problems.map(formatProblem);
   const [only] = lines;
   const message =

@@ -9,6 +9,8 @@ export interface LocatedScalar {
   value: unknown;
   /** True when the value is text whose type only the schema knows: from the environment, a flag or `${NAME}`. */
   isText: boolean;
+  /** What is wrong with it was reported already. */
+  isFaulty?: boolean;
 }
 
 export interface LocatedList {

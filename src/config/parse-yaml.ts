@@ -67,7 +67,7 @@ function createNodeReader(
 
     const { text, hasVariable, errors } = expandVariables(value, env);
     for (const message of errors) report({ place, path, message });
-    return { kind: "scalar", place, value: text, isText: hasVariable };
+    return { kind: "scalar", place, value: text, isText: hasVariable, isFaulty: errors.length > 0 };
   }
 
   function readEntry(pair: Pair, mapPlace: string, mapPath: string): LocatedEntry {

@@ -9,6 +9,7 @@ import { suggestName } from "../domain/nearest-name.ts";
  * what is right: wrong parts are left out.
  */
 export function readValue(schema: JsonSchema, node: Located, path: string, report: Report): unknown {
+  if (node.kind === "scalar" && node.isFaulty === true) return undefined;
   if (isAnything(schema) || (node.kind === "map" && isAnyMap(schema))) return toPlain(node);
   if (node.kind === "scalar") return readScalar(schema, node, path, report);
   const variant = findVariant(schema, node.kind === "map" ? "object" : "array");

@@ -1,4 +1,4 @@
-/** Every way in which the gateway says no, in one table; docs/errors.md explains each row to users. */
+/** Every way in which the gateway says no, in one table; docs/reference/errors.md explains each row to users. */
 
 export interface ErrorRow {
   status: number;

@@ -4,7 +4,7 @@ import { createFilterBudget, FilterSteps, FilterTooCostly, type FilterBudget } f
 
 /**
  * Filters of subscriptions: JSON that says what an event must be like. An object lists members that must all hold; a
- * plain value means equality; names that begin with `$` are operators. docs/filters.md explains it to users.
+ * plain value means equality; names that begin with `$` are operators. docs/reference/filters.md explains it to users.
  */
 export const FILTER_FIELDS = [
   "data",

@@ -1,3 +1,4 @@
+import { suggestName } from "./nearest-name.ts";
 import { longestRetryMs } from "./retry-policy.ts";
 import type { RetryPolicySpec } from "./subscription.ts";
 import type { FieldProblem } from "./subscription-rules.ts";
@@ -36,6 +37,17 @@ export function checkGate(options: HoldingSource["options"], targets: readonly s
   const names = targets.slice(0, 5).join(", ");
   const message = `is needed with acknowledge: delivered, for there are ${targets.length} targets: ${names}. Name the one that its events go to`;
   return [{ field: "options.target", message }];
+}
+
+/** Nothing would hold back a source whose target is not there. `targets`: the names of all of its tenant. */
+export function checkNamedTarget({ target }: HoldingSource["options"], targets: readonly string[]): FieldProblem[] {
+  if (target === undefined || targets.includes(String(target))) return [];
+  const known =
+    targets.length === 0
+      ? "Its tenant has no target yet; make the subscription or target first"
+      : `The targets of its tenant are ${targets.slice(0, 5).join(", ")}`;
+  const suggestion = suggestName(String(target), targets) || ".";
+  return [{ field: "options.target", message: `there is no target ${JSON.stringify(target)}${suggestion} ${known}` }];
 }
 
 /** Of a subscription. `target`: its own name, or that of the target that it shares. */

@@ -91,3 +91,8 @@ export function gone(error: string): Outcome {
 export function blocked(error: string): Outcome {
   return { ...refused(error, { result: "blocked", says: "nothing" }), kind: "blocked" };
 }
+
+/** Answers of a destination after which another try may succeed. All others that are no success are for good. */
+export function isTransientStatus(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || (status >= 500 && status <= 599);
+}

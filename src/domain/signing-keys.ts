@@ -63,6 +63,8 @@ function createSigningKeys(secret: string, now: number): SigningKeys {
 
 /** Another secret at once: no other one is live any more. */
 function replaceSecret(keys: SigningKeys, secret: string, now: number): SigningKeys {
+  const [only, ...others] = keys.secrets;
+  if (only?.secret === secret && others.length === 0) return keys;
   return { ...keys, secrets: [current(secret, now)] };
 }
 

@@ -95,6 +95,8 @@ export interface Tenant {
   /** Empty where the gateway's settings hold. */
   retention: RetentionDays;
   status: TenantStatus;
+  /** Everything of it is on its way out; until that is over nothing can be configured for it. */
+  isErasing: boolean;
   managedBy: ManagedBy;
   createdAt: number;
   updatedAt: number;

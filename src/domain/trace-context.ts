@@ -74,7 +74,9 @@ export function traceDetail(trace: Trace | undefined): string | undefined {
 
 /** Out of what was written with `traceDetail`. */
 export function traceOf(details: string | undefined): Trace | undefined {
-  const [, text] = TRACE_DETAIL.exec(details ?? "") ?? [];
+  // As with most events.
+  if (details === undefined) return undefined;
+  const [, text] = TRACE_DETAIL.exec(details) ?? [];
   return text === undefined ? undefined : (JSON.parse(text) as string);
 }
 

@@ -14,7 +14,7 @@ import type { Storage } from "./storage.ts";
 import type { Subscribers } from "./subscribers.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** From an event to its record and its deliveries; and what the gateway tells of itself in the same way. */
+/** Accepts events: stores them with their deliveries. The gateway's own events are accepted in the same way. */
 export type Acceptance = ReturnType<typeof openAcceptance>;
 
 export function openAcceptance(

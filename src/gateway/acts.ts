@@ -12,10 +12,10 @@ import type { Storage } from "./storage.ts";
 import type { Tenancy } from "./tenancy.ts";
 import type { Subscribers } from "./subscribers.ts";
 
-/** What people do to deliveries: replay, cancel, resume, try out. */
+/** What people do with deliveries: replay, cancel, resume, test. */
 export type Acts = ReturnType<typeof openActs>;
 
-/** A loop that is later than this has more urgent things to do than replays. */
+/** When the event loop lags by more than this, replays wait. */
 const BUSY_LAG_MS = 50;
 
 export function openActs(

@@ -19,7 +19,7 @@ import type { Storage } from "./storage.ts";
 import type { Subscribers } from "./subscribers.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** What the gateway finds wrong by itself, and tells. */
+/** Puts together what finds problems and sends alerts. */
 export type Alerting = Awaited<ReturnType<typeof openAlerting>>;
 
 export async function openAlerting(
@@ -42,7 +42,7 @@ export async function openAlerting(
   const messages = createParkedMessages(made.connections);
   const parkedCounts = createParkedCounts({
     clock,
-    // Also of those that are paused: what is parked stays where it is.
+    // Paused sources too: their parked messages are still there.
     listSources: () =>
       sources
         .list(undefined)
@@ -61,6 +61,7 @@ export async function openAlerting(
     clock,
     createId,
     rules,
+    isErasing: (tenantId) => made.tenants.find(tenantId)?.thing.isErasing === true,
     everyMs: config.alerts.everyS * 1000,
     loadFacts: createFactsReader({
       ...made,
@@ -95,12 +96,12 @@ export async function openAlerting(
   };
 }
 
-/** Channels but the log's are subscriptions like any other. */
+/** Every channel except the log is a subscription like any other. */
 export function toChannelSubscriptions({ channels }: Config["alerts"]): SubscriptionInput[] {
   return channels.filter(({ kind }) => kind !== LOG_CHANNEL).map(toChannelSubscription);
 }
 
-/** Without a channel for the log everything is logged. Alerts of tenants are, as a part of those of the gateway. */
+/** Without a log channel every alert is logged. Tenants' alerts are logged with the gateway's. */
 function createAlertLog({ logger }: Start, listChannels: () => Config["alerts"]["channels"]) {
   function isLogged({ tenantId, rule, severity }: ShownAlert): boolean {
     const channels = listChannels().filter(({ kind }) => kind === LOG_CHANNEL);
@@ -125,7 +126,7 @@ function createAlertLog({ logger }: Start, listChannels: () => Config["alerts"][
       if (isLogged(alert)) logger.warn(describe(alert), `alert: ${alert.rule.description}`);
     },
     onCleared(alert: ShownAlert) {
-      if (isLogged(alert)) logger.info(describe(alert), `alert is over: ${alert.rule.description}`);
+      if (isLogged(alert)) logger.info(describe(alert), `alert cleared: ${alert.rule.description}`);
     },
   };
 }

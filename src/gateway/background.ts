@@ -19,10 +19,10 @@ import type { Storage } from "./storage.ts";
 import type { Subscribers } from "./subscribers.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** What the gateway does by itself from time to time. */
+/** The periodic jobs of the gateway. */
 export type Background = ReturnType<typeof openBackground>;
 
-/** In a line of the log. */
+/** As fields of a log line. */
 const MAX_NAMED = 20;
 
 export function openBackground(
@@ -58,21 +58,21 @@ export function openBackground(
         store,
         clock,
         keptMs: ageOf(config.retention.auditDays),
-        onAnchor: ({ seq, hash }) => logger.info({ anchor: `${seq}:${hash}` }, "the audit log goes up to here"),
+        onAnchor: ({ seq, hash }) => logger.info({ anchor: `${seq}:${hash}` }, "audit log checkpoint"),
       }),
       createOrphanJob({
         store,
         clock,
         openSweeps: (options) => openSweeps(made, options),
         onTrouble: (error, container) =>
-          start.logger.warn({ error, container }, "bodies that no message asks for were not looked for"),
+          start.logger.warn({ error, container }, "orphaned message bodies could not be listed"),
       }),
       ...plugins.jobs,
     ],
     onFault: logFault,
   });
   parts.add(() => jobs.stop());
-  // Before the jobs: one of them may wait for its answer.
+  // Opened before the jobs, because one of them may wait for its answer.
   parts.add(() => plugins.close());
   const erasures = createTenantErasures({
     ...made,
@@ -85,7 +85,7 @@ export function openBackground(
   return { rotation, jobs, erasures };
 }
 
-/** One for each container that subscriptions keep large bodies in, as far as its connection is known. */
+/** One for each container in which subscriptions keep large bodies and whose connection is known. */
 function openSweeps(
   { store, subscriptions, connections }: Storage & Brokers & Subscribers,
   options: SweepOptions,
@@ -119,7 +119,10 @@ function openRotation(
     rotateAfterMs: config.secretRotationDays * 86_400_000,
     onOverlap: (endsAt) => getJobs().runBy(END_OVERLAPS, endsAt),
     onRotation: ({ id, name }, trigger) =>
-      logger.info({ subscription_id: id, subscription: name, trigger }, "a new secret signs beside the old one"),
+      logger.info(
+        { subscription_id: id, subscription: name, trigger },
+        "secret rotated; the old one stays valid during the overlap",
+      ),
     onOverdue: (overdue) =>
       logger.warn(
         { count: overdue.length, subscriptions: overdue.slice(0, MAX_NAMED).map(({ name }) => name) },

@@ -20,7 +20,7 @@ export function openBrokers({ config, options, logger, parts }: Start, { clock, 
   return { connections };
 }
 
-/** A broker that stays away is tried again and again: only what is new is told. */
+/** An unreachable broker is retried again and again; only a new error is logged. */
 function createConnectionNotes(logger: Logger): (connection: NamedConnection) => void {
   const told = new Map<string, string>();
   return ({ kind, name, state }) => {

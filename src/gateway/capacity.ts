@@ -5,7 +5,7 @@ import { createWork, findOverload } from "../telemetry/overload.ts";
 import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";
 
-/** What tells whether more can be taken in: the disk, the event loop, the work that waits, and whether it all ends. */
+/** Decides whether more events can be accepted: disk, event loop, waiting work, shutdown. */
 export type Capacity = ReturnType<typeof openCapacity>;
 
 export function openCapacity({ config, logger, parts }: Start, { store, clock }: Storage) {
@@ -20,7 +20,7 @@ export function openCapacity({ config, logger, parts }: Start, { store, clock }:
     clock,
     loadReusableBytes: () => store.reads.loadReusableBytes(),
     onChange: (isLow, freeBytes) => {
-      if (isLow) logger.warn({ free_bytes: freeBytes }, "disk is nearly full, new events are refused");
+      if (isLow) logger.warn({ free_bytes: freeBytes }, "disk is nearly full, new events are rejected with 503");
       else logger.info({ free_bytes: freeBytes }, "disk has room again");
     },
   });
@@ -28,7 +28,7 @@ export function openCapacity({ config, logger, parts }: Start, { store, clock }:
   const bounds = { ...limits, maxLagMs: limits.maxLoopLagMs };
   let isShuttingDown = false;
 
-  /** Why nothing can be taken right now; asked for every request before its body is read. */
+  /** Why no event can be accepted now. Asked for every request before its body is read. */
   function findTrouble(): PosthornError | undefined {
     if (isShuttingDown) {
       return new PosthornError("shutting_down", "The gateway is shutting down.", { retryAfterS: 2 });
@@ -36,9 +36,9 @@ export function openCapacity({ config, logger, parts }: Start, { store, clock }:
     if (disk.isLow) return new PosthornError("store_full", "The gateway's disk is nearly full.", { retryAfterS: 5 });
     switch (findOverload(loopLag.run, work, bounds)) {
       case "memory":
-        return overloaded("The bodies that wait for their answers fill the memory set aside for them.");
+        return overloaded("Too many request bodies are waiting to be stored.");
       case "lag":
-        return overloaded("The gateway has run late for a while, and too many events wait.");
+        return overloaded("The gateway is overloaded: its event loop lags, and too many events are waiting.");
       default:
         return undefined;
     }
@@ -49,7 +49,7 @@ export function openCapacity({ config, logger, parts }: Start, { store, clock }:
     loopLag,
     disk,
     findTrouble,
-    /** From now on nothing is taken in. */
+    /** From now on no event is accepted. */
     shutDown() {
       isShuttingDown = true;
     },

@@ -21,7 +21,7 @@ import type { Storage } from "./storage.ts";
 import type { Subscribers } from "./subscribers.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** From what is stored to everyone who asked for it. */
+/** Delivers what is stored to its subscriptions. */
 export type Delivery = ReturnType<typeof openDelivery>;
 
 export function openDelivery(
@@ -87,7 +87,7 @@ export function openDelivery(
     onOverdue: (forward, fallback, left) =>
       logger.warn(
         { subscription: forward.name, fallback: fallback.name, left: left ?? "unknown" },
-        "its fallback was not seen empty, and the target is used again all the same",
+        "the target is used again although its fallback queue was not seen empty",
       ),
     onFault: logFault,
   });
@@ -100,7 +100,7 @@ export function openDelivery(
     onMode: (target, change) => later().modes.found(target, change),
     onWell(target) {
       for (const subscription of targets.listResumable(target)) {
-        logger.info({ subscription: subscription.name }, "its destination is well, and the subscription goes on");
+        logger.info({ subscription: subscription.name }, "destination is healthy again, subscription resumed");
         later().resume.resume(subscription, "deliver").catch(logFault);
       }
     },
@@ -127,16 +127,16 @@ export function openDelivery(
   };
 }
 
-/** What is told and counted of each attempt. */
+/** Logs and counts each attempt. */
 function createAttemptNotes(
-  { logger }: Start,
+  { logger, options: { activity } }: Start,
   made: Storage & Capacity & { forwards: Forwards; statistics: Statistics; attemptWindows: AttemptWindows },
   later: () => MutualParts,
 ): NonNullable<SchedulerOptions["onAttempt"]> {
   const { clock, metrics, forwards, statistics, attemptWindows } = made;
   return (subscription, delivery, report, { settlement }) => {
     const { verdict, attempt } = settlement;
-    // What alerts themselves come to is no cause of another.
+    // A failed delivery of an alert must not cause another alert.
     if (!isGatewayEventType(delivery.event.type)) {
       const [isSuccess, isRetry] = [attempt.result === "success", delivery.attemptCount > 0];
       attemptWindows.note(subscription.seq, { durationMs: report.durationMs, isSuccess, isRetry });
@@ -155,6 +155,16 @@ function createAttemptNotes(
       isRetry: delivery.attemptCount > 0,
       durationMs: report.durationMs,
       dwellMs: verdict === "delivered" ? clock.wall() - delivery.event.receivedAt : undefined,
+    });
+    activity?.attempt({
+      eventType: delivery.event.type,
+      subscription: subscription.name,
+      number: settlement.attemptNumber,
+      verdict,
+      responseCode: attempt.responseCode,
+      error: attempt.error,
+      durationMs: report.durationMs,
+      retryInMs: settlement.nextAttemptAt === undefined ? undefined : settlement.nextAttemptAt - clock.now(),
     });
     if (verdict === "dead") {
       const facts = { event_id: delivery.event.id, subscription: subscription.name, reason: settlement.deadReason };

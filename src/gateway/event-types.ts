@@ -5,7 +5,7 @@ import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** What events are about, and what their payloads look like. */
+/** Event types and the schemas of their payloads. */
 export type KnownTypes = Awaited<ReturnType<typeof openKnownTypes>>;
 
 export async function openKnownTypes({ parts }: Start, { registry, clock }: Storage & Tenancy) {

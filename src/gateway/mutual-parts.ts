@@ -11,7 +11,7 @@ import type { Forwarding } from "../receive/forwarding.ts";
 import type { Sources } from "../registry/sources/sources.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
 
-/** Parts that call each other: what a part calls that is made after it, it finds here. */
+/** For parts that call each other: a part finds here those that are created after it. */
 export interface MutualParts {
   readonly sources: Sources;
   readonly subscriptions: Subscriptions;
@@ -28,7 +28,7 @@ export interface MutualParts {
 }
 
 export interface LateParts {
-  /** Throws before all of them are there: nothing is to happen before. */
+  /** Throws until all parts are created: none may be called before. */
   later: () => MutualParts;
   fill: (parts: MutualParts) => void;
 }
@@ -37,7 +37,7 @@ export function createLateParts(): LateParts {
   let filled: MutualParts | undefined;
   return {
     later() {
-      if (filled === undefined) throw new Error("a part was called before all of them were there");
+      if (filled === undefined) throw new Error("a part was called before all parts were created");
       return filled;
     },
     fill(parts) {

@@ -8,30 +8,33 @@ import type { createBodyChecker } from "../receive/text/body-check.ts";
 import type { SourceKind } from "../receive/sources/source-kind.ts";
 import type { createIngest } from "../route/ingest.ts";
 import type { openStore } from "../store/open.ts";
+import type { Activity } from "../telemetry/activity.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { PartStack } from "./part-stack.ts";
 
 export interface GatewayOptions {
   logger: Logger;
-  /** A listening socket that was handed over, by systemd for instance. */
+  /** A listening socket that was passed in, for example by systemd. */
   listenFd?: number | undefined;
-  /** The disk failed; the process must end at once with a code that is not 0. */
+  /** The disk failed; the process must exit at once with a code other than 0. */
   onFatal: (error: PosthornError) => void;
-  /** More kinds of sources than the gateway brings along. */
+  /** Is told of each request and attempt, where somebody watches. */
+  activity?: Activity | undefined;
+  /** Source kinds beyond the built-in ones. */
   sourceKinds?: readonly SourceKind[] | undefined;
   /** More plugins than `plugins.ts` lists; their settings are not read. */
   plugins?: readonly Plugin[] | undefined;
-  /** More kinds of destinations than the gateway brings along. */
+  /** Kinds of destinations beyond the built-in ones. */
   destinationKinds?: readonly DestinationKind[] | undefined;
-  /** How long requests have to end once everything else has stopped. */
+  /** How long running requests may take once everything else has stopped. */
   httpCloseMs?: number | undefined;
   /** Another time than the machine's. For tests only. */
   time?: Omit<SystemClockOptions, "startAt"> | undefined;
-  /** Parts that are made otherwise than the gateway makes them. */
+  /** Replacements for parts of the gateway. */
   makers?: PartMakers | undefined;
 }
 
-/** Each is given how the gateway makes the part, and gives back how it is made instead. */
+/** Each takes the gateway's own maker of a part and returns the maker to use instead. */
 export interface PartMakers {
   openStore?: Remade<typeof openStore> | undefined;
   createIngest?: Remade<typeof createIngest> | undefined;
@@ -41,7 +44,7 @@ export interface PartMakers {
 
 type Remade<Make> = (make: Make) => Make;
 
-/** What every part may ask for while the gateway is put together. */
+/** What every part may use while the gateway is put together. */
 export interface Start {
   readonly config: Config;
   readonly options: GatewayOptions;

@@ -18,7 +18,7 @@ import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** All that leaves the gateway goes through here. */
+/** Everything that leaves the gateway goes through these parts. */
 export type Outgoing = ReturnType<typeof openOutgoing>;
 
 export function openOutgoing(

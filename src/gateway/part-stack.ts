@@ -1,8 +1,8 @@
-/** What was opened, in its order. It is closed in reverse, so that nothing is closed under what still uses it. */
+/** Opened parts in order. They are closed in reverse, so that no part is closed while another still uses it. */
 export interface PartStack {
-  /** How to close what was just opened. It may be called without the part having been started. */
+  /** Adds the close function of a part that was just opened. It may be called before the part was started. */
   add(close: () => void | Promise<void>): void;
-  /** Closes all, whatever becomes of each; rejects with the first fault. */
+  /** Closes all parts, even when some fail to close; rejects with the first error. */
   close(): Promise<void>;
 }
 

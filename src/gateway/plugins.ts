@@ -10,7 +10,7 @@ import type { Tenancy } from "./tenancy.ts";
 
 /** All plugins, open. */
 export interface Plugins extends Required<Omit<OpenPlugin, "close">> {
-  /** To call it again does nothing. */
+  /** A second call does nothing. */
   close(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export async function openPlugins(
   };
 }
 
-/** Its own, and nobody else's. */
+/** The plugin's own records, and no others. */
 function settingsOf({ settings }: Plugin, config: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.keys(settings.properties).map((name) => [name, config[toCamelCase(name)]]));
 }

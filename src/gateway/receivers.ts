@@ -1,6 +1,6 @@
 import { createFetchText } from "../deliver/wire/http-client.ts";
 import { sparesDeliveries } from "../deliver/targets/target.ts";
-import { DEFAULT_CONNECTION, type BrokerKind } from "../domain/connection.ts";
+import type { BrokerKind } from "../domain/connection.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
 import { checkGate, checkHold } from "../domain/hold-rules.ts";
@@ -17,6 +17,7 @@ import { createSourceKinds } from "../receive/sources/kinds.ts";
 import { createTakeIn } from "../receive/take-in.ts";
 import { createValidationChecker } from "../receive/validation/validation-check.ts";
 import { createWebhookReceiver } from "../receive/webhook.ts";
+import type { Draft } from "../registry/draft.ts";
 import { openSources } from "../registry/sources/sources.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Acts } from "./acts.ts";
@@ -97,7 +98,7 @@ export async function openReceivers(
   };
 }
 
-/** How many messages of a queue may be held: none while nothing can be taken in or delivered. */
+/** How many messages of a queue may be held now: none while events cannot be accepted or delivered. */
 function createHoldLimit({ findTrouble, targets, subscriptions }: Capacity & Subscribers): PullersOptions["maxHeld"] {
   /** What is in a fallback is nowhere else, and is for another gateway: this one would take it for known, or its own. */
   function isFallback(place: string): boolean {
@@ -105,20 +106,20 @@ function createHoldLimit({ findTrouble, targets, subscriptions }: Capacity & Sub
     return all.some((one) => subscriptions.findFallback(one)?.queuePlace === place);
   }
 
-  return ({ tenantId, kind, settings }, { target: name, maxUnacknowledged, isUntilDelivered }) => {
+  return ({ tenantId, kind, settings }, { connection, target: name, maxUnacknowledged, isUntilDelivered }) => {
     if (findTrouble() !== undefined) return 0;
-    const { connection = DEFAULT_CONNECTION, queue } = settings.options;
-    if (isFallback(describeQueue(kind as BrokerKind, String(connection), String(queue)))) return 0;
+    const { queue } = settings.options;
+    if (isFallback(describeQueue(kind as BrokerKind, connection, String(queue)))) return 0;
     const all = name === undefined && !isUntilDelivered ? [] : targets.list(tenantId);
-    // Who names none means the only one.
+    // A source that names no target means the only one.
     const known = name === undefined && all.length === 1 ? all[0] : all.find((target) => target.name === name);
     if (known?.state?.mode.isOpen !== true) return maxUnacknowledged;
-    // Where nothing else finds out whether it is back, one message does.
+    // Without a health check, one message at a time probes whether the target is back.
     return sparesDeliveries(known.state) ? 0 : 1;
   };
 }
 
-/** What is asked of bodies before they are taken in. */
+/** The checks of bodies before events are accepted. */
 async function openChecks(
   { config, options, logger, parts }: Start,
   { store, clock, registry }: Storage & Tenancy & Acceptance,
@@ -150,13 +151,19 @@ async function openSourceKinds(
   onChange: () => void,
 ) {
   const { config, options, logFault, parts } = start;
-  const { store, clock, random, registry, secretBox, client, failureEvents, connections, targets, subscriptions } =
-    made;
+  const { store, clock, random, registry, secretBox, client, failureEvents, connections } = made;
+  const { sharedTargets, targets, subscriptions } = made;
   const plugins = await openPlugins(start, made, () => sources);
   const kinds = createSourceKinds({ fetchText: createFetchText(client), connections }, [
     ...plugins.sourceKinds,
     ...(options.sourceKinds ?? []),
   ]);
+  const listTargets = (draft: Draft, tenantId: string) => {
+    // They are what a source is judged by: the draft is to know.
+    subscriptions.count(draft, tenantId);
+    sharedTargets.listIn(draft, tenantId);
+    return targets.list(tenantId);
+  };
   const sources = await openSources({
     registry,
     records: store.records,
@@ -167,10 +174,9 @@ async function openSourceKinds(
     anySource: config.anySource,
     maxBytes: config.limits.maxBodyBytes,
     onChange,
+    listTargets,
     checkPulled({ shown: { tenant_id: tenantId = DEFAULT_TENANT }, options: given }, managedBy, draft) {
-      // They are what it is judged by: the draft is to know.
-      subscriptions.count(draft, tenantId);
-      const all = targets.list(tenantId);
+      const all = listTargets(draft, tenantId);
       const meant =
         given["target"] === undefined && all.length === 1 ? all[0] : all.find(({ name }) => name === given["target"]);
       // Those of the same file are about to change with it, and are judged then.

@@ -22,10 +22,10 @@ import type { Storage } from "./storage.ts";
 import type { Subscribers } from "./subscribers.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** A loop that is later than this has more urgent things to do than exports, or than what a stream has missed. */
+/** When the event loop lags by more than this, exports and the catching up of streams wait. */
 const READS_WAIT_LAG_MS = 50;
 
-/** Every route but the hot ones. */
+/** Every route except the two hot ones. */
 export function openRoutes(
   { config, logger, logFault, parts }: Start,
   made: Storage &
@@ -45,6 +45,7 @@ export function openRoutes(
   const { store, clock, loopLag, jobs, retention, plugins } = made;
   const status = createStatus({
     ...made,
+    version: VERSION,
     reportRetention: (tenantId) => reportRetention({ store, jobs, times: retention, clock }, tenantId),
   });
   const giveWay = createGiveWay({ isBusy: () => loopLag.lagMs > READS_WAIT_LAG_MS });
@@ -57,7 +58,7 @@ export function openRoutes(
     maxStreams: config.limits.maxStreams,
     maxStreamsPerKey: config.limits.maxStreamsPerKey,
     maxBufferBytes: config.limits.streamBufferBytes,
-    onDropped: (reason) => logger.info({ reason }, "a client of the live stream was dropped"),
+    onDropped: (reason) => logger.info({ reason }, "live stream client dropped"),
     onFault: logFault,
   });
   parts.add(() => streams.close());

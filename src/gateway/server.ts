@@ -15,7 +15,7 @@ import type { Receivers } from "./receivers.ts";
 import type { Storage } from "./storage.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** The server with its hot routes. It takes nothing before it is told to listen. */
+/** The server with its hot routes. It accepts no connection before `listen` is called. */
 export type HttpFace = ReturnType<typeof openServer>;
 
 const MAX_PUBLISH_BYTES = 16 * 1024 * 1024;
@@ -68,6 +68,7 @@ export function openServer({ config, options, logger, parts }: Start, made: Stor
       now: clock.now,
     }),
     onServerError,
+    onAnswered: options.activity?.request,
   });
   parts.add(() => http.close(options.httpCloseMs ?? HTTP_CLOSE_MS));
   return { http, onServerError, authenticate, sessions, portalLinks, publicUrl, dashboard };

@@ -14,7 +14,7 @@ import { refuseUnfinishedRestore } from "../store/sqlite/restore-mark.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import type { Start } from "./options.ts";
 
-/** The data directory and what is in it; with it time, which goes on from what the store knows, and chance. */
+/** The data directory with the store; the clock, which continues from the store's last known time; and randomness. */
 export type Storage = Awaited<ReturnType<typeof openStorage>>;
 
 export async function openStorage(start: Start) {
@@ -40,7 +40,7 @@ export async function openStorage(start: Start) {
   const inFlight = openInFlightFile(join(config.dataDir, "in-flight"), {
     places: config.limits.maxSockets,
     onFault: (error) =>
-      logger.warn({ error }, "what is being sent cannot be noted; after a crash it is sent again without a trace"),
+      logger.warn({ error }, "in-flight attempts cannot be recorded; after a crash they are repeated without a record"),
     defer: setImmediate,
   });
   parts.add(() => inFlight.close());
@@ -60,8 +60,9 @@ function openDataDir({ config, logger, parts }: Start): void {
   const lock = lockDataDir(config.dataDir);
   parts.add(() => lock.release());
   const { closed, open } = tightenDataDir(config.dataDir, getDatabasePath(config));
-  if (closed.length > 0) logger.info({ paths: closed }, "what others could read is for this user only now");
+  if (closed.length > 0)
+    logger.info({ paths: closed }, "permissions of the data directory corrected: only this user can read it");
   if (open.length > 0) {
-    logger.warn({ paths: open }, "others can read the gateway's data, and that could not be changed");
+    logger.warn({ paths: open }, "other users can read the data directory, and its permissions could not be changed");
   }
 }

@@ -2,6 +2,7 @@ import { createSubscriptionLanes } from "../operate/subscription-lanes.ts";
 import { toRetryPolicySpec } from "../domain/retry-policy.ts";
 import { createTargets } from "../operate/targets.ts";
 import { listNamedSchemas } from "../registry/event-types/named-schemas.ts";
+import type { Draft } from "../registry/draft.ts";
 import { openSubscriptions } from "../registry/subscriptions/subscriptions.ts";
 import { openSharedTargets } from "../registry/targets.ts";
 import { createRouter } from "../route/router.ts";
@@ -14,7 +15,7 @@ import type { Outgoing } from "./outgoing.ts";
 import type { Storage } from "./storage.ts";
 import type { Tenancy } from "./tenancy.ts";
 
-/** Who wants events, and where they go. */
+/** Subscriptions and their destinations. */
 export type Subscribers = Awaited<ReturnType<typeof openSubscribers>>;
 
 export async function openSubscribers(
@@ -31,11 +32,20 @@ export async function openSubscribers(
       warnCostlyFilter(event);
     },
   });
+  const findHolding = (draft: Draft, tenantId: string) => ({
+    sources: later()
+      .sources.listPulled(draft, tenantId)
+      .map(({ shown, options }) => ({ name: shown.name, options })),
+    sharedTargets: sharedTargets.listIn(draft, tenantId).length,
+  });
   const sharedTargets = await openSharedTargets({
     registry,
     checkDestination,
     findUser: (draft, name, tenantId) =>
       later().subscriptions.findIn(draft, tenantId, ({ settings }) => settings.target === name),
+    findSource: (draft, name, tenantId) =>
+      findHolding(draft, tenantId).sources.find(({ options }) => options["target"] === name),
+    checkUsers: (draft, input, managedBy) => later().subscriptions.checkTarget(draft, input, managedBy),
     findOwner: (draft, name, tenantId) =>
       later().subscriptions.findIn(draft, tenantId, (one) => [one.name, one.id].includes(name)),
     async onChange(changes) {
@@ -71,12 +81,7 @@ export async function openSubscribers(
     findTarget: sharedTargets.findInput,
     examineTemplates: (list, events) => templates.examine(list, listNamedSchemas(events, eventTypes.list())),
     findQuota: (draft, tenantId) => tenants.findQuota(draft, tenantId),
-    findHolding: (draft, tenantId) => ({
-      sources: later()
-        .sources.listPulled(draft, tenantId)
-        .map(({ shown, options }) => ({ name: shown.name, options })),
-      sharedTargets: sharedTargets.list().filter((target) => target.tenantId === tenantId).length,
-    }),
+    findHolding,
     async onChange(changes) {
       const { forwarding, scheduler, modes } = later();
       router.update(subscriptions.list(undefined));
@@ -85,6 +90,7 @@ export async function openSubscribers(
         if (subscription === undefined) continue;
         forwarding.refresh(subscription);
         scheduler.refresh(subscription.seq);
+        if (after?.status === "active") senders.beginHandshake(after);
       }
       modes.watchSoon();
       await subscriptionLanes.skipDeadHeads(changes);

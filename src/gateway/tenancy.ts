@@ -13,7 +13,7 @@ import type { MutualParts } from "./mutual-parts.ts";
 import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";
 
-/** Whose things they are, who may do what, and how much of it. */
+/** Tenants, keys and quotas. */
 export type Tenancy = Awaited<ReturnType<typeof openTenancy>>;
 
 export async function openTenancy(start: Start, storage: Storage, later: () => MutualParts) {

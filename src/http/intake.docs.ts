@@ -16,13 +16,13 @@ import { Problem } from "./openapi/problems.ts";
 
 /** The two hot routes, which Fastify does not know. */
 export const HOT_OPERATIONS: readonly DocumentedRoute[] = [
-  webhookRoute("/webhook/:source", "Receive a webhook"),
-  webhookRoute("/webhook/:source/*", "Receive a webhook at a path below its source"),
+  webhookRoute("/webhook/:source", "Send a webhook to a source"),
+  webhookRoute("/webhook/:source/*", "Send a webhook to a path below its source"),
   {
     method: "POST",
     url: "/api/v1/events",
     schema: {
-      summary: "Publish one event, or up to 1,000",
+      summary: "Publish one event or up to 1,000",
       body: Type.Union([
         named("PublishInput", PublishInput),
         Type.Array(PublishInput, { minItems: 1, maxItems: 1000, description: "At most 16 MiB" }),

@@ -6,6 +6,7 @@ import { ERRORS, PosthornError } from "../domain/errors.ts";
 import type { Scope } from "../registry/api-key.ts";
 import type { Author, Authors } from "../registry/authors.ts";
 import { allows, type Caller } from "../registry/keys.ts";
+import type { Activity } from "../telemetry/activity.ts";
 import type { NoteServerError } from "../telemetry/server-errors.ts";
 import type { Authenticate } from "./authenticate.ts";
 import type { ConnectionGate } from "./connection-gate.ts";
@@ -15,6 +16,7 @@ import { HOT_ROUTES, refuseEncoding, type Intake } from "./intake.ts";
 import { ANSWER_HEADERS, sendProblem } from "./problem.ts";
 import { answerUnparsable, findAmbiguity } from "./unparsable.ts";
 import { compileValidator } from "./validation.ts";
+import { watchAnswer } from "./watch-answer.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -47,6 +49,8 @@ export interface HttpServerOptions {
   requestTimeoutMs: number;
   connections: ConnectionGate;
   onServerError: NoteServerError;
+  /** Where somebody watches. */
+  onAnswered?: Activity["request"] | undefined;
 }
 
 /** Answers are described in the reference (`openapi/`), and never by a schema that Fastify would write them by. */
@@ -65,6 +69,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     serverFactory(handler) {
       node = createNodeServer(options, (request, response) => {
         options.connections.noteRequest(request.socket);
+        if (options.onAnswered !== undefined) watchAnswer(request, response, options.onAnswered);
         const ambiguity = findAmbiguity(request);
         if (ambiguity !== undefined) return sendProblem(response, ambiguity, { close: true });
         if (intake.handle(request, response)) return;

@@ -10,8 +10,22 @@ export interface ConnectionFacts {
 /** How the queue of a source is. */
 export interface PulledFacts {
   source: string;
+  /** That it is taken from; of a kind that is no broker's, none is known. */
+  connection: { kind: string; name: string };
   depth: number | undefined;
   trouble: string | undefined;
+}
+
+/** Sources whose queue cannot be taken from, for a reason of their own or because their connection is away. */
+export function listCutOff(
+  pulled: readonly PulledFacts[],
+  connections: readonly ConnectionFacts[],
+): { source: string; trouble: string }[] {
+  return pulled.flatMap(({ source, trouble, connection }) => {
+    const found = connections.find(({ kind, name }) => kind === connection.kind && name === connection.name);
+    const reason = trouble ?? (found?.state.state === "failed" ? found.state.fault.message : undefined);
+    return reason === undefined ? [] : [{ source, trouble: reason }];
+  });
 }
 
 export function isFailed({ state }: ConnectionFacts): boolean {

@@ -11,12 +11,19 @@ const HOUR_MS = 3_600_000;
 const MINUTES_KEPT = 2 * 60;
 const HOURS_KEPT = 8 * 24;
 
-/** Of rows in one step: as many as take about so long, and then others are served for several times as long. */
-const STEP_MS = 6;
-const REST_FACTOR = 3;
-const MIN_ROWS = 20;
-const FIRST_ROWS = 100;
+/** Of rows in one step: as many as take about so long. Its commit takes about twice as long again. */
+const STEP_MS = 1;
+const MIN_ROWS = 10;
+const FIRST_ROWS = 50;
 const MAX_ROWS = 500;
+
+/**
+ * For how many times as long as a step took, with its commit and all that it waited for, others are served then. A run
+ * that would go on into the next one, which is due after an hour, must hurry.
+ */
+const REST_FACTOR = 6;
+const HURRIED_REST_FACTOR = 2;
+const UNHURRIED_MS = HOUR_MS / 2;
 
 export interface PruneParts {
   store: Pick<Store, "jobs">;
@@ -42,14 +49,17 @@ export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
     { shouldStop }: JobContext,
   ): Promise<void> {
     const from = { of, afterSeq: 0, maxRows: FIRST_ROWS, rules: rules(), wall: clock.wall() };
+    const hurriesFrom = clock.now() + UNHURRIED_MS;
     while (!shouldStop()) {
+      const calledAt = clock.now();
       const done = await store.jobs.prune(from);
       onStep(done);
       if (done.isEnd) return;
       from.afterSeq = done.afterSeq;
       const fitting = Math.floor((from.maxRows * STEP_MS) / Math.max(done.tookMs, 0.1));
       from.maxRows = Math.max(MIN_ROWS, Math.min(MAX_ROWS, fitting, from.maxRows * 2));
-      await rest(Math.max(1, done.tookMs * REST_FACTOR));
+      const factor = clock.now() > hurriesFrom ? HURRIED_REST_FACTOR : REST_FACTOR;
+      await rest(Math.max(1, (clock.now() - calledAt) * factor));
     }
   }
 

@@ -9,7 +9,13 @@ import type { DiskWatch } from "./disk-watch.ts";
 import type { RetentionReport } from "./retention.ts";
 import type { Sources } from "../registry/sources/sources.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
-import { describeConnection, isFailed, type ConnectionFacts, type PulledFacts } from "./connection-facts.ts";
+import {
+  describeConnection,
+  isFailed,
+  listCutOff,
+  type ConnectionFacts,
+  type PulledFacts,
+} from "./connection-facts.ts";
 import type { FallbackDepths } from "./fallback-depths.ts";
 import { ageOf, createOldestOpenReader } from "./oldest-open.ts";
 import { describeTarget, type TargetFacts } from "./target-facts.ts";
@@ -25,6 +31,8 @@ export interface Status {
 }
 
 export interface StatusOptions {
+  /** Of the gateway. */
+  version: string;
   store: Store;
   scheduler: Scheduler;
   subscriptions: Subscriptions;
@@ -113,6 +121,7 @@ export function createStatus(options: StatusOptions): Status {
         // A full disk is for people to mend: what sends traffic elsewhere would find no better gateway.
         trouble: trouble?.code === "store_full" ? undefined : trouble,
         report: {
+          version: options.version,
           status: (trouble && SHOWN_TROUBLE[trouble.code]) ?? (isDegraded ? "degraded" : "ok"),
           store: { driver: store.info.driver, version: store.info.version, sync_mode: store.info.syncMode },
           queue: { driver: "local" },
@@ -133,11 +142,10 @@ export function createStatus(options: StatusOptions): Status {
       const known = options.sources.list(tenantId);
       const weak = known.filter(({ source }) => source.weakness !== undefined);
       const names = new Set(known.map(({ source }) => source.name));
-      const cutOff = options.pullers
-        .list()
-        .flatMap(({ source, trouble }) => (trouble === undefined || !names.has(source) ? [] : [{ source, trouble }]));
+      const allConnections = options.connections.list();
+      const cutOff = listCutOff(options.pullers.list(), allConnections).filter(({ source }) => names.has(source));
       // They belong to the gateway, and their faults name its hosts.
-      const connections = tenantId === undefined ? options.connections.list() : [];
+      const connections = tenantId === undefined ? allConnections : [];
       const isLocked = weak.some(({ source }) => source.gate?.isLocked === true);
       const isIll =
         isLocked ||

@@ -85,7 +85,7 @@ export function createTenantErasures(options: TenantErasuresOptions): TenantEras
     while (!shouldStop()) {
       const { row, ended, tookMs } = await store.jobs.stepErasure(tenantId, maxRows);
       // Memory learns from the store what is not there any more.
-      if (row.stage === "records" || row.stage === "events") await registry.follow();
+      if (row.stage === "records" || row.stage === "events" || row.stage === "done") await registry.follow();
       ended.forEach(options.onCancelled);
       if (row.stage === "done") return options.onEnd(row);
       const fitting = Math.floor((maxRows * STEP_MS) / Math.max(tookMs, 0.1));

@@ -6,6 +6,7 @@ import type { AreaDocs } from "../http/openapi/operation-docs.ts";
 import type { DisabledSource } from "../operate/alerts/facts.ts";
 import type { PeriodicJob } from "../operate/jobs.ts";
 import type { OwnEvents } from "../operate/own-events.ts";
+import type { Sample } from "../receive/sources/samples/sample.ts";
 import type { SourceKind } from "../receive/sources/source-kind.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { SecretBox } from "../registry/secret-box.ts";
@@ -24,6 +25,8 @@ export interface Plugin<Properties extends TProperties = TProperties> {
   loadDocs(): Promise<AreaDocs>;
   /** Its kinds as far as their rules go, for those who receive nothing. */
   loadSourceKinds(): Promise<readonly SourceKind[]>;
+  /** Requests to try its kinds out with. */
+  loadSamples?(): Promise<readonly Sample[]>;
   /** Once at each start of a gateway, before anything comes in. What it opens in the registry is followed like all else. */
   open(gateway: PluginGateway, settings: Static<TObject<Properties>>): Promise<OpenPlugin>;
 }

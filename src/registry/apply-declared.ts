@@ -1,4 +1,5 @@
 import { DEFAULT_TENANT } from "../domain/event.ts";
+import { toTargetNames } from "../domain/target-names.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { EventTypes } from "./event-types/event-types.ts";
 import type { Sources } from "./sources/sources.ts";
@@ -27,12 +28,12 @@ export interface DeclaredParts {
 /** Takes over what is declared now; what was declared before and is not any more stays, and does nothing. */
 export async function applyDeclared(declared: Declared, parts: DeclaredParts): Promise<void> {
   const { eventTypes, tenants, sources, targets, subscriptions, logger } = parts;
-  sources.checkDeclared(declared.sources);
+  await sources.checkDeclared(declared.sources);
   const left = {
     // First: when a schema cannot be used, nothing of the file is taken over.
     eventTypes: (await eventTypes.applyDeclared(declared.eventTypes)).left,
     tenants: (await tenants.applyDeclared(declared.tenants)).left,
-    sources: (await sources.applyDeclared(declared.sources)).left,
+    sources: (await sources.applyDeclared(declared.sources, (tenantId) => listTargetNames(declared, tenantId))).left,
     // Before those who name them.
     targets: (await targets.applyDeclared(declared.targets)).left,
     subscriptions: (await subscriptions.applyDeclared(declared.subscriptions)).left,
@@ -57,4 +58,10 @@ export async function applyDeclared(declared: Declared, parts: DeclaredParts): P
   for (const name of left.subscriptions) {
     logger.warn({ subscription: name }, "subscription left the configuration and is inactive");
   }
+}
+
+/** What sources may name as their target. */
+function listTargetNames({ targets, subscriptions }: Declared, tenantId: string): string[] {
+  const isOfTenant = (one: { tenant_id?: string }) => (one.tenant_id ?? DEFAULT_TENANT) === tenantId;
+  return toTargetNames(targets.filter(isOfTenant), subscriptions.filter(isOfTenant));
 }

@@ -1,4 +1,5 @@
-import { PosthornError } from "../domain/errors.ts";
+import { isSendersFault, PosthornError } from "../domain/errors.ts";
+import type { DeclaredFault } from "../domain/declared-fault.ts";
 import type { ManagedBy } from "../domain/subscription.ts";
 import type { Collection } from "./collection.ts";
 import type { Draft } from "./draft.ts";
@@ -7,6 +8,8 @@ import type { Entry, Resource } from "./resource.ts";
 
 export interface DeclaredThing<Thing> {
   id: string;
+  /** By which the file knows it, where that is not the id. */
+  name?: string | undefined;
   tenantId?: string | undefined;
   /** What it is to be; the thing that is known already, where nothing changes. */
   build(known: Entry<Thing> | undefined): Thing | Promise<Thing>;
@@ -25,10 +28,12 @@ export async function declare<Thing extends { managedBy: ManagedBy }>(
 ): Promise<readonly Entry<Thing>[]> {
   const kept = new Set<Entry<Thing>>();
   const before = draft.list(of, tenantId);
-  for (const { id, tenantId, build } of declared) {
+  for (const { id, name = id, tenantId, build } of declared) {
     const known = draft.find(of, id, tenantId);
     if (known !== undefined) kept.add(known);
-    const thing = await build(known);
+    const thing = await (managedBy === "config"
+      ? orDeclaredFault(of.resource.noun, name, () => build(known))
+      : build(known));
     if (known === undefined || !isSame(of.resource, known.thing, thing)) draft.put(of, thing);
   }
   const left = before.filter((entry) => entry.thing.managedBy === managedBy && !kept.has(entry));
@@ -40,6 +45,27 @@ function isSame<Thing>(resource: Resource<Thing>, known: Thing, thing: Thing): b
   if (known === thing) return true;
   const [one, other] = [resource.write(known), resource.write(thing)];
   return one.data === other.data && one.blob === undefined && other.blob === undefined;
+}
+
+/**
+ * What is declared and refused is for the owner of the file to mend: the error says which thing it is, and in `details`
+ * so that whoever knows the file can add the line.
+ */
+export async function orDeclaredFault<Result>(
+  noun: string,
+  name: string,
+  run: () => Result | Promise<Result>,
+): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!isSendersFault(error)) throw error;
+    const { field, message } = error;
+    const fault: DeclaredFault = { noun, name, field, message };
+    throw new PosthornError("config_invalid", `The declared ${noun} ${name} is not valid: ${message}`, {
+      details: { declared: fault },
+    });
+  }
 }
 
 /** Refuses a change that was meant for another version, or of what the configuration has the word on. */

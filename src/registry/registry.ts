@@ -13,6 +13,7 @@ import { createAuthors, type Authors } from "./authors.ts";
 import { createCollection, newerFormat, type Collection, type OpenCollection } from "./collection.ts";
 import { createDraft, type Draft, type OpenDraft, type Pending } from "./draft.ts";
 import { createTurns } from "./in-turn.ts";
+import { endRehearsal } from "./rehearsal.ts";
 import type { Change, Entry, Resource } from "./resource.ts";
 
 /**
@@ -134,6 +135,7 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
         if (version === judgedBy || time === MAX_JUDGEMENTS) throw error;
         continue;
       }
+      endRehearsal(() => draft.request.audit ?? []);
       const mark = markOf(result);
       if (!draft.hasChanges && mark === undefined) return result;
       const at = clock.wall();
@@ -155,6 +157,7 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
   function refuseForGood(refusal: WriteRefusal): void {
     if (refusal.why === "idempotency_key_used") throw new KeyUsed(refusal.mark);
     if (refusal.why === "newer_format") throw newerFormat(resourceOf(refusal.key), refusal.key.id, refusal.format);
+    if (refusal.why === "erasing") throw tenantErasing(refusal.tenantId);
   }
 
   function resourceOf(key: RecordKey): Resource<unknown> {
@@ -237,6 +240,16 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
     },
     follow: () => follow(),
   };
+}
+
+/** A value of the store's, for whoever is to be told. */
+export function tenantErasing(tenantId: string): PosthornError {
+  return new PosthornError(
+    "conflict",
+    `The tenant ${tenantId} is being erased, and nothing can be created or changed for it until that is over. ` +
+      `GET /api/v1/tenants/${tenantId}/erase says how far it is.`,
+    { details: { tenant_id: tenantId } },
+  );
 }
 
 class KeyUsed extends Error {

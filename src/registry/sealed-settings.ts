@@ -22,6 +22,11 @@ export function sealSettings(settings: Settings, kind: DestinationKind, box: Sec
   return { ...withSettings(settings, kind, parted.shown), sealed: Buffer.from(sealed).toString("base64") };
 }
 
+/** What is sealed of them; without a kind that is known, that may be anything. */
+export function findHidden(settings: Settings, kind: DestinationKind | undefined): unknown {
+  return kind === undefined ? settings : kind.secrets.hide(settingsIn(settings, kind))?.hidden;
+}
+
 /** Without a kind that is known, what is sealed stays so. */
 export function openSettings(
   stored: StoredSettings,

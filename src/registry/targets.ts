@@ -7,6 +7,7 @@ import { checkMeant, declare, refuseManaged } from "./declared.ts";
 import type { Draft, Pending } from "./draft.ts";
 import { checkIfMatch } from "./if-match.ts";
 import type { Change, Entry, Resource } from "./resource.ts";
+import { targetOfSource } from "./sources/source-refusals.ts";
 import type { Made, Once, Put, Registry } from "./registry.ts";
 
 /** The targets that several subscriptions may share, as users set them. */
@@ -21,7 +22,9 @@ export interface SharedTargets {
   /** Makes it, or puts this in its place. */
   put(input: TargetInput, ifMatch?: string): Promise<Put<SharedTarget>>;
   change(name: string, tenantId: string, change: TargetChange, ifMatch?: string): Promise<Entry<SharedTarget>>;
-  /** Refused while somebody sends to it. */
+  /** As long as the draft is not written. */
+  listIn(draft: Draft, tenantId: string): readonly SharedTarget[];
+  /** Refused while somebody sends to it, or a source names it. */
   remove(name: string, tenantId: string, ifMatch?: string): Promise<void>;
   /** Takes over what the configuration declares, all or nothing; says which left it. */
   applyDeclared(declared: readonly TargetInput[]): Promise<{ left: readonly string[] }>;
@@ -39,6 +42,10 @@ export interface SharedTargetsOptions {
   checkDestination: (url: string, field?: string) => void;
   /** A subscription that sends to it. */
   findUser: (draft: Draft, name: string, tenantId: string) => { id: string; name: string } | undefined;
+  /** A source that takes messages only while it is well. */
+  findSource?: ((draft: Draft, name: string, tenantId: string) => { name: string } | undefined) | undefined;
+  /** Refuses what it would make of those that send to it; only of some where `managedBy` is given. */
+  checkUsers?: ((draft: Draft, input: TargetInput, managedBy?: ManagedBy) => void) | undefined;
   /** A subscription of this name or id, whose own target is known by it. */
   findOwner: (draft: Draft, name: string, tenantId: string) => { id: string; name: string } | undefined;
   /** After memory shows it. Not called for what is there at the start. */
@@ -66,9 +73,9 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
     return meant;
   }
 
-  function checkUrls({ url, health_url: healthUrl }: TargetInput, where = ""): void {
-    if (url !== undefined) checkDestination(url, `${where}url`);
-    if (healthUrl !== undefined) checkDestination(healthUrl, `${where}health_url`);
+  function checkUrls({ url, health_url: healthUrl }: TargetInput): void {
+    if (url !== undefined) checkDestination(url, "url");
+    if (healthUrl !== undefined) checkDestination(healthUrl, "health_url");
   }
 
   function put(draft: Draft, input: TargetInput): Pending<SharedTarget> {
@@ -83,6 +90,7 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
     if (known === undefined && draft.list(targets, target.tenantId).length >= MAX_PER_TENANT) {
       throw new PosthornError("conflict", `${target.tenantId} has ${MAX_PER_TENANT} targets, and may not have more.`);
     }
+    options.checkUsers?.(draft, input);
     return draft.put(targets, target);
   }
 
@@ -93,6 +101,7 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
       return entry?.thing.input;
     },
     list: targets.list,
+    listIn: (draft, tenantId) => draft.list(targets, tenantId).map(({ thing }) => thing),
     create: (input, once) =>
       registry.make(targets, once, (draft) => {
         if (draft.find(targets, input.name, tenantOf(input)) === undefined) return put(draft, input);
@@ -119,15 +128,21 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
             details: { subscription_id: user.id },
           });
         }
+        const source = options.findSource?.(draft, name, tenantId);
+        if (source !== undefined) throw targetOfSource(name, source);
         draft.remove(targets, name, tenantId);
       }),
     applyDeclared: (declared) =>
       registry.change(targets, async (draft) => {
-        for (const input of declared) checkUrls(input, `targets: ${input.name}: `);
         const things = declared.map((input) => ({
           id: input.name,
           tenantId: tenantOf(input),
-          build: () => toTarget(input, "config"),
+          build() {
+            checkUrls(input);
+            // Those of the same file are about to change with it, and are judged then.
+            options.checkUsers?.(draft, input, "api");
+            return toTarget(input, "config");
+          },
         }));
         const left = await declare(draft, targets, things, toFormer);
         return { left: left.map(({ id }) => id) };
@@ -146,6 +161,10 @@ const TARGETS: Resource<SharedTarget> = {
   write({ input, managedBy }) {
     const { name: _, tenant_id: __, ...settings } = input;
     return { data: JSON.stringify({ settings, managedBy } satisfies Kept) };
+  },
+  show({ input, managedBy }) {
+    const { name: _, tenant_id: __, ...settings } = input;
+    return { ...settings, managed_by: managedBy };
   },
   keyOf: ({ tenantId, input }) => ({ tenantId, id: input.name }),
 };

@@ -91,6 +91,7 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
       },
       retention: readRetention(input.retention ?? {}),
       status: input.status ?? "active",
+      isErasing: false,
       managedBy,
       createdAt: known?.createdAt ?? at,
       updatedAt: at,
@@ -185,6 +186,11 @@ const TENANTS: Resource<Tenant> = {
       ...(contacts.length > 0 && { contacts }),
     }),
   }),
+  show({ managedBy, ...tenant }) {
+    const { id: _, ...settings } = settingsOf(tenant);
+    const retention = presentRetention(tenant.retention);
+    return { ...settings, quotas: quotasOf(tenant), retention, managed_by: managedBy };
+  },
   keyOf: ({ id }) => ({ id }),
   tenantOf: ({ id }) => id,
 };
@@ -198,6 +204,8 @@ interface Kept {
   quotas?: Partial<Quotas>;
   contactEmail?: string;
   contacts?: readonly ContactInput[];
+  /** Written by the store, which also takes it away. */
+  erasing?: boolean;
 }
 
 function fromRecord({ id, data, createdAt, updatedAt }: LiveRecord): Tenant {
@@ -211,6 +219,7 @@ function fromRecord({ id, data, createdAt, updatedAt }: LiveRecord): Tenant {
     quotas: { subscriptions, eventsPerMinute, openDeliveries, storedBytes },
     retention,
     status,
+    isErasing: kept.erasing ?? false,
     managedBy,
     createdAt,
     updatedAt,
@@ -226,7 +235,7 @@ function toFormer(tenant: Tenant): Tenant {
   return { ...tenant, status, managedBy: "former_config" };
 }
 
-function settingsOf({ id, name, contactEmail, contacts, status }: Tenant): TenantInput {
+function settingsOf({ id, name, contactEmail, contacts, status }: Omit<Tenant, "managedBy">): TenantInput {
   return { id, name, contact_email: contactEmail ?? null, contacts: [...contacts], status };
 }
 

@@ -19,43 +19,43 @@ export type IngestResult =
 /** The delivery whose first attempt the sender of a webhook may wait for. */
 export interface Forward {
   readonly subscriptionSeq: number;
-  /** Its attempt comes at once; else it waits in the table for its turn. */
+  /** True when the first attempt begins at once; false when the delivery waits in the table for its turn. */
   readonly isClaimed: boolean;
 }
 
-/** What is to be written of an event beside something else, and who is told what came of that. */
+/** The rows of an event that another transaction writes, and a callback for its result. */
 export interface Plan {
   event: IncomingEvent;
   deliveries: readonly NewDelivery[];
   done: (result: AcceptResult) => void;
 }
 
-/** From an event to deliveries, in one transaction with it; a fan-out too large for one goes on from a cursor. */
+/** Writes an event and its deliveries in one transaction. A fan-out too large for one transaction continues from a cursor. */
 export interface FanOut {
   /** `done` is called when event and deliveries are on disk. */
   accept(event: IncomingEvent, done: (result: IngestResult) => void): void;
-  /** The same for these subscriptions, whatever their patterns and filters say. */
+  /** The same, but only for these subscriptions; their patterns and filters are not asked. */
   acceptFor(event: IncomingEvent, subscriptions: readonly Subscription[], done: (result: IngestResult) => void): void;
   /**
-   * The deliveries of an event that is written together with something else, by whoever writes that, and who calls `done`.
-   * None is born as being sent: a plan may be given up. Before `resume` the event is left to that.
+   * Plans the deliveries of an event that the caller writes in a transaction of its own. The caller then calls `done`.
+   * No planned delivery is claimed at birth, because a plan may be dropped. Before `resume` has run, the event is left to it.
    */
   plan(event: IncomingEvent): Plan;
-  /** Completes what a crash interrupted. Before anything new is accepted. */
+  /** Completes fan-outs that a crash interrupted. Must run before new events are accepted. */
   resume(): Promise<void>;
-  /** Resolves when every fan-out that was begun is complete. */
+  /** Resolves when all running fan-outs are complete. */
   settled(): Promise<void>;
 }
 
-/** Who sends what is written here. */
+/** The scheduler, as the fan-out needs it. */
 export interface Deliverer {
-  /** Whether a delivery may be born as being sent; its place is then kept until it is born or given back. */
+  /** Whether a delivery may be claimed at birth. Its place is reserved until it is written or released. */
   reserve(subscription: Subscription, dueAt: number, bodyBytes: number): boolean;
   unreserve(subscription: Subscription): void;
   born(delivery: ClaimedDelivery): void;
-  /** Where it is written instead, because its target is down; undefined when it stays. */
+  /** The fallback that gets the delivery because its target is down; undefined when there is none. */
   divert(subscription: Subscription, dueAt: number): Subscription | undefined;
-  /** One waits in the table. */
+  /** A new delivery waits in the table. */
   notePending(subscription: Subscription, dueAt: number): void;
 }
 
@@ -91,7 +91,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     done: (result: IngestResult) => void,
   ): void {
     const first = subscriptions.length > maxDeliveries ? takeFirst(subscriptions) : subscriptions;
-    // What has expired already must wait in the lane, where it is found and becomes a dead letter.
+    // An expired delivery must wait in the lane, where it is found and becomes a dead letter.
     const mayGo = event.expiresAt === undefined || event.expiresAt > clock.now();
     const deliveries = first.map((subscription) =>
       toDelivery(subscription, event, mayGo && scheduler.reserve(subscription, event.dueAt, event.body.length)),
@@ -111,7 +111,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     store.events.accept(isPartial ? withCursor(event, cursorAfter(first)) : event, deliveries, answer);
   }
 
-  /** All ordered ones go with the event itself: a later event must not find its predecessor's delivery missing. */
+  /** All ordered deliveries are written with the event: a later event must find the delivery of the event before it. */
   function takeFirst(subscriptions: readonly Subscription[]): readonly Subscription[] {
     const ordered = subscriptions.filter((subscription) => subscription.ordered).length;
     return subscriptions.slice(0, Math.max(maxDeliveries, ordered));
@@ -125,12 +125,12 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     claimed: readonly boolean[],
   ): Forward | undefined {
     let forward: Forward | undefined;
-    // One for all of them: a thousand deliveries of one event hold its body once.
+    // One object for all deliveries: a thousand of them hold the event's body once.
     let content: ClaimedDelivery["event"] | undefined;
     for (let i = 0; i < subscriptions.length; i++) {
       const subscription = subscriptions[i] as Subscription;
       const isForwarding = subscription.mode === "forward";
-      // The oldest is waited for: where patterns overlap, that is the one that its sources always had.
+      // The sender waits for the oldest subscription: where patterns overlap, that is the one its sources always had.
       if (isForwarding && (forward === undefined || subscription.seq < forward.subscriptionSeq)) {
         forward = { subscriptionSeq: subscription.seq, isClaimed: claimed[i] === true };
       }
@@ -161,7 +161,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     let left = rest;
     const work = continueFanOut(eventSeq, event, rest, (count) => (left = left.slice(count))).catch(
       (error: unknown) => {
-        // When the gateway stops, `resume` goes on with it at the next start.
+        // When the gateway stops meanwhile, `resume` completes the fan-out at the next start.
         if (error instanceof PosthornError && error.code === "shutting_down") return;
         clock.setTimer(clock.now() + AGAIN_MS, () => continueLater(eventSeq, event, left));
       },
@@ -189,14 +189,14 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     }
   }
 
-  /** Who gets it: where the target of one that forwards is down, its fallback. */
+  /** The subscriptions that get the event; a forwarding one whose target is down is replaced by its fallback. */
   function chooseLanes(event: IncomingEvent): readonly Subscription[] {
     const wanting = router.select(event);
     // A fan-out that goes on later goes by age, and finds those that are meant; from there it moves.
     if (wanting.length > maxDeliveries || !wanting.some(({ fallback }) => fallback !== undefined)) return wanting;
     return wanting.map((one) => {
       const fallback = scheduler.divert(one, event.dueAt);
-      // What was pulled from that queue is not put back there.
+      // An event that was pulled from that queue is not put back there.
       return fallback !== undefined && takesFrom(fallback, event) ? fallback : one;
     });
   }
@@ -228,7 +228,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     async resume() {
       isResumed = true;
       for (const event of await store.events.loadUnfinishedFanOuts()) {
-        // One that was made in between gets it too: a wall clock that was set back must not decide who does not.
+        // A subscription created in between gets the event too: a wall clock that was set back must not exclude it.
         const wanting = router.select({ ...event, body: await loadBodyForFilters(event) });
         const rest = wanting.filter(({ seq, ordered }) => ordered || seq > event.cursor);
         await continueFanOut(event.eventSeq, { ...event, dueAt: clock.now() }, rest);
@@ -240,7 +240,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
   };
 }
 
-/** By name: with a spread in front, V8 gives every object a hidden class of its own. */
+/** Every field by name: with a spread, V8 gives each object a hidden class of its own. */
 function contentOf(event: IncomingEvent): ClaimedDelivery["event"] {
   return {
     id: event.id,
@@ -266,7 +266,7 @@ function withCursor(event: IncomingEvent, fanOutCursor: number): IncomingEvent {
   return { ...event, fanOutCursor };
 }
 
-/** Only the unordered ones are by age, so only they can be gone on from. */
+/** Only unordered subscriptions are sorted by age, so only they can be continued from a cursor. */
 function cursorAfter(subscriptions: readonly Subscription[]): number {
   const last = subscriptions.at(-1);
   return last === undefined || last.ordered ? 0 : last.seq;

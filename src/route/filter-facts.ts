@@ -4,7 +4,7 @@ import { mayBeJson } from "../domain/json-type.ts";
 import { readKeptRequest, type KeptRequest } from "../domain/kept-request.ts";
 import { parseQuery } from "../domain/parse-query.ts";
 
-/** What of an event is needed to test filters on it: a new one and a stored one have it alike. */
+/** The parts of an event that filters look at. New events and stored ones both have them. */
 export interface FilteredEvent {
   type: string;
   source: string;
@@ -17,7 +17,7 @@ export interface FilteredEvent {
   body: Uint8Array | undefined;
 }
 
-/** Everything that has to be parsed is parsed when a filter asks for it, and once. */
+/** Parses each part once, when a filter first asks for it. */
 export function createFilterFacts(event: FilteredEvent): FilterFacts {
   let data: { value: unknown } | undefined;
   let request: Partial<KeptRequest> | undefined;
@@ -53,7 +53,7 @@ function parseMetadata(details: string | undefined): unknown {
 
 const TOO_MANY_PARTS = new FilterTooCostly("The body has too many parts to be read for a filter.");
 
-/** What is not JSON has no data. */
+/** A body that is not JSON has no data. */
 function parseBody({ body, contentType }: FilteredEvent): unknown {
   if (body === undefined) return undefined;
   if (!mayBeJson(contentType)) return undefined;
@@ -68,7 +68,7 @@ function parseBody({ body, contentType }: FilteredEvent): unknown {
 }
 
 const MAX_PARTS = 150_000;
-/** The shortest part is an empty list and its comma. */
+/** The shortest part of a body is an empty list and its comma. */
 const MIN_PART_BYTES = 3;
 
 /**

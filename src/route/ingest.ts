@@ -8,19 +8,19 @@ import type { IncomingEvent } from "./incoming-event.ts";
 
 /** The one stage that every event passes on its way into the store: it is metered, counted, routed and written. */
 export interface Ingest {
-  /** `done` is called once; what it reports as stored is on disk. `to`: for these and nobody else. */
+  /** Calls `done` once; an event that it reports as stored is on disk. `to`: only these subscriptions get the event. */
   accept: Accept;
-  /** The same past the quotas: a tenant whose backlog is too long must hear why. */
+  /** The same without quotas: a tenant whose backlog is too long must still be told why. */
   acceptOwn: Accept;
-  /** For one of the gateway's own that is written with something else; see `FanOut`. */
+  /** Plans one of the gateway's own events, which another transaction writes; see `FanOut`. */
   plan: (event: IncomingEvent) => Plan;
 }
 
 export type Accept = (event: IncomingEvent, done: (result: IngestResult) => void, to?: readonly Subscription[]) => void;
 
-/** What a tenant may take in, and has. */
+/** A tenant's quotas and what it has used of them. */
 export interface Meter {
-  /** Why this event cannot be taken now; else it counts from here on, until `end` is called once. */
+  /** Returns why this event cannot be accepted now. Otherwise the event is counted until `end` is called. */
   refuse(event: MeteredEvent): PosthornError | undefined;
   end(event: MeteredEvent, stored: { deliveries: number } | undefined): void;
 }
@@ -32,7 +32,7 @@ export interface IngestOptions {
   /** Undefined for a tenant without limits, as most are. */
   quotas: { find(tenantId: string): Meter | undefined };
   governor: { noteAccepted(): void };
-  /** Counted here from accept to commit. */
+  /** Events between accept and commit. */
   work: Pick<Work, "unwrittenEvents">;
   metrics: Pick<Metrics, "countEvent">;
   statistics: { noteEvent(): void };

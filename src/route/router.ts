@@ -3,40 +3,40 @@ import type { Subscription } from "../domain/subscription.ts";
 import { applyFilters, asksFor, takesFrom } from "./wants.ts";
 import type { FilteredEvent } from "./filter-facts.ts";
 
-/** Which subscriptions want an event. Paused and suspended ones too: their deliveries are held, not dropped. */
+/** Finds the subscriptions of an event, paused and suspended ones included: their deliveries are held, not dropped. */
 export interface Router {
   /** By type alone. Ordered ones first, then by age. */
   match(tenantId: string, eventType: string): readonly Subscription[];
   /** By type, source and filter, in the same order. */
   select(event: FilteredEvent): readonly Subscription[];
-  /** Replaces what is known; called whenever a subscription changes. */
+  /** Replaces the list of subscriptions; called whenever one changes. */
   update(subscriptions: Iterable<Subscription>): void;
 }
 
 export interface RouterOptions {
-  /** Filters that could not be tested within their budget; they count as no match. */
+  /** How many filters exceeded their budget; these do not match. */
   onTooCostly?: ((event: FilteredEvent, filters: number) => void) | undefined;
 }
 
 interface Found {
   subscriptions: readonly Subscription[];
-  /** Most have no filter at all: then the event itself is not looked at. */
+  /** False when none of them has a filter: then the event's content is not read. */
   hasFilter: boolean;
-  /** Likewise: whether some of them want only some sources, or lead to a queue. */
+  /** True when some of them select by source, or send to a queue. */
   isChoosy: boolean;
 }
 
-/** Few types make up nearly all events; unknown ones must not fill the memory. */
+/** A few types make up nearly all events; an endless number of types must not fill the memory. */
 const MAX_REMEMBERED = 10_000;
 
 export function createRouter({ onTooCostly }: RouterOptions = {}): Router {
   let byTenant = new Map<string, Subscription[]>();
-  // By their text: after a change of one subscription nothing need be parsed anew for the others.
+  // Keyed by pattern text: when one subscription changes, the patterns of the others are not parsed again.
   const patterns = new Map<string, Pattern>();
   let remembered = new Map<string, Found>();
   let changed: Iterable<Subscription> | undefined;
 
-  /** When it is needed: thousands of changes in a row cost one rebuild. */
+  /** Rebuilt when it is next used: thousands of changes in a row cost one rebuild. */
   function rebuild(subscriptions: Iterable<Subscription>): void {
     changed = undefined;
     byTenant = new Map();

@@ -5,8 +5,8 @@ import type { IncomingEvent } from "./incoming-event.ts";
 import type { Accept, Ingest } from "./ingest.ts";
 
 /**
- * The same with a span for each event, from here to the disk. The event keeps the span as its trace: so its attempts
- * belong to it, also those after a restart. What is planned with something else has none: a plan may be given up.
+ * `Ingest` with a span for each event that ends when the event is on disk. The span becomes the event's trace, so its attempts
+ * belong to it, also after a restart. Planned events have no span, because a plan may be dropped.
  */
 export function traceIngest(ingest: Ingest, tracing: Tracing): Ingest {
   const traced =

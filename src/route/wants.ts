@@ -5,8 +5,8 @@ import type { Subscription } from "../domain/subscription.ts";
 import { createFilterFacts, type FilteredEvent } from "./filter-facts.ts";
 
 /**
- * Whether one subscription asks for events of this type. Whoever forwards `webhook.*` means what comes in, not what the
- * gateway tells of itself.
+ * Whether a subscription asks for events of this type. `webhook.*` means webhooks that come in, not the gateway's own
+ * events.
  */
 export function asksFor(
   { events, mode }: Pick<Subscription, "events" | "mode">,
@@ -17,7 +17,7 @@ export function asksFor(
   return events.some((text) => (mustBeNamed ? text === eventType : matchesPattern(patternOf(text), eventType)));
 }
 
-/** Whether it wants events of this source, and does not lead back to where the event was pulled from. */
+/** Whether the subscription wants events of this source and does not send back to the queue that the event came from. */
 export function takesFrom(
   { sources, queuePlace }: Pick<Subscription, "sources" | "queuePlace">,
   event: Pick<FilteredEvent, "source" | "details">,
@@ -27,7 +27,7 @@ export function takesFrom(
   return queuePlace === undefined || !placesOf(event.details).includes(queuePlace);
 }
 
-/** Whether its sources and its filter let the event through. */
+/** Whether the subscription's sources and filter match the event. */
 export function letsThrough(subscription: Subscription, event: FilteredEvent): boolean {
   return takesFrom(subscription, event) && applyFilters([subscription], event).wanting.length > 0;
 }
@@ -41,7 +41,7 @@ function placesOf(details: string | undefined): readonly string[] {
 
 const PULLED_FROM = '"pulled_from":';
 
-/** Those subscriptions whose filter lets the event through, or who have none; and how many filters cost too much. */
+/** The subscriptions without a filter or with one that matches, and how many filters exceeded their budget. */
 export function applyFilters(
   subscriptions: readonly Subscription[],
   event: FilteredEvent,

@@ -43,6 +43,8 @@ export interface LoggerOptions {
   keep: number;
   /** For a terminal; the file is JSON always. */
   pretty: boolean;
+  /** With `pretty`: levels are coloured. */
+  hasColour?: boolean | undefined;
   stdout?: LogOutput | undefined;
 }
 
@@ -52,7 +54,7 @@ export function createLogger(options: LoggerOptions): Logger {
   const stdout = options.stdout ?? createDescriptorOutput(STDOUT);
   const isTerminal = options.stdout === undefined && process.stdout.isTTY;
   const writeStdout = (line: string): void => {
-    stdout.write(options.pretty ? formatPrettyLine(line) : isTerminal ? escapeLines(line) : line);
+    stdout.write(options.pretty ? formatPrettyLine(line, options.hasColour) : isTerminal ? escapeLines(line) : line);
   };
   const file = options.file === undefined ? undefined : openFile(options.file, options, writeStdout);
 

@@ -1,9 +1,15 @@
 import { escapeControls } from "./terminal-text.ts";
 
+/** Of ECMA-48: red for what must be looked at, yellow for what may be. */
+const COLOURS: Readonly<Record<string, number>> = { fatal: 31, error: 31, warn: 33 };
+
 /** One log line for a terminal: `12:03:04.123 INFO  gateway listening  url=http://…`. */
-export function formatPrettyLine(json: string): string {
+export function formatPrettyLine(json: string, hasColour = false): string {
   const { time, level, msg, error, ...fields } = JSON.parse(json) as Record<string, unknown>;
-  const head = `${formatTime(time)} ${String(level).toUpperCase().padEnd(5)} ${escapeControls(String(msg ?? ""))}`;
+  const name = escapeControls(String(level).toUpperCase().padEnd(5));
+  const colour = hasColour ? COLOURS[String(level)] : undefined;
+  const shown = colour === undefined ? name : `\u001b[${colour}m${name}\u001b[39m`;
+  const head = `${formatTime(time)} ${shown} ${escapeControls(String(msg ?? ""))}`;
   const facts = Object.entries(fields).map(([name, value]) => `${escapeControls(name)}=${formatFact(value)}`);
   return `${[head, ...facts, ...formatError(error)].join("  ")}\n`;
 }

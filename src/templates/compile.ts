@@ -17,29 +17,53 @@ export interface CompiledTemplate {
 const MAX_STEPS = 100_000;
 const MAX_DEPTH = 100;
 
-let language: Liquid | undefined;
+/** What templates are made with; another one only to show what each part is good for. */
+export interface CompilerParts {
+  language: Liquid;
+  createWriter: typeof createPlaceWriter;
+  maxSteps: number;
+}
+
+export interface Compiler {
+  parse(text: string): Part[];
+  /** Throws a TemplateFault. */
+  compile(template: Template): CompiledTemplate;
+}
+
+export function createCompiler(parts: Partial<CompilerParts> = {}): Compiler {
+  const { language = createLanguage(), createWriter = createPlaceWriter, maxSteps = MAX_STEPS } = parts;
+  const parse = (text: string) => language.parse(text);
+  return {
+    parse,
+    compile({ name, text, place }) {
+      const read = inWords(() => parse(text));
+      if (isDeeper(read)) throw new TemplateFault(`is nested more than ${MAX_DEPTH} tags deep`, true);
+      return {
+        name,
+        parts: read,
+        isPlain: !text.includes("{%"),
+        render: (facts) =>
+          inWords(() => {
+            const limits = { liquid: language, renderLimit: countSteps(maxSteps) };
+            const context = new Context(facts, language.options, { sync: true }, limits);
+            const writer = createWriter(place);
+            toValueSync(language.renderer.renderTemplates(read, context, writer));
+            return writer.finish();
+          }),
+      };
+    },
+  };
+}
+
+let usual: Compiler | undefined;
 
 export function parseTemplate(text: string): Part[] {
-  return (language ??= createLanguage()).parse(text);
+  return (usual ??= createCompiler()).parse(text);
 }
 
 /** Throws a TemplateFault. */
-export function compileTemplate({ name, text, place }: Template): CompiledTemplate {
-  const parts = inWords(() => parseTemplate(text));
-  if (isDeeper(parts)) throw new TemplateFault(`is nested more than ${MAX_DEPTH} tags deep`, true);
-  return {
-    name,
-    parts,
-    isPlain: !text.includes("{%"),
-    render: (facts) =>
-      inWords(() => {
-        const liquid = language as Liquid;
-        const context = new Context(facts, liquid.options, { sync: true }, { liquid, renderLimit: countSteps() });
-        const writer = createPlaceWriter(place);
-        toValueSync(liquid.renderer.renderTemplates(parts, context, writer));
-        return writer.finish();
-      }),
-  };
+export function compileTemplate(template: Template): CompiledTemplate {
+  return (usual ??= createCompiler()).compile(template);
 }
 
 /** Level by level: how deep a function may call itself differs from thread to thread. */
@@ -58,11 +82,11 @@ export function childrenOf(part: Part): Part[] {
 }
 
 /** In the place of a limit by the clock: the same template and facts come to the same end on every machine. */
-function countSteps(): Context["renderLimit"] {
+function countSteps(maxSteps: number): Context["renderLimit"] {
   let steps = 0;
   const limiter = {
     check() {
-      if (++steps > MAX_STEPS) throw new TemplateFault(`does not end within ${MAX_STEPS} steps`, true);
+      if (++steps > maxSteps) throw new TemplateFault(`does not end within ${maxSteps} steps`, true);
     },
     use: () => undefined,
   };

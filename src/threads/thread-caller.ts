@@ -10,7 +10,7 @@ export interface ThreadCaller<Call extends object, Reply> {
 
 export interface ThreadCallerOptions {
   thread: URL;
-  /** What is said of those who come too many, and of those whom the thread took with it. */
+  /** The messages for calls beyond the limit, and for calls that were lost with their thread. */
   overloaded: string;
   lost: string;
   maxWaitingBytes?: number | undefined;
@@ -22,7 +22,7 @@ interface Waiting<Reply> {
   reject: (error: PosthornError) => void;
 }
 
-/** Unless it is said: a second or two of the worst that can be sent. */
+/** The default: a second or two of the worst input. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
 /** The thread answers each call once, with its `id`, in any order. */
@@ -46,7 +46,7 @@ export function createThreadCaller<Call extends object, Reply extends { id: numb
     const started = new Worker(options.thread);
     started.unref();
     started.on("message", (reply: Reply) => take(reply.id)?.resolve(reply));
-    // It may run out of memory: that is no fault of those who wait, and the next call starts it again.
+    // The thread may run out of memory. Waiting calls are not to blame; the next call starts it again.
     const lose = (): void => {
       if (thread === started) thread = undefined;
       for (const id of waiting.keys()) {

@@ -2,9 +2,9 @@ import { PosthornError } from "../domain/errors.ts";
 import { createThreadSeat, type ThreadOptions, type ThreadSeat } from "./thread-seat.ts";
 
 /**
- * Work for a few threads, in a line for each who sends it. A line has one thread at a time and the lines take turns;
- * those whose work takes long leave one thread to the others. So nobody waits for another's monster, and what does not
- * end in time ends with its thread.
+ * Work for a few threads, with one waiting line for each sender. A line uses one thread at a time and the lines take turns;
+ * lines whose work takes long leave one thread to the others. So no sender waits for another's slow work, and work that does not
+ * end in time is ended with its thread.
  */
 export interface ThreadLines<Call, Reply> {
   /**
@@ -33,10 +33,10 @@ interface Job<Call, Reply> {
 interface Line<Call, Reply> {
   readonly name: string;
   readonly waiting: Job<Call, Reply>[];
-  /** Of what waits and of what is under way. */
+  /** Cost of waiting and running jobs. */
   bytes: number;
   isServed: boolean;
-  /** Its work took long not long ago. */
+  /** True when its recent work took long. */
   slowUntil: number;
 }
 
@@ -44,7 +44,7 @@ interface Place<Call, Reply> {
   readonly seat: ThreadSeat<Call, Reply>;
   readonly staysForEver: boolean;
   line: Line<Call, Reply> | undefined;
-  /** Who was here last: the thread knows its schemas. */
+  /** The line that used the thread last: the thread has its schemas in memory. */
   last: string | undefined;
   timer: NodeJS.Timeout | undefined;
 }
@@ -52,7 +52,7 @@ interface Place<Call, Reply> {
 /** One that sends no more than that waits for a second or two at worst. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** What a job costs beside its bytes. */
+/** The cost of a job in addition to its bytes. */
 const JOB_BYTES = 1024;
 /** A call that takes more than this part of its deadline takes long. */
 const SLOW_PART = 0.25;
@@ -107,7 +107,7 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
     for (let line = findNext(); line !== undefined; line = findNext()) {
       const place = findPlace(line.name);
       if (place === undefined) return;
-      // Its next turn comes after everybody else's.
+      // The line's next turn comes after all others.
       lines.delete(line.name);
       lines.set(line.name, line);
       void serve(place, line, line.waiting.shift() as Job<Call, Reply>);

@@ -40,7 +40,7 @@ interface Pending<Call, Reply> {
 }
 
 const MAX_TRIES = 2;
-/** How many times its deadline a call may take by the wall, while its thread gets nothing to work with. */
+/** How many times its deadline a call may take by wall time, while its thread gets no CPU time. */
 const PATIENCE = 10;
 
 /** By the thread: from now on the deadline of a call counts. */
@@ -71,7 +71,13 @@ export function createThreadSeat<Call, Reply extends object>(options: ThreadOpti
       thread = undefined;
       // It may have ended by itself just when the call came.
       if (current !== undefined && current.tries < MAX_TRIES) return post(current);
-      end((one) => one.reject(new PosthornError("unavailable", "It could not be checked now.", { retryAfterS: 5 })));
+      end((one) =>
+        one.reject(
+          new PosthornError("unavailable", "The check failed because its thread was lost. Try again.", {
+            retryAfterS: 5,
+          }),
+        ),
+      );
     };
     started.on("error", lose);
     started.on("exit", lose);
@@ -105,7 +111,7 @@ export function createThreadSeat<Call, Reply extends object>(options: ThreadOpti
 
   function giveUp(): void {
     stop();
-    end((one) => one.reject(new Overdue("It takes too long.")));
+    end((one) => one.reject(new Overdue("The check took too long and was stopped.")));
   }
 
   function end(settle: (one: Pending<Call, Reply>) => void): void {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import type { Sample } from "../../src/receive/sources/samples/sample.ts";
 import type {
   ArrivedRequest,
   KindAnswer,
@@ -55,6 +56,29 @@ export function settingsOf(
   options: Readonly<Record<string, unknown>> = {},
 ): KindSettings {
   return { source, secrets, options };
+}
+
+/** What the sample of a provider adds to a request when it signs it. */
+export function signAs(
+  { sign }: Pick<Sample, "sign">,
+  { url, headers, body, receivedAt: at }: ArrivedRequest,
+  secret: string,
+  options: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, string>> {
+  const given = headers as Readonly<Record<string, string>>;
+  return sign?.({ url, headers: given, body, at, id: "sample-1" }, { secret, options }).headers ?? {};
+}
+
+/** As `arrive`, signed as the sample of the provider says. */
+export function arriveSigned(
+  sample: Pick<Sample, "sign">,
+  source: string,
+  secret: string,
+  parts: Parts,
+  options?: Readonly<Record<string, unknown>>,
+): ArrivedRequest {
+  const request = arrive(source, parts);
+  return { ...request, headers: { ...request.headers, ...signAs(sample, request, secret, options) } };
 }
 
 /** Of a request whose signature stands in its body. */

@@ -7,6 +7,7 @@ import { until } from "../support/api-client.ts";
 import { createFaultyBroker, type Fault, type FaultyBroker } from "../support/brokers/faulty-broker.ts";
 import { BROKER_KINDS, connect, findConnection } from "../support/brokers/shared-queues.ts";
 import { publishLoad, type PublishedEvent } from "../support/brokers/publish-load.ts";
+import type { BrokerKind } from "../../src/domain/connection.ts";
 import type { BrokenPromises } from "../support/broken-promises.mjs";
 import { ADMIN_KEY, drained } from "../support/gateway-process.ts";
 import { keepGateway, type KeptGateway } from "../support/kept-gateway.ts";
@@ -18,7 +19,11 @@ import { readStoreFacts } from "../support/store-facts.ts";
 /** How often each fault happens, and a kill of the gateway after it. */
 const ROUNDS = sized({ short: 1, middle: 4, long: 12 });
 /** Messages before and after each. */
-const PER_FAULT = sized({ short: 120, middle: 300, long: 500 });
+const PER_FAULT = sized({ short: 80, middle: 300, long: 500 });
+const ALL_FAULTS = ["stopped", "killed", "emptied", "purged"] as const;
+const FAULTS = sized<readonly Fault["name"][]>({ short: ["stopped", "emptied"], middle: ALL_FAULTS, long: ALL_FAULTS });
+/** With Storage Queue each takes half a minute and more. */
+const CONTROLLED = sized<readonly BrokerKind[]>({ short: ["amqp"], middle: BROKER_KINDS, long: BROKER_KINDS });
 /** A message of Storage Queue that a gateway held when it was killed is hidden for half a minute. */
 const PATIENT_MS = 300_000;
 /** By what they are taken from. */
@@ -150,6 +155,12 @@ async function runFaults(
       const arrived = sink.arrivals.length;
       world.publish(PER_FAULT);
       await until(() => sink.arrivals.length > arrived + PER_FAULT / 4, PATIENT_MS, "deliveries after the fault");
+      if (broken !== undefined) {
+        // What is taken and not written yet is lost: so the control does not hang on the moment.
+        world.publish(PER_FAULT);
+        await until(() => ledger.length >= before + 3 * PER_FAULT, PATIENT_MS, "messages before the kill");
+        await until(async () => (await world.depth("stored")) === 0, PATIENT_MS, "that they are taken");
+      }
       await gateway.kill();
       broker.passHold();
       await until(() => ledger.length >= before + 2 * PER_FAULT, PATIENT_MS, "messages after the kill");
@@ -175,7 +186,7 @@ describe.each(BROKER_KINDS)("taking by %s under load", (kind) => {
 
   it("loses nothing that was taken, while the broker is stopped, killed and emptied and the gateway is killed", async (context) => {
     const run = await runFaults(await broker.open(context), (faults) =>
-      Array.from({ length: ROUNDS }, () => faults).flat(),
+      Array.from({ length: ROUNDS }, () => faults.filter(({ name }) => FAULTS.includes(name))).flat(),
     );
     const violations = checkAccounts(run);
     const deliveries = run.events.flatMap((event) => event.deliveries);
@@ -191,6 +202,7 @@ describe.each(BROKER_KINDS)("taking by %s under load", (kind) => {
     expect(run.lostByBroker).toBeLessThan(run.sent.length / 2);
   });
 
+  if (!CONTROLLED.includes(kind)) return;
   it("is a test that can fail: a message that is acknowledged before the commit is lost", async (context) => {
     const stopped = (faults: readonly Fault[]) => faults.filter(({ name }) => name === "stopped");
     const run = await runFaults(await broker.open(context), stopped, { answerBeforeCommit: true, commitLate: true });

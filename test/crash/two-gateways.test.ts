@@ -16,13 +16,14 @@ import type { BrokenPromises } from "../support/broken-promises.mjs";
 import { drained } from "../support/gateway-process.ts";
 import { keepGateway, type KeptGateway } from "../support/kept-gateway.ts";
 import { sized } from "../support/proof-size.ts";
-import { openRecordingSink } from "../support/recording-sink.ts";
+import { openRecordingSink, type RecordingSink } from "../support/recording-sink.ts";
 import { count, report } from "../support/report.ts";
 import { readStoreFacts } from "../support/store-facts.ts";
 
-const WEBHOOKS = sized({ short: 200, middle: 2000, long: 2000 });
+const WEBHOOKS = sized({ short: 120, middle: 2000, long: 2000 });
 /** Of each of the two. */
-const KILLS = sized({ short: 2, middle: 20, long: 20 });
+const KILLS = sized({ short: 1, middle: 20, long: 20 });
+const CONTROL_WEBHOOKS = sized({ short: 100, middle: 200, long: 200 });
 const SENDERS = 8;
 /** The receiver refuses one attempt in so many: what comes after it must wait for its turn. */
 const REFUSES_EVERY = 7;
@@ -145,13 +146,24 @@ async function post(vps: KeptGateway, one: Sent): Promise<boolean> {
   }
 }
 
+function refuseSome(before: number): number {
+  return before % REFUSES_EVERY === 0 ? 503 : 200;
+}
+
+/** What is refused stays in the queue: so a control does not depend on the moment of a kill. */
+async function untilHeld(sink: RecordingSink): Promise<void> {
+  sink.answerWith(503);
+  const before = sink.arrivals.length;
+  await until(() => sink.arrivals.length > before, PATIENT_MS, "a delivery that is refused");
+}
+
 let runs = 0;
 
 async function run(context: TestContext, name: keyof typeof QUEUES_BETWEEN, options: RunOptions): Promise<Run> {
   const { kills, webhooks = WEBHOOKS, messageKey, brokenVps, brokenHome } = options;
   const between = await QUEUES_BETWEEN[name](context);
   const sink = await openRecordingSink();
-  sink.answerWith((before) => (before % REFUSES_EVERY === 0 ? 503 : 200));
+  sink.answerWith(refuseSome);
   const configs = configsOf(between, sink.urlOf("n8n"), messageKey);
   const folder = join(root, String(++runs));
   const vps = await keepGateway(join(folder, "vps"), configs.vps, brokenVps);
@@ -168,7 +180,10 @@ async function run(context: TestContext, name: keyof typeof QUEUES_BETWEEN, opti
     const moments = Array.from({ length: 2 * kills }, () => Math.random() * last).sort((a, b) => a - b);
     for (const [index, moment] of moments.entries()) {
       await until(() => sent.length + arrived() >= moment, PATIENT_MS, "more webhooks");
-      await (index % 2 === 0 ? vps : home).kill();
+      const killed = index % 2 === 0 ? vps : home;
+      if (killed === home && brokenHome !== undefined) await untilHeld(sink);
+      await killed.kill();
+      sink.answerWith(refuseSome);
     }
     await sending;
     // What has left the VPS stays in the queue until home has delivered it.
@@ -273,7 +288,7 @@ describe("a gateway on a VPS and one at home, with a queue between them", () => 
   it("is a test that can fail: a home gateway that does not know a message again stores it twice", async (context) => {
     const ended = await run(context, "Azure Service Bus with sessions", {
       kills: 2,
-      webhooks: 200,
+      webhooks: CONTROL_WEBHOOKS,
       messageKey: MESSAGE_KEY,
       brokenHome: { forgetDedupe: true },
     });
@@ -284,7 +299,7 @@ describe("a gateway on a VPS and one at home, with a queue between them", () => 
   it("is a test that can fail: a VPS that answers before it has written loses webhooks", async (context) => {
     const ended = await run(context, "Azure Service Bus with sessions", {
       kills: 2,
-      webhooks: 200,
+      webhooks: CONTROL_WEBHOOKS,
       brokenVps: { answerBeforeCommit: true, commitLate: true },
     });
     tell("control that answers too early", 2, ended);
@@ -294,7 +309,7 @@ describe("a gateway on a VPS and one at home, with a queue between them", () => 
   it("is a test that can fail: without ordering keys webhooks pass each other", async (context) => {
     const ended = await run(context, "Azure Service Bus with sessions", {
       kills: 0,
-      webhooks: 200,
+      webhooks: CONTROL_WEBHOOKS,
       brokenVps: { ignoreOrder: true },
     });
     tell("control without order", 0, ended);

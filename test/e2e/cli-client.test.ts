@@ -279,7 +279,7 @@ describe("keys and addresses", () => {
     const nobody = await folder.run(["status", "--url", "http://127.0.0.1:2"]);
     expect(nobody.stderr).toMatch(/^posthorn: Cannot reach a gateway at http:\/\/127\.0\.0\.1:2 .*posthorn start.*\n$/);
     const other = await folder.run(["status", "--url", sink.url]);
-    expect(other.stderr).toMatch(/^posthorn: What answers at .* is no Posthorn gateway.*\n$/);
+    expect(other.stderr).toMatch(/^posthorn: Another service answers at .*, not a Posthorn gateway.*\n$/);
     expect([wrong.exitCode, nobody.exitCode, other.exitCode]).toEqual([1, 1, 1]);
   });
 });

@@ -1,4 +1,5 @@
 import { DatabaseSync } from "@photostructure/sqlite";
+import { createServer } from "node:http";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -10,7 +11,7 @@ import { PROJECT_ROOT } from "../support/sample-checkout.ts";
 
 interface Finding {
   check: string;
-  result: "ok" | "warn" | "fail";
+  result: "ok" | "warning" | "problem";
   detail: string;
 }
 
@@ -101,7 +102,7 @@ describe("posthorn doctor", () => {
     return { exitCode, checks: (JSON.parse(stdout) as { checks: Finding[] }).checks };
   }
   const failed = (checks: readonly Finding[]): string[] =>
-    checks.filter(({ result }) => result === "fail").map(({ check }) => check);
+    checks.filter(({ result }) => result === "problem").map(({ check }) => check);
 
   it("finds nothing wrong before the first start, and makes nothing", async () => {
     const { exitCode, checks } = await examine();
@@ -117,7 +118,7 @@ describe("posthorn doctor", () => {
     expect(exitCode).toBe(0);
     const details = checks.map(({ result, check, detail }) => `${result} ${check} ${detail}`);
     expect(details).toContainEqual(expect.stringMatching(/^ok gateway \S+ is ready; sync FULL$/));
-    expect(details).toContainEqual(expect.stringMatching(/^ok database \S+ \(.*\) is sound; SQLite \S+, journal wal$/));
+    expect(details).toContainEqual(expect.stringMatching(/^ok store \S+ \(.*\) is sound; SQLite \S+, journal wal$/));
     expect(details).toContainEqual(expect.stringContaining("the counters agree with the rows"));
     expect((await gateway.stop()).exitCode).toBe(0);
     expect((await examine()).checks).toContainEqual({
@@ -134,7 +135,7 @@ describe("posthorn doctor", () => {
     await writeFile(file, damaged);
     const { exitCode, checks } = await examine();
     expect(exitCode).toBe(1);
-    expect(failed(checks)).toContain("database");
+    expect(failed(checks)).toContain("store");
     expect((await readFile(file)).equals(damaged)).toBe(true);
   });
 
@@ -159,17 +160,47 @@ describe("posthorn doctor", () => {
     await writeFile(join(folder.path, "posthorn.yaml"), yaml);
     const declared = await examine();
     expect(declared.checks).toContainEqual(
-      expect.objectContaining({ result: "fail", detail: expect.stringContaining("the declared source new") }),
+      expect.objectContaining({ result: "problem", detail: expect.stringContaining("the declared source new") }),
     );
     const { exitCode, stderr } = await folder.run(["start", "--port", "0"]);
     expect([exitCode, stderr]).toEqual([3, expect.stringContaining("secrets[0]: has 10 bytes")]);
+  });
+
+  it("looks at a gateway by its address, and says when there is none or another service", async () => {
+    const gateway = await folder.startGateway();
+    const { exitCode, checks } = await examine(["--url", gateway.url], { POSTHORN_PORT: "0" });
+    expect([exitCode, failed(checks)]).toEqual([0, []]);
+    expect(checks).toContainEqual({
+      check: "versions",
+      result: "ok",
+      detail: expect.stringContaining("the gateway has the version of this command"),
+    });
+    const port = new URL(gateway.url).port;
+    await gateway.stop();
+    expect(failed((await examine(["--url", gateway.url])).checks)).toEqual(["gateway"]);
+    const other = createServer((_request, response) => response.end("hello"));
+    await new Promise<void>((resolve) => other.listen(Number(port), "127.0.0.1", () => resolve()));
+    const found = await examine([], { POSTHORN_PORT: port });
+    await new Promise((resolve) => other.close(resolve));
+    expect([found.exitCode, failed(found.checks)]).toEqual([1, ["port"]]);
+  });
+
+  it("says on which line of the file the configuration is wrong, and where the TLS files are not", async () => {
+    await writeFile(join(folder.path, "posthorn.yaml"), "port: 1\nprot: 2\nlog_level: loud\n");
+    const two = await examine();
+    expect(two.checks.filter(({ check }) => check === "configuration").map(({ detail }) => detail)).toEqual([
+      expect.stringContaining("posthorn.yaml:2:1"),
+      expect.stringContaining("posthorn.yaml:3:"),
+    ]);
+    await writeFile(join(folder.path, "posthorn.yaml"), "tls_cert: none.pem\ntls_key: none.pem\n");
+    expect(failed((await examine()).checks)).toEqual(["configuration", "configuration"]);
   });
 
   it("finds a disk that is too full, and a wrong configuration", async () => {
     await (await folder.startGateway()).stop();
     const full = await examine([], { POSTHORN_DISK_MIN_FREE_BYTES: String(2 ** 52) });
     expect(full.exitCode).toBe(1);
-    expect(failed(full.checks)).toEqual(["data dir"]);
+    expect(failed(full.checks)).toEqual(["disk"]);
     const wrong = await examine([], { POSTHORN_PORT: "many" });
     expect(wrong.exitCode).toBe(1);
     expect(failed(wrong.checks)).toEqual(["configuration"]);

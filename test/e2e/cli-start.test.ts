@@ -52,16 +52,25 @@ describe("posthorn start", () => {
     const command = `exec ${process.execPath} ${LAUNCHER} start --port 0`;
     const terminal = startCommand("script", ["-qec", command, "/dev/null"], folder.path, {});
     const isThere = await Promise.race([
-      terminal.printed("Ctrl+C").then(() => true),
+      terminal.printed("export POSTHORN_API_KEY").then(() => true),
       terminal.finished.catch(() => false),
     ]);
     if (isThere !== true) return skipBecause(context, "there is no script(1) to make a terminal with");
+    const url = /address\s+(http:\S+)/.exec(terminal.output().stdout)?.[1] ?? "";
+    await fetch(`${url}/webhook/hello/secret-path?token=secret`, { method: "POST", body: "{}" });
+    await terminal.printed("in  POST /webhook/hello 202");
     terminal.child.stdin?.write("\u0003");
     const { exitCode, stdout } = await terminal.finished;
     expect(exitCode).toBe(0);
     expect(stdout.match(/admin key\s+phk_[\w-]{43}/g)).toHaveLength(1);
     expect(stdout).toMatch(/INFO +gateway is listening/);
-    expect(stdout).toMatch(/next\s+in another terminal: export POSTHORN_API_KEY=phk_/);
+    expect(stdout).toMatch(/data\s+\S+\/data\s/);
+    expect(stdout).not.toContain("secret");
+    // The folder is for what somebody puts there.
+    await expect(stat(join(folder.path, "validations"))).rejects.toThrow("ENOENT");
+    expect(stdout).toMatch(/next\s+in another terminal\s+export POSTHORN_API_KEY=phk_/);
+    const banner = stdout.split(/\r?\n/).filter((line) => /^ {2}(?!data)/.test(line));
+    expect(banner.filter((line) => line.length > 80)).toEqual([]);
     expect(stdout).toMatch(/API reference\s+http:\/\/127\.0\.0\.1:\d+\/docs/);
     await expect(stat(dataFile("admin.key"))).rejects.toThrow("ENOENT");
   });
@@ -192,6 +201,25 @@ describe("a start that cannot work", () => {
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^posthorn: The database \S+ is damaged .*\n$/);
     expect((await readFile(dataFile("posthorn.db"))).equals(damaged)).toBe(true);
+  });
+
+  it.each([
+    [
+      "url",
+      `subscriptions:\n  - { name: a, url: "ht!tp:/x", events: ["#"] }`,
+      "posthorn.yaml:2:21 subscriptions[0].url (a): ",
+    ],
+    ["kind", "sources:\n  - { name: a, kind: nosuch }", "posthorn.yaml:2:22 sources[0].kind (a): "],
+    [
+      "template",
+      `subscriptions:\n  - { name: a, url: "https://e.example", events: ["#"],\n      template: { body: "{{ x" } }`,
+      "posthorn.yaml:3:25 subscriptions[0].template.body (a): ",
+    ],
+  ])("names the line of a declared %s that only the gateway can judge, and ends with 3", async (_, yaml, place) => {
+    await writeFile(join(folder.path, "posthorn.yaml"), yaml);
+    const { exitCode, stderr } = await folder.run(["start", "--port", "0"]);
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain(`posthorn: The configuration is not valid: ${place}`);
   });
 
   it("lists everything that is wrong with the configuration, and ends with 3", async () => {

@@ -10,6 +10,7 @@ import {
   createOrder,
   EXAMPLE_FOLDER,
   exampleEnvironment,
+  hasten,
   readStatus,
   send,
   type Sent,
@@ -18,12 +19,6 @@ import { openN8nServer, type N8nServer } from "../support/n8n-server.ts";
 import { LAUNCHER } from "../support/run-cli.ts";
 import { runCommand } from "../support/run-command.ts";
 import { useAzurite } from "../support/services/shared.ts";
-
-/** The same preset, asked more often than once a minute. */
-const HASTY = `
-targets:
-  - { name: hasty, preset: n8n, url: "\${HOME_N8N_URL}", health_interval_s: 0.2, idle_wait_s: 0.2 }
-`;
 
 let folders: string[];
 let n8n: N8nServer;
@@ -77,7 +72,7 @@ describe("the gateways of the example on a VPS and at home", () => {
     expect(declared).toMatchObject({ exitCode: 0 });
     const [vpsUrl, homeUrl] = await Promise.all([
       start(vps),
-      start(copyAs("home.yaml", (yaml) => yaml.replaceAll("target: n8n", "target: hasty") + HASTY)),
+      start(copyAs("home.yaml", (yaml) => hasten(yaml, "HOME_N8N_URL"))),
     ]);
     await until(async () => (await readStatus(homeUrl)).mode === "QUEUE", undefined, "the mode QUEUE at home");
 

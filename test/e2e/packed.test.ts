@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,7 +8,22 @@ import { PROJECT_ROOT } from "../support/sample-checkout.ts";
 const KEY = "test-admin-key-0123456789";
 const XSD = `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="o" type="xs:int"/></xs:schema>`;
 
+/** Those of the manifest that somebody looks for who finds the package in a registry. */
+const METADATA = [
+  "description",
+  "keywords",
+  "homepage",
+  "bugs",
+  "repository",
+  "license",
+  "engines",
+  "bin",
+  "exports",
+  "types",
+];
+
 let folder: string;
+let packedFiles: string[];
 let installed: string;
 let gateway: Running;
 let url: string;
@@ -19,6 +34,7 @@ beforeAll(async () => {
   installed = join(folder, "node_modules/posthorn");
   const packed = await runCommand("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], PROJECT_ROOT);
   const [{ files }] = JSON.parse(packed.stdout) as [{ files: { path: string }[] }];
+  packedFiles = files.map(({ path }) => path);
   for (const { path } of files) await cp(join(PROJECT_ROOT, path), join(installed, path));
   const manifest = JSON.parse(await readFile(join(PROJECT_ROOT, "package.json"), "utf8")) as {
     dependencies: Record<string, string>;
@@ -48,7 +64,43 @@ async function send(method: string, path: string, body?: string, type = "applica
   return [answer.status, await answer.text()];
 }
 
+/** What only those who work on it need. */
+function findDevelopmentFiles(paths: readonly string[]): string[] {
+  const allowed = [
+    /^(README|CHANGELOG)\.md$/,
+    /^(LICENSE|package\.json|posthorn\.example\.yaml)$/,
+    /^bin\/(posthorn\.js|command\.js|command\.d\.ts)$/,
+    /^docs\/[\w-]+(\/[\w-]+)*\.(md|json|svg|png)$/,
+    /^deploy\/[\w.-]+\/[\w.-]+\.(json|ya?ml)$/,
+    /^dist\/(THIRD-PARTY-LICENCES\.txt|.*\.js|store\/migrations\/\w+\/\w+\.sql)$/,
+  ];
+  return paths.filter((path) => !allowed.some((pattern) => pattern.test(path)));
+}
+
 describe("the package", () => {
+  it("says of itself all that a registry shows, and what is true", async () => {
+    const manifest = JSON.parse(await readFile(join(installed, "package.json"), "utf8")) as Record<string, unknown>;
+    for (const name of METADATA) expect([name, manifest[name]]).toEqual([name, expect.anything()]);
+    const { exports, types, repository } = manifest as {
+      exports: { ".": { types: string; default: string } };
+      types: string;
+      repository: { url: string };
+    };
+    expect(repository.url).toMatch(/^git\+https:\/\/.*\.git$/);
+    for (const path of [types, exports["."].types, exports["."].default]) {
+      expect(packedFiles).toContain(path.replace(/^\.\//, ""));
+    }
+    const script = "import('posthorn').then(({ command, version }) => console.log(JSON.stringify([command, version])))";
+    const { stdout } = await runCommand(process.execPath, ["-e", script], folder);
+    expect(JSON.parse(stdout)).toEqual([join(installed, "bin/posthorn.js"), manifest["version"]]);
+  });
+
+  it("has no files of development", () => {
+    expect(findDevelopmentFiles(packedFiles)).toEqual([]);
+    const others = ["test/unit/a.test.ts", "src/gateway.ts", "dist/chunks/a.js.map", "bench/run.mjs", ".env"];
+    expect(findDevelopmentFiles([...others, "README.md"])).toEqual(others);
+  });
+
   it("brings the licences of all packages that are bundled, and of no others", async () => {
     const licences = await readFile(join(installed, "dist/THIRD-PARTY-LICENCES.txt"), "utf8");
     for (const name of ["fastify", "typebox", "pino", "yaml", "commander", "ajv", "prom-client", "re2js"]) {
@@ -93,6 +145,23 @@ describe("the package", () => {
     expect(wrong).toEqual([422, expect.stringContaining('"field":"url"')]);
   });
 
+  it("says which package of Azure is to be installed where one is wanted", async () => {
+    const connectionString = "AccountName=a;AccountKey=aaaa;QueueEndpoint=http://127.0.0.1:1/a";
+    const connections = [{ name: "default", kind: "azure-storage-queue", connection_string: connectionString }];
+    const sources = [{ name: "home", kind: "azure-storage-queue", options: { queue: "webhooks" } }];
+    await writeFile(join(folder, "queues.yaml"), JSON.stringify({ connections, sources }));
+    const posthorn = join(installed, "bin/posthorn.js");
+    for (const act of ["declare", "check"]) {
+      const args = [posthorn, "queue", act, "--config", "queues.yaml"];
+      expect(await runCommand(process.execPath, args, folder)).toMatchObject({
+        exitCode: 1,
+        stdout:
+          'fail  azure-storage-queue default: The package "@azure/storage-queue" is not installed. Run `npm install ' +
+          "@azure/storage-queue@12.30.0` beside Posthorn.\n",
+      });
+    }
+  });
+
   it("has all commands", async () => {
     const posthorn = join(installed, "bin/posthorn.js");
     const env = { POSTHORN_URL: url, POSTHORN_API_KEY: KEY };
@@ -101,5 +170,6 @@ describe("the package", () => {
       expect([args, await run(...args)]).toMatchObject([args, { exitCode: 0 }]);
     }
     expect(await run("backup", "copy.tar.gz")).toMatchObject({ exitCode: 0 });
+    expect(await run("bench", "--seconds", "2", "--json")).toMatchObject({ exitCode: 0 });
   });
 });

@@ -1,7 +1,7 @@
-import { DatabaseSync } from "@photostructure/sqlite";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readEventLog as readLog } from "../../examples/smartsheet-adapter/figures.ts";
 import { createApiClient, until, type ApiClient, type ShownEvent } from "../support/api-client.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { openCliFolder, type CliFolder, type RunningGateway } from "../support/run-cli.ts";
@@ -98,14 +98,7 @@ function takenBy(sheetId: string, isTaken: (index: number) => boolean = () => tr
 
 const eventsOf = async () => (await api.get("/api/v1/events?source=smartsheet&limit=500")).json["data"] as ShownEvent[];
 
-function readEventLog(): { event_id: string; status: string; event_type: string }[] {
-  const db = new DatabaseSync(join(folder.path, "data/posthorn.db"), { readOnly: true });
-  try {
-    return db.prepare("select event_id, event_type, status from event_log where source = 'smartsheet'").all();
-  } finally {
-    db.close();
-  }
-}
+const readEventLog = () => readLog(join(folder.path, "data/posthorn.db"));
 
 describe("the Smartsheet adapter", () => {
   it("registers every sheet of its manifest, and changes nothing when it does so again", async () => {

@@ -37,7 +37,7 @@ interface Said {
   service: string;
 }
 
-/** What a user installs beside the gateway, and the file of docs/tracing.md. */
+/** What a user installs beside the gateway, and the file of docs/how-to/tracing.md. */
 async function openFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "posthorn-spans-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -47,7 +47,7 @@ async function openFolder(): Promise<string> {
   for (const name of OWN) await symlink(join(PROJECT_ROOT, "node_modules/@opentelemetry", name), join(packages, name));
   await writeFile(join(exporter, "package.json"), '{ "type": "module", "exports": "./index.js" }');
   await writeFile(join(exporter, "index.js"), EXPORTER);
-  const page = await readFile(join(PROJECT_ROOT, "docs/tracing.md"), "utf8");
+  const page = await readFile(join(PROJECT_ROOT, "docs/how-to/tracing.md"), "utf8");
   const [, example = ""] = /```js\n([^]*?)```/.exec(page) ?? [];
   await writeFile(join(folder, "otel.mjs"), example);
   return folder;
@@ -84,7 +84,7 @@ async function deliverOne(isTraced: boolean): Promise<{ sent: string; spans: Sai
 }
 
 describe("the built gateway", () => {
-  it("records spans with the SDK of docs/tracing.md, which has another copy of the API", async () => {
+  it("records spans with the SDK of docs/how-to/tracing.md, which has another copy of the API", async () => {
     const { sent, spans, gateway } = await deliverOne(true);
     expect(gateway.output().stdout).toContain("an OpenTelemetry SDK is loaded");
     const [accept, deliver] = ["accept webhook.shop", "deliver books"].map((name) =>

@@ -22,6 +22,14 @@ import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { ALERTING, STEADY_ALERT, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { watchRoutes } from "../support/watch-routes.ts";
 
+const USUAL_VERBS = new Set(
+  (
+    "Acknowledge Cancel Check Close Confirm Create Delete End Erase Export Follow Get Import List Mute Pause Plan Preview " +
+    "Publish Purge Recover Register Replay Requeue Resume Retry Revoke Roll Rotate Run Search Send Set Show Test Unmute " +
+    "Update Verify"
+  ).split(" "),
+);
+
 const watch = watchRoutes();
 let gateway: TestGateway;
 let sink: SinkServer;
@@ -98,6 +106,12 @@ describe("the OpenAPI document", () => {
     const described = AREAS.flatMap(({ operations }) => Object.keys(operations));
     const left = described.filter((name) => !known.has(name.replaceAll(/:([a-z_]+)/g, "{$1}").replace("*", "{path}")));
     expect(left).toEqual([]);
+  });
+
+  it("titles every operation with what it does, in the usual word", () => {
+    const isUsual = ({ summary = "" }: ApiOperation) => USUAL_VERBS.has(summary.split(" ", 1)[0] ?? "");
+    expect(document.operations.filter((one) => !isUsual(one)).map(({ name, summary }) => [name, summary])).toEqual([]);
+    expect(isUsual({ ...(document.operations[0] as ApiOperation), summary: "Make a subscription" })).toBe(false);
   });
 
   it("would miss what a new route lacks, and says what to add where", () => {
@@ -209,6 +223,8 @@ describe("GET /docs", () => {
     expect(headers.get("content-security-policy")).toMatch(
       /^default-src 'none'; style-src 'sha256-[^ ]+'; script-src 'self'/,
     );
+    expect(headers.get("content-security-policy")).toMatch(/; connect-src 'self'; .*form-action 'none'/);
+    expect(headers.get("content-security-policy")).not.toContain("unsafe");
     expect(text).not.toMatch(/(src|href)="(https?:)?\/\//);
     expect(text).not.toMatch(/<script(?![^>]* src="\/docs\/page\.js")|\son[a-z]+=|style="/);
     const script = await gateway.as(undefined).get("/docs/page.js");

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, type TestContext } from "vitest";
 import { writeMessage } from "../../src/brokers/message.ts";
 import { until } from "../support/api-client.ts";
 import { findFreePort } from "../support/free-port.ts";
+import { readStoreId } from "../support/read-store-id.ts";
 import { useRabbitMq } from "../support/services/shared.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
@@ -98,7 +99,7 @@ describe("a queue of RabbitMQ as a source", () => {
     await gateway.subscribe({ name: "all", url: sink.url });
     await declare();
     // Its own id, as a message of it would say.
-    const own = await ownStoreId(gateway);
+    const own = readStoreId(gateway.dataDir);
     const send = (headers: Record<string, string | number>) =>
       channel.sendToQueue(queue, Buffer.from("{}"), {
         messageId: randomUUID(),
@@ -176,18 +177,6 @@ describe("a queue of RabbitMQ as a source", () => {
   });
 });
 
-/** A gateway says its id only in what it sends: it is read from its store. */
-async function ownStoreId(gateway: TestGateway): Promise<string> {
-  const { DatabaseSync } = await import("@photostructure/sqlite");
-  const db = new DatabaseSync(`${gateway.dataDir}/posthorn.db`, { readOnly: true });
-  try {
-    const row = db.prepare("select value from meta where key = 'store_id'").get() as { value: unknown };
-    return String(row.value);
-  } finally {
-    db.close();
-  }
-}
-
 describe("a source at a broker", () => {
   it("is made by admins of the whole gateway only, and by nobody for a connection that is not there", async () => {
     const gateway = await startTestGateway({ env: { AMQP_URL: "amqp://127.0.0.1:1/", ANY_SOURCE: false } });
@@ -224,6 +213,16 @@ describe("a source at a broker", () => {
     expect((await gateway.get("/status")).json).toMatchObject({
       health: "error",
       connections: [{ reason: expect.stringMatching(/cannot be reached: connection refused/) }],
+      sources: [
+        { name: "bus", health: "error", reason: expect.stringMatching(/cannot be reached: connection refused/) },
+      ],
+    });
+    // Where its broker is concerns those who run the gateway.
+    const bound = gateway.as(await gateway.createKey(["admin"], "default"));
+    expect((await bound.get("/status")).json).toMatchObject({
+      health: "error",
+      connections: [],
+      sources: [{ name: "bus", health: "error", reason: "nothing can be taken from its queue now" }],
     });
     const lines = gateway.log.filter(({ msg }) => msg === "a broker is away, trying again");
     expect(lines).toMatchObject([{ kind: "amqp", connection: "default" }]);

@@ -131,7 +131,9 @@ describe("what the configuration declares", () => {
   it("that clashes with a name made by API says so in one line, and changes nothing", async () => {
     const gateway = await startTestGateway();
     await gateway.subscribe({ name: "warehouse", url: "http://127.0.0.1:9/" });
-    await expect(gateway.reload(subscriptions("http://127.0.0.1:9/"))).rejects.toMatchObject({ code: "conflict" });
+    await expect(gateway.reload(subscriptions("http://127.0.0.1:9/"))).rejects.toMatchObject({
+      code: "config_invalid",
+    });
     expect(await find(gateway, "warehouse")).toMatchObject({ managed_by: "api" });
     await gateway.close();
   });

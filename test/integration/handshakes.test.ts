@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../support/api-client.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
@@ -130,7 +131,9 @@ describe("handshakes of destinations", () => {
 
   async function deliver(answer: object, more: object = {}) {
     const type = `kind-${++number}.made`;
-    await gateway.subscribe({
+    const before = sink.requests.length;
+    sink.answerWith({ status: 200, ...answer });
+    const { id: subscription } = await gateway.subscribe({
       name: `d-${number}`,
       url: `${sink.url}/${number}`,
       events: [type],
@@ -138,17 +141,31 @@ describe("handshakes of destinations", () => {
       retry_policy: { delays_s: [] },
       ...more,
     });
-    const before = sink.requests.length;
-    sink.answerWith({ status: 200, ...answer });
+    await until(async () => (await resultOf(subscription))["status"] !== "pending");
+    const early = { ...(await resultOf(subscription)), sent: sink.requests.slice(before).map(({ method }) => method) };
     const { json } = await gateway.publish({ event_type: type, payload: {} });
     const id = String(json["event_id"]);
     await expect.poll(async () => (await gateway.deliveryOf(id)).status, { timeout: 20_000 }).toMatch(/delivered|dead/);
-    return { delivery: await gateway.deliveryOf(id), requests: sink.requests.slice(before), type };
+    return { early, delivery: await gateway.deliveryOf(id), requests: sink.requests.slice(before), type };
   }
 
-  it("are made once, before anything is sent", async () => {
+  async function resultOf(subscription: string): Promise<Record<string, unknown>> {
+    const { json } = await gateway.get(`/api/v1/subscriptions/${subscription}`);
+    return json["handshake_result"] as Record<string, unknown>;
+  }
+
+  it("are made once, when the subscription is made, before anything is sent", async () => {
     const headers = { "webhook-allowed-origin": "gateway.example.com", "webhook-allowed-rate": "100" };
-    const { delivery, requests, type } = await deliver({ headers }, { rate_limit: 60, headers: { "X-Key": "k-1" } });
+    const { early, delivery, requests, type } = await deliver(
+      { headers },
+      { rate_limit: 60, headers: { "X-Key": "k-1" } },
+    );
+    expect(early).toEqual({
+      status: "accepted",
+      answered_at: expect.any(String) as string,
+      error: null,
+      sent: ["OPTIONS"],
+    });
     expect(delivery.status).toBe("delivered");
     expect(requests.map(({ method }) => method)).toEqual(["OPTIONS", "POST"]);
     expect(requests[0]?.headers).toMatchObject({
@@ -171,8 +188,33 @@ describe("handshakes of destinations", () => {
       /allows 30 requests a minute; set rate_limit to 30 or less/,
     ],
   ])("that are not answered let nothing through: %j", async (answer, error) => {
-    const { delivery, requests } = await deliver(answer);
-    expect(requests.map(({ method }) => method)).toEqual(["OPTIONS"]);
+    const { early, delivery, requests } = await deliver(answer);
+    expect(early).toMatchObject({ status: "refused", error: expect.stringMatching(error) as string });
+    // Asked again by the attempt.
+    expect(requests.map(({ method }) => method)).toEqual(["OPTIONS", "OPTIONS"]);
     expect(delivery).toMatchObject({ status: "dead", last_error: expect.stringMatching(error) });
+  });
+
+  it("are asked for again by a change, and by the first event where that decides the URL", async () => {
+    sink.answerWith({ status: 405 });
+    const settings = { url: `${sink.url}/late`, events: ["late.made"], handshake: "cloudevents" };
+    const { id } = await gateway.subscribe({ name: "late", ...settings });
+    await until(async () => (await resultOf(id))["status"] === "refused");
+    expect(
+      gateway.log.find(({ msg, subscription }) => msg === "deliveries reach nobody" && subscription === "late"),
+    ).toBeDefined();
+    sink.answerWith({ status: 200, headers: { "webhook-allowed-origin": "*" } });
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ description: "they are ready now" });
+    await gateway.request("PATCH", `/api/v1/subscriptions/${id}`, { headers, body });
+    await until(async () => (await resultOf(id))["status"] === "accepted");
+
+    const open = { ...settings, name: "by source", url: `${sink.url}/{source}` };
+    const { id: bySource } = await gateway.subscribe(open);
+    expect(await resultOf(bySource)).toEqual({ status: "pending", answered_at: null, error: null });
+    await gateway.publish({ event_type: "late.made", source: "shop", payload: {} });
+    await until(async () => (await resultOf(bySource))["status"] === "accepted");
+    const { json } = await gateway.post("/api/v1/subscriptions", { name: "plain", url: sink.url, events: ["x.y"] });
+    expect(json["handshake_result"]).toBeUndefined();
   });
 });

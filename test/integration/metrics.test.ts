@@ -46,8 +46,8 @@ describe("the metrics of a running gateway", () => {
   const valueOf = (series: string) =>
     Number(new RegExp(`^${series.replaceAll(/[{}"().]/g, String.raw`\$&`)} (\\S+)$`, "m").exec(text)?.[1]);
 
-  it("are those that docs/metrics.md tells of, each with its type, and no others", () => {
-    const page = readFileSync("docs/metrics.md", "utf8");
+  it("are those that docs/reference/metrics.md tells of, each with its type, and no others", () => {
+    const page = readFileSync("docs/reference/metrics.md", "utf8");
     const documented = [...page.matchAll(/^\| `(\w+)` \| (\w+) \|/gm)].map(([, name = "", type = ""]) => ({
       name,
       type,

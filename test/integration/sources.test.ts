@@ -202,7 +202,7 @@ describe("sources by API", () => {
     await gateway.reload(YAML.replace("secret-of-the-file-0123", "another-of-the-file-4567"));
     expect((await signed("filed", NEXT)).status).toBe(401);
     expect((await signed("filed", "another-of-the-file-4567")).status).toBe(200);
-    await expect(gateway.reload("sources: [{ name: gated }]")).rejects.toMatchObject({ code: "conflict" });
+    await expect(gateway.reload("sources: [{ name: gated }]")).rejects.toMatchObject({ code: "config_invalid" });
     await gateway.reload(YAML);
   });
 

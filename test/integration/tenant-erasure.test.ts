@@ -182,6 +182,46 @@ describe("the erasure of a tenant", () => {
     expect(onDatabase(gateway, findTables)).toEqual(["bodies"]);
   });
 
+  it("lets nothing be made or changed for the tenant while it runs, and everything when it is over", async () => {
+    const { gateway, sinkUrl } = await open();
+    await fill(gateway, sinkUrl);
+    await gateway.subscribe({ name: "of others", url: sinkUrl });
+    // It rests after each step until the clock goes on.
+    const goOn = gateway.holdClock();
+    await gateway.post(`/api/v1/tenants/${TENANT}/erase`, { confirm: TENANT });
+    const tenant_id = TENANT;
+    const headers = { "content-type": "application/json" };
+    const send = (method: string, path: string, body: object) =>
+      gateway.request(method, path, { headers, body: JSON.stringify(body) });
+    const tries = {
+      status: () => send("PATCH", `/api/v1/tenants/${TENANT}`, { status: "active" }),
+      settings: () => send("PUT", `/api/v1/tenants/${TENANT}`, { name: "Acme" }),
+      subscription: () =>
+        gateway.post("/api/v1/subscriptions", { tenant_id, name: "new", url: sinkUrl, events: ["*"] }),
+      key: () => gateway.post("/api/v1/keys", { name: "new", tenant_id, scopes: ["read"] }),
+      target: () => gateway.post("/api/v1/targets", { name: "new", tenant_id }),
+      source: () => gateway.post("/api/v1/sources", { name: "acme-new", tenant_id }),
+      replay: () => gateway.post("/api/v1/replays", { kind: "events", filter: { tenant_id, event_type: "a.b" } }),
+      deletion: () => gateway.request("DELETE", `/api/v1/tenants/${TENANT}`),
+    };
+    for (const [what, trying] of Object.entries(tries)) {
+      const { status, json } = await trying();
+      expect({ what, status, code: json["code"] }).toEqual({ what, status: 409, code: "conflict" });
+      if (what !== "deletion") expect(json["detail"]).toContain(`The tenant ${TENANT} is being erased`);
+    }
+    expect((await gateway.publish({ event_type: "a.b", tenant_id, payload: {} })).status).toBe(503);
+    // Others are not concerned.
+    await gateway.subscribe({ name: "another", url: sinkUrl });
+    expect((await gateway.get(`/api/v1/tenants/${TENANT}/erase`)).json["status"]).toBe("running");
+    goOn();
+    await erased(gateway);
+    expect(gateway.log.filter(({ level }) => level === "error")).toEqual([]);
+    expect((await tries.status()).json).toMatchObject({ status: "active", name: TENANT });
+    expect((await tries.subscription()).status).toBe(201);
+    expect((await tries.key()).status).toBe(201);
+    expect((await gateway.publish({ event_type: "a.b", tenant_id, payload: {} })).status).toBeLessThan(300);
+  });
+
   it("goes on after a stop, and is refused for default, for what the file declares and for nobody", async () => {
     const { gateway, sinkUrl } = await open();
     await fill(gateway, sinkUrl);

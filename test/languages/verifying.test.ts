@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sign } from "../../sdk/src/index.ts";
 import { skipBecause } from "../support/skip.ts";
 
-/** The functions of docs/verifying.md, run in their own languages against what the gateway sends. */
+/** The functions of docs/start/verify-a-delivery.md, run in their own languages against what the gateway sends. */
 
 interface Language {
   /** Asked whether the language is there. */
@@ -104,7 +104,7 @@ puts verify(File.binread("body"), JSON.parse(File.read("headers.json")), File.re
   },
 };
 
-const PAGE = readFileSync("docs/verifying.md", "utf8");
+const PAGE = readFileSync("docs/start/verify-a-delivery.md", "utf8");
 const BLOCKS = new Map(
   [...PAGE.matchAll(/^```\w+ (\S+)\n(.*?)^```$/gms)].map(([, file = "", code = ""]) => [file, code]),
 );

@@ -139,6 +139,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /api/v1/sources": { scope: "admin" },
   "GET /api/v1/sources/:name": { scope: "read" },
   "PUT /api/v1/sources/:name": { scope: "admin" },
+  "POST /api/v1/sources/:name/plan": { scope: "admin" },
   "PATCH /api/v1/sources/:name": { scope: "admin" },
   "DELETE /api/v1/sources/:name": { scope: "admin" },
   "POST /api/v1/sources/:name/pause": { scope: "admin" },
@@ -166,6 +167,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "GET /api/v1/subscriptions": { scope: "read" },
   "GET /api/v1/subscriptions/:id": { scope: "read" },
   "PUT /api/v1/subscriptions/:id": { scope: "admin" },
+  "POST /api/v1/subscriptions/:id/plan": { scope: "admin" },
   "PATCH /api/v1/subscriptions/:id": { scope: "admin" },
   "DELETE /api/v1/subscriptions/:id": { scope: "admin" },
   "GET /api/v1/subscriptions/:id/stats": { scope: "read" },
@@ -174,6 +176,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /api/v1/subscriptions/:id/pause": { scope: "admin" },
   "POST /api/v1/subscriptions/:id/resume": { scope: "admin" },
 
+  "POST /api/v1/subscriptions/:id/preview": { scope: "admin" },
   "POST /api/v1/subscriptions/:id/test": { scope: "admin" },
 
   "POST /api/v1/subscriptions/:id/rotate-secret": { scope: "admin" },
@@ -185,6 +188,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /api/v1/targets": { scope: "admin" },
   // Names are a tenant's own: a stranger makes one of that name for himself.
   "PUT /api/v1/targets/:name": { scope: "admin", stranger: "own" },
+  "POST /api/v1/targets/:name/plan": { scope: "admin", stranger: "own" },
   "PATCH /api/v1/targets/:name": { scope: "admin" },
   "DELETE /api/v1/targets/:name": { scope: "admin" },
   "GET /api/v1/targets/:name": { scope: "read" },
@@ -233,6 +237,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /api/v1/event-types/import": { scope: "admin", unbound: true },
   "GET /api/v1/event-types/:name": { scope: "read" },
   "PUT /api/v1/event-types/:name": { scope: "admin", unbound: true },
+  "POST /api/v1/event-types/:name/plan": { scope: "admin", unbound: true },
   "PATCH /api/v1/event-types/:name": { scope: "admin", unbound: true },
   "DELETE /api/v1/event-types/:name": { scope: "admin", unbound: true },
   "PUT /api/v1/event-types/:name/versions/:version": { scope: "admin", unbound: true },
@@ -257,6 +262,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /api/v1/tenants": { scope: "admin", unbound: true },
   "GET /api/v1/tenants/:id": { scope: "admin", unbound: true },
   "PUT /api/v1/tenants/:id": { scope: "admin", unbound: true },
+  "POST /api/v1/tenants/:id/plan": { scope: "admin", unbound: true },
   "PATCH /api/v1/tenants/:id": { scope: "admin", unbound: true },
   "DELETE /api/v1/tenants/:id": { scope: "admin", unbound: true },
   "POST /api/v1/tenants/:id/portal-link": { scope: "admin", unbound: true },
@@ -267,6 +273,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "GET /api/v1/keys": { scope: "admin" },
   "GET /api/v1/keys/:id": { scope: "admin" },
   "PUT /api/v1/keys/:id": { scope: "admin" },
+  "POST /api/v1/keys/:id/plan": { scope: "admin" },
   "PATCH /api/v1/keys/:id": { scope: "admin" },
   "DELETE /api/v1/keys/:id": { scope: "admin" },
 };

@@ -164,6 +164,7 @@ export async function openAlertWorld(options: AlertWorldOptions): Promise<AlertW
       createId,
       rules,
       everyMs: EVERY_MS,
+      isErasing: () => false,
       loadFacts: createFactsReader({
         ...gateway,
         store,

@@ -61,8 +61,8 @@ const START_PATIENCE_MS = 10 * 60_000;
 const OWNER = { email: "owner@example.com", firstName: "Ada", lastName: "Owner", password: "A-password-1" };
 
 export async function openRealN8n(folder: string): Promise<RealN8n> {
-  const { N8N_NODE: node, N8N_COMMAND: command } = process.env;
-  if (node === undefined || command === undefined) throw new Error("no n8n here: start with npm run proofs:n8n");
+  const { N8N_NODE: node = process.execPath, N8N_COMMAND: command } = process.env;
+  if (command === undefined) throw new Error("no n8n here: start with npm run proofs:n8n");
   mkdirSync(folder, { recursive: true });
   const port = await findFreePort();
   const brokerPort = await findFreePort();

@@ -7,13 +7,13 @@ import { openAmqpParked } from "./amqp-parked.ts";
 import { closeAmqp } from "./close-amqp.ts";
 import { openAmqpPublisher } from "./amqp-publisher.ts";
 import { openAmqpTaker } from "./amqp-taker.ts";
-import { checkTopology, declareTopology, type AmqpTopology } from "./topology.ts";
+import { checkTopology, declareTopology, type AmqpTopology, type TopologyFindings } from "./topology.ts";
 
 export interface AmqpConnection extends BrokerConnection {
   /** Makes what is missing. Rejects with a BrokerFault when something is there with other arguments. */
   declare(topology: AmqpTopology): Promise<void>;
-  /** What is missing or different, a sentence each. */
-  check(topology: AmqpTopology): Promise<string[]>;
+  /** Changes nothing. */
+  check(topology: AmqpTopology): Promise<TopologyFindings>;
 }
 
 export interface AmqpConnectionOptions {

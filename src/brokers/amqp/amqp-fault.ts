@@ -20,7 +20,8 @@ export function toConnectionFault(error: unknown, url: string): BrokerFault {
       `RabbitMQ at ${place} refuses the user or the password; correct them in the connection's url.`,
     );
   }
-  if (/NOT[-_]ALLOWED|530/.test(text)) {
+  // The client swallows what the broker says when it refuses to open the virtual host.
+  if (/NOT[-_]ALLOWED|530|Expected ConnectionOpenOk/.test(text)) {
     return new BrokerFault(
       "wrong_credentials",
       `RabbitMQ at ${place} has no such virtual host, or the user may not use it; correct the path of the url.`,
@@ -40,7 +41,10 @@ export function toChannelFault(error: unknown): BrokerFault {
   const text = readReply(error);
   switch (code) {
     case 403:
-      return new BrokerFault("wrong_credentials", `RabbitMQ does not allow it: ${text}. Give the user that right.`);
+      return new BrokerFault(
+        "not_allowed",
+        `RabbitMQ does not allow it: ${text}. Give the user that right with \`rabbitmqctl set_permissions\`.`,
+      );
     case 404:
       return new BrokerFault(
         "not_found",

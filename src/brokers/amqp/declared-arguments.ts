@@ -1,4 +1,5 @@
 import type { Channel, ChannelModel } from "amqplib";
+import { BrokerFault } from "../broker-fault.ts";
 import { readReply, toChannelFault } from "./amqp-fault.ts";
 import type { ExchangeWish, QueueWish } from "./topology.ts";
 
@@ -12,12 +13,14 @@ type Named = Pick<Wish, "thing" | "name">;
 
 const MAX_DIFFERENCES = 10;
 
-export async function describeDifferences(model: ChannelModel, wish: Wish): Promise<string[]> {
+/** Undefined where the user may not declare it, and so is told nothing of its arguments. */
+export async function describeDifferences(model: ChannelModel, wish: Wish): Promise<string[] | undefined> {
   if (!(await isPresent(model, wish))) return [`${wish.thing} ${wish.name} is missing`];
   const differences: string[] = [];
   let asked = toAsked(wish);
   while (differences.length < MAX_DIFFERENCES) {
-    const reply = await tryOut(model, (channel) => declare(channel, wish, asked));
+    const reply = await tryOut(model, (channel) => declare(channel, wish, asked)).catch(orForbidden);
+    if (reply === FORBIDDEN) return undefined;
     if (reply === undefined) break;
     const difference = readDifference(reply);
     if (difference === undefined) return [...differences, `${wish.thing} ${wish.name} cannot be compared: ${reply}`];
@@ -30,6 +33,13 @@ export async function describeDifferences(model: ChannelModel, wish: Wish): Prom
     asked = adopt(asked, argument, current);
   }
   return differences;
+}
+
+const FORBIDDEN = Symbol("forbidden");
+
+function orForbidden(error: unknown): typeof FORBIDDEN {
+  if (error instanceof BrokerFault && error.kind === "not_allowed") return FORBIDDEN;
+  throw error;
 }
 
 export async function isPresent(model: ChannelModel, { thing, name }: Named): Promise<boolean> {

@@ -42,7 +42,10 @@ interface Wishes {
 
 const FAILED_KEY = "webhook.failed";
 
-function wishesOf({ namespace, queueType, notifications, queues = [] }: AmqpTopology, serverVersion: string): Wishes {
+export function wishesOf(
+  { namespace, queueType, notifications, queues = [] }: AmqpTopology,
+  serverVersion: string,
+): Wishes {
   const exchange = (name: string, type: string): ExchangeWish => ({
     thing: "exchange",
     name: `${namespace}.${name}`,
@@ -126,18 +129,34 @@ async function declareDelayed(name: string, model: ChannelModel, connect: () => 
   await closed;
 }
 
+/** A sentence each. */
+export interface TopologyFindings {
+  /** What is missing or different. */
+  differences: string[];
+  /** What could not be found out, and why. */
+  unchecked: string[];
+}
+
 /** AMQP lets nobody read bindings: whether they are there only `declare` makes sure of. */
-export async function checkTopology(model: ChannelModel, topology: AmqpTopology): Promise<string[]> {
+export async function checkTopology(model: ChannelModel, topology: AmqpTopology): Promise<TopologyFindings> {
   const { exchanges, queues } = wishesOf(topology, versionOf(model));
   const differences: string[] = [];
   const delayed = { thing: "exchange", name: `${topology.namespace}.delayed` } as const;
   if (!(await isPresent(model, delayed))) differences.push(`exchange ${delayed.name} is missing`);
-  for (const wish of [...exchanges, ...queues]) differences.push(...(await describeDifferences(model, wish)));
+  const forbidden: string[] = [];
+  for (const wish of [...exchanges, ...queues]) {
+    const found = await describeDifferences(model, wish);
+    if (found === undefined) forbidden.push(`${wish.thing} ${wish.name}`);
+    else differences.push(...found);
+  }
   for (const name of topology.foreignExchanges ?? []) {
     if (await isPresent(model, { thing: "exchange", name })) continue;
     differences.push(`exchange ${name} is missing; it is not one of ours, whoever owns it makes it`);
   }
-  return differences;
+  const unchecked =
+    `arguments: ${forbidden.join(", ")}: there, and only a user who may configure them can compare their arguments; ` +
+    "give the user that right with `rabbitmqctl set_permissions`, or run this as another user";
+  return { differences, unchecked: forbidden.length === 0 ? [] : [unchecked] };
 }
 
 function versionOf(model: ChannelModel): string {

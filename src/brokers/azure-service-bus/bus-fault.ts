@@ -10,6 +10,9 @@ const UNREACHABLE: readonly unknown[] = ["ServiceCommunicationProblem", "Service
 const WRONG: readonly unknown[] = ["UnauthorizedAccess", "UnauthorizedRequestError"];
 const MISSING: readonly unknown[] = ["MessagingEntityNotFound", "MessageEntityNotFoundError"];
 
+/** Of a policy that is valid for other things: `Manage,EntityWrite claims required for this operation`. */
+const MISSING_CLAIMS = /(?:^|[\s.])'?([A-Z][A-Za-z, ]*?)'? claim\S* (?:is |are )?required/;
+
 /** `place` is the namespace's host. */
 export function toBusFault(error: unknown, place: string): BrokerFault {
   if (error instanceof BrokerFault) return error;
@@ -23,6 +26,14 @@ export function toBusFault(error: unknown, place: string): BrokerFault {
   const identityFault = findIdentityFault(error, `Azure Service Bus at ${place}`);
   if (identityFault !== undefined) return identityFault;
   if (WRONG.includes(code) || statusCode === 401 || statusCode === 403) {
+    const claims = MISSING_CLAIMS.exec(firstLine(error))?.[1];
+    if (claims !== undefined) {
+      return new BrokerFault(
+        "not_allowed",
+        `Azure Service Bus at ${place} does not allow it: the connection string's policy lacks ${claims}. Give it that ` +
+          "right, or use a policy that has it.",
+      );
+    }
     return new BrokerFault(
       "wrong_credentials",
       `Azure Service Bus at ${place} refuses the credentials; correct the connection string, or give the identity the ` +
@@ -32,7 +43,7 @@ export function toBusFault(error: unknown, place: string): BrokerFault {
   if (MISSING.includes(code) || statusCode === 404) {
     return new BrokerFault(
       "not_found",
-      `Azure Service Bus at ${place} has no such queue: ${firstLine(error)} Make it with \`posthorn queue declare\`.`,
+      `Azure Service Bus at ${place} has no queue ${findEntity(error)}. Make it with \`posthorn queue declare\`.`,
     );
   }
   if (code === "MessageSizeExceeded") {
@@ -43,6 +54,12 @@ export function toBusFault(error: unknown, place: string): BrokerFault {
     return new BrokerFault("unreachable", `Azure Service Bus at ${place} cannot be reached: ${why}.`);
   }
   return new BrokerFault("refused", `Azure Service Bus at ${place} refuses: ${firstLine(error)}`);
+}
+
+/** `The messaging entity 'sb://HOST/QUEUE/$management' could not be found. …` */
+function findEntity(error: unknown): string {
+  const entity = /messaging entity '(?:[a-z]+:\/\/[^/']+\/)?([^']+)'/i.exec(firstLine(error))?.[1];
+  return entity === undefined ? "of that name" : JSON.stringify(entity.replace("/$management", ""));
 }
 
 /** The client was closed under whoever used it, because the connection was lost. It says so in words only. */

@@ -6,6 +6,9 @@ interface RestError extends Error {
   code?: string;
 }
 
+/** Of credentials that are valid for other things. */
+const NOT_ALLOWED = /^Authorization(?:Permission|ResourceType|Service)Mismatch$/;
+
 /** `place` is the account's address. */
 export function toStorageFault(error: unknown, place: string): BrokerFault {
   if (error instanceof BrokerFault) return error;
@@ -19,6 +22,13 @@ export function toStorageFault(error: unknown, place: string): BrokerFault {
   }
   const identityFault = findIdentityFault(error, `Azure Storage at ${place}`);
   if (identityFault !== undefined) return identityFault;
+  if (statusCode === 403 && code !== undefined && NOT_ALLOWED.test(code)) {
+    return new BrokerFault(
+      "not_allowed",
+      `Azure Storage at ${place} does not allow it (${code}); give the shared access signature or the identity that ` +
+        "right: read, add, update and process on queues, and create for `posthorn queue declare`.",
+    );
+  }
   if (statusCode === 401 || statusCode === 403) {
     return new BrokerFault(
       "wrong_credentials",

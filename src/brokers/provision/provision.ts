@@ -31,9 +31,21 @@ const CONSUMER_TIMEOUT =
 /** Makes what is missing. What is there and different is named and left as it is. */
 export function declareWish(wish: Wish, options: ProvisionOptions): Promise<Provision> {
   return report(wish, async () => {
-    await declare(wish, options.connections);
+    try {
+      await declare(wish, options.connections);
+    } catch (error) {
+      throw error instanceof BrokerFault && error.kind === "not_allowed" ? withAdvice(error) : error;
+    }
     return { differences: [], unchecked: [] };
   });
+}
+
+/** The gateway itself creates nothing: the right is needed once. */
+function withAdvice({ kind, message }: BrokerFault): BrokerFault {
+  return new BrokerFault(
+    kind,
+    `${message} Or run \`posthorn queue declare\` once with other credentials: the gateway itself needs no right to create.`,
+  );
 }
 
 /** Changes nothing. */
@@ -68,12 +80,12 @@ async function declare(wish: Wish, connections: Connections): Promise<void> {
 async function check(wish: Wish, { connections, inputs, ask }: ProvisionOptions): Promise<Found> {
   switch (wish.kind) {
     case "amqp": {
-      const differences = await known(connections.find("amqp", wish.connection), wish).check(wish.topology);
+      const found = await known(connections.find("amqp", wish.connection), wish).check(wish.topology);
       const input = inputs.find(({ kind, name }) => kind === "amqp" && name === wish.connection);
-      const bindings = await checkBindings(input ?? { kind: "amqp", name: "" }, wish.topology, differences, ask);
+      const bindings = await checkBindings(input ?? { kind: "amqp", name: "" }, wish.topology, found.differences, ask);
       return {
-        differences: [...differences, ...bindings.differences],
-        unchecked: [...bindings.unchecked, CONSUMER_TIMEOUT],
+        differences: [...found.differences, ...bindings.differences],
+        unchecked: [...found.unchecked, ...bindings.unchecked, CONSUMER_TIMEOUT],
       };
     }
     case "azure-service-bus": {

@@ -26,13 +26,15 @@ const COLUMNS: readonly Field[] = [
   ["CHANGED", "before after details", ([before, after, details]) => describe(before, after, details)],
 ];
 
+const EXPENDABLE = ["TENANT", "CHANGED"];
+
 export async function runAudit(flags: AuditFlags): Promise<void> {
   const client = await connect(flags);
   if (flags.export === true) return printDocument((await client.get("/api/v1/audit/export", {})).text);
   const { actor, act, kind, id, tenant: tenant_id, since, until, limit, cursor } = flags;
   const given = Object.entries({ actor, act, kind, id, tenant_id, since, until, limit, cursor });
   const query = Object.fromEntries(given.filter((entry): entry is [string, string] => entry[1] !== undefined));
-  await printList(client, "/api/v1/audit", { query, flags: { ...flags } }, COLUMNS);
+  await printList(client, "/api/v1/audit", { query, flags: { ...flags } }, COLUMNS, EXPENDABLE);
 }
 
 /** Names and new values in a cell; all of it is in `--json`. */

@@ -17,11 +17,15 @@ export interface ConfigurationFiles {
   parts: PartSource[];
   /** Names of variables that took part. */
   variables: string[];
+  /** Those without which the file cannot be read. */
+  neededVariables: string[];
+  /** Those that it can do without. */
+  defaultedVariables: string[];
   /** Secret settings whose values stand in the file itself. */
   secretsInClear: string[];
 }
 
-const VARIABLE = /\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)/g;
+const VARIABLE = /\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-)?/g;
 
 export function readConfigurationFiles(
   { config, origins }: LoadedConfig,
@@ -51,12 +55,22 @@ export function readConfigurationFiles(
     parts.push({ name: nameOf(path, home, MANIFEST_SETTING), content: readFileSync(path) });
   }
   const given = [...origins.values()].filter(({ from }) => from === "env").map(({ place }) => place ?? "");
-  const used = [...text.matchAll(VARIABLE)].map(([, name]) => name).filter((name) => name !== undefined);
+  const used = [...text.matchAll(VARIABLE)].flatMap(([, name, mark]) =>
+    name === undefined ? [] : [{ name, isNeeded: mark === undefined }],
+  );
+  const needed = used.filter(({ isNeeded }) => isNeeded).map(({ name }) => name);
+  const defaulted = used.map(({ name }) => name).filter((name) => !needed.includes(name));
   return {
     parts,
-    variables: [...new Set([...used, ...given])].sort(),
+    variables: toList([...needed, ...defaulted, ...given]),
+    neededVariables: toList(needed),
+    defaultedVariables: toList(defaulted),
     secretsInClear: findSecretsInClear(text, config),
   };
+}
+
+function toList(names: readonly string[]): string[] {
+  return [...new Set(names)].sort();
 }
 
 /** Files with the ids that a source knows; a manifest may stand in the configuration itself, too. */

@@ -39,6 +39,9 @@ const Manifest = Type.Object({
   store_url: Type.String(),
   /** Names of variables that the configuration was read with; never their values. */
   variables: Type.Array(Type.String()),
+  /** Those that the file names without a default, and those that it names with one; not in backups of early releases. */
+  needed_variables: Type.Optional(Type.Array(Type.String())),
+  defaulted_variables: Type.Optional(Type.Array(Type.String())),
   /** Rows of each table of the database. */
   tables: Type.Record(Type.String(), Type.Integer({ minimum: 0 })),
   /** Live records of each kind; not in backups of releases that had a table for each. */

@@ -1,9 +1,8 @@
 import { Argument, type Command } from "commander";
-import { suggestName } from "../../domain/nearest-name.ts";
 import { readAnswer, type ApiAnswer, type ApiClient } from "../api-client.ts";
 import { addClientOptions } from "../client-commands.ts";
 import { connect } from "../connect.ts";
-import { usageFailure } from "../failure.ts";
+import { refuseUnknownCommand } from "../default-command.ts";
 import { print } from "../output.ts";
 import { printFields, wholeOf, type Row } from "./fields.ts";
 import { findId } from "./find-by-name.ts";
@@ -36,7 +35,7 @@ function addAct(group: Command, resource: Resource, name: string, act: Act): voi
   if (act.notes !== undefined) command.addHelpText("after", `\n${act.notes}`);
   // What is too much is most often a command that there is not.
   command.allowExcessArguments(isList).action(async () => {
-    if (isList) refuseWords(command, group);
+    if (isList) refuseUnknownCommand(command, group);
     const call = await findIds(resource, name, flags, readCall(command, name, act, flags));
     await (act.run?.(call) ?? runAct(resource, name, act, call));
   });
@@ -134,12 +133,4 @@ function tellAnswer(resource: Resource, name: string, act: Act, { call, client, 
     resource.more?.(row, text);
   }
   act.judge?.(row, call);
-}
-
-/** `posthorn events shwo` would otherwise be taken for the list with a word too many. */
-function refuseWords(list: Command, group: Command): void {
-  const [word] = list.args;
-  if (word === undefined) return;
-  const names = group.commands.map((command) => command.name());
-  throw usageFailure(`Unknown command "${group.name()} ${word}"${suggestName(word, names)}.`.replace(/\?\.$/, "?"));
 }

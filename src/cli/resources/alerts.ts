@@ -6,9 +6,13 @@ import type { Resource } from "./resource.ts";
 
 const PATH = "/api/v1/alerts";
 
+const HOUR_S = 3600;
+
 /** With its unit, but for plain counts. */
 function withUnit(value: unknown, unit: unknown): string | undefined {
-  return value === null || unit === "count" ? asText(value) : `${asText(value)} ${asText(unit)}`;
+  if (value === null || unit === "count") return asText(value);
+  if (unit === "seconds" && Number(value) >= HOUR_S) return `${Number((Number(value) / HOUR_S).toFixed(1))} hours`;
+  return `${asText(value)} ${asText(unit)}`;
 }
 
 const VALUE: Format = ([value, unit]) => withUnit(value, unit);
@@ -24,24 +28,26 @@ const CAUSES: Format = ([causes, count]) => {
       `${asText(name)}: ${asText(value)}${detail === null ? "" : `, ${asText(detail)}`} (${asText(cause)})`,
   );
   const others = Number(count) - named.length;
-  return [...named, ...(others > 0 ? [`and ${others} more`] : [])].join("\n");
+  return [...named, ...(others > 0 ? [`and ${others} more`] : [])];
 };
 
 const MUTES: Format = ([mutes]) =>
-  (mutes as readonly Row[])
-    .map(({ cause, until, by, note }) => {
-      const end = until === null ? "until it is unmuted" : `until ${asText(until)}`;
-      return `${asText(cause) ?? "the rule"} ${end}, by ${asText(by)}${note === null ? "" : `: ${asText(note)}`}`;
-    })
-    .join("\n");
+  (mutes as readonly Row[]).map(({ cause, until, by, note }) => {
+    const end = until === null ? "until it is unmuted" : `until ${asText(until)}`;
+    return `${asText(cause) ?? "the rule"} ${end}, by ${asText(by)}${note === null ? "" : `: ${asText(note)}`}`;
+  });
+
+const ACKNOWLEDGED: Format = ([acknowledged], moment) => {
+  if (acknowledged === null) return undefined;
+  const { at: when, by, note } = acknowledged as Row;
+  return `${ago([when], moment)?.toString()} by ${asText(by)}${note === null ? "" : `: ${asText(note)}`}`;
+};
 
 const TOLD: Format = ([told], moment) =>
-  (told as readonly Row[])
-    .map(({ event_type: type, event_id: id, at: when, delivered, open, dead }) => {
-      const outcome = `${asText(delivered)} delivered, ${asText(open)} open, ${asText(dead)} dead`;
-      return `${asText(type)} ${ago([when], moment)}: ${outcome} (${asText(id)})`;
-    })
-    .join("\n");
+  (told as readonly Row[]).map(({ event_type: type, event_id: id, at: when, delivered, open, dead }) => {
+    const outcome = `${asText(delivered)} delivered, ${asText(open)} open, ${asText(dead)} dead`;
+    return `${asText(type)} ${ago([when], moment)?.toString()}: ${outcome} (${asText(id)})`;
+  });
 
 const RULE_COLUMNS: readonly Field[] = [
   ["RULE", "rule"],
@@ -50,7 +56,7 @@ const RULE_COLUMNS: readonly Field[] = [
   ["BAD", "bad threshold unit", ([bad, threshold, unit]) => `${asText(bad)} ${withUnit(threshold, unit)}`],
   ["NOW", "worst_value unit", VALUE],
   ["BAD NOW", "bad_now"],
-  ["ALERT", "active_alert"],
+  ["ACTIVE ALERT", "active_alert"],
 ];
 
 const CAUSE = flag("--cause <cause>", "only this one of its causes, as `show` names it");
@@ -59,6 +65,7 @@ const NOTE = flag("--note <text>", "why, for people");
 export const RESOURCE: Resource = {
   path: PATH,
   key: "id",
+  expendable: ["TENANT", "ACTIVE ALERT", "SINCE"],
   columns: [
     ["ALERT", "id"],
     ["SEVERITY", "severity"],
@@ -73,6 +80,7 @@ export const RESOURCE: Resource = {
     ["value", "value unit", VALUE],
     ["causes", "causes count", CAUSES],
     ["fired", "fired_at", at],
+    ["acknowledged", "acknowledged", ACKNOWLEDGED],
     ["cleared", "cleared_at", at],
     ["mutes", "mutes", MUTES],
     ["told", "told", TOLD],
@@ -87,13 +95,13 @@ export const RESOURCE: Resource = {
         flag("--severity <severity>", "only those", { choices: ALERT_SEVERITIES }),
       ],
     },
-    show: { help: "show an alert with its causes, and who was told" },
-    acknowledge: { help: "say that somebody looks after it: nothing more is told until it is over", flags: [NOTE] },
+    show: { help: "show an alert with its causes, and who was notified" },
+    acknowledge: { help: "acknowledge an alert: no more notifications until it is cleared", flags: [NOTE] },
     mute: {
-      help: "tell nothing of its rule for a time, or until it is unmuted; or leave one of its causes out",
-      flags: [flag("--for <time>", "for so long: 30m, 8h, 7d", { field: "for_s", read: readDuration }), CAUSE, NOTE],
+      help: "mute its rule for a time, or until it is unmuted; or only one of its causes",
+      flags: [flag("--for <time>", "for how long: 30m, 8h, 7d", { field: "for_s", read: readDuration }), CAUSE, NOTE],
     },
-    unmute: { help: "tell of it again", flags: [CAUSE] },
+    unmute: { help: "end a mute", flags: [CAUSE] },
     rules: {
       help: "list the rules with their thresholds and what they find now",
       takes: "",

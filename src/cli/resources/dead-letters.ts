@@ -1,11 +1,11 @@
 import { DEAD_REASONS } from "../../domain/delivery.ts";
 import { usageFailure } from "../failure.ts";
 import { readCount, readTime } from "../read-value.ts";
-import { DELIVERY_CHOICES, DELIVERY_COLUMNS, FOR_SUBSCRIPTION, tellStatus } from "./deliveries.ts";
+import { DELIVERY_CHOICES, DELIVERY_COLUMNS, DELIVERY_DETAILS, FOR_SUBSCRIPTION, tellStatus } from "./deliveries.ts";
 import type { Row } from "./fields.ts";
 import { flag, OF_TENANT } from "./flags.ts";
 import { JOB, PLAN, WAIT } from "./replays.ts";
-import type { Call, Resource } from "./resource.ts";
+import { placeOf, type Call, type Resource } from "./resource.ts";
 
 const PATH = "/api/v1/dead-letters";
 
@@ -18,18 +18,23 @@ const FILTER = [
   flag("--until <time>", "dead before then", { read: readTime }),
 ];
 
-const ALL = flag("--all", "whatever there is");
+const ALL = flag("--all", "all of them");
 
 export const RESOURCE: Resource = {
   path: PATH,
   key: "id",
+  ...DELIVERY_DETAILS,
   columns: DELIVERY_COLUMNS.filter(([heading]) => heading !== "NEXT"),
   ...DELIVERY_CHOICES,
   acts: {
     list: { help: "list dead letters, the latest first", flags: FILTER },
+    show: {
+      help: "show a dead letter with its attempts",
+      path: ({ args: [id] }) => placeOf({ path: "/api/v1/deliveries" }, id),
+    },
     replay: {
       ...JOB,
-      help: "deliver dead letters once more, with a new round of retries: one, those that fit, or all",
+      help: "deliver dead letters again, with new retries: one, those that match, or all",
       takes: "[id]",
       flags: [...FILTER, PLAN, WAIT, ALL],
       path: () => `${PATH}/replay`,
@@ -38,13 +43,13 @@ export const RESOURCE: Resource = {
     },
     purge: {
       ...JOB,
-      help: "give dead letters up for good, those that fit or all",
+      help: "delete dead letters for good: those that match, or all",
       takes: "",
       flags: [
         ...FILTER,
         ALL,
-        flag("--confirm <count>", "how many that are, as told without this", { read: readCount }),
-        flag("--yes", "however many that are", { field: "confirm", read: () => "purge" }),
+        flag("--confirm <count>", "how many there are, as reported without this flag", { read: readCount }),
+        flag("--yes", "however many there are", { field: "confirm", read: () => "purge" }),
         WAIT,
       ],
       path: () => `${PATH}/purge`,
@@ -55,6 +60,7 @@ export const RESOURCE: Resource = {
 
 Examples:
   posthorn dlq list --reason refused --since 2h
+  posthorn dlq show dlv_…
   posthorn dlq replay dlv_…
   posthorn dlq replay --subscription erp --plan
   posthorn dlq replay --all --wait

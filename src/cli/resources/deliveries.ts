@@ -43,11 +43,8 @@ export function tellStatus({ id, status, hold_reason: hold, dead_reason: dead }:
   print(`${asText(id)}: ${asText(status)}${asText(hold ?? dead) === undefined ? "" : ` (${asText(hold ?? dead)})`}`);
 }
 
-export const RESOURCE: Resource = {
-  path: "/api/v1/deliveries",
-  key: "id",
-  columns: DELIVERY_COLUMNS,
-  ...DELIVERY_CHOICES,
+/** What `show` tells of one. */
+export const DELIVERY_DETAILS: Pick<Resource, "facts" | "hidden" | "more"> = {
   facts: [
     ["delivery", "id"],
     ["event", "event_id event_type", because],
@@ -68,6 +65,14 @@ export const RESOURCE: Resource = {
     print("");
     printFacts([["last answer", shorten(last, MAX_BODY_CHARACTERS)]]);
   },
+};
+
+export const RESOURCE: Resource = {
+  path: "/api/v1/deliveries",
+  key: "id",
+  columns: DELIVERY_COLUMNS,
+  ...DELIVERY_CHOICES,
+  ...DELIVERY_DETAILS,
   acts: {
     list: {
       help: "list deliveries, the latest first",
@@ -78,8 +83,8 @@ export const RESOURCE: Resource = {
       ],
     },
     show: { help: "show a delivery with its attempts" },
-    retry: { help: "try it now, whether it waits or has ended", tell: tellStatus },
-    cancel: { help: "give it up", tell: tellStatus },
+    retry: { help: "retry a delivery now, whatever its state", tell: tellStatus },
+    cancel: { help: "cancel a delivery", tell: tellStatus },
   },
   notes: `\`posthorn deliveries list --help\` has the filters.
 

@@ -16,10 +16,10 @@ const EXCEPTIONS: Exceptions = {
   status: null,
   deprecated_at: { flag: "--deprecated-at <time>" },
   replaced_by: { flag: "--replaced-by <name>" },
-  enforce: { help: "refuse events that do not fit their schema", off: "take them, and record the mismatch" },
+  enforce: { help: "reject events that do not match their schema", off: "accept them, and record the mismatch" },
 };
 
-const DEPRECATED = switchFlag("--deprecated", ["tell its consumers that it will go", "it is here to stay"], {
+const DEPRECATED = switchFlag("--deprecated", ["tell its consumers that it will go", "not deprecated any more"], {
   field: "status",
   read: (isDeprecated) => (isDeprecated ? "deprecated" : "active"),
 });
@@ -93,7 +93,7 @@ export const RESOURCE: Resource = {
       flags: [FILE, ...flagsOf(EventTypeChange, EXCEPTIONS, false), DEPRECATED, IF_MATCH],
       tell: tellChange,
     },
-    delete: { help: "delete an event type; events of that name are taken as before it was there" },
+    delete: { help: "delete an event type; events of that name are accepted without a check" },
     "put-version": {
       help: "add a version with its schema, or replace it",
       takes: "<name> <version>",

@@ -10,8 +10,11 @@ export interface Moment {
   readonly isAbsolute: boolean;
 }
 
-/** Gets the values of the members that the field names. Undefined: nothing is to be shown. */
-export type Format = (values: readonly unknown[], moment: Moment) => string | undefined;
+/** Gets the values of the members that the field names. Several texts are several lines, or stand in one cell. */
+export type Format = (values: readonly unknown[], moment: Moment) => Shown;
+
+/** Undefined: nothing is to be shown. */
+type Shown = string | readonly string[] | undefined;
 
 /** `members` are those that it is made of, by spaces; dots lead into an object. */
 export type Field = readonly [label: string, members: string, format?: Format];
@@ -31,14 +34,14 @@ export function printRows(columns: readonly Field[], rows: readonly Row[], choic
 }
 
 export function toCells(columns: readonly Field[], row: Row, moment: Moment): string[] {
-  return columns.map((column) => showField(column, row, moment) ?? "-");
+  return columns.map((column) => [showField(column, row, moment) ?? "-"].flat().join(", "));
 }
 
 export function printFields(fields: readonly Field[], row: Row): void {
   printFacts(toFacts(fields, row, { wallMs: Date.now(), isAbsolute: false }));
 }
 
-export function toFacts(fields: readonly Field[], row: Row, moment: Moment): [string, string | undefined][] {
+export function toFacts(fields: readonly Field[], row: Row, moment: Moment): [string, Shown][] {
   return fields.map((field) => [field[0], showField(field, row, moment)]);
 }
 
@@ -63,12 +66,12 @@ export function byName(name: string): Field {
   return [stem.replaceAll("_", " "), name, format ?? plain];
 }
 
-function showField([, members, format = plain]: Field, row: Row, moment: Moment): string | undefined {
-  const text = format(
+function showField([, members, format = plain]: Field, row: Row, moment: Moment): Shown {
+  const shown = format(
     members.split(" ").map((path) => pick(row, path)),
     moment,
   );
-  return text === "" ? undefined : text;
+  return shown?.length === 0 ? undefined : shown;
 }
 
 function pick(row: Row, path: string): unknown {

@@ -1,5 +1,5 @@
 import { suggestName } from "../../domain/nearest-name.ts";
-import { readAnswer, type ApiClient } from "../api-client.ts";
+import { readAnswer, type ApiClient, type Query } from "../api-client.ts";
 import { CommandFailure } from "../failure.ts";
 import { asText, type Row } from "./fields.ts";
 import type { Named } from "./resource.ts";
@@ -30,11 +30,11 @@ export async function findId(client: ApiClient, of: Named, given: string): Promi
   throw new CommandFailure(`${ids.length} ${noun}s have the name "${given}": ${ids.join(", ")}. Use an id.`);
 }
 
-async function listAll(client: ApiClient, path: string): Promise<readonly Row[]> {
+export async function listAll(client: ApiClient, path: string, query: Query = {}): Promise<readonly Row[]> {
   const all: Row[] = [];
   let cursor: string | undefined;
   do {
-    const page = readAnswer(client, await client.get(path, { limit: PAGE_SIZE, cursor })) as {
+    const page = readAnswer(client, await client.get(path, { ...query, limit: PAGE_SIZE, cursor })) as {
       data: Row[];
       next_cursor: string | null;
     };

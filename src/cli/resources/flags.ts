@@ -103,20 +103,24 @@ function setMember(object: Record<string, unknown>, [name = "", ...rest]: readon
   else setMember((object[name] ??= {}) as Record<string, unknown>, rest, value);
 }
 
-export const FILE = flag("--file <path>", "settings as JSON or yaml, - for standard input; flags go before it", {
+export const FILE = flag("--file <path>", "settings as JSON or yaml, - for standard input; flags override it", {
   place: "file",
   read: readObject,
 });
 
 export const OF_TENANT = flag("--tenant <tenant>", "only of this tenant", { field: "tenant_id" });
-export const OWNER = flag("--tenant <tenant>", "whose it is (for keys without a tenant)", {
+export const OWNER = flag("--tenant <tenant>", "its tenant (for keys that are bound to none)", {
   field: "tenant_id",
   named: TENANT,
 });
-export const IDEMPOTENCY_KEY = flag("--idempotency-key <key>", "sent again with the same key, it makes nothing twice", {
-  field: "idempotency-key",
-  place: "header",
-});
+export const IDEMPOTENCY_KEY = flag(
+  "--idempotency-key <key>",
+  "a request that is repeated with the same key creates nothing twice",
+  {
+    field: "idempotency-key",
+    place: "header",
+  },
+);
 export const IF_MATCH = flag("--if-match <etag>", "only if it is still in this version", {
   field: "if-match",
   place: "header",

@@ -29,7 +29,7 @@ export const RESOURCE: Resource = {
   ],
   acts: {
     create: {
-      help: "make a key and print it once",
+      help: "create a key and print it once",
       takes: "",
       flags: [
         flag("--local", "write it to the database of this machine; the gateway may be running", { place: "here" }),
@@ -44,7 +44,7 @@ export const RESOURCE: Resource = {
           default: ["admin"],
         }),
         flag("--tenant <tenant>", "bind it to this tenant", { field: "tenant_id" }),
-        flag("--expires <when>", "until then: RFC 3339, or 12h, 30d from now", {
+        flag("--expires <when>", "when it expires: RFC 3339, or 12h, 30d from now", {
           field: "expires_at",
           read: readEnd,
         }),
@@ -62,14 +62,14 @@ export const RESOURCE: Resource = {
       flags: [
         flag("--name <name>", "what the key is for"),
         flag("--scope <scope...>", "what it allows; these replace those it had", { field: "scopes", choices: SCOPES }),
-        flag("--expires <when>", "until then: RFC 3339, or 12h, 30d from now; never takes the end away", {
+        flag("--expires <when>", "when it expires: RFC 3339, or 12h, 30d from now; or never", {
           field: "expires_at",
           read: (text, name) => (text === "never" ? null : readEnd(text, name)),
         }),
       ],
     },
     revoke: {
-      help: "end a key at once and for good",
+      help: "revoke a key at once and for good",
       method: "DELETE",
       path: ({ args }) => `/api/v1/keys/${encodeURIComponent(args[0] ?? "")}`,
       tell: ({ id, status }) => print(`${asText(id)}: ${asText(status)}`),

@@ -82,7 +82,7 @@ export const RESOURCE: Resource = {
   acts: {
     start: {
       ...JOB,
-      help: "start it as a job of the gateway, which goes on over restarts",
+      help: "start a job; it survives restarts of the gateway",
       takes: "<kind>",
       choices: { of: ["dead-letters", "events", "recover", "cancel"], help: "what to send again, or to cancel" },
       flags: [...FILTER, PLAN, WAIT],
@@ -90,13 +90,13 @@ export const RESOURCE: Resource = {
       body: ({ args: [kind], body }) => ({ filter: {}, ...body, kind: kind?.replace("-", "_") }),
     },
     list: {
-      help: "list such jobs, the latest first",
+      help: "list jobs, the latest first",
       flags: [OF_TENANT, flag("--status <status>", "only in this state", { choices: REPLAY_STATUSES })],
     },
-    show: { ...JOB, help: "how far it is", flags: [WAIT] },
-    pause: { ...JOB, help: "let it rest; it goes on from there when it is resumed" },
-    resume: { ...JOB, help: "go on with one that was paused" },
-    cancel: { ...JOB, help: "end it where it is; what it has done stays done" },
+    show: { ...JOB, help: "show how far a job is", flags: [WAIT] },
+    pause: { ...JOB, help: "pause a job" },
+    resume: { ...JOB, help: "resume a paused job" },
+    cancel: { ...JOB, help: "cancel a job; what it has done so far stays" },
   },
   notes: `
 
@@ -122,5 +122,6 @@ function follow(client: ApiClient, first: ApiAnswer): Promise<ApiAnswer> {
   return followJob(client, first, {
     path: ({ id }) => placeOf({ path: PATH }, asText(id)),
     doneOf: ({ done, skipped, failed }) => Number(done) + Number(skipped) + Number(failed),
+    again: ({ id }) => `posthorn replay show ${asText(id)} --wait`,
   });
 }

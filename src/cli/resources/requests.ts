@@ -1,6 +1,10 @@
-import { formatBytes } from "../output.ts";
-import { ago, asText, at, because, bytes, type Field, type Moment, type Row } from "./fields.ts";
-import type { Resource } from "./resource.ts";
+import { readAnswer } from "../api-client.ts";
+import { connect } from "../connect.ts";
+import { formatBytes, note, printJson } from "../output.ts";
+import { ago, asText, at, because, bytes, printRows, type Field, type Moment, type Row } from "./fields.ts";
+import { listAll } from "./find-by-name.ts";
+import { flag } from "./flags.ts";
+import { placeOf, type Call, type Resource } from "./resource.ts";
 
 export const REQUEST_COLUMNS: readonly Field[] = [
   ["REQUEST", "id"],
@@ -13,8 +17,11 @@ export const REQUEST_COLUMNS: readonly Field[] = [
   ["REPLAYED", "replayed_at", ago],
 ];
 
+const PATH = "/api/v1/requests";
+const SOURCES = "/api/v1/sources";
+
 export const RESOURCE: Resource = {
-  path: "/api/v1/requests",
+  path: PATH,
   key: "id",
   facts: [
     ["request", "id"],
@@ -36,13 +43,46 @@ export const RESOURCE: Resource = {
   ],
   hidden: ["headers"],
   acts: {
+    list: {
+      help: "list the requests that were rejected or ignored, of all sources, the latest first",
+      flags: [flag("--source <name>", "only of this source, declared or not", { place: "here" })],
+      // The gateway keeps them by source.
+      path: ({ flags, args: [source] }) => requestsOf(asText(flags["source"]) ?? source),
+      run: listRequests,
+    },
     show: { help: "show a request and what became of it" },
     replay: {
-      help: "take in again what was refused or ignored, once the configuration is repaired; asks for no signature",
+      help: "accept a rejected or ignored request once the configuration is mended; its signature is not checked again",
     },
   },
 };
 
 function describeEvent({ event_id: id, outcome, cause }: Row, moment: Moment): string {
   return `${asText(id) ?? "-"} ${because([outcome, cause], moment)}`;
+}
+
+function requestsOf(source: string | undefined): string {
+  return placeOf({ path: SOURCES }, source, "/requests");
+}
+
+async function listRequests({ query, flags }: Call): Promise<void> {
+  const { limit } = query;
+  const client = await connect(flags);
+  const given = asText(flags["source"]);
+  const names = given === undefined ? (await listAll(client, SOURCES)).map(({ name }) => asText(name)) : [given];
+  const pages = await Promise.all(
+    names.map(async (name) => {
+      const answer = await client.get(requestsOf(name), { limit: String(limit) });
+      return (readAnswer(client, answer) as { data: Row[] }).data;
+    }),
+  );
+  const all = pages.flat().sort((one, other) => (String(one["received_at"]) < String(other["received_at"]) ? 1 : -1));
+  const shown = all.slice(0, Number(limit));
+  if (flags.json === true) return printJson({ data: shown });
+  if (shown.length === 0) return note("nothing found");
+  printRows([["SOURCE", "source"], ...REQUEST_COLUMNS], shown, {
+    isWide: flags["wide"] === true,
+    isAbsolute: flags["times"] === "absolute",
+    expendable: ["REPLAYED", "SIZE", "FROM"],
+  });
 }

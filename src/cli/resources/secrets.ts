@@ -3,7 +3,7 @@ import { formatAgo, note, print } from "../output.ts";
 import { readDuration, readSecret } from "../read-value.ts";
 import { asText, printFields, type Field, type Moment, type Row } from "./fields.ts";
 import { SUBSCRIPTION } from "./find-by-name.ts";
-import { flag } from "./flags.ts";
+import { flag, OF_TENANT } from "./flags.ts";
 import { placeOf, type Act, type Call, type Resource } from "./resource.ts";
 
 const { path: PATH } = SUBSCRIPTION;
@@ -16,10 +16,18 @@ export const RESOURCE: Resource = {
   path: PATH,
   key: "subscription",
   named: SUBSCRIPTION,
+  columns: [
+    ["SUBSCRIPTION", "name"],
+    ["ID", "id"],
+    ["TENANT", "tenant_id"],
+    ["SIGNED IN", "signature_header", ([header]) => [asText(header), "webhook-signature"].filter(Boolean).join(", ")],
+    ["ED25519", "ed25519"],
+  ],
   acts: {
+    list: { help: "list whose secrets there are, without the secrets", flags: [OF_TENANT] },
     rotate: {
       ...at("/rotate-secret"),
-      help: "make a new secret, which signs beside the old one for a while, and print it",
+      help: "create a new secret, which signs beside the old one for a while, and print it",
       flags: [
         flag("--overlap <duration>", "how long both sign: 14d, 2h; 0 ends the old one at once (default: 14d)", {
           field: "overlap_s",

@@ -27,10 +27,10 @@ const EXCEPTIONS: Exceptions = {
   content_types: { flag: "--content-type <type...>" },
   only: { flag: "--only <pattern...>" },
   manifest: { help: "what the sender's ids must be found in, for kinds that know one: JSON, @FILE, or none" },
-  refuse_replays: { off: "take what is signed alike as before" },
+  refuse_replays: { off: "accept them" },
   path_token: {
-    help: "take webhooks only at an unguessable path, which is printed",
-    off: "take them at /webhook/NAME again",
+    help: "accept webhooks only at an unguessable path, which is printed",
+    off: "accept webhooks at /webhook/NAME again",
   },
   options: {
     flag: "--option <name=value...>",
@@ -99,7 +99,7 @@ export const RESOURCE: Resource = {
     },
     show: { help: "show a source", alias: "get" },
     create: {
-      help: "make a source",
+      help: "create a source",
       takes: "<name>",
       flags: [
         FILE,
@@ -115,11 +115,11 @@ export const RESOURCE: Resource = {
       flags: [FILE, ...flagsOf(SourceInput, { ...EXCEPTIONS, ...removable(true) }, false), TOKEN, IF_MATCH],
       body: withAuth,
     },
-    pause: { help: "answer 503, so that senders come again", tell: tellStatus },
-    resume: { help: "take webhooks again", tell: tellStatus },
+    pause: { help: "answer 503, so that senders retry later", tell: tellStatus },
+    resume: { help: "accept webhooks again", tell: tellStatus },
     close: { help: "answer 410, so that senders stop", tell: tellStatus },
     "rotate-secret": {
-      help: "make a new secret, beside which those before it count for a while, and print it",
+      help: "create a new secret and print it; earlier ones are accepted for a while",
       flags: [
         flag("--overlap <seconds>", "how long; 0 ends them at once (default: 14 days)", {
           field: "overlap_s",
@@ -141,7 +141,7 @@ export const RESOURCE: Resource = {
     },
     delete: { help: "delete a source; its events stay" },
     requests: {
-      help: "list the requests that were refused or ignored, the latest first",
+      help: "list the requests that were rejected or ignored, the latest first",
       flags: [
         flag("--outcome <outcome>", "only those", { choices: ["rejected", "ignored"] }),
         flag("--cause <cause>", "only for this reason: bad_signature, duplicate, filtered, …"),

@@ -151,6 +151,11 @@ export const RESOURCE: Resource = {
       "destination kind",
       ([settings, kind]) => (settings === undefined ? undefined : `${asText(kind)} ${asText(settings)}`),
     ],
+    [
+      "handshake",
+      "handshake_result.status handshake_result.error",
+      ([status, error]) => (status === undefined ? undefined : (asText(error) ?? asText(status))),
+    ],
     ["filter", "event_filter"],
     ["ordered", "ordered", ([isOrdered]) => (isOrdered === true ? "by ordering key" : undefined)],
     RETRIES,
@@ -184,9 +189,9 @@ export const RESOURCE: Resource = {
       help: "list subscriptions by age",
       flags: [OF_TENANT, flag("--label <name[=value]>", "only with this label")],
     },
-    show: { help: "show a subscription with its settings and how it does" },
+    show: { help: "show a subscription with its settings and statistics" },
     create: {
-      help: "make a subscription and print it with its secret",
+      help: "create a subscription and print it with its secret",
       takes: "[name]",
       flags: [
         FILE,
@@ -205,18 +210,18 @@ export const RESOURCE: Resource = {
       flags: [FILE, ...flagsOf(SCHEMA, { ...EXCEPTIONS, name: { help: "a new name" } }, false), RETRY_DELAYS, IF_MATCH],
       body: withPolicy,
     },
-    pause: { help: "hold its deliveries", tell: tellStatus },
+    pause: { help: "hold its deliveries until it is resumed", tell: tellStatus },
     resume: {
-      help: "deliver again, and what was held first",
+      help: "deliver again, what was held first",
       flags: [flag("--skip-held", "cancel what was held instead", { field: "held", read: () => "skip" })],
       tell: tellStatus,
     },
     drain: {
-      help: "try what waits now, even while its target is in QUEUE mode",
+      help: "send what is waiting now, even while its target is in QUEUE mode",
       tell: (row, { args }) => print(`${args[0]}: trying ${countOf(Number(row["waiting"]), "delivery", "deliveries")}`),
     },
     test: {
-      help: "send a test event there and print what came of it",
+      help: "send a test event and print the result",
       tell: (row) => void (row["result"] !== undefined && printFields(TEST, row)),
       judge: judgeTest,
     },
@@ -226,7 +231,7 @@ export const RESOURCE: Resource = {
       tell: tellStatistics,
     },
     recover: {
-      help: "deliver once more what it missed",
+      help: "deliver again what it missed",
       flags: [
         flag("--since <time>", "events received since then: RFC 3339, or 15m, 2h, 7d ago", {
           isRequired: true,
@@ -242,7 +247,7 @@ export const RESOURCE: Resource = {
       tell: tellPlainFacts,
     },
     delete: {
-      help: "delete it and cancel what is open of it",
+      help: "delete a subscription and cancel its open deliveries",
       tell(row, { args }) {
         const cancelled = countOf(Number(row["cancelled_deliveries"]), "open delivery", "open deliveries");
         print(`${args[0]}: deleted, ${cancelled} cancelled`);

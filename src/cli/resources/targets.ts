@@ -45,7 +45,7 @@ export const RESOURCE: Resource = {
     list: { help: "list targets, those that several share first", flags: [OF_TENANT] },
     show: { help: "show a target; a subscription's own also goes by the id of the subscription", flags: [WHOSE] },
     create: {
-      help: "make a target that several subscriptions share",
+      help: "create a target that several subscriptions share",
       flags: [FILE, ...flagsOf(TargetInput, EXCEPTIONS, true), OWNER, IDEMPOTENCY_KEY],
     },
     update: {

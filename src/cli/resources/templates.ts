@@ -2,6 +2,7 @@ import { EXIT_FAILED } from "../failure.ts";
 import { note, print } from "../output.ts";
 import { readBytes, readJson } from "../read-value.ts";
 import { asText, printRows, type Field, type Row } from "./fields.ts";
+import { SUBSCRIPTION } from "./find-by-name.ts";
 import { flag } from "./flags.ts";
 import type { Call, Resource } from "./resource.ts";
 
@@ -21,8 +22,9 @@ export const RESOURCE: Resource = {
       takes: "[file]",
       path: () => `${PATH}/preview`,
       flags: [
-        flag("--subscription <id>", "the templates of this subscription instead of a file", {
+        flag("--subscription <name>", "the templates of this subscription, by name or id, instead of a file", {
           field: "subscription_id",
+          named: SUBSCRIPTION,
         }),
         flag("--preset <name>", "a preset instead of a file: slack, teams or discord", {
           field: "settings",

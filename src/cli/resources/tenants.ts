@@ -62,9 +62,9 @@ export const RESOURCE: Resource = {
   acts: {
     list: { help: "list tenants by id, with what they use" },
     create: {
-      help: "make a tenant",
+      help: "create a tenant",
       flags: [FILE, ...flagsOf(TenantSettings, EXCEPTIONS, true), IDEMPOTENCY_KEY],
-      notes: `A tenant need not be made: it comes by itself, without quotas, with the first thing that names it.
+      notes: `A tenant need not be created: the first thing that names it creates it, without quotas.
 
 Examples:
   posthorn tenants create acme --name 'Acme Ltd' --email ops@acme.example
@@ -115,5 +115,6 @@ function follow(client: ApiClient, first: ApiAnswer): Promise<ApiAnswer> {
   return followJob(client, first, {
     path: ({ tenant_id: id }) => placeOf({ path: PATH }, asText(id), "/erase"),
     doneOf: ({ events }) => Number(events),
+    again: ({ tenant_id: id }) => `posthorn tenants erase ${asText(id)} --confirm ${asText(id)} --wait`,
   });
 }

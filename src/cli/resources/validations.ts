@@ -39,7 +39,7 @@ export const RESOURCE: Resource = {
     ...CHANGED,
   ],
   acts: {
-    list: { help: "list what is in force" },
+    list: { help: "list the validations in force" },
     show: {
       help: "print a validation as it was given",
       alias: "get",
@@ -47,14 +47,14 @@ export const RESOURCE: Resource = {
       run: printValidation,
     },
     put: {
-      help: "put a JSON Schema, an XML Schema or rules into force; - reads standard input",
+      help: "set a JSON Schema, an XML Schema or rules; - reads standard input",
       takes: "<endpoint> <file>",
       method: "PUT",
       path: ({ args }) => placeOf({ path: PATH }, args[0]),
       body: readFile,
       tell: (_, { args }) => print(`${args[0]}: in force`),
     },
-    delete: { help: "end a validation; it can be brought back", flags: [FORMAT] },
+    delete: { help: "delete a validation; `rollback` restores it", flags: [FORMAT] },
     versions: {
       help: "list the versions of a validation, the latest first",
       columns: [
@@ -66,17 +66,17 @@ export const RESOURCE: Resource = {
       ],
     },
     rollback: {
-      help: "bring an earlier version back into force",
+      help: "restore an earlier version",
       takes: "<endpoint> <version>",
       body: ({ args: [, version = ""] }) => ({ version: readCount(version, "version", { min: 1 }) }),
       tell: ({ version }, { args: [endpoint, earlier] }) =>
         print(`${endpoint}: version ${earlier} is in force again, as version ${asText(version)}`),
     },
     test: {
-      help: "check a payload, as a webhook with it would be; - reads standard input",
+      help: "test a payload against a validation; - reads standard input",
       takes: "<endpoint> <file>",
       flags: [
-        flag("--content-type <type>", "of the payload (default: by its looks)", {
+        flag("--content-type <type>", "of the payload (default: guessed)", {
           field: "content-type",
           place: "header",
         }),

@@ -4,6 +4,7 @@ import {
   failed,
   failedHere,
   gone,
+  isTransientStatus,
   refused,
   type HealthSign,
   type Outcome,
@@ -56,7 +57,7 @@ function classifyAnswer(answer: HttpResult & { kind: "response" }, retryOn: Retr
   if (status === 410) return gone(error);
   if (status === 508 && isLoop(answer)) return refused(`${error}: ${LOOP}`, { says });
   if (retryOn.sourceStatuses.includes(status)) return failed(error, { says, missesSource: true });
-  return isTransient(status) ? failed(error, { says, retryAfterMs }) : refused(error, { says });
+  return isTransientStatus(status) ? failed(error, { says, retryAfterMs }) : refused(error, { says });
 }
 
 /** Some destinations answer 200 while they cannot work yet (n8n does while it starts). */
@@ -80,10 +81,6 @@ const LOOP = "a gateway says that the event goes round in a loop";
 /** Others answer 508 too, and mean something that passes. */
 function isLoop({ body }: HttpResponse): boolean {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes('"urn:posthorn:error:loop"');
-}
-
-function isTransient(status: number): boolean {
-  return status === 408 || status === 425 || status === TOO_MANY_REQUESTS || (status >= 500 && status <= 599);
 }
 
 /** Of an answer that is no success. */

@@ -1,7 +1,7 @@
 import type { Subscription } from "../../domain/subscription.ts";
 import type { HealthPlace } from "../../domain/target.ts";
 import type { DestinationKinds } from "./kinds.ts";
-import type { DestinationKind, Sender } from "./sender.ts";
+import type { Attempt, DestinationKind, Handshake, RequestPreview, Sender } from "./sender.ts";
 import type { SenderServices } from "./services.ts";
 
 /** The senders of all kinds, open. */
@@ -13,10 +13,16 @@ export interface Senders {
   isForOperators(kind: DestinationKind): boolean;
   /** What will not be as whoever set it may think, in sentences. */
   warnOf(kind: DestinationKind, settings: object): readonly string[];
+  /** Asks the destination of one that was created or changed whether it wants deliveries, where that is set. */
+  beginHandshake(subscription: Subscription): void;
+  /** What it has said; undefined where it is not asked. */
+  handshakeOf(subscription: Subscription): Handshake | undefined;
   /** Asks whether a target is well. Calls `done` once, with what is wrong or with undefined. */
   checkHealth(place: HealthPlace, owner: string, done: (error: string | undefined) => void): void;
   /** How many of those that it took wait at a queue; undefined where nobody can say. */
   countWaiting(subscription: Subscription): Promise<number | undefined>;
+  /** The request that an attempt would make; undefined where its kind makes none. */
+  preview(attempt: Attempt): Promise<RequestPreview | { problem: string }> | undefined;
   close(): Promise<void>;
 }
 
@@ -29,6 +35,8 @@ export function openSenders(kinds: DestinationKinds, services: SenderServices): 
     },
     isForOperators: ({ name }) => senders.get(name)?.isForOperators === true,
     warnOf: ({ name }, settings) => senders.get(name)?.warnOf?.(settings) ?? [],
+    beginHandshake: (subscription) => senders.get(subscription.kind)?.beginHandshake?.(subscription),
+    handshakeOf: (subscription) => senders.get(subscription.kind)?.handshakeOf?.(subscription),
     checkHealth(place, owner, done) {
       const sender = senders.get(place.kind);
       if (sender?.checkHealth === undefined) return done(`nobody can check the health of the kind ${place.kind}`);
@@ -36,6 +44,7 @@ export function openSenders(kinds: DestinationKinds, services: SenderServices): 
     },
     countWaiting: (subscription) =>
       senders.get(subscription.kind)?.countWaiting?.(subscription) ?? Promise.resolve(undefined),
+    preview: (attempt) => senders.get(attempt.subscription.kind)?.preview?.(attempt),
     async close() {
       await Promise.all([...senders.values()].map((sender) => sender.close()));
     },

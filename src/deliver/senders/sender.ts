@@ -136,6 +136,13 @@ export interface AttemptRecordPart {
   responseBody: Uint8Array | undefined;
 }
 
+/** A request as it would leave: signed, and without what lets the gateway in at its destination. */
+export interface RequestPreview {
+  method: string;
+  headers: Readonly<Record<string, string>>;
+  body: Uint8Array;
+}
+
 /** Which attempt it is that a record belongs to. */
 export interface RecordedAttempt {
   deliveryId: string;
@@ -166,6 +173,13 @@ export interface BatchLimits {
 /** Each delivery is an attempt of its own. */
 export const ONE_BY_ONE: BatchLimits = Object.freeze({ maxBatch: 1, lingerMs: 0 });
 
+/** Whether a destination has agreed to get deliveries. */
+export type Handshake =
+  /** Not asked yet, or not answered: it is asked before the next attempt. */
+  | { readonly status: "pending" }
+  | { readonly status: "accepted"; readonly answeredAt: number }
+  | { readonly status: "refused"; readonly answeredAt: number; readonly error: string };
+
 /** Makes attempts at destinations of one kind. */
 export interface Sender<Settings extends object = object> {
   /** Whether the configuration leaves it to the operator: only keys that are bound to no tenant may configure it. */
@@ -177,10 +191,19 @@ export interface Sender<Settings extends object = object> {
    * reports a destination's fault as an exception. A callback and not a promise: this is the hottest call there is.
    */
   send(attempts: readonly Attempt[], done: (reports: readonly AttemptReport[]) => void): void;
+  /** The request that an attempt would make, by those that make requests; nothing is sent. */
+  preview?(attempt: Attempt): Promise<RequestPreview | { problem: string }>;
   /** Throws, or rejects, for settings that may not be used from here: an address of a private network, for instance. */
   refuse?(settings: Settings): void | Promise<void>;
   /** What will not be as whoever set it may think, in sentences; for settings that may be used. */
   warnOf?(settings: Settings): readonly string[];
+  /**
+   * A subscription was created or changed: what its destination has to agree to is asked now, so that its owner sees the
+   * answer before the first attempt. Never throws.
+   */
+  beginHandshake?(subscription: Subscription): void;
+  /** What its destination has said; undefined where it is not asked. */
+  handshakeOf?(subscription: Subscription): Handshake | undefined;
   /** Asks whether a target is well. Calls `done` once, with what is wrong or with undefined. */
   checkHealth?(place: HealthPlace, owner: string, done: (error: string | undefined) => void): void;
   /**

@@ -9,6 +9,8 @@ export const PAGE_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash("sha256").update(PAGE_STYLE).digest("base64")}'`,
   "script-src 'self'",
+  // For trying requests out.
+  "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
@@ -78,21 +80,24 @@ export function renderPage(json: Json): string {
 </head><body>
 <a class="skip" href="#main">Skip to the reference</a>
 <nav aria-label="Reference">
-<input id="search" type="search" placeholder="Search (press /)" aria-label="Search the reference" autocomplete="off" spellcheck="false">
+<div class="find"><input id="search" type="search" placeholder="Search routes and fields" aria-label="Search routes and fields" autocomplete="off" spellcheck="false">
+<button id="menu" type="button" aria-expanded="false" aria-controls="contents">Contents</button></div>
 <p id="found" role="status"></p>
-<div>${groups.map(renderNavigation).join("")}<h2><a href="#schemas">Schemas</a></h2></div>
+<div id="contents">${groups.map(renderNavigation).join("")}<h2><a href="#schemas">Schemas</a></h2></div>
 </nav>
 <main id="main" tabindex="-1">
+<div id="intro">
 <h1>Posthorn API <small>${escape(info.version)}</small></h1>
 ${info.description
   .split("\n\n")
   .map((text) => `<p>${renderText(text)}</p>`)
   .join("\n")}
-<p>The same for programs: <a href="/openapi.json">openapi.json</a>. To run the examples:</p>
+<p>Requests that only read can be tried out on this page. The same for programs: <a href="/openapi.json">openapi.json</a>. To run the examples:</p>
 <div class="curl"><pre class="copy">export POSTHORN_URL=<span class="origin">http://127.0.0.1:8080</span>
 export POSTHORN_API_KEY=phk_…</pre></div>
+</div>
 ${groups.map(renderGroup).join("\n")}
-<section id="schemas"><h2>Schemas</h2>
+<section id="schemas" data-group><h2>Schemas</h2>
 ${names.map((name) => renderSchema(name, components.schemas, examples.get(name))).join("\n")}
 </section>
 </main></body></html>
@@ -125,8 +130,7 @@ interface Group {
 
 function renderNavigation({ name, operations }: Group): string {
   const links = operations.map(
-    (one) =>
-      `<li data-text="${searchText(one)}"><a href="#${one.operationId}">${renderMethod(one)}${escape(one.summary ?? one.path)}</a></li>`,
+    (one) => `<li><a href="#${one.operationId}">${renderMethod(one)}${escape(one.summary ?? one.path)}</a></li>`,
   );
   return `<div data-group><h2>${escape(name)}</h2><ul>${links.join("")}</ul></div>`;
 }
@@ -140,15 +144,16 @@ function renderMethod({ method }: Operation): string {
   return `<span class="m ${method}">${method.toUpperCase()}</span>`;
 }
 
-/** Short, so that the page is; what stands in descriptions the browser's own search finds. */
-function searchText({ method, path, summary = "", tags = [] }: Operation): string {
-  return escapeAttribute(`${method} ${path} ${summary} ${tags.join(" ")}`.toLowerCase());
+/** What a browser can ask for and show: no page, and nothing that changes something. */
+function isTriable({ method, path, responses }: Operation): boolean {
+  const types = Object.keys(responses["200"]?.content ?? {});
+  return method === "get" && path.startsWith("/") && types.some((type) => !/html|javascript/.test(type));
 }
 
 function renderOperation(operation: Operation): string {
   const { operationId, path, summary, description, parameters = [], requestBody } = operation;
   const isReceived = !path.startsWith("/");
-  return `<article id="${operationId}" data-text="${searchText(operation)}">
+  return `<article id="${operationId}"${isTriable(operation) ? ` data-try="${escapeAttribute(path)}"` : ""}>
 <h3><a href="#${operationId}">${escape(summary ?? path)}</a></h3>
 <p class="route">${renderMethod(operation)}<code>${isReceived ? "to your URL" : escape(path)}</code>${renderScope(operation, isReceived)}</p>
 ${description === undefined || description === "" ? "" : `<p>${renderText(description)}</p>`}
@@ -179,7 +184,7 @@ function renderBody({ required, content }: NonNullable<Operation["requestBody"]>
     const shown = isShown ? renderExample("Example", example) : "";
     return title + renderFields(schema) + shown;
   });
-  return `<h4>Body${required ? "" : " (may be left out)"}</h4>${parts.join("")}`;
+  return `<h4>Body${required ? "" : " (may be left out)"}</h4><div class="body">${parts.join("")}</div>`;
 }
 
 /** A shape with a name is shown once, with its example; errors are told by their codes alone. */

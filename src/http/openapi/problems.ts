@@ -13,7 +13,7 @@ export const Problem = named(
       type: Type.String({ description: "`urn:posthorn:error:` and the code" }),
       title: Type.String(),
       status: Type.Integer({ minimum: 400, maximum: 599 }),
-      code: Type.Enum(Object.keys(ERRORS), { description: "Stable; each is explained in docs/errors.md" }),
+      code: Type.Enum(Object.keys(ERRORS), { description: "Stable; each is explained in docs/reference/errors.md" }),
       detail: Type.String({ description: "What was wrong, with which value, and what to do" }),
       field: Type.Optional(Type.String({ description: "The field at fault" })),
       request_id: Type.Optional(Type.String()),

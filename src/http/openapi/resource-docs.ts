@@ -5,13 +5,17 @@ import {
   IDEMPOTENCY_KEY,
   IF_MATCH,
   closed,
+  named,
+  oneOf,
   page,
+  text,
   type AnswerDocs,
+  type AnswerOf,
   type OperationDocs,
 } from "./operation-docs.ts";
 import { exampleOf } from "./shown.ts";
 
-/** What is to be said of one of the six routes beside what holds for all things that users configure. */
+/** What is to be said of one of the seven routes beside what holds for all things that users configure. */
 type Own = Partial<Omit<OperationDocs, "answer">> & { answer?: Partial<AnswerDocs> };
 
 export interface ResourceDocs {
@@ -29,9 +33,28 @@ export interface ResourceDocs {
   make: Own;
   read: Own;
   replace: Own;
+  /** A body that would change something, where that of `replace` does not. */
+  plan?: object;
   change: Own;
   remove: Omit<Own, "answer"> & { answer?: AnswerDocs };
 }
+
+const Plan = named(
+  "Plan",
+  closed({
+    act: oneOf(["update", "create", "none"], "Which of them PUT would do"),
+    changes: Type.Array(
+      closed({
+        field: text("description"),
+        before: Type.Unknown({ examples: [null], description: "Null where it would be new" }),
+        after: Type.Unknown({ examples: ["orders of the shop"] }),
+      }),
+      { description: "What would be different; all that is set of one that would be new" },
+    ),
+    secrets_changed: Type.Boolean(),
+  }),
+);
+export type Plan = AnswerOf<typeof Plan>;
 
 /** The routes of `addResourceRoutes`. */
 export function resourceDocs(of: ResourceDocs): Record<string, OperationDocs> {
@@ -39,11 +62,11 @@ export function resourceDocs(of: ResourceDocs): Record<string, OperationDocs> {
   const [key = ""] = Object.keys(params);
   const one = `${path}/:${key}`;
   const shown = { schema, example, headers: ETAG };
-  const made = { status: 201, description: "Made", schema, headers: ETAG, ...of.made };
+  const made = { status: 201, description: "Created", schema, headers: ETAG, ...of.made };
   const changing = { params, headers: IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
   const gone = {
     status: 200,
-    description: "Gone",
+    description: "Deleted",
     schema: closed({ [key]: Type.String() }),
     example: of.remove.params ?? params,
   };
@@ -59,7 +82,15 @@ export function resourceDocs(of: ResourceDocs): Record<string, OperationDocs> {
       { ...changing, answer: { ...shown, description: "Replaced" }, otherAnswers: [made] },
       of.replace,
     ),
-    [`PATCH ${one}`]: join({ ...changing, answer: { ...shown, description: "Changed" } }, of.change),
+    [`POST ${one}/plan`]: {
+      description:
+        "Everything is judged as for PUT, and nothing is written. Of secrets it only says whether they would change.",
+      params,
+      request: of.plan ?? of.replace.request,
+      answer: { description: "What PUT with this body would do", schema: Plan },
+      errors: [...refusals, ...(of.replace.errors ?? [])],
+    },
+    [`PATCH ${one}`]: join({ ...changing, answer: { ...shown, description: "Updated" } }, of.change),
     [`DELETE ${one}`]: join({ ...changing, answer: of.remove.answer ?? gone }, of.remove),
   };
 }

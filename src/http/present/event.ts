@@ -57,12 +57,17 @@ export function presentEventRequest({ request }: Pick<StoredEvent, "request">) {
   return method === undefined ? undefined : { method, path, query };
 }
 
+/** Byte for byte. */
+export function presentBytes(body: Uint8Array): string {
+  return `"payload_base64":"${Buffer.from(body).toString("base64")}"`;
+}
+
 /** A JSON body goes out as the text that came in: numbers beyond 2^53 survive. */
 export function presentBody(event: StoredEvent, body: Uint8Array | undefined): string {
   if (body === undefined) return `"payload":null`;
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
   const text = bytes.toString("utf8");
-  if (!Buffer.from(text, "utf8").equals(bytes)) return `"payload_base64":${JSON.stringify(bytes.toString("base64"))}`;
+  if (!Buffer.from(text, "utf8").equals(bytes)) return presentBytes(body);
   return `"payload":${isJson(event, text) ? text : JSON.stringify(text)}`;
 }
 

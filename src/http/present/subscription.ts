@@ -1,6 +1,7 @@
 import { publicKeyOf } from "../../domain/ed25519.ts";
 import { fillIn } from "../../domain/shape.ts";
 import { SharedSettings, USUAL_RETRIES, type Subscription } from "../../domain/subscription.ts";
+import type { Handshake } from "../../deliver/senders/sender.ts";
 import type { Summary } from "../../operate/statistics.ts";
 import type { Settings } from "../../registry/sealed-settings.ts";
 import type { DeliveryCounters } from "../../store/port/reads.ts";
@@ -15,12 +16,13 @@ export interface ShownParts {
   destination: Readonly<Record<string, unknown>>;
   counters: DeliveryCounters | undefined;
   recent: Summary | undefined;
+  handshake: Handshake | undefined;
 }
 
 /** The one mapping of a subscription to the wire. Never the secret: the answer to create adds it. */
 export function presentSubscription(
   subscription: Subscription,
-  { settings, destination, counters, recent }: ShownParts,
+  { settings, destination, counters, recent, handshake }: ShownParts,
 ): AnswerOf<typeof Described> {
   const { suspension, ed25519Key: key } = subscription;
   const {
@@ -37,6 +39,7 @@ export function presentSubscription(
     ...destination,
     status: subscription.status,
     ...(subscription.heldBecause !== undefined && { held_reason: subscription.heldBecause }),
+    ...(handshake !== undefined && { handshake_result: presentHandshake(handshake) }),
     ed25519: key !== undefined,
     ed25519_public_key: key === undefined ? null : publicKeyOf(key),
     ...(retry_count === null && retry_interval === null
@@ -52,5 +55,14 @@ export function presentSubscription(
     created_at: isoTime(subscription.createdAt),
     updated_at: isoTime(subscription.updatedAt),
     stats: { ...presentCounters(counters), ...presentSummary(recent) },
+  };
+}
+
+function presentHandshake(handshake: Handshake) {
+  const { status } = handshake;
+  return {
+    status,
+    answered_at: status === "pending" ? null : isoTime(handshake.answeredAt),
+    error: status === "refused" ? handshake.error : null,
   };
 }

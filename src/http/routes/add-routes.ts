@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { IncomingMessage } from "node:http";
 import type { Scheduler } from "../../deliver/scheduler.ts";
 import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
+import type { Senders } from "../../deliver/senders/open-senders.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { AuditTrail } from "../../operate/audit-trail.ts";
 import type { Alerts } from "../../operate/alerts/alerts.ts";
@@ -94,6 +95,7 @@ export interface RouteParts {
   scheduler: Pick<Scheduler, "findMode" | "targets">;
   status: Status;
   kinds: DestinationKinds;
+  senders: Pick<Senders, "handshakeOf" | "preview">;
   subscriptions: Subscriptions;
   subscriptionLanes: Pick<SubscriptionLanes, "remove">;
   targets: Targets;
@@ -148,7 +150,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     presentDelivery: present,
   });
   addEventExportRoute(app, { store, exports: parts.exports });
-  addStreamRoute(app, { streams: parts.streams, subscriptions, keys });
+  addStreamRoute(app, { streams: parts.streams, subscriptions, keys, store });
   addDeliveryRoutes(app, { store, kinds, subscriptions, replays, bulkReplays, presentDelivery: present });
   addReplayRoutes(app, { bulkReplays });
   addRequestRoutes(app, {
@@ -176,6 +178,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     remove: parts.subscriptionLanes.remove,
     statistics,
     store,
+    senders: parts.senders,
     resume: resume.resume,
     onWarnings: ({ id, name }, warnings) =>
       logger.warn({ subscription_id: id, subscription: name, warnings }, "a subscription was saved with a warning"),
@@ -188,7 +191,8 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
       logger.info({ source, count, key_id: caller?.keyId }, `parked messages were ${act}`),
   });
   addStatisticsRoutes(app, { statistics, subscriptions, store });
-  addTestDeliveryRoutes(app, { kinds, subscriptions, tests, trail, presentDelivery: present });
+  const { senders } = parts;
+  addTestDeliveryRoutes(app, { kinds, subscriptions, tests, trail, presentDelivery: present, store, senders });
   addFilterRoutes(app, { store });
   addTemplateRoutes(app, { store, clock, kinds, subscriptions, eventTypes, templates: parts.templates });
   addTargetRoutes(app, {

@@ -89,7 +89,7 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: A
     "/api/v1/alerts/rules",
     {
       config: { scope: "admin", unbound: true },
-      schema: { summary: "List the rules of alerts", querystring: RuleQuery },
+      schema: { summary: "List alert rules", querystring: RuleQuery },
     },
     async ({ query }) => {
       const all = alerts.listRules();
@@ -103,7 +103,7 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: A
 
   app.get<{ Params: { id: string } }>(
     "/api/v1/alerts/:id",
-    { config: { scope: "read" }, schema: { summary: "Show an alert" } },
+    { config: { scope: "read" }, schema: { summary: "Get an alert" } },
     async ({ caller, params }) => presentOne(alerts.get(params.id, caller?.tenantId)),
   );
 
@@ -127,7 +127,7 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: A
 
   app.post<{ Params: { id: string }; Body: Static<typeof UnmuteBody> }>(
     "/api/v1/alerts/:id/unmute",
-    { config: { scope: "admin" }, schema: { summary: "End the mutes of an alert", body: UnmuteBody } },
+    { config: { scope: "admin" }, schema: { summary: "Unmute an alert", body: UnmuteBody } },
     async ({ caller, params, body }) => presentOne(await alerts.unmute(params.id, caller?.tenantId, body?.cause)),
   );
 }

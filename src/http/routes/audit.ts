@@ -32,7 +32,7 @@ export interface AuditRoutesOptions {
 export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exports }: AuditRoutesOptions): void {
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     "/api/v1/audit",
-    { config: { scope: "admin" }, schema: { summary: "Who did what, the latest first", querystring: ListQuery } },
+    { config: { scope: "admin" }, schema: { summary: "List who did what, the latest first", querystring: ListQuery } },
     async ({ query, caller }) => {
       const { actor, act, kind, id, since, until } = query;
       const filter = {
@@ -69,7 +69,7 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
 
   app.get(
     "/api/v1/audit/verify",
-    { exposeHeadRoute: false, config: OPERATOR, schema: { summary: "Check the audit log from its first entry on" } },
+    { exposeHeadRoute: false, config: OPERATOR, schema: { summary: "Verify the audit log from its first entry" } },
     async () => {
       const { entries, head, fault } = await trail.verify();
       return {
@@ -86,7 +86,7 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
     "/api/v1/subscriptions/:id/history",
     {
       config: { scope: "read" },
-      schema: { summary: "Changes of a subscription's status, the latest first", querystring: HistoryQuery },
+      schema: { summary: "List the status changes of a subscription, the latest first", querystring: HistoryQuery },
     },
     async ({ params, query, caller }) => {
       const { id, tenantId } = subscriptions.getById(params.id, caller?.tenantId);

@@ -10,7 +10,7 @@ const PARTS_IN_A_TURN = 20;
 export function addCatalogRoute(app: FastifyInstance, { eventTypes }: { eventTypes: EventTypes }): void {
   let made: { of: readonly EventType[]; page: Promise<Prepared> } | undefined;
 
-  app.get("/catalog", { schema: { summary: "The event types, for partners to read" } }, async (request, reply) => {
+  app.get("/catalog", { schema: { summary: "Show the event types, for partners to read" } }, async (request, reply) => {
     const types = eventTypes.list();
     // Once for each state of the registry.
     if (made?.of !== types) made = { of: types, page: make(types) };

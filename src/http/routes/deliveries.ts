@@ -65,7 +65,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
 
   app.get<{ Params: { id: string } }>(
     "/api/v1/deliveries/:id",
-    { config: { scope: "read" }, schema: { summary: "Read a delivery with its attempts" } },
+    { config: { scope: "read" }, schema: { summary: "Get a delivery with its attempts" } },
     async (request) => {
       const delivery = await getDelivery(request.params.id, request);
       const attempts = await store.reads.listAttempts(delivery);
@@ -79,7 +79,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
 
   app.post<{ Params: { id: string } }>(
     "/api/v1/deliveries/:id/retry",
-    { config: { scope: "admin" }, schema: { summary: "Try a delivery now" } },
+    { config: { scope: "admin" }, schema: { summary: "Retry a delivery now" } },
     async (request, reply) => {
       const delivery = await getDelivery(request.params.id, request);
       return reply.code(202).send(presentDelivery(await replays.retry(delivery)));
@@ -117,7 +117,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     "/api/v1/dead-letters/replay",
     {
       config: { scope: "admin" },
-      schema: { summary: "Deliver one dead letter once more, or many as a job", body: DeadLetterReplay },
+      schema: { summary: "Replay one dead letter, or many as a job", body: DeadLetterReplay },
     },
     async (request, reply) => {
       const { id } = request.body;

@@ -32,7 +32,12 @@ export const DOCUMENTATION_DOCS: AreaDocs = {
       answer: { ...page, description: "A page", contentType: "text/html", example: "<!doctype html>…" },
     },
     "GET /docs/page.js": {
-      answer: { ...page, description: "Search and copy", contentType: "text/javascript", example: "const search = …" },
+      answer: {
+        ...page,
+        description: "Search, copying, and trying requests out",
+        contentType: "text/javascript",
+        example: "const search = …",
+      },
     },
   },
 };

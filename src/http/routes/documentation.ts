@@ -43,13 +43,13 @@ export function addDocumentationRoutes(app: FastifyInstance, options: Documentat
   const send = (what: "document" | "page" | "script") => async (request: FastifyRequest, reply: FastifyReply) =>
     sendPrepared(request, reply, (await (made ??= make()))[what]);
 
-  app.get("/", { schema: { summary: "The dashboard" } }, async (request, reply) => {
+  app.get("/", { schema: { summary: "Show the dashboard" } }, async (request, reply) => {
     if (await dashboard.sendPage(request, reply)) return reply;
     return sendPrepared(request, reply, await (home ??= makeHome()));
   });
-  app.get("/openapi.json", { schema: { summary: "This API as an OpenAPI document" } }, send("document"));
-  app.get("/docs", { schema: { summary: "This reference" } }, send("page"));
-  app.get("/docs/page.js", { schema: { summary: "The script of this reference" } }, send("script"));
+  app.get("/openapi.json", { schema: { summary: "Get this API as an OpenAPI document" } }, send("document"));
+  app.get("/docs", { schema: { summary: "Show this reference" } }, send("page"));
+  app.get("/docs/page.js", { schema: { summary: "Get the script of this reference" } }, send("script"));
 }
 
 function pageHeaders(policy: string) {

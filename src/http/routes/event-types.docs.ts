@@ -77,7 +77,7 @@ export const EVENT_TYPE_DOCS: AreaDocs = {
       read: { answer: { description: "The event type" } },
       replace: { request: given, errors: ["conflict"] },
       change: { request: facts },
-      remove: { answer: { status: 204, description: "Gone; its events are checked no more" } },
+      remove: { answer: { status: 204, description: "Deleted; its events are checked no more" } },
     }),
     "GET /api/v1/event-types/export": {
       answer: {

@@ -47,7 +47,7 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
     path: PATH,
     key: "name",
     words: ["an event type", "event types"],
-    summaries: { make: "Register an event type", replace: "Register or replace an event type" },
+    summaries: { make: "Create an event type", replace: "Create or replace an event type" },
     readers: { scope: "read" },
     writers: OPERATOR,
     input: EventTypeInput,
@@ -108,7 +108,11 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
     `${PATH}/:name/versions/:version`,
     {
       config: OPERATOR,
-      schema: { summary: "Add or replace a version", params: VersionParams, body: EventTypeVersionContent },
+      schema: {
+        summary: "Create or replace a version of an event type",
+        params: VersionParams,
+        body: EventTypeVersionContent,
+      },
     },
     async (request, reply) => {
       const { name, version } = request.params;
@@ -119,7 +123,7 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
 
   app.delete<{ Params: Static<typeof VersionParams> }>(
     `${PATH}/:name/versions/:version`,
-    { config: OPERATOR, schema: { summary: "Delete a version", params: VersionParams } },
+    { config: OPERATOR, schema: { summary: "Delete a version of an event type", params: VersionParams } },
     async (request, reply) => {
       const { name, version } = request.params;
       const { "if-match": ifMatch } = request.headers;

@@ -107,7 +107,7 @@ export const EVENT_DOCS: AreaDocs = {
       query: { event_type: EXAMPLE.eventType },
       answer: {
         description: "One event in each line, with its body",
-        schema: Type.String(),
+        schema: Type.String({ "x-lines": named("ExportedEvent", extended(Event, Payload)) }),
         contentType: "application/x-ndjson",
         example: `${JSON.stringify({ ...exampleOf(Event), payload })}\n`,
       },

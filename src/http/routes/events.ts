@@ -7,13 +7,25 @@ import type { Replays } from "../../operate/replays/replays.ts";
 import type { EditedReplays } from "../../receive/edited-replay.ts";
 import type { StoredDelivery, StoredEvent } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
-import { presentBody, presentEvent, presentEventRequest } from "../present/event.ts";
+import { presentBody, presentBytes, presentEvent, presentEventRequest } from "../present/event.ts";
 import { isoTime } from "../present/time.ts";
 import { findJsonMember, keepJsonText } from "../json-text.ts";
 import { EventQuery, readEventFilter } from "./event-query.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
 const ListQuery = Type.Object({ ...PageQuery, ...EventQuery }, { additionalProperties: false });
+
+const OneQuery = Type.Object(
+  {
+    body: Type.Optional(
+      Type.Union([Type.Literal("true"), Type.Literal("base64")], {
+        default: "true",
+        description: "JSON and text as they are (`true`), or byte for byte in `payload_base64` (`base64`)",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
 
 const ReplayBody = Type.Object(
   {
@@ -67,9 +79,12 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
     },
   );
 
-  app.get<{ Params: { id: string } }>(
+  app.get<{ Params: { id: string }; Querystring: Static<typeof OneQuery> }>(
     "/api/v1/events/:id",
-    { config: { scope: "read" }, schema: { summary: "Read an event with its body and its deliveries" } },
+    {
+      config: { scope: "read" },
+      schema: { summary: "Get an event with its body and deliveries", querystring: OneQuery },
+    },
     async (request, reply) => {
       const event = await getEvent(request.params.id, request.caller?.tenantId);
       const { rows: deliveries } = await store.reads.listDeliveries({ eventSeq: event.seq }, FIRST_DELIVERIES);
@@ -78,7 +93,9 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
         request: presentEventRequest(event),
         deliveries: deliveries.map(presentDelivery),
       });
-      const body = presentBody(event, (await store.reads.loadEvent(event.seq))?.body);
+      const bytes = (await store.reads.loadEvent(event.seq))?.body;
+      const isExact = request.query.body === "base64" && bytes !== undefined;
+      const body = isExact ? presentBytes(bytes) : presentBody(event, bytes);
       return reply.type("application/json").send(`${shown.slice(0, -1)},${body}}`);
     },
   );
@@ -90,7 +107,7 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
       {
         config: { scope: "admin" },
         schema: {
-          summary: "Deliver an event again, as it was or edited",
+          summary: "Replay an event, as it was or edited",
           body: Type.Union([ReplayBody, Type.Null()]),
         },
       },

@@ -24,7 +24,7 @@ const TestBody = Type.Object(
 export function addFilterRoutes(app: FastifyInstance, { store }: { store: Store }): void {
   app.post<{ Body: Static<typeof TestBody> }>(
     "/api/v1/filters/test",
-    { config: { scope: "read" }, schema: { summary: "Try a filter on an event", body: TestBody } },
+    { config: { scope: "read" }, schema: { summary: "Test a filter on an event", body: TestBody } },
     async ({ body, caller }) => {
       const { event, event_id: eventId } = body;
       const filter = readFilter(body.filter);

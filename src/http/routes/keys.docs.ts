@@ -55,7 +55,7 @@ export const KEY_DOCS: AreaDocs = {
         {
           status: 200,
           description:
-            "Made before with this `Idempotency-Key`; without the key itself, of which only the hash is kept",
+            "Created before with this `Idempotency-Key`; without the key itself, of which only the hash is kept",
           schema: Key,
           headers: ETAG,
         },
@@ -69,7 +69,7 @@ export const KEY_DOCS: AreaDocs = {
       answer: { description: "Replaced, in force when the answer comes" },
       errors: ["key_limit"],
     },
-    change: { request: { name: "billing" }, answer: { description: "Changed, in force when the answer comes" } },
+    change: { request: { name: "billing" }, answer: { description: "Updated, in force when the answer comes" } },
     remove: {
       description: "In force when the answer comes.",
       answer: {

@@ -60,8 +60,8 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOpt
     key: "id",
     words: ["a key", "keys"],
     summaries: {
-      replace: "Make a key with a chosen id, or replace what is set of one",
-      change: "Change the name, scopes or end of a key",
+      replace: "Create a key with a chosen id, or replace its settings",
+      change: "Update the name, scopes or expiry of a key",
       remove: "Revoke a key",
     },
     readers: { scope: "admin" },

@@ -21,6 +21,7 @@ const ConnectionState = oneOf(
 const Readiness = named(
   "Readiness",
   closed({
+    version: text("0.1.0"),
     status: oneOf(["ok", "degraded", "overloaded", "stopping"]),
     store: closed({ driver: text("sqlite"), version: text("3.53.0"), sync_mode: text("FULL") }),
     queue: closed({ driver: text("local") }),

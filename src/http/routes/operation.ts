@@ -19,9 +19,11 @@ export interface Readiness {
 }
 
 export function addOperationRoutes(app: FastifyInstance, options: OperationRoutesOptions): void {
-  app.get("/health", { schema: { summary: "Whether it runs" } }, async () => ({ status: "ok" }));
-  app.get("/livez", { schema: { summary: "Whether it runs, for an orchestrator" } }, async () => ({ status: "ok" }));
-  app.get("/readyz", { schema: { summary: "Whether it takes requests, and on what" } }, async (_request, reply) => {
+  app.get("/health", { schema: { summary: "Check that the gateway runs" } }, async () => ({ status: "ok" }));
+  app.get("/livez", { schema: { summary: "Check that the gateway runs, for an orchestrator" } }, async () => ({
+    status: "ok",
+  }));
+  app.get("/readyz", { schema: { summary: "Check whether the gateway accepts requests" } }, async (_request, reply) => {
     const { trouble, report } = options.readiness();
     if (trouble === undefined) return reply.send(report);
     options.onServerError(trouble, { method: "GET", path: "/readyz" });
@@ -29,14 +31,17 @@ export function addOperationRoutes(app: FastifyInstance, options: OperationRoute
   });
   app.get(
     "/status",
-    { config: options.statusIsPublic ? {} : { scope: "read" }, schema: { summary: "Modes, queues and targets" } },
+    {
+      config: options.statusIsPublic ? {} : { scope: "read" },
+      schema: { summary: "Get the status: modes, queues and targets" },
+    },
     ({ caller }) => options.status(caller?.tenantId),
   );
   app.get(
     "/metrics",
     {
       config: options.metricsArePublic ? {} : { scope: "read", unbound: true },
-      schema: { summary: "Metrics for Prometheus" },
+      schema: { summary: "Get metrics for Prometheus" },
     },
     async (_request, reply) => {
       const { text, contentType } = await options.metrics();

@@ -60,7 +60,7 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
 
   app.get<{ Params: { name: string }; Querystring: Static<typeof ListQuery> }>(
     "/api/v1/sources/:name/parked",
-    { config: OPERATOR, schema: { summary: "List messages of a source that are parked", querystring: ListQuery } },
+    { config: OPERATOR, schema: { summary: "List the parked messages of a source", querystring: ListQuery } },
     async ({ params, query }) => {
       const queue = open(params.name);
       const { limit, cursor } = pageOf(query);
@@ -76,7 +76,7 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
 
   app.get<{ Params: { name: string; id: string } }>(
     "/api/v1/sources/:name/parked/:id",
-    { config: OPERATOR, schema: { summary: "Read a parked message" } },
+    { config: OPERATOR, schema: { summary: "Get a parked message" } },
     async ({ params }) => {
       const message = await findParked(open(params.name), params.id);
       if (message === undefined) {
@@ -88,7 +88,7 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
 
   app.post<{ Params: { name: string }; Body: Static<typeof RequeueBody> | null }>(
     "/api/v1/sources/:name/parked/requeue",
-    { config: OPERATOR, schema: { summary: "Put parked messages back where they came from", body: RequeueBody } },
+    { config: OPERATOR, schema: { summary: "Requeue parked messages", body: RequeueBody } },
     async ({ params, body, caller }) => {
       const queue = open(params.name);
       await note("requeue", params.name, { wanted: body });
@@ -107,8 +107,8 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
       const queue = open(params.name);
       await note("purge", params.name, { wanted: body });
       const outcome = await purgeParked(queue, toFilter(body), count);
+      await note("purged", params.name, { purged: "purged" in outcome ? outcome.purged : 0 });
       if ("current" in outcome) throw unconfirmed(outcome.current, body?.count);
-      await note("purged", params.name, { purged: outcome.purged });
       onMoved(params.name, "purged", outcome.purged, caller);
       return { purged: outcome.purged, complete: !outcome.isCutOff };
     },

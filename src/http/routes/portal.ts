@@ -42,7 +42,7 @@ export function addPortalRoutes(app: FastifyInstance, options: PortalRoutesOptio
     "/api/v1/tenants/:id/portal-link",
     {
       config: { scope: "admin", unbound: true },
-      schema: { summary: "Make a link to the page for a partner", body: Type.Union([LinkBody, Type.Null()]) },
+      schema: { summary: "Create a portal link for a tenant", body: Type.Union([LinkBody, Type.Null()]) },
     },
     async (request, reply) => {
       const { access = "manage", expires_in_s: lifetimeS = HOUR_S } = request.body ?? {};

@@ -18,9 +18,9 @@ const ListQuery = Type.Object(
 );
 
 const CHANGES = [
-  { act: "pause", status: "paused", summary: "Pause a replay; it goes on from there when it is resumed" },
-  { act: "resume", status: "running", summary: "Go on with a paused replay" },
-  { act: "cancel", status: "cancelled", summary: "End a replay where it is; what it has done stays done" },
+  { act: "pause", status: "paused", summary: "Pause a replay" },
+  { act: "resume", status: "running", summary: "Resume a paused replay" },
+  { act: "cancel", status: "cancelled", summary: "Cancel a replay; what it has done stays done" },
 ] as const;
 
 /** Work on many deliveries at once. */
@@ -32,7 +32,10 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: { bulkRep
 
   app.post<{ Body: ReplayStart }>(
     "/api/v1/replays",
-    { config: admin, schema: { summary: "Start a replay of many deliveries, or count them first", body: ReplayStart } },
+    {
+      config: admin,
+      schema: { summary: "Create a replay of many deliveries, or count them first", body: ReplayStart },
+    },
     (request, reply) => {
       const { kind, filter = {}, plan } = request.body;
       return startReplay(request, reply, kind, { filter, plan });
@@ -50,7 +53,7 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: { bulkRep
 
   app.get(
     "/api/v1/replays/:id",
-    { config: { scope: "read" }, schema: { summary: "How far a replay is" } },
+    { config: { scope: "read" }, schema: { summary: "Get a replay and its progress" } },
     async (request) => presentReplay(await get(request)),
   );
 
@@ -64,7 +67,7 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: { bulkRep
     "/api/v1/subscriptions/:id/recover",
     {
       config: admin,
-      schema: { summary: "Send a subscription what it missed in a time, as a job", body: SubscriptionRecover },
+      schema: { summary: "Recover what a subscription missed in a time range, as a job", body: SubscriptionRecover },
     },
     (request, reply) => {
       const { plan, ...wished } = request.body;
@@ -81,7 +84,7 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: { bulkRep
 
   app.post<{ Body: Static<typeof DeadLetterPurge> }>(
     "/api/v1/dead-letters/purge",
-    { config: admin, schema: { summary: "Give dead letters up for good, once confirmed", body: DeadLetterPurge } },
+    { config: admin, schema: { summary: "Purge dead letters for good, once confirmed", body: DeadLetterPurge } },
     async (request, reply) => {
       const { confirm } = request.body;
       if (confirm !== "purge") {

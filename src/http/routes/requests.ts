@@ -51,7 +51,7 @@ export function addRequestRoutes(app: FastifyInstance, options: RequestRoutesOpt
     "/api/v1/sources/:name/requests",
     {
       config: { scope: "read" },
-      schema: { summary: "List the requests that a source refused", querystring: ListQuery },
+      schema: { summary: "List the rejected requests of a source", querystring: ListQuery },
     },
     async ({ params, query, caller }) => {
       const source = sources.find(params.name);
@@ -81,13 +81,13 @@ export function addRequestRoutes(app: FastifyInstance, options: RequestRoutesOpt
 
   app.get<{ Params: { id: string } }>(
     "/api/v1/requests/:id",
-    { config: { scope: "read" }, schema: { summary: "Read a request" } },
+    { config: { scope: "read" }, schema: { summary: "Get a request" } },
     async ({ params, caller }) => presentRequest(await getRequest(params.id, caller)),
   );
 
   app.post<{ Params: { id: string } }>(
     "/api/v1/requests/:id/replay",
-    { config: { scope: "admin" }, schema: { summary: "Take in a refused or ignored request again" } },
+    { config: { scope: "admin" }, schema: { summary: "Replay a rejected or ignored request" } },
     async ({ params, caller }) => {
       const replayed = await requestReplays.replay(await getRequest(params.id, caller), caller?.keyId);
       options.onReplayed(replayed, caller);

@@ -3,19 +3,21 @@ import { Type, type TProperties, type TSchema } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { etagOf } from "../../registry/if-match.ts";
 import type { Caller } from "../../registry/keys.ts";
+import { rehearse } from "../../registry/rehearsal.ts";
 import type { Once } from "../../registry/registry.ts";
 import type { PageOf } from "../../store/port/reads.ts";
 import { readOnce } from "../once.ts";
+import { presentPlan } from "../present/plan.ts";
 import { presentPage, type PageParameters } from "./paging.ts";
 
-/** What users configure has the same six routes: list, make, read, make or replace, change, delete. */
+/** What users configure has the same seven routes: list, make, read, make or replace, plan that, change, delete. */
 export interface ResourceRoutes<Thing extends Versioned, Row, Input extends object, Change, Query> {
   path: string;
   /** The parameter in the path that names one. Where the input has it too, it may be left out of a replacement. */
   key: "id" | "name";
   /** One of them and several, for the summaries; and those that say more. */
   words: readonly [one: string, several: string];
-  summaries?: Partial<Record<"list" | "make" | "read" | "replace" | "change" | "remove", string>>;
+  summaries?: Partial<Record<"list" | "make" | "read" | "replace" | "plan" | "change" | "remove", string>>;
   /** Who may read, and who may do all else. */
   readers: FastifyContextConfig;
   writers: FastifyContextConfig;
@@ -97,10 +99,11 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
   const [one, several] = words;
   const summaries = {
     list: `List ${several}`,
-    make: `Make ${one}`,
-    read: `Read ${one}`,
-    replace: `Make or replace ${one}`,
-    change: `Change ${one}`,
+    make: `Create ${one}`,
+    read: `Get ${one}`,
+    replace: `Create or replace ${one}`,
+    plan: `Plan a replacement of ${one}`,
+    change: `Update ${one}`,
     remove: `Delete ${one}`,
     ...resource.summaries,
   };
@@ -162,6 +165,13 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
     pathOfOne,
     { config: writers, schema: { summary: summaries.replace, body: replacement, ...chosen }, ...limit },
     async (request, reply) => send(reply, await resource.put(readReplacement(request), asked(request), keyOf(request))),
+  );
+
+  app.post(
+    `${pathOfOne}/plan`,
+    { config: writers, schema: { summary: summaries.plan, body: replacement, ...chosen }, ...limit },
+    async (request) =>
+      presentPlan(await rehearse(() => resource.put(readReplacement(request), asked(request), keyOf(request)))),
   );
 
   app.patch(

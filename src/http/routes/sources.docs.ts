@@ -65,7 +65,7 @@ export const SOURCE_DOCS: AreaDocs = {
       path: "/api/v1/sources",
       key: params,
       schema: Source,
-      made: { description: "Made; the only answer with its path token" },
+      made: { description: "Created; the only answer with its path token" },
       refusals: ["managed_by_config"],
       list: {
         answer: {
@@ -83,6 +83,7 @@ export const SOURCE_DOCS: AreaDocs = {
         request: given,
         errors: ["conflict"],
       },
+      plan: { ...given, event_type: "shop.orders" },
       change: { request: { max_bytes: 1_048_576 } },
       remove: {
         description:

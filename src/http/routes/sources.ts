@@ -89,8 +89,8 @@ export function addSourceRoutes(app: FastifyInstance, options: SourceRoutesOptio
   });
 
   const acts: readonly [act: string, status: SourceStatus, summary: string][] = [
-    ["pause", "paused", "Pause a source: its senders get 503 and come again"],
-    ["resume", "active", "Take webhooks of a source again"],
+    ["pause", "paused", "Pause a source: its senders get 503 and retry"],
+    ["resume", "active", "Resume a source"],
     ["close", "closed", "Close a source: its senders get 410"],
   ];
   for (const [act, status, summary] of acts) {
@@ -106,7 +106,7 @@ export function addSourceRoutes(app: FastifyInstance, options: SourceRoutesOptio
     "/api/v1/sources/:name/rotate-secret",
     {
       config: { scope: "admin" },
-      schema: { summary: "Give a source a new secret", body: Type.Union([RotateBody, Type.Null()]) },
+      schema: { summary: "Rotate the secret of a source", body: Type.Union([RotateBody, Type.Null()]) },
     },
     async (request, reply) => {
       const { secret: given, overlap_s: overlapS } = fillIn(RotateBody.properties, request.body ?? {});
@@ -119,7 +119,7 @@ export function addSourceRoutes(app: FastifyInstance, options: SourceRoutesOptio
 
   app.delete<{ Params: { name: string; id: string } }>(
     "/api/v1/sources/:name/secrets/:id",
-    { config: { scope: "admin" }, schema: { summary: "Retire a secret of a source at once" } },
+    { config: { scope: "admin" }, schema: { summary: "Delete a secret of a source at once" } },
     async (request, reply) => {
       const { name, id } = request.params;
       const entry = await sources.retireSecret(name, id, asked(request));
@@ -130,7 +130,7 @@ export function addSourceRoutes(app: FastifyInstance, options: SourceRoutesOptio
 
   app.get<{ Params: { name: string } }>(
     "/api/v1/sources/:name/path-token",
-    { config: { scope: "admin" }, schema: { summary: "Read the path that a source takes webhooks at" } },
+    { config: { scope: "admin" }, schema: { summary: "Get the webhook path of a source" } },
     async (request, reply) => {
       const { thing: record } = sources.get(request.params.name, request.caller?.tenantId);
       const { name, pathToken } = record.source;

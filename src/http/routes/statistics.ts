@@ -46,7 +46,7 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
     "/api/v1/subscriptions/:id/stats",
     {
       config: { scope: "read" },
-      schema: { summary: "Success rates and latencies of a subscription, over time", params: Id },
+      schema: { summary: "Get success rates and latencies of a subscription", params: Id },
     },
     async ({ params, caller }) => {
       const { id, seq } = subscriptions.getById(params.id, caller?.tenantId);
@@ -60,7 +60,7 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
     "/api/v1/stats/series",
     {
       config: { scope: "read" },
-      schema: { summary: "What came in and went out over time, for charts", querystring: SeriesQuery },
+      schema: { summary: "Show what came in and went out over time", querystring: SeriesQuery },
     },
     async ({ query, caller }) => {
       const { window = "last_1h", subscription_id: id } = query;
@@ -79,7 +79,7 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
     "/api/v1/stats",
     {
       config: { scope: "read" },
-      schema: { summary: "What the gateway, or one tenant, took in and delivered", querystring: GatewayQuery },
+      schema: { summary: "Get what the gateway, or one tenant, received and delivered", querystring: GatewayQuery },
     },
     async ({ query, caller }) => {
       const tenantId = caller?.tenantId ?? query.tenant_id;

@@ -4,6 +4,7 @@ import { DELIVERY_STATES } from "../../domain/delivery.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import type { Caller, Keys } from "../../registry/keys.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
+import type { Store } from "../../store/store.ts";
 import { FRAME_TYPES, type FrameType } from "../stream/frames.ts";
 import type { StreamRequest } from "../stream/stream-client.ts";
 import { openStreamOutput } from "../stream/stream-output.ts";
@@ -43,6 +44,12 @@ const StreamQuery = Type.Object(
     follow: Type.Optional(
       Type.Boolean({ default: true, description: "False: ends when all that is there now was sent" }),
     ),
+    since: Type.Optional(
+      Type.String({
+        format: "date-time",
+        description: "Without a last id: begins with the events that came in since then, and with attempts from now on",
+      }),
+    ),
     last_event_id: Type.Optional(
       Type.String({ maxLength: 100, description: "For clients that cannot send the header `Last-Event-ID`" }),
     ),
@@ -55,9 +62,13 @@ export interface StreamRouteOptions {
   streams: Streams;
   subscriptions: Pick<Subscriptions, "getById">;
   keys: Pick<Keys, "stillAllows">;
+  store: Pick<Store, "reads">;
 }
 
-export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, keys }: StreamRouteOptions): void {
+export function addStreamRoute(
+  app: FastifyInstance,
+  { streams, subscriptions, keys, store }: StreamRouteOptions,
+): void {
   function readAfter(request: FastifyRequest<{ Querystring: StreamQuery }>): StreamRequest["after"] {
     const given = request.headers["last-event-id"];
     const id = typeof given === "string" && given !== "" ? given : request.query.last_event_id;
@@ -71,12 +82,18 @@ export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, k
     );
   }
 
+  async function findSince(since: number): Promise<StreamRequest["after"]> {
+    const { attemptSeq } = await store.reads.findLogEnd();
+    const { afterSeq } = await store.reads.findEventSpan(since, undefined);
+    return { position: { eventSeq: afterSeq, attemptSeq } };
+  }
+
   app.get<{ Querystring: StreamQuery }>(
     "/api/v1/stream",
     {
       exposeHeadRoute: false,
       config: { scope: "read" },
-      schema: { summary: "Follow events, attempts, modes and alerts as they come", querystring: StreamQuery },
+      schema: { summary: "Follow events, attempts, modes and alerts live", querystring: StreamQuery },
     },
     async (request, reply) => {
       const { types, event_type: eventType, source, subscription_id: id, status, body, follow } = request.query;
@@ -84,7 +101,8 @@ export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, k
       const tenantId = caller.tenantId ?? request.query.tenant_id;
       if (eventType !== undefined) refuseNoPattern(eventType);
       const subscriptionSeq = id === undefined ? undefined : subscriptions.getById(id, tenantId).seq;
-      const after = readAfter(request);
+      const since = request.query.since === undefined ? undefined : Date.parse(request.query.since);
+      const after = readAfter(request) ?? (since === undefined ? undefined : await findSince(since));
       const leave = streams.enter(caller.keyId);
       reply.hijack();
       const output = openStreamOutput(reply.raw);
@@ -98,6 +116,7 @@ export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, k
             eventType,
             subscriptionSeq,
             status,
+            since,
           },
           body: body === "true" ? "json" : body === "base64" ? "base64" : "none",
           isFollowing: follow !== false,

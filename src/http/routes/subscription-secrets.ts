@@ -62,7 +62,7 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
     "/api/v1/subscriptions/:id/rotate-secret",
     {
       config: { scope: "admin" },
-      schema: { summary: "Rotate the secret", body: Type.Union([RotateBody, Type.Null()]) },
+      schema: { summary: "Rotate the secret of a subscription", body: Type.Union([RotateBody, Type.Null()]) },
     },
     async (request, reply) => {
       const subscription = get(request);
@@ -88,7 +88,7 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
 
   app.post(
     "/api/v1/subscriptions/:id/rotate-secret/retire",
-    { config: { scope: "admin" }, schema: { summary: "End a rotation's overlap now", body: NoBody } },
+    { config: { scope: "admin" }, schema: { summary: "End the overlap of a rotation now", body: NoBody } },
     async (request) => {
       const subscription = get(request);
       await rotation.retire(subscription);
@@ -98,7 +98,7 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
 
   app.get(
     "/api/v1/subscriptions/:id/secret",
-    { config: { scope: "admin" }, schema: { summary: "Read the secrets" } },
+    { config: { scope: "admin" }, schema: { summary: "Get the secrets of a subscription" } },
     async (request, reply) => {
       const subscription = subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
       await options.onSecretRead(subscription, request.caller);

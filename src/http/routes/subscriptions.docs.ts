@@ -54,6 +54,19 @@ export const Subscription = named(
       held_reason: Type.Optional(
         Type.String({ description: "Why nothing is sent: this release does not know its kind" }),
       ),
+      handshake_result: Type.Optional(
+        closed(
+          {
+            status: Type.Enum(["pending", "accepted", "refused"], {
+              description: "`pending`: not answered yet; it is asked again before the next attempt",
+              examples: ["accepted"],
+            }),
+            answered_at: nullable(Time),
+            error: textOrNull(),
+          },
+          "With `handshake` only: what the destination has said since the last change or start",
+        ),
+      ),
       ed25519_public_key: textOrNull(),
       // Either the policy, or the other two.
       retry_policy,
@@ -95,7 +108,7 @@ export const SUBSCRIPTION_DOCS: AreaDocs = {
       schema: Subscription,
       example: SUBSCRIPTION,
       made: {
-        description: "Made, with its secret",
+        description: "Created, with its secret",
         schema: named(
           "SubscriptionWithSecret",
           extended(Subscription, { secret: Type.String({ description: "Shown here, and by `/secret`" }) }),

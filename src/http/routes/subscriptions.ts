@@ -3,6 +3,7 @@ import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { changeOf, oneOf, withDefault } from "../../domain/shape.ts";
+import type { Senders } from "../../deliver/senders/open-senders.ts";
 import { SUBSCRIPTION_FIELDS, SubscriptionSchema } from "../../deliver/senders/subscription-schema.ts";
 import type { Subscription, SubscriptionInput } from "../../domain/subscription.ts";
 import type { Statistics } from "../../operate/statistics.ts";
@@ -40,6 +41,7 @@ export interface SubscriptionRoutesOptions {
   remove: SubscriptionLanes["remove"];
   statistics: Pick<Statistics, "summarise">;
   store: Store;
+  senders: Pick<Senders, "handshakeOf">;
   resume: Resume["resume"];
   /** It was saved, but not all will be as its owner may think. */
   onWarnings: (subscription: Subscription, warnings: readonly string[]) => void;
@@ -84,6 +86,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
         ...(shown.get(one) ?? partsOf(one)),
         counters: counters.get(one.seq),
         recent: recent.get(one.seq),
+        handshake: options.senders.handshakeOf(one),
       });
   }
 
@@ -156,7 +159,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     {
       config: { scope: "admin" },
       schema: {
-        summary: "Resume a subscription, with what it held or without",
+        summary: "Resume a subscription, with or without what it held",
         body: Type.Union([ResumeBody, Type.Null()]),
       },
     },

@@ -54,7 +54,10 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     path: "/api/v1/targets",
     key: "name",
     words: ["a target", "targets"],
-    summaries: { make: "Make a target that subscriptions share", remove: "Delete a target that nobody sends to" },
+    summaries: {
+      make: "Create a target that subscriptions share",
+      remove: "Delete a target that no subscription uses",
+    },
     readers: { scope: "read" },
     writers: { scope: "admin" },
     input: TargetInput,
@@ -109,7 +112,7 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     "/api/v1/subscriptions/:id/drain",
     {
       config: { scope: "admin" },
-      schema: { summary: "Try what waits now, whatever the mode", body: NoBody },
+      schema: { summary: "Send what waits now, whatever the mode", body: NoBody },
     },
     async ({ caller, params }, reply) => {
       const subscription = subscriptions.getById(params.id, caller?.tenantId);

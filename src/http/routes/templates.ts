@@ -65,7 +65,7 @@ export function addTemplateRoutes(app: FastifyInstance, parts: TemplateRoutePart
 
   app.post<{ Body: PreviewBody }>(
     "/api/v1/templates/preview",
-    { config: { scope: "read" }, schema: { summary: "Render templates with an event", body: PreviewBody } },
+    { config: { scope: "read" }, schema: { summary: "Preview templates with an event", body: PreviewBody } },
     async ({ body, caller }) => {
       const list = findTemplates(body, caller?.tenantId);
       const facts = await findFacts(body, caller?.tenantId);

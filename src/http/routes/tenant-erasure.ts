@@ -34,7 +34,7 @@ export function addTenantErasureRoutes(app: FastifyInstance, { erasures }: { era
 
   app.get<{ Params: { id: string } }>(
     "/api/v1/tenants/:id/erase",
-    { config: OPERATOR, schema: { summary: "See how far the erasure of a tenant is" } },
+    { config: OPERATOR, schema: { summary: "Get the progress of a tenant's erasure" } },
     async ({ params: { id } }) => presentErasure(await erasures.get(id)),
   );
 }

@@ -102,6 +102,7 @@ export const TENANT_DOCS: AreaDocs = {
       },
       read: { answer: { description: "With what it uses" } },
       replace: { request: settings },
+      plan: { ...settings, name: "Acme Foods" },
       change: { request: { name: "Acme" } },
       remove: {
         description: "Only one that has nothing any more.",

@@ -1,5 +1,6 @@
+import { Type } from "typebox";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { extended, named, text, type AreaDocs } from "../openapi/operation-docs.ts";
+import { closed, extended, named, text, type AreaDocs } from "../openapi/operation-docs.ts";
 import { Attempt, Delivery } from "./deliveries.docs.ts";
 
 export const TEST_DELIVERY_DOCS: AreaDocs = {
@@ -25,6 +26,25 @@ export const TEST_DELIVERY_DOCS: AreaDocs = {
           schema: Delivery,
         },
       ],
+    },
+    "POST /api/v1/subscriptions/:id/preview": {
+      description:
+        "As the first attempt would make it: in the format of the subscription, and signed with its secrets as of now. " +
+        "Nothing is sent. It has no login for the destination, and the values of headers that the subscription sets are masked.",
+      params: { id: EXAMPLE.subscription },
+      request: { event_id: EXAMPLE.event },
+      answer: {
+        description: "The request",
+        schema: named(
+          "RequestPreview",
+          closed({
+            method: text("POST"),
+            headers: Type.Array(closed({ name: text("Content-Type"), value: text("application/json") })),
+            body_base64: text("eyJpZCI6N30=", "Its body, byte for byte"),
+          }),
+        ),
+      },
+      errors: ["conflict"],
     },
   },
 };

@@ -1,14 +1,20 @@
 import type { FastifyInstance } from "fastify";
-import { Type } from "typebox";
+import { Type, type Static } from "typebox";
+import type { Senders } from "../../deliver/senders/open-senders.ts";
 import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
+import { PosthornError } from "../../domain/errors.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import { TEST_EVENT_TYPE } from "../../domain/pattern.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import type { AuditTrail } from "../../operate/audit-trail.ts";
 import type { TestDeliveries } from "../../operate/test-delivery.ts";
+import { refuseErased } from "../../operate/body-erasure.ts";
 import type { StoredDelivery } from "../../store/port/reads.ts";
+import type { Store } from "../../store/store.ts";
 import { presentAttempt } from "../present/delivery.ts";
+import { StoredEventId } from "./sample-event.ts";
 
+const PreviewBody = Type.Object({ event_id: StoredEventId }, { additionalProperties: false });
 const NoBody = Type.Union([Type.Object({}, { additionalProperties: false }), Type.Null()]);
 
 export interface TestDeliveryRoutesOptions {
@@ -17,6 +23,8 @@ export interface TestDeliveryRoutesOptions {
   tests: TestDeliveries;
   trail: Pick<AuditTrail, "note">;
   presentDelivery: (delivery: StoredDelivery) => { hold_reason: string | null };
+  store: Pick<Store, "reads">;
+  senders: Pick<Senders, "preview">;
 }
 
 export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliveryRoutesOptions): void {
@@ -42,6 +50,43 @@ export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliver
       const shown = presentDelivery(result.delivery);
       const isThrottled = shown.hold_reason === null && subscription.rateLimitPerMinute !== undefined;
       return reply.code(202).send({ ...shown, hold_reason: isThrottled ? "throttled" : shown.hold_reason });
+    },
+  );
+
+  app.post<{ Params: { id: string }; Body: Static<typeof PreviewBody> }>(
+    "/api/v1/subscriptions/:id/preview",
+    // What it answers is signed: whoever has it can speak for the gateway.
+    { config: { scope: "admin" }, schema: { summary: "Show the request that an event would make", body: PreviewBody } },
+    async ({ params, body, caller }) => {
+      const subscription = subscriptions.getById(params.id, caller?.tenantId);
+      const event = await options.store.reads.findEvent(body.event_id, subscription.tenantId);
+      const content = event && (await options.store.reads.loadEvent(event.seq));
+      if (event === undefined || content === undefined) {
+        throw new PosthornError("not_found", `There is no event ${body.event_id} of its tenant.`, {
+          field: "event_id",
+        });
+      }
+      refuseErased(event);
+      const shown = await options.senders.preview({
+        deliveryId: formatDeliveryId(event.seq, subscription.seq),
+        number: 1,
+        generation: 1,
+        event: { ...event, body: content.body ?? new Uint8Array() },
+        request: event.request,
+        details: event.details,
+        subscription,
+      });
+      if (shown === undefined) {
+        throw new PosthornError("invalid_field", `Destinations of the kind ${subscription.kind} get no request.`, {
+          field: "id",
+        });
+      }
+      if ("problem" in shown) throw new PosthornError("conflict", `Nothing would be sent: ${shown.problem}.`);
+      return {
+        method: shown.method,
+        headers: Object.entries(shown.headers).map(([name, value]) => ({ name, value })),
+        body_base64: Buffer.from(shown.body).toString("base64"),
+      };
     },
   );
 }

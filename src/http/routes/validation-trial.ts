@@ -77,7 +77,7 @@ export function addValidationTrialRoute(app: FastifyInstance, options: Validatio
       `${VALIDATIONS_PATH}/:endpoint/test`,
       {
         config: OPERATOR,
-        schema: { summary: "Try a validation out", querystring: TrialQuery, body: Payload },
+        schema: { summary: "Test a validation", querystring: TrialQuery, body: Payload },
         bodyLimit: MAX_BYTES,
       },
       async (request) => {

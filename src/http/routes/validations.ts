@@ -52,7 +52,7 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: { val
 
   app.get<{ Params: EndpointParams; Querystring: Static<typeof ReadQuery> }>(
     `${VALIDATIONS_PATH}/:endpoint`,
-    { config: OPERATOR, schema: { summary: "Read a validation", querystring: ReadQuery } },
+    { config: OPERATOR, schema: { summary: "Get a validation", querystring: ReadQuery } },
     async (request, reply) => {
       const endpoint = readEndpoint(request);
       const { version } = request.query;
@@ -69,7 +69,7 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: { val
     takeBytes(raw);
     raw.put<{ Params: EndpointParams }>(
       `${VALIDATIONS_PATH}/:endpoint`,
-      { config: OPERATOR, schema: { summary: "Put a validation into force", body: Document } },
+      { config: OPERATOR, schema: { summary: "Create or replace a validation", body: Document } },
       async (request, reply) => {
         const endpoint = readEndpoint(request);
         const document = readBytes(request);
@@ -109,7 +109,7 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: { val
 
   app.post<{ Params: EndpointParams; Body: Static<typeof RollbackBody> }>(
     `${VALIDATIONS_PATH}/:endpoint/rollback`,
-    { config: OPERATOR, schema: { summary: "Bring back an earlier version", body: RollbackBody } },
+    { config: OPERATOR, schema: { summary: "Roll a validation back to an earlier version", body: RollbackBody } },
     async (request, reply) => {
       const endpoint = readEndpoint(request);
       const { version: from } = request.body;

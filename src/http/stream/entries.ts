@@ -1,6 +1,6 @@
 import type { LoggedAttempt, LoggedEvent, LogPage, LogPosition } from "../../store/port/log-reads.ts";
 import type { StoredDelivery } from "../../store/port/reads.ts";
-import { oneLine, presentBody, presentEvent, presentEventRequest } from "../present/event.ts";
+import { oneLine, presentBody, presentBytes, presentEvent, presentEventRequest } from "../present/event.ts";
 import { isoTime } from "../present/time.ts";
 import { writeFrame, type FrameIds, type FrameType } from "./frames.ts";
 
@@ -12,6 +12,8 @@ export interface Entry {
   readonly source: string;
   /** Those that it is for, of the ones that were asked for. */
   readonly subscriptionSeqs: readonly number[];
+  /** Unix ms: when the event came in, or the attempt began. */
+  readonly at: number;
   /** Of the delivery, where it is an attempt. */
   readonly status: StoredDelivery["state"] | undefined;
   /** Built when somebody first wants it, and once, however many want it. */
@@ -56,6 +58,7 @@ function fromEvent(event: LoggedEvent, position: LogPosition, { ids }: EntryOpti
     eventType: event.type,
     source: event.source,
     subscriptionSeqs: event.subscriptionSeqs,
+    at: event.receivedAt,
     status: undefined,
     frame(asked) {
       const form = asked === "none" && type !== "event" ? "json" : asked;
@@ -74,7 +77,7 @@ function writeEvent(event: LoggedEvent, form: BodyForm): string {
 function writeBody(event: LoggedEvent, form: BodyForm): string {
   const { body, size } = event;
   if (body === undefined && size > MAX_FRAME_BODY_BYTES) return `"payload_omitted":true`;
-  if (body !== undefined && form === "base64") return `"payload_base64":"${Buffer.from(body).toString("base64")}"`;
+  if (body !== undefined && form === "base64") return presentBytes(body);
   return oneLine(presentBody(event, body));
 }
 
@@ -90,6 +93,7 @@ function fromAttempt(
     eventType: delivery.eventType,
     source,
     subscriptionSeqs: [delivery.subscriptionSeq],
+    at: attempt.startedAt,
     status: delivery.state,
     frame() {
       if (frame !== undefined) return frame;

@@ -13,18 +13,21 @@ export interface StreamFilter {
   subscriptionSeq: number | undefined;
   /** Of the delivery: it lets attempts through and nothing else. */
   status: DeliveryState | undefined;
+  /** Unix ms: nothing from before. */
+  since: number | undefined;
 }
 
 export type Fits = (entry: Entry) => boolean;
 
 export function createFits(filter: StreamFilter): Fits {
-  const { tenantId, source, subscriptionSeq, status } = filter;
+  const { tenantId, source, subscriptionSeq, status, since } = filter;
   const types = new Set(filter.types);
   const pattern = filter.eventType === undefined ? undefined : parsePattern(filter.eventType);
   return (entry) =>
     types.has(entry.type) &&
     (tenantId === undefined || entry.tenantId === tenantId) &&
     (source === undefined || entry.source === source) &&
+    (since === undefined || entry.at >= since) &&
     (status === undefined || entry.status === status) &&
     (subscriptionSeq === undefined || entry.subscriptionSeqs.includes(subscriptionSeq)) &&
     (pattern === undefined || matchesPattern(pattern, entry.eventType));

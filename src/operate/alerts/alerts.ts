@@ -67,6 +67,8 @@ export interface AlertsOptions {
   createId: (prefix: "alr") => string;
   rules: readonly ActiveRule[];
   loadFacts: () => Promise<Facts>;
+  /** Nothing is told of a tenant that is being erased. */
+  isErasing: (tenantId: string) => boolean;
   everyMs: number;
   onFired: (alert: ShownAlert) => void;
   onCleared: (alert: ShownAlert) => void;
@@ -121,6 +123,7 @@ export async function openAlerts(options: AlertsOptions): Promise<Alerts> {
     live.set(rule.name, now);
     const judged: Judged[] = [];
     for (const [tenantId, all] of grouped) {
+      if (options.isErasing(tenantId)) continue;
       const group = groups.find(rule.name, tenantId)?.thing;
       const unmuted = withoutMuted(all, group?.mutes ?? [], facts.now);
       const one = before?.get(tenantId) ?? { bad: 0, good: 0, causes: [] };

@@ -48,6 +48,8 @@ export function createContacts(options: ContactsOptions): Contacts {
   /** Each by itself: one that is refused keeps nobody else from being told. */
   async function reconcile(tenantId: string): Promise<void> {
     const tenant = tenants.get(tenantId);
+    // They go with the rest of the tenant.
+    if (tenant?.isErasing === true) return;
     const inputs = tenant === undefined ? [] : wanted(tenant);
     const subscriptions = options.subscriptions();
     await subscriptions.applyContacts(tenantId, inputs, (name, error) =>

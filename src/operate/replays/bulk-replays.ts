@@ -5,6 +5,7 @@ import { isOver, opensDeliveries, type ReplayFilter, type ReplayKind, type Repla
 import type { Subscription } from "../../domain/subscription.ts";
 import type { Authors } from "../../registry/authors.ts";
 import type { Draft } from "../../registry/draft.ts";
+import { tenantErasing } from "../../registry/registry.ts";
 import type { NewReplay, ReplayRow } from "../../store/port/jobs.ts";
 import type { Page, PageOf } from "../../store/port/reads.ts";
 import { readAll } from "../../store/read-all.ts";
@@ -133,6 +134,7 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
       at: replay.createdAt,
     });
     if (written.kind === "written" && written.replay !== undefined) return written.replay;
+    if (written.kind === "refused" && written.why === "erasing") throw tenantErasing(written.tenantId);
     throw new Error(`the replay ${replay.id} was not begun`);
   }
 

@@ -33,6 +33,7 @@ export const smartsheet: Plugin<typeof properties> = {
     const nothing = { findSheets: () => new Map(), findWebhooks: () => undefined, noteStatus: () => Promise.resolve() };
     return [createSmartsheetKind(nothing)];
   },
+  loadSamples: async () => [(await import("./sample.ts")).SMARTSHEET_SAMPLE],
   async open(gateway, { smartsheet_access_token: accessToken, smartsheet_api_host: apiHost }) {
     const { openSmartsheet } = await import("./open.ts");
     const { addSmartsheetRoutes } = await import("./routes.ts");

@@ -61,7 +61,7 @@ export function addSmartsheetRoutes(app: FastifyInstance, admin: SmartsheetAdmin
 
   app.post<{ Body: Static<typeof CleanupBody> | null }>(
     "/api/v1/smartsheet/webhooks/cleanup",
-    { config: OPERATOR, schema: { summary: "Remove Smartsheet's webhooks that are of no use", body: CleanupBody } },
+    { config: OPERATOR, schema: { summary: "Delete Smartsheet's webhooks that are not needed", body: CleanupBody } },
     async ({ body }) => {
       const options = { dryRun: body?.dry_run === true };
       const { source, callbackUrl, dryRun, webhooks } = await admin.cleanup(body?.source, options);

@@ -13,6 +13,7 @@ import type { EndedEvents } from "./ended-events.ts";
 import { holdMessage, type Hold } from "./hold.ts";
 import { judgeResult, toParkReason, type Judgement } from "./judge-result.ts";
 import { meetEvent } from "./meet-event.ts";
+import { readSentBy } from "./message-properties.ts";
 import { toRequest } from "./message-request.ts";
 import { maxMessageBytes, openMessage } from "./open-message.ts";
 import type { Occasion } from "./occasion.ts";
@@ -119,6 +120,8 @@ function open(message: PulledMessage, options: HandlingOptions): OpenedMessage |
     log.rejected(toRequest(source, message, receivedAt), code, body, body.length);
     return { kind: "park", reason };
   };
+  // A bus that hears itself: by its properties even where it is nothing that the source understands.
+  if (readSentBy(message).origin === store.info.id && !settings.takesOwn) return { kind: "acknowledge" };
   const opened = openMessage(message, { source, settings, maxDepth, receivedAt });
   if ("park" in opened) return reject(opened.park.code, opened.park);
   const { length } = opened.body;
@@ -128,7 +131,7 @@ function open(message: PulledMessage, options: HandlingOptions): OpenedMessage |
   }
   const loop = findLoop(opened.hops);
   if (loop !== undefined) return reject(loop.code, toParkReason(loop));
-  // A bus that hears itself.
+  // A queue whose messages have no properties says it in them.
   if (opened.origin === store.info.id && !settings.takesOwn) return { kind: "acknowledge" };
   if (opened.hasSealed) options.warnOnce("credentials in messages are left out: the source has no message_key");
   if (settings.isUntilDelivered && !opened.facts.isHeld) {

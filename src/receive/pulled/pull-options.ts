@@ -110,6 +110,7 @@ export function pullOptions<More extends TProperties>(more: More) {
 }
 
 export interface PullSettings {
+  connection: string;
   isUntilDelivered: boolean;
   maxUnacknowledged: number;
   batchSize: number;
@@ -137,6 +138,7 @@ export function readPullSettings(
   const given = options as Static<typeof PullOptions>;
   const { properties } = PullOptions;
   return {
+    connection: given.connection ?? DEFAULT_CONNECTION,
     isUntilDelivered: given.acknowledge === "delivered",
     maxUnacknowledged:
       given.max_unacknowledged ?? defaults.maxUnacknowledged ?? defaultOf(properties.max_unacknowledged),

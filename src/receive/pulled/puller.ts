@@ -19,6 +19,7 @@ export interface Puller {
 /** How a queue is, as far as is known. */
 export interface PulledFacts {
   readonly source: string;
+  readonly connection: { kind: string; name: string };
   /** Messages that wait in it; the last known number while the broker is away. */
   depth: number | undefined;
   /** Why nothing can be taken from it; undefined while something can. */
@@ -57,7 +58,8 @@ export function startPuller(options: PullerOptions): Puller {
   let waiting = new AbortController();
   /** Messages that wait until we can write again. */
   let delayed = 0;
-  const facts: PulledFacts = { source: source.name, depth: undefined, trouble: undefined };
+  const connection = { kind: source.kind, name: settings.connection };
+  const facts: PulledFacts = { source: source.name, connection, depth: undefined, trouble: undefined };
 
   const warned = new Set<string>();
 

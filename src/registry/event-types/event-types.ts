@@ -195,8 +195,7 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
       registry.change(types, async (draft) => {
         const things = declared.map((input) => ({
           id: input.name,
-          build: (known: Entry<EventType> | undefined) =>
-            build(input, known, "config").catch((error: unknown) => throwDeclared(error, input.name)),
+          build: (known: Entry<EventType> | undefined) => build(input, known, "config"),
         }));
         const left = await declare(draft, types, things, toFormer);
         refuseTooMany(draft, declared.filter(({ name }) => types.find(name) === undefined).length);
@@ -315,9 +314,4 @@ function throwNamed(error: unknown, name: string): never {
   if (!(error instanceof PosthornError)) throw error;
   const { code, message, field } = error;
   throw new PosthornError(code, `${name}: ${message}`, { field, details: { event_type: name } });
-}
-
-function throwDeclared(error: unknown, name: string): never {
-  if (!(error instanceof PosthornError) || error.code !== "invalid_field") throw error;
-  throw new PosthornError("config_invalid", `The declared event type ${name} is not valid: ${error.message}`);
 }

@@ -1,5 +1,6 @@
 import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
+import { checkNamedTarget } from "../../domain/hold-rules.ts";
 import type { SourceInput, SourceKindRules } from "../../domain/source.ts";
 import type { Entry } from "../resource.ts";
 import type { SourceRecord } from "./source-record.ts";
@@ -42,6 +43,22 @@ export function refusePath(manifest: SourceInput["manifest"], known: SourceInput
   if (typeof manifest !== "string" || manifest === known) return;
   const message = "manifest: a path can be given in posthorn.yaml only; give the document itself";
   throw new PosthornError("invalid_field", message, { field: "manifest" });
+}
+
+/** `targets`: the names of all of its tenant. */
+export function refuseUnknownTarget(options: Readonly<Record<string, unknown>>, targets: readonly string[]): void {
+  const [problem] = checkNamedTarget(options, targets);
+  if (problem === undefined) return;
+  throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });
+}
+
+/** Without its target nothing would hold a source back. */
+export function targetOfSource(target: string, { name }: { name: string }): PosthornError {
+  return new PosthornError(
+    "conflict",
+    `The source "${name}" names "${target}" as its target. Give it another \`options.target\` first, or none.`,
+    { details: { source: name } },
+  );
 }
 
 export function refuseClash(known: SourceRecord | undefined): void {

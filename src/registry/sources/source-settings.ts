@@ -156,9 +156,9 @@ function toHidden({ auth, pathToken, options, secrets }: SourceState): HiddenTex
   return texts.length === 0 ? undefined : { header: auth?.header.toLowerCase(), texts };
 }
 
-/** Whether a kind's setting is a secret by its name; the name of a header is none. */
+/** Whether a kind's setting is a secret by its name; the name of a header is none, nor is how a secret is written. */
 export function isCredentialOption(name: string): boolean {
-  return isCredentialHeader(name) && !name.endsWith("_header");
+  return isCredentialHeader(name) && !/_(header|encoding)$/.test(name);
 }
 
 /** What there is of it that opens a door, and nothing that would. */

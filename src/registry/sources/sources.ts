@@ -16,7 +16,7 @@ import { endSecrets, retireSecret, rotateSecret, type SourceSecret } from "../..
 import type { ManagedBy } from "../../domain/subscription.ts";
 import type { Records } from "../../store/port/records.ts";
 import type { Collection } from "../collection.ts";
-import { declare, refuseManaged } from "../declared.ts";
+import { declare, orDeclaredFault, refuseManaged } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
 import { checkIfMatch } from "../if-match.ts";
 import type { Entry } from "../resource.ts";
@@ -32,6 +32,7 @@ import {
   refuseOtherTenant,
   refusePath,
   refuseTakeover,
+  refuseUnknownTarget,
 } from "./source-refusals.ts";
 import { toSource, type SourceState } from "./source-settings.ts";
 
@@ -59,9 +60,15 @@ export interface Sources {
   retireSecret(name: string, secretId: string, meant?: Meant): Promise<Entry<SourceRecord>>;
   remove(name: string, meant?: Meant): Promise<void>;
   /** Throws `config_invalid` for the first one that cannot be taken over. */
-  checkDeclared(declared: readonly SourceInput[]): void;
-  /** Takes over what the configuration declares, all or nothing; says which left it. */
-  applyDeclared(declared: readonly SourceInput[]): Promise<{ left: readonly string[] }>;
+  checkDeclared(declared: readonly SourceInput[]): Promise<void>;
+  /**
+   * Takes over what the configuration declares, all or nothing; says which left it. `targetsIn`: the names of the
+   * targets that it declares for a tenant, and that are not here yet.
+   */
+  applyDeclared(
+    declared: readonly SourceInput[],
+    targetsIn?: (tenantId: string) => readonly string[],
+  ): Promise<{ left: readonly string[] }>;
   /** Writes down what was only noted. */
   stop(): Promise<void>;
 }
@@ -89,6 +96,8 @@ export interface SourcesOptions {
   maxBytes: number;
   /** Throws `invalid_field` for what a pulled one says that cannot be kept, as long as the draft is not written. */
   checkPulled?: ((state: SourceState, managedBy: ManagedBy, draft: Draft) => void) | undefined;
+  /** What a pulled one may name as its target, as long as the draft is not written. */
+  listTargets?: ((draft: Draft, tenantId: string) => readonly { name: string; managedBy: ManagedBy }[]) | undefined;
   /** Some of them are others now. */
   onChange?: (() => void) | undefined;
   /** It takes webhooks, and takes none any more when the draft is written. */
@@ -168,8 +177,19 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
     const kind = kinds.get(state.shown.kind ?? GENERIC_KIND);
     refuseBound(kind, tenantId);
     kind?.pull?.check?.(state.options);
-    if (kind?.pull !== undefined) options.checkPulled?.(state, "api", draft);
+    if (kind?.pull === undefined) return state;
+    const targets = options.listTargets?.(draft, tenantOf(state));
+    if (targets !== undefined) refuseUnknownTarget(state.options, targets.map(toName));
+    options.checkPulled?.(state, "api", draft);
     return state;
+  }
+
+  /** Those of the same file, and those that no file has the word on. */
+  function refuseUndeclaredTarget(draft: Draft, state: SourceState, declared: readonly string[]): void {
+    const targets = options.listTargets?.(draft, tenantOf(state));
+    if (targets === undefined) return;
+    const others = targets.filter(({ managedBy }) => managedBy === "api");
+    refuseUnknownTarget(state.options, [...declared, ...others.map(toName)]);
   }
 
   function insert(draft: Draft, input: SourceInput, tenantId: string | undefined): Pending<SourceRecord> {
@@ -203,14 +223,21 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
     return changeState(name, meant, (known) => ({ ...known.state, secrets: toChanged(known) }), "");
   }
 
-  function buildDeclared(draft: Draft, input: SourceInput, known: SourceRecord | undefined): SourceRecord {
+  function buildDeclared(
+    draft: Draft,
+    input: SourceInput,
+    known: SourceRecord | undefined,
+    targets: readonly string[],
+  ): SourceRecord {
     refuseClash(known);
     // What an operator set stays; one that came back to the file starts anew.
     const status = input.status ?? (known?.managedBy === "config" ? known.source.status : "active");
-    const state = orConfigInvalid(input, () => inputs.toDeclaredState({ ...input, status }, known?.state));
-    if (known?.managedBy === "config" && isSame(known.state, state)) return known;
+    const state = inputs.toDeclaredState({ ...input, status }, known?.state);
     const isPulled = kinds.get(state.shown.kind ?? GENERIC_KIND)?.pull !== undefined;
-    if (isPulled) orConfigInvalid(input, () => options.checkPulled?.(state, "config", draft));
+    // Its target may have left the file.
+    if (isPulled) refuseUndeclaredTarget(draft, state, targets);
+    if (known?.managedBy === "config" && isSame(known.state, state)) return known;
+    if (isPulled) options.checkPulled?.(state, "config", draft);
     const record = toRecord(state, "config");
     tellDisabled(draft, known, record, `the configuration says so: ${status}`);
     return record;
@@ -301,16 +328,18 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
         refuseManaged(sources, getMeant(draft, name, meant));
         draft.remove(sources, name);
       }),
-    checkDeclared(given) {
+    async checkDeclared(given) {
       for (const input of given) {
-        orConfigInvalid(input, () => inputs.check(input, sources.find(input.name)?.thing.state));
+        const check = () => inputs.check(input, sources.find(input.name)?.thing.state);
+        await orDeclaredFault("source", input.name, check);
       }
     },
-    applyDeclared: (given) =>
+    applyDeclared: (given, targetsIn = () => []) =>
       registry.change(sources, async (draft) => {
         const things = given.map((input) => ({
           id: input.name,
-          build: (known: Entry<SourceRecord> | undefined) => buildDeclared(draft, input, known?.thing),
+          build: (known: Entry<SourceRecord> | undefined) =>
+            buildDeclared(draft, input, known?.thing, targetsIn(input.tenant_id ?? DEFAULT_TENANT)),
         }));
         const left = await declare(draft, sources, things, (known) => toFormer(draft, known));
         return { left: left.map(({ id }) => id) };
@@ -319,17 +348,16 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
   };
 }
 
-function said(status: SourceStatus | undefined): string {
-  return `somebody set it to ${status ?? "active"}`;
+function tenantOf({ shown: { tenant_id: tenantId = DEFAULT_TENANT } }: SourceState): string {
+  return tenantId;
 }
 
-function orConfigInvalid<Result>({ name }: SourceInput, run: () => Result): Result {
-  try {
-    return run();
-  } catch (error) {
-    if (!(error instanceof PosthornError) || error.code !== "invalid_field") throw error;
-    throw new PosthornError("config_invalid", `The declared source ${name} is not valid: ${error.message}`);
-  }
+function toName({ name }: { name: string }): string {
+  return name;
+}
+
+function said(status: SourceStatus | undefined): string {
+  return `somebody set it to ${status ?? "active"}`;
 }
 
 /** As it would be written: whatever order it is given in. */

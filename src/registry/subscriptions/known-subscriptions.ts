@@ -18,6 +18,8 @@ export interface KnownSubscriptions {
   derive(entry: KeptEntry): Subscription;
   /** As it would be with this in its place. */
   deriveWith(entry: KeptEntry, thing: KeptSubscription): Subscription;
+  /** As it would be with this as the target that it shares. */
+  deriveAt(entry: KeptEntry, shared: TargetInput): Subscription;
   take(change: Change<KeptSubscription>): SubscriptionChanged;
   /** Makes those anew that name a target. */
   retarget(entries: readonly KeptEntry[]): SubscriptionChanged[];
@@ -88,6 +90,7 @@ export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindT
     list: (tenantId) => (tenantId === undefined ? listAll() : listAll().filter((one) => one.tenantId === tenantId)),
     derive,
     deriveWith,
+    deriveAt: (entry, shared) => toSubscription(entry, entry.thing, shared, usual),
     take({ before, after }) {
       const known = before && bySeq.get(before.seq);
       if (after === undefined && before !== undefined) forget(before);

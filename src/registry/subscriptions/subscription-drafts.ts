@@ -5,13 +5,16 @@ import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { checkHeld, type HoldingSource } from "../../domain/hold-rules.ts";
 import { stableId } from "../../domain/ids.ts";
-import type { Subscription, SubscriptionInput, SubscriptionStatus } from "../../domain/subscription.ts";
+import type { ManagedBy, Subscription, SubscriptionInput, SubscriptionStatus } from "../../domain/subscription.ts";
+import type { TargetInput } from "../../domain/target.ts";
 import { isPresetName } from "../../domain/target-presets.ts";
+import type { FieldProblem } from "../../domain/subscription-rules.ts";
 import type { Collection } from "../collection.ts";
 import { refuseManaged, type DeclaredThing } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
 import { checkIfMatch } from "../if-match.ts";
 import type { PendingPut } from "../registry.ts";
+import { targetOfSource } from "../sources/source-refusals.ts";
 import type { KeptEntry, KnownSubscriptions } from "./known-subscriptions.ts";
 import { mergeChange, type SubscriptionBuild, type SubscriptionChange } from "./subscription-build.ts";
 import {
@@ -40,6 +43,10 @@ export interface SubscriptionDrafts {
   /** Refuses one that is not there, or not in the version that is meant. */
   getMeant(draft: Draft, of: SubscriptionRef, ifMatch: string | undefined): KeptEntry;
   toDeclared(draft: Draft, input: SubscriptionInput, by?: Declarer): DeclaredThing<KeptSubscription>;
+  /** Refuses to let one go whose own target a source names. */
+  refuseNamed(draft: Draft, entry: KeptEntry): void;
+  /** Refuses what would be set of a shared target, where retries of those that send to it would take too long. */
+  refuseTarget(draft: Draft, target: TargetInput, only?: ManagedBy): void;
 }
 
 /** The configuration, or a contact of the tenant. */
@@ -122,6 +129,8 @@ export function createSubscriptionDrafts(
     }
     await refuseTemplates(input, kind, entry.thing.settings, options.examineTemplates);
     const thing = build.fromInput(input, kind, { ...entry.thing, managedBy: "api" }, entry.thing);
+    const after = known.deriveWith(entry, thing);
+    if (after.name !== entry.thing.name || after.sharedTarget !== undefined) refuseNamed(draft, entry);
     refuseHeld(draft, thing, entry);
     tellResumed(draft, entry, thing);
     return draft.put(kept, thing);
@@ -134,23 +143,54 @@ export function createSubscriptionDrafts(
     refuseFallbacks(input, kind, { kinds: options.kinds, shared, others, before });
   }
 
+  function refuseNamed(draft: Draft, entry: KeptEntry): void {
+    const { name, sharedTarget, tenantId } = known.derive(entry);
+    // A shared one of its name is meant before its own.
+    if (sharedTarget !== undefined || options.findTarget?.(name, tenantId, draft) !== undefined) return;
+    const source = options.findHolding?.(draft, tenantId).sources.find((one) => one.options["target"] === name);
+    if (source !== undefined) throw targetOfSource(name, source);
+  }
+
   /** Retries that take longer than a source may hold the message. What was so before may be changed otherwise. */
-  function refuseHeld(draft: Draft, thing: KeptSubscription, before: KeptEntry | undefined): void {
+  function refuseHeld(draft: Draft, thing: KeptSubscription, before: KeptEntry | undefined, isDeclared = false): void {
     const { id, tenantId } = thing;
     const one = known.deriveWith(before ?? { ...UNWRITTEN, id, tenantId, thing }, thing);
     const target = one.sharedTarget ?? one.name;
-    if (before !== undefined) {
+    // The file may have changed its target just before, and with it the retries.
+    if (before !== undefined && !(isDeclared && one.sharedTarget !== undefined)) {
       const { retryPolicy, sharedTarget, name } = known.derive(before);
       const isSame = isDeepStrictEqual(retryPolicy, one.retryPolicy) && (sharedTarget ?? name) === target;
       if (isSame) return;
     }
-    const holding = options.findHolding?.(draft, tenantId);
-    if (holding === undefined || holding.sources.length === 0) return;
-    const own = [one, ...listOthers(draft, thing)].filter(({ sharedTarget }) => sharedTarget === undefined);
-    const isOnly = holding.sharedTargets + own.length === 1;
-    const [problem] = checkHeld(one, holding.sources, { target, isOnly });
+    const problem = findHeldProblem(draft, one, [one, ...listOthers(draft, thing)]);
     if (problem === undefined) return;
     throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });
+  }
+
+  /** `all`: those of its tenant, with itself. */
+  function findHeldProblem(draft: Draft, one: Subscription, all: readonly Subscription[]): FieldProblem | undefined {
+    const holding = options.findHolding?.(draft, one.tenantId);
+    if (holding === undefined || holding.sources.length === 0) return undefined;
+    const own = all.filter(({ sharedTarget }) => sharedTarget === undefined);
+    const isOnly = holding.sharedTargets + own.length === 1;
+    return checkHeld(one, holding.sources, { target: one.sharedTarget ?? one.name, isOnly })[0];
+  }
+
+  function refuseTarget(draft: Draft, target: TargetInput, only?: ManagedBy): void {
+    const { name, tenant_id: tenantId = DEFAULT_TENANT } = target;
+    const entries = draft.list(kept, tenantId);
+    const users = entries.filter(
+      ({ thing }) => thing.settings.target === name && (only ?? thing.managedBy) === thing.managedBy,
+    );
+    for (const entry of users) {
+      const one = known.deriveAt(entry, target);
+      if (isDeepStrictEqual(one.retryPolicy, known.derive(entry).retryPolicy)) continue;
+      const problem = findHeldProblem(draft, one, entries.map(known.derive));
+      if (problem === undefined) continue;
+      throw new PosthornError("invalid_field", `preset: of the subscription "${one.name}": ${problem.message}.`, {
+        field: "preset",
+      });
+    }
   }
 
   function tellResumed(draft: Draft, entry: KeptEntry, thing: KeptSubscription): void {
@@ -220,7 +260,7 @@ export function createSubscriptionDrafts(
     const createdBy = entry === undefined ? by : entry.thing.createdBy;
     const facts = { ...ref, managedBy: by, createdBy };
     const thing = build.fromInput({ ...returned, ...input }, kind, facts, entry?.thing);
-    refuseHeld(draft, thing, entry);
+    refuseHeld(draft, thing, entry, by === "config");
     if (entry !== undefined) tellResumed(draft, entry, thing);
     return thing;
   }
@@ -230,11 +270,18 @@ export function createSubscriptionDrafts(
     change,
     put,
     getMeant,
+    refuseNamed,
+    refuseTarget,
     toDeclared(draft, input, by = "config") {
       const tenantId = input.tenant_id ?? DEFAULT_TENANT;
       const id = stableId("sub", `${tenantId}\0${input.name}`);
       refuseSameName(input.name, tenantId, listOthers(draft, { id, tenantId }));
-      return { id, tenantId, build: (entry) => buildDeclared(draft, input, { id, tenantId, by }, entry) };
+      return {
+        id,
+        name: input.name,
+        tenantId,
+        build: (entry) => buildDeclared(draft, input, { id, tenantId, by }, entry),
+      };
     },
   };
 }

@@ -3,7 +3,7 @@ import type { DestinationKind } from "../../deliver/senders/sender.ts";
 import { formatSigningKeys, parseSigningKeys, type SigningKeys } from "../../domain/signing-keys.ts";
 import type { ManagedBy, SubscriptionStatus } from "../../domain/subscription.ts";
 import type { Change, Resource, LiveRecord } from "../resource.ts";
-import { openSettings, sealSettings, type Settings, type StoredSettings } from "../sealed-settings.ts";
+import { findHidden, openSettings, sealSettings, type Settings, type StoredSettings } from "../sealed-settings.ts";
 import type { SecretBox } from "../secret-box.ts";
 
 /** A subscription as its record keeps it. */
@@ -59,7 +59,7 @@ export function createSubscriptionResource(
       const { sealed: _, ...shown } = settings;
       return { ...shown, name, status, managed_by: managedBy, created_by: createdBy };
     },
-    secretsOf: ({ keys, settings }) => [formatSigningKeys(keys), settings],
+    secretsOf: ({ keys, settings }) => [formatSigningKeys(keys), findHidden(settings, kinds.findOf(settings))],
     verbOf: (before, after) => (before.status === after.status ? undefined : STATUS_VERBS[after.status]),
     onChange,
   };

@@ -4,12 +4,14 @@ import type { SigningKeys } from "../../domain/signing-keys.ts";
 import { presentDestination, settingsIn } from "../../deliver/senders/kind-settings.ts";
 import type { DestinationKind } from "../../deliver/senders/sender.ts";
 import type {
+  ManagedBy,
   RetryPolicySpec,
   Subscription,
   SubscriptionInput,
   SubscriptionStatus,
 } from "../../domain/subscription.ts";
-import { declare, refuseManaged, type DeclaredThing } from "../declared.ts";
+import type { TargetInput } from "../../domain/target.ts";
+import { declare, orDeclaredFault, refuseManaged, type DeclaredThing } from "../declared.ts";
 import type { Draft } from "../draft.ts";
 import { createKnownSubscriptions, type KeptEntry, type SubscriptionChanged } from "./known-subscriptions.ts";
 import type { Once, Registry } from "../registry.ts";
@@ -93,6 +95,8 @@ export interface Subscriptions {
     inputs: readonly SubscriptionInput[],
     onRefused: (name: string, error: unknown) => void,
   ): Promise<void>;
+  /** Refuses what would be set of a target, for what becomes of those that send to it: all, or those managed so. */
+  checkTarget(draft: Draft, target: TargetInput, only?: ManagedBy): void;
   /** What is declared of targets may have changed. */
   retarget(): Promise<void>;
 }
@@ -258,12 +262,15 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
         refuseManaged(kept, entry);
         const user = draft.list(kept, entry.tenantId).find((one) => one.thing.settings.fallback === entry.thing.name);
         if (user !== undefined) throw usedAsFallback(entry.thing.name, user.thing);
+        drafts.refuseNamed(draft, entry);
         draft.remove(kept, entry.id, entry.tenantId);
         return plan(draft, known.derive(entry));
       }),
     applyDeclared: (declared) =>
       registry.change(kept, async (draft) => {
-        const things = declared.map((input) => drafts.toDeclared(draft, input));
+        const things = await Promise.all(
+          declared.map((input) => orDeclaredFault("subscription", input.name, () => drafts.toDeclared(draft, input))),
+        );
         const left = await declare(draft, kept, things, build.toFormer);
         return { left: left.map(({ thing }) => thing.name) };
       }),
@@ -285,6 +292,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       });
       for (const [name, error] of refused) onRefused(name, error);
     },
+    checkTarget: drafts.refuseTarget,
     async retarget() {
       await options.onChange(known.retarget(kept.list()));
     },

@@ -7,15 +7,26 @@ export interface Erasures {
   /** The tenants whose erasure is not over. */
   listErasing(): Promise<readonly string[]>;
   /**
-   * Begins one: the tenant is inactive from then on, without its name, contacts, quotas and times. One that runs is
-   * answered as it is, and nothing is noted.
+   * Begins one: the tenant is inactive from then on, without its name, contacts, quotas and times, and until it is over
+   * no record of it can be written. One that runs is answered as it is, and nothing is noted.
    */
   beginErasure(tenantId: string, note: AuditNote): Promise<ErasureRow>;
-  /** Changes at most `maxRows` rows and 4 MB, or one event. Nothing happens when it is over. */
+  /** Changes at most `maxRows` rows and 1 MB, or one event. Nothing happens when it is over. */
   stepErasure(tenantId: string, maxRows: number): Promise<ErasureStep>;
 }
 
-export const ERASURE_STAGES = ["records", "events", "requests", "ids", "rest", "audit", "done"] as const;
+export const ERASURE_STAGES = [
+  "records",
+  "events",
+  "requests",
+  "ids",
+  "forms",
+  "versions",
+  "names",
+  "rest",
+  "audit",
+  "done",
+] as const;
 export type ErasureStage = (typeof ERASURE_STAGES)[number];
 
 export interface ErasureRow {

@@ -161,6 +161,8 @@ export type WriteRefusal = { kind: "refused" } & (
   | { why: "changed"; key: RecordKey; version: number | undefined }
   | { why: "guard"; guard: RecordGuard }
   | { why: "newer_format"; key: RecordKey; format: number }
+  /** Everything of the tenant is being erased: until that is over it gets nothing new. */
+  | { why: "erasing"; tenantId: string }
 );
 
 export interface IdempotencyMark {

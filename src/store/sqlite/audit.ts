@@ -15,6 +15,7 @@ import {
 } from "../../domain/audit/entry.ts";
 import type { AuditNote } from "../port/audit.ts";
 import type { Database } from "./connection.ts";
+import type { Walked } from "./erasure-walk.ts";
 import type { TransactionPart } from "./transactions.ts";
 
 /** What a store without a key lacks: its chain is hashed, and its head is not signed. */
@@ -29,8 +30,8 @@ export interface AuditLog extends Required<TransactionPart> {
   begin(at: number): void;
   /** Deletes the oldest ones that were written before then, and signs where the chain begins from here on. */
   prune(before: number, limit: number, at: number): number;
-  /** Takes away what entries of a tenant say beside the fact; at most so many. */
-  eraseData(tenantId: string, upToSeq: number, limit: number): number;
+  /** Takes away what entries of a tenant say beside the fact, from the one before `beforeSeq` down; at most so many. */
+  eraseData(tenantId: string, beforeSeq: number, limit: number): Walked;
   /** Of the last entry; 0 before the first. */
   lastSeq(): number;
 }
@@ -51,9 +52,10 @@ export function createAuditLog(db: Database, { storeId, seedHex }: AuditLogOptio
   const countRecords = db.prepare("select count(*) as records from records where deleted_at is null and format > 0");
   const selectOldest = db.prepare("select seq, hash, entry ->> '$.at' as at from audit order by seq limit ?");
   const removeUpTo = db.prepare("delete from audit where seq <= ?");
-  const erase = db.prepare(`
-    update audit set data = null where seq in (
-      select seq from audit where entry ->> '$.tenant_id' = ? and seq <= ? and data is not null limit ?)`);
+  const selectOfTenant = db.prepare(`
+    select seq, data is not null as hasData from audit
+    where entry ->> '$.tenant_id' = ? and seq < ? order by seq desc limit ?`);
+  const erase = db.prepare("update audit set data = null where seq = ?");
 
   /** What this transaction has written and not signed yet. */
   let pending: (Place & { at: number }) | undefined;
@@ -142,7 +144,12 @@ export function createAuditLog(db: Database, { storeId, seedHex }: AuditLogOptio
       sign("checkpoint", last, at);
       return old.length;
     },
-    eraseData: (tenantId, upToSeq, limit) => erase.run(tenantId, upToSeq, limit).changes,
+    eraseData(tenantId, beforeSeq, limit) {
+      const next = selectOfTenant.all(tenantId, beforeSeq, limit) as unknown as { seq: number; hasData: number }[];
+      const full = next.filter(({ hasData }) => hasData === 1);
+      for (const { seq } of full) erase.run(seq);
+      return { removed: full.length, afterSeq: next.at(-1)?.seq ?? beforeSeq, isEnd: next.length < limit };
+    },
     write() {
       if (pending === undefined) return;
       written = sign("head", pending, pending.at);

@@ -116,6 +116,16 @@ function checkVersion(db: Database): string {
   return version;
 }
 
+/** Of the library, without a database. */
+export function readSqliteVersion(): string {
+  const db = new DatabaseSync(":memory:");
+  try {
+    return checkVersion(db);
+  } finally {
+    db.close();
+  }
+}
+
 export function refuseOldVersion(version: string): void {
   const parts = version.split(".").map(Number);
   for (let i = 0; i < MIN_VERSION.length; i++) {

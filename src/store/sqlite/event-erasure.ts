@@ -1,21 +1,26 @@
 import { STATE } from "../../domain/delivery.ts";
-import { BATCH_LIMITS, type BatchTime } from "../commit/batch.ts";
+import type { BatchTime } from "../commit/batch.ts";
 import type { DeliveryKey } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
+import {
+  MAX_BYTES,
+  PAGE_ROWS,
+  scan,
+  walkOn,
+  type Scanned,
+  type WalkPlace,
+  type Walked,
+  type WalkedRow,
+} from "./erasure-walk.ts";
 import type { RemovedEvent } from "./event-removal.ts";
 import type { DeletedEvent } from "./known-ids.ts";
 import type { DeliveryRow, Moves } from "./move.ts";
 import type { Retention } from "./retention.ts";
 
-/** Rows that are looked at for those of the tenant in one step: others stand between them. */
-const MAX_SCANNED = 1000;
+/** What is kept of an answer, at most. */
+const ANSWER_BYTES = 8 * 1024;
 
-export interface ErasedPart {
-  afterSeq: number;
-  isEnd: boolean;
-}
-
-export interface ErasedEvents extends ErasedPart {
+export interface ErasedEvents extends Scanned {
   events: number;
   deliveries: number;
   bytes: number;
@@ -31,18 +36,19 @@ export function createEventErasure(
   const selectEvents = db.prepare(`
     select seq, id, tenant_id as tenantId, received_at as receivedAt, dedupe_key as dedupeKey, size,
       null as messageState, null as settledAt
-    from events where seq > ? order by seq limit ${MAX_SCANNED}`);
+    from events where seq > ? order by seq limit ${PAGE_ROWS}`);
   const selectOpen = db.prepare(`
     select * from deliveries where event_seq = ? and state in (${STATE.pending}, ${STATE.sending}) limit ?`);
   const measure = db.prepare(`
     select count(*) as deliveries, coalesce(sum(attempt_count), 0) as attempts from deliveries where event_seq = ?`);
-  const selectRequests = db.prepare(
-    "select seq, ring, tenant_id as tenantId from requests where seq > ? order by seq limit ?",
-  );
+  const selectRequests = db.prepare(`
+    select seq, ring, tenant_id = ?1 as isOwn, coalesce(length(body), 0) + coalesce(length(parts), 0) as size
+    from requests where seq > ?2 order by seq limit ${PAGE_ROWS}`);
   const removeRequest = db.prepare("delete from requests where seq = ?");
   const selectKnown = db.prepare(`
-    select event_seq as seq, id, tenant_id as tenantId, dedupe_key as dedupeKey, received_at as receivedAt
-    from known_ids where event_seq > ? order by event_seq limit ?`);
+    select event_seq as seq, id, tenant_id as tenantId, dedupe_key as dedupeKey, received_at as receivedAt,
+      tenant_id = ?1 as isOwn, 0 as size
+    from known_ids where event_seq > ?2 order by event_seq limit ${PAGE_ROWS}`);
   const removeKnown = db.prepare("delete from known_ids where event_seq = ?");
 
   function endOpen(seq: number, limit: number): DeliveryKey[] {
@@ -52,66 +58,56 @@ export function createEventErasure(
     });
   }
 
-  function eraseEvents(tenantId: string, afterSeq: number, maxRows: number): ErasedEvents {
-    const found = selectEvents.all(afterSeq) as unknown as RemovedEvent[];
-    const sum: ErasedEvents = { events: 0, deliveries: 0, bytes: 0, ended: [], afterSeq, isEnd: false };
+  function eraseEvents(tenantId: string, { afterSeq, maxRows }: WalkPlace): ErasedEvents {
+    const sum = { events: 0, deliveries: 0, bytes: 0, ended: [] as DeliveryKey[] };
     let run: RemovedEvent[] = [];
-    let rows = 0;
+    let [rows, bytes] = [0, 0];
     const endRun = () => {
       if (run.length > 0) sum.deliveries += removal.removeRun(run, undefined);
       sum.events += run.length;
       run = [];
-      return sum;
     };
-    for (const event of found) {
-      if (event.tenantId === tenantId) {
-        const ended = endOpen(event.seq, maxRows);
-        sum.ended.push(...ended);
-        rows += ended.length;
-        if (ended.length === maxRows) return endRun();
-        const { deliveries, attempts } = measure.get(event.seq) as { deliveries: number; attempts: number };
-        const cost = 1 + deliveries + attempts;
-        if (rows > 0 && (rows + cost > maxRows || sum.bytes + event.size > BATCH_LIMITS.maxBytes)) return endRun();
-        if (cost > maxRows && deliveries > 0) {
-          sum.deliveries += removal.removePart(event.seq, maxRows);
-          return endRun();
-        }
-        run.push(event);
-        rows += cost;
-        sum.bytes += event.size;
-      } else {
+    const take = (event: RemovedEvent): boolean => {
+      if (event.tenantId !== tenantId) {
         endRun();
+        return true;
       }
-      sum.afterSeq = event.seq;
-    }
-    sum.isEnd = found.length < MAX_SCANNED;
-    return endRun();
-  }
-
-  /** Removes those of the tenant among the next rows. */
-  function eraseNext<Row extends { seq: number; tenantId: string }>(
-    next: readonly Row[],
-    { tenantId, afterSeq, maxRows }: { tenantId: string; afterSeq: number; maxRows: number },
-    remove: (row: Row) => void,
-  ): ErasedPart & { removed: number } {
-    const own = next.filter((row) => row.tenantId === tenantId);
-    own.forEach(remove);
-    return { removed: own.length, afterSeq: next.at(-1)?.seq ?? afterSeq, isEnd: next.length < maxRows };
+      const ended = endOpen(event.seq, maxRows - rows);
+      sum.ended.push(...ended);
+      rows += ended.length;
+      if (rows >= maxRows) return false;
+      const { deliveries, attempts } = measure.get(event.seq) as { deliveries: number; attempts: number };
+      const cost = 1 + deliveries + attempts;
+      const size = event.size + attempts * ANSWER_BYTES;
+      if (rows > 0 && (rows + cost > maxRows || bytes + size > MAX_BYTES)) return false;
+      if (cost > maxRows && deliveries > 0) {
+        sum.deliveries += removal.removePart(event.seq, Math.min(maxRows, MAX_BYTES / ANSWER_BYTES));
+        return false;
+      }
+      run.push(event);
+      rows += cost;
+      bytes += size;
+      sum.bytes += event.size;
+      return true;
+    };
+    const scanned = scan((after) => selectEvents.all(after) as unknown as RemovedEvent[], afterSeq, take);
+    endRun();
+    return { ...sum, ...scanned };
   }
 
   return {
     eraseEvents,
-    eraseRequests(tenantId: string, afterSeq: number, maxRows: number) {
-      const next = selectRequests.all(afterSeq, maxRows) as unknown as OwnedRequest[];
-      return eraseNext(next, { tenantId, afterSeq, maxRows }, ({ seq, ring }) => {
+    eraseRequests(tenantId: string, place: WalkPlace): Walked {
+      const next = (after: number) => selectRequests.all(tenantId, after) as unknown as OwnedRequest[];
+      return walkOn(next, place, ({ seq, ring }) => {
         removeRequest.run(seq);
         forgetRing(ring);
       });
     },
     /** Of events that were deleted before. */
-    eraseKnownIds(tenantId: string, afterSeq: number, maxRows: number) {
-      const next = selectKnown.all(afterSeq, maxRows) as unknown as DeletedEvent[];
-      return eraseNext(next, { tenantId, afterSeq, maxRows }, (event) => {
+    eraseKnownIds(tenantId: string, place: WalkPlace): Walked {
+      const next = (after: number) => selectKnown.all(tenantId, after) as unknown as (DeletedEvent & WalkedRow)[];
+      return walkOn(next, place, (event) => {
         ids.forget(event);
         removeKnown.run(event.seq);
       });
@@ -119,8 +115,6 @@ export function createEventErasure(
   };
 }
 
-interface OwnedRequest {
-  seq: number;
+interface OwnedRequest extends WalkedRow {
   ring: string;
-  tenantId: string;
 }

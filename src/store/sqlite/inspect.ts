@@ -25,6 +25,8 @@ export interface Inspection {
   dueEvents: number;
   /** As they are written: what opens a door is sealed. */
   sources: readonly { name: string; data: string }[];
+  /** Settings of subscriptions and targets, as far as they are not sealed. */
+  destinations: readonly unknown[];
 }
 
 type SourceText = Inspection["sources"][number];
@@ -32,6 +34,9 @@ type SourceText = Inspection["sources"][number];
 const MAX_DAMAGES = 10;
 const SELECT_SOURCES = `
   select id as name, data from records where kind = 'source' and deleted_at is null order by id`;
+
+const SELECT_DESTINATIONS = `
+  select data from records where kind in ('subscription', 'target') and deleted_at is null order by id`;
 
 /** Undefined when there is no database yet. Writes nothing. */
 export function inspectDatabase(file: string, keptMs: number, wall: number): Inspection | undefined {
@@ -60,6 +65,7 @@ export function inspectDatabase(file: string, keptMs: number, wall: number): Ins
       lastPrunedAt: lastPrunedAt ?? undefined,
       dueEvents: span.received,
       sources: db.prepare(SELECT_SOURCES).all() as unknown as SourceText[],
+      destinations: readColumn(db, SELECT_DESTINATIONS).map((data) => JSON.parse(String(data)) as unknown),
     };
   } finally {
     db.close();

@@ -71,6 +71,7 @@ export function createRecordWrites(
   const noteVersion = db.prepare(
     "update record_versions set state = ? where kind = ? and tenant_id = ? and series = ? and number = ?",
   );
+  const selectErasing = db.prepare("select tenant_id as id from tenant_erasures where stage <> 'done'");
   const findMark = createMarkLookup(db);
   const writeMark = createMarkWrite(db);
   const insertTenant = createTenantInsert(db);
@@ -119,10 +120,21 @@ export function createRecordWrites(
     return undefined;
   }
 
+  /** What goes may go: it is erased anyhow. The tenant itself stays until all is erased. */
+  function refuseErasing(changes: readonly RecordChange[], replay: RestOfWrite["replay"]): WriteRefusal | undefined {
+    const erasing = new Set((selectErasing.all() as unknown as { id: string }[]).map(({ id }) => id));
+    if (erasing.size === 0) return undefined;
+    const meant = changes.filter(({ act, kind }) => act === "put" || kind === "tenant").map(ownerOf);
+    const found = [...meant, replay?.tenantId].find((tenantId) => tenantId !== undefined && erasing.has(tenantId));
+    return found === undefined ? undefined : { kind: "refused", why: "erasing", tenantId: found };
+  }
+
   function findRefusal(changes: readonly RecordChange[], request: RestOfWrite): WriteRefusal | undefined {
     const { mark, checks = [], guards = [] } = request;
     const refusal = mark && refuseMark(mark);
     if (refusal !== undefined) return refusal;
+    const erasing = refuseErasing(changes, request.replay);
+    if (erasing !== undefined) return erasing;
     for (const change of changes) {
       const changed = refuseChanged(change, change.format);
       if (changed !== undefined) return changed;
@@ -184,6 +196,14 @@ export function createRecordWrites(
       audit.append(notes, at.wall);
     },
   };
+}
+
+/** The name of a source is that of the whole gateway, so its key does not say whose it is. */
+function ownerOf(change: RecordChange): string | undefined {
+  const { kind, id, tenantId } = change;
+  if (kind === "tenant") return id;
+  if (kind !== "source" || change.act !== "put") return tenantId;
+  return (JSON.parse(change.data) as { tenant_id?: string }).tenant_id;
 }
 
 type RestOfWrite = Omit<WriteRequest, "changes">;

@@ -5,6 +5,7 @@ import { ERASURE_STAGES, type ErasureRow, type ErasureStage, type ErasureStep } 
 import type { DeliveryKey } from "../port/lanes.ts";
 import type { AuditLog } from "./audit.ts";
 import type { Database, Statement } from "./connection.ts";
+import type { Walked } from "./erasure-walk.ts";
 import { createEventErasure } from "./event-erasure.ts";
 import type { Moves } from "./move.ts";
 import { createRecordErasure } from "./record-erasure.ts";
@@ -38,28 +39,34 @@ export function createTenantErasure(db: Database, parts: TenantErasureParts) {
   function runStage(row: ErasureSql, maxRows: number): Done {
     const { tenant_id: tenantId, stage, after_seq: afterSeq } = row;
     const sources = JSON.parse(row.sources) as string[];
+    const place = { afterSeq, maxRows };
+    const walked = ({ removed: _, ...where }: Walked): Done => ({ ...NOTHING, sources, ...where });
     switch (stage) {
       case "records": {
-        const { removed, names } = records.removeLive(tenantId, maxRows);
-        return { ...NOTHING, records: removed, sources: [...sources, ...names], isEnd: removed === 0 };
+        const { names, ...live } = records.removeLive(tenantId, place);
+        return { ...walked(live), records: live.removed, sources: [...sources, ...names] };
       }
       case "events":
-        return { ...NOTHING, sources, ...log.eraseEvents(tenantId, afterSeq, maxRows) };
+        return { ...NOTHING, sources, ...log.eraseEvents(tenantId, place) };
       case "requests": {
-        const { removed, ...walked } = log.eraseRequests(tenantId, afterSeq, maxRows);
-        return { ...NOTHING, sources, ...walked, requests: removed };
+        const requests = log.eraseRequests(tenantId, place);
+        return { ...walked(requests), requests: requests.removed };
       }
-      case "ids": {
-        const { afterSeq: reached, isEnd } = log.eraseKnownIds(tenantId, afterSeq, maxRows);
-        return { ...NOTHING, sources, afterSeq: reached, isEnd };
-      }
+      case "ids":
+        return walked(log.eraseKnownIds(tenantId, place));
+      case "forms":
+        return walked(records.removeForms(tenantId, place));
+      case "versions":
+        return walked(records.removeVersions(tenantId, sources, place));
+      case "names":
+        return walked(records.renameTombstones(tenantId, sources, place));
       case "rest":
-        return { ...NOTHING, sources, isEnd: records.removeTraces(tenantId, sources, maxRows) < maxRows };
+        return { ...NOTHING, sources: [], isEnd: records.removeTraces(tenantId, maxRows) };
       case "audit": {
         // Noted before: from then on the chain holds without what those before it say.
-        if (afterSeq === 0) return { ...NOTHING, sources: [], afterSeq: note(row) };
-        const auditEntries = audit.eraseData(tenantId, afterSeq - 1, maxRows);
-        return { ...NOTHING, sources: [], auditEntries, afterSeq, isEnd: auditEntries < maxRows };
+        if (afterSeq === 0) return { ...NOTHING, sources, afterSeq: note(row) };
+        const { removed: auditEntries, ...where } = audit.eraseData(tenantId, afterSeq, maxRows);
+        return { ...NOTHING, sources, auditEntries, ...where };
       }
       case "done":
         return { ...NOTHING, sources };
@@ -89,6 +96,7 @@ export function createTenantErasure(db: Database, parts: TenantErasureParts) {
     if (row.stage === "done") return { row: fromSql(row), ended: [] };
     const done = securely(() => runStage(row, maxRows));
     const stage = done.isEnd ? nextStage(row.stage) : row.stage;
+    if (stage === "done") records.release(tenantId);
     const moved = moveOn.get(
       tenantId,
       stage,

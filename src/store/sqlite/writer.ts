@@ -53,7 +53,7 @@ export interface Writer {
 /** Larger logs stall commits for longer when they are checkpointed. */
 const MAX_LOG_PAGES = 2000;
 /** Deleting changes pages all over the file: each in the log is another one to be written there. */
-const MAX_SCATTERED_PAGES = 400;
+const MAX_SCATTERED_PAGES = 100;
 
 const DELETING: ReadonlySet<string> = new Set(["prune", "stepErasure"]);
 

@@ -1,6 +1,6 @@
-import { createHmac } from "node:crypto";
 import { dropbox } from "../../../src/receive/sources/dropbox.ts";
-import { JSON_TYPE, SIGNED_AT, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
+import { dropbox as sample } from "../../../src/receive/sources/samples/dropbox.ts";
+import { JSON_TYPE, SIGNED_AT, arrive, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "appsecret0fif15";
 const BODY = json({ list_folder: { accounts: ["dbid:AAH4f99T0taONIb"] }, delta: { users: [12_345_678] } });
@@ -8,12 +8,7 @@ const BODY = json({ list_folder: { accounts: ["dbid:AAH4f99T0taONIb"] }, delta: 
 export const fixture: SourceFixture = {
   kind: dropbox,
   settings: settingsOf("dropbox", [SECRET]),
-  sign: (at, body = BODY) =>
-    arrive("dropbox", {
-      at,
-      body,
-      headers: { ...JSON_TYPE, "x-dropbox-signature": createHmac("sha256", SECRET).update(body).digest("hex") },
-    }),
+  sign: (at, body = BODY) => arriveSigned(sample, "dropbox", SECRET, { at, body, headers: JSON_TYPE }),
   expected: { type: "dropbox.notification", identity: undefined },
   handshakes: [
     {

@@ -1,6 +1,6 @@
-import { createHmac } from "node:crypto";
 import { github } from "../../../src/receive/sources/github.ts";
-import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
+import { github as sample } from "../../../src/receive/sources/samples/github.ts";
+import { JSON_TYPE, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "It's a Secret to Everybody";
 const BODY = json({ action: "opened", number: 9007199254740993n.toString(), repository: { full_name: "octo/hello" } });
@@ -9,14 +9,13 @@ export const fixture: SourceFixture = {
   kind: github,
   settings: settingsOf("github", [SECRET]),
   sign: (at, body = BODY) =>
-    arrive("github", {
+    arriveSigned(sample, "github", SECRET, {
       at,
       body,
       headers: {
         ...JSON_TYPE,
         "x-github-event": "pull_request",
         "x-github-delivery": "72d3162e-cc78-11e3-81ab-4c9367dc0958",
-        "x-hub-signature-256": `sha256=${createHmac("sha256", SECRET).update(body).digest("hex")}`,
       },
     }),
   expected: { type: "github.pull_request.opened", identity: "72d3162e-cc78-11e3-81ab-4c9367dc0958" },

@@ -1,6 +1,6 @@
-import { createHmac } from "node:crypto";
 import { hubspot } from "../../../src/receive/sources/hubspot.ts";
-import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
+import { hubspot as sample } from "../../../src/receive/sources/samples/hubspot.ts";
+import { JSON_TYPE, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "yyyyyyyy-yyyy-yyyy-yyyy-yyyyyyyyyyyy";
 const BODY = json([
@@ -26,19 +26,8 @@ export const fixture: SourceFixture = {
   kind: hubspot,
   settings: settingsOf("hubspot", [SECRET]),
   sign: (at, body = BODY) => {
-    const unsigned = arrive("hubspot", { at, body, headers: {}, query: "to=a%40b" });
-    const signature = createHmac("sha256", SECRET)
-      .update(`POST${unsigned.url.replace("%40", "@")}`)
-      .update(body)
-      .update(String(at))
-      .digest("base64");
-    const headers = {
-      ...JSON_TYPE,
-      "x-hubspot-signature-v3": signature,
-      "x-hubspot-request-timestamp": String(at),
-      "x-hubspot-signature-version": "v1",
-    };
-    return { ...unsigned, headers };
+    const headers = { ...JSON_TYPE, "x-hubspot-signature-version": "v1" };
+    return arriveSigned(sample, "hubspot", SECRET, { at, body, headers, query: "to=a%40b" });
   },
   expected: { type: "hubspot.contact.property_change", identity: "12345:1:123:1781524799000" },
   toleranceMs: 300_000,

@@ -1,6 +1,6 @@
-import { createHmac } from "node:crypto";
 import { linear } from "../../../src/receive/sources/linear.ts";
-import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
+import { linear as sample } from "../../../src/receive/sources/samples/linear.ts";
+import { JSON_TYPE, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "lin_wh_7Jw3Zk9QmT2xVb";
 
@@ -8,14 +8,13 @@ export const fixture: SourceFixture = {
   kind: linear,
   settings: settingsOf("linear", [SECRET]),
   sign: (at, body = bodyAt(at)) =>
-    arrive("linear", {
+    arriveSigned(sample, "linear", SECRET, {
       at,
       body,
       headers: {
         ...JSON_TYPE,
         "linear-delivery": "234d1a4e-b617-4388-90fe-adc3633d6b72",
         "linear-event": "IssueLabel",
-        "linear-signature": createHmac("sha256", SECRET).update(body).digest("hex"),
       },
     }),
   expected: { type: "linear.issue_label.create", identity: "234d1a4e-b617-4388-90fe-adc3633d6b72" },

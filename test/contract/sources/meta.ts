@@ -1,7 +1,7 @@
-import { createHmac } from "node:crypto";
 import { hashOf } from "../../../src/receive/sources/event-naming.ts";
 import { meta } from "../../../src/receive/sources/meta.ts";
-import { JSON_TYPE, SIGNED_AT, arrive, settingsOf, type SourceFixture } from "../source-fixture.ts";
+import { meta as sample } from "../../../src/receive/sources/samples/meta.ts";
+import { JSON_TYPE, SIGNED_AT, arrive, arriveSigned, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
 const BODY = Buffer.from(
@@ -11,15 +11,7 @@ const BODY = Buffer.from(
 export const fixture: SourceFixture = {
   kind: meta,
   settings: settingsOf("meta", [SECRET], { verify_token: "meaty hamburgers" }),
-  sign: (at, body = BODY) =>
-    arrive("meta", {
-      at,
-      body,
-      headers: {
-        ...JSON_TYPE,
-        "x-hub-signature-256": `sha256=${createHmac("sha256", SECRET).update(body).digest("hex")}`,
-      },
-    }),
+  sign: (at, body = BODY) => arriveSigned(sample, "meta", SECRET, { at, body, headers: JSON_TYPE }),
   expected: { type: "meta.whatsapp_business_account", identity: hashOf(BODY) },
   handshakes: [
     {

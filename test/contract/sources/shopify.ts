@@ -1,6 +1,6 @@
-import { createHmac } from "node:crypto";
 import { shopify } from "../../../src/receive/sources/shopify.ts";
-import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
+import { shopify as sample } from "../../../src/receive/sources/samples/shopify.ts";
+import { JSON_TYPE, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "hush-hush-0123456789";
 const BODY = json({ id: 820_982_911, total_price: "254.98" });
@@ -9,7 +9,7 @@ export const fixture: SourceFixture = {
   kind: shopify,
   settings: settingsOf("shopify", [SECRET]),
   sign: (at, body = BODY) =>
-    arrive("shopify", {
+    arriveSigned(sample, "shopify", SECRET, {
       at,
       body,
       headers: {
@@ -18,7 +18,6 @@ export const fixture: SourceFixture = {
         "x-shopify-webhook-id": "b54557e4-bdd9-4b37-8a5f-bf7d70bcd043",
         "x-shopify-event-id": "98880550-7158-44d4-b7cd-2c97c8a091b5",
         "x-shopify-triggered-at": "2026-06-15T11:59:59.123456789Z",
-        "x-shopify-hmac-sha256": createHmac("sha256", SECRET).update(body).digest("base64"),
       },
     }),
   expected: { type: "shopify.orders.create", identity: "b54557e4-bdd9-4b37-8a5f-bf7d70bcd043" },

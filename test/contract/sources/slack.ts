@@ -1,6 +1,6 @@
-import { createHmac } from "node:crypto";
 import { slack } from "../../../src/receive/sources/slack.ts";
-import { JSON_TYPE, SIGNED_AT, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
+import { slack as sample } from "../../../src/receive/sources/samples/slack.ts";
+import { JSON_TYPE, SIGNED_AT, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "8f742231b10e8888abcd99yyyzzz85a5";
 const BODY = json({
@@ -14,15 +14,7 @@ const CHALLENGE = json({ token: "Jhj5dZrVaK7ZwHHjRyZWjbDl", challenge: "3eZbrw1a
 export const fixture: SourceFixture = {
   kind: slack,
   settings: settingsOf("slack", [SECRET]),
-  sign: (at, body = BODY) => {
-    const time = String(Math.floor(at / 1000));
-    const signature = createHmac("sha256", SECRET).update(`v0:${time}:`).update(body).digest("hex");
-    return arrive("slack", {
-      at,
-      body,
-      headers: { ...JSON_TYPE, "x-slack-request-timestamp": time, "x-slack-signature": `v0=${signature}` },
-    });
-  },
+  sign: (at, body = BODY) => arriveSigned(sample, "slack", SECRET, { at, body, headers: JSON_TYPE }),
   expected: { type: "slack.app_mention", identity: "Ev08MFMKH6" },
   toleranceMs: 300_000,
   get handshakes() {

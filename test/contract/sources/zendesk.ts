@@ -1,6 +1,6 @@
-import { createHmac } from "node:crypto";
 import { zendesk } from "../../../src/receive/sources/zendesk.ts";
-import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
+import { zendesk as sample } from "../../../src/receive/sources/samples/zendesk.ts";
+import { JSON_TYPE, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "dGhpc19zZWNyZXRfaXNfZm9yX3Rlc3Rpbmdfb25seQ==";
 const BODY = json({
@@ -13,19 +13,12 @@ const BODY = json({
 export const fixture: SourceFixture = {
   kind: zendesk,
   settings: settingsOf("zendesk", [SECRET]),
-  sign: (at, body = BODY) => {
-    const time = new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
-    return arrive("zendesk", {
+  sign: (at, body = BODY) =>
+    arriveSigned(sample, "zendesk", SECRET, {
       at,
       body,
-      headers: {
-        ...JSON_TYPE,
-        "x-zendesk-webhook-invocation-id": "01F1KRFQ6BG29CNWFR60NK5FNY",
-        "x-zendesk-webhook-signature-timestamp": time,
-        "x-zendesk-webhook-signature": createHmac("sha256", SECRET).update(time).update(body).digest("base64"),
-      },
-    });
-  },
+      headers: { ...JSON_TYPE, "x-zendesk-webhook-invocation-id": "01F1KRFQ6BG29CNWFR60NK5FNY" },
+    }),
   expected: { type: "zendesk.ticket.created", identity: "01F1KRFQ6BG29CNWFR60NK5FNY" },
   toleranceMs: 300_000,
   coversBody: true,

@@ -1,7 +1,8 @@
 import { createHmac } from "node:crypto";
 import { hashOf } from "../../../src/receive/sources/event-naming.ts";
 import { zoom } from "../../../src/receive/sources/zoom.ts";
-import { JSON_TYPE, SIGNED_AT, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
+import { zoom as sample } from "../../../src/receive/sources/samples/zoom.ts";
+import { JSON_TYPE, SIGNED_AT, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "Zm9vYmFyYmF6cXV4cXV1";
 const BODY = json({ event: "meeting.participant_joined", event_ts: 1_781_524_799_123, payload: { account_id: "abc" } });
@@ -14,15 +15,7 @@ const VALIDATION = json({
 export const fixture: SourceFixture = {
   kind: zoom,
   settings: settingsOf("zoom", [SECRET]),
-  sign: (at, body = BODY) => {
-    const time = String(Math.floor(at / 1000));
-    const signature = createHmac("sha256", SECRET).update(`v0:${time}:`).update(body).digest("hex");
-    return arrive("zoom", {
-      at,
-      body,
-      headers: { ...JSON_TYPE, "x-zm-request-timestamp": time, "x-zm-signature": `v0=${signature}` },
-    });
-  },
+  sign: (at, body = BODY) => arriveSigned(sample, "zoom", SECRET, { at, body, headers: JSON_TYPE }),
   expected: { type: "zoom.meeting.participant_joined", identity: hashOf(BODY) },
   toleranceMs: 300_000,
   get handshakes() {

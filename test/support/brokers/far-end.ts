@@ -7,6 +7,8 @@ import { until } from "../api-client.ts";
 export interface FarEnd {
   /** What each publishing brought, in the order of coming; that a broker hands out a message again is no arrival. */
   readonly arrivals: readonly Arrival[];
+  /** Of those, the ones that nobody was handed before. */
+  readonly firstHanded: readonly Arrival[];
   /** Resolves when the queues are empty and nothing more has come for a while. */
   emptied(): Promise<void>;
   close(): Promise<void>;
@@ -19,12 +21,13 @@ const QUIET_LOOKS = 5;
 /** Queues are named like the subscriptions that lead to them. */
 export function openFarEnd(connection: BrokerConnection, queues: readonly string[]): FarEnd {
   const arrivals: Arrival[] = [];
+  const firstHanded: Arrival[] = [];
   const seen = new Set<string>();
   const comings = new Map<string, number>();
   const quiet = new Map<string, number>();
   const ending = new AbortController();
 
-  function record(queue: string, { id, body }: TakenMessage): void {
+  function record(queue: string, { id, body, deliveryCount }: TakenMessage): void {
     const event = JSON.parse(body.toString()) as { event_id: string; published_at: string; payload: unknown };
     // Each attempt writes when it is made, and Azure Storage gives each message an id.
     const publishing = `${queue} ${id} ${event.event_id} ${event.published_at}`;
@@ -34,7 +37,9 @@ export function openFarEnd(connection: BrokerConnection, queues: readonly string
     const attempt = (comings.get(delivery) ?? 0) + 1;
     comings.set(delivery, attempt);
     const hash = createHash("sha256").update(JSON.stringify(event.payload)).digest("base64url");
-    arrivals.push({ eventId: event.event_id, subscription: queue, attempt, hash, accepted: true });
+    const arrival = { eventId: event.event_id, subscription: queue, attempt, hash, accepted: true };
+    arrivals.push(arrival);
+    if (deliveryCount <= 1) firstHanded.push(arrival);
   }
 
   async function takeFrom(queue: string, taker: QueueTaker): Promise<void> {
@@ -63,6 +68,7 @@ export function openFarEnd(connection: BrokerConnection, queues: readonly string
   const taking = takers.map(({ queue, taker }) => takeFrom(queue, taker));
   return {
     arrivals,
+    firstHanded,
     async emptied() {
       quiet.clear();
       await until(() => queues.every((queue) => (quiet.get(queue) ?? 0) >= QUIET_LOOKS), undefined, "quiet queues");

@@ -1,7 +1,7 @@
 // The administration of the Service Bus test server: queues as ATOM entries over HTTP.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { BusQueue, QueueSettings } from "./bus-queue.ts";
-import { isSigned } from "./signature.ts";
+import { findPolicy, LIMITED_KEY_NAME } from "./signature.ts";
 
 export interface Administered {
   readonly key: string;
@@ -30,8 +30,13 @@ async function readText(request: IncomingMessage): Promise<string> {
 
 function answer(bus: Administered, request: IncomingMessage, body: string, response: ServerResponse): void {
   const name = decodeURIComponent((request.url ?? "/").slice(1).split("?")[0] ?? "");
-  if (!isSigned(request.headers.authorization ?? "", bus.key)) {
+  const policy = findPolicy(request.headers.authorization ?? "", bus.key);
+  if (policy === undefined) {
     send(response, 401, "<Error><Code>401</Code><Detail>The token has an invalid signature.</Detail></Error>");
+  } else if (policy === LIMITED_KEY_NAME) {
+    const claims = request.method === "GET" ? "Manage,EntityRead" : "Manage,EntityWrite";
+    const detail = `${claims} claims required for this operation. TrackingId:1, SystemTracker:test, Timestamp:now`;
+    send(response, 401, `<Error><Code>401</Code><Detail>${detail}</Detail></Error>`);
   } else if (request.method === "PUT") {
     const known = bus.findQueue(name);
     if (known !== undefined && request.headers["if-match"] === undefined) {

@@ -13,11 +13,13 @@ import rhea, {
 import { createAdministration } from "./administration.ts";
 import { createBusQueue, type BusQueue, type QueueSettings, type Settlement } from "./bus-queue.ts";
 import { manage } from "./management.ts";
-import { isSigned, KEY_NAME } from "./signature.ts";
+import { findPolicy, KEY_NAME, LIMITED_KEY_NAME } from "./signature.ts";
 import { readTransfer, toDeliveryTag, toLockToken, toWire, wrapTicks } from "./wire-values.ts";
 
 export interface ServiceBusServer {
   readonly connectionString: string;
+  /** Of a policy that may send and listen, and manage nothing. */
+  readonly limitedConnectionString: string;
   createQueue(name: string, settings?: Partial<QueueSettings>): BusQueue;
   queue(name: string): BusQueue;
   /** Time passes for locks, sessions, schedules and duplicate detection. */
@@ -190,10 +192,12 @@ export async function startServiceBus(): Promise<ServiceBusServer> {
   let server = await listen(accept, 0);
   const { port } = server.address() as AddressInfo;
 
+  const connectionStringOf = (policy: string) =>
+    `Endpoint=sb://127.0.0.1:${port};SharedAccessKeyName=${policy};SharedAccessKey=${KEY};UseDevelopmentEmulator=true;`;
+
   return {
-    connectionString:
-      `Endpoint=sb://127.0.0.1:${port};SharedAccessKeyName=${KEY_NAME};SharedAccessKey=${KEY};` +
-      "UseDevelopmentEmulator=true;",
+    connectionString: connectionStringOf(KEY_NAME),
+    limitedConnectionString: connectionStringOf(LIMITED_KEY_NAME),
     createQueue,
     queue(name) {
       const queue = queues.get(name);
@@ -337,7 +341,7 @@ function takeTransfer({ connection, receiver, delivery, message }: EventContext,
 
 function answerTo(address: string, request: Message, queues: Map<string, BusQueue>): Message {
   if (address === "$cbs") {
-    const properties = isSigned(String(request.body), KEY)
+    const properties = findPolicy(String(request.body), KEY)
       ? { "status-code": 202, "status-description": "Accepted" }
       : { "status-code": 401, "status-description": "InvalidSignature: The token has an invalid signature." };
     return { application_properties: properties, body: undefined };

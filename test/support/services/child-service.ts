@@ -11,11 +11,12 @@ const KEEPER = fileURLToPath(new URL("./keeper.mjs", import.meta.url));
 export function startService(
   command: string,
   args: readonly string[],
-  options: { env?: NodeJS.ProcessEnv; output?: number } = {},
+  options: { env?: NodeJS.ProcessEnv; output?: number; cwd?: string } = {},
 ): ChildProcess {
-  const { env, output = "ignore" } = options;
+  const { env, output = "ignore", cwd } = options;
   const child = spawn(process.execPath, [KEEPER, command, ...args], {
     ...(env !== undefined && { env }),
+    ...(cwd !== undefined && { cwd }),
     stdio: ["pipe", output, output],
     detached: true,
   });

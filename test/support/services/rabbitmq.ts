@@ -11,6 +11,8 @@ import { endService, startService, untilListening } from "./child-service.ts";
 export interface RabbitMq {
   /** Of the first virtual host if none is named. */
   url(vhost?: string): string;
+  /** Of a user who may write and read everything in the first virtual host, and create nothing. */
+  limitedUrl: string;
   /** Where its management answers, if that was asked for. */
   managementUrl: string | undefined;
   /** As an operator does it: everything durable is kept, and connections are told. */
@@ -29,13 +31,15 @@ export interface RabbitMq {
 const SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 const USER = "guest";
 const PASSWORD = "guest";
+const LIMITED_USER = "limited";
 
-/** Undefined where RabbitMQ is neither installed nor can be. */
+/** Undefined where RabbitMQ is neither installed nor can be, or may not be. */
 export async function startRabbitMq(
   vhosts: readonly string[] = ["test"],
-  { hasManagement = false } = {},
+  { hasManagement = false, mayInstall = true } = {},
 ): Promise<RabbitMq | undefined> {
-  if (!existsSync(SERVER) && !(installPackage("rabbitmq-server") && existsSync(SERVER))) return undefined;
+  const isProvided = () => existsSync(SERVER);
+  if (!isProvided() && !(mayInstall && installPackage("rabbitmq-server") && isProvided())) return undefined;
   const folder = mkdtempSync(join(tmpdir(), "posthorn-rabbitmq-"));
   const [port, distPort, epmdPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
   const managementPort = hasManagement ? await findFreePort() : undefined;
@@ -58,8 +62,13 @@ export async function startRabbitMq(
     server = undefined;
   }
 
+  function urlOf(user: string, vhost = vhosts[0] ?? "/"): string {
+    return `amqp://${user}:${PASSWORD}@127.0.0.1:${port}/${encodeURIComponent(vhost)}`;
+  }
+
   const rabbitMq: RabbitMq = {
-    url: (vhost = vhosts[0] ?? "/") => `amqp://${USER}:${PASSWORD}@127.0.0.1:${port}/${encodeURIComponent(vhost)}`,
+    url: (vhost) => urlOf(USER, vhost),
+    limitedUrl: urlOf(LIMITED_USER),
     managementUrl: managementPort === undefined ? undefined : `http://127.0.0.1:${managementPort}`,
     stop: () => end("SIGTERM"),
     kill: () => end("SIGKILL"),
@@ -97,9 +106,15 @@ function prepareFolder(folder: string, place: Place): NodeJS.ProcessEnv {
   writeFileSync(
     definitions,
     JSON.stringify({
-      users: [{ name: USER, password: PASSWORD, tags: "administrator", limits: {} }],
+      users: [
+        { name: USER, password: PASSWORD, tags: "administrator", limits: {} },
+        { name: LIMITED_USER, password: PASSWORD, tags: "", limits: {} },
+      ],
       vhosts: vhosts.map((name) => ({ name })),
-      permissions: vhosts.map((vhost) => ({ user: USER, vhost, configure: ".*", write: ".*", read: ".*" })),
+      permissions: [
+        ...vhosts.map((vhost) => ({ user: USER, vhost, configure: ".*", write: ".*", read: ".*" })),
+        { user: LIMITED_USER, vhost: vhosts[0] ?? "/", configure: "", write: ".*", read: ".*" },
+      ],
     }),
   );
   writeFileSync(

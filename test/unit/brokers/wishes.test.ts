@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { wishesOf } from "../../../src/brokers/amqp/topology.ts";
 import { listWishes } from "../../../src/brokers/provision/wishes.ts";
 import type { ConnectionInput } from "../../../src/domain/connection.ts";
 
@@ -56,5 +57,20 @@ describe("what a configuration wants of its brokers", () => {
       { kind: "azure-service-bus", connection: "default", queue: "plain", sessions: false },
       { kind: "azure-storage-queue", connection: "cloud", queue: "webhooks" },
     ]);
+  });
+});
+
+describe("a quorum queue of RabbitMQ", () => {
+  const limitOf = (version: string, queueType: "quorum" | "classic" = "quorum") =>
+    wishesOf({ namespace: "dairy", queueType, notifications: ["sms"], queues: ["erp"] }, version).queues.map(
+      (queue) => queue.arguments["x-delivery-limit"],
+    );
+
+  it("has no delivery limit where the broker would set one by itself, and none is asked for before", () => {
+    const none = [undefined, undefined, undefined, undefined];
+    expect(limitOf("4.0.0")).toEqual([-1, -1, -1, -1]);
+    expect(limitOf("4.3.1")).toEqual([-1, -1, -1, -1]);
+    expect(limitOf("3.13.7")).toEqual(none);
+    expect(limitOf("4.0.0", "classic")).toEqual(none);
   });
 });

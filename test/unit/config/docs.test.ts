@@ -1,17 +1,24 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { findStaleFiles, renderConfigDocs } from "../../../scripts/write-config-docs.ts";
+import { renderConfigDocs } from "../../../scripts/reference/configuration.ts";
+import { findStaleFiles } from "../../../scripts/write-reference.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { SETTINGS } from "../../../src/config/settings-tree.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-describe("the documentation of the settings", () => {
-  it("is not stale (else run `tsx scripts/write-config-docs.ts`)", () => {
-    expect(findStaleFiles()).toEqual([]);
+describe("the pages of the reference that are made from code", () => {
+  it("are not stale (else run `tsx scripts/write-reference.ts`)", async () => {
+    expect(await findStaleFiles()).toEqual([]);
   });
 
+  it("would be found to be stale", async () => {
+    expect(await findStaleFiles(new URL("file:///nowhere/"))).toContain("docs/reference/commands.md");
+  });
+});
+
+describe("the documentation of the settings", () => {
   it("gives every setting its own environment name and a meaning", () => {
     const names = SETTINGS.map(({ schema }) => schema.env);
     expect(new Set(names).size).toBe(SETTINGS.length);

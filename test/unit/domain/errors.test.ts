@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { ERRORS, PosthornError } from "../../../src/domain/errors.ts";
 
-const docs = readFileSync(new URL("../../../docs/errors.md", import.meta.url), "utf8");
+const docs = readFileSync(new URL("../../../docs/reference/errors.md", import.meta.url), "utf8");
 
 function documentedRows(text: string) {
   return text
@@ -16,7 +16,7 @@ function documentedRows(text: string) {
 }
 
 describe("the table of errors", () => {
-  it("is the same in docs/errors.md, row by row and in both directions", () => {
+  it("is the same in docs/reference/errors.md, row by row and in both directions", () => {
     const documented = documentedRows(docs).map(({ code, status, title, exitCode }) => ({
       code,
       status,

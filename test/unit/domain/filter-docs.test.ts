@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { explainFilter, FILTER_FIELDS, FILTER_LIMITS, parseFilter } from "../../../src/domain/filter.ts";
 import { VALUE_OPERATORS } from "../../../src/domain/filter-operators.ts";
 
-const text = readFileSync(new URL("../../../docs/filters.md", import.meta.url), "utf8");
+const text = readFileSync(new URL("../../../docs/reference/filters.md", import.meta.url), "utf8");
 
-describe("docs/filters.md", () => {
+describe("docs/reference/filters.md", () => {
   it("names every field, every operator and the limits", () => {
     const words = [...FILTER_FIELDS, ...VALUE_OPERATORS.keys(), "$and", "$or", "$not"];
     expect(words.filter((word) => !text.includes(`\`${word}\``))).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkGate, checkHeld, checkHold } from "../../../src/domain/hold-rules.ts";
+import { checkGate, checkHeld, checkHold, checkNamedTarget } from "../../../src/domain/hold-rules.ts";
 
 const HOLDING = { acknowledge: "delivered", target: "home" };
 const SLOW = { name: "home", retryPolicy: "standard" } as const;
@@ -54,5 +54,22 @@ describe("the target of a source that waits for deliveries", () => {
     expect(checkGate(unnamed, ["home", "office"])).toMatchObject([
       { field: "options.target", message: expect.stringContaining("home, office") },
     ]);
+  });
+
+  it("is one that is there: the nearest name is told of one that is not", () => {
+    expect(checkNamedTarget({}, [])).toEqual([]);
+    expect(checkNamedTarget({ target: "home" }, ["office", "home"])).toEqual([]);
+    expect(checkNamedTarget({ target: "hoem" }, ["office", "home"])).toEqual([
+      {
+        field: "options.target",
+        message: 'there is no target "hoem"; did you mean home? The targets of its tenant are office, home',
+      },
+    ]);
+    expect(checkNamedTarget({ target: "erp" }, ["office"])[0]?.message).toBe(
+      'there is no target "erp". The targets of its tenant are office',
+    );
+    expect(checkNamedTarget({ target: "erp" }, [])[0]?.message).toBe(
+      'there is no target "erp". Its tenant has no target yet; make the subscription or target first',
+    );
   });
 });

@@ -28,6 +28,7 @@ function newTenant(quotas: Partial<Tenant["quotas"]>, status: Tenant["status"] =
   const rest = {
     name: "a",
     contactEmail: undefined,
+    isErasing: false,
     contacts: [],
     retention: {},
     managedBy: "api",

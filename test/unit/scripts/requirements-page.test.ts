@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { PROJECT_ROOT } from "../../support/sample-checkout.ts";
+import { findFault } from "../../support/shown-by.ts";
 
 interface Line {
   id: string;
@@ -10,42 +11,16 @@ interface Line {
 }
 
 const LINE = /^\| ([ABC]\d+) \| [^|]+ \| ([^|]+) \| (.+) \|$/gm;
-const TEST = /^`(test\/[^`]+\.ts)`: (.+)$/;
-const COMMAND = /^`npm run ([a-z:]+)(?: -- [^`]+)?`$/;
 const NOTHING = "–";
 
 const page = readFileSync(join(PROJECT_ROOT, "docs/requirements.md"), "utf8");
 const lines = readLines(page);
-const { scripts } = JSON.parse(readFileSync(join(PROJECT_ROOT, "package.json"), "utf8")) as {
-  scripts: Record<string, string>;
-};
-
 function readLines(text: string): Line[] {
   return [...text.matchAll(LINE)].map(([, id = "", state = "", shownBy = ""]) => ({
     id,
     state,
     shownBy: shownBy === NOTHING ? [] : shownBy.split("<br>"),
   }));
-}
-
-/** What is wrong with one of the things that are said to show a requirement. */
-function findFault(shown: string): string | undefined {
-  const [, script] = COMMAND.exec(shown) ?? [];
-  if (script !== undefined) return script in scripts ? undefined : `there is no script ${script}`;
-  const [, path, name] = TEST.exec(shown) ?? [];
-  if (path === undefined || name === undefined) return `${shown} names no test`;
-  const file = join(PROJECT_ROOT, path);
-  if (!existsSync(file)) return `there is no ${path}`;
-  return isTestIn(readFileSync(file, "utf8"), name) ? undefined : `${path} has no test "${name}"`;
-}
-
-/** As the first argument of `it`, of what `it.each` returns, or as the name of a check in a contract. */
-function isTestIn(source: string, name: string): boolean {
-  const quoted = ['"', "'", "`"].map((quote) => `${quote}${name}${quote}`);
-  return quoted.some((text) => {
-    const at = source.indexOf(text);
-    return at > 0 && /(?:\(|name:)\s*$/.test(source.slice(0, at));
-  });
 }
 
 describe("docs/requirements.md", () => {

@@ -122,6 +122,12 @@ describe("what is refused", () => {
     ["an old one", "stale_timestamp", () => verify(BODY, headers, SECRET, { now: () => (NOW_S + 301) * 1000 })],
     ["one of the future", "stale_timestamp", () => verify(BODY, headers, SECRET, { now: () => (NOW_S - 301) * 1000 })],
     [
+      "another version of the standard",
+      "wrong_signature",
+      () =>
+        verify(BODY, { ...headers, "webhook-signature": headers["webhook-signature"].replace("v1", "v2") }, SECRET, at),
+    ],
+    [
       "v1 without a signature",
       "wrong_signature",
       () => verify(BODY, { ...headers, "webhook-signature": "v1," }, SECRET, at),
@@ -136,6 +142,8 @@ describe("what is refused", () => {
     ["a short signature", "wrong_signature", () => verify(BODY, { "x-webhook-signature": "sha256=ab" }, SECRET, at)],
     ["an empty secret", "invalid_secret", () => verify(BODY, headers, "", at)],
     ["no secret at all", "invalid_secret", () => verify(BODY, headers, [], at)],
+    ["a secret that is not set", "invalid_secret", () => verify(BODY, headers, undefined as unknown as string, at)],
+    ["one of several that is not set", "invalid_secret", () => verify(BODY, headers, [undefined as never], at)],
     ["a garbled secret", "invalid_secret", () => verify(BODY, headers, "whsec_???", at)],
     ["a garbled public key", "invalid_secret", () => verify(BODY, headers, "whpk_AAAA", at)],
   ])("%s", async (_, code, result) => {

@@ -1,6 +1,7 @@
 import type { DestinationKind } from "../sender.ts";
 import { DestinationAuthInput } from "../destination-auth.ts";
 import { presentHttpRecord } from "./present-record.ts";
+import { previewRequest } from "./preview.ts";
 import { RequestTemplate, templatesOf } from "./request-templates.ts";
 import { HTTP_SECRETS } from "./secrets.ts";
 import { openHttpSender } from "./sender.ts";
@@ -21,5 +22,8 @@ export const HTTP: DestinationKind<HttpSettings> = {
   present: presentHttp,
   named: { DestinationAuth: DestinationAuthInput, RequestTemplate },
   presentRecord: presentHttpRecord,
-  open: openHttpSender,
+  open: (services) => ({
+    ...openHttpSender(services),
+    preview: (attempt) => previewRequest(attempt, services),
+  }),
 };

@@ -3,6 +3,7 @@ import type { Subscription } from "../../../domain/subscription.ts";
 import type { HeaderBlock } from "../../../domain/header-block.ts";
 import type { ConnectionTerms } from "../../wire/connection-terms.ts";
 import type { HttpClient, HttpResult } from "../../wire/http-client.ts";
+import type { Handshake } from "../sender.ts";
 
 /**
  * github.com/cloudevents/spec, http-webhook.md §4: nothing is delivered to a destination that has not said that it wants
@@ -11,6 +12,7 @@ import type { HttpClient, HttpResult } from "../../wire/http-client.ts";
 export interface Permissions {
   /** Calls `done` with why nothing may be sent, or with undefined. A permission is asked for again after a day. */
   ask(subscription: Subscription, at: PermissionPlace, done: (problem: string | undefined) => void): void;
+  find(subscription: Subscription): Handshake;
 }
 
 export interface PermissionPlace {
@@ -32,8 +34,10 @@ interface Known {
   /** Who waits for the answer. */
   waiting: ((problem: string | undefined) => void)[] | undefined;
   validUntil: number;
+  handshake: Handshake;
 }
 
+const PENDING: Handshake = { status: "pending" };
 const VALID_MS = 24 * 3_600_000;
 const TIMEOUT_MS = 10_000;
 const EMPTY = new Uint8Array(0);
@@ -70,15 +74,21 @@ export function createPermissions({ client, clock, userAgent, origin }: Permissi
       const before = known.get(subscription);
       if (before?.waiting !== undefined) return void before.waiting.push(done);
       if (before !== undefined && before.validUntil > clock.now()) return done(undefined);
-      const asked: Known = { waiting: [done], validUntil: 0 };
+      const asked: Known = { waiting: [done], validUntil: 0, handshake: before?.handshake ?? PENDING };
       known.set(subscription, asked);
       request(subscription, at, (problem) => {
         const { waiting = [] } = asked;
         asked.waiting = undefined;
         asked.validUntil = problem === undefined ? clock.now() + VALID_MS : 0;
+        const answeredAt = clock.wall();
+        asked.handshake =
+          problem === undefined
+            ? { status: "accepted", answeredAt }
+            : { status: "refused", answeredAt, error: problem };
         for (const one of waiting) one(problem);
       });
     },
+    find: (subscription) => known.get(subscription)?.handshake ?? PENDING,
   };
 }
 

@@ -31,7 +31,7 @@ import { createPermissions } from "./permission.ts";
 import { buildPayload, type Payload } from "./payload.ts";
 import type { RequestParts, RequestTemplates } from "./request-templates.ts";
 import type { HttpDestination, HttpSettings } from "./settings.ts";
-import { expandUrl } from "./url-template.ts";
+import { expandUrl, isUrlTemplate } from "./url-template.ts";
 
 /** What all attempts for one subscription have in common. */
 interface Prepared {
@@ -107,11 +107,27 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
       return;
     }
     if (!destination.needsPermission) return sendPermitted(attempt, startedAt, done);
-    const { originHeaders, auth } = prepare(attempt.subscription);
-    const url = expandUrl(destination.url, attempt.event.source);
-    permissions.ask(attempt.subscription, { url, originHeaders, terms: auth.terms }, (refusal) => {
+    askPermission(attempt.subscription, attempt.event.source, (refusal) => {
       if (refusal !== undefined) return done(unsentReport(attempt, startedAt, failed(refusal)));
       tryTo(attempt, startedAt, done, () => sendPermitted(attempt, startedAt, done));
+    });
+  }
+
+  function askPermission(
+    subscription: Subscription,
+    source: string,
+    done: (refusal: string | undefined) => void,
+  ): void {
+    const { destination, originHeaders, auth } = prepare(subscription);
+    permissions.ask(subscription, { url: expandUrl(destination.url, source), originHeaders, terms: auth.terms }, done);
+  }
+
+  /** Where the URL depends on the event, the first one that is sent brings it. */
+  function beginHandshake(subscription: Subscription): void {
+    const { destination, problem } = prepare(subscription);
+    if (!destination.needsPermission || problem !== undefined || isUrlTemplate(destination.url)) return;
+    askPermission(subscription, "", (refusal) => {
+      if (refusal !== undefined) options.warn?.(subscription, refusal);
     });
   }
 
@@ -247,6 +263,16 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
       if (typeof settings.health_url === "string") options.checkUrl?.(settings.health_url, "health_url");
       if (settings.auth?.token_url !== undefined) options.checkUrl?.(settings.auth.token_url, "auth.token_url");
     },
+    beginHandshake(subscription) {
+      try {
+        beginHandshake(subscription);
+      } catch (error) {
+        // What cannot be used is told by the first attempt.
+        options.warn?.(subscription, error instanceof Error ? error.message : String(error));
+      }
+    },
+    handshakeOf: (subscription) =>
+      (subscription.destination as HttpDestination).needsPermission ? permissions.find(subscription) : undefined,
     checkHealth: (place, owner, done) => checkHealth(place as HealthAddress, owner, done),
     close: () => client.close(),
   };

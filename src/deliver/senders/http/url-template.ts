@@ -7,7 +7,7 @@ const LONE_SURROGATE = /\p{Cs}/gu;
 /** Any two names that differ: what they change is what senders may choose. */
 const PROBES = ["a", "b"] as const;
 
-function isUrlTemplate(url: string): boolean {
+export function isUrlTemplate(url: string): boolean {
   return url.includes(SOURCE);
 }
 

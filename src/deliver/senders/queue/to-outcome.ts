@@ -25,6 +25,7 @@ export function faultOutcome({ kind, message }: BrokerFault): Outcome {
     case "too_large":
       return refused(message, { deadReason: "too_large" });
     case "not_found":
+    case "not_allowed":
     case "different":
       // Of a broker that was emptied, or is not set up yet: what waits here is nobody's loss.
       return failed(message, { says: "ill" });

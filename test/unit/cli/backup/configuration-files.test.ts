@@ -26,11 +26,13 @@ function read(yaml: string, env: Record<string, string> = {}) {
 
 describe("the configuration files of a backup", () => {
   it("are those beside the configuration file, with their variables as they stand there", () => {
-    const yaml = "event_types_dir: types\nlog_level: ${LEVEL} # not $${THIS}\n";
+    const yaml = "event_types_dir: types\nlog_level: ${LEVEL} # not $${THIS}\nuser_agent: ${AGENT:-Shop/1}\n";
     const env = { LEVEL: "warn", POSTHORN_PORT: "0", OTHER: "x" };
     expect(read(yaml, env)).toEqual({
       texts: { "config/posthorn.yaml": yaml, "config/types/a.yaml": "name: a.b\n" },
-      variables: ["LEVEL", "POSTHORN_PORT"],
+      variables: ["AGENT", "LEVEL", "POSTHORN_PORT"],
+      neededVariables: ["LEVEL"],
+      defaultedVariables: ["AGENT"],
       secretsInClear: [],
     });
   });

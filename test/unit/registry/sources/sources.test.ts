@@ -158,7 +158,10 @@ describe("sources", () => {
     const sources = await bench.open();
     await sources.create({ name: "mine" });
     const clash = sources.applyDeclared([{ name: "new" }, { name: "mine" }]);
-    await expect(clash).rejects.toMatchObject({ code: "conflict", message: expect.stringContaining("made by API") });
+    await expect(clash).rejects.toMatchObject({
+      code: "config_invalid",
+      message: expect.stringContaining("made by API"),
+    });
     const wrong = sources.applyDeclared([{ name: "new" }, { name: "wrong", kind: "sample" }]);
     await expect(wrong).rejects.toMatchObject({ code: "config_invalid" });
     expect(sources.list(undefined).map(({ source }) => source.name)).toEqual(["mine"]);

@@ -3,13 +3,16 @@ import { BrokerFault } from "../../../../../src/brokers/broker-fault.ts";
 import { faultOutcome } from "../../../../../src/deliver/senders/queue/to-outcome.ts";
 
 describe("a fault of a broker", () => {
-  it.each(["not_found", "different"] as const)("is tried again and says that the target is ill: %s", (kind) => {
-    expect(faultOutcome(new BrokerFault(kind, "no such queue"))).toMatchObject({
-      kind: "failed",
-      says: "ill",
-      error: "no such queue",
-    });
-  });
+  it.each(["not_found", "not_allowed", "different"] as const)(
+    "is tried again and says that the target is ill: %s",
+    (kind) => {
+      expect(faultOutcome(new BrokerFault(kind, "no such queue"))).toMatchObject({
+        kind: "failed",
+        says: "ill",
+        error: "no such queue",
+      });
+    },
+  );
 
   it("is a dead letter where it is about the message for good", () => {
     const outcome = faultOutcome(new BrokerFault("too_large", "10 MB"));

@@ -1,0 +1,116 @@
+import type { Activity, AnsweredRequest, EndedAttempt } from "../telemetry/activity.ts";
+import { escapeControls } from "../telemetry/terminal-text.ts";
+import { countOf, shorten } from "./output.ts";
+import { createPaint, type Style, type Terminal } from "./terminal.ts";
+
+/** One short line for each request and attempt, for somebody who watches a gateway on a terminal. */
+
+export interface ActivityLinesOptions {
+  write: (line: string) => void;
+  findTerminal: () => Terminal;
+  /** Wall time in ms. */
+  now: () => number;
+  /** Runs something once, after so many ms. */
+  later: (run: () => void, ms: number) => void;
+}
+
+/** Nobody reads more in a second. What is left out is counted; what failed has room of its own. */
+const LINES_PER_S = 20;
+const FAILURES_PER_S = 10;
+const SECOND_MS = 1000;
+/** They come every few seconds and say nothing. */
+const PROBES: ReadonlySet<string> = new Set(["/health", "/livez", "/readyz", "/metrics"]);
+const DEFAULT_WIDTH = 80;
+const MIN_SUBJECT = 12;
+/** So much of an error that the rest of its line fits 80 columns beside it. */
+const MAX_WORDS = 18;
+
+type Part = readonly [text: string, style?: Style | undefined];
+
+export function createActivityLines({ write, findTerminal, now, later }: ActivityLinesOptions): Activity {
+  let room = { lines: LINES_PER_S, failures: FAILURES_PER_S };
+  let hidden = { requests: 0, attempts: 0 };
+  let isCounting = false;
+
+  function refill(): void {
+    isCounting = false;
+    const { requests, attempts } = hidden;
+    room = { lines: LINES_PER_S, failures: FAILURES_PER_S };
+    hidden = { requests: 0, attempts: 0 };
+    if (requests + attempts === 0) return;
+    const counts = `${countOf(requests, "request")} and ${countOf(attempts, "attempt")} more in the last second`;
+    write(layOut(["…  ", "dim"], [counts, "dim"], []));
+  }
+
+  function mayShow(isFailure: boolean, kind: "requests" | "attempts"): boolean {
+    if (!isCounting) later(refill, SECOND_MS);
+    isCounting = true;
+    if (room.lines > 0) room.lines -= 1;
+    else if (isFailure && room.failures > 0) room.failures -= 1;
+    else {
+      hidden[kind] += 1;
+      return false;
+    }
+    return true;
+  }
+
+  /** The subject is cut where the terminal is too narrow. */
+  function layOut(head: Part, [subject, style]: Part, rest: readonly Part[]): string {
+    const terminal = findTerminal();
+    const paint = createPaint(terminal);
+    const time = timeOf(now());
+    const fixed = [time, head[0], ...rest.map(([text]) => text)].reduce((sum, text) => sum + text.length + 1, 0);
+    const left = Math.max(MIN_SUBJECT, (terminal.width ?? DEFAULT_WIDTH) - fixed);
+    const parts: readonly Part[] = [[time, "dim"], head, [shorten(escapeControls(subject), left), style], ...rest];
+    return parts.map(([text, how]) => (how === undefined ? text : paint(how, text))).join(" ");
+  }
+
+  return {
+    request(request) {
+      if (PROBES.has(request.path) || !mayShow(request.status >= 400, "requests")) return;
+      const { method, path, status, durationMs } = request;
+      const rest: Part[] = [
+        [String(status), styleOf(request)],
+        [`${Math.round(durationMs)} ms`, "dim"],
+      ];
+      write(layOut(["in ", "cyan"], [`${method} ${path}`], rest));
+    },
+    attempt(attempt) {
+      if (!mayShow(attempt.verdict !== "delivered", "attempts")) return;
+      const { eventType, subscription, responseCode, error, durationMs } = attempt;
+      // A code behind the words says nothing more to somebody who watches.
+      const words = (error ?? "no answer").replace(/ \([A-Z_]+\)$/, "");
+      const said = responseCode === undefined ? shorten(escapeControls(words), MAX_WORDS) : String(responseCode);
+      const rest: Part[] = [
+        [said, responseCode === undefined ? "yellow" : undefined],
+        [`${Math.round(durationMs)} ms`, "dim"],
+        describeVerdict(attempt),
+      ];
+      write(layOut(["out", "cyan"], [`${eventType} to ${subscription}`], rest));
+    },
+  };
+}
+
+function styleOf({ status }: AnsweredRequest): Style {
+  return status >= 500 ? "red" : status >= 400 ? "yellow" : "green";
+}
+
+function describeVerdict({ verdict, number, retryInMs = 0 }: EndedAttempt): Part {
+  if (verdict === "delivered") return [number === 1 ? "delivered" : `delivered at attempt ${number}`, "green"];
+  if (verdict === "dead") return ["dead letter", "red"];
+  return [`attempt ${number}, next in ${formatWait(retryInMs)}`, "yellow"];
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+function formatWait(ms: number): string {
+  if (ms < 2 * MINUTE_MS) return `${Math.max(1, Math.round(ms / 1000))} s`;
+  return ms < 2 * HOUR_MS ? `${Math.round(ms / MINUTE_MS)} min` : `${Math.round(ms / HOUR_MS)} h`;
+}
+
+/** As a clock on the wall shows it here. */
+function timeOf(wallMs: number): string {
+  const date = new Date(wallMs);
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
+}

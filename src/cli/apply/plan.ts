@@ -1,0 +1,163 @@
+import type { DeclaredFile } from "../../config/load.ts";
+import { readAnswer, type ApiClient } from "../api-client.ts";
+import { CommandFailure } from "../failure.ts";
+import type { Row } from "../resources/fields.ts";
+import { listAll } from "../resources/find-by-name.ts";
+import { DECLARED_KINDS, isSameValue, labelOf, type DeclaredKind } from "./declared-kinds.ts";
+
+/** What is to be done at a gateway so that it has what a file declares. */
+export interface Plan {
+  /** In the order in which they are made. */
+  steps: readonly Step[];
+  unchanged: number;
+  /** What the file declares and this command may not change, with the reason. */
+  skipped: readonly { label: string; reason: string }[];
+  /** What the gateway refuses, with its words. */
+  refused: readonly { label: string; reason: string }[];
+}
+
+export interface Step {
+  act: "create" | "change" | "delete";
+  label: string;
+  path: string;
+  query: Readonly<Record<string, string>>;
+  /** What is sent; undefined for one that is deleted. */
+  body: Row | undefined;
+  /** The version that it was planned on; undefined for a new one. */
+  etag: string | undefined;
+  fields: readonly FieldChange[];
+  areSecretsChanged: boolean;
+  /** Why the gateway could not say yet what is different. */
+  note?: string | undefined;
+}
+
+export interface FieldChange {
+  field: string;
+  before: unknown;
+  after: unknown;
+}
+
+interface PlanAnswer {
+  changes: readonly FieldChange[];
+  secrets_changed: boolean;
+}
+
+type Planned = { step: Step } | { skipped: string } | { refused: string } | "unchanged";
+
+/** What a plan never shows: nobody can change it, or it says in another way that secrets change. */
+const OWN_FIELDS = new Set(["created_by", "secrets", "tenant_id"]);
+const MANAGED: Readonly<Record<string, string>> = {
+  config: "the gateway's own posthorn.yaml declares it; change it there and reload with SIGHUP",
+  contact: "it belongs to a contact of its tenant; change `contacts` of the tenant",
+};
+
+export async function makePlan(client: ApiClient, file: DeclaredFile, isPruning: boolean): Promise<Plan> {
+  const steps: Step[] = [];
+  const deletions: Step[] = [];
+  const skipped: { label: string; reason: string }[] = [];
+  const refused: { label: string; reason: string }[] = [];
+  let unchanged = 0;
+  /** Names that come into being with this plan: what names them cannot be judged before. */
+  const made = new Set<string>();
+
+  for (const kind of DECLARED_KINDS) {
+    const declared = file.lists[kind.list];
+    if (declared === undefined) continue;
+    const known = await listKnown(client, kind);
+    for (const thing of inOrder(declared)) {
+      const label = labelOf(kind, thing);
+      const planned = await planOne(client, kind, thing, { known: known.get(kind.keyOf(thing)), label, made });
+      if (planned === "unchanged") unchanged += 1;
+      else if ("skipped" in planned) skipped.push({ label, reason: planned.skipped });
+      else if ("refused" in planned) refused.push({ label, reason: planned.refused });
+      else steps.push(planned.step);
+      if (planned !== "unchanged" && "step" in planned && planned.step.act === "create") {
+        made.add(String(thing["name"]));
+      }
+    }
+    if (isPruning) deletions.unshift(...planDeletions(kind, declared, known));
+  }
+  return { steps: [...steps, ...deletions], unchanged, skipped, refused };
+}
+
+/** What is somebody's fallback is there before those that name it. */
+function inOrder(things: readonly Row[]): readonly Row[] {
+  const hasNone = ({ fallback }: Row) => fallback === undefined || fallback === null;
+  return [...things.filter(hasNone), ...things.filter((thing) => !hasNone(thing))];
+}
+
+async function listKnown(client: ApiClient, kind: DeclaredKind): Promise<ReadonlyMap<string, Row>> {
+  const known = new Map<string, Row>();
+  for (const row of await listAll(client, kind.path)) {
+    if (kind.isOther?.(row) === true && kind.list !== "tenants") continue;
+    const key = kind.keyOf(row);
+    if (known.has(key)) {
+      throw new CommandFailure(
+        `The gateway has several ${kind.noun}s called ${key}; this command goes by names. Rename or delete all but one.`,
+      );
+    }
+    known.set(key, row);
+  }
+  return known;
+}
+
+async function planOne(
+  client: ApiClient,
+  kind: DeclaredKind,
+  declared: Row,
+  { known, label, made }: { known: Row | undefined; label: string; made: ReadonlySet<string> },
+): Promise<Planned> {
+  const reason = MANAGED[String(known?.["managed_by"])];
+  if (reason !== undefined) return { skipped: reason };
+  const kept = (kind.kept ?? []).filter((field) => declared[field] === undefined && known !== undefined);
+  const body = { ...declared, ...Object.fromEntries(kept.map((field) => [field, known?.[field]])) };
+  const path = `${kind.path}/${encodeURIComponent(kind.pathKeyOf(declared, known))}`;
+  const query = known === undefined ? {} : (kind.queryOf?.(known) ?? {});
+  // The version comes first: whatever happens from here on makes the change fail instead of undoing another's.
+  const etag = known === undefined ? undefined : (await client.get(path, query)).etag;
+  const sent = bodyOf(kind, body);
+  const step = { label, path, query, body: sent, etag };
+  const isNew = known === undefined;
+  if ([declared["target"], declared["fallback"]].some((name) => typeof name === "string" && made.has(name))) {
+    const note = isNew ? undefined : "what is different is known when what it names is there";
+    return { step: { ...step, act: isNew ? "create" : "change", fields: [], areSecretsChanged: false, note } };
+  }
+  const answer = await client.send("POST", `${path}/plan`, {
+    body: JSON.stringify(sent),
+    headers: { "content-type": "application/json" },
+    expected: [400, 403, 409, 413, 422],
+  });
+  const planned = readAnswer(client, answer) as PlanAnswer & { detail?: string; code?: string };
+  if (answer.status >= 400) return { refused: `${planned.detail} (${planned.code})` };
+  if (isNew) return { step: { ...step, act: "create", fields: [], areSecretsChanged: false } };
+  const fields = planned.changes.filter(
+    ({ field, before, after }) => !OWN_FIELDS.has(field) && !isSameValue(kind, field, before, after),
+  );
+  if (fields.length === 0 && !planned.secrets_changed) return "unchanged";
+  return { step: { ...step, act: "change", fields, areSecretsChanged: planned.secrets_changed } };
+}
+
+/** A tenant's id stands in the path. */
+function bodyOf(kind: DeclaredKind, body: Row): Row {
+  if (kind.list !== "tenants") return body;
+  const { id: _, ...settings } = body;
+  return settings;
+}
+
+/** Those of the kinds that the file lists, and not what belongs to others. */
+function planDeletions(kind: DeclaredKind, declared: readonly Row[], known: ReadonlyMap<string, Row>): Step[] {
+  const wanted = new Set(declared.map((thing) => kind.keyOf(thing)));
+  return [...known]
+    .filter(([key, row]) => !wanted.has(key) && MANAGED[String(row["managed_by"])] === undefined)
+    .filter(([, row]) => kind.isOther?.(row) !== true)
+    .map(([, row]) => ({
+      act: "delete" as const,
+      label: labelOf(kind, row),
+      path: `${kind.path}/${encodeURIComponent(kind.pathKeyOf(row, row))}`,
+      query: kind.queryOf?.(row) ?? {},
+      body: undefined,
+      etag: undefined,
+      fields: [],
+      areSecretsChanged: false,
+    }));
+}

@@ -1,0 +1,111 @@
+import { createInterface } from "node:readline/promises";
+import { readEnvironment } from "../../config/environment.ts";
+import { loadDeclared } from "../../config/load.ts";
+import type { ApiClient } from "../api-client.ts";
+import { connect, type ClientFlags } from "../connect.ts";
+import { CommandFailure, usageFailure } from "../failure.ts";
+import { countOf, note } from "../output.ts";
+import { openProgress } from "../progress.ts";
+import { makePlan, type Plan, type Step } from "./plan.ts";
+import { showPlan, showPlanAsJson } from "./show-plan.ts";
+
+export interface DiffFlags extends ClientFlags {
+  file: string;
+  prune?: boolean;
+  exitCode?: boolean;
+}
+
+export interface ApplyFlags extends DiffFlags {
+  yes?: boolean;
+}
+
+/** Beyond the exit codes of all commands, and only where it is asked for. */
+const EXIT_DIFFERENT = 4;
+
+export async function runDiff(flags: DiffFlags): Promise<void> {
+  const { plan } = await planFor(flags);
+  if (flags.json === true) showPlanAsJson(plan, false);
+  else showPlan(plan);
+  refuseRefused(plan);
+  if (flags.exitCode === true && plan.steps.length > 0) process.exitCode = EXIT_DIFFERENT;
+}
+
+export async function runApply(flags: ApplyFlags): Promise<void> {
+  const { client, plan } = await planFor(flags);
+  if (flags.json !== true) showPlan(plan);
+  refuseRefused(plan);
+  if (plan.steps.length > 0) {
+    await confirm(plan.steps, flags.yes === true);
+    await carryOut(client, plan.steps);
+  }
+  if (flags.json === true) showPlanAsJson(plan, plan.steps.length > 0);
+  else if (plan.steps.length > 0) note(`${countOf(plan.steps.length, "change")} made at ${client.url}`);
+}
+
+async function planFor(flags: DiffFlags): Promise<{ client: ApiClient; plan: Plan }> {
+  const file = loadDeclared({ file: flags.file, env: readEnvironment(), cwd: process.cwd() });
+  const client = await connect(flags);
+  const plan = await makePlan(client, file, flags.prune === true);
+  if (file.others.length > 0) {
+    note(`${file.others.join(", ")}: settings of a gateway's own process, which are not applied`);
+  }
+  return { client, plan };
+}
+
+function refuseRefused({ refused }: Plan): void {
+  if (refused.length === 0) return;
+  const what = refused.length === 1 ? "it is" : "they are";
+  throw new CommandFailure(
+    `The gateway refuses ${countOf(refused.length, "thing")} of the file; nothing was changed. Change the file where ${what} declared.`,
+  );
+}
+
+async function confirm(steps: readonly Step[], isYes: boolean): Promise<void> {
+  if (isYes) return;
+  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+    throw usageFailure("There is no terminal to ask on, and nothing was changed. Add --yes to make the changes.");
+  }
+  const input = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const deletions = steps.filter(({ act }) => act === "delete").length;
+    const warning = deletions === 0 ? "" : ` ${countOf(deletions, "deletion")} cannot be undone.`;
+    const answer = await input.question(`Make ${countOf(steps.length, "change")}?${warning} [y/N] `);
+    if (!/^y(es)?$/i.test(answer.trim())) throw new CommandFailure("Nothing was changed.");
+  } finally {
+    input.close();
+  }
+}
+
+/** One after the other: what is named by others is there before them. Those before a failure stay made. */
+async function carryOut(client: ApiClient, steps: readonly Step[]): Promise<void> {
+  const progress = openProgress(steps.length);
+  let made = 0;
+  try {
+    for (const step of steps) {
+      try {
+        await carryOutOne(client, step);
+      } catch (error) {
+        throw new CommandFailure(
+          `${step.label}: ${(error as Error).message} ${made} of ${countOf(steps.length, "change")} made. ` +
+            "Run the command again: it goes on with what is left.",
+        );
+      }
+      made += 1;
+      progress.show(made);
+    }
+  } finally {
+    progress.close();
+  }
+}
+
+async function carryOutOne(client: ApiClient, { path, query, body, etag }: Step): Promise<void> {
+  const match = etag === undefined ? {} : { "if-match": etag };
+  if (body === undefined) {
+    await client.send("DELETE", path, { query, headers: match, expected: [404] });
+    return;
+  }
+  await client.send("PUT", path, {
+    body: JSON.stringify(body),
+    headers: { "content-type": "application/json", ...match },
+  });
+}

@@ -1,0 +1,53 @@
+import { BrokerFault } from "../../brokers/broker-fault.ts";
+import { createConnections } from "../../brokers/connections.ts";
+import { listConnections } from "../../config/connections.ts";
+import type { Config } from "../../config/settings-tree.ts";
+import { createSystemClock } from "../../domain/system-clock.ts";
+import type { Judge } from "./findings.ts";
+
+const DEADLINE_MS = 10_000;
+/** Any name: that a queue is missing is known only to who is connected. */
+const ANY_QUEUE = "posthorn-doctor";
+
+/** Connects to each broker that is configured, and asks one question. */
+export async function checkBrokers(config: Config, judge: Judge): Promise<void> {
+  const inputs = listConnections(config);
+  if (inputs.length === 0) return judge("ok", "none is configured");
+  const connections = createConnections({
+    connections: inputs,
+    label: "posthorn doctor",
+    clock: createSystemClock(),
+    random: { next: Math.random },
+  });
+  try {
+    await Promise.all(
+      inputs.map(async ({ kind, name }) => {
+        const place = `${kind} ${name}`;
+        const fault = await findFault(connections.find(kind, name)?.depth(ANY_QUEUE));
+        if (fault === undefined) judge("ok", `${place} answers`);
+        else judge("problem", `${place}: ${fault}`);
+      }),
+    );
+  } finally {
+    await connections.close();
+  }
+}
+
+async function findFault(asked: Promise<unknown> | undefined): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(
+      resolve,
+      DEADLINE_MS,
+      `it does not answer within ${DEADLINE_MS / 1000} s; check address and network`,
+    );
+  });
+  try {
+    return await Promise.race([Promise.resolve(asked).then(() => undefined), late]);
+  } catch (error) {
+    if (!(error instanceof BrokerFault)) throw error;
+    return error.isOfConnection ? error.message : undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}

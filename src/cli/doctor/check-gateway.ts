@@ -1,0 +1,107 @@
+import { createServer } from "node:net";
+import type { Config } from "../../config/settings-tree.ts";
+import { VERSION } from "../../config/version.ts";
+import { readAnswer, type ApiClient } from "../api-client.ts";
+import { describeFailure } from "../failure.ts";
+import { countOf } from "../output.ts";
+import type { Judge } from "./findings.ts";
+
+/** What a gateway says of itself to anybody. */
+export interface Answered {
+  readiness: { version?: string; status?: string; store?: { sync_mode?: string } };
+  /** How far its clock is ahead of ours. */
+  aheadMs: number | undefined;
+}
+
+export async function askGateway(client: ApiClient): Promise<Answered | { failure: string }> {
+  try {
+    const answer = await client.get("/readyz", {}, [503]);
+    const readiness = readAnswer(client, answer) as Answered["readiness"];
+    if (readiness.store === undefined) return { failure: `What answers at ${client.url} is no Posthorn gateway.` };
+    return { readiness, aheadMs: answer.date === undefined ? undefined : Date.parse(answer.date) - Date.now() };
+  } catch (error) {
+    return { failure: describeFailure(error) };
+  }
+}
+
+/** What somebody else may do with the port that the configuration names. */
+export function checkPort(
+  { host, port }: Config,
+  { isRunning, answered }: { isRunning: boolean | undefined; answered: Answered | undefined },
+  occupation: Occupation,
+  judge: Judge,
+): void {
+  const place = `${host}:${port}`;
+  if (port === 0) return judge("ok", "any free one is taken (port 0)");
+  if (occupation.state === "free") {
+    if (isRunning !== true) return judge("ok", `${place} is free`);
+    return judge("warning", `${place} is free, but a gateway runs on this data dir: it was started with another port`);
+  }
+  if (occupation.state === "impossible") {
+    return judge("problem", `${place} cannot be listened on (${occupation.reason}); choose another host or port`);
+  }
+  if (answered === undefined) {
+    const advice = "Stop it, or choose another port with POSTHORN_PORT";
+    return judge("problem", `${place} is used by something that is no Posthorn gateway. ${advice}`);
+  }
+  if (isRunning === false) return judge("warning", `${place} is used by a gateway on another data dir`);
+  judge("ok", `${place} is used by the gateway`);
+}
+
+export type Occupation = { state: "free" } | { state: "used" } | { state: "impossible"; reason: string };
+
+/** Listens for a moment, and takes no connection. */
+export function findOccupation({ host, port }: Pick<Config, "host" | "port">): Promise<Occupation> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", ({ code = "error" }: NodeJS.ErrnoException) => {
+      resolve(code === "EADDRINUSE" ? { state: "used" } : { state: "impossible", reason: code });
+    });
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve({ state: "free" })));
+  });
+}
+
+export function judgeReadiness(url: string, { readiness }: Answered, judge: Judge): void {
+  const { status, store } = readiness;
+  const sync = store?.sync_mode;
+  if (sync !== "FULL")
+    judge("problem", `${url} syncs with ${sync}: acknowledged events can be lost in a power failure`);
+  if (status === "ok") judge("ok", `${url} is ready; sync ${sync}`);
+  else judge("warning", `${url} is ${status}; sync ${sync}. \`posthorn status\` says why`);
+}
+
+export function judgeVersion({ readiness }: Answered, judge: Judge): void {
+  const { version = "of an earlier release" } = readiness;
+  if (version === VERSION) return judge("ok", `the gateway has the version of this command, ${VERSION}`);
+  judge("warning", `the gateway is ${version}, this command ${VERSION}. Restart the gateway after an upgrade`);
+}
+
+interface Status {
+  active_alerts: number;
+  targets: { name: string; mode: string; last_error: string | null }[];
+  connections: { kind: string; name: string; state: string; reason: string | null }[];
+  suspended: { subscription: string }[];
+  retention: { days: number | null; due_events: number | null; behind_s: number | null };
+}
+
+/** Of a gateway elsewhere, whose files are not here, that is all that can be known. */
+export function judgeStatus(status: Status, about: (check: string) => Judge): void {
+  const { targets, suspended, active_alerts: alerts, connections, retention } = status;
+  const down = targets.filter(({ mode }) => mode === "QUEUE").map(({ name }) => name);
+  if (down.length > 0) about("targets")("warning", `down: ${down.join(", ")}. \`posthorn targets\` says why`);
+  if (suspended.length > 0) {
+    const names = suspended.map(({ subscription }) => subscription).join(", ");
+    about("subscriptions")("warning", `suspended: ${names}. \`posthorn subscriptions resume\` lets them go on`);
+  }
+  if (alerts > 0) about("alerts")("warning", `${countOf(alerts, "is", "are")} active; see \`posthorn alerts\``);
+  for (const { kind, name, state, reason } of connections) {
+    if (state === "failed") about("brokers")("problem", `${kind} ${name}: ${reason}`);
+    else about("brokers")("ok", `${kind} ${name} is ${state}`);
+  }
+  const { days, due_events: due, behind_s: behindS } = retention;
+  const kept = days === null ? "events are kept for ever" : `events are kept for ${days} days`;
+  about("retention")(
+    "ok",
+    due === null ? kept : `${kept}; ${countOf(due, "event")} to be deleted, ${behindS} s behind`,
+  );
+}

@@ -1,0 +1,68 @@
+import { statSync } from "node:fs";
+import type { Config } from "../../config/settings-tree.ts";
+import { getDatabasePath } from "../../config/store-url.ts";
+import { ageOf } from "../../domain/retention.ts";
+import { inspectDatabase, type Inspection } from "../../store/sqlite/inspect.ts";
+import { countOf, formatBytes } from "../output.ts";
+import type { Judge } from "./findings.ts";
+
+/** Its log is cut at 64 MiB after each checkpoint; one that is many times that is not checkpointed any more. */
+const LARGE_LOG_BYTES = 1024 ** 3;
+
+/** Undefined where there is none yet, or it cannot be read. */
+export function checkStore(config: Config, judge: Judge): Inspection | undefined {
+  const file = getDatabasePath(config);
+  let inspection: Inspection | undefined;
+  try {
+    inspection = inspectDatabase(file, ageOf(config.retention.days), Date.now());
+  } catch (error) {
+    judge("problem", `${file} cannot be read: ${(error as Error).message}. Keep a copy, then restore a backup`);
+    return undefined;
+  }
+  if (inspection === undefined) {
+    judge("ok", `${file} does not exist yet; the first start creates it`);
+    return undefined;
+  }
+  const { damages, version, journalMode, sizeBytes } = inspection;
+  if (damages.length > 0) judge("problem", `${file} is damaged: ${damages.join("; ")}. Restore a backup`);
+  else judge("ok", `${file} (${formatBytes(sizeBytes)}) is sound; SQLite ${version}, journal ${journalMode}`);
+  judgeSchema(inspection, judge);
+  judgeLog(statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0, judge);
+  const open = `${countOf(inspection.openDeliveries, "delivery is", "deliveries are")} open`;
+  if (inspection.imbalance === 0) judge("ok", `${open}; the counters agree with the rows`);
+  else judge("problem", `${open}; the counters differ from the rows by ${inspection.imbalance}. Report this as a bug`);
+  return inspection;
+}
+
+function judgeSchema({ schemaVersion, knownSchemaVersion }: Inspection, judge: Judge): void {
+  if (schemaVersion > knownSchemaVersion) {
+    const detail = `schema ${schemaVersion} is newer than this release, which knows ${knownSchemaVersion}`;
+    return judge("problem", `${detail}. Start the release that wrote it, or a later one`);
+  }
+  const next = schemaVersion < knownSchemaVersion ? `; the next start brings it to ${knownSchemaVersion}` : "";
+  judge("ok", `schema ${schemaVersion}${next}`);
+}
+
+export function judgeLog(bytes: number, judge: Judge): void {
+  if (bytes < LARGE_LOG_BYTES) return judge("ok", `the write-ahead log has ${formatBytes(bytes)}`);
+  const advice = "Something keeps it from being cut: end programs that hold the database open, or restart the gateway";
+  judge("warning", `the write-ahead log has ${formatBytes(bytes)}. ${advice}`);
+}
+
+/** A gateway that runs looks every hour. */
+const PRUNED_LATE_MS = 6 * 3_600_000;
+
+export function checkRetention({ retention }: Config, inspection: Inspection, judge: Judge): void {
+  const { oldestReceivedAt, lastPrunedAt, dueEvents } = inspection;
+  const oldest = oldestReceivedAt === undefined ? "no events" : `the oldest event is of ${isoOf(oldestReceivedAt)}`;
+  if (retention.days === 0) return judge("ok", `events are kept for ever (retention.days is 0); ${oldest}`);
+  const last = lastPrunedAt === undefined ? "nothing was deleted yet" : `last complete run ${isoOf(lastPrunedAt)}`;
+  const detail = `events are kept for ${retention.days} days; ${oldest}; about ${countOf(dueEvents, "event")} to be deleted; ${last}`;
+  const isLate = dueEvents > 0 && lastPrunedAt !== undefined && Date.now() - lastPrunedAt > PRUNED_LATE_MS;
+  if (isLate) judge("warning", `${detail}. A running gateway deletes every hour: start it, or look into its log`);
+  else judge("ok", detail);
+}
+
+function isoOf(at: number): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,39 @@
+import { EXIT_FAILED } from "../failure.ts";
+import { printEscaped, printJson } from "../output.ts";
+import { createPaint, findTerminal, type Style } from "../terminal.ts";
+import { escapeControls } from "../../telemetry/terminal-text.ts";
+
+/** What the doctor says: a line for each thing that it looked at. */
+export interface Finding {
+  check: string;
+  result: Result;
+  detail: string;
+}
+
+/** A warning can wait; a problem loses events, refuses them or keeps the gateway from starting. */
+type Result = "ok" | "warning" | "problem";
+
+export type Judge = (result: Result, detail: string) => void;
+
+export interface Findings {
+  about(check: string): Judge;
+  readonly list: readonly Finding[];
+}
+
+export function createFindings(): Findings {
+  const list: Finding[] = [];
+  return { list, about: (check) => (result, detail) => void list.push({ check, result, detail }) };
+}
+
+const STYLES: Readonly<Record<Result, Style>> = { ok: "green", warning: "yellow", problem: "red" };
+
+export function printFindings(findings: readonly Finding[], isJson: boolean): void {
+  const isWell = findings.every(({ result }) => result !== "problem");
+  if (!isWell) process.exitCode = EXIT_FAILED;
+  if (isJson) return printJson({ ok: isWell, checks: findings });
+  const paint = createPaint(findTerminal());
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  for (const { check, result, detail } of findings) {
+    printEscaped(`${paint(STYLES[result], result.padEnd(7))}  ${check.padEnd(width)}  ${escapeControls(detail)}`);
+  }
+}

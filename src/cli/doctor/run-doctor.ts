@@ -1,0 +1,152 @@
+import { checkFiles } from "../../config/check-files.ts";
+import type { Config } from "../../config/settings-tree.ts";
+import { VERSION } from "../../config/version.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import { isDataDirLocked } from "../../store/sqlite/data-dir-lock.ts";
+import { readSqliteVersion } from "../../store/sqlite/connection.ts";
+import { createApiClient, readAnswer, type ApiClient } from "../api-client.ts";
+import { connect, getLocalUrl, isThisMachine, parseGatewayUrl } from "../connect.ts";
+import { describeFailure } from "../failure.ts";
+import { loadLocal, type LocalFlags } from "../local.ts";
+import { countOf } from "../output.ts";
+import { checkBrokers } from "./check-brokers.ts";
+import { checkClock, readClocks, type ClockFacts } from "./check-clock.ts";
+import { checkDisk, checkFsync } from "./check-disk.ts";
+import {
+  askGateway,
+  checkPort,
+  findOccupation,
+  judgeReadiness,
+  judgeStatus,
+  judgeVersion,
+  type Answered,
+} from "./check-gateway.ts";
+import { checkSources } from "./check-sources.ts";
+import { checkRetention, checkStore } from "./check-store.ts";
+import { checkDestinations, checkOwnCertificate } from "./check-tls.ts";
+import { createFindings, printFindings, type Findings, type Judge } from "./findings.ts";
+import { collectHttpsOrigins } from "./https-origins.ts";
+
+export interface DoctorFlags extends LocalFlags {
+  url?: string;
+  key?: string;
+}
+
+/** Looks at everything and changes nothing. */
+export async function runDoctor(flags: DoctorFlags): Promise<void> {
+  const findings = createFindings();
+  const { about } = findings;
+  const from = readClocks();
+  about("versions")("ok", `Posthorn ${VERSION}, Node.js ${process.version}, SQLite ${readSqliteVersion()}`);
+  const url = flags.url === undefined ? undefined : parseGatewayUrl(flags.url);
+  const isElsewhere = url !== undefined && !isThisMachine(new URL(url).hostname);
+  const facts = isElsewhere ? await examineElsewhere(url, flags, findings) : await examineHere(url, flags, findings);
+  checkClock({ ...facts, from, to: readClocks() }, about("clock"));
+  printFindings(findings.list, flags.json === true);
+}
+
+type Noted = Pick<ClockFacts, "lastKnownNow" | "gatewayAheadMs">;
+
+/** The gateway that is configured here, whether it runs or not. */
+async function examineHere(url: string | undefined, flags: DoctorFlags, { about }: Findings): Promise<Noted> {
+  const config = checkConfig(flags, about("configuration"));
+  if (config === undefined) return { lastKnownNow: undefined, gatewayAheadMs: undefined };
+  const folder = checkDisk(config, about("disk"));
+  if (folder !== undefined) checkFsync(folder, about("fsync"));
+  const inspection = checkStore(config, about("store"));
+  if (inspection !== undefined) checkRetention(config, inspection, about("retention"));
+  await checkSources(config, inspection, about("sources"));
+  const answered = await checkGateway(config, url, about);
+  await checkBrokers(config, about("brokers"));
+  checkOwnCertificate(config, about("TLS"));
+  const things = [...config.subscriptions, ...config.targets, ...(inspection?.destinations ?? [])];
+  await checkDestinations(collectHttpsOrigins(things), config, about("TLS"));
+  return { lastKnownNow: inspection?.lastKnownNow, gatewayAheadMs: answered?.aheadMs };
+}
+
+function checkConfig(flags: DoctorFlags, judge: Judge): Config | undefined {
+  try {
+    const loaded = loadLocal(flags);
+    checkFiles(loaded);
+    const { config, warnings } = loaded;
+    judge(
+      "ok",
+      `valid; ${countOf(config.sources.length, "source")}, ${countOf(config.subscriptions.length, "subscription")} declared`,
+    );
+    for (const warning of warnings) judge("warning", warning);
+    return config;
+  } catch (error) {
+    const problems = error instanceof PosthornError ? error.details?.["problems"] : undefined;
+    for (const problem of Array.isArray(problems) ? problems : [describeFailure(error)])
+      judge("problem", String(problem));
+    return undefined;
+  }
+}
+
+async function checkGateway(
+  config: Config,
+  url: string | undefined,
+  about: Findings["about"],
+): Promise<Answered | undefined> {
+  const judge = about("gateway");
+  let isRunning: boolean | undefined;
+  try {
+    isRunning = isDataDirLocked(config.dataDir);
+  } catch (error) {
+    judge("warning", `whether one runs on this data dir cannot be told: ${(error as Error).message}`);
+  }
+  const occupation = await findOccupation(config);
+  const address = url ?? (config.port === 0 ? undefined : getLocalUrl(config));
+  const asked = address === undefined ? undefined : await askGateway(createApiClient(address, undefined));
+  const answered = asked === undefined || "failure" in asked ? undefined : asked;
+  checkPort(config, { isRunning, answered }, occupation, about("port"));
+  if (answered !== undefined && address !== undefined) {
+    judgeReadiness(address, answered, judge);
+    judgeVersion(answered, about("versions"));
+    if (isRunning === false)
+      judge("warning", `${address} answers, but no gateway runs on this data dir: it is another one`);
+  } else if (url !== undefined && asked !== undefined && "failure" in asked) {
+    judge("problem", asked.failure);
+  } else if (isRunning === true) {
+    const advice = "Name its address with --url";
+    judge(config.port === 0 ? "warning" : "problem", `one runs on this data dir, but does not answer here. ${advice}`);
+  } else if (isRunning === false) {
+    judge("ok", "none is running on this data dir");
+  }
+  return answered;
+}
+
+/** One whose files are not here: what it says itself, and what its destinations show to this machine. */
+async function examineElsewhere(url: string, flags: DoctorFlags, { about }: Findings): Promise<Noted> {
+  const client = await connect({ ...flags, url });
+  const asked = await askGateway(client);
+  if ("failure" in asked) {
+    about("gateway")("problem", asked.failure);
+    return { lastKnownNow: undefined, gatewayAheadMs: undefined };
+  }
+  judgeReadiness(url, asked, about("gateway"));
+  judgeVersion(asked, about("versions"));
+  try {
+    judgeStatus(readAnswer(client, await client.get("/status")) as Parameters<typeof judgeStatus>[0], about);
+    const things = [...(await listAll(client, "subscriptions")), ...(await listAll(client, "targets"))];
+    await checkDestinations(collectHttpsOrigins(things), { allowPrivateDestinations: true }, about("TLS"));
+  } catch (error) {
+    about("gateway")("warning", `what needs a key was not looked at: ${describeFailure(error)}`);
+  }
+  return { lastKnownNow: undefined, gatewayAheadMs: asked.aheadMs };
+}
+
+const MAX_PAGES = 50;
+
+async function listAll(client: ApiClient, name: string): Promise<unknown[]> {
+  const all: unknown[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const answer = readAnswer(client, await client.get(`/api/v1/${name}`, { limit: 100, cursor }));
+    const { data, next_cursor: next } = answer as { data: unknown[]; next_cursor: string | null };
+    all.push(...data);
+    if (next === null) break;
+    cursor = next;
+  }
+  return all;
+}

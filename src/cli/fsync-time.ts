@@ -1,0 +1,83 @@
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { percentileOf } from "./percentile.ts";
+
+/** How long a disk takes to say that something is written for good. */
+export interface FsyncTime {
+  count: number;
+  medianMs: number;
+  p99Ms: number;
+  /** Of a write alone, which the operating system keeps in memory. */
+  writeMedianMs: number;
+}
+
+/** As SQLite writes its log: a page, then the fsync. */
+const PAGE = Buffer.alloc(4096, 0xa5);
+
+/** Writes a file of its own into the folder, and removes it. */
+export function measureFsync(folder: string, { count, maxMs }: { count: number; maxMs: number }): FsyncTime {
+  const path = join(folder, `.posthorn-fsync-${process.pid}`);
+  const file = openSync(path, "wx", 0o600);
+  const times: number[] = [];
+  const writes: number[] = [];
+  try {
+    const endsAt = performance.now() + maxMs;
+    while (times.length < count && performance.now() < endsAt) {
+      const startedAt = performance.now();
+      writeSync(file, PAGE);
+      const writtenAt = performance.now();
+      fsyncSync(file);
+      times.push(performance.now() - writtenAt);
+      writes.push(writtenAt - startedAt);
+    }
+  } finally {
+    closeSync(file);
+    rmSync(path, { force: true });
+  }
+  return {
+    count: times.length,
+    medianMs: percentileOf(times, 0.5),
+    p99Ms: percentileOf(times, 0.99),
+    writeMedianMs: percentileOf(writes, 0.5),
+  };
+}
+
+/** No disk that keeps anything is as quick: even the quickest write cache needs a command to the device. */
+const UNLIKELY_MS = 0.015;
+
+/** What speaks against an fsync that reaches a disk; undefined when nothing does, which proves nothing. */
+export function findFsyncDoubt({ medianMs }: FsyncTime, fileSystem: FileSystem): string | undefined {
+  if (fileSystem.isMemory) return `${fileSystem.name} is memory: nothing in it survives a restart of the machine`;
+  if (medianMs < UNLIKELY_MS) return "that is too quick for a disk: something on the way probably ignores it";
+  return undefined;
+}
+
+export interface FileSystem {
+  name: string;
+  isMemory: boolean;
+  isNetwork: boolean;
+}
+
+/** Of Linux, statfs(2). Numbers of other systems are not known, and say nothing. */
+const FILE_SYSTEMS: Readonly<Record<number, readonly [name: string, trait?: "memory" | "network"]>> = {
+  0x01021994: ["tmpfs", "memory"],
+  0x858458f6: ["ramfs", "memory"],
+  0x6969: ["NFS", "network"],
+  0xff534d42: ["CIFS", "network"],
+  0xfe534d42: ["SMB2", "network"],
+  0x01021997: ["9p", "network"],
+  0x00c36400: ["Ceph", "network"],
+  0x65735546: ["FUSE"],
+  0xef53: ["ext4"],
+  0x58465342: ["XFS"],
+  0x9123683e: ["btrfs"],
+  0x2fc12fc1: ["ZFS"],
+  0xf2f52010: ["F2FS"],
+  0x794c7630: ["overlayfs"],
+};
+
+export function describeFileSystem(folder: string): FileSystem {
+  const { type } = statfsSync(folder);
+  const [name, trait] = (process.platform === "linux" ? FILE_SYSTEMS[type >>> 0] : undefined) ?? ["its file system"];
+  return { name, isMemory: trait === "memory", isNetwork: trait === "network" };
+}

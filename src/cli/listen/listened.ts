@@ -1,0 +1,78 @@
+import { suggestName } from "../../domain/nearest-name.ts";
+import type { RetryPolicySpec } from "../../domain/subscription.ts";
+import { retryPolicyOf } from "../../domain/retry-policy.ts";
+import type { ApiClient, Query } from "../api-client.ts";
+import { CommandFailure } from "../failure.ts";
+import { note } from "../output.ts";
+import { asText, type Row } from "../resources/fields.ts";
+import { listAll } from "../resources/find-by-name.ts";
+
+/** What is listened to. */
+export interface Listened {
+  /** For people: `the source github`. */
+  label: string;
+  /** The same whenever it is asked for: what its position is noted under. */
+  key: string;
+  query: Query;
+  subscription: { id: string; retryPolicy: RetryPolicySpec } | undefined;
+  /** Sources whose paths hold a token. */
+  pathTokens: ReadonlySet<string>;
+}
+
+/** A source or a subscription, by its name or id; everything without one. */
+export async function findListened(client: ApiClient, given: string | undefined): Promise<Listened> {
+  const sources = await listAll(client, "/api/v1/sources");
+  const pathTokens = new Set(
+    sources.filter(({ path_token: token }) => token !== null).map(({ name }) => asText(name) ?? ""),
+  );
+  if (given === undefined) {
+    return { label: "everything that comes in", key: "all", query: {}, subscription: undefined, pathTokens };
+  }
+  const subscriptions = await listAll(client, "/api/v1/subscriptions");
+  const byId = subscriptions.filter(({ id }) => id === given);
+  const meant = byId.length > 0 ? byId : subscriptions.filter(({ name }) => name === given);
+  const isSource = byId.length === 0 && sources.some(({ name }) => name === given);
+  if (isSource && meant.length > 0) {
+    throw new CommandFailure(
+      `A source and a subscription have the name "${given}". For the subscription use its id: ${idsOf(meant)}.`,
+    );
+  }
+  if (meant.length > 1) {
+    throw new CommandFailure(`${meant.length} subscriptions have the name "${given}": ${idsOf(meant)}. Use an id.`);
+  }
+  const [subscription] = meant;
+  if (subscription !== undefined) return toSubscription(subscription, pathTokens);
+  if (!isSource) noteUndeclared(given, [...sources, ...subscriptions]);
+  return {
+    label: `the source ${given}`,
+    key: `source ${given}`,
+    query: { source: given },
+    subscription: undefined,
+    pathTokens,
+  };
+}
+
+function toSubscription(row: Row, pathTokens: ReadonlySet<string>): Listened {
+  const id = asText(row["id"]) ?? "";
+  const set = Object.fromEntries(
+    ["retry_policy", "retry_count", "retry_interval"].map((name) => [name, row[name] ?? undefined]),
+  );
+  return {
+    label: `the subscription ${asText(row["name"])} (${id})`,
+    key: `subscription ${id}`,
+    query: { subscription_id: id },
+    subscription: { id, retryPolicy: retryPolicyOf(set) },
+    pathTokens,
+  };
+}
+
+/** Webhooks to any name come in as long as the `*` source is on. */
+function noteUndeclared(given: string, rows: readonly Row[]): void {
+  const names = rows.map(({ name }) => asText(name) ?? "");
+  const hint = suggestName(given, names) || ".";
+  note(`no source or subscription is called "${given}"${hint} Waiting for webhooks to /webhook/${given}.`);
+}
+
+function idsOf(rows: readonly Row[]): string {
+  return rows.map(({ id }) => asText(id)).join(", ");
+}

@@ -1,0 +1,83 @@
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+
+/** What is sent to the local server. */
+export interface LocalRequest {
+  method: string;
+  /** Below the address that was given. */
+  path: string;
+  query: string;
+  headers: readonly (readonly [name: string, value: string])[];
+  body: Buffer;
+}
+
+export interface LocalAnswer {
+  status: number;
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The first of it. */
+  body: Buffer;
+  durationMs: number;
+}
+
+/** Nobody answered; `isAway` when nobody listens there. */
+export interface NoAnswer {
+  error: string;
+  isAway: boolean;
+}
+
+const TIMEOUT_MS = 30_000;
+const MAX_BODY_BYTES = 65_536;
+
+/** Byte for byte: no client that adds, drops or rewrites anything stands between. */
+export function askLocalServer(to: URL, sent: LocalRequest, signal: AbortSignal): Promise<LocalAnswer | NoAnswer> {
+  const startedAt = performance.now();
+  const request = to.protocol === "https:" ? requestHttps : requestHttp;
+  const url = new URL(to);
+  url.pathname = url.pathname.replace(/\/$/, "") + sent.path || "/";
+  const query = [url.search.slice(1), sent.query].filter((part) => part !== "").join("&");
+  const headers: Record<string, string | string[]> = {};
+  for (const [name, value] of sent.headers) {
+    const before = headers[name];
+    headers[name] = before === undefined ? value : [before, value].flat();
+  }
+  return new Promise((resolve) => {
+    const fail = (error: NodeJS.ErrnoException) =>
+      resolve({
+        error: error.code ?? error.message,
+        isAway: ["ECONNREFUSED", "EHOSTUNREACH", "ENOTFOUND"].includes(error.code ?? ""),
+      });
+    const outgoing = request(
+      url,
+      {
+        method: sent.method,
+        path: url.pathname + (query === "" ? "" : `?${query}`),
+        headers: { ...headers, "content-length": String(sent.body.length) },
+        agent: false,
+        timeout: TIMEOUT_MS,
+        // A certificate of one's own is what a local server has.
+        rejectUnauthorized: false,
+        signal,
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on("data", (chunk: Buffer) => {
+          if (size < MAX_BODY_BYTES) chunks.push(chunk.subarray(0, MAX_BODY_BYTES - size));
+          size += chunk.length;
+        });
+        response.on("error", fail);
+        response.on("end", () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: Buffer.concat(chunks),
+            durationMs: Math.round(performance.now() - startedAt),
+          }),
+        );
+      },
+    );
+    outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
+    outgoing.on("error", fail);
+    outgoing.end(sent.body);
+  });
+}

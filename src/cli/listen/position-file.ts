@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { readEnvironment } from "../../config/environment.ts";
+import { CommandFailure } from "../failure.ts";
+
+/** How far somebody has listened, for when they come back; one file for each gateway and what is listened to. */
+export interface PositionFile {
+  readonly path: string;
+  /** Undefined: nobody has listened yet. */
+  readonly last: { readonly position: string; readonly at: string } | undefined;
+  save(position: string): void;
+}
+
+export function openPositionFile(url: string, what: string): PositionFile {
+  const name = createHash("sha256").update(`${url}\0${what}`).digest("hex").slice(0, 16);
+  const path = join(stateDir(), "posthorn", `listen-${name}.json`);
+  let saved: string | undefined;
+  return {
+    path,
+    last: read(path),
+    save(position) {
+      if (position === saved) return;
+      saved = position;
+      const text = JSON.stringify({ gateway: url, listens_to: what, position, at: new Date().toISOString() });
+      try {
+        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+        // Whole or not at all: a file cut in half would begin at the wrong place.
+        writeFileSync(`${path}.new`, `${text}\n`, { mode: 0o600 });
+        renameSync(`${path}.new`, path);
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        throw new CommandFailure(
+          `The position cannot be noted in ${path} (${code}). Set XDG_STATE_HOME to a folder that can be written to.`,
+        );
+      }
+    },
+  };
+}
+
+function stateDir(): string {
+  const { XDG_STATE_HOME: given = "", HOME: home = homedir() } = readEnvironment();
+  return given === "" ? join(home, ".local", "state") : given;
+}
+
+function read(path: string): PositionFile["last"] {
+  try {
+    const { position, at } = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
+    return typeof position === "string" && typeof at === "string" ? { position, at } : undefined;
+  } catch {
+    return undefined;
+  }
+}

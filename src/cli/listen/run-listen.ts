@@ -1,0 +1,206 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { parseUrl } from "../../domain/parse-url.ts";
+import type { ApiClient } from "../api-client.ts";
+import { connect, type ClientFlags } from "../connect.ts";
+import { followStream, type StreamFrame } from "../event-stream.ts";
+import { usageFailure } from "../failure.ts";
+import { countOf, note, printEscaped, printJson } from "../output.ts";
+import { readCount, readTime } from "../read-value.ts";
+import { buildDelivery, buildReceived, type BuiltRequest, type ListenedEvent } from "./build-request.ts";
+import { describeConsequence } from "./consequence.ts";
+import { findListened, type Listened } from "./listened.ts";
+import { describeAnswer, describeRequest, describeWhole, headersOf } from "./listen-line.ts";
+import { askLocalServer, type LocalAnswer, type NoAnswer } from "./local-server.ts";
+import { openPositionFile, type PositionFile } from "./position-file.ts";
+
+export interface ListenFlags extends ClientFlags {
+  to: string;
+  from: string;
+  fail?: string;
+  verbose?: boolean;
+  /** False with `--no-wait`. */
+  wait: boolean;
+  /** False with `--no-follow`. */
+  follow: boolean;
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+const AWAY_RETRY_MS = 1000;
+
+/** Until a signal ends it, or, without following, until everything was forwarded. */
+export async function runListen(given: string | undefined, flags: ListenFlags): Promise<void> {
+  const to = readTarget(flags.to);
+  const fail = flags.fail === undefined ? undefined : readCount(flags.fail, "--fail", { min: 100, max: 599 });
+  const client = await connect(flags);
+  const listened = await findListened(client, given);
+  const file = openPositionFile(client.url, listened.key);
+  const start = readStart(flags.from, file);
+  const ended = new AbortController();
+  const end = () => ended.abort();
+  for (const signal of SIGNALS) process.once(signal, end);
+  const forwarder = createForwarder(client, listened, { to, fail, flags, signal: ended.signal });
+  const frames = followStream(client, {
+    query: {
+      ...listened.query,
+      types: "event",
+      body: "base64",
+      since: start.since,
+      follow: flags.follow ? undefined : "false",
+    },
+    after: start.after,
+    signal: ended.signal,
+    onPosition: file.save,
+    onConnected: (isFirst) => note(isFirst ? describeStart(listened, client, start, flags) : "connected again"),
+    onLost: (reason) => note(`${reason} Trying again …`),
+  });
+  try {
+    for await (const frame of frames) {
+      if (frame.name === "gap") noteGap(frame);
+      else if (!(await forwarder.forward(JSON.parse(frame.data) as ListenedEvent))) break;
+    }
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, end);
+  }
+  tellEnd(forwarder.count, listened, file);
+}
+
+function readTarget(text: string): URL {
+  const url = parseUrl(/^\d+$/.test(text) ? `http://127.0.0.1:${text}` : text);
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
+  throw usageFailure(`--to: "${text}" is no address; write one like http://localhost:3000/hooks, or a port.`);
+}
+
+interface Start {
+  after: string | undefined;
+  since: string | undefined;
+  /** For people. */
+  label: string;
+}
+
+function readStart(from: string, { last }: PositionFile): Start {
+  if (from === "now") return { after: undefined, since: undefined, label: "from now on" };
+  if (from !== "last") {
+    const since = readTime(from, "--from");
+    return { after: undefined, since, label: `since ${since}` };
+  }
+  if (last === undefined) return { after: undefined, since: undefined, label: "from now on" };
+  return { after: last.position, since: undefined, label: `from where it ended at ${last.at}` };
+}
+
+function describeStart(listened: Listened, { url }: ApiClient, { label }: Start, { to, fail }: ListenFlags): string {
+  const where = fail === undefined ? `forwarding to ${to}` : `answering ${fail} in place of ${to}`;
+  const settles =
+    listened.subscription === undefined ? "" : " Its deliveries go on as usual: what is answered here settles none.";
+  return `listening to ${listened.label} at ${url} ${label}, ${where}.${settles} Ctrl+C ends it.`;
+}
+
+function noteGap({ data }: StreamFrame): void {
+  const { reason, complete_since: since } = JSON.parse(data) as { reason: string; complete_since: string | null };
+  const why = reason === "deleted" ? "events in between were deleted" : "the gateway does not know the last position";
+  note(`some events may be missing: ${why}; complete ${since === null ? "from now on" : `since ${since}`}`);
+}
+
+function tellEnd(count: number, { label }: Listened, { path }: PositionFile): void {
+  note(
+    `${countOf(count, "event")} forwarded. The gateway goes on taking in and delivering without this command. ` +
+      `Listening to ${label} again goes on where it ended; the position is in ${path}.`,
+  );
+}
+
+interface Forwarder {
+  readonly count: number;
+  /** False when it was given up before it was done. */
+  forward(event: ListenedEvent): Promise<boolean>;
+}
+
+interface ForwarderOptions {
+  to: URL;
+  fail: number | undefined;
+  flags: ListenFlags;
+  signal: AbortSignal;
+}
+
+function createForwarder(client: ApiClient, listened: Listened, options: ForwarderOptions): Forwarder {
+  const { to, fail, flags, signal } = options;
+  const told = new Set<string>();
+  let count = 0;
+  /** Undefined: it gets the events as they came in. */
+  let subscription = listened.subscription;
+
+  function tellOnce(text: string): void {
+    if (!told.has(text)) note(text);
+    told.add(text);
+  }
+
+  async function build(event: ListenedEvent): Promise<BuiltRequest> {
+    if (subscription !== undefined) {
+      const built = await buildDelivery(client, event, subscription.id);
+      if (!("problem" in built)) return built;
+      tellOnce(`forwarded as it came in, without a signature of the gateway: ${built.problem}`);
+      if (built.isFinal) subscription = undefined;
+    }
+    return buildReceived(client, event, listened);
+  }
+
+  async function ask(built: BuiltRequest): Promise<LocalAnswer | NoAnswer | undefined> {
+    for (;;) {
+      const answer = await askLocalServer(to, built.request, signal);
+      if (signal.aborted) return undefined;
+      if (!("isAway" in answer) || !answer.isAway || !flags.wait) return answer;
+      tellOnce(`nobody listens at ${to.href} (${answer.error}); waiting for it, nothing is left out`);
+      await wait(AWAY_RETRY_MS, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return undefined;
+    }
+  }
+
+  return {
+    get count() {
+      return count;
+    },
+    async forward(event) {
+      if (event.body_erased_at !== null) {
+        note(`${event.event_id}: its body was erased, so there is nothing to forward`);
+        return true;
+      }
+      const built = await build(event);
+      if (built.hidden.length > 0) {
+        tellOnce(`not forwarded, because the gateway shows nobody their values: ${built.hidden.join(", ")}`);
+      }
+      if (flags.json !== true) {
+        printEscaped(describeRequest(event, built.request));
+        if (flags.verbose === true) printEscaped(describeWhole(built.request.headers, built.request.body));
+      }
+      const answer = fail === undefined ? await ask(built) : toFailure(fail);
+      if (answer === undefined) return false;
+      // Only what was sent counts.
+      if (fail === undefined) count += 1;
+      show(event, answer);
+      return true;
+    },
+  };
+
+  function show(event: ListenedEvent, answer: LocalAnswer | NoAnswer): void {
+    const status = "error" in answer ? undefined : answer.status;
+    const policy = listened.subscription?.retryPolicy;
+    const consequence = policy === undefined ? describeForSource(fail) : describeConsequence(status, policy);
+    if (flags.json === true) {
+      const said =
+        "error" in answer ? { error: answer.error } : { status: answer.status, duration_ms: answer.durationMs };
+      return printJson({ event_id: event.event_id, event_type: event.event_type, ...said, consequence });
+    }
+    const durationMs = "error" in answer || fail !== undefined ? undefined : answer.durationMs;
+    printEscaped(describeAnswer("error" in answer ? answer.error : answer.status, durationMs, consequence));
+    if (flags.verbose === true && !("error" in answer) && fail === undefined) {
+      printEscaped(describeWhole(headersOf(answer), answer.body));
+    }
+  }
+}
+
+function toFailure(status: number): LocalAnswer {
+  return { status, headers: {}, body: Buffer.alloc(0), durationMs: 0 };
+}
+
+/** Its sender was answered when the event was on disk. */
+function describeForSource(fail: number | undefined): string {
+  return fail === undefined ? "" : "its sender was answered before, and is told nothing of this";
+}

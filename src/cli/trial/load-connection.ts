@@ -1,0 +1,108 @@
+import { connect, type Socket } from "node:net";
+
+/**
+ * A connection for load: prepared bytes over a raw socket, so that it takes as little as possible of the cores that it
+ * shares with the gateway. One request at a time. Only for a gateway of our own on this machine.
+ */
+export interface LoadConnection {
+  /** `request`: the whole of it, head and body. */
+  send(request: Buffer, onAnswer: (status: number, body: Buffer) => void): void;
+  close(): void;
+}
+
+export interface LoadConnectionOptions {
+  port: number;
+  /** The other side is gone: a request that is under way gets no answer. */
+  onLost: () => void;
+}
+
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+export function writeRequest(port: number, path: string, body: Buffer): Buffer {
+  const head = `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head), body]);
+}
+
+/** Where a server closes after an answer, a new socket takes the place of the old one. */
+export async function openLoadConnection({ port, onLost }: LoadConnectionOptions): Promise<LoadConnection> {
+  let socket: Socket;
+  let answered: ((status: number, body: Buffer) => void) | undefined;
+  let isClosed = false;
+
+  function lose(): void {
+    if (isClosed) return;
+    isClosed = true;
+    socket.destroy();
+    onLost();
+  }
+
+  function take({ status, body, isLast }: Answer): void {
+    const tell = answered;
+    answered = undefined;
+    if (!isLast) return tell?.(status, body);
+    socket.destroy();
+    openSocket(port, take, lose).then((opened) => {
+      socket = opened;
+      if (isClosed) socket.destroy();
+      else tell?.(status, body);
+    }, lose);
+  }
+
+  socket = await openSocket(port, take, lose);
+  return {
+    send(request, onAnswer) {
+      answered = onAnswer;
+      socket.write(request);
+    },
+    close() {
+      isClosed = true;
+      socket.destroy();
+    },
+  };
+}
+
+interface Answer {
+  status: number;
+  body: Buffer;
+  isLast: boolean;
+}
+
+function openSocket(port: number, take: (answer: Answer) => void, lose: () => void): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const buffer = Buffer.allocUnsafe(MAX_ANSWER_BYTES);
+    let rest: Buffer | undefined;
+    let isDone = false;
+    const callback = (length: number): boolean => {
+      const chunk = buffer.subarray(0, length);
+      const bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
+      const answer = parseAnswer(bytes);
+      // The buffer is used again for the next read.
+      rest = answer === undefined ? Buffer.from(bytes) : undefined;
+      if (answer === undefined) return true;
+      isDone = answer.isLast;
+      take(answer);
+      return true;
+    };
+    const socket = connect({ host: "127.0.0.1", port, noDelay: true, onread: { buffer, callback } });
+    socket.once("connect", () => resolve(socket));
+    socket.once("error", (error) => {
+      reject(error);
+      if (!isDone) lose();
+    });
+    socket.once("close", () => {
+      if (!isDone) lose();
+    });
+  });
+}
+
+/** Undefined until all of it is there. */
+function parseAnswer(bytes: Buffer): Answer | undefined {
+  const headEnd = bytes.indexOf("\r\n\r\n");
+  if (headEnd < 0) return undefined;
+  const head = bytes.toString("latin1", 0, headEnd);
+  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? "0";
+  const end = headEnd + 4 + Number(length);
+  if (bytes.length < end) return undefined;
+  const isLast = /\r\nconnection: *close/i.test(head);
+  return { status: Number(head.slice(9, 12)), body: bytes.subarray(headEnd + 4, end), isLast };
+}

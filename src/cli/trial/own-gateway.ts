@@ -1,0 +1,111 @@
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { readEnvironment } from "../../config/environment.ts";
+import { CommandFailure } from "../failure.ts";
+
+/** A gateway of a command's own, as a process that may be killed; nobody else's is ever touched. */
+export interface OwnGateway {
+  url: string;
+  key: string;
+  /** SIGKILL, as the machine's memory killer does it. */
+  kill(): Promise<void>;
+  /** In good order. */
+  stop(): Promise<void>;
+}
+
+/** The same folder again is the same gateway started again. */
+export type StartOwnGateway = (folder: string) => Promise<OwnGateway>;
+
+const LAUNCHER = fileURLToPath(new URL("../../../bin/posthorn.js", import.meta.url));
+const START_MS = 60_000;
+const LISTENING = /"url":"([^"]+)".*"gateway is listening"/;
+
+/** A folder in `dir`, on the disk that is meant, which goes away with everything in it. */
+export async function withTrialFolder<Result>(
+  dir: string,
+  config: object,
+  run: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  let folder: string;
+  try {
+    folder = mkdtempSync(join(resolve(dir), ".posthorn-trial-"));
+  } catch (error) {
+    throw new CommandFailure(
+      `${resolve(dir)} cannot be written (${(error as Error).message}). Name another with --dir.`,
+    );
+  }
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", remove);
+  try {
+    writeFileSync(join(folder, "posthorn.yaml"), JSON.stringify(config));
+    return await run(folder);
+  } finally {
+    remove();
+    process.off("exit", remove);
+  }
+}
+
+export const startOwnGateway: StartOwnGateway = async (folder) => {
+  const key = randomBytes(24).toString("hex");
+  const child = spawn(process.execPath, [LAUNCHER, "start"], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...withoutSettings(), ...settingsFor(folder), POSTHORN_ADMIN_KEY: key },
+  });
+  const end = () => void child.kill("SIGKILL");
+  process.once("exit", end);
+  let output = "";
+  let hasStarted = false;
+  const ended = new Promise<void>((done) => {
+    child.once("close", () => {
+      process.off("exit", end);
+      done();
+    });
+  });
+  const url = await new Promise<string>((listening, fail) => {
+    const late = setTimeout(() => {
+      end();
+      fail(new CommandFailure(`The gateway did not start within ${START_MS / 1000} s: ${output.slice(-2000)}`));
+    }, START_MS);
+    const read = (chunk: string): void => {
+      if (hasStarted) return;
+      output += chunk;
+      const found = LISTENING.exec(output)?.[1];
+      if (found === undefined) return;
+      hasStarted = true;
+      clearTimeout(late);
+      listening(found);
+    };
+    child.stdout.setEncoding("utf8").on("data", read);
+    child.stderr.setEncoding("utf8").on("data", read);
+    child.once("close", (code) => {
+      clearTimeout(late);
+      fail(new CommandFailure(`The gateway did not start (exit code ${code}): ${output.trim().slice(-2000)}`));
+    });
+  });
+  const signal = (name: "SIGKILL" | "SIGTERM") => {
+    child.kill(name);
+    return ended;
+  };
+  return { url, key, kill: () => signal("SIGKILL"), stop: () => signal("SIGTERM") };
+};
+
+/** What the user's own gateway is told must not reach this one. */
+function withoutSettings(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(readEnvironment()).filter(([name]) => !/^(POSTHORN|AZURE)_/.test(name)));
+}
+
+function settingsFor(folder: string): Record<string, string> {
+  return {
+    POSTHORN_HOST: "127.0.0.1",
+    POSTHORN_PORT: "0",
+    POSTHORN_DATA_DIR: join(folder, "data"),
+    POSTHORN_ALLOW_PRIVATE_DESTINATIONS: "127.0.0.0/8",
+    POSTHORN_ALLOW_HTTP_DESTINATIONS: "true",
+    POSTHORN_BALLAST_BYTES: "0",
+    POSTHORN_LOG_LEVEL: "info",
+  };
+}

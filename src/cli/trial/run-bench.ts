@@ -1,0 +1,163 @@
+import { resolve } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { runInterruptible } from "../backup/interruptible.ts";
+import { CommandFailure } from "../failure.ts";
+import { describeFileSystem, measureFsync, type FsyncTime } from "../fsync-time.ts";
+import { note, printJson, printTable } from "../output.ts";
+import { formatMs, percentileOf } from "../percentile.ts";
+import { openProgress, type Progress } from "../progress.ts";
+import { readCount } from "../read-value.ts";
+import { openFarEnd, type FarEnd } from "./far-end.ts";
+import { flood, type Flooded } from "./flood.ts";
+import { startOwnGateway, withTrialFolder } from "./own-gateway.ts";
+
+export interface BenchFlags {
+  dir: string;
+  seconds: string;
+  json?: boolean;
+}
+
+const SOURCE = "bench";
+const CONNECTIONS = 64;
+const FSYNCS = { count: 500, maxMs: 1000 };
+const ROUNDS = 3;
+/** Of the time: warming up, then three rounds of both servers. What is open meanwhile is delivered after each. */
+const SHARES = { warmUp: 0.1, bare: 0.05, gateway: 0.15 };
+const DRAIN_MS = 60_000;
+const POLL_MS = 10;
+
+interface Round {
+  bare: Flooded;
+  gateway: Flooded;
+  deliveredPerSecond: number;
+}
+
+/** A gateway of its own, on a folder that goes away; never one that is in use. */
+export async function runBench(flags: BenchFlags): Promise<void> {
+  const seconds = readCount(flags.seconds, "--seconds", { min: 2, max: 600 });
+  const dir = resolve(flags.dir);
+  const progress = openProgress(2 * ROUNDS + 2);
+  const measured = await runInterruptible((signal) => measure(dir, seconds, progress, signal)).finally(() =>
+    progress.close(),
+  );
+  tell(measured, dir, flags.json === true);
+}
+
+interface Measured {
+  fsync: FsyncTime;
+  rounds: readonly Round[];
+}
+
+async function measure(dir: string, seconds: number, progress: Progress, signal: AbortSignal): Promise<Measured> {
+  const farEnd = await openFarEnd();
+  const url = `http://127.0.0.1:${farEnd.sinkPort}/`;
+  const config = {
+    sources: [{ name: SOURCE }],
+    subscriptions: [{ name: "sink", url, events: [`webhook.${SOURCE}`], concurrency: CONNECTIONS }],
+  };
+  let step = 0;
+  const next = (): void => {
+    signal.throwIfAborted();
+    progress.show(++step);
+  };
+  try {
+    return await withTrialFolder(dir, config, async (folder) => {
+      const fsync = measureFsync(folder, FSYNCS);
+      next();
+      const gateway = await startOwnGateway(folder);
+      try {
+        const gatewayPort = Number(new URL(gateway.url).port);
+        const run = (port: number, share: number) =>
+          flood({
+            port,
+            path: `/webhook/${SOURCE}`,
+            body: createBody(),
+            connections: CONNECTIONS,
+            durationMs: share * seconds * 1000,
+          });
+        await run(farEnd.barePort, SHARES.warmUp / 2);
+        await deliverAll(farEnd, () => run(gatewayPort, SHARES.warmUp), signal);
+        next();
+        const rounds: Round[] = [];
+        for (let round = 0; round < ROUNDS; round++) {
+          const bare = await run(farEnd.barePort, SHARES.bare);
+          next();
+          rounds.push({ bare, ...(await deliverAll(farEnd, () => run(gatewayPort, SHARES.gateway), signal)) });
+          next();
+        }
+        return { fsync, rounds };
+      } finally {
+        await gateway.kill();
+      }
+    });
+  } finally {
+    await farEnd.close();
+  }
+}
+
+/** From the first request to the last delivery. */
+async function deliverAll(
+  farEnd: FarEnd,
+  load: () => Promise<Flooded>,
+  signal: AbortSignal,
+): Promise<Pick<Round, "gateway" | "deliveredPerSecond">> {
+  const before = (await farEnd.read()).taken;
+  const gateway = await load();
+  const endsAt = performance.now() + DRAIN_MS;
+  for (;;) {
+    signal.throwIfAborted();
+    const { taken, lastAt } = await farEnd.read();
+    if (taken - before >= gateway.accepted) {
+      return { gateway, deliveredPerSecond: (1000 * gateway.accepted) / (lastAt - gateway.startedAt) };
+    }
+    if (performance.now() > endsAt) {
+      const open = gateway.accepted - (taken - before);
+      throw new CommandFailure(`${open} events were not delivered ${DRAIN_MS / 1000} s after the load.`);
+    }
+    await wait(POLL_MS);
+  }
+}
+
+/** About a kilobyte, like an order of a shop. */
+function createBody(): Buffer {
+  const lines = Array.from({ length: 12 }, (_, n) => ({
+    sku: `A-${100 + n}`,
+    name: "Milk, whole, 1 l",
+    quantity: n,
+    price: "1.09",
+  }));
+  return Buffer.from(JSON.stringify({ order: { id: "ord_1", lines } }));
+}
+
+function tell({ fsync, rounds }: Measured, dir: string, isJson: boolean): void {
+  const median = (read: (round: Round) => number) => percentileOf(rounds.map(read), 0.5);
+  const figures = {
+    ingest_per_s: Math.round(median(({ gateway }) => gateway.perSecond)),
+    answer_p50_ms: median(({ gateway }) => gateway.p50Ms),
+    answer_p99_ms: median(({ gateway }) => gateway.p99Ms),
+    delivered_per_s: Math.round(median(({ deliveredPerSecond }) => deliveredPerSecond)),
+    bare_per_s: Math.round(median(({ bare }) => bare.perSecond)),
+    ratio_to_bare: median(({ bare, gateway }) => gateway.perSecond / bare.perSecond),
+    fsync_median_ms: fsync.medianMs,
+    fsync_p99_ms: fsync.p99Ms,
+    events: rounds.reduce((sum, { gateway }) => sum + gateway.accepted, 0),
+    refused: rounds.reduce((sum, { gateway }) => sum + gateway.refused, 0),
+  };
+  const { name } = describeFileSystem(dir);
+  if (isJson) return printJson({ ...figures, dir, file_system: name });
+  const perSecond = (value: number) => `${value.toLocaleString("en-US")}/s`;
+  printTable(
+    ["MEASURE", "VALUE", "WHAT IT IS"],
+    [
+      ["ingest", perSecond(figures.ingest_per_s), `webhooks on disk before their 202, over ${CONNECTIONS} connections`],
+      ["answer p50", formatMs(figures.answer_p50_ms), "from the request to its durable answer, under this load"],
+      ["answer p99", formatMs(figures.answer_p99_ms), ""],
+      ["delivered", perSecond(figures.delivered_per_s), "from the first request to the last delivery at a local sink"],
+      ["bare Node", perSecond(figures.bare_per_s), "a server that only answers 202, under the same load"],
+      ["ingest ÷ bare", figures.ratio_to_bare.toFixed(2), "compares machines that differ in speed"],
+      ["fsync", formatMs(figures.fsync_median_ms), `median; p99 ${formatMs(figures.fsync_p99_ms)}, on ${name}`],
+    ],
+  );
+  if (figures.refused > 0) note(`${figures.refused} requests were refused at first: the gateway was overloaded`);
+  note(`${figures.events.toLocaleString("en-US")} events; load, sink and gateway shared this machine`);
+}

@@ -1,0 +1,172 @@
+import { randomBytes, randomInt } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
+import { createApiClient, readAnswer, type ApiClient } from "../api-client.ts";
+import { CommandFailure } from "../failure.ts";
+import { openLoadConnection, writeRequest } from "./load-connection.ts";
+import type { OwnGateway, StartOwnGateway } from "./own-gateway.ts";
+import { hashOf, openRecordingSink, type RecordingSink } from "./recording-sink.ts";
+
+/** What became of everything that a gateway acknowledged while it was killed again and again. */
+export interface Account {
+  kills: number;
+  acknowledged: number;
+  /** Acknowledged, and not in the event log. */
+  lost: string[];
+  /** Acknowledged, in the log, and not delivered when nothing was open any more. */
+  undelivered: string[];
+  /** Delivered with other bytes than were sent. */
+  changed: string[];
+  /** Delivered more than once: what was on its way at a kill may be. */
+  repeated: number;
+}
+
+/** One that acknowledged nothing shows nothing. */
+export function isSound({ acknowledged, lost, undelivered, changed }: Account): boolean {
+  return acknowledged > 0 && lost.length + undelivered.length + changed.length === 0;
+}
+
+export interface SelftestOptions {
+  seconds: number;
+  startGateway: StartOwnGateway;
+  /** Runs with a folder that holds this configuration, on the disk that is meant. */
+  inFolder: <Result>(config: object, run: (folder: string) => Promise<Result>) => Promise<Result>;
+  signal: AbortSignal;
+  onProgress: (seconds: number) => void;
+}
+
+/** By the id that the answer gave it. */
+type Ledger = Map<string, string>;
+
+const SOURCE = "selftest";
+const CONNECTIONS = 8;
+const MIN_KILLS = 3;
+/** The rest of the time is for delivering what is open, and for comparing. */
+const SHARE_OF_KILLS = 0.7;
+const MAX_DRAIN_MS = 60_000;
+const POLL_MS = 50;
+
+export async function performSelftest(options: SelftestOptions): Promise<Account> {
+  const { seconds, startGateway, inFolder, signal, onProgress } = options;
+  const sink = await openRecordingSink();
+  const startedAt = performance.now();
+  const elapsedS = () => (performance.now() - startedAt) / 1000;
+  const ticking = setInterval(() => onProgress(Math.min(seconds, Math.floor(elapsedS()))), 100);
+  try {
+    return await inFolder(configFor(sink), async (folder) => {
+      const ledger: Ledger = new Map();
+      let kills = 0;
+      while (kills < MIN_KILLS || elapsedS() < seconds * SHARE_OF_KILLS) {
+        await loadAndKill(await startGateway(folder), ledger, signal);
+        kills += 1;
+      }
+      const gateway = await startGateway(folder);
+      try {
+        const client = createApiClient(gateway.url, gateway.key);
+        await untilDrained(client, signal);
+        return { kills, ...compare(ledger, await listStored(client), sink) };
+      } finally {
+        await gateway.stop();
+      }
+    });
+  } finally {
+    clearInterval(ticking);
+    await sink.close();
+  }
+}
+
+function configFor({ url }: RecordingSink): object {
+  return {
+    sources: [{ name: SOURCE }],
+    // A sink that is there all the time: what fails does so because the gateway was killed, and may come soon again.
+    subscriptions: [
+      {
+        name: "sink",
+        url,
+        events: [`webhook.${SOURCE}`],
+        retry_policy: { delays_s: Array.from({ length: 20 }, () => 1) },
+      },
+    ],
+  };
+}
+
+/** The kill falls after another number of answers each time, and so into different places. */
+async function loadAndKill(gateway: OwnGateway, ledger: Ledger, signal: AbortSignal): Promise<void> {
+  const port = Number(new URL(gateway.url).port);
+  let answersLeft = randomInt(20, 600);
+  let killing: Promise<void> | undefined;
+  const kill = () => (killing ??= gateway.kill());
+  const onAbort = (): void => void kill();
+  signal.addEventListener("abort", onAbort);
+  try {
+    await Promise.all(
+      Array.from({ length: CONNECTIONS }, () =>
+        sendUntilLost(port, ledger, () => {
+          answersLeft -= 1;
+          if (answersLeft === 0) void kill();
+        }),
+      ),
+    );
+  } finally {
+    await kill();
+    signal.removeEventListener("abort", onAbort);
+  }
+  signal.throwIfAborted();
+}
+
+async function sendUntilLost(port: number, ledger: Ledger, onAnswer: () => void): Promise<void> {
+  let lose: () => void = () => undefined;
+  const lost = new Promise<void>((resolve) => (lose = resolve));
+  const connection = await openLoadConnection({ port, onLost: lose }).catch(() => undefined);
+  if (connection === undefined) return;
+  const sendNext = (): void => {
+    const body = createBody();
+    connection.send(writeRequest(port, `/webhook/${SOURCE}`, body), (status, answer) => {
+      if (status >= 200 && status < 300) {
+        const { event_id: id } = JSON.parse(answer.toString("utf8")) as { event_id: string };
+        ledger.set(id, hashOf(body));
+      }
+      onAnswer();
+      sendNext();
+    });
+  };
+  sendNext();
+  await lost;
+}
+
+/** Different bytes each time, with what a careless gateway would write differently. */
+function createBody(): Buffer {
+  const filler = randomBytes(randomInt(20, 600)).toString("hex");
+  return Buffer.from(
+    `{ "id":"${randomBytes(8).toString("hex")}","n": 12345678901234567890,"e":"\\u00e9 é","x":"${filler}"}`,
+  );
+}
+
+async function untilDrained(client: ApiClient, signal: AbortSignal): Promise<void> {
+  const endsAt = performance.now() + MAX_DRAIN_MS;
+  for (;;) {
+    signal.throwIfAborted();
+    const { queue_length: open } = readAnswer(client, await client.get("/status")) as { queue_length: number };
+    if (open === 0) return;
+    if (performance.now() > endsAt) {
+      throw new CommandFailure(`${open} deliveries are still open ${MAX_DRAIN_MS / 1000} s after the last start.`);
+    }
+    await wait(POLL_MS);
+  }
+}
+
+async function listStored(client: ApiClient): Promise<ReadonlySet<string>> {
+  const { text } = await client.get("/api/v1/events/export", { source: SOURCE });
+  const lines = text.split("\n").filter((line) => line !== "");
+  return new Set(lines.map((line) => (JSON.parse(line) as { event_id: string }).event_id));
+}
+
+function compare(ledger: Ledger, stored: ReadonlySet<string>, { arrivals }: RecordingSink): Omit<Account, "kills"> {
+  const ids = [...ledger.keys()];
+  return {
+    acknowledged: ids.length,
+    lost: ids.filter((id) => !stored.has(id)),
+    undelivered: ids.filter((id) => stored.has(id) && !arrivals.has(id)),
+    changed: ids.filter((id) => arrivals.has(id) && arrivals.get(id)?.hash !== ledger.get(id)),
+    repeated: [...arrivals.values()].filter(({ count }) => count > 1).length,
+  };
+}

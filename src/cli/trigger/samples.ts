@@ -1,0 +1,36 @@
+import { suggestName } from "../../domain/nearest-name.ts";
+import { PLUGINS } from "../../plugins/plugins.ts";
+import type { Sample } from "../../receive/sources/samples/sample.ts";
+import * as listed from "../../receive/sources/samples/sample-list.ts";
+import { usageFailure } from "../failure.ts";
+import { printJson, printTable } from "../output.ts";
+
+/** Every sample, those of plugins too, by the kinds of source. */
+export async function loadSamples(): Promise<readonly Sample[]> {
+  const brought = await Promise.all(PLUGINS.map(async (plugin) => (await plugin.loadSamples?.()) ?? []));
+  return [...Object.values(listed), ...brought.flat()].sort((one, other) => (one.kind < other.kind ? -1 : 1));
+}
+
+export function getSample(samples: readonly Sample[], kind: string): Sample {
+  const sample = samples.find((one) => one.kind === kind);
+  if (sample !== undefined) return sample;
+  const hint = suggestName(
+    kind,
+    samples.map((one) => one.kind),
+  );
+  throw usageFailure(`There is no provider "${kind}"${hint || "."} \`posthorn trigger\` lists them.`);
+}
+
+export function listSamples(samples: readonly Sample[], isJson: boolean): void {
+  const rows = samples.map(({ kind, events, unsignable }) => ({
+    provider: kind,
+    events: Object.keys(events),
+    can_be_sent: unsignable === undefined,
+  }));
+  if (isJson) return printJson(rows);
+  printTable(
+    ["PROVIDER", "EVENTS"],
+    rows.map(({ provider, events }) => [provider, events.join(", ") || "(only the provider can sign)"]),
+    { isWide: true },
+  );
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
+import type { Config } from "./settings-tree.ts";
+import { createConfigError, type LoadedConfig } from "./load.ts";
+import type { Problem } from "./located.ts";
+
+/** Files that only the gateway itself reads: whoever loads its configuration to ask it something may not be allowed to. */
+export function checkFiles({ config, origins }: Pick<LoadedConfig, "config" | "origins">): void {
+  const problems: Problem[] = [];
+  const complain = (path: string, message: string): undefined => {
+    const { from, place } = origins.get(path) ?? { from: "default", place: undefined };
+    problems.push({ place: place ?? path, path: from === "file" ? path : "", message });
+  };
+  checkTls(config, complain);
+  if (problems.length > 0) throw createConfigError(problems);
+}
+
+type Complain = (path: string, message: string) => undefined;
+
+function checkTls({ tlsCert, tlsKey }: Config, complain: Complain): void {
+  if (tlsCert === undefined || tlsKey === undefined) return;
+  const cert = read("tls_cert", tlsCert, complain);
+  const key = read("tls_key", tlsKey, complain);
+  if (cert === undefined || key === undefined) return;
+  try {
+    createSecureContext({ cert });
+  } catch {
+    return complain("tls_cert", `${tlsCert} holds no certificate in PEM form`);
+  }
+  try {
+    createSecureContext({ key });
+  } catch {
+    return complain("tls_key", `${tlsKey} holds no private key in PEM form, or one with a passphrase`);
+  }
+  try {
+    createSecureContext({ cert, key });
+  } catch {
+    return complain("tls_key", `${tlsKey} does not belong to the certificate in ${tlsCert}`);
+  }
+}
+
+function read(path: string, file: string, complain: Complain): Buffer | undefined {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? "error";
+    return complain(path, `cannot read ${file} (${code}); make it readable or name another file`);
+  }
+}

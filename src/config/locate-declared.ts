@@ -1,0 +1,19 @@
+import type { DeclaredFault } from "../domain/declared-fault.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { createConfigError, type LoadedConfig } from "./load.ts";
+
+/** What the gateway says of something that is declared, with the file and the line that declare it. */
+export function locateDeclared(error: unknown, { placeOf }: Pick<LoadedConfig, "placeOf">): unknown {
+  const fault = error instanceof PosthornError ? (error.details?.["declared"] as DeclaredFault | undefined) : undefined;
+  if (fault === undefined) return error;
+  const { noun, name, field = "", message } = fault;
+  const found = placeOf(`${noun.replaceAll(" ", "_")}s`, name, field);
+  if (found === undefined) return error;
+  const { place, path } = found;
+  return createConfigError([{ place, path: `${path} (${name})`, message: withoutField(message, field) }]);
+}
+
+/** Some messages begin with it. */
+function withoutField(message: string, field: string): string {
+  return message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
+}

@@ -1,0 +1,14 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Activity } from "../telemetry/activity.ts";
+
+const WEBHOOK = /^\/webhook\/[^/?]*/;
+
+/** Tells of a request when its answer has left. */
+export function watchAnswer(request: IncomingMessage, response: ServerResponse, tell: Activity["request"]): void {
+  const startedAt = performance.now();
+  const { method = "", url = "/" } = request;
+  response.once("finish", () => {
+    const path = WEBHOOK.exec(url)?.[0] ?? url.split("?", 1)[0] ?? url;
+    tell({ method, path, status: response.statusCode, durationMs: performance.now() - startedAt });
+  });
+}

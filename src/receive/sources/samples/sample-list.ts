@@ -1,0 +1,27 @@
+/** A sample for each kind of source that requests come to, one line each. */
+export { apiKey } from "./api-key.ts";
+export { awsSns } from "./aws-sns.ts";
+export { basic } from "./basic.ts";
+export { cloudevents } from "./cloudevents.ts";
+export { discord } from "./discord.ts";
+export { dropbox } from "./dropbox.ts";
+export { eventGrid } from "./event-grid.ts";
+export { generic, none } from "./generic.ts";
+export { github } from "./github.ts";
+export { gitlab } from "./gitlab.ts";
+export { hmac } from "./hmac.ts";
+export { hubspot } from "./hubspot.ts";
+export { linear } from "./linear.ts";
+export { mailgun } from "./mailgun.ts";
+export { meta } from "./meta.ts";
+export { microsoftGraph } from "./microsoft-graph.ts";
+export { paypal } from "./paypal.ts";
+export { sendgrid } from "./sendgrid.ts";
+export { shopify } from "./shopify.ts";
+export { slack } from "./slack.ts";
+export { square } from "./square.ts";
+export { standardWebhooks } from "./standard-webhooks.ts";
+export { stripe } from "./stripe.ts";
+export { twilio } from "./twilio.ts";
+export { zendesk } from "./zendesk.ts";
+export { zoom } from "./zoom.ts";

@@ -1,0 +1,70 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { splitCommands } from "../support/docs/command-line.ts";
+import { followPage } from "../support/docs/follow-page.ts";
+import type { PageStep } from "../support/docs/page-steps.ts";
+import { PROOF_SIZE } from "../support/proof-size.ts";
+import { report } from "../support/report.ts";
+import { PROJECT_ROOT } from "../support/sample-checkout.ts";
+
+const MOST_COMMANDS = 5;
+const MOST_SECONDS = PROOF_SIZE === "short" ? Number.POSITIVE_INFINITY : 60;
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "posthorn-newcomer-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What a clone would have, with what is not committed yet. */
+function copyCheckout(): string {
+  const checkout = join(folder, "posthorn");
+  const listed = execFileSync(
+    "git",
+    ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
+    {
+      cwd: PROJECT_ROOT,
+      encoding: "utf8",
+    },
+  );
+  for (const name of listed.split("\0").filter((one) => one !== "")) {
+    mkdirSync(dirname(join(checkout, name)), { recursive: true });
+    cpSync(join(PROJECT_ROOT, name), join(checkout, name));
+  }
+  return checkout;
+}
+
+/** As after the first start, for the form that does not ask how long that takes. */
+function lendInstalled(checkout: string): void {
+  symlinkSync(join(PROJECT_ROOT, "node_modules"), join(checkout, "node_modules"));
+  cpSync(join(PROJECT_ROOT, "dist"), join(checkout, "dist"), { recursive: true });
+}
+
+describe("a newcomer with nothing but a clone, an empty npm cache and the README", () => {
+  it("sees a webhook delivered after five commands within a minute, and the rest of the tour work", async () => {
+    const checkout = copyCheckout();
+    if (PROOF_SIZE === "short") lendInstalled(checkout);
+    const steps: PageStep[] = [];
+    const startedAt = performance.now();
+    let firstAfterS: number | undefined;
+    let commands = 0;
+    await followPage(readFileSync(join(checkout, "README.md"), "utf8"), {
+      folder: checkout,
+      env: { npm_config_cache: join(folder, "npm-cache") },
+      onStep(step) {
+        steps.push(step);
+        const isDelivered = step.act === "see" && step.terminal !== undefined;
+        if (isDelivered) firstAfterS ??= (performance.now() - startedAt) / 1000;
+        if (firstAfterS === undefined && "script" in step) commands += splitCommands(step.script).length;
+      },
+    });
+    report(`newcomer: first webhook delivered after ${commands} commands and ${firstAfterS?.toFixed(1)} s`);
+    expect(commands).toBeGreaterThan(2);
+    expect(commands).toBeLessThanOrEqual(MOST_COMMANDS);
+    expect(firstAfterS).toBeLessThan(MOST_SECONDS);
+    expect(steps.filter(({ act }) => act === "stop")).toHaveLength(1);
+  });
+});

@@ -1,0 +1,230 @@
+import { createHash } from "node:crypto";
+import { afterEach, describe, expect, it } from "vitest";
+import { writeMessage } from "../../src/brokers/message.ts";
+import type { Claim } from "../../src/brokers/message-schema.ts";
+import type { PulledSourceKind } from "../../src/receive/sources/source-kind.ts";
+import { until } from "../support/api-client.ts";
+import { createMemoryBroker, type MemoryBroker } from "../support/memory-queue.ts";
+import { readStoreId } from "../support/read-store-id.ts";
+import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
+import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+
+const ANOTHER_STORE = "str_0123456789abcdef0123456789abcdef";
+const JSON_TYPE = { "content-type": "application/json" };
+const opened: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.close();
+});
+
+interface World {
+  broker: MemoryBroker;
+  gateway: TestGateway;
+  sink: SinkServer;
+  addSource(name: string, options?: object): Promise<void>;
+  isEmpty(name: string): Promise<void>;
+  listEvents(): Promise<Record<string, unknown>[]>;
+}
+
+async function openWorld(toKind = (kind: PulledSourceKind) => kind): Promise<World> {
+  const broker = createMemoryBroker({ limits: { holdMs: 30_000, canRenew: true }, now: Date.now });
+  const sink = await openSinkServer();
+  opened.push(sink);
+  const gateway = await startTestGateway({ sourceKinds: [toKind(broker.kind)] });
+  opened.push(gateway);
+  return {
+    broker,
+    gateway,
+    sink,
+    async addSource(name, options = {}) {
+      const source = { name, kind: "memory", options: { queue: name, ...options } };
+      expect(await gateway.post("/api/v1/sources", source)).toMatchObject({ status: 201 });
+    },
+    isEmpty: (name) => until(() => broker.queue(name).countLeft() === 0, undefined, `an empty queue ${name}`),
+    listEvents: async () => (await gateway.get("/api/v1/events")).json["data"] as Record<string, unknown>[],
+  };
+}
+
+function toMessage(eventId: string, content: { body: Buffer } | { claim: Claim }): Buffer {
+  return writeMessage({
+    eventId,
+    eventType: "order.created",
+    eventVersion: "1.0",
+    source: "shop",
+    tenantId: "elsewhere",
+    priority: "normal",
+    generation: 1,
+    origin: ANOTHER_STORE,
+    hops: 1,
+    occurredAt: 0,
+    receivedAt: 0,
+    method: "POST",
+    contentType: "application/json",
+    content,
+  });
+}
+
+describe("an event that came by a queue", () => {
+  it("has the id of its origin in webhook-id, whichever way it came", async () => {
+    const { broker, gateway, sink, addSource, listEvents } = await openWorld();
+    await gateway.subscribe({ name: "all", url: sink.url, format: "raw" });
+    await addSource("whole", { body: "message" });
+    await addSource("raw");
+    broker.queue("whole").send(toMessage("evt_first", { body: Buffer.from('{"n":1}') }), { id: "m1" });
+    // As another gateway sends it with `format: raw`: what it is stands in the properties.
+    const headers = { ...JSON_TYPE, origin: ANOTHER_STORE, event_id: "evt_second", hops: "1" };
+    broker.queue("raw").send('{"n":2}', { id: "m2", headers });
+    // The control: what no gateway sent goes by the id that it has here.
+    broker.queue("raw").send('{"n":3}', { id: "m3", headers: JSON_TYPE });
+    await sink.received(3);
+    const idOf = (body: string) =>
+      sink.requests.find((request) => request.body.toString() === body)?.headers["webhook-id"];
+    const own = (await listEvents()).find(({ origin_event_id: origin }) => origin === undefined);
+    expect([idOf('{"n":1}'), idOf('{"n":2}')]).toEqual(["evt_first", "evt_second"]);
+    expect([idOf('{"n":3}'), own]).toEqual([own?.["event_id"], expect.anything()]);
+  });
+
+  it("is one event for two queues of one exchange, where it is an Event, and one for each where it is raw", async () => {
+    const { broker, addSource, isEmpty, listEvents } = await openWorld();
+    const event = '{"event_id":"evt-1","event_type":"milk.collected","source":"iot","payload":{"litres":1}}';
+    for (const name of ["north", "south"]) {
+      await addSource(name, { body: "event" });
+      broker.queue(name).send(event, { id: `m-${name}` });
+      await isEmpty(name);
+    }
+    expect(await listEvents()).toMatchObject([{ event_id: "evt-1", event_type: "milk.collected" }]);
+    for (const name of ["east", "west"]) {
+      await addSource(name);
+      broker.queue(name).send("{}", { id: "the-same", headers: JSON_TYPE });
+      await isEmpty(name);
+    }
+    expect((await listEvents()).map(({ source }) => String(source)).sort()).toEqual(["east", "iot", "west"]);
+  });
+
+  it("is skipped where this very gateway sent it, also in a format that the source does not understand", async () => {
+    const { broker, gateway, addSource, isEmpty, listEvents } = await openWorld();
+    const headers = { ...JSON_TYPE, origin: readStoreId(gateway.dataDir), event_id: "evt_1", hops: "1" };
+    for (const body of ["event", "message"]) {
+      await addSource(body, { body });
+      broker.queue(body).send('{"n":1}', { id: "m1", headers });
+      await isEmpty(body);
+      expect(broker.queue(body).parked).toEqual([]);
+      // The control: from another gateway it is parked, for whoever can mend it.
+      broker.queue(body).send('{"n":1}', { id: "m2", headers: { ...headers, origin: ANOTHER_STORE } });
+      await isEmpty(body);
+      expect(broker.queue(body).parked).toHaveLength(1);
+    }
+    expect(await listEvents()).toEqual([]);
+  });
+
+  it("is not validated a second time where a gateway has taken it in, and is where nobody has", async () => {
+    const { broker, gateway, addSource, isEmpty, listEvents } = await openWorld();
+    const schema = { type: "object", required: ["id"] };
+    const versions = [{ version: "1.0", schema }];
+    expect((await gateway.post("/api/v1/event-types", { name: "order.created", versions })).status).toBe(201);
+    for (const name of ["whole", "raw", "shop"]) {
+      const validation = { body: JSON.stringify(schema), headers: JSON_TYPE };
+      expect((await gateway.request("PUT", `/validations/${name}`, validation)).status).toBe(200);
+    }
+    await addSource("whole", { body: "message" });
+    await addSource("raw");
+    broker.queue("whole").send(toMessage("evt_1", { body: Buffer.from("{}") }), { id: "m1" });
+    broker.queue("raw").send("{}", { id: "m2", headers: JSON_TYPE });
+    await isEmpty("whole");
+    await isEmpty("raw");
+    expect(await listEvents()).toMatchObject([{ event_type: "order.created", source: "shop" }]);
+    expect(broker.queue("raw").parked).toMatchObject([{ reason: { code: "validation_failed" } }]);
+  });
+});
+
+describe("a message that comes again", () => {
+  it("is acknowledged where nobody wanted its event, or a filter refused it", async () => {
+    const { broker, gateway, sink, addSource, isEmpty, listEvents } = await openWorld();
+    await gateway.subscribe({
+      name: "some",
+      url: sink.url,
+      events: ["webhook.filtered"],
+      event_filter: { data: { n: 5 } },
+      retry_policy: "proxy",
+    });
+    for (const name of ["unmatched", "filtered"]) {
+      await addSource(name, { acknowledge: "delivered" });
+      for (let time = 0; time < 2; time++) {
+        broker.queue(name).send('{"n":1}', { id: "m1", headers: JSON_TYPE });
+        await isEmpty(name);
+      }
+      expect(broker.queue(name).parked).toEqual([]);
+    }
+    expect((await listEvents()).map(({ source }) => String(source)).sort()).toEqual(["filtered", "unmatched"]);
+    expect(sink.requests).toEqual([]);
+  });
+
+  it("is known before its body is fetched; a parked one keeps its body", async () => {
+    const body = Buffer.from('{"n":1}');
+    const claim = (blob: string): Claim => ({
+      container: "bodies",
+      blob,
+      size: body.length,
+      sha256: createHash("sha256").update(body).digest("hex"),
+    });
+    const blobs = new Map([["good", body]]);
+    const reads: string[] = [];
+    const claims = {
+      async read({ blob, size }: Claim) {
+        reads.push(blob);
+        const found = blobs.get(blob);
+        return found?.length !== size ? { problem: "The body that it claims is not there." } : { body: found };
+      },
+      async remove({ blob }: Claim) {
+        blobs.delete(blob);
+      },
+    };
+    const { broker, gateway, sink, addSource, isEmpty, listEvents } = await openWorld((kind) => ({
+      ...kind,
+      pull: { ...kind.pull, findClaims: () => claims },
+    }));
+    await gateway.subscribe({ name: "all", url: sink.url, format: "raw" });
+    await addSource("whole", { body: "message" });
+    const queue = broker.queue("whole");
+    for (let time = 0; time < 2; time++) {
+      queue.send(toMessage("evt_1", { claim: claim("good") }), { id: "m1" });
+      await isEmpty("whole");
+    }
+    expect(sink.requests.map((request) => request.body.toString())).toEqual(['{"n":1}']);
+    expect([reads, blobs.size, queue.parked.length]).toEqual([["good"], 0, 0]);
+    // The control: whose event nobody knows needs its body, and is parked with what is left of it.
+    blobs.set("kept", body);
+    queue.send(toMessage("evt_2", { claim: claim("gone") }), { id: "m2" });
+    queue.send(toMessage("evt_3", { claim: { ...claim("kept"), size: 99_000_000 } }), { id: "m3" });
+    await until(() => queue.parked.length === 2);
+    expect([reads, [...blobs.keys()]]).toEqual([["good", "gone", "kept"], ["kept"]]);
+    expect(await listEvents()).toHaveLength(1);
+  });
+});
+
+async function checkGate({ isChecked, taken }: { isChecked: boolean; taken: number }): Promise<void> {
+  const { broker, gateway, sink, addSource } = await openWorld();
+  sink.answerWith({ status: 503 });
+  const health = isChecked ? { health_url: `${sink.url}/healthz`, health_interval_s: 0.1 } : {};
+  await gateway.subscribe({ name: "home", url: sink.url, retry_policy: "proxy", failures_to_open: 1, ...health });
+  if (!isChecked) await gateway.webhook("shop", "{}");
+  await until(async () => {
+    gateway.moveClock(1000);
+    return (await gateway.get("/status")).json["mode"] === "QUEUE";
+  });
+  for (let n = 0; n < 5; n++) broker.queue("vps").send("{}", { id: `m${n}`, headers: JSON_TYPE });
+  await addSource("vps", { acknowledge: "delivered", target: "home" });
+  await until(async () => (await gateway.get("/metrics")).text.includes('posthorn_source_queue_depth{source="vps"}'));
+  for (let look = 0; look < 5; look++) {
+    gateway.moveClock(1000);
+    await gateway.get("/status");
+    expect(broker.queue("vps").countHeld()).toBeLessThanOrEqual(taken);
+  }
+  expect(broker.queue("vps").countHeld()).toBe(taken);
+  expect(broker.queue("vps").countLeft()).toBe(5);
+}
+
+describe("a source whose target is in QUEUE", () => {
+  it("takes nothing where a health check finds out when it is back", () => checkGate({ isChecked: true, taken: 0 }));
+
+  it("takes one message to find out where there is no health check", () => checkGate({ isChecked: false, taken: 1 }));
+});
