@@ -32,6 +32,7 @@ const everything: readonly Project[] = [
   folder("security", 2),
   folder("simulation", 2),
   folder("crash", 2),
+  folder("browser", 2),
 ];
 
 /** What has a middle-sized and a long form. Whatever judges time does so alone, when all else is done. */

@@ -67,7 +67,11 @@ function copyOtherFiles(root) {
 
 function removeLeftOvers(root, files) {
   const wanted = new Set(files.map((file) => join(root, "dist", file)));
-  for (const file of listFiles(join(root, "dist"))) if (!wanted.has(file)) rmSync(file);
+  // Has a build of its own (build-dashboard.mjs).
+  const dashboard = join(root, "dist/dashboard") + sep;
+  for (const file of listFiles(join(root, "dist"))) {
+    if (!wanted.has(file) && !file.startsWith(dashboard)) rmSync(file);
+  }
 }
 
 /** Files whose name begins with a dot, such as the stamp, are nobody's input or output. */

@@ -5,6 +5,7 @@ import { run, runScript, ScriptFailure } from "./run.mjs";
 
 const STEPS = {
   types: ["node_modules/typescript/bin/tsc", "-p", "tsconfig.json"],
+  "dashboard types": ["node_modules/typescript/bin/tsc", "-p", "dashboard/tsconfig.json"],
   lint: ["node_modules/oxlint/bin/oxlint", "--type-aware", "--deny-warnings", "--report-unused-disable-directives"],
   format: ["node_modules/oxfmt/bin/oxfmt", "--check"],
   imports: ["scripts/check-imports.mjs"],

@@ -1,8 +1,11 @@
 // `npm start`: makes the checkout ready, then becomes `posthorn start` in this very process, so that a signal reaches
 // the gateway itself and its exit code is ours. The script line says `exec`, because otherwise npm's shell stays in
-// between: it would die of a SIGTERM and leave the gateway behind.
+// between: it would die of a SIGTERM and leave the gateway behind. The dashboard is built meanwhile, by a process of its
+// own; until it is there, the gateway says so.
+import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { isDashboardBuilt } from "./build-dashboard.mjs";
 import { ensure, ROOT } from "./ensure.mjs";
 import { runScript } from "./run.mjs";
 
@@ -10,7 +13,16 @@ await runScript(() => ensure());
 
 if (process.exitCode === 0) {
   process.exitCode = undefined;
+  if (!isDashboardBuilt(ROOT)) buildDashboardBeside();
   const launcher = join(ROOT, "bin/posthorn.js");
   process.argv = [process.argv[0], launcher, "start", ...process.argv.slice(2)];
   await import(pathToFileURL(launcher).href);
+}
+
+/** The gateway waits for it neither at its start nor at its end. */
+function buildDashboardBeside() {
+  const script = join(ROOT, "scripts/build-dashboard.mjs");
+  const child = spawn(process.execPath, [script], { cwd: ROOT, stdio: ["ignore", "ignore", "inherit"] });
+  child.on("error", (error) => process.stderr.write(`posthorn: the dashboard was not built: ${error.message}\n`));
+  child.unref();
 }

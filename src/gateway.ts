@@ -27,12 +27,17 @@ export type { GatewayOptions } from "./gateway/options.ts";
 /** The composition root: this file and the folder beside it are the only ones that know every part. */
 export interface Gateway {
   readonly url: string;
-  /** The admin key that was made because there was none; shown once. */
-  readonly newAdminKey: string | undefined;
+  /** The admin key that was made because there was none, and a link that signs in with it; both are shown once. */
+  readonly newAdminKey: NewAdminKey | undefined;
   /** Applies what the configuration declares now. */
   reload(config: Config): Promise<void>;
   /** Deliveries first, the listener last. Resolves when everything is on disk. */
   stop(): Promise<void>;
+}
+
+export interface NewAdminKey {
+  key: string;
+  signInUrl: string;
 }
 
 /** A start that fails leaves nothing open. */
@@ -53,6 +58,9 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     throw error;
   }
 }
+
+/** How long the link that is printed at the first start works. */
+const SIGN_IN_LINK_MS = 24 * 3_600_000;
 
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
@@ -151,12 +159,19 @@ async function listen({ config, options, logger }: Start, made: Parts): Promise<
   loopLag.restart();
   ownUrls.noteListening(url);
   // Not earlier: a start that fails before this line would create a key that nobody sees.
-  const newAdminKey = keys.hasAny ? undefined : (await keys.create({ name: "first admin key", scopes: ["admin"] })).key;
+  const newAdminKey = keys.hasAny ? undefined : await makeAdminKey(made, config.publicUrl ?? url);
   logger.info({ url, store: store.info.driver, sync_mode: store.info.syncMode }, "gateway is listening");
   if (config.anySource && !isLoopbackHost(config.host)) {
     logger.warn({ host: config.host }, "any source name is taken from beyond this machine; see any_source");
   }
   return { url, newAdminKey };
+}
+
+async function makeAdminKey({ keys, clock }: Parts, url: string): Promise<NewAdminKey> {
+  const { entry, key = "" } = await keys.create({ name: "first admin key", scopes: ["admin"] });
+  const token = await keys.makeSignIn(entry.id, clock.wall() + SIGN_IN_LINK_MS);
+  // What stands behind # is sent to nobody; the page takes it from there.
+  return { key, signInUrl: new URL(`/sign-in#token=${token}`, url).href };
 }
 
 async function stop({ logger, parts }: Start, { clock }: Parts): Promise<void> {

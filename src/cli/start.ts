@@ -35,6 +35,8 @@ export interface StartFlags {
 const STDOUT = 1;
 /** The first descriptor that systemd hands over. */
 const FIRST_LISTEN_FD = 3;
+/** In the data folder. */
+const SIGN_IN_FILE = "sign-in-link";
 /** npm passes on a Ctrl+C that the terminal has already sent to the gateway itself: both are one wish. */
 const SAME_WISH_MS = 500;
 const STOP_GRACE_MS = 2000;
@@ -202,19 +204,23 @@ function findListenFd(env: Environment): number | undefined {
 /** On a terminal, if there is one. */
 function tell({ url, newAdminKey }: Gateway, { dataDir, dev }: Config, terminal: LogOutput | undefined): void {
   if (terminal === undefined) {
-    if (newAdminKey !== undefined) keepAdminKey(newAdminKey, dataDir);
+    if (newAdminKey !== undefined) {
+      keepPrivately("the new admin key", newAdminKey.key, join(dataDir, ADMIN_KEY_FILE));
+      keepPrivately("a link that signs in once", newAdminKey.signInUrl, join(dataDir, SIGN_IN_FILE));
+    }
     return;
   }
   const facts = formatFacts([
     ["  address", url],
+    ["  dashboard", newAdminKey?.signInUrl ?? url],
     ["  API reference", `${url}/docs`],
     ["  data", dataDir],
     ["  mode", dev ? "development: destinations on this machine, also without TLS" : undefined],
-    ["  admin key", newAdminKey === undefined ? undefined : `${newAdminKey}  (shown once)`],
+    ["  admin key", newAdminKey === undefined ? undefined : `${newAdminKey.key}  (shown once)`],
     ["  stop", "Ctrl+C"],
     ["  next", "in another terminal"],
   ]);
-  terminal.write(`\n  Posthorn ${VERSION}\n${facts}\n  ${nextStep(url, newAdminKey)}\n\n`);
+  terminal.write(`\n  Posthorn ${VERSION}\n${facts}\n  ${nextStep(url, newAdminKey?.key)}\n\n`);
 }
 
 /** Who sees the key for the first time needs it there. On a line of its own, so that it fits a narrow terminal. */
@@ -223,16 +229,15 @@ function nextStep(url: string, newAdminKey: string | undefined): string {
   return `curl -H content-type:application/json -d {} ${url}/webhook/hello`;
 }
 
-/** Nobody watches: the key goes where only the gateway's user can read it. */
-function keepAdminKey(key: string, dataDir: string): void {
-  const path = join(dataDir, ADMIN_KEY_FILE);
+/** Nobody watches: what is shown once goes where only the gateway's user can read it. */
+function keepPrivately(what: string, text: string, path: string): void {
   try {
-    writePrivateFile(path, `${key}\n`);
-    note(`the new admin key is in ${path}`);
+    writePrivateFile(path, `${text}\n`);
+    note(`${what} is in ${path}`);
   } catch (error) {
     note(
-      `the new admin key could not be kept in ${path} (${(error as Error).message}). ` +
-        "Make another with `posthorn keys create --local`.",
+      `${what} could not be kept in ${path} (${(error as Error).message}). ` +
+        "Make another key with `posthorn keys create --local`.",
     );
   }
 }

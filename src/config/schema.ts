@@ -10,6 +10,7 @@ import { ALERT_SETTINGS, AlertsSection } from "./alerts.ts";
 import { oneOf } from "../domain/shape.ts";
 import { Limits, Retention } from "./limits.ts";
 import { Sms, Smtp } from "./messages.ts";
+import { Portal } from "./portal.ts";
 import { optionalText, withVariables } from "./setting-schema.ts";
 import { PLUGINS } from "../plugins/plugins.ts";
 import { VERSION } from "./version.ts";
@@ -268,6 +269,7 @@ export const Settings = Type.Object(
     smtp: Smtp,
     sms: Sms,
     alerts: AlertsSection,
+    portal: Portal,
     connections: Type.Array(ConnectionInput, {
       default: [],
       maxItems: 100,
@@ -308,5 +310,6 @@ export const SETTING_GROUPS: readonly { title: string; prefix: string; settings:
   { title: "Operation", prefix: "", settings: operation },
   { title: "Retention", prefix: "retention.", settings: Retention.properties },
   { title: "Alerts", prefix: "alerts.", settings: ALERT_SETTINGS },
+  { title: "Portal", prefix: "portal.", settings: Portal.properties },
   { title: "Limits", prefix: "limits.", settings: Limits.properties },
 ];

@@ -14,6 +14,8 @@ const ROWS = {
   unauthorized: { status: 401, title: "A valid key is required" },
   bad_signature: { status: 401, title: "The signature does not match" },
   forbidden: { status: 403, title: "The key does not allow this" },
+  other_origin: { status: 403, title: "The request comes from another site" },
+  insecure_sign_in: { status: 403, title: "Signing in needs https" },
   address_not_allowed: { status: 403, title: "The address is not allowed" },
   unknown_webhook: { status: 403, title: "The provider's webhook is not one of ours" },
   not_found: { status: 404, title: "Not found" },

@@ -22,12 +22,12 @@ export function openAcceptance(
   made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Delivery,
 ) {
   const { store, clock, createId, metrics, work, disk, quotas, credentials, router, subscriptions, targets } = made;
-  const { governor, forwards, scheduler, health, drain, tracing } = made;
+  const { governor, forwards, scheduler, statistics, health, drain, tracing } = made;
   const warnUnmatched = createEventWarning(logger, () => clock.now(), "nobody subscribes to this event");
   const fanOut = createFanOut({ store, router, scheduler, clock, onUnmatched: warnUnmatched });
   parts.add(() => fanOut.settled());
   const create = options.makers?.createIngest?.(createIngest) ?? createIngest;
-  const untraced = create({ fanOut, quotas, governor, work, metrics, disk });
+  const untraced = create({ fanOut, quotas, governor, work, metrics, statistics, disk });
   const ingest = tracing === undefined ? untraced : traceIngest(untraced, tracing);
   const forwarding = createForwarding({ forwards, credentials, governor, router, scheduler, subscriptions });
   const ownEvents = createOwnEvents({ ingest, clock, createId, router, onFault: logFault });

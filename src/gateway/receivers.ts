@@ -11,6 +11,7 @@ import { DEFAULT_PUBLISH_LIMITS } from "../receive/publish/publish-item.ts";
 import { createPublisher } from "../receive/publish/publish.ts";
 import { createPullers, type Pullers, type PullersOptions } from "../receive/pulled/pullers.ts";
 import { createRequestLog, createWebhookLog } from "../receive/webhook-log.ts";
+import { createEditedReplays } from "../receive/edited-replay.ts";
 import { createRequestReplays } from "../receive/request-replay.ts";
 import { createSourceKinds } from "../receive/sources/kinds.ts";
 import { createTakeIn } from "../receive/take-in.ts";
@@ -92,6 +93,7 @@ export async function openReceivers(
           details: { source, event_ids: eventIds },
         }),
     }),
+    editedReplays: createEditedReplays({ accept, clock, createId, schemas, masking, maxDepth: limits.maxDepth }),
     publisher: createPublisher({ accept, clock, createId, limits, schemas, masking }),
   };
 }

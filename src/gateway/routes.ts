@@ -65,6 +65,7 @@ export function openRoutes(
   addRoutes(made.http.app, {
     ...made,
     version: VERSION,
+    portal: config.portal,
     logger,
     open: { status: config.statusPublic, metrics: config.metricsPublic, catalog: config.catalogPublic },
     exports: createExportGate({

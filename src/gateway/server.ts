@@ -1,9 +1,13 @@
 import { createAuthenticate } from "../http/authenticate.ts";
 import { createClientAddress, createExemption, createProxyTrust } from "../http/client-address.ts";
 import { createConnectionGate } from "../http/connection-gate.ts";
+import { createDashboard } from "../http/dashboard/dashboard.ts";
 import { createIntake } from "../http/intake.ts";
 import { createPublicUrl } from "../http/public-url.ts";
 import { createHttpServer } from "../http/server.ts";
+import { createPasses } from "../http/session/passes.ts";
+import { createPortalLinks } from "../http/session/portal-links.ts";
+import { createSessions } from "../http/session/sessions.ts";
 import { createServerErrors } from "../telemetry/server-errors.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Start } from "./options.ts";
@@ -18,21 +22,26 @@ const MAX_PUBLISH_BYTES = 16 * 1024 * 1024;
 export const HTTP_CLOSE_MS = 1500;
 
 export function openServer({ config, options, logger, parts }: Start, made: Storage & Capacity & Tenancy & Receivers) {
-  const { clock, authors, metrics, work, findTrouble, keys, webhooks, publisher } = made;
+  const { clock, authors, secretBox, metrics, work, findTrouble, keys, webhooks, publisher } = made;
   const { limits, trustedProxies, tlsCert, tlsKey } = config;
   const clientAddress = createClientAddress(trustedProxies);
   const isExempt = createExemption(trustedProxies);
-  const authenticate = createAuthenticate({ keys, clientAddress, isExempt, clock, logger });
+  const publicUrl = createPublicUrl({
+    publicUrl: config.publicUrl,
+    isFromTrustedProxy: createProxyTrust(trustedProxies),
+  });
+  const passesFor = (use: "session" | "portal") => createPasses({ use, secretBox, keys, clock });
+  const sessions = createSessions({ passes: passesFor("session"), publicUrl, clock });
+  const portalLinks = createPortalLinks({ passes: passesFor("portal"), clock });
+  const dashboard = createDashboard({ frameOrigins: config.portal.frameOrigins });
+  const authenticate = createAuthenticate({ keys, sessions, portalLinks, clientAddress, isExempt, clock, logger });
   const onServerError = createServerErrors({ logger, metrics, now: clock.now });
   const intake = createIntake({
     webhooks,
     publisher,
     authenticate,
     clientAddress,
-    publicUrl: createPublicUrl({
-      publicUrl: config.publicUrl,
-      isFromTrustedProxy: createProxyTrust(trustedProxies),
-    }),
+    publicUrl,
     findTrouble,
     work,
     maxUnansweredBytes: limits.maxUnansweredBytes,
@@ -46,6 +55,7 @@ export function openServer({ config, options, logger, parts }: Start, made: Stor
     authenticate,
     authors,
     clientAddress,
+    dashboard,
     tls: tlsCert === undefined || tlsKey === undefined ? undefined : { certFile: tlsCert, keyFile: tlsKey },
     headersTimeoutMs: limits.headersTimeoutS * 1000,
     requestTimeoutMs: limits.requestTimeoutS * 1000,
@@ -61,5 +71,5 @@ export function openServer({ config, options, logger, parts }: Start, made: Stor
     onAnswered: options.activity?.request,
   });
   parts.add(() => http.close(options.httpCloseMs ?? HTTP_CLOSE_MS));
-  return { http, onServerError };
+  return { http, onServerError, authenticate, sessions, portalLinks, publicUrl, dashboard };
 }

@@ -5,15 +5,20 @@ import { PosthornError } from "../domain/errors.ts";
 import type { Caller, Keys } from "../registry/keys.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { groupOf } from "./client-address.ts";
+import type { PortalLinks } from "./session/portal-links.ts";
+import type { Sessions } from "./session/sessions.ts";
 
 /**
- * Who calls, by their key. Undefined without one or with a wrong one; throws `too_many_requests` when wrong ones come
- * too often from one address.
+ * Who calls: by their key, by a portal link, or by the cookie of their session. Undefined without one or with a wrong one;
+ * throws `too_many_requests` when wrong ones come too often from one address. `key` is one that stands elsewhere than in
+ * the headers.
  */
-export type Authenticate = (request: IncomingMessage) => Caller | undefined | Promise<Caller | undefined>;
+export type Authenticate = (request: IncomingMessage, key?: string) => Caller | undefined | Promise<Caller | undefined>;
 
 export interface AuthenticateOptions {
   keys: Pick<Keys, "authenticate">;
+  sessions: Pick<Sessions, "find">;
+  portalLinks: Pick<PortalLinks, "find">;
   clientAddress: (request: IncomingMessage) => string;
   /** Wrong keys of these are told and not limited. */
   isExempt: (address: string) => boolean;
@@ -36,7 +41,7 @@ interface WrongKeys {
 }
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { keys, clientAddress, isExempt, clock, logger } = options;
+  const { keys, sessions, portalLinks, clientAddress, isExempt, clock, logger } = options;
   /** The oldest first. */
   const wrong = new Map<string, WrongKeys>();
   const lines = createTokenBucket(LOG_LINES.perSecond, clock.now(), LOG_LINES.atOnce);
@@ -103,11 +108,11 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     );
   }
 
-  return (request) => {
-    const key = readKey(request);
-    if (key === undefined) return undefined;
+  return (request, given) => {
+    const key = given ?? readKey(request);
+    if (key === undefined) return sessions.find(request)?.caller;
     refuseFlood(request);
-    const caller = keys.authenticate(key);
+    const caller = portalLinks.find(key) ?? keys.authenticate(key);
     if (caller instanceof Promise) return caller.then((known) => known ?? note(request));
     return caller ?? note(request);
   };

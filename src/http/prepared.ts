@@ -29,7 +29,7 @@ export function sendPrepared(request: FastifyRequest, reply: FastifyReply, prepa
   return isPacked ? reply.header("content-encoding", "gzip").send(packed) : reply.send(plain);
 }
 
-function isKnown(given: string | undefined, etag: string): boolean {
+export function isKnown(given: string | undefined, etag: string): boolean {
   if (given === undefined) return false;
   const bare = etag.replace(/^W\//, "");
   return given.split(",").some((one) => ["*", bare].includes(one.trim().replace(/^W\//, "")));

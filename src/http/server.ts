@@ -10,6 +10,8 @@ import type { Activity } from "../telemetry/activity.ts";
 import type { NoteServerError } from "../telemetry/server-errors.ts";
 import type { Authenticate } from "./authenticate.ts";
 import type { ConnectionGate } from "./connection-gate.ts";
+import { refusePartner } from "./session/partner-routes.ts";
+import type { Dashboard } from "./dashboard/dashboard.ts";
 import { HOT_ROUTES, refuseEncoding, type Intake } from "./intake.ts";
 import { ANSWER_HEADERS, sendProblem } from "./problem.ts";
 import { answerUnparsable, findAmbiguity } from "./unparsable.ts";
@@ -41,6 +43,7 @@ export interface HttpServerOptions {
   /** What a request changes is told as done by its key. */
   authors: Pick<Authors, "run">;
   clientAddress: (request: IncomingMessage) => string;
+  dashboard: Pick<Dashboard, "send">;
   tls: { certFile: string; keyFile: string } | undefined;
   headersTimeoutMs: number;
   requestTimeoutMs: number;
@@ -95,7 +98,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     if (unbound === true) refuseBound(request.caller);
   });
   app.setErrorHandler(refuse);
-  app.setNotFoundHandler((request, reply) => {
+  app.setNotFoundHandler(async (request, reply) => {
+    if (await options.dashboard.send(request, reply)) return reply;
     const { method, url } = request;
     const allow = allowedMethods(url.split("?", 1)[0] ?? url);
     const error =
@@ -103,6 +107,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         ? new PosthornError("not_found", `There is nothing at ${method} ${url}.`)
         : new PosthornError("method_not_allowed", `${method} is not taken here.`, { details: { allow } });
     refuse(error, request, reply);
+    return reply;
   });
 
   function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
@@ -120,6 +125,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const caller = await options.authenticate(request.raw);
     if (caller === undefined) throw new PosthornError("unauthorized", "Send a valid key as Authorization: Bearer KEY.");
     if (!allows(caller, scope)) throw new PosthornError("forbidden", `This key lacks the scope ${scope}.`);
+    if (caller.isPartner === true) refusePartner(request);
     return caller;
   }
 
@@ -164,12 +170,18 @@ function nameAuthor(route: RouteOptions, { authors, clientAddress }: HttpServerO
   if (isRead && route.config?.scope !== "admin") return;
   route.handler = function handleAsAuthor(request, reply) {
     const author: Author = {
-      actor: request.caller === undefined ? "anonymous" : `key:${request.caller.keyId}`,
+      actor: actorOf(request.caller),
       via: `${request.method} ${request.routeOptions.url ?? ""}`,
       address: clientAddress(request.raw),
     };
     return authors.run(author, () => handler.call(this, request, reply));
   };
+}
+
+/** A partner is known by the key that made the link. */
+function actorOf(caller: Caller | undefined): string {
+  if (caller === undefined) return "anonymous";
+  return `${caller.isPartner === true ? "portal" : "key"}:${caller.keyId}`;
 }
 
 function refuseBound(caller: Caller | undefined): void {

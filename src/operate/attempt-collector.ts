@@ -5,6 +5,8 @@ import type { AttemptStats } from "../store/port/jobs.ts";
 export interface AttemptCollector {
   /** `subscriptionSeq` 0 is the whole gateway, which is counted beside each subscription. */
   note(subscriptionSeq: number, durationMs: number, isSuccess: boolean, wall: number): void;
+  /** An event was taken in. */
+  noteEvent(wall: number): void;
   /** All that was counted since the last time. */
   take(): AttemptStats[];
   /** What of it waits here, without taking it. */
@@ -12,6 +14,8 @@ export interface AttemptCollector {
 }
 
 export const WHOLE_GATEWAY = 0;
+/** Stands for no subscription: its attempts are the events that were taken in. */
+export const EVENTS_TAKEN = -1;
 
 /** Subscriptions counted at once, 6 MB of them; what more there are closes the sums of those before. */
 const MAX_PLACES = 10_001;
@@ -73,13 +77,20 @@ export function createAttemptCollector(): AttemptCollector {
     if (!isSuccess) failures[place] = (failures[place] as number) + 1;
   }
 
+  function turn(wall: number): void {
+    const noted = Math.floor(wall / 60_000);
+    if (noted === minute) return;
+    close();
+    minute = noted;
+  }
+
   return {
+    noteEvent(wall) {
+      turn(wall);
+      count(EVENTS_TAKEN, 0, true);
+    },
     note(subscriptionSeq, durationMs, isSuccess, wall) {
-      const noted = Math.floor(wall / 60_000);
-      if (noted !== minute) {
-        close();
-        minute = noted;
-      }
+      turn(wall);
       const bucket = bucketOf(durationMs);
       count(WHOLE_GATEWAY, bucket, isSuccess);
       count(subscriptionSeq, bucket, isSuccess);

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 
 /** Twice as long as anybody asks for them. */
 const MINUTES_KEPT = 2 * 60;
-const HOURS_KEPT = 48;
+const HOURS_KEPT = 8 * 24;
 
 /** Of rows in one step: as many as take about so long. Its commit takes about twice as long again. */
 const STEP_MS = 1;

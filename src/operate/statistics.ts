@@ -12,18 +12,24 @@ import { createAttemptCollector } from "./attempt-collector.ts";
 export interface Statistics {
   /** On the way of every attempt. */
   note(subscriptionSeq: number, durationMs: number, isSuccess: boolean): void;
+  /** On the way of every event. */
+  noteEvent(): void;
   /** What of each subscription is shown in short; those without attempts are not in it. */
   summarise(subscriptionSeqs: readonly number[]): Promise<ReadonlyMap<number, Summary>>;
   /** Of all these together, up to this moment. */
-  describe(subscriptionSeqs: readonly number[]): Promise<Record<WindowName, Window>>;
+  describe(subscriptionSeqs: readonly number[]): Promise<Record<"last_1h" | "last_24h", Window>>;
+  /** The same for one window. */
+  describeWindow(name: WindowName, subscriptionSeqs: readonly number[]): Promise<Window>;
   /** Writes what is left. */
   stop(): Promise<void>;
 }
 
 /** The span that is now and those before it. */
 export const WINDOWS = {
+  last_15m: { span: "minute", spanMinutes: 1, spans: 15 },
   last_1h: { span: "minute", spanMinutes: 1, spans: 60 },
   last_24h: { span: "hour", spanMinutes: 60, spans: 24 },
+  last_7d: { span: "hour", spanMinutes: 60, spans: 7 * 24 },
 } as const;
 export type WindowName = keyof typeof WINDOWS;
 
@@ -143,6 +149,8 @@ export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: 
   return {
     note: (subscriptionSeq, durationMs, isSuccess) =>
       collector.note(subscriptionSeq, durationMs, isSuccess, clock.wall()),
+    noteEvent: () => collector.noteEvent(clock.wall()),
+    describeWindow,
     async summarise(subscriptionSeqs) {
       const summaries = new Map<number, Summary>();
       for (const some of chunksOf(subscriptionSeqs, READ_AT_ONCE)) {

@@ -54,6 +54,8 @@ export interface StatusOptions {
 /** Beyond this many, only targets in trouble are listed. */
 const MAX_LISTED_TARGETS = 1000;
 const MAX_LISTED_SOURCES = 100;
+/** Whoever has more lanes with work gets the age of one of these. */
+const MAX_MEASURED_LANES = 200;
 
 const SHOWN_TROUBLE: Partial<Record<ErrorCode, string>> = { shutting_down: "stopping", overloaded: "overloaded" };
 
@@ -76,6 +78,16 @@ export function createStatus(options: StatusOptions): Status {
       ...describeTarget(known, open),
       oldestOpenS: Math.max(0, ...known.subscriptions.map(({ seq }) => ages.get(seq) ?? 0)),
     }));
+  }
+
+  /** How long the delivery has waited that waits longest; null when none does. */
+  async function measureOldest(rows: readonly DeliveryCounters[]): Promise<number | null> {
+    const waiting = rows.filter((row) => openOf(row) > 0).map(({ subscriptionSeq }) => subscriptionSeq);
+    if (waiting.length === 0) return null;
+    const [now, wall] = [store.clock.now(), store.clock.wall()];
+    const oldest = await store.reads.findOldestOpen(waiting.slice(0, MAX_MEASURED_LANES), now);
+    const ages = oldest.flatMap((one) => (one === undefined ? [] : [ageOf(one, now, wall)]));
+    return ages.length === 0 ? null : Math.round(Math.max(...ages));
   }
 
   /** What a target that is well does not know: n8n's workflows that are not active. */
@@ -146,6 +158,7 @@ export function createStatus(options: StatusOptions): Status {
         queue_length: rows.reduce((sum, row) => sum + openOf(row), 0) + elsewhere,
         last_error: all.find(({ lastError }) => lastError !== null)?.lastError ?? null,
         health: isIll ? "error" : "ok",
+        oldest_open_s: await measureOldest(rows),
         active_alerts: options.alerts.countActive(tenantId ?? ""),
         targets: listed.map((target) => ({
           name: target.name,

@@ -18,6 +18,8 @@ export interface ApiKey {
   revokedAt: number | undefined;
   /** The beginning of the key, for people to recognise it by; undefined for one from before there was this. */
   prefix: string | undefined;
+  /** Of a link that signs in once; it is gone when the link was used. */
+  signIn?: { hash: Buffer; expiresAt: number } | undefined;
 }
 
 /** The record is its tenant's; ids are unique among all keys nevertheless, which whoever makes one must see to. */
@@ -26,8 +28,16 @@ export const KEYS: Resource<ApiKey> = {
   noun: "key",
   format: 1,
   read: fromRecord,
-  write: ({ hash, name, scopes, expiresAt, revokedAt, prefix }) => ({
-    data: JSON.stringify({ hash: hash.toString("hex"), name, scopes, expiresAt, revokedAt, prefix }),
+  write: ({ hash, name, scopes, expiresAt, revokedAt, prefix, signIn }) => ({
+    data: JSON.stringify({
+      hash: hash.toString("hex"),
+      name,
+      scopes,
+      expiresAt,
+      revokedAt,
+      prefix,
+      ...(signIn !== undefined && { signIn: { ...signIn, hash: signIn.hash.toString("hex") } }),
+    }),
   }),
   keyOf: ({ id, tenantId }) => ({ id, tenantId }),
   show: ({ name, scopes, expiresAt, revokedAt, prefix }) => ({
@@ -37,7 +47,11 @@ export const KEYS: Resource<ApiKey> = {
     revoked_at: revokedAt,
     prefix,
   }),
-  verbOf: (before, after) => (before.revokedAt === after.revokedAt ? undefined : "revoke"),
+  verbOf(before, after) {
+    if (before.revokedAt !== after.revokedAt) return "revoke";
+    if (before.signIn === after.signIn) return undefined;
+    return after.signIn === undefined ? "use_sign_in_link" : "make_sign_in_link";
+  },
 };
 
 interface Kept {
@@ -47,6 +61,7 @@ interface Kept {
   expiresAt?: number;
   revokedAt?: number;
   prefix?: string;
+  signIn?: { hash: string; expiresAt: number };
 }
 
 function fromRecord({ id, tenantId, data, createdAt }: LiveRecord): ApiKey {
@@ -61,6 +76,7 @@ function fromRecord({ id, tenantId, data, createdAt }: LiveRecord): ApiKey {
     expiresAt: kept.expiresAt,
     revokedAt: kept.revokedAt,
     prefix: kept.prefix,
+    signIn: kept.signIn && { ...kept.signIn, hash: Buffer.from(kept.signIn.hash, "hex") },
   };
 }
 

@@ -3,7 +3,7 @@ import type { AuditNote } from "../store/port/audit.ts";
 
 /** Who does what is being done. */
 export interface Author {
-  /** `key:ID`, `config`, `gateway` or `local:USER`. */
+  /** `key:ID`, `portal:ID` of the key that made the link, `config`, `gateway` or `local:USER`. */
   actor: string;
   /** Method and route. */
   via?: string | undefined;

@@ -1,4 +1,4 @@
-import { timingSafeEqual } from "node:crypto";
+import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { createTokenBucket } from "../domain/token-bucket.ts";
@@ -15,6 +15,15 @@ export interface Caller {
   /** Undefined when the key is not bound to a tenant. */
   tenantId: string | undefined;
   expiresAt: number | undefined;
+  /** Came by a portal link, which the key made: may use what a partner needs, and nothing else. */
+  isPartner?: boolean | undefined;
+}
+
+/** What stands for a key in the hands of somebody who does not have the key itself. */
+export interface KeyHolder {
+  caller: Caller;
+  /** Tells the key from another one that may get its id later. */
+  mark: string;
 }
 
 /** Who asks sees the keys of one tenant, or with `tenantId` undefined those of all and of none. */
@@ -39,6 +48,12 @@ export interface Keys {
   stillAllows(caller: Caller, scope: Scope): boolean;
   /** How many live ones the tenant has; none may come or go until the draft is written. */
   countLive(draft: Draft, tenantId: string): number;
+  /** Undefined when there is no such key, or it is expired or revoked. */
+  findHolder(id: string): KeyHolder | undefined;
+  /** A token that signs in once, in place of the one before; only its hash is stored. */
+  makeSignIn(id: string, expiresAt: number): Promise<string>;
+  /** Uses it up. Undefined when it is unknown, used or expired, or its key is. */
+  takeSignIn(token: string): Promise<Caller | undefined>;
   readonly hasAny: boolean;
 }
 
@@ -140,7 +155,21 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
   function findCaller(hash: Buffer): Caller | undefined {
     const key = byHash.get(hash.toString("hex"));
     if (key === undefined || !timingSafeEqual(hash, key.hash) || !isLive(key)) return undefined;
-    return { keyId: key.id, scopes: key.scopes, tenantId: key.tenantId, expiresAt: key.expiresAt };
+    return toCaller(key);
+  }
+
+  function findHolder(id: string): KeyHolder | undefined {
+    if (id === CONFIGURED_ADMIN.keyId) return fixed && { caller: CONFIGURED_ADMIN, mark: markOf(fixed) };
+    const key = byId.get(id)?.thing;
+    return key !== undefined && isLive(key) ? { caller: toCaller(key), mark: markOf(key.hash) } : undefined;
+  }
+
+  function findBySignIn(hash: Buffer): Entry<ApiKey> | undefined {
+    return [...byId.values()].find(({ thing }) => thing.signIn !== undefined && hash.equals(thing.signIn.hash));
+  }
+
+  function canSignIn({ signIn, ...key }: ApiKey, hash: Buffer): boolean {
+    return signIn !== undefined && hash.equals(signIn.hash) && signIn.expiresAt > clock.wall() && isLive(key);
   }
 
   /** Those that live are counted; of those that do not, as many are kept to be looked up. */
@@ -253,12 +282,46 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
       return isLive(key) ? "active" : "expired";
     },
     stillAllows(caller, scope) {
-      if (caller === CONFIGURED_ADMIN) return true;
-      const key = byId.get(caller.keyId)?.thing;
-      return key !== undefined && isLive(key) && allows({ ...caller, scopes: key.scopes }, scope);
+      const holder = findHolder(caller.keyId);
+      if (holder === undefined || !allows(holder.caller, scope)) return false;
+      return caller.isPartner !== true || (caller.expiresAt ?? Infinity) > clock.wall();
+    },
+    findHolder,
+    async makeSignIn(id, expiresAt) {
+      const token = `${SIGN_IN_PREFIX}${randomBytes(32).toString("base64url")}`;
+      const signIn = { hash: hashApiKey(token), expiresAt };
+      await registry.changeOne(keys, (draft) => {
+        const known = getKnown(draft, id, undefined);
+        return draft.put(keys, { ...known.thing, signIn });
+      });
+      return token;
+    },
+    async takeSignIn(token) {
+      const hash = hashApiKey(token);
+      const known = findBySignIn(hash);
+      if (known === undefined || !canSignIn(known.thing, hash)) return undefined;
+      let isTaken = false;
+      const { thing } = await registry.changeOne(keys, (draft) => {
+        const entry = getKnown(draft, known.id, undefined);
+        // Of two at once, one finds it used.
+        isTaken = canSignIn(entry.thing, hash);
+        return isTaken ? draft.put(keys, { ...entry.thing, signIn: undefined }) : { entry };
+      });
+      return isTaken ? toCaller(thing) : undefined;
     },
     countLive: (draft, tenantId) => draft.list(keys, tenantId).filter(({ thing }) => isLive(thing)).length,
   };
+}
+
+/** How a token that signs in once begins. */
+const SIGN_IN_PREFIX = "phs_";
+
+function toCaller({ id, scopes, tenantId, expiresAt }: ApiKey): Caller {
+  return { keyId: id, scopes, tenantId, expiresAt };
+}
+
+function markOf(hash: Buffer): string {
+  return hash.toString("base64url").slice(0, 16);
 }
 
 function refuseOtherTenant(known: ApiKey, tenantId: string | undefined): void {

@@ -35,10 +35,12 @@ export interface IngestOptions {
   /** Events between accept and commit. */
   work: Pick<Work, "unwrittenEvents">;
   metrics: Pick<Metrics, "countEvent">;
+  statistics: { noteEvent(): void };
   disk: { noteFull(): void };
 }
 
-export function createIngest({ fanOut, quotas, governor, work, metrics, disk }: IngestOptions): Ingest {
+export function createIngest(options: IngestOptions): Ingest {
+  const { fanOut, quotas, governor, work, metrics, statistics, disk } = options;
   const acceptOwn: Accept = (event, done, to) => {
     Object.freeze(event);
     governor.noteAccepted();
@@ -46,6 +48,7 @@ export function createIngest({ fanOut, quotas, governor, work, metrics, disk }: 
     const answer = (result: IngestResult) => {
       work.unwrittenEvents--;
       metrics.countEvent(result.kind);
+      if (result.kind === "stored") statistics.noteEvent();
       if (result.kind === "failed" && result.error.code === "store_full") disk.noteFull();
       done(result);
     };

@@ -91,8 +91,9 @@ describe("a suspension", () => {
   it("that the SMS gateway refuses with 200 is a dead letter of its channel, with what it answered", async () => {
     sms.answerWith({ status: 200, body: '{"status":"error","message":"no credit"}' });
     await suspend("erp");
-    const [channel] = ((await gateway.get("/api/v1/subscriptions?tenant_id=_gateway")).json["data"] as { id: string; name: string }[])
-      .filter(({ name }) => name === "alerts: phone");
+    const [channel] = (
+      (await gateway.get("/api/v1/subscriptions?tenant_id=_gateway")).json["data"] as { id: string; name: string }[]
+    ).filter(({ name }) => name === "alerts: phone");
     await until(async () => (await gateway.deliveries(`subscription_id=${channel?.id}`)).length > 1);
     const [latest] = await gateway.deliveries(`subscription_id=${channel?.id}`);
     await until(async () => (await gateway.delivery(latest?.id ?? "")).attempt_count > 0);
@@ -121,7 +122,9 @@ describe("an alert that somebody looks after", () => {
     await until(async () => (await findAlert())["count"] === 3);
     expect(mail.mails.slice(before).flatMap(({ to }) => to)).not.toContain("operators@example.com");
     expect((await cli.run(["alerts", "unmute", String(id)])).exitCode).toBe(0);
-    expect((await gateway.post(`/api/v1/alerts/${String(id)}/mute`, { for_s: 60 })).json).toMatchObject({ muted: true });
+    expect((await gateway.post(`/api/v1/alerts/${String(id)}/mute`, { for_s: 60 })).json).toMatchObject({
+      muted: true,
+    });
     expect((await gateway.post(`/api/v1/alerts/${String(id)}/unmute`, {})).json).toMatchObject({ muted: false });
   });
 });

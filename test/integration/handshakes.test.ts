@@ -156,7 +156,10 @@ describe("handshakes of destinations", () => {
 
   it("are made once, when the subscription is made, before anything is sent", async () => {
     const headers = { "webhook-allowed-origin": "gateway.example.com", "webhook-allowed-rate": "100" };
-    const { early, delivery, requests, type } = await deliver({ headers }, { rate_limit: 60, headers: { "X-Key": "k-1" } });
+    const { early, delivery, requests, type } = await deliver(
+      { headers },
+      { rate_limit: 60, headers: { "X-Key": "k-1" } },
+    );
     expect(early).toEqual({
       status: "accepted",
       answered_at: expect.any(String) as string,
@@ -197,7 +200,9 @@ describe("handshakes of destinations", () => {
     const settings = { url: `${sink.url}/late`, events: ["late.made"], handshake: "cloudevents" };
     const { id } = await gateway.subscribe({ name: "late", ...settings });
     await until(async () => (await resultOf(id))["status"] === "refused");
-    expect(gateway.log.find(({ msg, subscription }) => msg === "deliveries reach nobody" && subscription === "late")).toBeDefined();
+    expect(
+      gateway.log.find(({ msg, subscription }) => msg === "deliveries reach nobody" && subscription === "late"),
+    ).toBeDefined();
     sink.answerWith({ status: 200, headers: { "webhook-allowed-origin": "*" } });
     const headers = { "content-type": "application/json" };
     const body = JSON.stringify({ description: "they are ready now" });

@@ -177,17 +177,32 @@ describe("operating the gateway", () => {
     const { config } = loadConfig({ env: { POSTHORN_PORT: "0", POSTHORN_BALLAST_BYTES: "0" }, cwd });
     const options = { logger, onFatal: () => {} };
     const first = await startGateway(config, options);
-    const key = first.newAdminKey ?? "";
+    const key = first.newAdminKey?.key ?? "";
     expect(key).toMatch(/^phk_.{40,}/);
     const authorized = await fetch(`${first.url}/status`, { headers: { authorization: `Bearer ${key}` } });
     expect(authorized.status).toBe(200);
     await authorized.text();
+    const { token = "" } = /#token=(?<token>.+)$/.exec(first.newAdminKey?.signInUrl ?? "")?.groups ?? {};
+    const signIn = async () => {
+      const headers = { "content-type": "application/json" };
+      const answer = await fetch(`${first.url}/api/v1/session`, {
+        method: "POST",
+        body: JSON.stringify({ token }),
+        headers,
+      });
+      await answer.text();
+      return answer.status;
+    };
+    // Of two at once one gets in, and later nobody.
+    expect((await Promise.all([signIn(), signIn()])).sort()).toEqual([201, 401]);
+    expect(await signIn()).toBe(401);
     await first.stop();
     const second = await startGateway(config, options);
     expect(second.newAdminKey).toBeUndefined();
     await second.stop();
     for (const name of readdirSync(config.dataDir)) {
       expect([name, readFileSync(`${config.dataDir}/${name}`).includes(key)]).toEqual([name, false]);
+      expect([name, readFileSync(`${config.dataDir}/${name}`).includes(token)]).toEqual([name, false]);
     }
     logger.close();
     rmSync(cwd, { recursive: true, force: true });

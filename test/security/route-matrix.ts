@@ -48,6 +48,9 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "GET /openapi.json": {},
   "GET /docs": {},
   "GET /docs/page.js": {},
+  "POST /api/v1/session": {},
+  "GET /api/v1/session": { scope: "read" },
+  "DELETE /api/v1/session": {},
   "GET /status": { scope: "read" },
   "GET /metrics": { scope: "read", unbound: true },
 
@@ -146,6 +149,11 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "DELETE /api/v1/sources/:name/secrets/:id": { scope: "admin" },
   "GET /api/v1/sources/:name/path-token": { scope: "admin" },
   "GET /api/v1/sources/:name/requests": { scope: "read" },
+  "GET /api/v1/requests": {
+    scope: "read",
+    stranger: "own",
+    cases: () => [at("own", "/api/v1/requests?tenant_id=victim&limit=500")],
+  },
   "POST /api/v1/requests/:id/replay": { scope: "admin" },
   "GET /api/v1/requests/:id": {
     scope: "read",
@@ -164,6 +172,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "DELETE /api/v1/subscriptions/:id": { scope: "admin" },
   "GET /api/v1/subscriptions/:id/stats": { scope: "read" },
   "GET /api/v1/stats": { scope: "read" },
+  "GET /api/v1/stats/series": { scope: "read" },
   "POST /api/v1/subscriptions/:id/pause": { scope: "admin" },
   "POST /api/v1/subscriptions/:id/resume": { scope: "admin" },
 
@@ -256,6 +265,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /api/v1/tenants/:id/plan": { scope: "admin", unbound: true },
   "PATCH /api/v1/tenants/:id": { scope: "admin", unbound: true },
   "DELETE /api/v1/tenants/:id": { scope: "admin", unbound: true },
+  "POST /api/v1/tenants/:id/portal-link": { scope: "admin", unbound: true },
   "POST /api/v1/tenants/:id/erase": { scope: "admin", unbound: true },
   "GET /api/v1/tenants/:id/erase": { scope: "admin", unbound: true },
 

@@ -87,6 +87,11 @@ async function newKey({ client, tenant }: Owner): Promise<string> {
   return String(json["id"]);
 }
 
+async function newKeyInClear({ client }: Owner): Promise<string> {
+  const { json } = await client.post("/api/v1/keys", { name: fresh("signs in "), scopes: ["read"] });
+  return String(json["key"]);
+}
+
 async function newEventType({ operator }: Owner): Promise<string> {
   const name = fresh("shared.t");
   const versions = [{ version: "1.0", schema: { type: "object" }, example: {} }];
@@ -183,6 +188,7 @@ export const THINGS: Readonly<Record<string, Thing>> = {
   [EXAMPLE.source]: { make: ({ source }) => source, isOwned: true },
   [EXAMPLE.alert]: { make: findAlert, isOwned: true },
   [EXAMPLE.key]: { make: newKey, isOwned: true },
+  [EXAMPLE.keyInClear]: { make: newKeyInClear },
   [EXAMPLE.tenant]: { make: ({ tenant }) => tenant, isOwned: true },
   [EXAMPLE.emptyTenant]: { make: newTenant, isOwned: true },
   [EXAMPLE.erasedTenant]: { make: newErasedTenant, isOwned: true },

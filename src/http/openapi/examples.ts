@@ -39,6 +39,7 @@ export const EXAMPLE = {
   /** Was ignored, and would be taken in now. */
   ignoredRequest: "req_01m7hwa0b7e6fsk6n8d3x2t9va",
   key: "key_01m7hwa17nec4b0n057n5najkh",
+  keyInClear: "phk_H6YC8sgpxmyWepwJL2kfRkjtvxRf0f5c2lBldEbabdg",
   /** Is active, and its tenant's. */
   alert: "alr_01m7hwa2b3e5xv0n7c9k4t6q1d",
   eventType: "order.created",

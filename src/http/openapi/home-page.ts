@@ -17,16 +17,17 @@ export const HOME_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** What somebody sees who opens the gateway's address in a browser. */
+/** What somebody sees who opens the gateway's address in a browser before the dashboard is built. */
 export function renderHome(version: string): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
+<meta http-equiv="refresh" content="5">
 <title>Posthorn</title>
 <style>${STYLE}</style>
 <h1>Posthorn <small>${version}</small></h1>
-<p>This webhook gateway is running.</p>
+<p>This webhook gateway is running. Its dashboard is being built; it will be on this page in a moment.</p>
 <dl>
 <dt><a href="/docs">API reference</a></dt><dd>Every route, with examples; <a href="/openapi.json">as OpenAPI</a></dd>
 <dt><a href="/readyz">Readiness</a></dt><dd>Whether it accepts requests, and on which store</dd>

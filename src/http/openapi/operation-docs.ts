@@ -115,7 +115,7 @@ export const IDEMPOTENCY_KEY = {
     "`Idempotency-Replayed: true`",
 };
 
-export function pageSchema(item: TSchema) {
+export function pageSchema<Item extends TSchema>(item: Item) {
   return closed({
     data: Type.Array(item),
     next_cursor: nullable(Type.String({ description: "For `cursor`; null on the last page" })),

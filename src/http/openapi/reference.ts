@@ -12,6 +12,7 @@ import { OPERATION_DOCS } from "../routes/operation.docs.ts";
 import { REPLAY_DOCS } from "../routes/replays.docs.ts";
 import { REQUEST_DOCS } from "../routes/requests.docs.ts";
 import { PARKED_DOCS } from "../routes/parked.docs.ts";
+import { SESSION_DOCS } from "../routes/session.docs.ts";
 import { SOURCE_DOCS } from "../routes/sources.docs.ts";
 import { STATISTICS_DOCS } from "../routes/statistics.docs.ts";
 import { STREAM_DOCS } from "../routes/stream.docs.ts";
@@ -50,6 +51,7 @@ export const AREAS = [
   ...(await Promise.all(PLUGINS.map((plugin) => plugin.loadDocs()))),
   TENANT_DOCS,
   KEY_DOCS,
+  SESSION_DOCS,
   AUDIT_DOCS,
   JOB_DOCS,
   ALERT_DOCS,

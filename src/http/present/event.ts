@@ -30,6 +30,7 @@ export function presentEvent(event: StoredEvent) {
     size: event.size,
     schema_result: details.schema_result ?? null,
     masked: details.masked ?? 0,
+    replay_of: details.replay_of,
     body_erased_at: isoTime(event.erasedAt) ?? null,
     headers: request?.headers,
     delivery_count: event.deliveryCount,
@@ -46,6 +47,14 @@ interface PublishedDetails {
   schema_result?: unknown;
   /** How many values were replaced before it was stored. */
   masked?: number;
+  /** The event that this one was edited from. */
+  replay_of?: string;
+}
+
+/** How a received webhook was sent; undefined for others. */
+export function presentEventRequest({ request }: Pick<StoredEvent, "request">) {
+  const { method, path, query } = request === undefined ? {} : readKeptRequest(request);
+  return method === undefined ? undefined : { method, path, query };
 }
 
 /** Byte for byte. */

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import type { IncomingMessage } from "node:http";
 import type { Scheduler } from "../../deliver/scheduler.ts";
 import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import type { Senders } from "../../deliver/senders/open-senders.ts";
@@ -27,11 +28,17 @@ import type { Validations } from "../../operate/validations/validations.ts";
 import type { BodyChecker } from "../../receive/text/body-check.ts";
 import type { ValidationChecker } from "../../receive/validation/validation-check.ts";
 import type { ParkedMessages } from "../../receive/pulled/parked-messages.ts";
+import type { EditedReplays } from "../../receive/edited-replay.ts";
 import type { RequestReplays } from "../../receive/request-replay.ts";
 import type { Store } from "../../store/store.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import type { NoteServerError } from "../../telemetry/server-errors.ts";
+import type { Authors } from "../../registry/authors.ts";
+import type { Authenticate } from "../authenticate.ts";
+import type { Dashboard } from "../dashboard/dashboard.ts";
 import type { ExportGate } from "../export-gate.ts";
+import type { PortalLinks } from "../session/portal-links.ts";
+import type { Sessions } from "../session/sessions.ts";
 import { addAuditRoutes } from "./audit.ts";
 import type { Streams } from "../stream/streams.ts";
 import { addAlertRoutes } from "./alerts.ts";
@@ -48,6 +55,8 @@ import { addJobRoutes } from "./jobs.ts";
 import { addKeyRoutes } from "./keys.ts";
 import { addOperationRoutes } from "./operation.ts";
 import { addParkedRoutes } from "./parked.ts";
+import { addPortalRoutes } from "./portal.ts";
+import { addSessionRoutes, type PortalTheme } from "./session.ts";
 import { addReplayRoutes } from "./replays.ts";
 import { addRequestRoutes } from "./requests.ts";
 import { addSourceRoutes } from "./sources.ts";
@@ -74,6 +83,13 @@ export interface RouteParts {
   trail: AuditTrail;
   logger: Logger;
   onServerError: NoteServerError;
+  authors: Authors;
+  authenticate: Authenticate;
+  sessions: Sessions;
+  portalLinks: PortalLinks;
+  publicUrl: (request: IncomingMessage) => string;
+  dashboard: Dashboard;
+  portal: PortalTheme;
   exports: ExportGate;
   streams: Streams;
   scheduler: Pick<Scheduler, "findMode" | "targets">;
@@ -92,6 +108,7 @@ export interface RouteParts {
   keys: Keys;
   rotation: SecretRotation;
   replays: Replays;
+  editedReplays: EditedReplays;
   bodyErasures: BodyErasures;
   erasures: TenantErasures;
   resume: Resume;
@@ -107,8 +124,9 @@ export interface RouteParts {
 }
 
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
+  const { version } = parts;
   // Before all others: those that come after it are in the reference.
-  addDocumentationRoutes(app, { routes: watchDocumentedRoutes(app), version: parts.version });
+  addDocumentationRoutes(app, { routes: watchDocumentedRoutes(app), version, dashboard: parts.dashboard });
   const { open, store, clock, trail, logger, scheduler, status, kinds, subscriptions, sources } = parts;
   const { eventTypes, tenants, keys, rotation, replays, bulkReplays, resume, tests, jobs, statistics } = parts;
   const present = createDeliveryPresenter(parts);
@@ -120,7 +138,17 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     statusIsPublic: open.status,
     metricsArePublic: open.metrics,
   });
-  addEventRoutes(app, { store, replays, bodyErasures: parts.bodyErasures, presentDelivery: present });
+  addSessionRoutes(app, { ...parts, theme: parts.portal });
+  addPortalRoutes(app, parts);
+  addEventRoutes(app, {
+    store,
+    replays,
+    editedReplays: parts.editedReplays,
+    onEdited: ({ id, tenantId }, eventId) =>
+      trail.note({ act: "event.replay_edited", kind: "event", id, tenantId, details: { event_id: eventId } }),
+    bodyErasures: parts.bodyErasures,
+    presentDelivery: present,
+  });
   addEventExportRoute(app, { store, exports: parts.exports });
   addStreamRoute(app, { streams: parts.streams, subscriptions, keys, store });
   addDeliveryRoutes(app, { store, kinds, subscriptions, replays, bulkReplays, presentDelivery: present });

@@ -83,6 +83,11 @@ export const Attempt = named(
 
 const DEAD = exampleOf(Delivery);
 const ended = { last_error: null, dead_reason: null };
+export const DeliveryWithAttempts = named(
+  "DeliveryWithAttempts",
+  extended(Delivery, { attempts: Type.Array(Attempt) }),
+);
+
 export const REPLAYED_DELIVERY = {
   ...DEAD,
   ...ended,
@@ -106,7 +111,7 @@ export const DELIVERY_DOCS: AreaDocs = {
       params: { id: EXAMPLE.deadDelivery },
       answer: {
         description: "With its attempts; secrets are masked",
-        schema: named("DeliveryWithAttempts", extended(Delivery, { attempts: Type.Array(Attempt) })),
+        schema: DeliveryWithAttempts,
       },
     },
     "POST /api/v1/deliveries/:id/retry": {

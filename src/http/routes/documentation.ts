@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Dashboard } from "../dashboard/dashboard.ts";
 import type { DocumentedRoute } from "../openapi/documented-routes.ts";
 import { nextTurn, prepare, sendPrepared, type Prepared } from "../prepared.ts";
 
@@ -6,10 +7,12 @@ export interface DocumentationRoutesOptions {
   /** Filled while routes are added. */
   routes: readonly DocumentedRoute[];
   version: string;
+  dashboard: Pick<Dashboard, "sendPage">;
 }
 
 /** What the API is, for programs and for people. Open to everybody; made when somebody first asks, for all. */
-export function addDocumentationRoutes(app: FastifyInstance, { routes, version }: DocumentationRoutesOptions): void {
+export function addDocumentationRoutes(app: FastifyInstance, options: DocumentationRoutesOptions): void {
+  const { routes, version, dashboard } = options;
   let made: Promise<Record<"document" | "page" | "script", Prepared>> | undefined;
   let home: Promise<Prepared> | undefined;
 
@@ -40,9 +43,10 @@ export function addDocumentationRoutes(app: FastifyInstance, { routes, version }
   const send = (what: "document" | "page" | "script") => async (request: FastifyRequest, reply: FastifyReply) =>
     sendPrepared(request, reply, (await (made ??= make()))[what]);
 
-  app.get("/", { schema: { summary: "Show the start page" } }, async (request, reply) =>
-    sendPrepared(request, reply, await (home ??= makeHome())),
-  );
+  app.get("/", { schema: { summary: "Show the dashboard" } }, async (request, reply) => {
+    if (await dashboard.sendPage(request, reply)) return reply;
+    return sendPrepared(request, reply, await (home ??= makeHome()));
+  });
   app.get("/openapi.json", { schema: { summary: "Get this API as an OpenAPI document" } }, send("document"));
   app.get("/docs", { schema: { summary: "Show this reference" } }, send("page"));
   app.get("/docs/page.js", { schema: { summary: "Get the script of this reference" } }, send("script"));

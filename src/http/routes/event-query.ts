@@ -4,6 +4,7 @@ import { EVENT_STATUSES } from "../../domain/delivery.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { EVENT_TYPE_MAX_LENGTH } from "../../domain/event.ts";
 import { parseLabel } from "../../domain/event-search.ts";
+import { FILTER_LIMITS, parseFilter } from "../../domain/filter.ts";
 import { parsePattern } from "../../domain/pattern.ts";
 import type { EventFilter } from "../../store/port/reads.ts";
 
@@ -35,6 +36,10 @@ export const EventQuery = {
       description: "A member of the metadata: `name`, or `name=value`; may be given several times",
     }),
   ),
+  data: text(
+    FILTER_LIMITS.maxLength,
+    'Members of a JSON body, as `event_filter` has them under `data`: `{"order":{"total":{"$gt":100}}}`',
+  ),
   text: text(256, "Somewhere in the body, large letters and small ones being the same"),
 };
 
@@ -50,13 +55,12 @@ export function readEventFilter(query: EventParameters, { caller }: Pick<Fastify
   const isPrefix = id?.endsWith("*") === true;
   const isPattern = type !== undefined && /[*#]/.test(type);
   if (type !== undefined) refuseNoPattern(type);
-  const filter: EventFilter = {
+  return {
     tenantId: caller?.tenantId ?? query.tenant_id,
     type: isPattern ? undefined : type,
     typePattern: isPattern ? type : undefined,
     source: query.source,
-    since: query.since === undefined ? undefined : Date.parse(query.since),
-    until: query.until === undefined ? undefined : Date.parse(query.until),
+    ...readTimes(query),
     status: query.status,
     unmatched: query.unmatched,
     id: isPrefix ? undefined : id,
@@ -64,11 +68,17 @@ export function readEventFilter(query: EventParameters, { caller }: Pick<Fastify
     orderingKey: query.ordering_key,
     labels: labels === undefined ? undefined : [labels].flat().map(parseLabel),
     text: query.text,
+    data: query.data === undefined ? undefined : readData(query.data),
   };
-  if (filter.since !== undefined && filter.until !== undefined && filter.since >= filter.until) {
+}
+
+export function readTimes(query: Pick<EventParameters, "since" | "until">) {
+  const since = query.since === undefined ? undefined : Date.parse(query.since);
+  const until = query.until === undefined ? undefined : Date.parse(query.until);
+  if (since !== undefined && until !== undefined && since >= until) {
     throw new PosthornError("invalid_field", "since must be before until.", { field: "since" });
   }
-  return filter;
+  return { since, until };
 }
 
 export function refuseNoPattern(type: string): void {
@@ -76,5 +86,16 @@ export function refuseNoPattern(type: string): void {
     parsePattern(type);
   } catch (error) {
     throw new PosthornError("invalid_field", (error as Error).message, { field: "event_type" });
+  }
+}
+
+/** Checked here, so that the reader gets none that it cannot read. */
+function readData(condition: string): string {
+  try {
+    JSON.parse(condition);
+    parseFilter(`{"data":${condition}}`);
+    return condition;
+  } catch (error) {
+    throw new PosthornError("invalid_field", `data is no condition: ${(error as Error).message}`, { field: "data" });
   }
 }

@@ -47,6 +47,7 @@ export const Event = named(
       size: count(43, "Of the body, in bytes"),
       body_erased_at: nullable(Type.String({ format: "date-time", description: "Somebody had its body erased then" })),
       masked: Type.Integer({ minimum: 0, description: "How many values were replaced before it was stored" }),
+      replay_of: Type.Optional(Type.String({ description: "The event that this one was edited from" })),
       schema_result: nullable(
         closed({
           valid: Type.Boolean(),
@@ -60,6 +61,11 @@ export const Event = named(
   ),
 );
 
+/** What came with a received webhook beside its headers and its body. */
+export const EventRequest = Type.Optional(
+  closed({ method: Type.String(), path: Type.String(), query: Type.String() }, "Of a received webhook"),
+);
+
 /** Its body, where it is shown. */
 export const Payload = {
   payload: Type.Optional(
@@ -67,6 +73,20 @@ export const Payload = {
   ),
   payload_base64: Type.Optional(Type.String({ description: "A body that is no text" })),
 };
+
+export const EventWithDeliveries = named(
+  "EventWithDeliveries",
+  extended(Event, { request: EventRequest, deliveries: Type.Array(Delivery), ...Payload }),
+);
+
+export const EventPage = extended(pageSchema(Event), {
+  searched_until: nullable(
+    Type.String({ format: "date-time", description: "All since then was searched; null when all was" }),
+  ),
+  skipped_bodies: Type.Optional(
+    Type.Integer({ minimum: 0, description: "Bodies too large for a search by `text` or `data`" }),
+  ),
+});
 
 export const EVENT_DOCS: AreaDocs = {
   tag: "Events",
@@ -79,14 +99,7 @@ export const EVENT_DOCS: AreaDocs = {
       query: { limit: 20 },
       answer: {
         ...page(Event, "The newest first"),
-        schema: extended(pageSchema(Event), {
-          searched_until: nullable(
-            Type.String({ format: "date-time", description: "All since then was searched; null when all was" }),
-          ),
-          skipped_bodies: Type.Optional(
-            Type.Integer({ minimum: 0, description: "Bodies too large for a search by `text`" }),
-          ),
-        }),
+        schema: EventPage,
       },
     },
     "GET /api/v1/events/export": {
@@ -103,7 +116,7 @@ export const EVENT_DOCS: AreaDocs = {
       params: { id: EXAMPLE.event },
       answer: {
         description: "With its body and its deliveries",
-        schema: named("EventWithDeliveries", extended(Event, { deliveries: Type.Array(Delivery), ...Payload })),
+        schema: EventWithDeliveries,
       },
     },
     "DELETE /api/v1/events/:id/body": {
@@ -119,6 +132,20 @@ export const EVENT_DOCS: AreaDocs = {
       errors: ["conflict"],
     },
     "POST /api/v1/events/:id/replay": {
+      description:
+        "With a `payload` a new event is made of it, which is routed like any other and has the id of this one as " +
+        "`replay_of`; the bytes are delivered as they are written there.",
+      otherAnswers: [
+        {
+          status: 201,
+          description: "With a `payload`: the new event",
+          schema: closed({
+            event_id: Type.String(),
+            replay_of: Type.String(),
+            delivery_count: Type.Integer({ minimum: 0 }),
+          }),
+        },
+      ],
       params: { id: EXAMPLE.event },
       request: {},
       answer: {
@@ -127,7 +154,7 @@ export const EVENT_DOCS: AreaDocs = {
         schema: closed({ event_id: Type.String(), deliveries: Type.Array(Delivery) }),
         example: { event_id: EXAMPLE.event, deliveries: [REPLAYED_DELIVERY] },
       },
-      errors: ["illegal_transition", "conflict"],
+      errors: ["illegal_transition", "conflict", "schema_mismatch"],
     },
   },
 };

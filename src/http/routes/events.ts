@@ -4,10 +4,12 @@ import { PosthornError } from "../../domain/errors.ts";
 import { SEARCH_BUDGET_MS } from "../../domain/event-search.ts";
 import { refuseErased, type BodyErasures } from "../../operate/body-erasure.ts";
 import type { Replays } from "../../operate/replays/replays.ts";
+import type { EditedReplays } from "../../receive/edited-replay.ts";
 import type { StoredDelivery, StoredEvent } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
-import { presentBody, presentBytes, presentEvent } from "../present/event.ts";
+import { presentBody, presentBytes, presentEvent, presentEventRequest } from "../present/event.ts";
 import { isoTime } from "../present/time.ts";
+import { findJsonMember, keepJsonText } from "../json-text.ts";
 import { EventQuery, readEventFilter } from "./event-query.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
@@ -30,6 +32,11 @@ const ReplayBody = Type.Object(
     subscription_id: Type.Optional(
       Type.String({ maxLength: 128, description: "Only this one; it need not have had the event before" }),
     ),
+    payload: Type.Optional(
+      Type.Unknown({
+        description: "What is sent instead of its body, as a new event; any JSON, kept as it is written",
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -42,6 +49,9 @@ const EraseQuery = Type.Object(
 export interface EventRoutesOptions {
   store: Store;
   replays: Replays;
+  editedReplays: EditedReplays;
+  /** Somebody sends an edited event; on disk before it is. */
+  onEdited: (event: StoredEvent, eventId: string) => Promise<void>;
   bodyErasures: BodyErasures;
   presentDelivery: (delivery: StoredDelivery) => object;
 }
@@ -50,7 +60,7 @@ export interface EventRoutesOptions {
 const FIRST_DELIVERIES = { limit: 1000, cursor: undefined };
 
 export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions): void {
-  const { store, replays, bodyErasures, presentDelivery } = options;
+  const { store, replays, editedReplays, onEdited, bodyErasures, presentDelivery } = options;
 
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     "/api/v1/events",
@@ -64,7 +74,7 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
       return {
         ...presentPage(page, presentEvent),
         searched_until: isoTime(page.searchedUntil) ?? null,
-        ...(filter.text !== undefined && { skipped_bodies: page.skippedBodies }),
+        ...((filter.text !== undefined || filter.data !== undefined) && { skipped_bodies: page.skippedBodies }),
       };
     },
   );
@@ -78,7 +88,11 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
     async (request, reply) => {
       const event = await getEvent(request.params.id, request.caller?.tenantId);
       const { rows: deliveries } = await store.reads.listDeliveries({ eventSeq: event.seq }, FIRST_DELIVERIES);
-      const shown = JSON.stringify({ ...presentEvent(event), deliveries: deliveries.map(presentDelivery) });
+      const shown = JSON.stringify({
+        ...presentEvent(event),
+        request: presentEventRequest(event),
+        deliveries: deliveries.map(presentDelivery),
+      });
       const bytes = (await store.reads.loadEvent(event.seq))?.body;
       const isExact = request.query.body === "base64" && bytes !== undefined;
       const body = isExact ? presentBytes(bytes) : presentBody(event, bytes);
@@ -86,19 +100,32 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
     },
   );
 
-  app.post<{ Params: { id: string }; Body: Static<typeof ReplayBody> | undefined }>(
-    "/api/v1/events/:id/replay",
-    {
-      config: { scope: "admin" },
-      schema: { summary: "Replay an event", body: Type.Union([ReplayBody, Type.Null()]) },
-    },
-    async (request, reply) => {
-      const event = await getEvent(request.params.id, request.caller?.tenantId);
-      refuseErased(event);
-      const deliveries = await replays.replayEvent(event, request.body?.subscription_id);
-      return reply.code(202).send({ event_id: event.id, deliveries: deliveries.map(presentDelivery) });
-    },
-  );
+  void app.register(async (scope) => {
+    keepJsonText(scope);
+    scope.post<{ Params: { id: string }; Body: Static<typeof ReplayBody> | undefined }>(
+      "/api/v1/events/:id/replay",
+      {
+        config: { scope: "admin" },
+        schema: {
+          summary: "Replay an event, as it was or edited",
+          body: Type.Union([ReplayBody, Type.Null()]),
+        },
+      },
+      async (request, reply) => {
+        const { body, caller } = request;
+        const event = await getEvent(request.params.id, caller?.tenantId);
+        refuseErased(event);
+        const payload = findJsonMember(request, "payload");
+        if (payload !== undefined) {
+          refuseOneReceiver(body?.subscription_id);
+          const { eventId, deliveries } = await editedReplays.replay(event, payload, (made) => onEdited(event, made));
+          return reply.code(201).send({ event_id: eventId, replay_of: event.id, delivery_count: deliveries });
+        }
+        const deliveries = await replays.replayEvent(event, body?.subscription_id);
+        return reply.code(202).send({ event_id: event.id, deliveries: deliveries.map(presentDelivery) });
+      },
+    );
+  });
 
   app.delete<{ Params: { id: string }; Querystring: Static<typeof EraseQuery> }>(
     "/api/v1/events/:id/body",
@@ -114,4 +141,13 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
     if (event === undefined) throw new PosthornError("not_found", `There is no event ${id}.`);
     return event;
   }
+}
+
+function refuseOneReceiver(subscriptionId: string | undefined): void {
+  if (subscriptionId === undefined) return;
+  throw new PosthornError(
+    "invalid_field",
+    "An edited event goes to every subscription that wants it. Leave subscription_id out, or send the event as it was.",
+    { field: "subscription_id" },
+  );
 }

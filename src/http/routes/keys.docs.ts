@@ -50,7 +50,7 @@ export const KEY_DOCS: AreaDocs = {
         "A key that is bound to a tenant makes keys of that tenant; one that ends makes none that lives longer. " +
         "A tenant has at most `limits.max_keys_per_tenant` live keys.",
       request,
-      answer: { example: { ...KEY, key: "phk_H6YC8sgpxmyWepwJL2kfRkjtvxRf0f5c2lBldEbabdg" } },
+      answer: { example: { ...KEY, key: EXAMPLE.keyInClear } },
       otherAnswers: [
         {
           status: 200,

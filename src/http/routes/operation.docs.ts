@@ -38,7 +38,7 @@ const Moment = nullable(Type.With(Time, { examples: [EXAMPLE.time] }));
 const Health = oneOf(["ok", "error"]);
 const LastError = textOrNull();
 
-const GatewayStatus = named(
+export const GatewayStatus = named(
   "Status",
   closed({
     mode: Mode,
@@ -48,6 +48,12 @@ const GatewayStatus = named(
     }),
     last_error: LastError,
     health: Health,
+    oldest_open_s: nullable(
+      Type.Integer({
+        minimum: 0,
+        description: "Seconds for which the oldest open delivery has waited; null without one",
+      }),
+    ),
     active_alerts: Type.Integer({ minimum: 0, description: "`GET /api/v1/alerts` says which" }),
     targets: Type.Array(
       closed({

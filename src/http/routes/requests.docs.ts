@@ -62,6 +62,16 @@ export const REQUEST_DOCS: AreaDocs = {
         },
       },
     },
+    "GET /api/v1/requests": {
+      query: { source: EXAMPLE.source, limit: 20 },
+      answer: {
+        ...page(Request, "Those that were refused or ignored, the newest first"),
+        example: {
+          data: [{ ...REFUSED, id: EXAMPLE.refusedRequest, outcome: "rejected", cause: "unreadable_body" }],
+          next_cursor: null,
+        },
+      },
+    },
     "POST /api/v1/requests/:id/replay": {
       description:
         "After a repair of the configuration. Who it is from is not asked again; all else is done with its stored " +

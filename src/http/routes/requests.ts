@@ -8,6 +8,7 @@ import { REQUEST_OUTCOMES } from "../../store/port/event-log.ts";
 import type { StoredRequest } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
 import { presentListedRequest, presentRequest } from "../present/request.ts";
+import { EventQuery, readTimes } from "./event-query.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
 const ListQuery = Type.Object(
@@ -15,6 +16,17 @@ const ListQuery = Type.Object(
     ...PageQuery,
     outcome: Type.Optional(Type.Union(REQUEST_OUTCOMES.map((outcome) => Type.Literal(outcome)))),
     cause: Type.Optional(Type.String({ maxLength: 64, description: "`bad_signature`, `filtered`, …" })),
+  },
+  { additionalProperties: false },
+);
+
+const AllQuery = Type.Object(
+  {
+    ...ListQuery.properties,
+    source: EventQuery.source,
+    tenant_id: EventQuery.tenant_id,
+    since: EventQuery.since,
+    until: EventQuery.until,
   },
   { additionalProperties: false },
 );
@@ -50,6 +62,20 @@ export function addRequestRoutes(app: FastifyInstance, options: RequestRoutesOpt
       const filter = { source: params.name, tenantId: caller?.tenantId, outcome, cause };
       const page = await store.reads.listRequests(filter, pageOf(query));
       return presentPage(page, presentListedRequest);
+    },
+  );
+
+  app.get<{ Querystring: Static<typeof AllQuery> }>(
+    "/api/v1/requests",
+    {
+      config: { scope: "read" },
+      schema: { summary: "List the requests that were refused or ignored, of all sources", querystring: AllQuery },
+    },
+    async ({ query, caller }) => {
+      const { source, outcome, cause } = query;
+      const { since, until } = readTimes(query);
+      const filter = { source, tenantId: caller?.tenantId ?? query.tenant_id, outcome, cause, since, until };
+      return presentPage(await store.reads.listRequests(filter, pageOf(query)), presentListedRequest);
     },
   );
 

@@ -1,5 +1,6 @@
 import { Type, type TSchema } from "typebox";
 import { LATENCY_ERROR } from "../../domain/latency-histogram.ts";
+import { WINDOWS, type WindowName } from "../../operate/statistics.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import {
   Count,
@@ -8,6 +9,7 @@ import {
   count,
   named,
   nullable,
+  oneOf,
   text,
   type AnswerDocs,
   type AreaDocs,
@@ -35,12 +37,23 @@ const figures = {
   latency_p99_ms: nullable(Type.Number({ minimum: 0, examples: [198.6] })),
 };
 
+const BucketS = Type.Integer({ description: "Seconds that each of the series stands for", examples: [60] });
+const taken = {
+  event_count: nullable(
+    Type.Integer({
+      minimum: 0,
+      description: "Events that were accepted; null for one tenant or subscription",
+      examples: [100],
+    }),
+  ),
+};
+
 const Window = named(
   "StatisticsWindow",
   closed(
     {
       ...figures,
-      bucket_s: Type.Integer({ description: "Seconds that each of the series stands for", examples: [60] }),
+      bucket_s: BucketS,
       series: Type.Array(closed({ at: Time, ...figures }), { description: "The latest last" }),
     },
     "What attempts came to",
@@ -55,6 +68,39 @@ const windows = {
     examples: [LATENCY_ERROR],
   }),
 };
+
+export const StatisticsSeries = named(
+  "StatisticsSeries",
+  closed({
+    window: oneOf(Object.keys(WINDOWS) as WindowName[]),
+    ...figures,
+    ...taken,
+    bucket_s: BucketS,
+    series: Type.Array(closed({ at: Time, ...figures, ...taken }), { description: "The latest last" }),
+  }),
+);
+
+export const GatewayStatistics = named(
+  "Statistics",
+  closed({
+    tenant_id: nullable(text(EXAMPLE.tenant, "Null: of all tenants")),
+    events: closed({ accepted: count(100), unmatched: count(1), duplicates: Count }),
+    deliveries: closed({
+      created: count(99),
+      open: Count,
+      delivered: count(98),
+      dead: count(1),
+      cancelled: Count,
+      dead_letters: Type.Integer({
+        minimum: 0,
+        description: "Dead now; `dead` counts those that were replayed since too",
+      }),
+    }),
+    attempts: closed({ total: count(100), succeeded: count(99), failed: count(1) }),
+    subscriptions: closed({ active: count(1), inactive: Count, suspended: Count }),
+    ...windows,
+  }),
+);
 
 /** An example of it, with a day by hour. */
 function describe(description: string, schema: TSchema, more: object = {}): AnswerDocs {
@@ -77,27 +123,15 @@ export const STATISTICS_DOCS: AreaDocs = {
         { delivery_count: 100, success_count: 99, failure_count: 1, last_delivery: EXAMPLE.time, dead_count: 1 },
       ),
     },
+    "GET /api/v1/stats/series": {
+      query: { window: "last_15m" },
+      answer: {
+        description: "By minute up to an hour, by hour beyond it",
+        schema: StatisticsSeries,
+      },
+    },
     "GET /api/v1/stats": {
-      answer: describe(
-        "Of the key's tenant, of the one that is asked for, or of all",
-        named(
-          "Statistics",
-          closed({
-            tenant_id: nullable(text(EXAMPLE.tenant, "Null: of all tenants")),
-            events: closed({ accepted: count(100), unmatched: count(1), duplicates: Count }),
-            deliveries: closed({
-              created: count(99),
-              open: Count,
-              delivered: count(98),
-              dead: count(1),
-              cancelled: Count,
-            }),
-            attempts: closed({ total: count(100), succeeded: count(99), failed: count(1) }),
-            subscriptions: closed({ active: count(1), inactive: Count, suspended: Count }),
-            ...windows,
-          }),
-        ),
-      ),
+      answer: describe("Of the key's tenant, of the one that is asked for, or of all", GatewayStatistics),
     },
   },
 };

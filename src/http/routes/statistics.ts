@@ -1,9 +1,10 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { LATENCY_ERROR } from "../../domain/latency-histogram.ts";
+import { oneOf } from "../../domain/shape.ts";
 import { SUBSCRIPTION_STATUSES } from "../../domain/subscription.ts";
-import { WHOLE_GATEWAY } from "../../operate/attempt-collector.ts";
-import type { Statistics } from "../../operate/statistics.ts";
+import { EVENTS_TAKEN, WHOLE_GATEWAY } from "../../operate/attempt-collector.ts";
+import { WINDOWS, type Statistics, type WindowName } from "../../operate/statistics.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import type { Store } from "../../store/store.ts";
 import { presentCounters, presentWindow, sumOf, total } from "../present/statistics.ts";
@@ -14,8 +15,17 @@ const GatewayQuery = Type.Object(
   { additionalProperties: false },
 );
 
+const SeriesQuery = Type.Object(
+  {
+    ...GatewayQuery.properties,
+    window: Type.Optional(oneOf(Object.keys(WINDOWS) as WindowName[], { default: "last_1h" })),
+    subscription_id: Type.Optional(Type.String({ maxLength: 128, description: "Only of this subscription" })),
+  },
+  { additionalProperties: false },
+);
+
 export interface StatisticsRoutesOptions {
-  statistics: Pick<Statistics, "describe">;
+  statistics: Pick<Statistics, "describe" | "describeWindow">;
   subscriptions: Subscriptions;
   store: Pick<Store, "reads">;
 }
@@ -46,6 +56,25 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
     },
   );
 
+  app.get<{ Querystring: Static<typeof SeriesQuery> }>(
+    "/api/v1/stats/series",
+    {
+      config: { scope: "read" },
+      schema: { summary: "Show what came in and went out over time", querystring: SeriesQuery },
+    },
+    async ({ query, caller }) => {
+      const { window = "last_1h", subscription_id: id } = query;
+      const tenantId = caller?.tenantId ?? query.tenant_id;
+      const isWhole = tenantId === undefined && id === undefined;
+      const one = id === undefined ? undefined : subscriptions.getById(id, tenantId).seq;
+      const seqs = one === undefined ? subscriptions.list(tenantId).map(({ seq }) => seq) : [one];
+      const shown = presentWindow(await statistics.describeWindow(window, isWhole ? [WHOLE_GATEWAY] : seqs));
+      const taken = isWhole ? await statistics.describeWindow(window, [EVENTS_TAKEN]) : undefined;
+      const series = shown.series.map((point, n) => ({ ...point, event_count: taken?.series[n]?.attempts ?? null }));
+      return { window, ...shown, event_count: taken?.attempts ?? null, series };
+    },
+  );
+
   app.get<{ Querystring: Static<typeof GatewayQuery> }>(
     "/api/v1/stats",
     {
@@ -72,6 +101,7 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
           delivered: sum.delivered,
           dead: sum.dead,
           cancelled: sum.cancelled,
+          dead_letters: sum.deadLetters,
         },
         attempts: { total: sum.attempts, succeeded: sum.attempts - sum.failures, failed: sum.failures },
         subscriptions: Object.fromEntries(

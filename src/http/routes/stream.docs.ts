@@ -13,17 +13,12 @@ import {
   type AreaDocs,
 } from "../openapi/operation-docs.ts";
 import { Delivery } from "./deliveries.docs.ts";
-import { Event, Payload } from "./events.docs.ts";
+import { Event, EventRequest, Payload } from "./events.docs.ts";
 
-const EventFrame = named(
+export const EventFrame = named(
   "StreamEvent",
   extended(Event, {
-    request: Type.Optional(
-      closed(
-        { method: Type.String(), path: Type.String(), query: Type.String() },
-        "With `body`: of a received webhook",
-      ),
-    ),
+    request: EventRequest,
     ...Payload,
     payload_omitted: Type.Optional(
       Type.Boolean({ description: "With `body`: it is larger than 256 KiB; read the event for it" }),
@@ -31,7 +26,7 @@ const EventFrame = named(
   }),
 );
 
-const AttemptFrame = named(
+export const AttemptFrame = named(
   "StreamAttempt",
   extended(Delivery, {
     source: text("api", "Of the event"),

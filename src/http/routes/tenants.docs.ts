@@ -11,9 +11,11 @@ import {
   count,
   named,
   nullable,
+  oneOf,
   text,
   type AreaDocs,
 } from "../openapi/operation-docs.ts";
+import { PORTAL_ACCESS } from "../session/portal-links.ts";
 import { resourceDocs } from "../openapi/resource-docs.ts";
 import { exampleOf, shownFields } from "../openapi/shown.ts";
 
@@ -72,6 +74,15 @@ const Erasure = named(
     "How far the erasure of a tenant is; it survives restarts",
   ),
 );
+export const PortalLink = named(
+  "PortalLink",
+  closed({
+    url: text("https://hooks.example.com/portal#token=php_…"),
+    tenant_id: text(EXAMPLE.tenant),
+    access: oneOf(PORTAL_ACCESS),
+    expires_at: Time,
+  }),
+);
 const erasure = { schema: Erasure, example: exampleOf(Erasure) };
 
 export const TENANT_DOCS: AreaDocs = {
@@ -107,6 +118,15 @@ export const TENANT_DOCS: AreaDocs = {
       request: { confirm: EXAMPLE.emptyTenant },
       answer: { ...erasure, status: 202, description: "The job, which goes on by itself" },
       errors: ["conflict", "confirmation_required", "managed_by_config"],
+    },
+    "POST /api/v1/tenants/:id/portal-link": {
+      description:
+        "Whoever opens the link sees this tenant and no other: its events, subscriptions, deliveries and the catalogue. " +
+        "It works until it expires, or until the key that made it is revoked. Sites of `portal.frame_origins` may show " +
+        "the page in a frame.",
+      params: { id: EXAMPLE.tenant },
+      request: { access: "manage", expires_in_s: 3600 },
+      answer: { status: 201, description: "The link; its token is shown only here", schema: PortalLink },
     },
     "GET /api/v1/tenants/:id/erase": {
       params: { id: EXAMPLE.erasedTenant },

@@ -1,7 +1,6 @@
-import { readKeptRequest } from "../../domain/kept-request.ts";
 import type { LoggedAttempt, LoggedEvent, LogPage, LogPosition } from "../../store/port/log-reads.ts";
 import type { StoredDelivery } from "../../store/port/reads.ts";
-import { oneLine, presentBody, presentBytes, presentEvent } from "../present/event.ts";
+import { oneLine, presentBody, presentBytes, presentEvent, presentEventRequest } from "../present/event.ts";
 import { isoTime } from "../present/time.ts";
 import { writeFrame, type FrameIds, type FrameType } from "./frames.ts";
 
@@ -71,8 +70,7 @@ function fromEvent(event: LoggedEvent, position: LogPosition, { ids }: EntryOpti
 function writeEvent(event: LoggedEvent, form: BodyForm): string {
   const shown = presentEvent(event);
   if (form === "none") return JSON.stringify(shown);
-  const { method, path, query } = event.request === undefined ? {} : readKeptRequest(event.request);
-  const json = JSON.stringify({ ...shown, ...(method !== undefined && { request: { method, path, query } }) });
+  const json = JSON.stringify({ ...shown, request: presentEventRequest(event) });
   return `${json.slice(0, -1)},${writeBody(event, form)}}`;
 }
 

@@ -15,7 +15,18 @@ export interface Erasures {
   stepErasure(tenantId: string, maxRows: number): Promise<ErasureStep>;
 }
 
-export const ERASURE_STAGES = ["records", "events", "requests", "ids", "forms", "versions", "names", "rest", "audit", "done"] as const;
+export const ERASURE_STAGES = [
+  "records",
+  "events",
+  "requests",
+  "ids",
+  "forms",
+  "versions",
+  "names",
+  "rest",
+  "audit",
+  "done",
+] as const;
 export type ErasureStage = (typeof ERASURE_STAGES)[number];
 
 export interface ErasureRow {

@@ -102,6 +102,8 @@ export interface EventFilter {
   labels?: readonly EventLabel[] | undefined;
   /** Somewhere in the body, large letters and small ones being the same. */
   text?: string | undefined;
+  /** JSON of a condition on the body, as `event_filter` of a subscription has it under `data`. */
+  data?: string | undefined;
 }
 
 export interface LoadedEvent extends EventSummary {
@@ -182,6 +184,9 @@ export interface RequestFilter {
   tenantId?: string | undefined;
   outcome?: RequestOutcome | undefined;
   cause?: string | undefined;
+  /** When it came, from the first on and before the second; in unix milliseconds. */
+  since?: number | undefined;
+  until?: number | undefined;
 }
 
 export interface Counters {

@@ -2,7 +2,16 @@ import { STATE } from "../../domain/delivery.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { DeliveryKey } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
-import { MAX_BYTES, PAGE_ROWS, scan, walkOn, type Scanned, type WalkPlace, type Walked, type WalkedRow } from "./erasure-walk.ts";
+import {
+  MAX_BYTES,
+  PAGE_ROWS,
+  scan,
+  walkOn,
+  type Scanned,
+  type WalkPlace,
+  type Walked,
+  type WalkedRow,
+} from "./erasure-walk.ts";
 import type { RemovedEvent } from "./event-removal.ts";
 import type { DeletedEvent } from "./known-ids.ts";
 import type { DeliveryRow, Moves } from "./move.ts";

@@ -26,13 +26,16 @@ export function createRequestReads(prepare: Prepare, findEvent: FindEvent) {
   }
 
   return {
-    listRequests({ source, tenantId, outcome, cause }: RequestFilter, page: Page): PageOf<StoredRequest> {
+    listRequests(filter: RequestFilter, page: Page): PageOf<StoredRequest> {
+      const { source, tenantId, outcome, cause, since, until } = filter;
       const where = conditions([
         ["r.seq < ?", page.cursor === undefined ? undefined : parseCursor(page.cursor, 1)[0]],
         ["r.source = ?", source],
         ["r.tenant_id = ?", tenantId],
         ["r.outcome = ?", outcome === undefined ? undefined : REQUEST_OUTCOMES.indexOf(outcome)],
         ["r.cause = ?", cause],
+        ["r.received_at >= ?", since],
+        ["r.received_at < ?", until],
       ]);
       const sql = `select * from requests r ${where.sql} order by r.seq desc limit ?`;
       const { shown, nextCursor } = readPage(prepare(sql), where.values, page, (row: RequestSql) => String(row.seq));

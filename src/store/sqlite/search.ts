@@ -1,5 +1,6 @@
 import { deriveEventStatus } from "../../domain/delivery.ts";
 import { createTextMatch, hasLabels, MAX_SEARCHED_BODY_BYTES } from "../../domain/event-search.ts";
+import { matchFilter, parseFilter } from "../../domain/filter.ts";
 import { matchesPattern, parsePattern } from "../../domain/pattern.ts";
 import type { EventFilter, EventPage, SearchPage, StoredEvent } from "../port/reads.ts";
 import type { Statement } from "./connection.ts";
@@ -69,6 +70,7 @@ export function searchEvents(
   const bottom = low ?? 0;
   const skips = createSkips(prepare, filter);
   const isExact = skips.some((one) => one.isExact);
+  const readsBodies = needsBodies(filter);
   const fits = createCheck(options, filter);
   const read = createReader(prepare, filter);
 
@@ -100,11 +102,11 @@ export function searchEvents(
   while (at > bottom) {
     if (!skipOn()) return end(at);
     if (at <= bottom) break;
-    const step = isExact ? 1 : filter.text === undefined ? EVENTS_AT_ONCE : BODIES_AT_ONCE;
+    const step = isExact ? 1 : readsBodies ? BODIES_AT_ONCE : EVENTS_AT_ONCE;
     const from = Math.max(bottom, at - step, blockOf(at - 1) * BLOCK_EVENTS);
     const wanted = limit + 1 - rows.length;
     const found = read(from, at, wanted);
-    work += (at - from) * (filter.text === undefined ? 1 : WORK_OF_BODY);
+    work += (at - from) * (readsBodies ? WORK_OF_BODY : 1);
     for (const row of found) {
       at = row.seq;
       const verdict = fits(row);
@@ -149,22 +151,41 @@ function createReader(prepare: SearchOptions["prepare"], filter: EventFilter) {
     unmatched === undefined ? null : Number(unmatched),
   ];
   const needsDetails = filter.labels === undefined ? 0 : 1;
-  const needsBody = filter.text === undefined ? 0 : 1;
+  const needsBody = needsBodies(filter) ? 1 : 0;
   return (from: number, to: number, limit: number) =>
     statement.all(from, to, ...values, limit, needsDetails, needsBody) as unknown as ReadRow[];
 }
 
-/** What the columns cannot tell; the text last, because it costs most. */
+function needsBodies({ text, data }: EventFilter): boolean {
+  return text !== undefined || data !== undefined;
+}
+
+/** What the columns cannot tell; the body last, because it costs most. */
 function createCheck({ loadBody }: SearchOptions, filter: EventFilter): (row: ReadRow) => "fits" | "no" | "too large" {
-  const { labels, text } = filter;
+  const { labels, text, data } = filter;
   const pattern = filter.typePattern === undefined ? undefined : parsePattern(filter.typePattern);
   const hasText = text === undefined ? undefined : createTextMatch(text);
+  const hasData = data === undefined ? undefined : createDataMatch(data);
   return ({ seq, type, details, size, body }) => {
     if (pattern !== undefined && !matchesPattern(pattern, type)) return "no";
     if (labels !== undefined && !hasLabels(details ?? undefined, labels)) return "no";
-    if (hasText === undefined) return "fits";
+    if (hasText === undefined && hasData === undefined) return "fits";
     if (size > MAX_SEARCHED_BODY_BYTES) return "too large";
     const bytes = body ?? loadBody(seq);
-    return bytes !== undefined && hasText(bytes) ? "fits" : "no";
+    if (bytes === undefined || hasText?.(bytes) === false) return "no";
+    return hasData?.(bytes) === false ? "no" : "fits";
+  };
+}
+
+/** What is no JSON has no members. */
+function createDataMatch(condition: string): (bytes: Uint8Array) => boolean {
+  const filter = parseFilter(`{"data":${condition}}`);
+  return (bytes) => {
+    try {
+      const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8");
+      return matchFilter(filter, { data: JSON.parse(text) as unknown });
+    } catch {
+      return false;
+    }
   };
 }

@@ -21,6 +21,8 @@ function open(trustedProxies: readonly string[] = []) {
         return key === RIGHT ? CALLER : key.startsWith("later") ? Promise.resolve(undefined) : undefined;
       },
     },
+    sessions: { find: () => undefined },
+    portalLinks: { find: () => undefined },
     clientAddress: createClientAddress(trustedProxies),
     isExempt: createExemption(trustedProxies),
     clock: createVirtualClock(time),

@@ -26,6 +26,7 @@ function open(options: { result?: IngestResult; meter?: Meter } = {}) {
     governor: { noteAccepted: () => told.push("governor") },
     work,
     metrics: { countEvent: (kind) => told.push(`counted ${kind}`) },
+    statistics: { noteEvent: () => undefined },
     disk: { noteFull: () => told.push("disk full") },
   });
   const done = ({ kind }: IngestResult) => told.push(`done ${kind}, ${work.unwrittenEvents} unwritten`);

@@ -82,7 +82,9 @@ export function createPermissions({ client, clock, userAgent, origin }: Permissi
         asked.validUntil = problem === undefined ? clock.now() + VALID_MS : 0;
         const answeredAt = clock.wall();
         asked.handshake =
-          problem === undefined ? { status: "accepted", answeredAt } : { status: "refused", answeredAt, error: problem };
+          problem === undefined
+            ? { status: "accepted", answeredAt }
+            : { status: "refused", answeredAt, error: problem };
         for (const one of waiting) one(problem);
       });
     },

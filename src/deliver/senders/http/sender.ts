@@ -113,7 +113,11 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
     });
   }
 
-  function askPermission(subscription: Subscription, source: string, done: (refusal: string | undefined) => void): void {
+  function askPermission(
+    subscription: Subscription,
+    source: string,
+    done: (refusal: string | undefined) => void,
+  ): void {
     const { destination, originHeaders, auth } = prepare(subscription);
     permissions.ask(subscription, { url: expandUrl(destination.url, source), originHeaders, terms: auth.terms }, done);
   }

@@ -1,0 +1,75 @@
+import { findPortalToken } from "../session/portal-token.ts";
+import type { Problem } from "./types.ts";
+
+/** What the gateway said no with, or that it could not be reached. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor({ status, code, detail }: Pick<Problem, "status" | "code" | "detail">) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+  }
+
+  get isSignedOut(): boolean {
+    return this.status === 401;
+  }
+
+  get isUnreachable(): boolean {
+    return this.status === 0;
+  }
+}
+
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface RequestOptions {
+  query?: Query | undefined;
+  body?: unknown;
+  headers?: Readonly<Record<string, string>> | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+function pathWith(path: string, query: Query = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+  if (given.length === 0) return path;
+  return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
+}
+
+/** Rejects with an `ApiError` unless the answer is 2xx. A string is sent as the JSON that it is. */
+export async function request(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
+  const { query, body, signal } = options;
+  const token = findPortalToken();
+  const headers = new Headers(options.headers);
+  if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+  if (body !== undefined) headers.set("content-type", "application/json");
+  const response = await fetch(pathWith(path, query), {
+    method,
+    headers,
+    credentials: token === undefined ? "same-origin" : "omit",
+    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    ...(signal !== undefined && { signal }),
+  }).catch((error: unknown) => {
+    if (signal?.aborted === true) throw error;
+    throw new ApiError({ status: 0, code: "unreachable", detail: "The gateway cannot be reached." });
+  });
+  if (response.ok) return response;
+  throw await readError(response);
+}
+
+export async function getJson<Answer>(path: string, query?: Query, signal?: AbortSignal): Promise<Answer> {
+  return (await request("GET", path, { query, signal })).json() as Promise<Answer>;
+}
+
+export async function sendJson<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+  const response = await request(method, path, { body });
+  const text = await response.text();
+  return (text === "" ? undefined : JSON.parse(text)) as Answer;
+}
+
+async function readError(response: Response): Promise<ApiError> {
+  const { status, statusText } = response;
+  const problem = (await response.json().catch(() => ({}))) as Partial<Problem>;
+  const { code = "unknown", detail = `The gateway answered ${status} ${statusText}.` } = problem;
+  return new ApiError({ status, code, detail });
+}

@@ -1,0 +1,91 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { getJson, request } from "./client.ts";
+import { memberText } from "../json/member-text.ts";
+import type {
+  Alert,
+  DeliveryWithAttempts,
+  EventPage,
+  EventWithDeliveries,
+  Page,
+  Session,
+  Statistics,
+  StatisticsSeries,
+  StatisticsWindow,
+  Status,
+  Subscription,
+} from "./types.ts";
+
+/** How often what changes by itself is asked for again. */
+const OFTEN_MS = 2_000;
+const SOMETIMES_MS = 15_000;
+
+export const sessionQuery = queryOptions({
+  queryKey: ["session"],
+  queryFn: ({ signal }) => getJson<Session>("/api/v1/session", {}, signal),
+  staleTime: Infinity,
+  retry: false,
+});
+
+export const statusQuery = queryOptions({
+  queryKey: ["status"],
+  queryFn: ({ signal }) => getJson<Status>("/status", {}, signal),
+  refetchInterval: OFTEN_MS,
+});
+
+export const statisticsQuery = queryOptions({
+  queryKey: ["stats"],
+  queryFn: ({ signal }) => getJson<Statistics>("/api/v1/stats", {}, signal),
+  refetchInterval: OFTEN_MS,
+});
+
+export const seriesQuery = (window: StatisticsWindow) =>
+  queryOptions({
+    queryKey: ["stats", "series", window],
+    queryFn: ({ signal }) => getJson<StatisticsSeries>("/api/v1/stats/series", { window }, signal),
+    refetchInterval: SOMETIMES_MS,
+    placeholderData: (before) => before,
+  });
+
+export const activeAlertsQuery = queryOptions({
+  queryKey: ["alerts", "active"],
+  queryFn: ({ signal }) => getJson<Page<Alert>>("/api/v1/alerts", { status: "active", limit: 20 }, signal),
+  refetchInterval: SOMETIMES_MS,
+});
+
+export const subscriptionsQuery = queryOptions({
+  queryKey: ["subscriptions"],
+  queryFn: ({ signal }) => getJson<Page<Subscription>>("/api/v1/subscriptions", { limit: 500 }, signal),
+  refetchInterval: SOMETIMES_MS,
+});
+
+export type EventFilters = Readonly<Record<string, string | undefined>>;
+
+export const eventsQuery = (filters: EventFilters) =>
+  infiniteQueryOptions({
+    queryKey: ["events", filters],
+    queryFn: ({ pageParam, signal }) =>
+      getJson<EventPage>("/api/v1/events", { ...filters, limit: 100, cursor: pageParam ?? undefined }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next_cursor,
+  });
+
+/** The event, and its payload as the text that it is: numbers beyond 2^53 would not survive as values. */
+export interface LoadedEvent {
+  event: EventWithDeliveries;
+  payloadText: string | undefined;
+}
+
+export const eventQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["event", id],
+    queryFn: async ({ signal }): Promise<LoadedEvent> => {
+      const text = await (await request("GET", `/api/v1/events/${encodeURIComponent(id)}`, { signal })).text();
+      return { event: JSON.parse(text) as EventWithDeliveries, payloadText: memberText(text, "payload") };
+    },
+  });
+
+export const deliveryQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["delivery", id],
+    queryFn: ({ signal }) => getJson<DeliveryWithAttempts>(`/api/v1/deliveries/${id}`, {}, signal),
+  });

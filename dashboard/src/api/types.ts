@@ -1,0 +1,41 @@
+// What the gateway answers, from the schemas that its API reference is made of. The only file that knows where types of the
+// API come from.
+import type { Static } from "typebox";
+import type * as alerts from "../../../src/http/routes/alerts.docs.ts";
+import type * as deliveries from "../../../src/http/routes/deliveries.docs.ts";
+import type * as events from "../../../src/http/routes/events.docs.ts";
+import type * as operation from "../../../src/http/routes/operation.docs.ts";
+import type * as session from "../../../src/http/routes/session.docs.ts";
+import type * as statistics from "../../../src/http/routes/statistics.docs.ts";
+import type * as stream from "../../../src/http/routes/stream.docs.ts";
+import type * as subscriptions from "../../../src/http/routes/subscriptions.docs.ts";
+
+export type Session = Static<typeof session.Session>;
+export type Status = Static<typeof operation.GatewayStatus>;
+export type Statistics = Static<typeof statistics.GatewayStatistics>;
+export type StatisticsSeries = Static<typeof statistics.StatisticsSeries>;
+export type StatisticsWindow = StatisticsSeries["window"];
+export type Event = Static<typeof events.Event>;
+export type EventPage = Static<typeof events.EventPage>;
+export type EventWithDeliveries = Static<typeof events.EventWithDeliveries>;
+export type Delivery = Static<typeof deliveries.Delivery>;
+export type DeliveryWithAttempts = Static<typeof deliveries.DeliveryWithAttempts>;
+export type Attempt = Static<typeof deliveries.Attempt>;
+export type Subscription = Static<typeof subscriptions.Subscription>;
+export type Alert = Static<typeof alerts.Alert>;
+export type StreamEvent = Static<typeof stream.EventFrame>;
+export type StreamAttempt = Static<typeof stream.AttemptFrame>;
+
+export interface Page<Item> {
+  data: Item[];
+  next_cursor: string | null;
+}
+
+/** RFC 9457. */
+export interface Problem {
+  status: number;
+  code: string;
+  title: string;
+  detail: string;
+  field?: string;
+}

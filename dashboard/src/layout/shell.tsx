@@ -1,0 +1,126 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState, type ReactNode } from "react";
+import { Link, useLocation } from "wouter";
+import { sendJson } from "../api/client.ts";
+import { sessionQuery } from "../api/queries.ts";
+import { useSession } from "../session/session.tsx";
+import { Button } from "../ui/button.tsx";
+import { Logo } from "../ui/logo.tsx";
+import { useToast } from "../ui/toasts.tsx";
+import { pagesFor } from "./pages.ts";
+import { Shortcuts } from "./shortcuts.tsx";
+import { applyTheme, readTheme, THEMES, type Theme } from "./theme.ts";
+
+/** Navigation at the side, or above on a small screen; the page beside it. */
+export function Shell({ children }: { children: ReactNode }) {
+  const session = useSession();
+  const pages = pagesFor(session);
+  const [path] = useLocation();
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  useEffect(() => setMenuOpen(false), [path]);
+
+  return (
+    <div className="shell">
+      <a className="skip-link" href="#content">
+        Skip to content
+      </a>
+      <header className="side">
+        <div className="brand">
+          <Logo />
+          <span className="brand-name">{session.portal?.name ?? "Posthorn"}</span>
+          <Button
+            kind="quiet"
+            className="menu-button"
+            aria-expanded={isMenuOpen}
+            aria-controls="menu"
+            onClick={() => setMenuOpen(!isMenuOpen)}
+          >
+            Menu
+          </Button>
+        </div>
+        <div id="menu" className={`menu ${isMenuOpen ? "menu-open" : ""}`}>
+          <nav aria-label="Pages">
+            {pages.map(({ page, label }) => (
+              <Link
+                key={page}
+                href={`/${page}`}
+                className="nav-link"
+                aria-current={path.split("/")[1] === page ? "page" : undefined}
+              >
+                {label}
+              </Link>
+            ))}
+          </nav>
+          <SideFoot />
+        </div>
+      </header>
+      <main id="content" className="content" tabIndex={-1}>
+        {children}
+      </main>
+      <Shortcuts pages={pages} />
+    </div>
+  );
+}
+
+function SideFoot() {
+  const session = useSession();
+  const client = useQueryClient();
+  const toast = useToast();
+  const [theme, setTheme] = useState(readTheme);
+
+  function choose(chosen: Theme): void {
+    applyTheme(chosen);
+    setTheme(chosen);
+  }
+
+  async function signOut(): Promise<void> {
+    try {
+      await sendJson("DELETE", "/api/v1/session");
+      await client.resetQueries({ queryKey: sessionQuery.queryKey });
+    } catch (error) {
+      toast.fail(error);
+    }
+  }
+
+  return (
+    <div className="side-foot">
+      <label className="field-row">
+        <span>Theme</span>
+        <select className="input" value={theme} onChange={({ target }) => choose(target.value as Theme)}>
+          {Object.entries(THEMES).map(([name, label]) => (
+            <option key={name} value={name}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      {session.portal === null && (
+        <>
+          <a className="nav-link" href="/docs">
+            API reference
+          </a>
+          <Button kind="quiet" className="nav-link" onClick={() => void signOut()}>
+            Sign out
+          </Button>
+          <p className="muted small">
+            {session.scopes.join(", ")}
+            {session.tenant_id === null ? "" : ` · ${session.tenant_id}`} · {session.version}
+          </p>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** The head of a page: what it is, and what can be done there. */
+export function PageHead({ title, children }: { title: ReactNode; children?: ReactNode }) {
+  useEffect(() => {
+    if (typeof title === "string") document.title = `${title} · Posthorn`;
+  }, [title]);
+  return (
+    <div className="page-head">
+      <h1>{title}</h1>
+      <div className="page-acts">{children}</div>
+    </div>
+  );
+}

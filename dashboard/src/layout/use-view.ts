@@ -1,0 +1,24 @@
+import { useLocation, useSearch } from "wouter";
+
+/** The URL is the view: what is chosen on a page stands in its query, so that it can be sent to somebody. */
+export function useView(): {
+  get(name: string): string | undefined;
+  set(changes: Readonly<Record<string, string | undefined>>): void;
+  search: string;
+} {
+  const search = useSearch();
+  const [path, navigate] = useLocation();
+  return {
+    search,
+    get: (name) => new URLSearchParams(search).get(name) ?? undefined,
+    set(changes) {
+      const next = new URLSearchParams(search);
+      for (const [name, value] of Object.entries(changes)) {
+        if (value === undefined || value === "") next.delete(name);
+        else next.set(name, value);
+      }
+      const query = next.toString();
+      navigate(query === "" ? path : `${path}?${query}`, { replace: true });
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import { CSPProvider } from "@base-ui/react/csp-provider";
+import { createRoot } from "react-dom/client";
+import { App } from "./app.tsx";
+import { applyTheme, readTheme } from "./layout/theme.ts";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/controls.css";
+import "./styles/layout.css";
+import "./styles/overlays.css";
+import "./styles/data.css";
+
+applyTheme(readTheme());
+// After a rebuild an old page asks for files that are gone: it is loaded again, once.
+addEventListener("vite:preloadError", () => location.reload());
+
+const place = document.getElementById("app");
+if (place !== null) {
+  createRoot(place).render(
+    <CSPProvider disableStyleElements>
+      <App />
+    </CSPProvider>,
+  );
+}

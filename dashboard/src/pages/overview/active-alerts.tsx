@@ -1,0 +1,31 @@
+import { useQuery } from "@tanstack/react-query";
+import { activeAlertsQuery } from "../../api/queries.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Failure } from "../../ui/failure.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
+import { RelativeTime } from "../../ui/time.tsx";
+
+export function ActiveAlerts() {
+  const { data, error } = useQuery(activeAlertsQuery);
+  return (
+    <section className="card" aria-labelledby="alerts-head">
+      <h2 id="alerts-head">Active alerts</h2>
+      {error !== null && <Failure error={error} />}
+      {data === undefined && error === null && <Skeleton />}
+      {data?.data.length === 0 && <p className="muted">None.</p>}
+      <ul className="rows">
+        {data?.data.map((alert) => (
+          <li key={alert.id}>
+            <p className="row-head">
+              <Badge state={alert.severity} />
+              <strong>{alert.summary}</strong>
+            </p>
+            <p className="muted small">
+              {alert.action_required} · <RelativeTime at={alert.fired_at} />
+            </p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

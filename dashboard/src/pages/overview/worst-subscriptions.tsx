@@ -1,0 +1,67 @@
+import { useQuery } from "@tanstack/react-query";
+import { subscriptionsQuery } from "../../api/queries.ts";
+import type { Subscription } from "../../api/types.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Failure } from "../../ui/failure.tsx";
+import { formatCount, formatShare } from "../../ui/numbers.ts";
+import { Skeleton } from "../../ui/skeleton.tsx";
+
+const SHOWN = 5;
+
+export function WorstSubscriptions() {
+  const { data, error } = useQuery(subscriptionsQuery);
+  const worst = data === undefined ? [] : rankWorst(data.data);
+  return (
+    <section className="card" aria-labelledby="worst-head">
+      <h2 id="worst-head">Worst subscriptions</h2>
+      {error !== null && <Failure error={error} />}
+      {data === undefined && error === null && <Skeleton />}
+      {data !== undefined && worst.length === 0 && (
+        <p className="muted">
+          {data.data.length === 0 ? "There are no subscriptions yet." : "None has failed in the last hour."}
+        </p>
+      )}
+      {worst.length > 0 && (
+        <table className="table">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col" className="number">
+                Success, 1 h
+              </th>
+              <th scope="col" className="number">
+                Open
+              </th>
+              <th scope="col" className="number">
+                Dead
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {worst.map(({ id, name, status, stats }) => (
+              <tr key={id}>
+                <td>
+                  {name} {status !== "active" && <Badge state={status} />}
+                </td>
+                <td className="number">{formatShare(stats.success_rate_1h)}</td>
+                <td className="number">{formatCount(stats.open_count)}</td>
+                <td className="number">{formatCount(stats.dead_count)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+/** Those that fail now first, then those with the most that has died or waits. */
+function rankWorst(all: readonly Subscription[]): Subscription[] {
+  const troubled = all.filter(
+    ({ stats, status }) => (stats.success_rate_1h ?? 1) < 1 || stats.dead_count > 0 || status === "suspended",
+  );
+  const weight = ({ stats }: Subscription) => stats.dead_count + stats.open_count;
+  return troubled
+    .sort((a, b) => (a.stats.success_rate_1h ?? 1) - (b.stats.success_rate_1h ?? 1) || weight(b) - weight(a))
+    .slice(0, SHOWN);
+}

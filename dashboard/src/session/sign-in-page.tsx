@@ -1,0 +1,82 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState, type FormEvent } from "react";
+import { sendJson } from "../api/client.ts";
+import { sessionQuery } from "../api/queries.ts";
+import type { Session } from "../api/types.ts";
+import { Button } from "../ui/button.tsx";
+import { Logo } from "../ui/logo.tsx";
+import { takeTokenFromAddress } from "./portal-token.ts";
+
+/** Stays where it is: who signs in again is back where they were. */
+export function SignInPage({ reason }: { reason?: string | undefined }) {
+  const client = useQueryClient();
+  const [error, setError] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  const isAsked = useRef(false);
+
+  async function signIn(by: { key: string } | { token: string }): Promise<void> {
+    setBusy(true);
+    setError(undefined);
+    try {
+      const session = await sendJson<Session>("POST", "/api/v1/session", by);
+      // What somebody else was shown here is not theirs.
+      client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
+      client.setQueryData(sessionQuery.queryKey, session);
+    } catch (failure) {
+      setError((failure as Error).message);
+      setBusy(false);
+      field.current?.focus();
+    }
+  }
+
+  useEffect(() => {
+    if (isAsked.current) return;
+    isAsked.current = true;
+    const token = takeTokenFromAddress();
+    if (token !== undefined) void signIn({ token });
+  });
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    const key = field.current?.value.trim() ?? "";
+    if (key === "") setError("Enter a key. The first one was shown when the gateway first started.");
+    else void signIn({ key });
+  }
+
+  return (
+    <main className="sign-in">
+      <form className="card sign-in-form" onSubmit={submit}>
+        <div className="sign-in-head">
+          <Logo />
+          <h1>Sign in to Posthorn</h1>
+        </div>
+        {reason !== undefined && <p className="muted">{reason}</p>}
+        <label className="field">
+          <span>API key</span>
+          <input
+            ref={field}
+            className="input mono"
+            type="password"
+            name="key"
+            autoComplete="current-password"
+            placeholder="phk_…"
+            aria-invalid={error !== undefined}
+            aria-describedby="sign-in-error"
+            autoFocus
+          />
+        </label>
+        <p id="sign-in-error" className="error-text" role="alert">
+          {error}
+        </p>
+        <Button kind="primary" type="submit" isBusy={isBusy}>
+          Sign in
+        </Button>
+        <p className="muted small">
+          A key with the scope <code>read</code> sees everything and changes nothing. A lost key is replaced with{" "}
+          <code>posthorn keys create --local</code>.
+        </p>
+      </form>
+    </main>
+  );
+}

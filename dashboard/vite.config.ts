@@ -1,0 +1,16 @@
+import { defineConfig } from "vite";
+
+/** Built by scripts/build-dashboard.mjs, which says where to. */
+export default defineConfig({
+  oxc: { jsx: { runtime: "automatic" } },
+  build: {
+    target: "es2022",
+    // A small picture in the page itself would need another policy than that for files.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rolldownOptions: {
+      // Of packages that may run on servers too; here everything is for the browser.
+      onLog: (level, log, report) => log.code === "MODULE_LEVEL_DIRECTIVE" || report(level, log),
+    },
+  },
+});

@@ -1,0 +1,107 @@
+// Makes dist/dashboard/ of dashboard/: what the gateway serves at /. Made when something that it is made of has changed;
+// the new files take the place of the old ones at once, under a gateway that may be running.
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import { withLock } from "./lock.mjs";
+import { run, runScript, ScriptFailure } from "./run.mjs";
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const BUILT = "dist/dashboard";
+/** What it was built from: the hash of these files. */
+const STAMP = `${BUILT}/.stamp`;
+const PACKED = /\.(?:html|js|css|svg)$/;
+
+export function isDashboardBuilt(root = ROOT) {
+  const stamp = join(root, STAMP);
+  if (!existsSync(stamp)) return false;
+  const { hash, shared } = JSON.parse(readFileSync(stamp, "utf8"));
+  return hash === hashOfInputs(root, shared);
+}
+
+/** By a process of its own, which says in its environment what is built. */
+export async function ensureDashboard() {
+  if (isDashboardBuilt()) return;
+  const stdio = ["ignore", "ignore", "inherit"];
+  const exitCode = await run(process.execPath, [fileURLToPath(import.meta.url)], { cwd: ROOT, stdio });
+  if (exitCode !== 0) throw new ScriptFailure(`the dashboard was not built (exit code ${exitCode})`, exitCode);
+}
+
+async function buildAlone(root) {
+  process.env.NODE_ENV = "production";
+  mkdirSync(join(root, "dist"), { recursive: true });
+  await withLock(
+    join(root, "dist/.dashboard-lock"),
+    async () => {
+      if (!isDashboardBuilt(root)) await build(root);
+    },
+    () => process.stderr.write("posthorn: waiting for another process that builds the dashboard …\n"),
+  );
+}
+
+async function build(root) {
+  process.stderr.write("posthorn: building the dashboard …\n");
+  const next = join(root, "dist/.dashboard-next");
+  const former = join(root, "dist/.dashboard-former");
+  const { build: bundle } = await import("vite");
+  const config = join(root, "dashboard/vite.config.ts");
+  const output = await bundle({
+    configFile: config,
+    root: join(root, "dashboard"),
+    logLevel: "warn",
+    build: { outDir: next, emptyOutDir: true },
+  });
+  // Of the server it uses some names and tables, whose changes concern it too.
+  const shared = sharedModules(root, output);
+  const hash = hashOfInputs(root, shared);
+  await pack(next);
+  writeFileSync(join(next, ".stamp"), JSON.stringify({ hash, shared }));
+  rmSync(former, { recursive: true, force: true });
+  if (existsSync(join(root, BUILT))) renameSync(join(root, BUILT), former);
+  renameSync(next, join(root, BUILT));
+  rmSync(former, { recursive: true, force: true });
+}
+
+function sharedModules(root, output) {
+  const src = join(root, "src") + sep;
+  const ids = [output].flat().flatMap(({ output: files }) => files.flatMap((file) => file.moduleIds ?? []));
+  const own = ids.filter((id) => id.startsWith(src)).map((id) => relative(root, id).split(sep).join("/"));
+  return [...new Set(own)].sort();
+}
+
+function hashOfInputs(root, shared) {
+  const hash = createHash("sha256");
+  const files = [
+    ...listFiles(join(root, "dashboard")),
+    ...[...shared, "package-lock.json", "scripts/build-dashboard.mjs"].map((name) => join(root, name)),
+  ];
+  for (const file of files.filter((each) => existsSync(each))) {
+    hash
+      .update(`${relative(root, file)}\0`)
+      .update(readFileSync(file))
+      .update("\0");
+  }
+  return hash.digest("hex");
+}
+
+/** Once, as small as can be: the gateway only hands it out. */
+async function pack(folder) {
+  for (const file of listFiles(folder).filter((name) => PACKED.test(name))) {
+    const content = readFileSync(file);
+    writeFileSync(`${file}.gz`, await promisify(gzip)(content, { level: 9 }));
+    const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
+    writeFileSync(`${file}.br`, await promisify(brotliCompress)(content, { params }));
+  }
+}
+
+function listFiles(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.parentPath.includes(`${sep}node_modules`))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await runScript(() => buildAlone(ROOT));

@@ -1,0 +1,35 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { PosthornError } from "../domain/errors.ts";
+import { findMember, skipSpace } from "../domain/json-members.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The body as it came, on routes with `keepJsonText`. */
+    jsonText: Buffer | undefined;
+  }
+}
+
+const OPEN_BRACE = 0x7b;
+
+/** Keeps the text of JSON bodies beside their values, for routes that hand a part of it on without changing a byte. */
+export function keepJsonText(scope: FastifyInstance): void {
+  scope.decorateRequest("jsonText", undefined);
+  scope.removeContentTypeParser("application/json");
+  scope.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body: Buffer, done) => {
+    request.jsonText = body;
+    try {
+      done(null, JSON.parse(body.toString("utf8")));
+    } catch (error) {
+      done(new PosthornError("unreadable_body", (error as Error).message), undefined);
+    }
+  });
+}
+
+/** The text of a member of the body; undefined where it has none of this name. */
+export function findJsonMember({ jsonText }: FastifyRequest, name: string): Buffer | undefined {
+  if (jsonText === undefined) return undefined;
+  const start = skipSpace(jsonText, 0);
+  if (jsonText[start] !== OPEN_BRACE) return undefined;
+  const span = findMember(jsonText, start, jsonText.length, name);
+  return span && jsonText.subarray(span.start, span.end);
+}

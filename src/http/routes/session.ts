@@ -1,0 +1,100 @@
+import type { FastifyInstance } from "fastify";
+import { Type, type Static } from "typebox";
+import { PosthornError } from "../../domain/errors.ts";
+import type { AuditTrail } from "../../operate/audit-trail.ts";
+import type { Authors } from "../../registry/authors.ts";
+import { allows, type Caller, type Keys } from "../../registry/keys.ts";
+import type { Authenticate } from "../authenticate.ts";
+import type { AnswerOf } from "../openapi/operation-docs.ts";
+import { isoTime } from "../present/time.ts";
+import type { Sessions } from "../session/sessions.ts";
+import type { Session as Described } from "./session.docs.ts";
+
+const SignIn = Type.Object(
+  {
+    key: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: "An API key with the scope `read`" })),
+    token: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 512, description: "From the link that is printed at the first start" }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export interface SessionRoutesOptions {
+  version: string;
+  sessions: Sessions;
+  authenticate: Authenticate;
+  keys: Pick<Keys, "takeSignIn">;
+  trail: Pick<AuditTrail, "note">;
+  authors: Pick<Authors, "run" | "current">;
+  /** How the page for partners looks. */
+  theme: PortalTheme;
+}
+
+export interface PortalTheme {
+  name: string;
+  accent?: string | undefined;
+}
+
+export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOptions): void {
+  const { version, sessions, authenticate, keys, trail, authors, theme } = options;
+
+  function present(caller: Caller, expiresAt: number | undefined): AnswerOf<typeof Described> {
+    return {
+      key_id: caller.keyId,
+      scopes: caller.scopes,
+      tenant_id: caller.tenantId ?? null,
+      version,
+      expires_at: isoTime(expiresAt) ?? null,
+      portal: caller.isPartner === true ? { name: theme.name, accent: theme.accent ?? null } : null,
+    };
+  }
+
+  app.post<{ Body: Static<typeof SignIn> }>(
+    "/api/v1/session",
+    { schema: { summary: "Create a session of the dashboard", body: SignIn } },
+    async (request, reply) => {
+      const { key, token } = request.body;
+      if ((key === undefined) === (token === undefined)) {
+        throw new PosthornError("invalid_field", "Send either key or token.", { field: "key" });
+      }
+      sessions.refuseOtherOrigin(request.raw);
+      const caller = token === undefined ? await authenticate(request.raw, key) : await keys.takeSignIn(token);
+      if (caller === undefined || caller.isPartner === true) {
+        throw new PosthornError(
+          "unauthorized",
+          token === undefined
+            ? "This key is not known, or it is expired or revoked."
+            : "This link was used before, or its time is over. Sign in with a key.",
+        );
+      }
+      if (!allows(caller, "read")) {
+        throw new PosthornError("forbidden", "This key lacks the scope read, which the dashboard needs.");
+      }
+      const { cookie, expiresAt } = sessions.open(request.raw, caller);
+      await authors.run({ ...authors.current(), actor: `key:${caller.keyId}` }, () =>
+        trail.note({ act: "session.create", kind: "key", id: caller.keyId, tenantId: caller.tenantId }),
+      );
+      return reply.header("set-cookie", cookie).code(201).send(present(caller, expiresAt));
+    },
+  );
+
+  app.get(
+    "/api/v1/session",
+    { config: { scope: "read" }, schema: { summary: "Show who is signed in, and what they may do" } },
+    async (request, reply) => {
+      const caller = request.caller as Caller;
+      const session = request.headers.authorization === undefined ? sessions.find(request.raw) : undefined;
+      if (session === undefined || !sessions.isOld(session)) {
+        return present(caller, session?.expiresAt ?? caller.expiresAt);
+      }
+      const { cookie, expiresAt } = sessions.open(request.raw, session.caller);
+      return reply.header("set-cookie", cookie).send(present(caller, expiresAt));
+    },
+  );
+
+  app.delete("/api/v1/session", { schema: { summary: "End the session of the dashboard" } }, async (request, reply) => {
+    sessions.refuseOtherOrigin(request.raw);
+    return reply.header("set-cookie", sessions.close(request.raw)).code(204).send();
+  });
+}

@@ -1,0 +1,53 @@
+import type { IncomingMessage } from "node:http";
+import { PosthornError } from "../../domain/errors.ts";
+import { isLoopbackHost } from "../../domain/ip-address.ts";
+import { parseUrl } from "../../domain/parse-url.ts";
+
+/** The cookie that a browser keeps a session in, by how it reaches the gateway. */
+export interface SessionCookies {
+  read(request: IncomingMessage): string | undefined;
+  /** The value of `Set-Cookie`. Throws `insecure_sign_in` where the cookie could be read on its way. */
+  write(request: IncomingMessage, value: string, maxAgeS: number): string;
+  clear(request: IncomingMessage): string;
+}
+
+/** Browsers take it over https only, for this host and all of its paths. */
+const SECURE_NAME = "__Host-posthorn";
+const ATTRIBUTES = "Path=/; HttpOnly; SameSite=Strict";
+
+export function createSessionCookies(publicUrl: (request: IncomingMessage) => string): SessionCookies {
+  /** Undefined: over plain http from another machine. */
+  function formOf(request: IncomingMessage): { name: string; attributes: string } | undefined {
+    const url = parseUrl(publicUrl(request));
+    if (url?.protocol === "https:") return { name: SECURE_NAME, attributes: `${ATTRIBUTES}; Secure` };
+    if (url === undefined || !isLoopbackHost(url.hostname)) return undefined;
+    // Cookies of one host are the same for all of its ports, and there may be two gateways on this machine.
+    return { name: `posthorn-${request.socket.localPort ?? 0}`, attributes: ATTRIBUTES };
+  }
+
+  return {
+    read(request) {
+      const { cookie } = request.headers;
+      if (cookie === undefined) return undefined;
+      const name = formOf(request)?.name;
+      if (name === undefined) return undefined;
+      const found = cookie.split(";").find((one) => one.trimStart().startsWith(`${name}=`));
+      return found?.slice(found.indexOf("=") + 1).trim();
+    },
+    write(request, value, maxAgeS) {
+      const form = formOf(request);
+      if (form === undefined) {
+        throw new PosthornError(
+          "insecure_sign_in",
+          "Signing in over plain http works only on the gateway's own machine. Use https and set POSTHORN_PUBLIC_URL, " +
+            "or reach it through a tunnel such as `ssh -L 8080:127.0.0.1:8080 HOST`.",
+        );
+      }
+      return `${form.name}=${value}; ${form.attributes}; Max-Age=${maxAgeS}`;
+    },
+    clear(request) {
+      const { name, attributes } = formOf(request) ?? { name: SECURE_NAME, attributes: `${ATTRIBUTES}; Secure` };
+      return `${name}=; ${attributes}; Max-Age=0`;
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { Scope } from "../../registry/api-key.ts";
+import type { Caller, Keys } from "../../registry/keys.ts";
+import type { SecretBox } from "../../registry/secret-box.ts";
+
+/**
+ * What somebody holds in place of a key: the key's id and an end, sealed under the master key. Nothing of it is stored,
+ * so it outlives a restart; the key is looked up each time, so it ends with the key.
+ */
+export interface Passes {
+  /** Undefined when the key is gone by now. */
+  make(caller: Caller, terms: PassTerms): string | undefined;
+  find(pass: string): { caller: Caller; expiresAt: number } | undefined;
+}
+
+export interface PassTerms {
+  expiresAt: number;
+  /** For a partner: of this tenant, with no more than these scopes. */
+  partner?: { tenantId: string; scopes: readonly Scope[] } | undefined;
+}
+
+export interface PassesOptions {
+  /** What they are for: a pass of one use is none of another. */
+  use: "session" | "portal";
+  secretBox: Pick<SecretBox, "seal" | "open">;
+  keys: Pick<Keys, "findHolder">;
+  clock: Pick<Clock, "wall">;
+}
+
+interface Sealed extends PassTerms {
+  keyId: string;
+  mark: string;
+}
+
+/** Longer texts are nothing that was made here. */
+const MAX_LENGTH = 2048;
+
+export function createPasses({ use, secretBox, keys, clock }: PassesOptions): Passes {
+  function open(pass: string): Sealed | undefined {
+    if (pass.length > MAX_LENGTH) return undefined;
+    try {
+      return JSON.parse(secretBox.open(Buffer.from(pass, "base64url"), use)) as Sealed;
+    } catch {
+      return undefined;
+    }
+  }
+
+  return {
+    make({ keyId }, { expiresAt, partner }) {
+      const holder = keys.findHolder(keyId);
+      if (holder === undefined) return undefined;
+      const sealed: Sealed = { keyId, mark: holder.mark, expiresAt, partner };
+      return Buffer.from(secretBox.seal(JSON.stringify(sealed), use)).toString("base64url");
+    },
+    find(pass) {
+      const sealed = open(pass);
+      if (sealed === undefined || sealed.expiresAt <= clock.wall()) return undefined;
+      const holder = keys.findHolder(sealed.keyId);
+      if (holder === undefined || holder.mark !== sealed.mark) return undefined;
+      const { expiresAt, partner } = sealed;
+      const caller =
+        partner === undefined ? holder.caller : { keyId: sealed.keyId, ...partner, expiresAt, isPartner: true };
+      return { caller, expiresAt };
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../../domain/clock.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import type { Caller } from "../../registry/keys.ts";
+import { createSessionCookies } from "./cookies.ts";
+import type { Passes } from "./passes.ts";
+import { refuseOtherOrigin, requireOwnOrigin } from "./same-origin.ts";
+
+/** People who are signed in to the dashboard: by a cookie that stands for their key. */
+export interface Sessions {
+  /** Throws `other_origin` when it would change something and comes from another site. */
+  find(request: IncomingMessage): Session | undefined;
+  /** Who signs in somebody else from another site is refused too. */
+  refuseOtherOrigin(request: IncomingMessage): void;
+  /** A session of its own for the caller. */
+  open(request: IncomingMessage, caller: Caller): { cookie: string; expiresAt: number };
+  /** The cookie that ends it. */
+  close(request: IncomingMessage): string;
+  /** Whether so much of it is over that the browser gets a new one. */
+  isOld(session: Session): boolean;
+}
+
+export interface Session {
+  caller: Caller;
+  expiresAt: number;
+}
+
+export interface SessionsOptions {
+  passes: Passes;
+  publicUrl: (request: IncomingMessage) => string;
+  clock: Pick<Clock, "wall">;
+}
+
+/** Of a session that nobody uses; while the page is open it is renewed. */
+const SESSION_MS = 12 * 3_600_000;
+
+export function createSessions({ passes, publicUrl, clock }: SessionsOptions): Sessions {
+  const cookies = createSessionCookies(publicUrl);
+  return {
+    find(request) {
+      const pass = cookies.read(request);
+      const session = pass === undefined ? undefined : passes.find(pass);
+      if (session !== undefined) requireOwnOrigin(request, publicUrl);
+      return session;
+    },
+    refuseOtherOrigin: (request) => refuseOtherOrigin(request, publicUrl),
+    open(request, caller) {
+      const now = clock.wall();
+      const expiresAt = Math.min(now + SESSION_MS, caller.expiresAt ?? Infinity);
+      const pass = passes.make(caller, { expiresAt });
+      if (pass === undefined) throw new PosthornError("unauthorized", "The key was revoked.");
+      return { cookie: cookies.write(request, pass, Math.floor((expiresAt - now) / 1000)), expiresAt };
+    },
+    close: cookies.clear,
+    isOld: ({ expiresAt, caller }) => expiresAt - clock.wall() < SESSION_MS / 2 && expiresAt !== caller.expiresAt,
+  };
+}

@@ -1,0 +1,93 @@
+import type { Clock } from "../domain/clock.ts";
+import { PosthornError } from "../domain/errors.ts";
+import { readKeptRequest, writeKeptRequest, type KeptRequest } from "../domain/kept-request.ts";
+import { isGatewayEventType } from "../domain/pattern.ts";
+import type { IncomingEvent } from "../route/incoming-event.ts";
+import type { Accept } from "../route/ingest.ts";
+import type { StoredEvent } from "../store/port/reads.ts";
+import type { Masking } from "./masking.ts";
+import type { SchemaChecker } from "./schema/schema-check.ts";
+import { checkJsonText } from "./text/json-text.ts";
+
+/** An event is a fact and stays as it is: what was edited goes out as a new one, which names it. */
+export interface EditedReplays {
+  /** `payload`: JSON as somebody wrote it, and as it is delivered. `onId` is told the new id before anything is stored. */
+  replay(
+    event: StoredEvent,
+    payload: Buffer,
+    onId: (eventId: string) => Promise<void>,
+  ): Promise<{ eventId: string; deliveries: number }>;
+}
+
+export interface EditedReplaysOptions {
+  accept: Accept;
+  clock: Pick<Clock, "wall" | "now">;
+  createId: (prefix: "evt") => string;
+  schemas: Pick<SchemaChecker, "find" | "check">;
+  masking: Pick<Masking, "mask">;
+  maxDepth: number;
+}
+
+/** Of what the publisher said of the first one; when it is due and when it expires were said for that time. */
+const KEPT_DETAILS = ["source_id", "user_id", "session_id", "metadata"];
+
+export function createEditedReplays(options: EditedReplaysOptions): EditedReplays {
+  const { accept, clock, createId, schemas, masking, maxDepth } = options;
+
+  function edit(event: StoredEvent, body: Buffer): IncomingEvent {
+    return {
+      id: createId("evt"),
+      givenId: false,
+      type: event.type,
+      version: event.version,
+      source: event.source,
+      tenantId: event.tenantId,
+      priority: event.priority,
+      origin: event.origin,
+      occurredAt: event.occurredAt,
+      receivedAt: clock.wall(),
+      dueAt: clock.now(),
+      expiresAt: undefined,
+      orderingKey: event.orderingKey,
+      dedupeKey: undefined,
+      replayKey: undefined,
+      contentType: "application/json",
+      request: withoutSealed(event.request),
+      details: nameOriginal(event),
+      body,
+      fanOutCursor: undefined,
+    };
+  }
+
+  return {
+    async replay(event, payload, onId) {
+      if (isGatewayEventType(event.type)) {
+        throw new PosthornError("conflict", `${event.type} is told by the gateway itself, and is not edited.`);
+      }
+      checkJsonText(payload, maxDepth);
+      const edited = edit(event, payload);
+      const type = schemas.find(edited.type);
+      const checked = type === undefined ? edited : await schemas.check(type, edited, true);
+      await onId(edited.id);
+      return new Promise((resolve, reject) => {
+        accept(masking.mask(checked), (result) => {
+          if (result.kind === "stored") resolve(result);
+          else reject(result.kind === "failed" ? result.error : new Error(`the new id ${edited.id} is known`));
+        });
+      });
+    },
+  };
+}
+
+/** Credentials are sealed for the event that they came with. */
+function withoutSealed(request: string | undefined): string | undefined {
+  if (request === undefined) return undefined;
+  const { sealed: _, ...rest } = readKeptRequest(request);
+  return writeKeptRequest(rest as KeptRequest);
+}
+
+function nameOriginal({ id, details }: StoredEvent): string {
+  const known = details === undefined ? {} : (JSON.parse(details) as Record<string, unknown>);
+  const kept = Object.entries(known).filter(([name]) => KEPT_DETAILS.includes(name));
+  return JSON.stringify({ ...Object.fromEntries(kept), replay_of: id });
+}

@@ -1,0 +1,185 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { findBarriers, openBrowser, openPage, type OpenPage, type PageOptions } from "../support/browser.ts";
+import { skipWithoutService } from "../support/skip.ts";
+import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
+import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+
+let browser: Browser | undefined;
+let gateway: TestGateway;
+let sink: SinkServer;
+const open: OpenPage[] = [];
+
+beforeAll(async () => {
+  [browser, gateway, sink] = await Promise.all([openBrowser(), startTestGateway(), openSinkServer()]);
+  await gateway.subscribe({ name: "ERP", url: sink.url, events: ["#"] });
+});
+afterAll(async () => {
+  await Promise.all(open.map(({ context }) => context.close()));
+  await browser?.close();
+  await Promise.all([gateway.close(), sink.close()]);
+});
+beforeEach((context) => {
+  if (browser === undefined) skipWithoutService(context, "Chromium");
+});
+
+async function visit(path: string, options: PageOptions & { key?: string } = {}): Promise<OpenPage> {
+  const opened = await openPage(browser as Browser, gateway.url, options);
+  open.push(opened);
+  await opened.page.goto(path);
+  if (options.key === undefined) return opened;
+  await opened.page.getByLabel("API key").fill(options.key);
+  await opened.page.getByRole("button", { name: "Sign in" }).click();
+  await opened.page.getByRole("navigation").waitFor({ state: "attached" });
+  return opened;
+}
+
+describe("the dashboard", () => {
+  it("signs in, sees an event live, opens it, replays it and sends it edited", async () => {
+    const { page, complaints } = await visit("/", { key: ADMIN_KEY });
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.getByText("All targets are delivered to.").waitFor();
+
+    await page.keyboard.press("g");
+    await page.keyboard.press("e");
+    await page.getByRole("heading", { name: "Events" }).waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    await gateway.webhook("shop", '{"order": 12345678901234567890}', { "x-shop": "yes" });
+    await page.getByRole("link", { name: /shop/ }).first().click();
+
+    await page.getByRole("heading", { name: "Body" }).waitFor();
+    await page.getByText("12345678901234567890").waitFor();
+    await page.getByText("#1 200").waitFor();
+
+    await page.getByRole("button", { name: "Replay", exact: true }).click();
+    await page.getByRole("button", { name: "Replay now" }).click();
+    await page.getByText("#2 200").waitFor();
+
+    await page.getByRole("button", { name: "Edit and replay" }).click();
+    await page.getByLabel("Payload").fill('{"order": 98765432109876543210}');
+    await page.getByRole("button", { name: "Send as a new event" }).click();
+    await page.getByText("Edited from").waitFor();
+    const bodies = (await sink.received(3)).map(({ body }) => body.toString());
+    expect(bodies).toEqual([
+      '{"order": 12345678901234567890}',
+      '{"order": 12345678901234567890}',
+      '{"order": 98765432109876543210}',
+    ]);
+    expect(complaints).toEqual([]);
+  });
+
+  it("goes back to the sign-in when the key is revoked, and on to where one was", async () => {
+    const { json } = await gateway.post("/api/v1/keys", { name: "ends soon", scopes: ["read"] });
+    const { page } = await visit("/events?source=shop", { key: String(json["key"]) });
+    await page.getByRole("heading", { name: "Events" }).waitFor();
+    expect(await page.getByRole("button", { name: "Replay" }).count()).toBe(0);
+    await gateway.request("DELETE", `/api/v1/keys/${String(json["id"])}`);
+    await page.getByLabel("Search in bodies").fill("order");
+    await page.getByLabel("API key").fill(ADMIN_KEY);
+    expect(new URL(page.url()).pathname).toBe("/events");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Events" }).waitFor();
+    expect(new URL(page.url()).search).toContain("text=order");
+  });
+
+  it("misses nothing while it is paused, and while the gateway is away", async () => {
+    const { page } = await visit("/events?source=later", { key: ADMIN_KEY });
+    await page.getByText("Live", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await gateway.webhook("later", '{"n":1}');
+    await page.getByText("Paused").waitFor();
+    expect(await page.getByRole("link", { name: /later/ }).count()).toBe(0);
+    await page.getByRole("button", { name: "Go on" }).click();
+    await expect.poll(() => page.getByRole("link", { name: /later/ }).count()).toBe(1);
+    await page.getByText("Live", { exact: true }).waitFor();
+
+    await gateway.stop();
+    await page.getByText("reconnecting").waitFor();
+    await gateway.restart();
+    await gateway.webhook("later", '{"n":2}');
+    await expect.poll(() => page.getByRole("link", { name: /later/ }).count()).toBe(2);
+  });
+
+  it("shows a hostile payload as text, and runs nothing of it", async () => {
+    const hostile = JSON.stringify({
+      script: "<script>globalThis.stolen = 1</script>",
+      image: '<img src=x onerror="globalThis.stolen = 1">',
+      "<b onmouseover=alert(1)>": "javascript:globalThis.stolen=1",
+      rtl: "\u202Egnp.exe\u2066",
+      ansi: "\u001b[31mred\u001b[0m",
+      long: "x".repeat(900_000),
+    });
+    await gateway.webhook("hostile", hostile);
+    const deep = `${"[".repeat(100)}1${"]".repeat(100)}`;
+    await gateway.webhook("hostile", deep);
+    const { page, complaints } = await visit("/events?source=hostile", { key: ADMIN_KEY });
+    await page
+      .getByRole("link", { name: /hostile/ })
+      .nth(1)
+      .click();
+    await page.getByText("<script>globalThis.stolen = 1</script>").waitFor();
+    expect(await page.evaluate(() => "stolen" in globalThis)).toBe(false);
+    expect(await page.locator("main img, main script, main b").count()).toBe(0);
+    await page.getByRole("button", { name: "Raw" }).click();
+    await page.getByText("in all: copy or download it").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it("has no barriers on any page, in light and in dark, and nothing that sticks out at 360 px", async () => {
+    const { json } = await gateway.webhook("shop", '{"a":[1,{"b":null}]}');
+    const event = `/events/${String(json["event_id"])}`;
+    for (const theme of ["light", "dark"] as const) {
+      const first = await visit("/sign-in", { theme });
+      await first.page.getByRole("heading").waitFor();
+      expect(await findBarriers(first.page)).toEqual([]);
+      const { page } = await visit("/overview", { theme, key: ADMIN_KEY });
+      for (const [path, text] of [
+        ["/overview", "Latency of attempts"],
+        ["/events", "shop"],
+        [event, "#1 200"],
+        ["/keys", "There is no such page"],
+      ] as const) {
+        await page.goto(path);
+        await page.getByText(text).first().waitFor();
+        expect([path, theme, await findBarriers(page)]).toEqual([path, theme, []]);
+        await page.setViewportSize({ width: 360, height: 740 });
+        const width = await page.evaluate("document.documentElement.scrollWidth");
+        expect([path, width]).toEqual([path, 360]);
+        await page.setViewportSize({ width: 1280, height: 900 });
+      }
+    }
+  });
+});
+
+describe("the built files", () => {
+  it("are served for ever by their names, packed, under a policy without exceptions", async () => {
+    const page = await fetch(`${gateway.url}/events/anything`, { headers: { accept: "text/html" } });
+    expect(page.headers.get("content-security-policy")).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    );
+    const script = /src="([^"]+\.js)"/.exec(await page.text())?.[1] ?? "";
+    for (const encoding of ["br", "gzip", "identity"]) {
+      const file = await fetch(gateway.url + script, { headers: { "accept-encoding": encoding } });
+      expect(file.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+      expect(file.headers.get("content-encoding")).toBe(encoding === "identity" ? null : encoding);
+      await file.arrayBuffer();
+    }
+    for (const path of ["/api/v1/nothing", "/webhook", "/docs/nothing", "/nothing", "/assets/nothing.js"]) {
+      const answer = await fetch(gateway.url + path, { headers: { accept: "text/html" } });
+      expect([path, answer.headers.get("content-type")]).toEqual([path, "application/problem+json"]);
+      await answer.text();
+    }
+  });
+
+  it("are at most 150 KB of script at the first load, with the overview and its charts", () => {
+    const folder = new URL("../../dist/dashboard/assets/", import.meta.url).pathname;
+    const packed = readdirSync(folder).filter((name) => name.endsWith(".js.gz"));
+    const isLater = (name: string) => /^(?:event-page|events-page)/.test(name);
+    const bytes = packed.filter((name) => !isLater(name)).map((name) => readFileSync(join(folder, name)).length);
+    expect(bytes.length).toBeGreaterThan(3);
+    expect(bytes.reduce((sum, one) => sum + one, 0)).toBeLessThan(150_000);
+  });
+});

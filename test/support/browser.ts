@@ -1,0 +1,74 @@
+// The system's Chromium, driven over its own protocol.
+import axe from "axe-core";
+import { existsSync } from "node:fs";
+import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
+import { ensureDashboard } from "../../scripts/build-dashboard.mjs";
+import { installPackage } from "./debian.ts";
+
+const PROGRAM = "/usr/bin/chromium";
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** With the dashboard built. Undefined where Chromium is neither installed nor can be. */
+export async function openBrowser(): Promise<Browser | undefined> {
+  const program = process.env["CHROMIUM"] ?? PROGRAM;
+  if (!existsSync(program) && !(installPackage("chromium") && existsSync(program))) return undefined;
+  await ensureDashboard();
+  return chromium.launch({ executablePath: program, args: FLAGS });
+}
+
+export interface OpenPage {
+  page: Page;
+  context: BrowserContext;
+  /** What the page complained of: errors of scripts, and of its policy. */
+  complaints: string[];
+}
+
+export async function openPage(browser: Browser, baseURL: string, options: PageOptions = {}): Promise<OpenPage> {
+  const context = await browser.newContext({
+    baseURL,
+    viewport: { width: options.width ?? 1280, height: 900 },
+    colorScheme: options.theme ?? "light",
+  });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("console", (message) => {
+    // A session that is not there yet is asked for with 401.
+    if (message.type() === "error" && !message.text().includes("401")) complaints.push(message.text());
+  });
+  return { page, context, complaints };
+}
+
+export interface PageOptions {
+  theme?: "light" | "dark";
+  width?: number;
+}
+
+/** What is wrong for people who do not see, hear or click as others do: WCAG 2.2 A and AA. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  // By the protocol, which the page's policy does not concern.
+  await page.evaluate(axe.source);
+  const violations = await page.evaluate(async () => {
+    const inPage = (globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } })
+      .axe;
+    const result = await inPage.run({
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    });
+    return result.violations;
+  });
+  return violations.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 200)}`));
+}
+
+interface Violation {
+  id: string;
+  help: string;
+  nodes: { html: string }[];
+}
