@@ -163,7 +163,7 @@ describe("posthorn doctor", () => {
       expect.objectContaining({ result: "problem", detail: expect.stringContaining("the declared source new") }),
     );
     const { exitCode, stderr } = await folder.run(["start", "--port", "0"]);
-    expect([exitCode, stderr]).toEqual([3, expect.stringContaining("secrets[0]: has 10 bytes")]);
+    expect([exitCode, stderr]).toEqual([3, expect.stringContaining("sources[0].secrets[0] (new): has 10 bytes")]);
   });
 
   it("looks at a gateway by its address, and says when there is none or another service", async () => {

@@ -4,13 +4,16 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { followPage } from "../support/docs/follow-page.ts";
 import { listPages, readPage } from "../support/docs/markdown.ts";
-import { listUnmarked, readSteps } from "../support/docs/page-steps.ts";
+import { listUnmarked, readSteps, type PageStep } from "../support/docs/page-steps.ts";
 import { useRabbitMq } from "../support/services/shared.ts";
 
 /** Commands of a page that are not run here, by how they begin, each with the reason. */
 const NOT_RUN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "docs/how-to/production.md": { "sudo useradd": "makes a user and a service of the machine itself" },
-  "docs/how-to/sizing.md": { "npm run bench": "measures for minutes, and wants a machine that does nothing else" },
+  "docs/how-to/sizing.md": {
+    "npm run bench": "measures for minutes, and wants a machine that does nothing else",
+    "posthorn bench": "the same, on a disk of your choice",
+  },
   "docs/how-to/upgrade.md": { "npm install --global": "changes the machine, and wants a release that is published" },
 };
 
@@ -47,7 +50,10 @@ describe("a reader who follows", () => {
     for (const [text, instead] of STAND_INS[path] ?? []) {
       standIns.push([text, instead === RABBITMQ ? await useRabbitMq(context) : instead]);
     }
-    await followPage(readPage(path).text, { folder, standIns });
+    const steps: PageStep[] = [];
+    const { text } = readPage(path);
+    await followPage(text, { folder, standIns, onStep: (step) => steps.push(step) });
+    expect(steps).toHaveLength(readSteps(text).length);
   });
 
   it.each(pages)("%s runs all of its commands, or there is a reason", (path) => {
@@ -60,7 +66,7 @@ describe("a reader who follows", () => {
 
   it("a page that is wrong does not get to its end", async () => {
     const follow = (page: string) => followPage(page, { folder });
-    await follow('```sh run\nexport A=b\n```\n```sh run\necho "$A" c\n```\n```text\nb … c\n```\n'.replace(" … ", " "));
+    await follow('```sh run\nexport A=b\n```\n```sh run\necho "$A" c d\n```\n```text\nb … d\n```\n');
     await expect(follow("```sh run\nfalse\necho so\n```\n")).rejects.toThrow("line 1: a command failed");
     await expect(follow("```sh run\nposthorn evnets\n```\n")).rejects.toThrow("unknown command");
     await expect(follow("```sh start terminal-1\nposthorn sink --prot 9000\n```\n")).rejects.toThrow("ended before");

@@ -117,7 +117,7 @@ describe("posthorn listen", () => {
     gateway.moveClock(60_000);
     const since = new Date(gateway.now()).toISOString();
     await gateway.webhook("shop", '{"late":true}');
-    await listen("shop", { from: since });
+    await listen("shop", { from: since, to: `${port}/hooks` });
     expect(got.map(({ body }) => body.toString())).toEqual(['{"late":true}']);
   });
 
@@ -188,7 +188,7 @@ describe("posthorn listen", () => {
   });
 
   it("refuses what it cannot use, and tells what was meant", async () => {
-    await expect(listen("shop", { to: "localhost:3000" })).rejects.toThrow(
+    await expect(listen("shop", { to: "ftp://localhost:3000" })).rejects.toThrow(
       "write one like http://localhost:3000/hooks",
     );
     await expect(listen("shop", { from: "yesterday" })).rejects.toThrow("is no time");

@@ -88,7 +88,9 @@ function acts(): [what: string, resource: Resource, name: string, act: Act][] {
 
 describe("the commands of resources", () => {
   it("are all in the list of commands", () => {
-    expect(COMMANDS.filter(({ fill }) => fill !== undefined)).toHaveLength(resources.length);
+    // The audit log is a list, and has nothing that could be done with an entry.
+    const groups = COMMANDS.filter(({ fill, name }) => fill !== undefined && name !== "audit");
+    expect(groups).toHaveLength(resources.length);
     expect(resources.length).toBeGreaterThan(10);
   });
 

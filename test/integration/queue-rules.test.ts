@@ -201,7 +201,8 @@ describe("a message that comes again", () => {
   });
 });
 
-async function checkGate({ isChecked, taken }: { isChecked: boolean; taken: number }): Promise<void> {
+/** How many of five are held then, at most and in the end. */
+async function countHeldInQueue(isChecked: boolean): Promise<{ most: number; held: number; left: number }> {
   const { broker, gateway, sink, addSource } = await openWorld();
   sink.answerWith({ status: 503 });
   const health = isChecked ? { health_url: `${sink.url}/healthz`, health_interval_s: 0.1 } : {};
@@ -214,17 +215,21 @@ async function checkGate({ isChecked, taken }: { isChecked: boolean; taken: numb
   for (let n = 0; n < 5; n++) broker.queue("vps").send("{}", { id: `m${n}`, headers: JSON_TYPE });
   await addSource("vps", { acknowledge: "delivered", target: "home" });
   await until(async () => (await gateway.get("/metrics")).text.includes('posthorn_source_queue_depth{source="vps"}'));
+  const held: number[] = [];
   for (let look = 0; look < 5; look++) {
     gateway.moveClock(1000);
     await gateway.get("/status");
-    expect(broker.queue("vps").countHeld()).toBeLessThanOrEqual(taken);
+    held.push(broker.queue("vps").countHeld());
   }
-  expect(broker.queue("vps").countHeld()).toBe(taken);
-  expect(broker.queue("vps").countLeft()).toBe(5);
+  return { most: Math.max(...held), held: held.at(-1) ?? 0, left: broker.queue("vps").countLeft() };
 }
 
 describe("a source whose target is in QUEUE", () => {
-  it("takes nothing where a health check finds out when it is back", () => checkGate({ isChecked: true, taken: 0 }));
+  it("takes nothing where a health check finds out when it is back", async () => {
+    expect(await countHeldInQueue(true)).toEqual({ most: 0, held: 0, left: 5 });
+  });
 
-  it("takes one message to find out where there is no health check", () => checkGate({ isChecked: false, taken: 1 }));
+  it("takes one message to find out where there is no health check", async () => {
+    expect(await countHeldInQueue(false)).toEqual({ most: 1, held: 1, left: 5 });
+  });
 });

@@ -5,7 +5,7 @@ import type { ApiClient } from "../api-client.ts";
 import { connect, type ClientFlags } from "../connect.ts";
 import { CommandFailure, usageFailure } from "../failure.ts";
 import { countOf, note } from "../output.ts";
-import { openProgress } from "../progress.ts";
+import { carryOut } from "./carry-out.ts";
 import { makePlan, type Plan, type Step } from "./plan.ts";
 import { showPlan, showPlanAsJson } from "./show-plan.ts";
 
@@ -74,38 +74,4 @@ async function confirm(steps: readonly Step[], isYes: boolean): Promise<void> {
   } finally {
     input.close();
   }
-}
-
-/** One after the other: what is named by others is there before them. Those before a failure stay made. */
-async function carryOut(client: ApiClient, steps: readonly Step[]): Promise<void> {
-  const progress = openProgress(steps.length);
-  let made = 0;
-  try {
-    for (const step of steps) {
-      try {
-        await carryOutOne(client, step);
-      } catch (error) {
-        throw new CommandFailure(
-          `${step.label}: ${(error as Error).message} ${made} of ${countOf(steps.length, "change")} made. ` +
-            "Run the command again: it goes on with what is left.",
-        );
-      }
-      made += 1;
-      progress.show(made);
-    }
-  } finally {
-    progress.close();
-  }
-}
-
-async function carryOutOne(client: ApiClient, { path, query, body, etag }: Step): Promise<void> {
-  const match = etag === undefined ? {} : { "if-match": etag };
-  if (body === undefined) {
-    await client.send("DELETE", path, { query, headers: match, expected: [404] });
-    return;
-  }
-  await client.send("PUT", path, {
-    body: JSON.stringify(body),
-    headers: { "content-type": "application/json", ...match },
-  });
 }

@@ -40,6 +40,9 @@ export function checkPort(
   if (occupation.state === "impossible") {
     return judge("problem", `${place} cannot be listened on (${occupation.reason}); choose another host or port`);
   }
+  if (answered === undefined && isRunning === true) {
+    return judge("warning", `${place} is used, but the gateway of this data dir was not recognised there`);
+  }
   if (answered === undefined) {
     const advice = "Stop it, or choose another port with POSTHORN_PORT";
     return judge("problem", `${place} is used by something that is no Posthorn gateway. ${advice}`);

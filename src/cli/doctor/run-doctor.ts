@@ -108,8 +108,13 @@ async function checkGateway(
   } else if (url !== undefined && asked !== undefined && "failure" in asked) {
     judge("problem", asked.failure);
   } else if (isRunning === true) {
-    const advice = "Name its address with --url";
-    judge(config.port === 0 ? "warning" : "problem", `one runs on this data dir, but does not answer here. ${advice}`);
+    // A certificate is for the name that others know it by, and that is not always this address.
+    const isSure = config.port !== 0 && config.tlsCert === undefined;
+    const reason = asked !== undefined && "failure" in asked ? ` ${asked.failure}` : "";
+    judge(
+      isSure ? "problem" : "warning",
+      `one runs on this data dir, but does not answer here.${reason} Name it with --url`,
+    );
   } else if (isRunning === false) {
     judge("ok", "none is running on this data dir");
   }

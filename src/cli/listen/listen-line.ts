@@ -13,7 +13,7 @@ export function describeRequest(event: ListenedEvent, { method, path, query, bod
   const place = `${path}${query === "" ? "" : `?${query}`}`;
   const facts = [event.event_type, event.event_id, formatBytes(body.length)];
   return [
-    paint("dim", event.received_at.slice(11, 23)),
+    paint("dim", event.received_at.slice(11, 19)),
     paint("cyan", "->"),
     escapeControls([method, place, ...facts].filter((part) => part !== "").join("  ")),
   ].join("  ");
@@ -24,7 +24,7 @@ export function describeAnswer(status: number | string, durationMs: number | und
   const isGood = typeof status === "number" && status >= 200 && status < 300;
   const took = durationMs === undefined ? "" : `${durationMs} ms`;
   return [
-    " ".repeat(12),
+    " ".repeat(8),
     paint(isGood ? "green" : "red", "<-"),
     paint(isGood ? "green" : "red", escapeControls(String(status))),
     ...[took, consequence].filter((part) => part !== ""),

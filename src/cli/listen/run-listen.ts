@@ -4,7 +4,7 @@ import type { ApiClient } from "../api-client.ts";
 import { connect, type ClientFlags } from "../connect.ts";
 import { followStream, type StreamFrame } from "../event-stream.ts";
 import { usageFailure } from "../failure.ts";
-import { countOf, note, printEscaped, printJson } from "../output.ts";
+import { countOf, note, print, printEscaped } from "../output.ts";
 import { readCount, readTime } from "../read-value.ts";
 import { buildDelivery, buildReceived, type BuiltRequest, type ListenedEvent } from "./build-request.ts";
 import { describeConsequence } from "./consequence.ts";
@@ -65,7 +65,8 @@ export async function runListen(given: string | undefined, flags: ListenFlags): 
 }
 
 function readTarget(text: string): URL {
-  const url = parseUrl(/^\d+$/.test(text) ? `http://127.0.0.1:${text}` : text);
+  const host = /^\d+(\/|$)/.test(text) ? `127.0.0.1:${text}` : text;
+  const url = parseUrl(/^https?:/.test(host) || !/^[\w.-]+:\d+(\/|$)/.test(host) ? host : `http://${host}`);
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
   throw usageFailure(`--to: "${text}" is no address; write one like http://localhost:3000/hooks, or a port.`);
 }
@@ -91,7 +92,7 @@ function describeStart(listened: Listened, { url }: ApiClient, { label }: Start,
   const where = fail === undefined ? `forwarding to ${to}` : `answering ${fail} in place of ${to}`;
   const settles =
     listened.subscription === undefined ? "" : " Its deliveries go on as usual: what is answered here settles none.";
-  return `listening to ${listened.label} at ${url} ${label}, ${where}.${settles} Ctrl+C ends it.`;
+  return `listening to ${listened.label} at ${url} ${label}, ${where}; Ctrl+C ends it.${settles}`;
 }
 
 function noteGap({ data }: StreamFrame): void {
@@ -101,10 +102,8 @@ function noteGap({ data }: StreamFrame): void {
 }
 
 function tellEnd(count: number, { label }: Listened, { path }: PositionFile): void {
-  note(
-    `${countOf(count, "event")} forwarded. The gateway goes on taking in and delivering without this command. ` +
-      `Listening to ${label} again goes on where it ended; the position is in ${path}.`,
-  );
+  note(`${countOf(count, "event")} forwarded; the gateway goes on receiving and delivering without this command`);
+  note(`listening to ${label} again goes on from here; the position is in ${path}`);
 }
 
 interface Forwarder {
@@ -186,7 +185,7 @@ function createForwarder(client: ApiClient, listened: Listened, options: Forward
     if (flags.json === true) {
       const said =
         "error" in answer ? { error: answer.error } : { status: answer.status, duration_ms: answer.durationMs };
-      return printJson({ event_id: event.event_id, event_type: event.event_type, ...said, consequence });
+      return print(JSON.stringify({ event_id: event.event_id, event_type: event.event_type, ...said, consequence }));
     }
     const durationMs = "error" in answer || fail !== undefined ? undefined : answer.durationMs;
     printEscaped(describeAnswer("error" in answer ? answer.error : answer.status, durationMs, consequence));

@@ -40,13 +40,13 @@ const MUTES: Format = ([mutes]) =>
 const ACKNOWLEDGED: Format = ([acknowledged], moment) => {
   if (acknowledged === null) return undefined;
   const { at: when, by, note } = acknowledged as Row;
-  return `${ago([when], moment)?.toString()} by ${asText(by)}${note === null ? "" : `: ${asText(note)}`}`;
+  return `${ago([when], moment)} by ${asText(by)}${note === null ? "" : `: ${asText(note)}`}`;
 };
 
 const TOLD: Format = ([told], moment) =>
   (told as readonly Row[]).map(({ event_type: type, event_id: id, at: when, delivered, open, dead }) => {
     const outcome = `${asText(delivered)} delivered, ${asText(open)} open, ${asText(dead)} dead`;
-    return `${asText(type)} ${ago([when], moment)?.toString()}: ${outcome} (${asText(id)})`;
+    return `${asText(type)} ${ago([when], moment)}: ${outcome} (${asText(id)})`;
   });
 
 const RULE_COLUMNS: readonly Field[] = [

@@ -13,8 +13,13 @@ export interface Moment {
 /** Gets the values of the members that the field names. Several texts are several lines, or stand in one cell. */
 export type Format = (values: readonly unknown[], moment: Moment) => Shown;
 
+export type TextFormat = (values: readonly unknown[], moment: Moment) => string | undefined;
+
 /** Undefined: nothing is to be shown. */
 type Shown = string | readonly string[] | undefined;
+
+/** One that stands inside of a sentence too. */
+type TextFormat = (values: readonly unknown[], moment: Moment) => string | undefined;
 
 /** `members` are those that it is made of, by spaces; dots lead into an object. */
 export type Field = readonly [label: string, members: string, format?: Format];
@@ -86,37 +91,37 @@ export function asText(value: unknown): string | undefined {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-const plain: Format = ([value]) => asText(value);
+const plain: TextFormat = ([value]) => asText(value);
 
-export const ago: Format = ([time], { wallMs, isAbsolute }) => {
+export const ago: TextFormat = ([time], { wallMs, isAbsolute }) => {
   if (typeof time !== "string") return undefined;
   return isAbsolute ? time : formatAgo(time, wallMs);
 };
 
 /** The time itself too. */
-export const at: Format = ([time], { wallMs }) =>
+export const at: TextFormat = ([time], { wallMs }) =>
   typeof time === "string" ? `${time} (${formatAgo(time, wallMs)})` : undefined;
 
-export const bytes: Format = ([count]) => (typeof count === "number" ? formatBytes(count) : undefined);
+export const bytes: TextFormat = ([count]) => (typeof count === "number" ? formatBytes(count) : undefined);
 
-export const rate: Format = ([share]) =>
+export const rate: TextFormat = ([share]) =>
   typeof share === "number" ? `${Number((share * 100).toFixed(2))}%` : undefined;
 
-export const ms: Format = ([count]) => (typeof count === "number" ? `${count} ms` : undefined);
+export const ms: TextFormat = ([count]) => (typeof count === "number" ? `${count} ms` : undefined);
 
-export const seconds: Format = ([count]) => (typeof count === "number" ? `${count} s` : undefined);
+export const seconds: TextFormat = ([count]) => (typeof count === "number" ? `${count} s` : undefined);
 
 /** `dead (refused)`: the first reason that there is. */
-export const because: Format = ([value, ...reasons]) => {
+export const because: TextFormat = ([value, ...reasons]) => {
   const reason = reasons.find((one) => one !== null && one !== undefined);
   return reason === undefined ? asText(value) : `${asText(value)} (${asText(reason)})`;
 };
 
 /** The first that there is. */
-export const firstOf: Format = (values) => asText(values.find((one) => one !== null && one !== undefined));
+export const firstOf: TextFormat = (values) => asText(values.find((one) => one !== null && one !== undefined));
 
 /** Names with their values. */
-export const pairs: Format = ([object]) =>
+export const pairs: TextFormat = ([object]) =>
   Object.entries((object ?? {}) as Row)
     .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(", ");

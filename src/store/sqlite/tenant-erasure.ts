@@ -40,7 +40,7 @@ export function createTenantErasure(db: Database, parts: TenantErasureParts) {
     const { tenant_id: tenantId, stage, after_seq: afterSeq } = row;
     const sources = JSON.parse(row.sources) as string[];
     const place = { afterSeq, maxRows };
-    const walked = ({ removed: _, ...where }: Walked): Done => ({ ...NOTHING, sources, ...where });
+    const walked = ({ afterSeq: reached, isEnd }: Walked): Done => ({ ...NOTHING, sources, afterSeq: reached, isEnd });
     switch (stage) {
       case "records": {
         const { names, ...live } = records.removeLive(tenantId, place);

@@ -1,6 +1,6 @@
 /** The words of each command in a text for a shell: quotes and continued lines as a shell reads them, the rest is plain. */
 export function splitCommands(script: string): readonly (readonly string[])[] {
-  const commands: string[][] = [];
+  const commands: (readonly string[])[] = [];
   let words: string[] = [];
   let word: string | undefined;
   let quote: string | undefined;

@@ -17,6 +17,12 @@ export interface FollowOptions {
   readonly onStep?: (step: PageStep) => void;
 }
 
+/** What the reader looks at, and how to have it shown again. */
+interface Seen {
+  output(): string;
+  again?: () => Promise<void>;
+}
+
 const PORT = /(?<=(?:127\.0\.0\.1|localhost):|--port |port: |PORT=)\d{4,5}\b/g;
 /** Beside other tests on a busy machine. */
 const PATIENCE_MS = 60_000;
@@ -36,7 +42,7 @@ export async function followPage(text: string, options: FollowOptions): Promise<
   const shell = openPageShell(folder, env);
   const terminals = new Map<string, Terminal>();
   const seen: string[] = [];
-  let last: { output: () => string; again?: () => Promise<void> } = { output: () => "" };
+  let last: Seen = { output: () => "" };
 
   function adapt(given: string): string {
     const known = standIns.reduce((now, [from, instead]) => now.replaceAll(from, instead), given);
@@ -82,8 +88,9 @@ export async function followPage(text: string, options: FollowOptions): Promise<
         return;
       }
       case "see": {
-        const { output, again } = step.terminal === undefined ? last : (terminals.get(step.terminal) ?? last);
-        await see(adapt(step.text), output, again);
+        const place: Seen | undefined = step.terminal === undefined ? last : terminals.get(step.terminal);
+        if (place === undefined) throw new Error(`${step.terminal} was never started`);
+        await see(adapt(step.text), place);
       }
     }
   }
@@ -104,7 +111,7 @@ export async function followPage(text: string, options: FollowOptions): Promise<
   }
 }
 
-async function see(text: string, output: () => string, again?: () => Promise<void>): Promise<void> {
+async function see(text: string, { output, again }: Seen): Promise<void> {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const look = async (): Promise<string> => {
     const missing = lines.filter((line) => !toPattern(line).test(output()));

@@ -121,6 +121,7 @@ describe("the port", () => {
     ["ok .* is used by the gateway", { state: "used" }, { isRunning: true, answered }],
     ["warning .* on another data dir", { state: "used" }, { isRunning: false, answered }],
     ["problem .* no Posthorn gateway. Stop it", { state: "used" }, { isRunning: false, answered: undefined }],
+    ["warning .* not recognised there", { state: "used" }, { isRunning: true, answered: undefined }],
     ["warning .* with another port", { state: "free" }, { isRunning: true, answered: undefined }],
     ["problem .*EACCES", { state: "impossible", reason: "EACCES" } as const, { isRunning: false, answered: undefined }],
   ] as const)("says %s", async (expected, occupation, found) => {

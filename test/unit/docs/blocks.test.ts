@@ -27,7 +27,16 @@ const FOREIGN = [/^openapi:/m, /^groups:/m, /^tunnel:/m, /^services:/m];
 
 function variablesOf(yaml: string): Record<string, string> {
   const names = [...yaml.matchAll(/\$\{([A-Z0-9_]+)/g)].map(([, name = ""]) => name);
-  return Object.fromEntries(names.map((name) => [name, VARIABLES[name] ?? SECRET]));
+  return Object.fromEntries(names.map((name, index) => [name, VARIABLES[name] ?? `${SECRET}${index}`]));
+}
+
+function findFault(place: string, read: () => unknown): readonly string[] {
+  try {
+    read();
+    return [];
+  } catch (error) {
+    return [`${place}: ${(error as Error).message}`];
+  }
 }
 
 describe("the blocks of code in the pages", () => {
@@ -36,7 +45,8 @@ describe("the blocks of code in the pages", () => {
   it("are JSON where they say so", () => {
     const json = inLanguage("json");
     expect(json.length).toBeGreaterThan(10);
-    for (const { place, text } of json) expect(() => JSON.parse(text) as unknown, place).not.toThrow();
+    expect(json.flatMap(({ place, text }) => findFault(place, () => JSON.parse(text) as unknown))).toEqual([]);
+    expect(findFault("page", () => JSON.parse("{…}") as unknown)).toEqual([expect.stringContaining("page: ")]);
   });
 
   it("are configurations that the gateway takes, where they are yaml", () => {
@@ -47,7 +57,8 @@ describe("the blocks of code in the pages", () => {
       expect([place, keys.filter((key) => !(key in Settings.properties))]).toEqual([place, []]);
       const file = join(folder.path, "posthorn.yaml");
       writeFileSync(file, text);
-      expect(() => loadConfig({ env: variablesOf(text), cwd: folder.path, file }), place).not.toThrow();
+      const env = variablesOf(text);
+      expect(findFault(place, () => loadConfig({ env, cwd: folder.path, file }))).toEqual([]);
     }
   });
 

@@ -9,7 +9,10 @@ const METHODS = "GET|POST|PUT|PATCH|DELETE";
 /** Of a source that takes other methods, and of handshakes: the matrix has one line for all of them. */
 const ANY_METHOD = /^\/webhook\//;
 
-const routes = Object.keys(ROUTE_MATRIX).map((route) => {
+/** Only there with `catalog_public: true`, and so in no document. */
+const OPTIONAL = ["GET /catalog"];
+
+const routes = [...Object.keys(ROUTE_MATRIX), ...OPTIONAL].map((route) => {
   const [method = "", path = ""] = route.split(" ");
   return { method, steps: path.split("/") };
 });
