@@ -13,12 +13,10 @@ export interface Moment {
 /** Gets the values of the members that the field names. Several texts are several lines, or stand in one cell. */
 export type Format = (values: readonly unknown[], moment: Moment) => Shown;
 
-export type TextFormat = (values: readonly unknown[], moment: Moment) => string | undefined;
-
 /** Undefined: nothing is to be shown. */
 type Shown = string | readonly string[] | undefined;
 
-/** One that stands inside of a sentence too. */
+/** A format whose text can also stand inside a sentence. */
 type TextFormat = (values: readonly unknown[], moment: Moment) => string | undefined;
 
 /** `members` are those that it is made of, by spaces; dots lead into an object. */
