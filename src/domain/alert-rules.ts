@@ -92,6 +92,12 @@ export const ALERT_RULES = {
     threshold: 60,
     severity: "critical",
   },
+  fallback_not_drained: {
+    ...COUNT,
+    description: "A target is used again although its fallback queue was not seen empty",
+    actionRequired: "Find out why nobody takes the events that are left in the queue, or why it cannot be read",
+    severity: "warning",
+  },
   source_disabled: {
     ...COUNT,
     description: "The provider of a source has disabled it and sends no webhooks",

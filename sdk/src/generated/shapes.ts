@@ -1501,7 +1501,7 @@ export interface AuditEntry {
 
 export interface Alert {
   id: string;
-  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   /** Null for one of the whole gateway */
   tenant_id: string | null;
   status: "active" | "cleared";
@@ -1557,7 +1557,7 @@ export interface Alert {
 }
 
 export interface AlertRule {
-  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   description: string;
   enabled: boolean;
   severity: "info" | "warning" | "critical";
@@ -1756,9 +1756,9 @@ export interface SourceDisabled {
 
 export interface AlertFired {
   alert_id: string;
-  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   /** The same */
-  code: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  code: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   severity: "info" | "warning" | "critical";
   /** In one line, for a chat or a phone */
   summary: string;
@@ -1792,9 +1792,9 @@ export interface AlertFired {
 
 export interface AlertCleared {
   alert_id: string;
-  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   /** The same */
-  code: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  code: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   severity: "info" | "warning" | "critical";
   summary: string;
   description: string;
@@ -2917,7 +2917,7 @@ export interface AlertsListQuery {
   /** The alerts of this tenant, instead of those of the whole gateway */
   tenant_id?: string | undefined;
   status?: "active" | "cleared" | undefined;
-  rule?: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue" | undefined;
+  rule?: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue" | undefined;
   severity?: "info" | "warning" | "critical" | undefined;
   acknowledged?: boolean | undefined;
 }
