@@ -39,7 +39,7 @@ function findProblem(one: OwnFacts, others: readonly FallbackFacts[], isQueue: (
     return `${shown} subscribes to events of its own; a fallback must have \`events: []\``;
   const rival = others.find((other) => other.fallback === name);
   if (rival !== undefined)
-    return `${shown} is already the fallback of ${JSON.stringify(rival.name)}; each subscription needs a fallback of its own`;
+    return `${shown} is already the fallback of ${JSON.stringify(rival.name)}; choose another queue`;
   if (one.ordered === true && fallback.ordered !== true) {
     return `this subscription is ordered and ${shown} is not, so the order would be lost; set ordered for both`;
   }

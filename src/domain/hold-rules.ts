@@ -36,7 +36,9 @@ export function checkHold(options: Readonly<Record<string, unknown>>, toTarget: 
 export function checkGate(options: HoldingSource["options"], targets: readonly string[]): FieldProblem[] {
   if (options["acknowledge"] !== "delivered" || options["target"] !== undefined || targets.length < 2) return [];
   const names = targets.slice(0, 5).join(", ");
-  const message = `is required with acknowledge: delivered when there are several targets (${targets.length}: ${names}). Name the target that the events go to`;
+  const message =
+    `is required with acknowledge: delivered when there are several targets (${targets.length}: ${names}). ` +
+    "Name the target that the events go to";
   return [{ field: "options.target", message }];
 }
 

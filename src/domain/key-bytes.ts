@@ -23,7 +23,8 @@ export function findBase64Bytes(text: string): Buffer | undefined {
 /** Why this key is not safe to use; undefined when it is. */
 export function findKeyProblem(key: Uint8Array, minBytes = MIN_KEY_BYTES): string | undefined {
   if (key.length < minBytes) {
-    return `has ${key.length} ${key.length === 1 ? "byte" : "bytes"}; fewer than ${minBytes} can be guessed. Use a longer secret`;
+    const size = `${key.length} ${key.length === 1 ? "byte" : "bytes"}`;
+    return `has ${size}; fewer than ${minBytes} can be guessed. Use a longer secret`;
   }
   // HMAC pads a key with zeros, so zeros at its end add nothing: a key of only zeros equals the empty key.
   if (2 * key.findLastIndex((byte) => byte !== 0) < minBytes - 2)

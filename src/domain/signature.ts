@@ -30,7 +30,8 @@ export function decodeSecret(secret: string): Buffer {
   if (ED25519_PREFIX.test(secret)) throw refuse("whsk_… and whpk_… are ed25519 keys and cannot be used as a secret.");
   if (!PLAIN_SECRET.test(secret)) {
     throw refuse(
-      `A secret is ${SECRET_PREFIX} followed by base64, or a text of ${MIN_SECRET_LENGTH} to ${MAX_SECRET_LENGTH} printable characters.`,
+      `A secret is ${SECRET_PREFIX} followed by base64, or a text of ${MIN_SECRET_LENGTH} to ${MAX_SECRET_LENGTH} ` +
+        "printable characters.",
     );
   }
   return Buffer.from(secret, "utf8");

@@ -84,8 +84,8 @@ export const SourceInput = Type.Object(
         minLength: 1,
         maxLength: 255,
         description:
-          "`{source}` stands for the source's name, `{type}` for the type that the kind finds in a request; for kinds " +
-          "that find one the default is `{type}`",
+          "`{source}` stands for the source's name, `{type}` for the type that the kind finds in a request; for " +
+          "kinds that find one the default is `{type}`",
       }),
       "webhook.{source}",
     ),

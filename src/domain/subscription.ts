@@ -46,8 +46,8 @@ export const SharedSettings = Type.Object(
     events: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
       maxItems: 200,
       description:
-        "Topic patterns: `*` is one word, `#` any number of words; a lone `*` means everything. Empty only for the `fallback` " +
-        "of another subscription",
+        "Topic patterns: `*` is one word, `#` any number of words; a lone `*` means everything. Empty only for the " +
+        "`fallback` of another subscription",
       examples: [["order.*"]],
     }),
     sources: withDefault(
@@ -126,16 +126,16 @@ export const SharedSettings = Type.Object(
     suspend_after_dead: Type.Optional(
       orNull(Type.Integer({ minimum: 1, maximum: 1_000_000 }), {
         description:
-          "Suspended when more deliveries than this die in a row; null for never. Default: 10, or null with a health check or " +
-          "`mode: forward`",
+          "Suspended when more deliveries than this die in a row; null for never. Default: 10, or null with a health " +
+          "check or `mode: forward`",
         examples: [10],
       }),
     ),
     suspend_after_s: Type.Optional(
       orNull(Type.Number({ minimum: 1, maximum: 31_536_000 }), {
         description:
-          "Suspended after this many seconds in QUEUE; null for never. Default: 259200 (72 h), or null with a health check or " +
-          "`mode: forward`",
+          "Suspended after this many seconds in QUEUE; null for never. Default: 259200 (72 h), or null with a " +
+          "health check or `mode: forward`",
         examples: [259_200],
       }),
     ),
@@ -163,8 +163,8 @@ export const SharedSettings = Type.Object(
     fallback: withDefault(
       orNull(Type.String({ minLength: 1, maxLength: 200 }), {
         description:
-          "With `mode: forward` and a health check: the name of a subscription that sends to a queue. While the target is " +
-          "in QUEUE, or when a forward fails while its sender waits, the event goes there instead",
+          "With `mode: forward` and a health check: the name of a subscription that sends to a queue. While the target " +
+          "is in QUEUE, or when a forward fails while its sender waits, the event goes there instead",
         examples: ["home-queue"],
       }),
       null,
@@ -174,8 +174,8 @@ export const SharedSettings = Type.Object(
         minimum: 0,
         maximum: 604_800,
         description:
-          "With `fallback`: after this many seconds of good health the target returns to NORMAL even if the queue was not " +
-          "seen empty; never if the subscription is `ordered`",
+          "With `fallback`: after this many seconds of good health the target returns to NORMAL even if the queue was " +
+          "not seen empty; never if the subscription is `ordered`",
       }),
       600,
     ),
