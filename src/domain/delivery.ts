@@ -59,7 +59,7 @@ const TRANSITIONS: Record<DeliveryAct, Partial<Record<DeliveryState, DeliverySta
 export function nextState(from: DeliveryState, act: DeliveryAct): DeliveryState | Refused {
   return (
     TRANSITIONS[act][from] ??
-    refuse("illegal_transition", `${act} is not possible: the delivery is ${from}.`, { details: { state: from, act } })
+    refuse("illegal_transition", `The delivery is ${from}: ${act} is not possible.`, { details: { state: from, act } })
   );
 }
 
