@@ -34,7 +34,7 @@ const ROWS = {
   precondition_failed: { status: 412, title: "The resource has changed since it was read" },
   too_large: { status: 413, title: "The body is too large" },
   unsupported_encoding: { status: 415, title: "The content encoding is not supported" },
-  unsupported_content_type: { status: 415, title: "The content type is not accepted" },
+  unsupported_content_type: { status: 415, title: "The content type is not accepted here" },
   invalid_field: { status: 422, title: "A field is not valid" },
   schema_mismatch: { status: 422, title: "The payload does not match its schema" },
   validation_failed: { status: 422, title: "The body does not pass its validation" },
@@ -61,7 +61,7 @@ const ROWS = {
   data_dir_not_writable: { status: 500, title: "The data directory cannot be written", exitCode: 3 },
   port_in_use: { status: 500, title: "The port is in use", exitCode: 3 },
   store_corrupt: { status: 500, title: "The database is damaged", exitCode: 1 },
-  store_unsafe: { status: 500, title: "The database is not safe on this file system", exitCode: 1 },
+  store_unsafe: { status: 500, title: "The database cannot be used safely here", exitCode: 1 },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ROWS;
