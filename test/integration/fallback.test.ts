@@ -339,7 +339,7 @@ describe("bad settings of a fallback", () => {
     expect(refusal(await forward({ ordered: true }))).toEqual(says("ordered"));
     expect((await forward()).status).toBe(201);
     const second = await forward({ name: "second", events: ["order.*"] });
-    expect(refusal(second)).toEqual(says('is the fallback of "n8n"'));
+    expect(refusal(second)).toEqual(says('the fallback of "n8n"'));
   });
 
   it("are refused when one asks for no events and is no queue, or chooses among none", async () => {
