@@ -79,7 +79,7 @@ describe("queues that a configuration wants", () => {
         "queue webhook.failed is missing",
         "queue notification.sms is missing",
         "queue erp.orders is missing",
-        "exchange erp.events is missing; it is not one of ours, whoever owns it makes it",
+        "exchange erp.events is missing; it is not one of ours, so its owner must create it",
         "queue event-main is missing",
         "queue provisioned is missing",
         "queue provisioned-poison is missing",
@@ -97,7 +97,7 @@ describe("queues that a configuration wants", () => {
       ]);
       const after = await all(checkWish);
       expect(differencesOf(after)).toEqual([
-        "exchange erp.events is missing; it is not one of ours, whoever owns it makes it",
+        "exchange erp.events is missing; it is not one of ours, so its owner must create it",
       ]);
       expect(after[0]?.unchecked.map((text) => text.split(":")[0])).toEqual(["consumer timeout"]);
 
