@@ -85,7 +85,7 @@ describe("queues that a configuration wants", () => {
         "queue provisioned-poison is missing",
       ]);
       expect(before.at(-1)?.error).toBe(
-        'There is no connection azure-storage-queue "elsewhere"; add it under `connections`.',
+        'There is no connection "elsewhere" of the kind azure-storage-queue; add it under `connections`.',
       );
 
       const declared = await all(declareWish);
@@ -124,7 +124,7 @@ describe("queues that a configuration wants", () => {
     ];
     await provision(inputs, async (all) => {
       const [result] = await all(checkWish);
-      expect(result?.unchecked[0]).toMatch(/^bindings: .* 127\.0\.0\.1:1 cannot be asked .*posthorn queue declare/);
+      expect(result?.unchecked[0]).toMatch(/^bindings: .* 127\.0\.0\.1:1 cannot be used .*posthorn queue declare/);
       expect(JSON.stringify(result)).not.toContain("p4ssword");
     });
   });
