@@ -42,6 +42,7 @@ import type {
   EventsListPage,
   EventsListQuery,
   EventsReplayAnswer,
+  EventsReplayAnswer2,
   EventsReplayBody,
   ExportedEvent,
   FiltersTestAnswer,
@@ -60,6 +61,7 @@ import type {
   KeysUpdateBody,
   ParkedMessage,
   Plan,
+  PortalLink,
   Readiness,
   Replay,
   ReplayPlan,
@@ -67,11 +69,14 @@ import type {
   ReplaysListQuery,
   Request,
   RequestPreview,
+  RequestsListQuery,
   RequestsReplayAnswer,
   ResumedSubscription,
   Rotation,
   RotationWithSecret,
   Secrets,
+  Session,
+  SessionCreateBody,
   SmartsheetCleanupWebhooksAnswer,
   SmartsheetCleanupWebhooksBody,
   SmartsheetListWebhooksAnswer,
@@ -97,7 +102,9 @@ import type {
   SourcesRequeueParkedBody,
   SourcesRotateSecretBody,
   Statistics,
+  StatisticsSeries,
   StatsGetQuery,
+  StatsGetSeriesQuery,
   Status,
   Subscription,
   SubscriptionChange,
@@ -136,6 +143,7 @@ import type {
   TenantsEraseBody,
   TenantsListQuery,
   TenantsPlanBody,
+  TenantsPortalLinkBody,
   TenantsPutBody,
   TestAttempt,
   Validation,
@@ -169,6 +177,7 @@ export interface Resources {
   keys: KeysResource;
   replays: ReplaysResource;
   requests: RequestsResource;
+  session: SessionResource;
   smartsheet: SmartsheetResource;
   sources: SourcesResource;
   stats: StatsResource;
@@ -256,12 +265,12 @@ export interface EventsResource {
   list(query?: EventsListQuery, options?: RequestOptions): Pages<Event, EventsListPage>;
   /** Get an event with its body and deliveries */
   get(id: string, query?: EventsGetQuery, options?: RequestOptions): Promise<EventWithDeliveries>;
-  /** Replay an event */
-  replay(id: string, body?: EventsReplayBody, options?: RequestOptions): Promise<EventsReplayAnswer>;
   /** Erase the body of an event. Erases the body, what destinations answered to it, and the bodies of requests that were the same one again. While deliveries are open it is refused; with `force` they become dead letters (`erased`). It cannot be undone. */
   eraseBody(id: string, query?: EventsEraseBodyQuery, options?: RequestOptions): Promise<EventsEraseBodyAnswer>;
   /** Export events with their bodies, as NDJSON. The filters are those of a search. Ends early, without a last line end, when the gateway stops. */
   export(query?: EventsExportQuery, options?: RequestOptions): AsyncIterable<ExportedEvent>;
+  /** Replay an event, as it was or edited. With a `payload` a new event is made of it, which is routed like any other and has the id of this one as `replay_of`; the bytes are delivered as they are written there. */
+  replay(id: string, body?: EventsReplayBody, options?: RequestOptions): Promise<EventsReplayAnswer | EventsReplayAnswer2>;
 }
 
 export interface FiltersResource {
@@ -324,10 +333,21 @@ export interface ReplaysResource {
 }
 
 export interface RequestsResource {
+  /** List the requests that were refused or ignored, of all sources */
+  list(query?: RequestsListQuery, options?: RequestOptions): Pages<Request>;
   /** Get a request */
   get(id: string, options?: RequestOptions): Promise<Request>;
   /** Replay a rejected or ignored request. After a repair of the configuration. Who it is from is not asked again; all else is done with its stored body as if it came now. What is still wrong with it is told as an error. */
   replay(id: string, options?: RequestOptions): Promise<RequestsReplayAnswer>;
+}
+
+export interface SessionResource {
+  /** Create a session of the dashboard. Exchanges a key, or the token of a link that signs in once, for a cookie that stands for the key: when the key expires or is revoked, the session is over. Requests with the cookie that change something must come from the gateway's own pages. Programs send the key itself and need no session. */
+  create(body: SessionCreateBody, options?: RequestOptions): Promise<Session>;
+  /** Show who is signed in, and what they may do */
+  get(options?: RequestOptions): Promise<Session>;
+  /** End the session of the dashboard */
+  delete(options?: RequestOptions): Promise<void>;
 }
 
 export interface SmartsheetResource {
@@ -379,6 +399,8 @@ export interface SourcesResource {
 }
 
 export interface StatsResource {
+  /** Show what came in and went out over time */
+  getSeries(query?: StatsGetSeriesQuery, options?: RequestOptions): Promise<StatisticsSeries>;
   /** Get what the gateway, or one tenant, received and delivered */
   get(query?: StatsGetQuery, options?: RequestOptions): Promise<Statistics>;
 }
@@ -449,6 +471,8 @@ export interface TemplatesResource {
 }
 
 export interface TenantsResource {
+  /** Create a portal link for a tenant. Whoever opens the link sees this tenant and no other: its events, subscriptions, deliveries and the catalogue. It works until it expires, or until the key that made it is revoked. Sites of `portal.frame_origins` may show the page in a frame. Only for keys that are bound to no tenant. */
+  portalLink(id: string, body?: TenantsPortalLinkBody, options?: RequestOptions): Promise<PortalLink>;
   /** List tenants. Only for keys that are bound to no tenant. */
   list(query?: TenantsListQuery, options?: RequestOptions): Pages<Tenant>;
   /** Create a tenant. Only for keys that are bound to no tenant. */
@@ -536,9 +560,9 @@ export function createResources(call: Call): Resources {
     events: {
       list: (query, options) => call.pages("/api/v1/events", query, options),
       get: (id, query, options) => call.json("GET", path`/api/v1/events/${id}`, { query }, options),
-      replay: (id, body, options) => call.json("POST", path`/api/v1/events/${id}/replay`, { body }, options),
       eraseBody: (id, query, options) => call.json("DELETE", path`/api/v1/events/${id}/body`, { query }, options),
       export: (query, options) => call.lines("/api/v1/events/export", query, options),
+      replay: (id, body, options) => call.json("POST", path`/api/v1/events/${id}/replay`, { body }, options),
     },
     filters: {
       test: (body, options) => call.json("POST", "/api/v1/filters/test", { body }, options),
@@ -573,8 +597,14 @@ export function createResources(call: Call): Resources {
       cancel: (id, options) => call.json("POST", path`/api/v1/replays/${id}/cancel`, {}, options),
     },
     requests: {
+      list: (query, options) => call.pages("/api/v1/requests", query, options),
       get: (id, options) => call.json("GET", path`/api/v1/requests/${id}`, {}, options),
       replay: (id, options) => call.json("POST", path`/api/v1/requests/${id}/replay`, {}, options),
+    },
+    session: {
+      create: (body, options) => call.json("POST", "/api/v1/session", { body }, options),
+      get: (options) => call.json("GET", "/api/v1/session", {}, options),
+      delete: (options) => call.json("DELETE", "/api/v1/session", {}, options),
     },
     smartsheet: {
       listWebhooks: (query, options) => call.json("GET", "/api/v1/smartsheet/webhooks", { query }, options),
@@ -602,6 +632,7 @@ export function createResources(call: Call): Resources {
       purgeParked: (name, body, options) => call.json("POST", path`/api/v1/sources/${name}/parked/purge`, { body }, options),
     },
     stats: {
+      getSeries: (query, options) => call.json("GET", "/api/v1/stats/series", { query }, options),
       get: (query, options) => call.json("GET", "/api/v1/stats", { query }, options),
     },
     subscriptions: {
@@ -639,6 +670,7 @@ export function createResources(call: Call): Resources {
       preview: (body, options) => call.json("POST", "/api/v1/templates/preview", { body }, options),
     },
     tenants: {
+      portalLink: (id, body, options) => call.json("POST", path`/api/v1/tenants/${id}/portal-link`, { body }, options),
       list: (query, options) => call.pages("/api/v1/tenants", query, options),
       create: (body, options) => call.json("POST", "/api/v1/tenants", { body, isKeyed: true }, options),
       get: (id, options) => call.json("GET", path`/api/v1/tenants/${id}`, {}, options),

@@ -7,7 +7,7 @@ export interface Problem {
   title: string;
   status: number;
   /** Stable; each is explained in docs/reference/errors.md */
-  code: "bad_request" | "unreadable_body" | "ambiguous_length" | "unauthorized" | "bad_signature" | "forbidden" | "address_not_allowed" | "unknown_webhook" | "not_found" | "unknown_source" | "method_not_allowed" | "request_timeout" | "conflict" | "managed_by_config" | "subscription_quota" | "key_limit" | "illegal_transition" | "confirmation_required" | "newer_format" | "idempotency_key_reused" | "gone" | "precondition_failed" | "too_large" | "unsupported_encoding" | "unsupported_content_type" | "invalid_field" | "schema_mismatch" | "validation_failed" | "validation_not_found" | "invalid_validation" | "unknown_version" | "headers_too_large" | "too_many_requests" | "quota_exceeded" | "internal_error" | "broker_failed" | "smartsheet_failed" | "loop" | "unavailable" | "overloaded" | "store_full" | "shutting_down" | "source_paused" | "tenant_throttled" | "tenant_over_quota" | "tenant_inactive" | "config_invalid" | "data_dir_in_use" | "data_dir_not_writable" | "port_in_use" | "store_corrupt" | "store_unsafe";
+  code: "bad_request" | "unreadable_body" | "ambiguous_length" | "unauthorized" | "bad_signature" | "forbidden" | "other_origin" | "insecure_sign_in" | "address_not_allowed" | "unknown_webhook" | "not_found" | "unknown_source" | "method_not_allowed" | "request_timeout" | "conflict" | "managed_by_config" | "subscription_quota" | "key_limit" | "illegal_transition" | "confirmation_required" | "newer_format" | "idempotency_key_reused" | "gone" | "precondition_failed" | "too_large" | "unsupported_encoding" | "unsupported_content_type" | "invalid_field" | "schema_mismatch" | "validation_failed" | "validation_not_found" | "invalid_validation" | "unknown_version" | "headers_too_large" | "too_many_requests" | "quota_exceeded" | "internal_error" | "broker_failed" | "smartsheet_failed" | "loop" | "unavailable" | "overloaded" | "store_full" | "shutting_down" | "source_paused" | "tenant_throttled" | "tenant_over_quota" | "tenant_inactive" | "config_invalid" | "data_dir_in_use" | "data_dir_not_writable" | "port_in_use" | "store_corrupt" | "store_unsafe";
   /** What was wrong, with which value, and what to do */
   detail: string;
   /** The field at fault */
@@ -89,6 +89,8 @@ export interface Status {
   queue_length: number;
   last_error: string | null;
   health: "ok" | "error";
+  /** Seconds for which the oldest open delivery has waited; null without one */
+  oldest_open_s: number | null;
   /** `GET /api/v1/alerts` says which */
   active_alerts: number;
   targets: ({
@@ -156,6 +158,30 @@ export interface Status {
   };
 }
 
+export interface Session {
+  /** The key that it stands for */
+  key_id: string;
+  scopes: ("admin" | "publish" | "read")[];
+  /** The tenant that it is bound to; null for all of them */
+  tenant_id: string | null;
+  /** Of the gateway */
+  version: string;
+  expires_at: string | null;
+  /** How the page for partners looks; null for everybody else */
+  portal: {
+    name: string;
+    /** A colour, `#rrggbb` */
+    accent: string | null;
+  } | null;
+}
+
+export interface PortalLink {
+  url: string;
+  tenant_id: string;
+  access: "read" | "manage";
+  expires_at: string;
+}
+
 /** An immutable fact */
 export interface Event {
   event_id: string;
@@ -185,6 +211,8 @@ export interface Event {
   body_erased_at: string | null;
   /** How many values were replaced before it was stored */
   masked: number;
+  /** The event that this one was edited from */
+  replay_of?: string | undefined;
   schema_result: {
     valid: boolean;
     errors?: {
@@ -197,6 +225,12 @@ export interface Event {
 }
 
 export interface EventWithDeliveries extends Event {
+  /** Of a received webhook */
+  request?: {
+    method: string;
+    path: string;
+    query: string;
+  } | undefined;
   deliveries: Delivery[];
   /** The body: JSON as it came in, other text as a string */
   payload?: unknown;
@@ -234,7 +268,7 @@ export interface ExportedEvent extends Event {
 }
 
 export interface StreamEvent extends Event {
-  /** With `body`: of a received webhook */
+  /** Of a received webhook */
   request?: {
     method: string;
     path: string;
@@ -959,6 +993,34 @@ export interface StatisticsWindow {
   })[];
 }
 
+export interface StatisticsSeries {
+  window: "last_15m" | "last_1h" | "last_24h" | "last_7d";
+  attempt_count: number;
+  success_count: number;
+  failure_count: number;
+  /** Null without attempts */
+  success_rate: number | null;
+  latency_p50_ms: number | null;
+  latency_p99_ms: number | null;
+  /** Events that were accepted; null for one tenant or subscription */
+  event_count: number | null;
+  /** Seconds that each of the series stands for */
+  bucket_s: number;
+  /** The latest last */
+  series: ({
+    at: string;
+    attempt_count: number;
+    success_count: number;
+    failure_count: number;
+    /** Null without attempts */
+    success_rate: number | null;
+    latency_p50_ms: number | null;
+    latency_p99_ms: number | null;
+    /** Events that were accepted; null for one tenant or subscription */
+    event_count: number | null;
+  })[];
+}
+
 export interface Statistics {
   /** Null: of all tenants */
   tenant_id: string | null;
@@ -973,6 +1035,8 @@ export interface Statistics {
     delivered: number;
     dead: number;
     cancelled: number;
+    /** Dead now; `dead` counts those that were replayed since too */
+    dead_letters: number;
   };
   attempts: {
     total: number;
@@ -1842,6 +1906,8 @@ export interface EventsListQuery {
   ordering_key?: string | undefined;
   /** A member of the metadata: `name`, or `name=value`; may be given several times */
   label?: string | string[] | undefined;
+  /** Members of a JSON body, as `event_filter` has them under `data`: `{"order":{"total":{"$gt":100}}}` */
+  data?: string | undefined;
   /** Somewhere in the body, large letters and small ones being the same */
   text?: string | undefined;
 }
@@ -1852,7 +1918,7 @@ export interface EventsListPage {
   next_cursor: string | null;
   /** All since then was searched; null when all was */
   searched_until: string | null;
-  /** Bodies too large for a search by `text` */
+  /** Bodies too large for a search by `text` or `data` */
   skipped_bodies?: number | undefined;
 }
 
@@ -1870,20 +1936,24 @@ export interface GatewayGetLivezAnswer {
   status: "ok";
 }
 
+export interface SessionCreateBody {
+  /** An API key with the scope `read` */
+  key?: string | undefined;
+  /** From the link that is printed at the first start */
+  token?: string | undefined;
+}
+
+export interface TenantsPortalLinkBody {
+  /** `read`: see everything; `manage`: also change subscriptions, test and replay. Default: `"manage"` */
+  access?: "read" | "manage" | undefined;
+  /** How long it works. Default: `3600` */
+  expires_in_s?: number | undefined;
+}
+
 /** Get an event with its body and deliveries: what to ask for */
 export interface EventsGetQuery {
   /** JSON and text as they are (`true`), or byte for byte in `payload_base64` (`base64`). Default: `"true"` */
   body?: "true" | "base64" | undefined;
-}
-
-export interface EventsReplayBody {
-  /** Only this one; it need not have had the event before */
-  subscription_id?: string | undefined;
-}
-
-export interface EventsReplayAnswer {
-  event_id: string;
-  deliveries: Delivery[];
 }
 
 /** Erase the body of an event: what to ask for */
@@ -1919,6 +1989,8 @@ export interface EventsExportQuery {
   ordering_key?: string | undefined;
   /** A member of the metadata: `name`, or `name=value`; may be given several times */
   label?: string | string[] | undefined;
+  /** Members of a JSON body, as `event_filter` has them under `data`: `{"order":{"total":{"$gt":100}}}` */
+  data?: string | undefined;
   /** Somewhere in the body, large letters and small ones being the same */
   text?: string | undefined;
 }
@@ -2100,6 +2172,25 @@ export interface SourcesListRequestsQuery {
   outcome?: "accepted" | "rejected" | "ignored" | undefined;
   /** `bad_signature`, `filtered`, … */
   cause?: string | undefined;
+}
+
+/** List the requests that were refused or ignored, of all sources: what to ask for */
+export interface RequestsListQuery {
+  /** Default: `50` */
+  limit?: number | undefined;
+  /** `next_cursor` of the page before */
+  cursor?: string | undefined;
+  outcome?: "accepted" | "rejected" | "ignored" | undefined;
+  /** `bad_signature`, `filtered`, … */
+  cause?: string | undefined;
+  /** The source's name */
+  source?: string | undefined;
+  /** For keys that are bound to no tenant */
+  tenant_id?: string | undefined;
+  /** Received at this time or later */
+  since?: string | undefined;
+  /** Received before this time */
+  until?: string | undefined;
 }
 
 export interface RequestsReplayAnswer extends Request {
@@ -2313,6 +2404,16 @@ export interface SourcesPurgeParkedBody {
 export interface SourcesPurgeParkedAnswer {
   purged: number;
   complete: boolean;
+}
+
+/** Show what came in and went out over time: what to ask for */
+export interface StatsGetSeriesQuery {
+  /** Only of this tenant */
+  tenant_id?: string | undefined;
+  /** Default: `"last_1h"` */
+  window?: "last_15m" | "last_1h" | "last_24h" | "last_7d" | undefined;
+  /** Only of this subscription */
+  subscription_id?: string | undefined;
 }
 
 /** Get what the gateway, or one tenant, received and delivered: what to ask for */
@@ -2957,6 +3058,24 @@ export interface SmartsheetCleanupWebhooksAnswer {
     outcome: "removed" | "would_remove" | "kept" | "failed";
     error: string | null;
   })[];
+}
+
+export interface EventsReplayBody {
+  /** Only this one; it need not have had the event before */
+  subscription_id?: string | undefined;
+  /** What is sent instead of its body, as a new event; any JSON, kept as it is written */
+  payload?: unknown;
+}
+
+export interface EventsReplayAnswer {
+  event_id: string;
+  replay_of: string;
+  delivery_count: number;
+}
+
+export interface EventsReplayAnswer2 {
+  event_id: string;
+  deliveries: Delivery[];
 }
 
 /** Test a validation: what to ask for */
