@@ -57,8 +57,8 @@ export const HttpSettings = Type.Object(
     handshake: withDefault(
       orNull(oneOf(["cloudevents"]), {
         description:
-          "`cloudevents`: nothing is sent before the destination has answered an OPTIONS request that it wants deliveries of this " +
-          "gateway, and how many a minute",
+          "`cloudevents`: nothing is sent before the destination has answered an OPTIONS request with its permission for this " +
+          "gateway and a rate per minute",
       }),
       null,
     ),
