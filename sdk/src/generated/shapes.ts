@@ -657,27 +657,27 @@ export interface Subscription {
   /** `auto`: raw for received webhooks, an envelope for published events; `cloudevents`: 1.0, structured JSON */
   format?: "auto" | "envelope" | "raw" | "cloudevents" | undefined;
   signature_header?: string | undefined;
-  /** More answers that count as failures to retry */
+  /** Additional answers that count as failures to retry */
   retry_on?: {
     statuses?: number[] | undefined;
     body_contains?: string | undefined;
   } | null | undefined;
   /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored */
   headers?: Record<string, string> | undefined;
-  /** Answers 2xx and `{"status":"ok"}` while the destination is well; asked every minute */
+  /** A URL that answers 2xx and `{"status":"ok"}` while the destination is healthy; checked every minute */
   health_url?: string | null | undefined;
-  /** CIDRs that the destination's address must lie in; never opens a private network */
+  /** CIDRs that the destination's address must be in; never opens a private network */
   allowed_ips?: string[] | null | undefined;
-  /** How to log in there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials (`token_url`, `client_id`, `client_secret`; perhaps `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` (`cert` and `key` as PEM), or `ca` alone; with each of them `ca`, PEM of the authorities to trust instead of the usual */
+  /** How to authenticate there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials (`token_url`, `client_id`, `client_secret`; optionally `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` (`cert` and `key` as PEM), or `ca` alone. `ca` is allowed with each type: PEM of the authorities to trust instead of the usual ones */
   auth?: DestinationAuth | null | undefined;
-  /** With `forward`: headers of the request that are handed on; `*` for the usual ones, the default */
+  /** With `forward`: headers of the request that are passed on; `*` means the usual ones, the default */
   forward_headers?: string[] | null | undefined;
-  /** A message for a chat instead of the event: `url` is a webhook of it */
+  /** Sends a chat message instead of the event: `url` is a webhook of that chat */
   preset?: "slack" | "teams" | "discord" | null | undefined;
   template?: RequestTemplate | null | undefined;
-  /** `cloudevents`: nothing is sent before the destination has said by OPTIONS that it wants deliveries of this gateway, and how many a minute */
+  /** `cloudevents`: nothing is sent before the destination has answered an OPTIONS request with its permission for this gateway and a rate per minute */
   handshake?: "cloudevents" | null | undefined;
-  /** Let `url` lead back to this gateway; what goes round is refused after 8 times */
+  /** Allow a `url` that leads back to this gateway; an event that goes round is refused after 8 times */
   allow_own_url?: boolean | undefined;
   /** Why nothing is sent: this release does not know its kind */
   held_reason?: string | undefined;
@@ -732,15 +732,15 @@ export interface DestinationAuth {
   ca?: string | undefined;
 }
 
-/** Liquid templates for what is sent; without one, the event itself */
+/** Liquid templates for the request; without one, the event itself is sent */
 export interface RequestTemplate {
-  /** The body; values are escaped as `content_type` says */
+  /** The body; values are escaped for its `content_type` */
   body?: string | undefined;
-  /** Of the body: JSON, HTML, or else text. `application/json` when not given */
+  /** The content type of the body: JSON, HTML or another text. `application/json` by default */
   content_type?: string | undefined;
-  /** More headers. They are shown: what is secret belongs into `headers` */
+  /** Additional headers. They are shown to users: put secrets into `headers` */
   headers?: Record<string, string> | undefined;
-  /** The whole URL, with the origin of `url`; values may stand in its path and query */
+  /** The whole URL, with the origin of `url`; values are allowed in its path and query */
   url?: string | undefined;
 }
 
@@ -814,27 +814,27 @@ export interface SubscriptionInput {
   format?: "auto" | "envelope" | "raw" | "cloudevents" | undefined;
   /** Default: `"X-Webhook-Signature"` */
   signature_header?: string | undefined;
-  /** More answers that count as failures to retry */
+  /** Additional answers that count as failures to retry */
   retry_on?: {
     statuses?: number[] | undefined;
     body_contains?: string | undefined;
   } | undefined;
   /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored. Default: `{}` */
   headers?: Record<string, string> | null | undefined;
-  /** Answers 2xx and `{"status":"ok"}` while the destination is well; asked every minute */
+  /** A URL that answers 2xx and `{"status":"ok"}` while the destination is healthy; checked every minute */
   health_url?: string | null | undefined;
-  /** CIDRs that the destination's address must lie in; never opens a private network */
+  /** CIDRs that the destination's address must be in; never opens a private network */
   allowed_ips?: string[] | null | undefined;
-  /** How to log in there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials (`token_url`, `client_id`, `client_secret`; perhaps `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` (`cert` and `key` as PEM), or `ca` alone; with each of them `ca`, PEM of the authorities to trust instead of the usual */
+  /** How to authenticate there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials (`token_url`, `client_id`, `client_secret`; optionally `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` (`cert` and `key` as PEM), or `ca` alone. `ca` is allowed with each type: PEM of the authorities to trust instead of the usual ones */
   auth?: DestinationAuth | null | undefined;
-  /** With `forward`: headers of the request that are handed on; `*` for the usual ones, the default */
+  /** With `forward`: headers of the request that are passed on; `*` means the usual ones, the default */
   forward_headers?: string[] | null | undefined;
-  /** A message for a chat instead of the event: `url` is a webhook of it */
+  /** Sends a chat message instead of the event: `url` is a webhook of that chat */
   preset?: "slack" | "teams" | "discord" | null | undefined;
   template?: RequestTemplate | null | undefined;
-  /** `cloudevents`: nothing is sent before the destination has said by OPTIONS that it wants deliveries of this gateway, and how many a minute */
+  /** `cloudevents`: nothing is sent before the destination has answered an OPTIONS request with its permission for this gateway and a rate per minute */
   handshake?: "cloudevents" | null | undefined;
-  /** Let `url` lead back to this gateway; what goes round is refused after 8 times. Default: `false` */
+  /** Allow a `url` that leads back to this gateway; an event that goes round is refused after 8 times. Default: `false` */
   allow_own_url?: boolean | undefined;
 }
 
@@ -911,27 +911,27 @@ export interface SubscriptionChange {
   format?: "auto" | "envelope" | "raw" | "cloudevents" | undefined;
   /** Default: `"X-Webhook-Signature"` */
   signature_header?: string | undefined;
-  /** More answers that count as failures to retry */
+  /** Additional answers that count as failures to retry */
   retry_on?: {
     statuses?: number[] | undefined;
     body_contains?: string | undefined;
   } | undefined;
   /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored. Default: `{}` */
   headers?: Record<string, string> | null | undefined;
-  /** Answers 2xx and `{"status":"ok"}` while the destination is well; asked every minute */
+  /** A URL that answers 2xx and `{"status":"ok"}` while the destination is healthy; checked every minute */
   health_url?: string | null | undefined;
-  /** CIDRs that the destination's address must lie in; never opens a private network */
+  /** CIDRs that the destination's address must be in; never opens a private network */
   allowed_ips?: string[] | null | undefined;
-  /** How to log in there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials (`token_url`, `client_id`, `client_secret`; perhaps `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` (`cert` and `key` as PEM), or `ca` alone; with each of them `ca`, PEM of the authorities to trust instead of the usual */
+  /** How to authenticate there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials (`token_url`, `client_id`, `client_secret`; optionally `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` (`cert` and `key` as PEM), or `ca` alone. `ca` is allowed with each type: PEM of the authorities to trust instead of the usual ones */
   auth?: DestinationAuth | null | undefined;
-  /** With `forward`: headers of the request that are handed on; `*` for the usual ones, the default */
+  /** With `forward`: headers of the request that are passed on; `*` means the usual ones, the default */
   forward_headers?: string[] | null | undefined;
-  /** A message for a chat instead of the event: `url` is a webhook of it */
+  /** Sends a chat message instead of the event: `url` is a webhook of that chat */
   preset?: "slack" | "teams" | "discord" | null | undefined;
   template?: RequestTemplate | null | undefined;
-  /** `cloudevents`: nothing is sent before the destination has said by OPTIONS that it wants deliveries of this gateway, and how many a minute */
+  /** `cloudevents`: nothing is sent before the destination has answered an OPTIONS request with its permission for this gateway and a rate per minute */
   handshake?: "cloudevents" | null | undefined;
-  /** Let `url` lead back to this gateway; what goes round is refused after 8 times. Default: `false` */
+  /** Allow a `url` that leads back to this gateway; an event that goes round is refused after 8 times. Default: `false` */
   allow_own_url?: boolean | undefined;
 }
 

@@ -5,13 +5,13 @@ import type { Scheduler } from "../scheduler.ts";
 import type { Target } from "./target.ts";
 
 /**
- * What went to the fallbacks of a target while it was down: whether that is gone from there, and the way back of what
- * has not left.
+ * Watches the deliveries that went to fallbacks while a target was down: whether they have left the fallback, and how
+ * the rest comes back.
  */
 export interface FallbackDrain {
-  /** The target is well, and has been for so long. Brings back what its fallbacks cannot take; calls `done` once. */
+  /** The target has been healthy for `healthyMs`. Brings back what its fallbacks cannot accept; calls `done` once. */
   look(target: Target, healthyMs: number, done: (state: DrainState) => void): void;
-  /** It is in NORMAL: what has not left its fallbacks goes back. */
+  /** The target is in NORMAL: deliveries that have not left its fallbacks come back. */
   bringBack(target: Target): void;
   /** The fallbacks whose target went back to NORMAL before they were seen empty, until they are. */
   listUndrained(): Promise<readonly Undrained[]>;
@@ -24,19 +24,21 @@ export interface Undrained {
   left: number | undefined;
 }
 
-/** `held`: some of it is not gone, and must be before anything else is sent, to keep its order. */
+/**
+ * `held`: some deliveries have not left the fallback, and must leave before anything else is sent, to keep the order.
+ */
 export type DrainState = "drained" | "draining" | "held";
 
 export interface FallbackDrainOptions {
   clock: Clock;
   store: Pick<Store, "lanes" | "reads">;
   scheduler: Pick<Scheduler, "targetOf" | "notePending" | "isWorking" | "targets">;
-  /** All who forward and have one. */
+  /** All forwarding subscriptions that have a fallback. */
   listForwards: () => readonly Subscription[];
   findFallback: (forward: Subscription) => Subscription | undefined;
-  /** How many wait in the queue; undefined when that cannot be read. Within a few seconds. */
+  /** How many messages wait in the queue; undefined when the number cannot be read. Answers within a few seconds. */
   countQueue: (fallback: Subscription) => Promise<number | undefined>;
-  /** It goes back to NORMAL although its queue was not seen empty. */
+  /** The target goes back to NORMAL although its queue was never seen empty. */
   onOverdue: (forward: Subscription, fallback: Subscription, left: number | undefined) => void;
   onFault: (error: unknown) => void;
 }
@@ -50,7 +52,7 @@ const USUAL_DRAIN_MS = 600_000;
 
 export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrain {
   const { clock, store, scheduler } = options;
-  /** Told of once for each time in QUEUE. */
+  /** Targets already reported as overdue; once for each time in QUEUE. */
   const overdue = new WeakSet<Target>();
   /** By the forwarding subscription. */
   const undrained = new Map<number, Undrained>();
@@ -71,7 +73,7 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
     }
   }
 
-  /** How many are left, here and there; undefined when nobody knows. */
+  /** How many are left, in the fallback's lane and in its queue; undefined when this is not known. */
   async function countLeft({ forward, fallback }: Pair): Promise<number | undefined> {
     return scheduler.isWorking(forward.seq) ? undefined : countInFallback(fallback);
   }
