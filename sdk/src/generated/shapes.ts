@@ -2,15 +2,15 @@
 
 /** What went wrong (RFC 9457) */
 export interface Problem {
-  /** `urn:posthorn:error:` and the code */
+  /** `urn:posthorn:error:` followed by the code */
   type: string;
   title: string;
   status: number;
-  /** Stable; each is explained in docs/reference/errors.md */
-  code: "bad_request" | "unreadable_body" | "ambiguous_length" | "unauthorized" | "bad_signature" | "forbidden" | "address_not_allowed" | "unknown_webhook" | "not_found" | "unknown_source" | "method_not_allowed" | "request_timeout" | "conflict" | "managed_by_config" | "subscription_quota" | "key_limit" | "illegal_transition" | "confirmation_required" | "newer_format" | "idempotency_key_reused" | "gone" | "precondition_failed" | "too_large" | "unsupported_encoding" | "unsupported_content_type" | "invalid_field" | "schema_mismatch" | "validation_failed" | "validation_not_found" | "invalid_validation" | "unknown_version" | "headers_too_large" | "too_many_requests" | "quota_exceeded" | "internal_error" | "broker_failed" | "smartsheet_failed" | "loop" | "unavailable" | "overloaded" | "store_full" | "shutting_down" | "source_paused" | "tenant_throttled" | "tenant_over_quota" | "tenant_inactive" | "config_invalid" | "data_dir_in_use" | "data_dir_not_writable" | "port_in_use" | "store_corrupt" | "store_unsafe";
+  /** A stable code; docs/reference/errors.md explains each */
+  code: "bad_request" | "unreadable_body" | "ambiguous_length" | "unauthorized" | "bad_signature" | "forbidden" | "other_origin" | "insecure_sign_in" | "address_not_allowed" | "unknown_webhook" | "not_found" | "unknown_source" | "method_not_allowed" | "request_timeout" | "conflict" | "managed_by_config" | "subscription_quota" | "key_limit" | "illegal_transition" | "confirmation_required" | "newer_format" | "idempotency_key_reused" | "gone" | "precondition_failed" | "too_large" | "unsupported_encoding" | "unsupported_content_type" | "invalid_field" | "schema_mismatch" | "validation_failed" | "validation_not_found" | "invalid_validation" | "unknown_version" | "headers_too_large" | "too_many_requests" | "quota_exceeded" | "internal_error" | "broker_failed" | "smartsheet_failed" | "loop" | "unavailable" | "overloaded" | "store_full" | "shutting_down" | "source_paused" | "tenant_throttled" | "tenant_over_quota" | "tenant_inactive" | "config_invalid" | "data_dir_in_use" | "data_dir_not_writable" | "port_in_use" | "store_corrupt" | "store_unsafe";
   /** What was wrong, with which value, and what to do */
   detail: string;
-  /** The field at fault */
+  /** The invalid field */
   field?: string | undefined;
   request_id?: string | undefined;
   [member: string]: unknown;
@@ -54,7 +54,7 @@ export interface PublishInput {
 export interface Published {
   event_id: string;
   deliveries: number;
-  /** It was known already, and nothing has changed */
+  /** True when the event was already known; nothing has changed */
   duplicate: boolean;
 }
 
@@ -73,82 +73,84 @@ export interface Readiness {
     status: "ok" | "low";
     free_bytes: number;
   };
-  /** To brokers */
+  /** Connections to brokers */
   connections: ({
     kind: string;
     name: string;
-    /** `unused` until something takes from it or sends to it */
+    /** `unused`: no source or subscription has used the connection yet */
     state: "unused" | "connecting" | "connected" | "failed";
   })[];
 }
 
 export interface Status {
-  /** `QUEUE` while it is down and deliveries wait */
+  /** `QUEUE` while the destination is down and deliveries wait */
   mode: "NORMAL" | "QUEUE";
-  /** All open deliveries, and what waits in the queues that forwards fall back to */
+  /** All open deliveries, and the messages in the fallback queues of forwarding subscriptions */
   queue_length: number;
   last_error: string | null;
   health: "ok" | "error";
-  /** `GET /api/v1/alerts` says which */
+  /** The age of the oldest open delivery in seconds; null when none is open */
+  oldest_open_s: number | null;
+  /** `GET /api/v1/alerts` lists them */
   active_alerts: number;
   targets: ({
     name: string;
-    /** `QUEUE` while it is down and deliveries wait */
+    /** `QUEUE` while the destination is down and deliveries wait */
     mode: "NORMAL" | "QUEUE";
     since: string | null;
     reason: string | null;
     health: "ok" | "error";
     queue_length: number;
-    /** In a row */
+    /** Failed attempts in a row */
     failures: number;
     last_error: string | null;
-    /** Attempts per second that it is held to; null for no limit */
+    /** The limit in attempts per second; null for no limit */
     rate_per_s: number | null;
   })[];
-  /** Only those with a secret or token that can be guessed, from a version that took it; and those whose queue cannot be taken from */
+  /** Only sources with a problem: a secret or token that is too easy to guess, accepted by an older release; or a queue that cannot be read */
   sources: ({
     name: string;
-    /** `error`: nobody can be verified, and every sender gets 401; or nothing can be taken from its queue */
+    /** `error`: no sender can be verified, so all get 401; or no messages can be read from the source's queue */
     health: "ok" | "error";
-    /** Which of its secrets do not count, and why; or what is wrong with its queue */
+    /** Which of its secrets are ignored, and why; or what is wrong with its queue */
     reason: string;
   })[];
-  /** To brokers; none with a key that is bound to a tenant */
+  /** Connections to brokers; empty for keys that are bound to a tenant */
   connections: ({
     kind: string;
     name: string;
-    /** `unused` until something takes from it or sends to it */
+    /** `unused`: no source or subscription has used the connection yet */
     state: "unused" | "connecting" | "connected" | "failed";
-    /** Why it is away, and what to do */
+    /** Why there is no connection, and what to do */
     reason: string | null;
     next_try_at: string | null;
   })[];
-  /** Subscriptions that hold what they have until they are resumed */
+  /** Suspended subscriptions; their deliveries are held until they are resumed */
   suspended: ({
     id: string;
     subscription: string;
     since: string | null;
     reason: string | null;
   })[];
-  /** What comes from these waits: for n8n, their workflows are not active */
+  /** Sources that a target does not know; their deliveries wait. With n8n, the workflows are not active */
   missing_sources: {
     source: string;
-    /** Whose target does not know the source, and is well otherwise */
+    /** The subscription whose target does not know the source but is otherwise healthy */
     subscription: string;
     since: string;
     next_try_at: string;
     last_error: string;
   }[];
   retention: {
-    /** How long events are kept; null for ever */
+    /** How many days events are kept; null when they are kept forever */
     days: number | null;
     oldest_event_at: string | null;
-    /** About how many are to be deleted now */
+    /** About how many events are due to be deleted now */
     due_events: number | null;
     complete_until: string | null;
-    /** For how long some of these have been due */
+    /** How long the oldest of them has been due, in seconds */
     behind_s: number | null;
-    /** By the speed of the last run */
+    /** Estimated seconds until all are deleted, at the speed of the last run */
     remaining_s: number | null;
     running: boolean;
     last_run_at: string | null;
@@ -156,7 +158,31 @@ export interface Status {
   };
 }
 
-/** An immutable fact */
+export interface Session {
+  /** The id of the API key that the session stands for */
+  key_id: string;
+  scopes: ("admin" | "publish" | "read")[];
+  /** The tenant that the key is bound to; null for all tenants */
+  tenant_id: string | null;
+  /** The version of the gateway */
+  version: string;
+  expires_at: string | null;
+  /** The look of the partner page; null for everybody except partners */
+  portal: {
+    name: string;
+    /** A colour, `#rrggbb` */
+    accent: string | null;
+  } | null;
+}
+
+export interface PortalLink {
+  url: string;
+  tenant_id: string;
+  access: "read" | "manage";
+  expires_at: string;
+}
+
+/** An event: an immutable fact */
 export interface Event {
   event_id: string;
   event_type: string;
@@ -173,18 +199,20 @@ export interface Event {
   expires_at?: string | undefined;
   metadata?: Record<string, unknown> | undefined;
   status: "PENDING" | "COMPLETED" | "FAILED";
-  /** Nobody had asked for it */
+  /** True when no subscription matched the event */
   unmatched: boolean;
   received_at: string;
-  /** When it was on disk */
+  /** When the event was stored on disk */
   published_at: string;
   content_type: string | null;
-  /** Of the body, in bytes */
+  /** The size of the body in bytes */
   size: number;
-  /** Somebody had its body erased then */
+  /** When the body was erased; null otherwise */
   body_erased_at: string | null;
-  /** How many values were replaced before it was stored */
+  /** The number of values that were masked before the event was stored */
   masked: number;
+  /** The id of the event that was edited to create this one */
+  replay_of?: string | undefined;
   schema_result: {
     valid: boolean;
     errors?: {
@@ -197,26 +225,32 @@ export interface Event {
 }
 
 export interface EventWithDeliveries extends Event {
+  /** The request line of a received webhook */
+  request?: {
+    method: string;
+    path: string;
+    query: string;
+  } | undefined;
   deliveries: Delivery[];
-  /** The body: JSON as it came in, other text as a string */
+  /** The body: JSON exactly as received, other text as a string */
   payload?: unknown;
-  /** A body that is no text */
+  /** A body that is not text */
   payload_base64?: string | undefined;
 }
 
-/** One event for one subscription */
+/** The delivery of one event to one subscription */
 export interface Delivery {
   id: string;
   event_id: string;
   event_type: string;
   tenant_id: string;
   subscription_id: string;
-  /** As it is called now; null when it was deleted */
+  /** The current name of the subscription; null when it was deleted */
   subscription_name: string | null;
   status: "pending" | "sending" | "delivered" | "dead" | "cancelled";
-  /** Why it waits; `unknown_kind`: this release does not know the kind of its destination; `queue_mode`: an operator said so; `throttled` is told only of a test */
+  /** Why the delivery waits. `unknown_kind`: this release does not know the kind of destination. `queue_mode`: an operator set the target to `QUEUE`. `throttled` appears only for test deliveries */
   hold_reason: "paused" | "suspended" | "unknown_kind" | "destination_down" | "queue_mode" | "ordering_key" | "throttled" | null;
-  /** One more with every replay */
+  /** 1 at first, and one more after each replay */
   generation: number;
   attempt_count: number;
   next_attempt_at: string | null;
@@ -227,31 +261,31 @@ export interface Delivery {
 }
 
 export interface ExportedEvent extends Event {
-  /** The body: JSON as it came in, other text as a string */
+  /** The body: JSON exactly as received, other text as a string */
   payload?: unknown;
-  /** A body that is no text */
+  /** A body that is not text */
   payload_base64?: string | undefined;
 }
 
 export interface StreamEvent extends Event {
-  /** With `body`: of a received webhook */
+  /** The request line of a received webhook */
   request?: {
     method: string;
     path: string;
     query: string;
   } | undefined;
-  /** The body: JSON as it came in, other text as a string */
+  /** The body: JSON exactly as received, other text as a string */
   payload?: unknown;
-  /** A body that is no text */
+  /** A body that is not text */
   payload_base64?: string | undefined;
-  /** With `body`: it is larger than 256 KiB; read the event for it */
+  /** Set with `body` when the body is larger than 256 KiB; get the event to read it */
   payload_omitted?: boolean | undefined;
 }
 
 export interface StreamAttempt extends Delivery {
-  /** Null where the subscription was deleted */
+  /** Null when the subscription was deleted */
   subscription_name: string | null;
-  /** Of the event */
+  /** The source of the event */
   source: string;
   attempt: {
     number: number;
@@ -265,14 +299,14 @@ export interface StreamAttempt extends Delivery {
 }
 
 export interface StreamReady {
-  /** Where the stream begins */
+  /** The position at which the stream begins */
   position: string;
 }
 
 export interface StreamGap {
-  /** `deleted`: events that lay in between are gone, by retention or by hand; `unknown_position`: the id is of another store, or of one that was put back from a backup since, and the stream begins with what comes next */
+  /** `deleted`: events in between were deleted, by retention or by a user. `unknown_position`: the id belongs to another store, or the store was restored from a backup since; the stream begins with new events */
   reason: "deleted" | "unknown_position";
-  /** Nothing that came in since then is missing; null: as of now */
+  /** Nothing received since this time is missing; null means now */
   complete_since: string | null;
 }
 
@@ -296,70 +330,70 @@ export interface Attempt {
   duration_ms: number;
   result: "success" | "failed" | "timeout" | "connection_error" | "blocked" | "error";
   url: string | null;
-  /** Which the name resolved to */
+  /** The IP address that the host name resolved to */
   address: string | null;
   request_headers: Record<string, string | string[]> | null;
   response_code: number | null;
   response_headers: Record<string, string | string[]> | null;
-  /** Its first 8 KB */
+  /** The first 8 KB of the response body */
   response_body: string | null;
   record?: Record<string, unknown> | null | undefined;
   error: string | null;
   trigger: "first" | "retry" | "manual" | "replay";
 }
 
-/** Work on many deliveries at once, as a job that survives restarts */
+/** A job that replays, cancels or purges many deliveries. It continues after a restart */
 export interface Replay {
   id: string;
   kind: "dead_letters" | "events" | "recover" | "cancel" | "purge";
   status: "running" | "paused" | "completed" | "cancelled" | "failed";
-  /** Null: of all tenants */
+  /** Null for all tenants */
   tenant_id: string | null;
   filter: ReplayFilter;
-  /** Deliveries that it found, counted when it began */
+  /** The number of deliveries found at the start */
   total: number;
-  /** False: there were more than could be counted in time */
+  /** False when there were more than could be counted in time */
   total_exact: boolean;
   done: number;
-  /** Changed by somebody else meanwhile */
+  /** Deliveries that had changed in the meantime */
   skipped: number;
-  /** Their subscription is gone */
+  /** Deliveries whose subscription was deleted */
   failed: number;
-  /** Why it has the status `failed` */
+  /** Why the job failed; set with the status `failed` */
   error: string | null;
   created_at: string;
   started_at: string;
   completed_at: string | null;
 }
 
-/** As it was asked for */
+/** The filter of the request */
 export interface ReplayFilter {
-  /** Only deliveries for this subscription */
+  /** Only deliveries to this subscription */
   subscription_id?: string | undefined;
-  /** Only of this tenant (for keys that are bound to none) */
+  /** Only deliveries of this tenant; for keys that are not bound to a tenant */
   tenant_id?: string | undefined;
-  /** Exactly this type */
+  /** Only events of exactly this type */
   event_type?: string | undefined;
   /** Only events from this source */
   source?: string | undefined;
-  /** Why it is dead */
+  /** Only deliveries that are dead for this reason */
   reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
-  /** Not what is being sent right now */
+  /** Only pending deliveries, not those being sent right now */
   status?: "pending" | undefined;
-  /** Its dead letters, events that it never had, or both. Default: `"failed"` */
+  /** Replay dead letters, events that the subscription never got, or both. Default: `"failed"` */
   include?: "failed" | "missing" | "all" | undefined;
-  /** Received since then; for dead letters: dead since then */
+  /** Received at this time or later; for dead letters: dead at this time or later */
   since?: string | undefined;
-  /** Before then */
+  /** Received, or dead, before this time */
   until?: string | undefined;
 }
 
-/** What a replay would be about */
+/** The number of deliveries that a replay would process */
 export interface ReplayPlan {
   kind: "dead_letters" | "events" | "recover" | "cancel" | "purge";
   filter: ReplayFilter;
   count: number;
-  /** False: there are at least so many */
+  /** False when `count` is only a lower bound */
   exact: boolean;
 }
 
@@ -375,16 +409,16 @@ export interface Request {
   headers: Record<string, string | string[]>;
   size: number;
   outcome: "accepted" | "rejected" | "ignored";
-  /** The code of the error; or `duplicate`, `filtered`, `invalid`, or what its kind says */
+  /** The error code; or `duplicate`, `filtered`, `invalid`, or a cause that the kind of source defines */
   cause: string | null;
   events: ({
     event_id: string | null;
     outcome: "accepted" | "rejected" | "ignored";
-    /** The code of the error; or `duplicate`, `filtered`, `invalid`, or what its kind says */
+    /** The error code; or `duplicate`, `filtered`, `invalid`, or a cause that the kind of source defines */
     cause: string | null;
   })[];
   replayed_at: string | null;
-  /** The id of the key */
+  /** The id of the API key */
   replayed_by: string | null;
   replay_event_ids: string[];
 }
@@ -396,11 +430,11 @@ export interface Source {
   tenant_id: string;
   /** `paused` answers 503, `closed` 410 */
   status: "active" | "paused" | "closed";
-  /** Those that count now, without what they are */
+  /** The secrets that are valid now, without their values */
   secrets: ({
     id: string;
     current: boolean;
-    /** Its last characters */
+    /** The last characters of the secret */
     hint: string;
     created_at: string;
     ends_at: string | null;
@@ -420,7 +454,7 @@ export interface Source {
   content_types: string[] | null;
   /** Seconds in which the sender must have its answer */
   answer_within: number | null;
-  /** Null: as its kind says */
+  /** Null when the kind of source determines it */
   event_type: string | null;
   /** `header:NAME` or `body:/json/pointer` */
   id_from: string | null;
@@ -436,11 +470,11 @@ export interface Source {
   refuse_replays: boolean;
   /** JSON Pointers and `header:NAME`: their values are stored and delivered as `"***"`. The signature is verified before */
   mask: string[];
-  /** Masked, but in the answer to create */
+  /** Masked, except in the answer to create */
   path_token: string | null;
   /** Settings of the kind */
   options: Record<string, unknown>;
-  /** Who may change it; `contact`: it is one of its tenant, and changed there */
+  /** Where it can be changed; `contact`: it is a contact of its tenant, and is changed there */
   managed_by: "api" | "config" | "former_config" | "contact";
   created_at: string;
   updated_at: string;
@@ -496,12 +530,12 @@ export interface SourceInput {
 }
 
 export interface Plan {
-  /** Which of them PUT would do */
+  /** What PUT would do */
   act: "update" | "create" | "none";
-  /** What would be different; all that is set of one that would be new */
+  /** The fields that would change; for a new object, all fields that are set */
   changes: {
     field: string;
-    /** Null where it would be new */
+    /** Null when the field or the object would be new */
     before: unknown;
     after: unknown;
   }[];
@@ -557,14 +591,14 @@ export interface SourceWithSecret extends Source {
   secret: string;
 }
 
-/** Who wants which events, and where they go */
+/** Which events are delivered, and to which destination */
 export interface Subscription {
   id: string;
   /** A name for people; unique per tenant */
   name: string;
   tenant_id: string;
   kind: "http" | "email" | "sms" | "batch" | "amqp" | "azure-service-bus" | "azure-storage-queue";
-  /** Of kinds whose settings do not stand beside it */
+  /** The settings of the destination, for kinds that have them here */
   destination?: Record<string, unknown> | undefined;
   /** Topic patterns: `*` is one word, `#` any number of words; a lone `*` means everything. None for the `fallback` of another subscription, and for nothing else */
   events: string[];
@@ -645,21 +679,21 @@ export interface Subscription {
   handshake?: "cloudevents" | null | undefined;
   /** Let `url` lead back to this gateway; what goes round is refused after 8 times */
   allow_own_url?: boolean | undefined;
-  /** Why nothing is sent: this release does not know its kind */
+  /** Why nothing is sent: this release does not know the kind of destination */
   held_reason?: string | undefined;
-  /** With `handshake` only: what the destination has said since the last change or start */
+  /** Only with `handshake`: the destination's answer since the last change of the subscription or start of the gateway */
   handshake_result?: {
-    /** `pending`: not answered yet; it is asked again before the next attempt */
+    /** `pending`: the destination has not answered yet; it is asked again before the next attempt */
     status: "pending" | "accepted" | "refused";
     answered_at: string | null;
     error: string | null;
   } | undefined;
   ed25519_public_key: string | null;
-  /** In the answer to a change only: what will not be as it seems */
+  /** Only in answers to changes: settings that will not work as one might expect */
   warnings?: string[] | undefined;
-  /** Who may change it; `contact`: it is one of its tenant, and changed there */
+  /** Where it can be changed; `contact`: it is a contact of its tenant, and is changed there */
   managed_by: "api" | "config" | "former_config" | "contact";
-  /** The key that made it */
+  /** The id of the key that created the subscription */
   created_by: string | null;
   created_at: string;
   updated_at: string;
@@ -671,13 +705,13 @@ export interface Subscription {
     last_delivery: string | null;
     open_count: number;
     dead_count: number;
-    /** Null without attempts */
+    /** From 0 to 1; null without attempts */
     success_rate_1h: number | null;
-    /** Null without attempts */
+    /** From 0 to 1; null without attempts */
     success_rate_24h: number | null;
-    /** Of the attempts of the last 24 hours */
+    /** Milliseconds, from the attempts of the last 24 hours */
     latency_p50_ms: number | null;
-    /** Of the attempts of the last 24 hours */
+    /** Milliseconds, from the attempts of the last 24 hours */
     latency_p99_ms: number | null;
   };
 }
@@ -805,7 +839,7 @@ export interface SubscriptionInput {
 }
 
 export interface SubscriptionWithSecret extends Subscription {
-  /** Shown here, and by `/secret` */
+  /** Shown only here and by `/secret` */
   secret: string;
 }
 
@@ -906,13 +940,13 @@ export interface ResumedSubscription extends Subscription {
 }
 
 export interface ParkedMessage {
-  /** As the broker finds it again: a number, its own id, or a hash of the body */
+  /** Identifies the message at the broker: a number, the broker's id, or a hash of the body */
   id: string;
   message_id: string | null;
-  /** As whoever parked it says; RabbitMQ's own: rejected, expired … */
+  /** Why the message was parked; RabbitMQ's own reasons are `rejected`, `expired` … */
   reason: string | null;
   description: string | null;
-  /** Where it came from and goes back to; null: nothing tells */
+  /** The queue that the message came from and is requeued to; null when unknown */
   queue: string | null;
   subject: string | null;
   content_type: string | null;
@@ -931,36 +965,64 @@ export interface SubscriptionStatistics {
   dead_count: number;
   last_1h: StatisticsWindow;
   last_24h: StatisticsWindow;
-  /** What a latency may be off by, as a share of it */
+  /** The largest relative error of a latency */
   latency_max_error: number;
 }
 
-/** What attempts came to */
+/** Counters of attempts and their results */
 export interface StatisticsWindow {
   attempt_count: number;
   success_count: number;
   failure_count: number;
-  /** Null without attempts */
+  /** From 0 to 1; null without attempts */
   success_rate: number | null;
   latency_p50_ms: number | null;
   latency_p99_ms: number | null;
-  /** Seconds that each of the series stands for */
+  /** The seconds that each entry of the series covers */
   bucket_s: number;
-  /** The latest last */
+  /** Sorted by time, latest last */
   series: ({
     at: string;
     attempt_count: number;
     success_count: number;
     failure_count: number;
-    /** Null without attempts */
+    /** From 0 to 1; null without attempts */
     success_rate: number | null;
     latency_p50_ms: number | null;
     latency_p99_ms: number | null;
   })[];
 }
 
+export interface StatisticsSeries {
+  window: "last_15m" | "last_1h" | "last_24h" | "last_7d";
+  attempt_count: number;
+  success_count: number;
+  failure_count: number;
+  /** From 0 to 1; null without attempts */
+  success_rate: number | null;
+  latency_p50_ms: number | null;
+  latency_p99_ms: number | null;
+  /** Accepted events; null when asked for one tenant or subscription */
+  event_count: number | null;
+  /** The seconds that each entry of the series covers */
+  bucket_s: number;
+  /** Sorted by time, latest last */
+  series: ({
+    at: string;
+    attempt_count: number;
+    success_count: number;
+    failure_count: number;
+    /** From 0 to 1; null without attempts */
+    success_rate: number | null;
+    latency_p50_ms: number | null;
+    latency_p99_ms: number | null;
+    /** Accepted events; null when asked for one tenant or subscription */
+    event_count: number | null;
+  })[];
+}
+
 export interface Statistics {
-  /** Null: of all tenants */
+  /** Null for all tenants */
   tenant_id: string | null;
   events: {
     accepted: number;
@@ -973,6 +1035,8 @@ export interface Statistics {
     delivered: number;
     dead: number;
     cancelled: number;
+    /** Deliveries that are dead now; `dead` also counts those that were replayed since */
+    dead_letters: number;
   };
   attempts: {
     total: number;
@@ -986,7 +1050,7 @@ export interface Statistics {
   };
   last_1h: StatisticsWindow;
   last_24h: StatisticsWindow;
-  /** What a latency may be off by, as a share of it */
+  /** The largest relative error of a latency */
   latency_max_error: number;
 }
 
@@ -1001,20 +1065,20 @@ export interface RequestPreview {
     name: string;
     value: string;
   }[];
-  /** Its body, byte for byte */
+  /** The body, byte for byte */
   body_base64: string;
 }
 
-/** What subscriptions send to */
+/** A destination of subscriptions */
 export interface Target {
-  /** Its own, or that of the subscription that it belongs to */
+  /** The name of the target, or of the subscription that it belongs to */
   name: string;
   tenant_id: string;
   /** What is known of such a target, for all subscriptions that send to it */
   preset: "n8n" | null;
   /** Where it is; a preset finds its health check there */
   url: string | null;
-  /** Null: a delivery finds out whether it is back */
+  /** Null when a delivery is used to find out whether the destination is back */
   health_url: string | null;
   /** Seconds between health checks */
   health_interval_s: number;
@@ -1029,25 +1093,25 @@ export interface Target {
   /** Larger bodies are not sent: they become dead letters (`too_large`) */
   max_bytes: number | null;
   description: string | null;
-  /** Several may send to it; else it is a subscription's own */
+  /** True when several subscriptions may use the target; false when it belongs to one subscription */
   shared: boolean;
-  /** Which send to it */
+  /** The ids of the subscriptions that use the target */
   subscriptions: string[];
-  /** `QUEUE`: deliveries wait until it is back */
+  /** `QUEUE`: deliveries wait until the destination is back */
   mode: "NORMAL" | "QUEUE";
-  /** What an operator said */
+  /** The mode that an operator has set */
   forced: "NORMAL" | "QUEUE" | null;
   since: string | null;
-  /** Why it came into its mode; null when it was never in another */
+  /** Why the target is in its mode; null when the mode never changed */
   reason: string | null;
   health: "ok" | "error";
   checked_at: string | null;
   /** Open deliveries */
   queue_length: number;
-  /** In a row */
+  /** Failed attempts in a row */
   failures: number;
   last_error: string | null;
-  /** Who may change it; `contact`: it is one of its tenant, and changed there */
+  /** Where it can be changed; `contact`: it is a contact of its tenant, and is changed there */
   managed_by: "api" | "config" | "former_config" | "contact";
 }
 
@@ -1105,7 +1169,7 @@ export interface Tenant {
   name: string;
   /** Who is told when something is wrong with its subscriptions: a contact by e-mail */
   contact_email: string | null;
-  /** Who else is told, and what */
+  /** Further contacts, and the events that each gets */
   contacts: ({
     email?: string | undefined;
     phone?: string | undefined;
@@ -1139,7 +1203,7 @@ export interface Tenant {
     open_deliveries: number;
     stored_bytes: number;
   };
-  /** Who may change it; `contact`: it is one of its tenant, and changed there */
+  /** Where it can be changed; `contact`: it is a contact of its tenant, and is changed there */
   managed_by: "api" | "config" | "former_config" | "contact";
   created_at: string;
   updated_at: string;
@@ -1226,25 +1290,25 @@ export interface TenantSettings {
   status?: "active" | "inactive" | undefined;
 }
 
-/** How far the erasure of a tenant is; it survives restarts */
+/** The progress of a tenant's erasure, which continues after a restart */
 export interface TenantErasure {
   tenant_id: string;
   status: "running" | "completed";
-  /** What is being erased */
+  /** The kind of data that is being erased now */
   stage: "records" | "events" | "requests" | "ids" | "forms" | "versions" | "names" | "rest" | "audit" | "done";
-  /** Events that there were when it began */
+  /** The number of events at the start */
   total: number;
-  /** Those that are gone */
+  /** Erased events */
   events: number;
-  /** Gone with them */
+  /** Erased deliveries */
   deliveries: number;
-  /** Of their bodies */
+  /** The size of the erased bodies in bytes */
   bytes: number;
-  /** Logged requests that are gone */
+  /** Erased requests */
   requests: number;
-  /** Subscriptions, keys, sources and other configuration that is gone */
+  /** Erased subscriptions, keys, sources and other configuration */
   records: number;
-  /** Entries of the audit log of which only the fact is left */
+  /** Audit log entries whose content was erased; that they existed stays visible */
   audit_entries: number;
   started_at: string;
   completed_at: string | null;
@@ -1255,10 +1319,10 @@ export interface Key {
   /** What the key is for */
   name: string;
   scopes: ("admin" | "publish" | "read")[];
-  /** The tenant that it is bound to; null for all of them */
+  /** The tenant that the key is bound to; null for all tenants */
   tenant_id: string | null;
   expires_at: string | null;
-  /** How the key begins */
+  /** The first characters of the key */
   prefix: string | null;
   status: "active" | "expired" | "revoked";
   created_at: string;
@@ -1293,7 +1357,7 @@ export interface EventType {
     example: unknown;
     created_at: string;
   }[];
-  /** Who may change it; `contact`: it is one of its tenant, and changed there */
+  /** Where it can be changed; `contact`: it is a contact of its tenant, and is changed there */
   managed_by: "api" | "config" | "former_config" | "contact";
   created_at: string;
   updated_at: string;
@@ -1360,7 +1424,7 @@ export interface RotationWithSecret extends Rotation {
 
 export interface Rotation {
   id: string;
-  /** Until then both secrets sign */
+  /** Until then deliveries are signed with both secrets */
   overlap_ends_at: string | null;
   secrets: ({
     state: "current" | "next" | "previous";
@@ -1371,10 +1435,10 @@ export interface Rotation {
 
 export interface Secrets {
   id: string;
-  /** The current one */
+  /** The current secret */
   secret: string;
   overlap_ends_at: string | null;
-  /** `automatic`: the gateway rotates at `secret_rotation_days`, because an active subscription of the tenant names `webhook.secret_rotating`; `manual`: only its owner does; `overdue`: the same, and it is older than that */
+  /** `automatic`: the gateway rotates the secret after `secret_rotation_days`, because an active subscription of the tenant asks for `webhook.secret_rotating`. `manual`: only the owner rotates it. `overdue`: `manual`, and the secret is older than that */
   rotation: "automatic" | "manual" | "overdue";
   secrets: ({
     secret: string;
@@ -1394,7 +1458,7 @@ export interface Job {
   every_s: number;
   status: "waiting" | "running";
   next_run_at: string | null;
-  /** The last 50 */
+  /** The last 50 runs */
   runs: ({
     number: number;
     trigger: "schedule" | "manual";
@@ -1406,55 +1470,55 @@ export interface Job {
   })[];
 }
 
-/** Who did what */
+/** One entry of the audit log: who did what, and when */
 export interface AuditEntry {
   /** 1, 2, 3 …, without a gap */
   seq: number;
   at: string;
   /** `key:ID`, `config`, `gateway` or `local:USER` */
   actor: string;
-  /** Method and route, or the command */
+  /** The method and route, or the command line command */
   via: string | null;
-  /** Where the request came from */
+  /** The IP address that the request came from */
   address: string | null;
   act: string;
-  /** What it is about */
+  /** The kind of object that was changed */
   kind: string;
   id: string;
-  /** Whose it is */
+  /** The tenant that owns the object */
   tenant_id: string | null;
-  /** What was different before; secrets are masked */
+  /** The changed fields before the change; secrets are masked */
   before: Record<string, unknown> | null;
-  /** What is different now; secrets are masked */
+  /** The changed fields after the change; secrets are masked */
   after: Record<string, unknown> | null;
-  /** What else is known: why, how many */
+  /** More facts, such as a reason or a number */
   details: Record<string, unknown> | null;
-  /** What it said was erased with its tenant */
+  /** True when the content of the entry was erased with its tenant */
   erased: boolean;
-  /** SHA-256 over the hash before it and this entry */
+  /** SHA-256 of the previous entry's hash and this entry */
   hash: string;
 }
 
 export interface Alert {
   id: string;
   rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
-  /** Null for one of the whole gateway */
+  /** Null for an alert of the whole gateway */
   tenant_id: string | null;
   status: "active" | "cleared";
   severity: "info" | "warning" | "critical";
   summary: string;
   action_required: string;
-  /** Of the worst of its causes */
+  /** The value of the worst cause */
   value: number;
   threshold: number;
   unit: "percent" | "seconds" | "days" | "MiB" | "count";
-  /** How many causes it has */
+  /** The number of causes */
   count: number;
-  /** The first 20, the worst first */
+  /** The first 20 causes, worst first */
   causes: ({
-    /** What it goes by, for `mute` */
+    /** The name of the cause, for `mute` */
     cause: string;
-    /** Whose it is, in alerts of the whole gateway */
+    /** The tenant of the cause; set only in alerts of the whole gateway */
     tenant_id: string | null;
     name: string;
     value: number;
@@ -1464,30 +1528,30 @@ export interface Alert {
   cleared_at: string | null;
   acknowledged: {
     at: string;
-    /** The id of a key */
+    /** The id of the API key */
     by: string;
     note: string | null;
   } | null;
-  /** Nothing is told of it now */
+  /** True while no messages are sent about this alert */
   muted: boolean;
   mutes: ({
-    /** Null: the rule, for its tenant or for the gateway */
+    /** Null when the whole rule is muted, for its tenant or for the gateway */
     cause: string | null;
     until: string | null;
     at: string;
-    /** The id of a key */
+    /** The id of the API key */
     by: string;
     note: string | null;
   })[];
-  /** The last 10 messages, the latest first, with what became of their deliveries */
+  /** The last 10 messages, latest first, with the results of their deliveries */
   told: ({
     event_type: "alert.fired" | "alert.cleared";
-    /** Of the event that told of it; its deliveries say who got it */
+    /** The id of the alert event; its deliveries show who received it */
     event_id: string;
     at: string;
     open: number;
     delivered: number;
-    /** Channels that could not be reached */
+    /** The number of channels that could not be reached */
     dead: number;
   })[];
 }
@@ -1498,53 +1562,53 @@ export interface AlertRule {
   enabled: boolean;
   severity: "info" | "warning" | "critical";
   unit: "percent" | "seconds" | "days" | "MiB" | "count";
-  /** On which side of the threshold a value is bad */
+  /** Whether a value above or below the threshold is bad */
   bad: "above" | "below";
   threshold: number;
-  /** How far on the other side it is good again */
+  /** How far beyond the threshold a value must be to count as good again */
   margin: number;
   window_s: number | null;
   min_attempts: number | null;
-  /** Bad evaluations in a row */
+  /** The alert fires after this many bad evaluations in a row */
   fires_after: number;
-  /** Good evaluations in a row */
+  /** The alert clears after this many good evaluations in a row */
   clears_after: number;
-  /** Least time between two messages that it fired */
+  /** Minimum number of seconds between two messages that the alert fired */
   cool_down_s: number;
-  /** At the last evaluation; null when nothing was measured */
+  /** The worst value at the last evaluation; null when nothing was measured */
   worst_value: number | null;
-  /** How many values there were */
+  /** The number of values measured */
   measured: number;
-  /** How many of them are bad */
+  /** The number of bad values */
   bad_now: number;
-  /** The id of its alert for the whole gateway */
+  /** The id of this rule's active alert for the whole gateway */
   active_alert: string | null;
 }
 
 export interface Validation {
   endpoint: string;
-  /** One sequence for both formats of an endpoint */
+  /** Both formats of an endpoint share one sequence of numbers */
   version: number;
   /** `json`: a JSON Schema, rules or both; `xsd`: an XML Schema */
   format: "json" | "xsd";
   size: number;
   created_at: string;
-  /** The id of a key, or `folder` */
+  /** The id of the API key, or `folder` */
   created_by: string;
 }
 
 export interface ValidationVersion {
-  /** One sequence for both formats of an endpoint */
+  /** Both formats of an endpoint share one sequence of numbers */
   version: number;
   /** `json`: a JSON Schema, rules or both; `xsd`: an XML Schema */
   format: "json" | "xsd";
   size: number;
   created_at: string;
-  /** The id of a key, or `folder` */
+  /** The id of the API key, or `folder` */
   created_by: string;
-  /** Whether this version ended the one before */
+  /** Whether this version records that the validation was deleted */
   deleted: boolean;
-  /** The version that it brought back */
+  /** The version that was restored */
   restored_from: number | null;
   in_force: boolean;
 }
@@ -1552,11 +1616,11 @@ export interface ValidationVersion {
 export interface ValidationTryOut {
   valid: boolean;
   endpoint: string;
-  /** Whose validation it was: the endpoint's own or `default`; null where there is none */
+  /** Which validation was used: the endpoint's own or `default`; null when there is none */
   validation: string | null;
-  /** At most 100 */
+  /** At most 100 errors */
   errors: ({
-    /** JSON Pointer; in XML an XPath */
+    /** A JSON Pointer; for XML, an XPath */
     path: string;
     message: string;
     /** In XML */
@@ -1564,7 +1628,7 @@ export interface ValidationTryOut {
   })[];
 }
 
-/** Format `envelope`, which published events have by default */
+/** Format `envelope`, the default for published events */
 export interface Envelope {
   /** The id of the delivery */
   webhook_id: string;
@@ -1572,9 +1636,9 @@ export interface Envelope {
   event: string;
   event_id: string;
   timestamp: string;
-  /** The payload: JSON as it came in, other text as a string */
+  /** The payload: JSON exactly as received, other text as a string */
   data?: unknown;
-  /** A body that is no text */
+  /** The payload when it is not text */
   data_base64?: string | undefined;
 }
 
@@ -1596,16 +1660,16 @@ export interface WebhookFailing {
   reason: string;
   action_required: string;
   name: string;
-  /** Of its URL; the rest of which may hold a token */
+  /** The host of the destination's URL; other parts of the URL may contain a token */
   url_host: string;
   /** Dead deliveries since the last success */
   dead_in_a_row: number;
-  /** Seconds since it could be reached */
+  /** Seconds since the destination was last reached */
   down_for_s: number;
   last_error: string | null;
-  /** More dead deliveries in a row than this suspend it */
+  /** The subscription is suspended after more dead deliveries in a row than this */
   suspended_after_dead: number;
-  /** So do so many seconds without reaching it */
+  /** The subscription is suspended when the destination was not reached for this many seconds */
   suspended_after_down_s: number;
 }
 
@@ -1615,11 +1679,11 @@ export interface WebhookSuspended {
   reason: string;
   action_required: string;
   name: string;
-  /** Of its URL; the rest of which may hold a token */
+  /** The host of the destination's URL; other parts of the URL may contain a token */
   url_host: string;
   /** Dead deliveries since the last success */
   dead_in_a_row: number;
-  /** Seconds since it could be reached */
+  /** Seconds since the destination was last reached */
   down_for_s: number;
   last_error: string | null;
 }
@@ -1628,11 +1692,11 @@ export interface WebhookResumed {
   /** The id of the subscription */
   webhook_id: string;
   previous_status: "inactive" | "suspended";
-  /** What became of the deliveries that were held */
+  /** Whether held deliveries are sent or skipped */
   held: "deliver" | "skip";
   skipped_deliveries: number;
   name: string;
-  /** Of its URL; the rest of which may hold a token */
+  /** The host of the destination's URL; other parts of the URL may contain a token */
   url_host: string;
 }
 
@@ -1642,7 +1706,7 @@ export interface WebhookSecretRotating {
   name: string;
   trigger: "manual" | "automatic";
   rotated_at: string;
-  /** Until then both secrets sign */
+  /** Until then deliveries are signed with both secrets */
   overlap_ends_at: string;
   signature_header: string;
   action_required: string;
@@ -1654,33 +1718,33 @@ export interface WebhookDeliveryDead {
   event_type: string;
   /** The id of the subscription */
   webhook_id: string;
-  /** The same */
+  /** The same as `webhook_id` */
   subscription_id: string;
-  /** Of the subscription */
+  /** The name of the subscription */
   name: string;
   reason: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | null;
-  /** Null when it died without an attempt */
+  /** The error of the last attempt; null when there was no attempt */
   last_error: string | null;
-  /** The same, or the reason */
+  /** The same as `last_error`, or the reason without an attempt */
   error: string | null;
   attempts: number;
 }
 
 export interface GatewayModeChanged {
-  /** Its name; that of the subscription when it is the subscription's own */
+  /** The name of the target; for a target that belongs to one subscription, the subscription's name */
   target: string;
-  /** The id of that subscription; null when several share it */
+  /** The id of that subscription; null for a shared target */
   webhook_id: string | null;
-  /** `QUEUE`: deliveries wait, and are tried from time to time */
+  /** `QUEUE`: deliveries wait, and the destination is tried from time to time */
   mode: "NORMAL" | "QUEUE";
   previous_mode: "NORMAL" | "QUEUE";
   since: string;
   reason: string | null;
-  /** An operator said so */
+  /** True when an operator set the mode */
   forced: boolean;
-  /** In a row */
+  /** Failed attempts in a row */
   failures: number;
-  /** Of its URL; the rest of which may hold a token */
+  /** The host of the destination's URL; other parts of the URL may contain a token */
   url_host: string | null;
 }
 
@@ -1693,25 +1757,25 @@ export interface SourceDisabled {
 export interface AlertFired {
   alert_id: string;
   rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
-  /** The same */
+  /** The same as `rule` */
   code: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   severity: "info" | "warning" | "critical";
-  /** In one line, for a chat or a phone */
+  /** One line for a chat or a phone */
   summary: string;
   description: string;
-  /** The worst of its causes */
+  /** The worst cause */
   subject: string | null;
-  /** With `validation_broken`: whose validation it is */
+  /** Set with `validation_broken`: the endpoint of the validation */
   endpoint: string | null;
-  /** What is known of that cause */
+  /** Details about that cause */
   reason: string | null;
-  /** How many causes it has */
+  /** The number of causes */
   count: number;
-  /** The first 20, the worst first */
+  /** The first 20 causes, worst first */
   causes: ({
-    /** What it goes by, for `mute` */
+    /** The name of the cause, for `mute` */
     cause: string;
-    /** Whose it is, in alerts of the whole gateway */
+    /** The tenant of the cause; set only in alerts of the whole gateway */
     tenant_id: string | null;
     name: string;
     value: number;
@@ -1729,24 +1793,24 @@ export interface AlertFired {
 export interface AlertCleared {
   alert_id: string;
   rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
-  /** The same */
+  /** The same as `rule` */
   code: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   severity: "info" | "warning" | "critical";
   summary: string;
   description: string;
-  /** The worst of its causes */
+  /** The worst cause */
   subject: string | null;
-  /** With `validation_broken`: whose validation it is */
+  /** Set with `validation_broken`: the endpoint of the validation */
   endpoint: string | null;
-  /** What is known of that cause */
+  /** Details about that cause */
   reason: string | null;
-  /** How many causes it has */
+  /** The number of causes */
   count: number;
-  /** The first 20, the worst first */
+  /** The first 20 causes, worst first */
   causes: ({
-    /** What it goes by, for `mute` */
+    /** The name of the cause, for `mute` */
     cause: string;
-    /** Whose it is, in alerts of the whole gateway */
+    /** The tenant of the cause; set only in alerts of the whole gateway */
     tenant_id: string | null;
     name: string;
     value: number;
@@ -1820,39 +1884,41 @@ export type EventsPublishAnswer = Published | {
 export interface EventsListQuery {
   /** Default: `50` */
   limit?: number | undefined;
-  /** `next_cursor` of the page before */
+  /** `next_cursor` of the previous page */
   cursor?: string | undefined;
-  /** A type, or a pattern: `*` is one word, `#` any number of them */
+  /** An event type, or a pattern: `*` matches one word, `#` any number of words */
   event_type?: string | undefined;
   /** The source's name */
   source?: string | undefined;
-  /** For keys that are bound to no tenant */
+  /** Only events of this tenant; for keys that are not bound to a tenant */
   tenant_id?: string | undefined;
   /** Received at this time or later */
   since?: string | undefined;
   /** Received before this time */
   until?: string | undefined;
-  /** What became of its deliveries */
+  /** The state of the event's deliveries */
   status?: "PENDING" | "COMPLETED" | "FAILED" | undefined;
-  /** Whether no subscription wanted it */
+  /** True: only events that no subscription matched; false: only events that one did */
   unmatched?: boolean | undefined;
-  /** An id, or the beginning of one and `*` */
+  /** An event id, or the beginning of one followed by `*` */
   id?: string | undefined;
   /** The ordering key */
   ordering_key?: string | undefined;
-  /** A member of the metadata: `name`, or `name=value`; may be given several times */
+  /** A member of the metadata: `name` or `name=value`; can be repeated */
   label?: string | string[] | undefined;
-  /** Somewhere in the body, large letters and small ones being the same */
+  /** Conditions on a JSON body, as under `data` of an `event_filter`: `{"order":{"total":{"$gt":100}}}` */
+  data?: string | undefined;
+  /** Text that occurs anywhere in the body; upper and lower case are the same */
   text?: string | undefined;
 }
 
 export interface EventsListPage {
   data: Event[];
-  /** For `cursor`; null on the last page */
+  /** The `cursor` of the next page; null on the last page */
   next_cursor: string | null;
-  /** All since then was searched; null when all was */
+  /** Events back to this time were searched; null when all events were searched */
   searched_until: string | null;
-  /** Bodies too large for a search by `text` */
+  /** The number of bodies that were too large to search by `text` or `data` */
   skipped_bodies?: number | undefined;
 }
 
@@ -1870,25 +1936,29 @@ export interface GatewayGetLivezAnswer {
   status: "ok";
 }
 
+export interface SessionCreateBody {
+  /** An API key with the scope `read` */
+  key?: string | undefined;
+  /** From the link that is printed at the first start */
+  token?: string | undefined;
+}
+
+export interface TenantsPortalLinkBody {
+  /** `read`: see everything; `manage`: also change subscriptions, test and replay. Default: `"manage"` */
+  access?: "read" | "manage" | undefined;
+  /** How many seconds the link works. Default: `3600` */
+  expires_in_s?: number | undefined;
+}
+
 /** Get an event with its body and deliveries: what to ask for */
 export interface EventsGetQuery {
-  /** JSON and text as they are (`true`), or byte for byte in `payload_base64` (`base64`). Default: `"true"` */
+  /** `true`: show the body as JSON or text; `base64`: byte for byte in `payload_base64`. Default: `"true"` */
   body?: "true" | "base64" | undefined;
-}
-
-export interface EventsReplayBody {
-  /** Only this one; it need not have had the event before */
-  subscription_id?: string | undefined;
-}
-
-export interface EventsReplayAnswer {
-  event_id: string;
-  deliveries: Delivery[];
 }
 
 /** Erase the body of an event: what to ask for */
 export interface EventsEraseBodyQuery {
-  /** Open deliveries become dead letters. Default: `false` */
+  /** Erase even if deliveries are open; these become dead letters. Default: `false` */
   force?: boolean | undefined;
 }
 
@@ -1899,51 +1969,53 @@ export interface EventsEraseBodyAnswer {
 
 /** Export events with their bodies, as NDJSON: what to ask for */
 export interface EventsExportQuery {
-  /** A type, or a pattern: `*` is one word, `#` any number of them */
+  /** An event type, or a pattern: `*` matches one word, `#` any number of words */
   event_type?: string | undefined;
   /** The source's name */
   source?: string | undefined;
-  /** For keys that are bound to no tenant */
+  /** Only events of this tenant; for keys that are not bound to a tenant */
   tenant_id?: string | undefined;
   /** Received at this time or later */
   since?: string | undefined;
   /** Received before this time */
   until?: string | undefined;
-  /** What became of its deliveries */
+  /** The state of the event's deliveries */
   status?: "PENDING" | "COMPLETED" | "FAILED" | undefined;
-  /** Whether no subscription wanted it */
+  /** True: only events that no subscription matched; false: only events that one did */
   unmatched?: boolean | undefined;
-  /** An id, or the beginning of one and `*` */
+  /** An event id, or the beginning of one followed by `*` */
   id?: string | undefined;
   /** The ordering key */
   ordering_key?: string | undefined;
-  /** A member of the metadata: `name`, or `name=value`; may be given several times */
+  /** A member of the metadata: `name` or `name=value`; can be repeated */
   label?: string | string[] | undefined;
-  /** Somewhere in the body, large letters and small ones being the same */
+  /** Conditions on a JSON body, as under `data` of an `event_filter`: `{"order":{"total":{"$gt":100}}}` */
+  data?: string | undefined;
+  /** Text that occurs anywhere in the body; upper and lower case are the same */
   text?: string | undefined;
 }
 
 /** Follow events, attempts, modes and alerts live: what to ask for */
 export interface StreamQuery {
-  /** Which frames, with commas between them: event, attempt, mode, alert; all of them by default */
+  /** The frames to send, separated by commas: event, attempt, mode, alert; all by default */
   types?: string | undefined;
-  /** A type, or a pattern: `*` is one word, `#` any number of them */
+  /** An event type, or a pattern: `*` matches one word, `#` any number of words */
   event_type?: string | undefined;
   /** The source's name */
   source?: string | undefined;
-  /** For keys that are bound to no tenant */
+  /** Only events of this tenant; for keys that are not bound to a tenant */
   tenant_id?: string | undefined;
-  /** Only its attempts, and events that have a delivery for it */
+  /** Only attempts of this subscription, and events that have a delivery to it */
   subscription_id?: string | undefined;
-  /** Only attempts whose delivery has this status when the frame is made */
+  /** Only attempts whose delivery has this status when the frame is created */
   status?: "pending" | "sending" | "delivered" | "dead" | "cancelled" | undefined;
-  /** Events with their bodies, up to 256 KiB of each: JSON and text as they are (`true`), or byte for byte (`base64`). Default: `"false"` */
+  /** Include bodies of up to 256 KiB. `true`: as JSON or text; `base64`: byte for byte. Default: `"false"` */
   body?: "true" | "false" | "base64" | undefined;
-  /** False: ends when all that is there now was sent. Default: `true` */
+  /** False: the stream ends when everything up to now was sent. Default: `true` */
   follow?: boolean | undefined;
-  /** Without a last id: begins with the events that came in since then, and with attempts from now on */
+  /** Used only without a last id: begins with events received since this time, and with attempts from now on */
   since?: string | undefined;
-  /** For clients that cannot send the header `Last-Event-ID` */
+  /** The same as the header `Last-Event-ID`, for clients that cannot send it */
   last_event_id?: string | undefined;
 }
 
@@ -1951,143 +2023,143 @@ export interface StreamQuery {
 export interface DeliveriesListQuery {
   /** Default: `50` */
   limit?: number | undefined;
-  /** `next_cursor` of the page before */
+  /** `next_cursor` of the previous page */
   cursor?: string | undefined;
   subscription_id?: string | undefined;
   tenant_id?: string | undefined;
   status?: "pending" | "sending" | "delivered" | "dead" | "cancelled" | undefined;
 }
 
-/** List dead letters, the latest first: what to ask for */
+/** List dead letters, latest first: what to ask for */
 export interface DeadLettersListQuery {
   /** Default: `50` */
   limit?: number | undefined;
-  /** `next_cursor` of the page before */
+  /** `next_cursor` of the previous page */
   cursor?: string | undefined;
-  /** Only deliveries for this subscription */
+  /** Only deliveries to this subscription */
   subscription_id?: string | undefined;
-  /** Only of this tenant (for keys that are bound to none) */
+  /** Only deliveries of this tenant; for keys that are not bound to a tenant */
   tenant_id?: string | undefined;
-  /** Why it is dead */
+  /** Only deliveries that are dead for this reason */
   reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
-  /** Exactly this type */
+  /** Only events of exactly this type */
   event_type?: string | undefined;
-  /** Dead since then */
+  /** Dead at this time or later */
   since?: string | undefined;
-  /** Dead before then */
+  /** Dead before this time */
   until?: string | undefined;
 }
 
 export interface DeadLettersReplayBody {
-  /** Only this one, at once */
+  /** Only this delivery, at once */
   id?: string | undefined;
   filter?: {
-    /** Only deliveries for this subscription */
+    /** Only deliveries to this subscription */
     subscription_id?: string | undefined;
-    /** Only of this tenant (for keys that are bound to none) */
+    /** Only deliveries of this tenant; for keys that are not bound to a tenant */
     tenant_id?: string | undefined;
-    /** Why it is dead */
+    /** Only deliveries that are dead for this reason */
     reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
-    /** Exactly this type */
+    /** Only events of exactly this type */
     event_type?: string | undefined;
-    /** Dead since then */
+    /** Dead at this time or later */
     since?: string | undefined;
-    /** Dead before then */
+    /** Dead before this time */
     until?: string | undefined;
   } | undefined;
-  /** Whatever there is */
+  /** Select everything, instead of a filter */
   all?: true | undefined;
-  /** Only count; nothing is done. Default: `false` */
+  /** Only count the deliveries; nothing is changed. Default: `false` */
   plan?: boolean | undefined;
 }
 
 export type DeadLettersReplayAnswer = Delivery | Replay;
 
 export interface ReplaysCreateBody {
-  /** What is replayed, or cancelled */
+  /** What the job does: replay dead letters or events, recover a subscription, or cancel deliveries */
   kind: "dead_letters" | "events" | "recover" | "cancel";
   filter?: {
-    /** Only deliveries for this subscription */
+    /** Only deliveries to this subscription */
     subscription_id?: string | undefined;
-    /** Only of this tenant (for keys that are bound to none) */
+    /** Only deliveries of this tenant; for keys that are not bound to a tenant */
     tenant_id?: string | undefined;
-    /** Exactly this type */
+    /** Only events of exactly this type */
     event_type?: string | undefined;
     /** Only events from this source */
     source?: string | undefined;
-    /** Why it is dead */
+    /** Only deliveries that are dead for this reason */
     reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
-    /** Not what is being sent right now */
+    /** Only pending deliveries, not those being sent right now */
     status?: "pending" | undefined;
-    /** Its dead letters, events that it never had, or both. Default: `"failed"` */
+    /** Replay dead letters, events that the subscription never got, or both. Default: `"failed"` */
     include?: "failed" | "missing" | "all" | undefined;
-    /** Received since then; for dead letters: dead since then */
+    /** Received at this time or later; for dead letters: dead at this time or later */
     since?: string | undefined;
-    /** Before then */
+    /** Received, or dead, before this time */
     until?: string | undefined;
   } | undefined;
-  /** Only count; nothing is done. Default: `false` */
+  /** Only count the deliveries; nothing is changed. Default: `false` */
   plan?: boolean | undefined;
 }
 
-/** List replays, the latest first: what to ask for */
+/** List replays, latest first: what to ask for */
 export interface ReplaysListQuery {
   /** Default: `50` */
   limit?: number | undefined;
-  /** `next_cursor` of the page before */
+  /** `next_cursor` of the previous page */
   cursor?: string | undefined;
   tenant_id?: string | undefined;
   status?: "running" | "paused" | "completed" | "cancelled" | "failed" | undefined;
 }
 
 export interface SubscriptionsRecoverBody {
-  /** Events received since then */
+  /** Only events received at this time or later */
   since: string;
-  /** And before then */
+  /** Only events received before this time */
   until?: string | undefined;
-  /** Its dead letters, events that it never had, or both. Default: `"failed"` */
+  /** Replay dead letters, events that the subscription never got, or both. Default: `"failed"` */
   include?: "failed" | "missing" | "all" | undefined;
-  /** Only count; nothing is done. Default: `false` */
+  /** Only count the deliveries; nothing is changed. Default: `false` */
   plan?: boolean | undefined;
 }
 
 export interface DeliveriesCancelManyBody {
   filter: {
-    /** Only deliveries for this subscription */
+    /** Only deliveries to this subscription */
     subscription_id?: string | undefined;
-    /** Only of this tenant (for keys that are bound to none) */
+    /** Only deliveries of this tenant; for keys that are not bound to a tenant */
     tenant_id?: string | undefined;
-    /** Exactly this type */
+    /** Only events of exactly this type */
     event_type?: string | undefined;
-    /** Not what is being sent right now */
+    /** Only pending deliveries, not those being sent right now */
     status?: "pending" | undefined;
-    /** Received since then */
+    /** Received at this time or later */
     since?: string | undefined;
-    /** Received before then */
+    /** Received before this time */
     until?: string | undefined;
   };
-  /** Only count; nothing is done. Default: `false` */
+  /** Only count the deliveries; nothing is changed. Default: `false` */
   plan?: boolean | undefined;
 }
 
 export interface DeadLettersPurgeBody {
   filter?: {
-    /** Only deliveries for this subscription */
+    /** Only deliveries to this subscription */
     subscription_id?: string | undefined;
-    /** Only of this tenant (for keys that are bound to none) */
+    /** Only deliveries of this tenant; for keys that are not bound to a tenant */
     tenant_id?: string | undefined;
-    /** Why it is dead */
+    /** Only deliveries that are dead for this reason */
     reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
-    /** Exactly this type */
+    /** Only events of exactly this type */
     event_type?: string | undefined;
-    /** Dead since then */
+    /** Dead at this time or later */
     since?: string | undefined;
-    /** Dead before then */
+    /** Dead before this time */
     until?: string | undefined;
   } | undefined;
-  /** Whatever there is */
+  /** Select everything, instead of a filter */
   all?: true | undefined;
-  /** The `count` that was answered without it, or the word `purge` */
+  /** The `count` from the answer to a request without `confirm`, or the word `purge` */
   confirm?: number | "purge" | undefined;
 }
 
@@ -2095,17 +2167,36 @@ export interface DeadLettersPurgeBody {
 export interface SourcesListRequestsQuery {
   /** Default: `50` */
   limit?: number | undefined;
-  /** `next_cursor` of the page before */
+  /** `next_cursor` of the previous page */
   cursor?: string | undefined;
   outcome?: "accepted" | "rejected" | "ignored" | undefined;
   /** `bad_signature`, `filtered`, … */
   cause?: string | undefined;
 }
 
+/** List the rejected and ignored requests of all sources: what to ask for */
+export interface RequestsListQuery {
+  /** Default: `50` */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page */
+  cursor?: string | undefined;
+  outcome?: "accepted" | "rejected" | "ignored" | undefined;
+  /** `bad_signature`, `filtered`, … */
+  cause?: string | undefined;
+  /** The source's name */
+  source?: string | undefined;
+  /** Only events of this tenant; for keys that are not bound to a tenant */
+  tenant_id?: string | undefined;
+  /** Received at this time or later */
+  since?: string | undefined;
+  /** Received before this time */
+  until?: string | undefined;
+}
+
 export interface RequestsReplayAnswer extends Request {
   result: {
     outcome: "accepted" | "ignored";
-    /** The code of the error; or `duplicate`, `filtered`, `invalid`, or what its kind says */
+    /** The error code; or `duplicate`, `filtered`, `invalid`, or a cause that the kind of source defines */
     cause: string | null;
   };
 }
@@ -2114,7 +2205,7 @@ export interface RequestsReplayAnswer extends Request {
 export interface SourcesListQuery {
   /** Default: `50` */
   limit?: number | undefined;
-  /** `next_cursor` of the page before */
+  /** `next_cursor` of the previous page */
   cursor?: string | undefined;
   tenant_id?: string | undefined;
   kind?: string | undefined;
@@ -2222,9 +2313,9 @@ export interface SourcesPlanBody {
 }
 
 export interface SourcesRotateSecretBody {
-  /** As the sender has it; made when not given */
+  /** The secret that the sender uses; generated if you leave it out */
   secret?: string | undefined;
-  /** Seconds in which those before it count too; 0 ends them at once. Default: `1209600` */
+  /** How many seconds earlier secrets stay valid; 0 ends them at once. Default: `1209600` */
   overlap_s?: number | undefined;
 }
 
@@ -2247,12 +2338,12 @@ export interface SubscriptionsListQuery {
 export interface SubscriptionsDeleteAnswer {
   id: string;
   cancelled_deliveries: number;
-  /** The replay that cancels the rest, when there are many */
+  /** The id of the job that cancels the remaining deliveries when there are many */
   job_id: string | null;
 }
 
 export interface SubscriptionsResumeBody {
-  /** What becomes of the deliveries that were held: they are sent, or cancelled. Default: `"deliver"` */
+  /** Whether held deliveries are sent or cancelled. Default: `"deliver"` */
   held?: "deliver" | "skip" | undefined;
 }
 
@@ -2260,9 +2351,9 @@ export interface SubscriptionsResumeBody {
 export interface SourcesListParkedQuery {
   /** Default: `50` */
   limit?: number | undefined;
-  /** `next_cursor` of the page before */
+  /** `next_cursor` of the previous page */
   cursor?: string | undefined;
-  /** Only those that were parked for this */
+  /** Only messages that were parked for this reason */
   reason?: string | undefined;
 }
 
@@ -2271,13 +2362,13 @@ export interface SourcesListParkedPage {
   next_cursor: string | null;
   count: number | null;
   limits: {
-    /** How many can be looked at, counted from the oldest */
+    /** How many messages can be listed, starting with the oldest */
     looks_at: number;
-    /** Whether a list goes on with `next_cursor` */
+    /** Whether the list has further pages (`next_cursor`) */
     can_page: boolean;
-    /** There is no peek: a look takes messages and gives them back */
+    /** True when the broker has no peek: listing receives messages and returns them, which counts as a delivery */
     counts_looks: boolean;
-    /** Whether a message that is requeued has the id that it had */
+    /** Whether a requeued message keeps its id */
     keeps_id: boolean;
   };
 }
@@ -2289,9 +2380,9 @@ export interface SourcesGetParkedAnswer extends ParkedMessage {
 }
 
 export interface SourcesRequeueParkedBody {
-  /** Only those that were parked for this */
+  /** Only messages that were parked for this reason */
   reason?: string | undefined;
-  /** Only these, by `id` of the list */
+  /** Only the messages with these ids from the list */
   ids?: string[] | undefined;
 }
 
@@ -2302,11 +2393,11 @@ export interface SourcesRequeueParkedAnswer {
 }
 
 export interface SourcesPurgeParkedBody {
-  /** Only those that were parked for this */
+  /** Only messages that were parked for this reason */
   reason?: string | undefined;
-  /** Only these, by `id` of the list */
+  /** Only the messages with these ids from the list */
   ids?: string[] | undefined;
-  /** How many there are; nothing is deleted else */
+  /** The number of messages to delete; if it is wrong, nothing is deleted */
   count?: number | undefined;
 }
 
@@ -2315,19 +2406,29 @@ export interface SourcesPurgeParkedAnswer {
   complete: boolean;
 }
 
-/** Get what the gateway, or one tenant, received and delivered: what to ask for */
+/** Get received events and attempts over time: what to ask for */
+export interface StatsGetSeriesQuery {
+  /** Only figures of this tenant */
+  tenant_id?: string | undefined;
+  /** Default: `"last_1h"` */
+  window?: "last_15m" | "last_1h" | "last_24h" | "last_7d" | undefined;
+  /** Only figures of this subscription */
+  subscription_id?: string | undefined;
+}
+
+/** Get statistics of the gateway or of one tenant: what to ask for */
 export interface StatsGetQuery {
-  /** Only of this tenant */
+  /** Only figures of this tenant */
   tenant_id?: string | undefined;
 }
 
 export interface SubscriptionsPreviewBody {
-  /** An event that was received */
+  /** The id of a stored event */
   event_id: string;
 }
 
 export interface FiltersTestBody {
-  /** As `event_filter` of a subscription */
+  /** The same as `event_filter` of a subscription */
   filter: Record<string, unknown> | string;
   event?: {
     event_type?: string | undefined;
@@ -2337,10 +2438,10 @@ export interface FiltersTestBody {
     headers?: Record<string, unknown> | undefined;
     query?: Record<string, unknown> | string | undefined;
     metadata?: Record<string, unknown> | undefined;
-    /** The body; leave it out for one that is not JSON */
+    /** The JSON body; leave it out if the body is not JSON */
     data?: unknown;
   } | undefined;
-  /** An event that was received */
+  /** The id of a stored event */
   event_id?: string | undefined;
 }
 
@@ -2350,25 +2451,25 @@ export interface FiltersTestAnswer {
     path: string;
     operator: string;
     expected: unknown;
-    /** Left out when there is nothing at that place */
+    /** The value at that path; missing when the event has none */
     found?: unknown;
   } | undefined;
 }
 
 export interface TemplatesPreviewBody {
-  /** The templates of a subscription */
+  /** Render the templates of this subscription */
   subscription_id?: string | undefined;
-  /** Of the `settings`; `http` when not given */
+  /** The kind of destination of `settings`; `http` by default */
   kind?: string | undefined;
-  /** Those settings of a destination that hold templates, as a subscription has them */
+  /** Settings of a destination that contain templates, as in a subscription */
   settings?: Record<string, unknown> | undefined;
   templates?: ({
     name?: string | undefined;
     text: string;
-    /** Where it lands; `text` when not given */
+    /** Where the text is used, which determines escaping; `text` by default */
     place?: "text" | "html" | "json" | "url" | "header" | undefined;
   })[] | undefined;
-  /** Patterns: fields must be in the schemas of these event types. The event's own type when not given */
+  /** Patterns of event types; templates may use only fields of their schemas. By default the type of the event */
   events?: string[] | undefined;
   event?: {
     event_type?: string | undefined;
@@ -2378,15 +2479,15 @@ export interface TemplatesPreviewBody {
     headers?: Record<string, unknown> | undefined;
     query?: Record<string, unknown> | string | undefined;
     metadata?: Record<string, unknown> | undefined;
-    /** The body; leave it out for one that is not JSON */
+    /** The JSON body; leave it out if the body is not JSON */
     data?: unknown;
   } | undefined;
-  /** An event that was received */
+  /** The id of a stored event */
   event_id?: string | undefined;
 }
 
 export interface TemplatesPreviewAnswer {
-  /** For which a subscription with these templates would be refused */
+  /** Problems for which a subscription with these templates would be rejected */
   problems: {
     field: string;
     message: string;
@@ -2395,7 +2496,7 @@ export interface TemplatesPreviewAnswer {
     name: string;
     text: string;
   }[] | null;
-  /** For which the delivery would be a dead letter */
+  /** The problem for which the delivery would become a dead letter */
   fault: string | null;
 }
 
@@ -2477,7 +2578,7 @@ export interface TargetsPlanBody {
 }
 
 export interface TargetsSetModeBody {
-  /** A mode stays, whatever happens, until `auto` lets the target's health decide again */
+  /** A mode that is set stays until `auto`, which lets the target's health decide again */
   mode: "NORMAL" | "QUEUE" | "auto";
 }
 
@@ -2489,7 +2590,7 @@ export interface TargetsSetModeQuery {
 export interface SubscriptionsDrainAnswer {
   id: string;
   target: string;
-  /** `QUEUE`: deliveries wait until it is back */
+  /** `QUEUE`: deliveries wait until the destination is back */
   mode: "NORMAL" | "QUEUE";
   waiting: number;
 }
@@ -2498,7 +2599,7 @@ export interface SubscriptionsDrainAnswer {
 export interface TenantsListQuery {
   /** Default: `50` */
   limit?: number | undefined;
-  /** `next_cursor` of the page before */
+  /** `next_cursor` of the previous page */
   cursor?: string | undefined;
 }
 
@@ -2589,7 +2690,7 @@ export interface TenantsPlanBody {
 }
 
 export interface TenantsEraseBody {
-  /** The id of the tenant; nothing is erased without it */
+  /** The id of the tenant, as confirmation; nothing is erased without it */
   confirm?: string | undefined;
 }
 
@@ -2597,7 +2698,7 @@ export interface TenantsEraseBody {
 export interface KeysListQuery {
   /** Default: `50` */
   limit?: number | undefined;
-  /** `next_cursor` of the page before */
+  /** `next_cursor` of the previous page */
   cursor?: string | undefined;
   tenant_id?: string | undefined;
 }
@@ -2606,7 +2707,7 @@ export interface KeysCreateBody {
   /** What the key is for */
   name: string;
   scopes: ("admin" | "publish" | "read")[];
-  /** The tenant that it is bound to; null for all of them */
+  /** The tenant that the key is bound to; null for all tenants */
   tenant_id?: string | null | undefined;
   expires_at?: string | null | undefined;
 }
@@ -2615,7 +2716,7 @@ export interface KeysPutBody {
   /** What the key is for */
   name: string;
   scopes: ("admin" | "publish" | "read")[];
-  /** The tenant that it is bound to; null for all of them */
+  /** The tenant that the key is bound to; null for all tenants */
   tenant_id?: string | null | undefined;
   expires_at?: string | null | undefined;
 }
@@ -2631,7 +2732,7 @@ export interface KeysPlanBody {
   /** What the key is for */
   name: string;
   scopes: ("admin" | "publish" | "read")[];
-  /** The tenant that it is bound to; null for all of them */
+  /** The tenant that the key is bound to; null for all tenants */
   tenant_id?: string | null | undefined;
   expires_at?: string | null | undefined;
 }
@@ -2640,7 +2741,7 @@ export interface KeysPlanBody {
 export interface EventTypesListQuery {
   /** Default: `50` */
   limit?: number | undefined;
-  /** `next_cursor` of the page before */
+  /** `next_cursor` of the previous page */
   cursor?: string | undefined;
   status?: "active" | "deprecated" | undefined;
 }
@@ -2711,7 +2812,7 @@ export interface EventTypesExportAnswer {
 
 /** Import event types from OpenAPI webhooks: what to ask for */
 export interface EventTypesImportQuery {
-  /** Only tell what would change. Default: `false` */
+  /** Only show what would change. Default: `false` */
   dry_run?: boolean | undefined;
 }
 
@@ -2725,9 +2826,9 @@ export interface EventTypesImportAnswer {
 export interface SubscriptionsRotateSecretBody {
   /** `whsec_` and base64 of 24 to 64 bytes, or a text of 16 to 128 printable characters that the receiver has already; generated when not given; shown only in the answer */
   secret?: string | undefined;
-  /** Seconds in which both secrets sign; 0 retires the old one at once. Default: `1209600` */
+  /** How many seconds both secrets sign deliveries; 0 retires the old one at once. Default: `1209600` */
   overlap_s?: number | undefined;
-  /** Give up a rotation that is under way for this one. Default: `false` */
+  /** Replace a rotation that is in progress. Default: `false` */
   force?: boolean | undefined;
 }
 
@@ -2745,25 +2846,25 @@ export interface JobsRunAnswer {
   run: number;
 }
 
-/** List who did what, the latest first: what to ask for */
+/** List the audit log, latest first: what to ask for */
 export interface AuditListQuery {
   /** Default: `50` */
   limit?: number | undefined;
-  /** `next_cursor` of the page before */
+  /** `next_cursor` of the previous page */
   cursor?: string | undefined;
   /** `key:ID`, `config`, `gateway` or `local:USER` */
   actor?: string | undefined;
   /** `subscription.update` */
   act?: string | undefined;
-  /** Of the thing: `subscription`, `source`, `key` … */
+  /** The kind of object: `subscription`, `source`, `key` … */
   kind?: string | undefined;
-  /** Of the thing, with `kind` */
+  /** The id of the object; only together with `kind` */
   id?: string | undefined;
-  /** Whose the thing is */
+  /** The tenant that owns the object */
   tenant_id?: string | undefined;
-  /** At this time or later */
+  /** Only entries at this time or later */
   since?: string | undefined;
-  /** Before this time */
+  /** Only entries before this time */
   until?: string | undefined;
 }
 
@@ -2782,28 +2883,28 @@ export interface AuditVerifyAnswer {
     /** Ed25519, in base64 */
     signature: string;
   } | null;
-  /** What the head is checked with */
+  /** The public key that verifies the signature of the head */
   public_key: string;
 }
 
-/** List the status changes of a subscription, the latest first: what to ask for */
+/** List the status changes of a subscription, latest first: what to ask for */
 export interface SubscriptionsListHistoryQuery {
   /** Default: `50` */
   limit?: number | undefined;
-  /** `next_cursor` of the page before */
+  /** `next_cursor` of the previous page */
   cursor?: string | undefined;
 }
 
 export interface SubscriptionsListHistoryItem {
   at: string;
-  /** Null for a new one */
+  /** Null when the subscription was created */
   from: string | null;
   to: string | null;
   actor: string;
   act: string;
-  /** Why the gateway did it by itself */
+  /** Why the gateway itself made the change */
   reason: string | null;
-  /** Of the entry in the audit log */
+  /** The `seq` of the entry in the audit log */
   audit_seq: number;
 }
 
@@ -2811,9 +2912,9 @@ export interface SubscriptionsListHistoryItem {
 export interface AlertsListQuery {
   /** Default: `50` */
   limit?: number | undefined;
-  /** `next_cursor` of the page before */
+  /** `next_cursor` of the previous page */
   cursor?: string | undefined;
-  /** The alerts of this tenant, instead of those of the whole gateway */
+  /** List the alerts of this tenant instead of those of the whole gateway */
   tenant_id?: string | undefined;
   status?: "active" | "cleared" | undefined;
   rule?: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue" | undefined;
@@ -2825,7 +2926,7 @@ export interface AlertsListQuery {
 export interface AlertsListRulesQuery {
   /** Default: `50` */
   limit?: number | undefined;
-  /** `next_cursor` of the page before */
+  /** `next_cursor` of the previous page */
   cursor?: string | undefined;
 }
 
@@ -2835,16 +2936,16 @@ export interface AlertsAcknowledgeBody {
 }
 
 export interface AlertsMuteBody {
-  /** For so long; else until it is unmuted */
+  /** How many seconds the mute lasts. Without it, until it is unmuted */
   for_s?: number | undefined;
-  /** Only this one of its causes, by its `cause`; else the rule, for the tenant or for the gateway */
+  /** The `cause` to mute or unmute. Without it, the whole rule, for the tenant or for the gateway */
   cause?: string | undefined;
   /** For people */
   note?: string | undefined;
 }
 
 export interface AlertsUnmuteBody {
-  /** Only this one of its causes, by its `cause`; else the rule, for the tenant or for the gateway */
+  /** The `cause` to mute or unmute. Without it, the whole rule, for the tenant or for the gateway */
   cause?: string | undefined;
 }
 
@@ -2852,7 +2953,7 @@ export interface AlertsUnmuteBody {
 export interface ValidationsListQuery {
   /** Default: `50` */
   limit?: number | undefined;
-  /** `next_cursor` of the page before */
+  /** `next_cursor` of the previous page */
   cursor?: string | undefined;
 }
 
@@ -2876,7 +2977,7 @@ export interface ValidationsPutAnswer {
 export interface ValidationsListVersionsQuery {
   /** Default: `50` */
   limit?: number | undefined;
-  /** `next_cursor` of the page before */
+  /** `next_cursor` of the previous page */
   cursor?: string | undefined;
 }
 
@@ -2887,9 +2988,9 @@ export interface ValidationsRollbackBody {
 export interface ValidationsRollbackAnswer {
   status: "validation_updated";
   endpoint: string;
-  /** One sequence for both formats of an endpoint */
+  /** Both formats of an endpoint share one sequence of numbers */
   version: number;
-  /** One sequence for both formats of an endpoint */
+  /** Both formats of an endpoint share one sequence of numbers */
   restored_from: number;
 }
 
@@ -2959,11 +3060,29 @@ export interface SmartsheetCleanupWebhooksAnswer {
   })[];
 }
 
+export interface EventsReplayBody {
+  /** Replay to this subscription only; it need not have received the event before */
+  subscription_id?: string | undefined;
+  /** The body of a new event that is sent instead; any JSON, kept byte for byte */
+  payload?: unknown;
+}
+
+export interface EventsReplayAnswer {
+  event_id: string;
+  replay_of: string;
+  delivery_count: number;
+}
+
+export interface EventsReplayAnswer2 {
+  event_id: string;
+  deliveries: Delivery[];
+}
+
 /** Test a validation: what to ask for */
 export interface ValidationsTestQuery {
-  /** An earlier one instead of the present */
+  /** Use this version instead of the current one */
   version?: number | undefined;
-  /** The body is `{validation, payload, content_type?}`: a document that is not in force, and what is checked by it. XML stands in it as text. Default: `false` */
+  /** The body is `{validation, payload, content_type?}`: a document that is not in effect, and the payload to check. XML is given as text. Default: `false` */
   envelope?: boolean | undefined;
 }
 
