@@ -351,11 +351,11 @@ export interface SessionResource {
 }
 
 export interface SmartsheetResource {
-  /** List Smartsheet's webhooks. All that the access token shows, each with what it is to the source. Only for keys that are not bound to a tenant. */
+  /** List Smartsheet's webhooks. Lists all webhooks that the access token can see, each with its state for the source. Only for keys that are not bound to a tenant. */
   listWebhooks(query?: SmartsheetListWebhooksQuery, options?: RequestOptions): Promise<SmartsheetListWebhooksAnswer>;
-  /** Register the sheets of a manifest at Smartsheet. For every sheet: makes a webhook unless there is one, keeps its secret, enables it, and says whether that worked. Needs POSTHORN_PUBLIC_URL, where Smartsheet sends its challenge meanwhile. Only for keys that are not bound to a tenant. */
+  /** Register the sheets of a manifest at Smartsheet. For each sheet: creates a webhook unless there is one, stores its secret, enables it, and reports the result. Needs POSTHORN_PUBLIC_URL, because Smartsheet sends its challenge to that URL. Only for keys that are not bound to a tenant. */
   registerWebhooks(body: SmartsheetRegisterWebhooksBody, options?: RequestOptions): Promise<SmartsheetRegisterWebhooksAnswer>;
-  /** Delete Smartsheet's webhooks that are not needed. Removes duplicates, and webhooks that were registered here and call another address, a sheet that left the manifest, or nobody ever again. Those of others stay. Only for keys that are not bound to a tenant. */
+  /** Delete Smartsheet's webhooks that are not needed. Removes duplicates and webhooks that were registered here but are useless: they call another address, their sheet has left the manifest, or they have ended. Webhooks of others stay. Only for keys that are not bound to a tenant. */
   cleanupWebhooks(body: SmartsheetCleanupWebhooksBody, options?: RequestOptions): Promise<SmartsheetCleanupWebhooksAnswer>;
 }
 
