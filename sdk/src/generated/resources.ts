@@ -342,11 +342,11 @@ export interface RequestsResource {
 }
 
 export interface SessionResource {
-  /** Sign in to the dashboard. Exchanges a key, or the token of a one-time sign-in link, for a cookie that stands for the key. When the key expires or is revoked, the session ends. Requests with the cookie that change something must come from the gateway's own pages. Programs need no session: they send the key itself. */
+  /** Create a dashboard session. Exchanges a key, or the token of a one-time sign-in link, for a cookie that stands for the key. When the key expires or is revoked, the session ends. Requests with the cookie that change something must come from the gateway's own pages. Programs need no session: they send the key itself. */
   create(body: SessionCreateBody, options?: RequestOptions): Promise<Session>;
   /** Show who is signed in and what they may do */
   get(options?: RequestOptions): Promise<Session>;
-  /** Sign out of the dashboard */
+  /** End the dashboard session */
   delete(options?: RequestOptions): Promise<void>;
 }
 

@@ -52,7 +52,7 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
 
   app.post<{ Body: Static<typeof SignIn> }>(
     "/api/v1/session",
-    { schema: { summary: "Sign in to the dashboard", body: SignIn } },
+    { schema: { summary: "Create a dashboard session", body: SignIn } },
     async (request, reply) => {
       const { key, token } = request.body;
       if ((key === undefined) === (token === undefined)) {
@@ -93,7 +93,7 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
     },
   );
 
-  app.delete("/api/v1/session", { schema: { summary: "Sign out of the dashboard" } }, async (request, reply) => {
+  app.delete("/api/v1/session", { schema: { summary: "End the dashboard session" } }, async (request, reply) => {
     sessions.refuseOtherOrigin(request.raw);
     return reply.header("set-cookie", sessions.close(request.raw)).code(204).send();
   });
