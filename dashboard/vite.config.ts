@@ -7,6 +7,7 @@ export default defineConfig({
     target: "es2022",
     // A small picture in the page itself would need another policy than that for files.
     assetsInlineLimit: 0,
+    license: { fileName: "THIRD-PARTY-LICENCES.md" },
     modulePreload: { polyfill: false },
     rolldownOptions: {
       // Of packages that may run on servers too; here everything is for the browser.

@@ -12,12 +12,12 @@ import { run, runScript, ScriptFailure } from "./run.mjs";
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const BUILT = "dist/dashboard";
 /** What it was built from: the hash of these files. */
-const STAMP = `${BUILT}/.stamp`;
+const STAMP = "dist/.dashboard-stamp";
 const PACKED = /\.(?:html|js|css|svg)$/;
 
 export function isDashboardBuilt(root = ROOT) {
   const stamp = join(root, STAMP);
-  if (!existsSync(stamp)) return false;
+  if (!existsSync(stamp) || !existsSync(join(root, BUILT, "index.html"))) return false;
   const { hash, shared } = JSON.parse(readFileSync(stamp, "utf8"));
   return hash === hashOfInputs(root, shared);
 }
@@ -58,11 +58,12 @@ async function build(root) {
   const shared = sharedModules(root, output);
   const hash = hashOfInputs(root, shared);
   await pack(next);
-  writeFileSync(join(next, ".stamp"), JSON.stringify({ hash, shared }));
+  rmSync(join(root, STAMP), { force: true });
   rmSync(former, { recursive: true, force: true });
   if (existsSync(join(root, BUILT))) renameSync(join(root, BUILT), former);
   renameSync(next, join(root, BUILT));
   rmSync(former, { recursive: true, force: true });
+  writeFileSync(join(root, STAMP), JSON.stringify({ hash, shared }));
 }
 
 function sharedModules(root, output) {

@@ -141,5 +141,8 @@ function tellResult(output: Output, failures: readonly string[]): void {
   output.write("\n");
   const narrator = createNarrator(output);
   if (failures.length === 0) narrator.passed("Everything went as described.");
-  else narrator.failed(`Not as described: ${failures.join("; ")}.`);
+  else
+    narrator.failed(
+      `Not as described: ${failures.length === 1 ? "the line" : `the ${failures.length} lines`} with ✗ above.`,
+    );
 }

@@ -59,7 +59,7 @@ export async function openGateway(story: Story, options: ExampleGatewayOptions):
     child = started;
     closeSync(log);
     await story.until(`the gateway's start (${name})`, async () => {
-      if (started.exitCode !== null) throw new Error(`the gateway has ended: ${readFileSync(logFile, "utf8")}`);
+      if (started.exitCode !== null) throw new Error(`the gateway has ended:\n${readFileSync(logFile, "utf8")}`);
       return isReady(url);
     });
   }
@@ -80,7 +80,7 @@ export async function openGateway(story: Story, options: ExampleGatewayOptions):
     stop,
     async posthorn(args, { isQuiet = false, shownAs = `posthorn ${args.join(" ")}` } = {}) {
       const { exitCode, stdout, stderr } = await runCommand(process.execPath, [LAUNCHER, ...args], folder, env);
-      if (exitCode !== 0) throw new Error(`${shownAs} ended with ${exitCode}: ${stderr}${stdout}`);
+      if (exitCode !== 0) throw new Error(`${shownAs} ended with ${exitCode}:\n${stderr}${stdout}`);
       if (!isQuiet) story.command(shownAs, stdout);
       return stdout;
     },

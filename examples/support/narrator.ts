@@ -12,6 +12,7 @@ export interface Narrator {
   answered(text: string): void;
   /** Something was seen, as it should be. */
   passed(text: string): void;
+  /** Further lines are shown as they are: what a program that failed has printed, say. */
   failed(text: string): void;
   /** A command that a reader could give, and what it printed. */
   command(line: string, output?: string): void;
@@ -53,6 +54,12 @@ export function createNarrator({ terminal, write }: Output): Narrator {
     line(`${INDENT}${paint(style, arrow)} ${cutOff(escapeControls(text), width - INDENT.length - 2)}`);
   }
 
+  function printed(lines: readonly string[]): void {
+    for (const text of lines.filter((one) => one !== "")) {
+      line(`${INDENT}${paint("dim", cutOff(escapeControls(text), width - INDENT.length))}`);
+    }
+  }
+
   const mark = (sign: string, style: Style, text: string) =>
     prose(text, `${INDENT}${paint(style, sign)} `, `${INDENT}  `);
 
@@ -73,16 +80,18 @@ export function createNarrator({ terminal, write }: Output): Narrator {
     sent: (text) => wire("→", "cyan", text),
     answered: (text) => wire("←", "cyan", text),
     passed: (text) => mark("✓", "green", text),
-    failed: (text) => mark("✗", "red", text),
+    failed(text) {
+      const [first = "", ...others] = text.trimEnd().split("\n");
+      mark("✗", "red", first);
+      printed(others);
+    },
     command(given, output = "") {
       const parts = wrap(given, width - INDENT.length - 6);
       for (const [at, part] of parts.entries()) {
         const more = at < parts.length - 1 ? " \\" : "";
         line(`${INDENT}${paint("dim", at === 0 ? "$ " : "    ")}${paint("bold", part + more)}`);
       }
-      for (const printed of output.trimEnd().split("\n")) {
-        if (printed !== "") line(`${INDENT}${paint("dim", cutOff(escapeControls(printed), width - INDENT.length))}`);
-      }
+      printed(output.trimEnd().split("\n"));
     },
     facts(heading, facts) {
       line();

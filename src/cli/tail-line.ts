@@ -88,7 +88,9 @@ const OUTCOMES: Readonly<Record<string, Colour>> = { delivered: "green", dead: "
 
 function describeAttempt(data: ShownAttempt): readonly Part[] {
   const { attempt, status } = data;
-  const answer = attempt.response_code === null ? (attempt.error ?? "no answer") : String(attempt.response_code);
+  // A mail server and a queue answer with no code.
+  const withoutCode = attempt.error ?? (status === "delivered" ? "taken" : "no answer");
+  const answer = attempt.response_code === null ? withoutCode : String(attempt.response_code);
   return [
     [timeOf(attempt.started_at), "grey"],
     ["attempt", "grey"],

@@ -59,7 +59,7 @@ export function settingsOf(
 }
 
 /** What the sample of a provider adds to a request when it signs it. */
-export function signAs(
+function signAs(
   { sign }: Pick<Sample, "sign">,
   { url, headers, body, receivedAt: at }: ArrivedRequest,
   secret: string,

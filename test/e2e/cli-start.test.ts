@@ -69,7 +69,7 @@ describe("posthorn start", () => {
     // The folder is for what somebody puts there.
     await expect(stat(join(folder.path, "validations"))).rejects.toThrow("ENOENT");
     expect(stdout).toMatch(/next\s+in another terminal\s+export POSTHORN_API_KEY=phk_/);
-    const banner = stdout.split(/\r?\n/).filter((line) => /^ {2}(?!data)/.test(line));
+    const banner = stdout.split(/\r?\n/).filter((line) => /^ {2}(?!data|dashboard)/.test(line));
     expect(banner.filter((line) => line.length > 80)).toEqual([]);
     expect(stdout).toMatch(/API reference\s+http:\/\/127\.0\.0\.1:\d+\/docs/);
     await expect(stat(dataFile("admin.key"))).rejects.toThrow("ENOENT");

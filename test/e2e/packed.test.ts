@@ -72,6 +72,8 @@ function findDevelopmentFiles(paths: readonly string[]): string[] {
     /^bin\/(posthorn\.js|command\.js|command\.d\.ts)$/,
     /^docs\/[\w-]+(\/[\w-]+)*\.(md|json|svg|png)$/,
     /^deploy\/[\w.-]+\/[\w.-]+\.(json|ya?ml)$/,
+    /^dist\/dashboard\/(index\.html|THIRD-PARTY-LICENCES\.md|assets\/[\w-]+\.(js|css|svg))(\.(gz|br))?$/,
+    /^dist\/dashboard\/(assets\/)?[\w.-]+\.(html|js|css|svg|png|ico|woff2|webmanifest)(\.(br|gz))?$/,
     /^dist\/(THIRD-PARTY-LICENCES\.txt|.*\.js|store\/migrations\/\w+\/\w+\.sql)$/,
   ];
   return paths.filter((path) => !allowed.some((pattern) => pattern.test(path)));
@@ -106,6 +108,8 @@ describe("the package", () => {
     for (const name of ["fastify", "typebox", "pino", "yaml", "commander", "ajv", "prom-client", "re2js"]) {
       expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+\\n\\n`, "m"));
     }
+    const page = await readFile(join(installed, "dist/dashboard/THIRD-PARTY-LICENCES.md"), "utf8");
+    for (const name of ["react", "uplot", "wouter"]) expect(page).toMatch(new RegExp(`^## ${name} - \\d`, "m"));
     expect(licences).not.toMatch(/^(vitest|typescript|rolldown|oxlint|smartsheet) \d/m);
   });
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -32,8 +32,12 @@ const PHASE_MS = 300;
 const [, ...STARTING_PHASES] = N8N_PHASES;
 
 /** Where `N8N_COMMAND` names a real one, that; else a server that answers as n8n does, also while it starts. */
-export function openN8n(story: Story): Promise<N8n> {
-  return process.env["N8N_COMMAND"] === undefined ? openSimulated(story) : openReal(story);
+export async function openN8n(story: Story): Promise<N8n> {
+  const command = process.env["N8N_COMMAND"];
+  if (command === undefined) return openSimulated(story);
+  if (!existsSync(command))
+    throw new Error(`N8N_COMMAND names ${command}, which does not exist. Unset it to simulate n8n.`);
+  return openReal(story);
 }
 
 async function openSimulated({ world, until }: Story): Promise<N8n> {

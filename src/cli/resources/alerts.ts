@@ -45,7 +45,10 @@ const ACKNOWLEDGED: Format = ([acknowledged], moment) => {
 
 const TOLD: Format = ([told], moment) =>
   (told as readonly Row[]).map(({ event_type: type, event_id: id, at: when, delivered, open, dead }) => {
-    const outcome = `${asText(delivered)} delivered, ${asText(open)} open, ${asText(dead)} dead`;
+    const isToldNobody = [delivered, open, dead].every((count) => count === 0);
+    const outcome = isToldNobody
+      ? "nobody is subscribed to it"
+      : `${asText(delivered)} delivered, ${asText(open)} open, ${asText(dead)} dead`;
     return `${asText(type)} ${ago([when], moment)}: ${outcome} (${asText(id)})`;
   });
 

@@ -65,7 +65,7 @@ export const REQUEST_DOCS: AreaDocs = {
       },
     },
     "GET /api/v1/requests": {
-      query: { source: EXAMPLE.source, limit: 20 },
+      query: { limit: 20 },
       answer: {
         ...page(Request, "Rejected and ignored requests, newest first"),
         example: {

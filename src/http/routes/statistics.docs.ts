@@ -129,6 +129,7 @@ export const STATISTICS_DOCS: AreaDocs = {
         description: "Figures by minute for up to an hour, by hour for longer",
         schema: StatisticsSeries,
       },
+      errors: ["not_found"],
     },
     "GET /api/v1/stats": {
       answer: describe("Statistics of the key's tenant, of the tenant asked for, or of all tenants", GatewayStatistics),

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { memberText } from "../../../dashboard/src/json/member-text.ts";
 import { prettyText, toLines } from "../../../dashboard/src/json/pretty.ts";

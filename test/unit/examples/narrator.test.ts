@@ -30,6 +30,12 @@ describe("a walk-through", () => {
     expect(tell(undefined)).toContain(`   → POST /webhook  ${LONG}`);
   });
 
+  it("shows what a program that failed has printed, line by line", () => {
+    const { output, text } = captureOutput({ width: 80 });
+    createNarrator(output).failed("the gateway has ended:\nposthorn: the port is in use\n");
+    expect(text()).toBe("   ✗ the gateway has ended:\n   posthorn: the port is in use\n");
+  });
+
   it("neither cuts nor wraps commands that are to be copied", () => {
     const { output, text } = captureOutput({ width: 40 });
     createNarrator(output).commands("Try", [LONG]);
