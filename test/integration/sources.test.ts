@@ -136,7 +136,9 @@ describe("sources by API", () => {
     expect((await gateway.webhook(`hidden/${token}`, "{}")).status).toBe(202);
     const shown = await send("GET", "/hidden/path-token");
     expect(shown.json).toEqual({ name: "hidden", path_token: token, path: `/webhook/hidden/${token}` });
-    expect(gateway.log).toContainEqual(expect.objectContaining({ msg: "the path token of a source was read", source: "hidden" }));
+    expect(gateway.log).toContainEqual(
+      expect.objectContaining({ msg: "the path token of a source was read", source: "hidden" }),
+    );
     await send("PATCH", "/hidden", { path_token: null });
     expect((await gateway.webhook("hidden", "{}")).status).toBe(202);
     expect((await send("GET", "/hidden/path-token")).status).toBe(404);
