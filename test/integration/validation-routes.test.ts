@@ -230,7 +230,7 @@ describe("bad input", () => {
       { properties: { a: { $ref: "#/$defs/a" } }, $defs: { a: { $ref: "#/$defs/a" } } },
       /without end/,
     ],
-    ["has rules that are none", { rules: {} }, /no list of rules/],
+    ["has rules that are none", { rules: {} }, /not a list of rules/],
     ["has rules beside a schema", { type: "object", rules: [] }, /x-rules/],
     ["has a rule without a message", { rules: [{ require: {} }] }, /rules\[0\]\.message/],
     [
