@@ -189,7 +189,7 @@ describe("variables in the yaml", () => {
     expect(problemsOf("# comment\nhost: ${NOWHERE}\n")[0]).toMatch(
       /^posthorn\.yaml:2:7 host: variable NOWHERE is not set/,
     );
-    expect(problemsOf("host: ${no-name}")[0]).toMatch(/^posthorn\.yaml:1:7 host: `\$\{` does not begin a variable/);
+    expect(problemsOf("host: ${no-name}")[0]).toMatch(/^posthorn\.yaml:1:7 host: `\$\{` does not start a variable/);
   });
 
   it("never lets a value add structure, whatever it holds", () => {
@@ -247,7 +247,7 @@ describe("wrong configuration", () => {
       expect.stringMatching(/^posthorn\.yaml:7:12 store_url: this build has only sqlite, not postgres:/),
       "posthorn.yaml:10:13 public_url: must begin with https:// or http://, not ftp:",
       expect.stringMatching(/^posthorn\.yaml:11:13 user_agent: must not contain `bot`/),
-      "posthorn.yaml:9:11 tls_cert: needs tls_key beside it; give both or neither",
+      "posthorn.yaml:9:11 tls_cert: also needs tls_key; set both or neither",
       "posthorn.yaml:5:22 limits.request_timeout_s: must not be less than headers_timeout_s (10)",
       expect.stringMatching(/^posthorn\.yaml:13:46 sources\[1\]\.event_type: is not a type/),
       "posthorn.yaml:13:61 sources[2].name: sources[1] has the same name; names are unique",
