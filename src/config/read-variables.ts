@@ -14,7 +14,7 @@ export interface Variable {
   given: LocatedScalar;
 }
 
-/** The settings that the environment gives. An empty variable counts as not set. */
+/** The settings from the environment. An empty variable counts as not set. */
 export function readVariables(env: Environment, cwd: string, report: Report): Variable[] {
   const variables: Variable[] = [];
   for (const setting of SETTINGS) {
@@ -23,7 +23,7 @@ export function readVariables(env: Environment, cwd: string, report: Report): Va
     const value = env[name] === "" ? undefined : env[name];
     const file = secret === true && env[`${name}_FILE`] !== "" ? env[`${name}_FILE`] : undefined;
     if (value !== undefined && file !== undefined) {
-      report({ place: name, path: "", message: `given together with ${name}_FILE; give only one of them` });
+      report({ place: name, path: "", message: `set together with ${name}_FILE; set only one of them` });
     } else if (value !== undefined) {
       variables.push({ setting, given: { kind: "scalar", place: name, value, isText: true } });
     } else if (file !== undefined) {
@@ -53,7 +53,7 @@ function readSecretFile(path: string, place: string, report: Report): string | u
   return text === "" ? complain(`${path} is empty; write the secret into it`) : text;
 }
 
-/** Variables that look like ours and are not: a warning, because other programs may share the prefix. */
+/** Variables with our prefix that are unknown: only a warning, because other programs may share the prefix. */
 export function findUnknownVariables(env: Environment): string[] {
   const schemas = [...SETTINGS.map(({ schema }) => schema), ...Object.values<SettingSchema>(ClientSettings.properties)];
   const known = schemas.flatMap(({ env: name, secret }) => {
