@@ -23,7 +23,7 @@ export function readVariables(env: Environment, cwd: string, report: Report): Va
     const value = env[name] === "" ? undefined : env[name];
     const file = secret === true && env[`${name}_FILE`] !== "" ? env[`${name}_FILE`] : undefined;
     if (value !== undefined && file !== undefined) {
-      report({ place: name, path: "", message: `set together with ${name}_FILE; set only one of them` });
+      report({ place: name, path: "", message: `given together with ${name}_FILE; give only one of them` });
     } else if (value !== undefined) {
       variables.push({ setting, given: { kind: "scalar", place: name, value, isText: true } });
     } else if (file !== undefined) {
