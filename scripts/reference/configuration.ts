@@ -129,7 +129,7 @@ export function renderConfigDocs(): string {
     "",
     `\`event_types\` is a list; names are unique. ${eventTypes?.description}. They can also be declared in files of the`,
     "folder `event_types_dir`, each with one type or with a list `event_types`; variables are not replaced there. A",
-    "type that is removed from the configuration stays, and rejects no events any more (`enforce` becomes `false`).",
+    "type that is removed from the configuration stays, and no longer rejects events (`enforce` becomes `false`).",
     "",
     ...formatFieldsTable(eventTypes),
     "",

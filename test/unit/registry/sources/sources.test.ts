@@ -160,7 +160,7 @@ describe("sources", () => {
     const clash = sources.applyDeclared([{ name: "new" }, { name: "mine" }]);
     await expect(clash).rejects.toMatchObject({
       code: "config_invalid",
-      message: expect.stringContaining("made by API"),
+      message: expect.stringContaining("created by API"),
     });
     const wrong = sources.applyDeclared([{ name: "new" }, { name: "wrong", kind: "sample" }]);
     await expect(wrong).rejects.toMatchObject({ code: "config_invalid" });
@@ -194,7 +194,7 @@ describe("sources", () => {
     await sources.create({ ...input, tenant_id: "other" });
     await expect(sources.create(input, {}, once)).rejects.toMatchObject({
       code: "conflict",
-      message: expect.stringContaining("deleted since"),
+      message: expect.stringContaining("created was deleted"),
     });
     await sources.stop();
   });
