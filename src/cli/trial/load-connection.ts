@@ -1,8 +1,8 @@
 import { connect, type Socket } from "node:net";
 
 /**
- * A connection for load tests: prepared bytes over a raw socket, so that it uses as little as possible of the cores that it
- * shares with the gateway. One request at a time. Only for a gateway that this command started itself.
+ * A connection for load tests: prepared bytes over a raw socket, so that it uses as little as possible of the cores
+ * that it shares with the gateway. One request at a time. Only for a gateway that this command started itself.
  */
 export interface LoadConnection {
   /** `request`: head and body together. */
