@@ -2,6 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { Pruned, PruneStep, RetentionRules } from "../store/port/jobs.ts";
 import type { Store } from "../store/store.ts";
 import type { JobContext, PeriodicJob } from "./jobs.ts";
+import { createStepPace } from "./step-pace.ts";
 
 export const PRUNE_EVENTS = "prune-events";
 
@@ -10,20 +11,6 @@ const HOUR_MS = 3_600_000;
 /** Twice as long as the statistics are shown. */
 const MINUTES_KEPT = 2 * 60;
 const HOURS_KEPT = 8 * 24;
-
-/** The time of one step, which decides its number of rows. The commit takes about twice as long again. */
-const STEP_MS = 1;
-const MIN_ROWS = 10;
-const FIRST_ROWS = 50;
-const MAX_ROWS = 500;
-
-/**
- * How long the pause after a step is, as a multiple of the step with its commit and waits. A run
- * that would last until the next one, which is due after an hour, must hurry.
- */
-const REST_FACTOR = 6;
-const HURRIED_REST_FACTOR = 2;
-const UNHURRIED_MS = HOUR_MS / 2;
 
 export interface PruneParts {
   store: Pick<Store, "jobs">;
@@ -48,18 +35,15 @@ export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
     onStep: (done: Pruned) => void,
     { shouldStop }: JobContext,
   ): Promise<void> {
-    const from = { of, afterSeq: 0, maxRows: FIRST_ROWS, rules: rules(), wall: clock.wall() };
-    const hurriesFrom = clock.now() + UNHURRIED_MS;
+    const pace = createStepPace(clock);
+    const from = { of, afterSeq: 0, rules: rules(), wall: clock.wall() };
     while (!shouldStop()) {
       const calledAt = clock.now();
-      const done = await store.jobs.prune(from);
+      const done = await store.jobs.prune({ ...from, maxRows: pace.maxRows });
       onStep(done);
       if (done.isEnd) return;
       from.afterSeq = done.afterSeq;
-      const fitting = Math.floor((from.maxRows * STEP_MS) / Math.max(done.tookMs, 0.1));
-      from.maxRows = Math.max(MIN_ROWS, Math.min(MAX_ROWS, fitting, from.maxRows * 2));
-      const factor = clock.now() > hurriesFrom ? HURRIED_REST_FACTOR : REST_FACTOR;
-      await rest(Math.max(1, (clock.now() - calledAt) * factor));
+      await rest(pace.endStep(calledAt, done.tookMs));
     }
   }
 

@@ -11,6 +11,7 @@ import type { Tenants } from "../registry/tenants.ts";
 import type { ErasureRow } from "../store/port/erasures.ts";
 import type { DeliveryKey } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
+import { createStepPace } from "./step-pace.ts";
 import type { Validations } from "./validations/validations.ts";
 
 /** Erases all data of a tenant. Continues after restarts until it is done. */
@@ -39,12 +40,6 @@ export interface TenantErasuresOptions {
   onFault: (error: unknown) => void;
 }
 
-/** The time of one step, which decides its number of rows; then a pause of several times that follows. */
-const STEP_MS = 6;
-const REST_FACTOR = 3;
-const MIN_ROWS = 20;
-const FIRST_ROWS = 100;
-const MAX_ROWS = 500;
 const AGAIN_MS = 5000;
 
 /** The author of the ended validations of its sources. */
@@ -81,16 +76,15 @@ export function createTenantErasures(options: TenantErasuresOptions): TenantEras
   async function erase(tenantId: string): Promise<void> {
     await registry.follow();
     await removeValidations(tenantId);
-    let maxRows = FIRST_ROWS;
+    const pace = createStepPace(clock);
     while (!shouldStop()) {
-      const { row, ended, tookMs } = await store.jobs.stepErasure(tenantId, maxRows);
+      const calledAt = clock.now();
+      const { row, ended, tookMs } = await store.jobs.stepErasure(tenantId, pace.maxRows);
       // Memory learns from the store what was deleted.
       if (row.stage === "records" || row.stage === "events" || row.stage === "done") await registry.follow();
       ended.forEach(options.onCancelled);
       if (row.stage === "done") return options.onEnd(row);
-      const fitting = Math.floor((maxRows * STEP_MS) / Math.max(tookMs, 0.1));
-      maxRows = Math.max(MIN_ROWS, Math.min(MAX_ROWS, fitting, maxRows * 2));
-      await rest(Math.max(1, tookMs * REST_FACTOR));
+      await rest(pace.endStep(calledAt, tookMs));
     }
   }
 

@@ -73,6 +73,7 @@ function findDevelopmentFiles(paths: readonly string[]): string[] {
     /^docs\/[\w-]+(\/[\w-]+)*\.(md|json|svg|png)$/,
     /^deploy\/[\w.-]+\/[\w.-]+\.(json|ya?ml)$/,
     /^dist\/dashboard\/(index\.html|THIRD-PARTY-LICENCES\.md|assets\/[\w-]+\.(js|css|svg))(\.(gz|br))?$/,
+    /^dist\/dashboard\/(assets\/)?[\w.-]+\.(html|js|css|svg|png|ico|woff2|webmanifest)(\.(br|gz))?$/,
     /^dist\/(THIRD-PARTY-LICENCES\.txt|.*\.js|store\/migrations\/\w+\/\w+\.sql)$/,
   ];
   return paths.filter((path) => !allowed.some((pattern) => pattern.test(path)));

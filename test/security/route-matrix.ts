@@ -1,6 +1,13 @@
 import { EXAMPLE } from "../../src/http/openapi/examples.ts";
 import type { Scope } from "../../src/registry/api-key.ts";
-import { findAlert, newEvent, newSubscription, type Owner, type Thing } from "../support/example-things.ts";
+import {
+  findAlert,
+  newEvent,
+  newKeyInClear,
+  newSubscription,
+  type Owner,
+  type Thing,
+} from "../support/example-things.ts";
 
 /**
  * What each route is to answer to whom. Every operation of the OpenAPI document has an entry here: a new one without it
@@ -48,7 +55,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "GET /openapi.json": {},
   "GET /docs": {},
   "GET /docs/page.js": {},
-  "POST /api/v1/session": {},
+  "POST /api/v1/session": { things: { [EXAMPLE.keyInClear]: { make: ({ operator }) => newKeyInClear(operator) } } },
   "GET /api/v1/session": { scope: "read" },
   "DELETE /api/v1/session": {},
   "GET /status": { scope: "read" },
@@ -151,7 +158,6 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "GET /api/v1/sources/:name/requests": { scope: "read" },
   "GET /api/v1/requests": {
     scope: "read",
-    stranger: "own",
     cases: () => [at("own", "/api/v1/requests?tenant_id=victim&limit=500")],
   },
   "POST /api/v1/requests/:id/replay": { scope: "admin" },

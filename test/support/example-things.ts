@@ -87,7 +87,7 @@ async function newKey({ client, tenant }: Owner): Promise<string> {
   return String(json["id"]);
 }
 
-async function newKeyInClear({ client }: Owner): Promise<string> {
+export async function newKeyInClear(client: ApiClient): Promise<string> {
   const { json } = await client.post("/api/v1/keys", { name: fresh("signs in "), scopes: ["read"] });
   return String(json["key"]);
 }
@@ -188,7 +188,7 @@ export const THINGS: Readonly<Record<string, Thing>> = {
   [EXAMPLE.source]: { make: ({ source }) => source, isOwned: true },
   [EXAMPLE.alert]: { make: findAlert, isOwned: true },
   [EXAMPLE.key]: { make: newKey, isOwned: true },
-  [EXAMPLE.keyInClear]: { make: newKeyInClear },
+  [EXAMPLE.keyInClear]: { make: ({ client }) => newKeyInClear(client) },
   [EXAMPLE.tenant]: { make: ({ tenant }) => tenant, isOwned: true },
   [EXAMPLE.emptyTenant]: { make: newTenant, isOwned: true },
   [EXAMPLE.erasedTenant]: { make: newErasedTenant, isOwned: true },

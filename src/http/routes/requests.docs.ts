@@ -63,7 +63,7 @@ export const REQUEST_DOCS: AreaDocs = {
       },
     },
     "GET /api/v1/requests": {
-      query: { source: EXAMPLE.source, limit: 20 },
+      query: { limit: 20 },
       answer: {
         ...page(Request, "Those that were refused or ignored, the newest first"),
         example: {

@@ -129,6 +129,7 @@ export const STATISTICS_DOCS: AreaDocs = {
         description: "By minute up to an hour, by hour beyond it",
         schema: StatisticsSeries,
       },
+      errors: ["not_found"],
     },
     "GET /api/v1/stats": {
       answer: describe("Of the key's tenant, of the one that is asked for, or of all", GatewayStatistics),

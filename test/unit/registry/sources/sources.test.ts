@@ -143,7 +143,7 @@ describe("sources", () => {
     await one.change("shop", { max_bytes: 5 });
     // It does not know of the last change, and judges twice.
     await other.setStatus("shop", "paused");
-    expect(told).toEqual(["somebody set it to paused", "somebody set it to paused"]);
+    expect(told).toEqual(["it was set to paused", "it was set to paused"]);
     expect(written).toEqual(["shop paused", "stored"]);
     await other.setStatus("shop", "closed");
     await other.applyDeclared([]);
