@@ -29,7 +29,8 @@ function formatFieldsTable(list: JsonSchema | undefined): string[] {
   const rows = Object.entries(properties).map(([name, schema]) => {
     const isRequired = required.includes(name) || usual?.required?.includes(name) === true;
     const value = isRequired ? "required" : formatDefault(schema);
-    const expected = schema.pattern === undefined ? describeExpected(schema) : `text that matches \`${schema.pattern}\``;
+    const expected =
+      schema.pattern === undefined ? describeExpected(schema) : `text that matches \`${schema.pattern}\``;
     const { description } = schema;
     const hasBoth = description !== undefined && schema.pattern === undefined;
     const text = hasBoth ? `${description} (${expected})` : (description ?? expected);

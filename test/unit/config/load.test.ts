@@ -235,7 +235,9 @@ describe("wrong configuration", () => {
       'posthorn.yaml:6:7 role: expected "all", but it is "worker"; ' +
         "other roles need a shared store or a broker, which this version does not have",
       'posthorn.yaml:12:12 log_level: expected "fatal", "error", "warn", "info", "debug" or "trace", but it is "loud"',
-      expect.stringMatching(/^posthorn\.yaml:13:18 sources\[0\]\.name: expected text that matches .*, but it is "Bad"$/),
+      expect.stringMatching(
+        /^posthorn\.yaml:13:18 sources\[0\]\.name: expected text that matches .*, but it is "Bad"$/,
+      ),
       expect.stringMatching(/^posthorn\.yaml:14:35 subscriptions\[0\]\.events: expected a list/),
       "posthorn.yaml:14:41 subscriptions[0].knd: unknown key; did you mean kind?",
       "posthorn.yaml:14:17 subscriptions[0].url: is missing",
