@@ -129,7 +129,7 @@ describe("a folder of event types", () => {
       /posthorn\.yaml:4:\d+ event_types\[1\]\.name: test\.event is a type of the gateway's own events/,
       /types\/a\.yaml:2:5 name: twice\.one is declared twice/,
       /types\/a\.yaml:3:\d+ event type\.colour: unknown key/,
-      /types\/a\.yaml:4:\d+ event type\.name: expected text like/,
+      /types\/a\.yaml:4:\d+ event type\.name: expected text that matches/,
       /types\/b\.yaml:1:\d+ event_types: expected a list/,
       /types\/b\.yaml:2:1 other: unknown key/,
       /types\/c\.json:1:\d+: /,

@@ -369,7 +369,9 @@ describe("bad settings of a fallback", () => {
         connections: [{ name: "default", kind: "azure-storage-queue", connection_string: FAKE_ACCOUNT }],
         subscriptions,
       });
-    await expect(gateway.reload(yaml([home]))).rejects.toThrow(/subscriptions\[0\]\.events.*fallback of no other/s);
+    await expect(gateway.reload(yaml([home]))).rejects.toThrow(
+      /subscriptions\[0\]\.events.*not the fallback of another/s,
+    );
     const forwarding = { name: "n8n", url: "http://127.0.0.1:9/x", events: ["webhook.*"], mode: "forward" };
     const pair = yaml([{ ...forwarding, fallback: "home" }, home]);
     await expect(gateway.reload(pair)).rejects.toThrow(/subscriptions\[0\]\.fallback.*health check/s);

@@ -225,7 +225,7 @@ describe("wrong keys", () => {
   });
 });
 
-describe("the last admin key that is bound to no tenant", () => {
+describe("the last admin key that is not bound to a tenant", () => {
   it("stays, unless the configuration has one", async () => {
     const gateway = await startTestGateway();
     const made = await gateway.post("/api/v1/keys", { name: "only", scopes: ["admin"] });

@@ -11,18 +11,18 @@ import type { KnownTarget, Targets } from "../targets.ts";
 import type { ParkedCounts } from "./parked-counts.ts";
 import type { AttemptWindow } from "./attempt-window.ts";
 
-/** What the rules look at: counters of the store and what memory knows, read once for each evaluation. */
+/** The input of the rules: counters of the store and facts in memory, read once for each evaluation. */
 export interface Facts {
   readonly wall: number;
   readonly now: number;
-  /** All but those that alerts themselves go to: a channel that fails is no cause of an alert. */
+  /** Without those that alerts are sent to: a failing channel is not a cause of an alert. */
   readonly subscriptions: readonly Subscription[];
-  /** By the seconds that they look back. */
+  /** By the length of the window in seconds. */
   readonly attempts: ReadonlyMap<number, AttemptWindow>;
   readonly counters: ReadonlyMap<number, DeliveryCounters>;
   readonly targets: readonly KnownTarget[];
   readonly oldestOpen: ReadonlyMap<number, OldestOpen>;
-  /** How many key queues a dead letter blocks, where it is any. */
+  /** How many key queues are blocked by a dead letter; only where there are any. */
   readonly blockedKeys: ReadonlyMap<number, number>;
   readonly disk: Pick<DiskWatch, "isLow" | "freeBytes">;
   readonly undrained: readonly Undrained[];
@@ -31,10 +31,10 @@ export interface Facts {
   readonly brokenFiles: readonly BrokenFile[];
   readonly certificates: readonly NotedCertificate[];
   readonly overdueSecrets: readonly Subscription[];
-  /** Whether the broker of a source has said how many are parked there. */
+  /** Whether the source's broker has reported how many messages are parked. */
   isCounted(source: string): boolean;
   isPulled(source: string): boolean;
-  /** It has open deliveries, and its turn to be looked at has not come yet. */
+  /** It has open deliveries, but they have not been examined yet. */
   isUnseen(subscriptionSeq: number): boolean;
   isFailing(subscription: Subscription): boolean;
   findSuspensionReason(subscription: Subscription): string | undefined;
@@ -59,7 +59,7 @@ export interface BrokenFile {
 }
 
 export interface NotedCertificate {
-  /** With the port, where it is not the usual one. */
+  /** With the port, unless it is the default one. */
   host: string;
   /** In wall time. */
   notAfter: number;
